@@ -1,0 +1,6 @@
+"""The command `landspeed` (being built)."""
+
+
+def main() -> int:
+    """Entry point."""
+    return 0
