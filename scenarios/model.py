@@ -1,0 +1,233 @@
+"""The scenario file, format 1, as models. The JSON Schema and the reference in README.md follow these.
+
+A model checks each value by itself; what several keys must agree on (order of hops, one of two keys) is in checks.py,
+because those errors point at two places. Every description here is shown to users by their editor, through the schema.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from .units import TIME as TIME_KIND
+from .units import (
+    Amount,
+    Delay,
+    Distance,
+    Duration,
+    Goodput,
+    Interval,
+    Mtu,
+    Probability,
+    Queue,
+    Rate,
+    Score,
+    Stagger,
+    UnitError,
+    Window,
+    as_text,
+    parse,
+    quantity_schema,
+)
+
+NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
+SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
+Text = Annotated[str, Field(min_length=1, max_length=4000)]
+Framing = Literal["ethernet", "pos"]
+
+
+class RecordedTime:
+    """Pydantic annotation: a recorded round trip, `125 ms`, or `<1 ms` when the tool gave only a bound."""
+
+    def validate(self, value: Any) -> tuple[float, bool]:
+        """(milliseconds, whether that is only an upper bound)."""
+        try:
+            text = as_text(value, TIME_KIND).strip()
+            below = text.startswith("<")
+            return parse(TIME_KIND, text.removeprefix("<")) / 1e6, below
+        except UnitError as error:
+            raise PydanticCustomError("quantity", "{what}", {"what": error.what, "right": error.right}) from None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(self.validate)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        made = quantity_schema(TIME_KIND)
+        return {**made, "pattern": made["pattern"].replace(r"^\s*", r"^\s*<?\s*", 1), "examples": ["125 ms", "<1 ms"]}
+
+
+class Section(BaseModel):
+    """A mapping of the file: unknown keys are errors, values are what they say (no text for a number)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+
+
+class Bus(Section):
+    """What the machine behind the network interface can move: PCI-X, memory, one CPU."""
+
+    rate: Rate = Field(description="Bits of IP packets per second")
+    fitted: bool = Field(False, description="true: computed from the recorded result, so not a prediction")
+    why: Text | None = Field(None, description="Where the figure comes from")
+
+
+class Host(Section):
+    """An end of the path."""
+
+    role: Literal["sender", "receiver"] = Field(description="The sender is the first node of the path")
+    place: Text | None = Field(None, description="City, for the table and the report")
+    label: Text | None = Field(None, description="Recorded name of the machine")
+    address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
+    nic: Rate | None = Field(None, description="Line rate of the network interface; default: unlimited")
+    bus: Bus | None = None
+    hardware: Text | None = Field(None, description="Note: machine, CPU, network interface")
+    software: Text | None = Field(None, description="Note: operating system, program, versions")
+
+
+class Router(Section):
+    """Notes on a router of the path. A router without an entry here is allowed."""
+
+    place: Text | None = Field(None, description="City, for the table and the report")
+    label: Text | None = Field(None, description="Recorded name of the router")
+    address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
+
+
+class Lane(Section):
+    """What a direction of a link can have. On a link it means both directions unless `reverse` says otherwise."""
+
+    one_way_delay: Delay | None = Field(None, description="Propagation delay of this direction")
+    line_rate: Rate | None = Field(
+        None, description="Rate of the line, framing included; default: the file's line_rate"
+    )
+    queue: Queue | None = Field(
+        None, description="Buffer before the line, in bytes or BDP, apart from packets in flight"
+    )
+    packet_limit: int | None = Field(
+        None,
+        ge=1,
+        le=2**32 - 1,
+        description="Packets in flight and queued that the emulation may hold; default: computed",
+    )
+    loss: Probability | None = Field(None, description="Probability that a packet is lost")
+    corrupt: Probability | None = Field(None, description="Probability that a bit of a packet is flipped")
+    duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
+    reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")
+    jitter: Delay | None = Field(None, description="Delay varies by up to this, both ways")
+
+
+class Reverse(Lane):
+    """The direction from receiver to sender, where it differs from the forward one."""
+
+
+class Link(Lane):
+    """A link between two neighbouring nodes; its own keys describe the forward direction (sender to receiver)."""
+
+    from_: Name = Field(alias="from", description="The node nearer to the sender")
+    to: Name = Field(description="The node nearer to the receiver")
+    rtt: Delay | None = Field(None, description="Instead of one_way_delay: both directions together, split evenly")
+    distance: Distance | None = Field(None, description="Terrestrial distance, for the score")
+    mtu: Mtu | None = Field(None, description="Largest IP packet; default: the file's mtu")
+    framing: Framing | None = Field(
+        None, description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH)"
+    )
+    reverse: Reverse | None = None
+
+
+class Transfer(Section):
+    """What is sent. Exactly one of `bytes` and `duration`."""
+
+    streams: int = Field(1, ge=1, le=1000, description="TCP connections in parallel")
+    window: Window | None = Field(None, description="Per stream, as asked of the system; default: autotuning")
+    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")] = Field(
+        "cubic", description="Name of the congestion control; the world must have it"
+    )
+    bytes: Amount | None = Field(None, description="Total over all streams")
+    duration: Duration | None = Field(None, description="How long to send")
+    receive: Literal["discard", "memory"] = Field(
+        "discard", description="discard: truncated in the kernel; memory: copied"
+    )
+    sample_interval: Interval = Field(10**8, description="Time between two samples of the series; default 100 ms")
+    pacing: Rate | None = Field(None, description="Greatest sending rate of each stream; default: the system's own")
+    start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
+
+
+class Calibration(Section):
+    """How far the measured path may be from the file before the transfer is refused."""
+
+    rtt_tolerance: Probability = Field(0.001, description="Of each round-trip time; default 0.1 %")
+    rate_tolerance: Probability = Field(0.01, description="Of the bottleneck's rate; default 1 %")
+
+
+class RecordedHop(Section):
+    """A line of a recorded traceroute."""
+
+    label: Text = Field(description="Name and address as recorded")
+    rtt: list[Annotated[tuple[float, bool], RecordedTime()]] = Field(max_length=16, description="Times as recorded")
+
+
+class Expect(Section):
+    """The recorded or wanted result."""
+
+    source: Text = Field(description="Where the figures come from")
+    goodput: Goodput | None = Field(None, description="Payload bits over time, all streams")
+    tolerance: Probability | None = Field(None, description="Of the goodput")
+    from_: Delay | None = Field(
+        None, alias="from", description="Count goodput from this time on; default: the whole run"
+    )
+    bytes: Amount | None = None
+    duration: Duration | None = None
+    rtt: Delay | None = Field(None, description="End to end")
+    retransmits: int | None = Field(None, ge=0)
+    streams_goodput: list[Goodput] | None = Field(None, min_length=1, max_length=1000)
+    distance: Distance | None = None
+    score: Score | None = Field(None, description="Goodput × terrestrial distance")
+    forward_traceroute: list[RecordedHop] = Field([], max_length=255)
+    reverse_traceroute: list[RecordedHop] = Field([], max_length=255)
+
+
+def _ip_version(value: int) -> int:
+    if value not in (4, 6):
+        raise PydanticCustomError("ip", "IP version {value} does not exist", {"value": value, "right": "write 4 or 6"})
+    return value
+
+
+def _format(value: int) -> int:
+    if value != 1:
+        raise PydanticCustomError(
+            "format", "format {value} is not known here", {"value": value, "right": "write format: 1"}
+        )
+    return value
+
+
+class Scenario(Section):
+    """A scenario file: hosts, the path hop by hop, the transfer, and the result to expect."""
+
+    format: Annotated[int, AfterValidator(_format)] = Field(description="1", json_schema_extra={"const": 1})
+    extends: Text | None = Field(None, description="Another file, relative to this one, on which this one builds")
+    name: Annotated[str, Field(pattern=SLUG_PATTERN)] = Field(description="Short name: file names are made from it")
+    title: Text = Field(description="One line")
+    description: Text | None = Field(None, description="What it is and what it shows")
+    ip: Annotated[int, AfterValidator(_ip_version)] = Field(4, json_schema_extra={"enum": [4, 6]})
+    fidelity: Literal["packets", "super-packets"] = Field(
+        "packets", description="packets: each by itself; super-packets: up to 64 KB handled as one, faster"
+    )
+    mtu: Mtu = Field(1500, description="Largest IP packet of every link that does not say; default 1500 B")
+    framing: Framing = Field("ethernet", description="Framing of every link that does not say")
+    line_rate: Rate | None = Field(None, description="Line rate of every link that does not say")
+    queue: Queue | None = Field(None, description="Queue of every link that does not say; default 1 BDP")
+    hosts: dict[Name, Host] = Field(min_length=2, max_length=2, description="The two ends, by name")
+    routers: dict[Name, Router] = Field({}, max_length=250, description="Notes on routers, by name")
+    path: list[Link] = Field(min_length=1, max_length=250, description="The links in order from sender to receiver")
+    transfer: Transfer
+    calibration: Calibration = Field(default_factory=Calibration)
+    expect: Expect | None = None
+    sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")
+    assumptions: list[Text] = Field(
+        [], max_length=100, description="What the documents do not say and the file assumes"
+    )
+    seed: int = Field(1, ge=0, le=2**53 - 1, description="Of everything random; the command can set another")

@@ -1,0 +1,148 @@
+"""The physics of a path, each formula once, with its source. Units are in the names; rates are bits per second.
+
+Words: line rate = bits on the line, framing included; throughput = IP packets; goodput = payload over time.
+"""
+
+from __future__ import annotations
+
+import math
+
+ETHERNET_FRAMING = 38  # IEEE 802.3: preamble and start 8, header 14, FCS 4, gap 12
+POS_FRAMING = 9  # RFC 2615, 1662: flag 1, address 1, control 1, protocol 2, FCS 4
+FRAMING_BYTES = {"ethernet": ETHERNET_FRAMING, "pos": POS_FRAMING}
+IP_HEADER = {4: 20, 6: 40}  # RFC 791, RFC 8200
+TCP_HEADER = 20  # RFC 9293
+TCP_TIMESTAMPS = 12  # RFC 7323: 10 and two of padding
+INITIAL_WINDOW_PACKETS = 10  # RFC 6928
+MAX_TCP_WINDOW = 65535 << 14  # RFC 7323 section 2.3
+CUBIC_C, CUBIC_BETA = 0.4, 0.7  # RFC 9438 section 4.1, 4.6
+SUPER_PACKET_BYTES = 65536  # GSO maximum of Linux
+NETEM_SPARE_PACKETS = 1000  # netem's own default, on top of what is computed
+
+# Linux: SO_RCVBUF is doubled when set (socket(7)), and the window offered is the buffer times the share of payload in
+# what an skb is charged for. SKB_OVERHEAD is that charge beside the payload of one packet; to be calibrated by runs.
+LINUX_BUFFER_FACTOR = 2
+SKB_OVERHEAD_BYTES = 1024
+
+# Memory of the guest; estimates, to be calibrated against measurement.
+GUEST_BASE_BYTES = 1 << 30  # kernel, file cache, programs, sockets at rest
+GUEST_SKB_BYTES = 1536  # per packet in flight: sk_buff, head, shared info
+GUEST_SKB_COPIES = 2  # in flight, and in the sender's retransmit queue
+GUEST_PAYLOAD_COPIES = 1.0  # payload in flight held once: none with the engine's shared pages, one with plain programs
+GUEST_MARGIN = 1.25
+GUEST_STEP_BYTES = 256 << 20
+GUEST_MEMORY_SINK_BYTES = 64 << 20  # receive: memory
+
+
+def mss_bytes(mtu: int, ip_version: int) -> int:
+    """Payload of a full packet: MTU − IP header − 20 TCP − 12 timestamps (RFC 9293, RFC 7323)."""
+    return mtu - IP_HEADER[ip_version] - TCP_HEADER - TCP_TIMESTAMPS
+
+
+def framing_limit_bps(line_rate_bps: int, mtu: int, framing_bytes: int, ip_version: int) -> int:
+    """Greatest goodput over a line: line rate × MSS / (MTU + framing). GbE, IPv6, 9000 B: 987.8 Mbit/s."""
+    return line_rate_bps * mss_bytes(mtu, ip_version) // (mtu + framing_bytes)
+
+
+def bus_limit_bps(bus_rate_bps: int, mtu: int, ip_version: int) -> int:
+    """Greatest goodput of a host that moves `bus_rate_bps` of IP packets: rate × MSS / MTU."""
+    return bus_rate_bps * mss_bytes(mtu, ip_version) // mtu
+
+
+def bus_for_goodput_bps(goodput_bps: int, mtu: int, ip_version: int) -> int:
+    """The inverse: the bus rate that a recorded goodput corresponds to (a fit, not a prediction)."""
+    return math.ceil(goodput_bps * mtu / mss_bytes(mtu, ip_version))
+
+
+def window_limit_bps(usable_window_bytes: int, streams: int, rtt_ns: int) -> int:
+    """Goodput that the window allows: streams × window / RTT (RFC 1323 section 1.1). 150 MB over 276 ms: 4.35 Gbit/s.
+
+    The window is the usable one. Linux makes something else of the figure asked: `linux_usable_window_bytes`.
+    """
+    return streams * usable_window_bytes * 8 * 10**9 // rtt_ns if rtt_ns else 10**18
+
+
+def linux_usable_window_bytes(asked_bytes: int, mss: int, fidelity: str) -> int:
+    """What Linux is likely to offer when `asked_bytes` is set as SO_RCVBUF: twice that, times the payload's share.
+
+    Never taken as less than what was asked; never more than TCP can have. A prediction: the run reads back what was
+    granted, and that rules.
+    """
+    unit = mss if fidelity == "packets" else SUPER_PACKET_BYTES
+    usable = LINUX_BUFFER_FACTOR * asked_bytes * unit // (unit + SKB_OVERHEAD_BYTES)
+    return min(MAX_TCP_WINDOW, max(asked_bytes, usable))
+
+
+def pacing_limit_bps(pacing_bps: int, streams: int, mtu: int, ip_version: int) -> int:
+    """Goodput of paced streams: fq counts the packet with its 14 bytes of Ethernet header (Linux, qdisc_pkt_len)."""
+    return streams * pacing_bps * mss_bytes(mtu, ip_version) // (mtu + 14)
+
+
+def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
+    """Bandwidth-delay product: rate × RTT / 8. 10 Gbit/s × 264 ms: 330 MB."""
+    return rate_bps * rtt_ns // (8 * 10**9)
+
+
+def serialization_ns(packet_bytes: int, framing_bytes: int, rate_bps: int) -> int:
+    """Time a packet needs to leave at the line rate; not part of the propagation delay."""
+    return math.ceil((packet_bytes + framing_bytes) * 8 * 10**9 / rate_bps)
+
+
+def slow_start_ns(target_bytes: int, mss: int, rtt_ns: int) -> int:
+    """Time until a stream's window has grown from ten packets to `target_bytes`, doubling each RTT (RFC 5681, 6928)."""
+    packets = max(1.0, target_bytes / mss)
+    return max(0, math.ceil(math.log2(packets / INITIAL_WINDOW_PACKETS)) * rtt_ns) if packets > 1 else 0
+
+
+def reno_recovery_ns(window_bytes: int, mss: int, rtt_ns: int, *, delayed_ack: bool = False) -> int:
+    """Time Reno needs back to window W after one loss: W/2 round trips, one packet each (RFC 5681).
+
+    With delayed ACKs counted as one each: W round trips. Linux counts what an ACK covers, so W/2 is its figure.
+    """
+    return round(window_bytes / mss * (1.0 if delayed_ack else 0.5) * rtt_ns)
+
+
+def cubic_recovery_ns(window_bytes: int, mss: int) -> int:
+    """Time CUBIC needs back to window W after one loss: K = (W (1 − β) / C)^(1/3) seconds (RFC 9438 section 4.2)."""
+    return round((window_bytes / mss * (1 - CUBIC_BETA) / CUBIC_C) ** (1 / 3) * 10**9)
+
+
+def square_root_law_bps(mss: int, rtt_ns: int, loss: float) -> int:
+    """Loss-limited goodput of a Reno stream: MSS/RTT × sqrt(3/2)/sqrt(p) (Mathis et al. 1997)."""
+    return round(mss * 8 / (rtt_ns / 1e9) * math.sqrt(1.5) / math.sqrt(loss)) if loss > 0 and rtt_ns else 10**18
+
+
+def score_bit_m_per_s(goodput_bps: int, distance_m: int) -> int:
+    """Land Speed Record: goodput × terrestrial distance, bit·m/s (rules of the Internet2 LSR)."""
+    return goodput_bps * distance_m
+
+
+def packets_needed(rate_bps: int, delay_ns: int, queue_bytes: int, mtu: int, framing_bytes: int) -> int:
+    """Full packets that are on a line of this delay and in its queue: the least that a packet limit must hold."""
+    in_flight = math.ceil(rate_bps * delay_ns / (8 * 10**9) / (mtu + framing_bytes))
+    return in_flight + math.ceil(queue_bytes / mtu) + 1
+
+
+def limit_packets(rate_bps: int, delay_ns: int, queue_bytes: int, framing_bytes: int, ip_version: int) -> int:
+    """netem's limit: bare ACKs at full line rate over the whole delay, the queue full of them, and some to spare.
+
+    A limit is only a number: no memory is set aside for it. netem's own default of 1000 silently drops most of a long
+    path's packets, so this is generous on purpose; the queue in bytes is what drops.
+    """
+    smallest = IP_HEADER[ip_version] + TCP_HEADER + TCP_TIMESTAMPS
+    needed = packets_needed(rate_bps, delay_ns, 0, smallest, framing_bytes) + math.ceil(queue_bytes / smallest)
+    return min(needed + NETEM_SPARE_PACKETS, 2**32 - 1)
+
+
+def guest_memory_bytes(in_flight_bytes: int, mtu: int, fidelity: str, receive: str) -> int:
+    """What `mem=` of the guest must be; it costs the host only the pages that are touched.
+
+    (base + payload in flight and queued + skb metadata per packet, twice) × margin, a buffer if the receiver copies;
+    rounded up to 256 MiB. 10 Gbit/s × 264 ms: 2 GiB; with a full queue of one BDP 2.5 GiB.
+    """
+    unit = mtu if fidelity == "packets" else SUPER_PACKET_BYTES
+    packets = math.ceil(in_flight_bytes / unit)
+    metadata = packets * GUEST_SKB_BYTES * GUEST_SKB_COPIES
+    wanted = (GUEST_BASE_BYTES + GUEST_PAYLOAD_COPIES * in_flight_bytes + metadata) * GUEST_MARGIN
+    wanted += GUEST_MEMORY_SINK_BYTES if receive == "memory" else 0
+    return math.ceil(wanted / GUEST_STEP_BYTES) * GUEST_STEP_BYTES

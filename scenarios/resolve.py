@@ -1,0 +1,378 @@
+"""Scenario → Plan: defaults filled in, both directions of each link spelt out, seeds derived, physics computed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+from . import physics as ph
+from .document import Path
+from .errors import Problem, ScenarioError
+from .load import LoadedScenario
+from .model import Expect as ScenarioExpect
+from .model import Lane, Scenario
+from .model import Link as ScenarioLink
+from .plan import Calibration, Direction, Expect, Limit, Link, Node, Physics, Plan, RecordedHop, Transfer
+from .units import QueueSize
+
+EMU_CONGESTION_CONTROLS = (
+    "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
+)  # fmt: skip
+WORLDS = {"emu": EMU_CONGESTION_CONTROLS}
+MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
+
+
+def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "emu") -> Plan:
+    """The plan of a scenario for a world. Raises ScenarioError for what the world cannot honour."""
+    if world not in WORLDS:
+        raise ValueError(f"world '{world}' is not known here; worlds: {', '.join(WORLDS)}")
+    scenario = loaded.scenario
+    seed = scenario.seed if seed is None else seed
+    problems = _world_problems(loaded, world)
+    links = _links(loaded, seed, problems)
+    if problems:
+        raise ScenarioError(problems)
+    nodes = _nodes(scenario)
+    links = _prove_queueing(nodes, links, scenario.ip)
+    transfer = scenario.transfer
+    return Plan(
+        scenario=scenario.name,
+        title=scenario.title,
+        scenario_file=str(loaded.path),
+        seed=seed,
+        ip_version=6 if scenario.ip == 6 else 4,
+        fidelity=scenario.fidelity,
+        nodes=nodes,
+        links=links,
+        transfer=Transfer(
+            streams=transfer.streams,
+            window_bytes=transfer.window,
+            congestion_control=transfer.congestion_control,
+            bytes=transfer.bytes,
+            duration_ns=transfer.duration,
+            receive=transfer.receive,
+            sample_interval_ns=transfer.sample_interval,
+            pacing_rate_bps=transfer.pacing,
+            start_stagger_ns=transfer.start_stagger,
+        ),
+        calibration=Calibration(
+            rtt_tolerance=scenario.calibration.rtt_tolerance, rate_tolerance=scenario.calibration.rate_tolerance
+        ),
+        expect=_expect(scenario),
+        physics=_physics(scenario, nodes, links),
+    )
+
+
+def _world_problems(loaded: LoadedScenario, world: str) -> list[Problem]:
+    asked, known = loaded.scenario.transfer.congestion_control, WORLDS[world]
+    if asked in known:
+        return []
+    what = f"congestion control '{asked}' is not in the world '{world}'"
+    return [loaded.problem(("transfer", "congestion_control"), what, f"write one of: {', '.join(known)}")]
+
+
+def _nodes(scenario: Scenario) -> list[Node]:
+    names = [scenario.path[0].from_, *(link.to for link in scenario.path)]
+    nodes = []
+    for name in names:
+        if host := scenario.hosts.get(name):
+            bus = host.bus
+            node = Node(
+                name=name,
+                kind="host",
+                place=host.place,
+                label=host.label,
+                address_note=host.address_note,
+                nic_rate_bps=host.nic,
+                bus_rate_bps=bus.rate if bus else None,
+                bus_fitted=bool(bus and bus.fitted),
+                bus_why=bus.why if bus else None,
+            )
+        else:
+            notes = scenario.routers.get(name)
+            node = Node(
+                name=name,
+                kind="router",
+                place=notes.place if notes else None,
+                label=notes.label if notes else None,
+                address_note=notes.address_note if notes else None,
+            )
+        nodes.append(node)
+    return nodes
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """A direction with defaults filled in; `own` tells whether a key stands under `reverse:`."""
+
+    delay_ns: int
+    rate_bps: int
+    queue: QueueSize
+    packet_limit: int | None
+    loss: float
+    corrupt: float
+    duplicate: float
+    reorder: float
+    jitter_ns: int
+
+
+def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
+    sides: tuple[Lane, ...] = (link.reverse, link) if reverse and link.reverse else (link,)
+
+    def value(key: str) -> object:
+        return next((getattr(side, key) for side in sides if getattr(side, key) is not None), None)
+
+    delay = value("one_way_delay")
+    if link.rtt is not None:
+        delay = link.rtt - link.rtt // 2 if reverse else link.rtt // 2
+    return _Lane(
+        delay_ns=cast(int, delay or 0),
+        rate_bps=cast(int, value("line_rate") or scenario.line_rate),
+        queue=cast(QueueSize, value("queue") or scenario.queue or QueueSize(bdp=Fraction(1))),
+        packet_limit=cast("int | None", value("packet_limit")),
+        loss=cast(float, value("loss") or 0.0),
+        corrupt=cast(float, value("corrupt") or 0.0),
+        duplicate=cast(float, value("duplicate") or 0.0),
+        reorder=cast(float, value("reorder") or 0.0),
+        jitter_ns=cast(int, value("jitter") or 0),
+    )
+
+
+def _links(loaded: LoadedScenario, seed: int, problems: list[Problem]) -> list[Link]:
+    scenario = loaded.scenario
+    lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.path]
+    rtt_ns = sum(forward.delay_ns + reverse.delay_ns for forward, reverse in lanes)
+    path_mtu = min(link.mtu or scenario.mtu for link in scenario.path)
+    links = []
+    for index, (link, pair) in enumerate(zip(scenario.path, lanes, strict=True)):
+        framing = link.framing or scenario.framing
+        made = []
+        for name, lane in zip(("forward", "reverse"), pair, strict=True):
+            here = _Place(loaded, index, name, path_mtu, ph.FRAMING_BYTES[framing], rtt_ns)
+            made.append(_direction(here, lane, seed, problems))
+        links.append(
+            Link(
+                index=index,
+                a=link.from_,
+                b=link.to,
+                mtu_bytes=link.mtu or scenario.mtu,
+                framing=framing,
+                framing_bytes=ph.FRAMING_BYTES[framing],
+                distance_m=link.distance,
+                forward=made[0],
+                reverse=made[1],
+            )
+        )
+    return links
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a direction is: for its seed, its errors and what depends on the whole path."""
+
+    loaded: LoadedScenario
+    index: int
+    direction: str
+    path_mtu: int
+    framing_bytes: int
+    rtt_ns: int
+
+    def key(self, name: str) -> Path:
+        """The path of a key of this direction in the file: under `reverse` if it stands there."""
+        link = self.loaded.scenario.path[self.index]
+        if self.direction == "reverse" and link.reverse and getattr(link.reverse, name) is not None:
+            return ("path", self.index, "reverse", name)
+        on_link = getattr(link, name) is not None
+        return ("path", self.index, name) if on_link or name == "packet_limit" else (name,)
+
+
+def _direction(here: _Place, lane: _Lane, seed: int, problems: list[Problem]) -> Direction:
+    ip, mtu, framing = here.loaded.scenario.ip, here.path_mtu, here.framing_bytes
+    queue = lane.queue.resolve(ph.bdp_bytes(lane.rate_bps, here.rtt_ns))
+    super_packets = here.loaded.scenario.fidelity == "super-packets"
+    if lane.queue.bytes is None:
+        queue = max(queue, MIN_BDP_QUEUE_PACKETS * (ph.SUPER_PACKET_BYTES if super_packets else mtu))
+    _check_queue(here, queue, super_packets, problems)
+    longest = lane.delay_ns + lane.jitter_ns
+    limit = ph.limit_packets(lane.rate_bps, longest, queue, framing, ip)
+    if lane.packet_limit is not None:
+        needed = ph.packets_needed(lane.rate_bps, longest, queue, mtu, framing)
+        if lane.packet_limit < needed:
+            what = (
+                f"packet_limit {lane.packet_limit} ({here.direction}) is below what the delay needs: "
+                f"line rate × delay and the queue are {needed} packets of {mtu} B"
+            )
+            right = f"write packet_limit: {needed} or more, or leave it out"
+            problems.append(here.loaded.problem(here.key("packet_limit"), what, right))
+        limit = lane.packet_limit
+    return Direction(
+        delay_ns=lane.delay_ns,
+        rate_bps=lane.rate_bps,
+        queue_bytes=queue,
+        limit_packets=limit,
+        can_queue=True,
+        loss=lane.loss,
+        corrupt=lane.corrupt,
+        duplicate=lane.duplicate,
+        reorder=lane.reorder,
+        jitter_ns=lane.jitter_ns,
+        seed=direction_seed(seed, here.index, here.direction),
+    )
+
+
+def _check_queue(here: _Place, queue: int, super_packets: bool, problems: list[Problem]) -> None:
+    least, holds = here.path_mtu, "one packet of the path's MTU"
+    if super_packets:
+        least, holds = ph.SUPER_PACKET_BYTES, "one super-packet of 64 KiB"
+    if queue < least:
+        what = f"a queue of {queue} B ({here.direction}) does not hold {holds}"
+        right = f"write at least {least} B" + (", or fidelity: packets" if super_packets else "")
+        problem = here.loaded.problem(here.key("queue"), what, right)
+        if all(problem.mark != other.mark for other in problems):
+            problems.append(problem)
+
+
+def direction_seed(seed: int, index: int, direction: str) -> int:
+    """The seed of a link's direction: 32 bits, the same for the same plan seed, link and direction, never 0."""
+    digest = hashlib.sha256(f"landspeed/{seed}/{index}/{direction}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") or 1
+
+
+# --- where a queue can form ----------------------------------------------------------------------------------------
+
+
+def _prove_queueing(nodes: list[Node], links: list[Link], ip_version: int) -> list[Link]:
+    """The links with `can_queue` false where every packet provably arrives no faster than it leaves.
+
+    What limits the arrivals: the sending host's NIC (Ethernet framing) and bus (no framing), and each link passed. One
+    of them must give every packet size at least the time that it takes to leave here; both are linear in the size, so
+    the smallest and the largest packet decide. Jitter, reordering and duplication change the spacing: nothing passed
+    before them proves anything any more. A world that relies on this must enforce the NIC and bus of its hosts.
+    """
+    mtu = min(link.mtu_bytes for link in links)
+    sizes = (ph.IP_HEADER[ip_version] + ph.TCP_HEADER, mtu)
+    forward = _can_queue(nodes[0], [(k.forward, k.framing_bytes) for k in links], sizes)
+    reverse = _can_queue(nodes[-1], [(k.reverse, k.framing_bytes) for k in reversed(links)], sizes)[::-1]
+    return [
+        link.model_copy(
+            update={
+                "forward": link.forward.model_copy(update={"can_queue": ahead}),
+                "reverse": link.reverse.model_copy(update={"can_queue": back}),
+            }
+        )
+        for link, ahead, back in zip(links, forward, reverse, strict=True)
+    ]
+
+
+def _can_queue(source: Node, lanes: list[tuple[Direction, int]], sizes: tuple[int, int]) -> list[bool]:
+    bounds: list[tuple[int, int]] = []  # (rate, framing) that everything arriving has passed
+    if source.nic_rate_bps:
+        bounds.append((source.nic_rate_bps, ph.ETHERNET_FRAMING))
+    if source.bus_rate_bps:
+        bounds.append((source.bus_rate_bps, 0))
+    result = []
+    for lane, framing in lanes:
+        proved = any(
+            all((size + framing) * rate <= (size + extra) * lane.rate_bps for size in sizes) for rate, extra in bounds
+        )
+        result.append(not proved)
+        if lane.jitter_ns or lane.reorder or lane.duplicate:
+            bounds.clear()
+        else:
+            bounds.append((lane.rate_bps, framing))
+    return result
+
+
+# --- expectations and physics --------------------------------------------------------------------------------------
+
+
+def _expect(scenario: Scenario) -> Expect | None:
+    wanted = scenario.expect
+    if wanted is None:
+        return None
+    # Bytes and duration are compared only if the run moves the recorded amount (--set transfer.duration=20s does not).
+    same_bytes = scenario.transfer.bytes is not None and scenario.transfer.bytes == wanted.bytes
+    same_time = scenario.transfer.duration is not None and scenario.transfer.duration == wanted.duration
+    whole = same_bytes or same_time
+    return Expect(
+        goodput_bps=wanted.goodput,
+        goodput_tolerance=wanted.tolerance,
+        goodput_from_s=(wanted.from_ or 0) / 1e9,
+        bytes=wanted.bytes if whole else None,
+        duration_ns=wanted.duration if whole else None,
+        rtt_ns=wanted.rtt,
+        retransmits=wanted.retransmits,
+        streams_goodput_bps=wanted.streams_goodput,
+        distance_m=wanted.distance,
+        score_bit_m_per_s=wanted.score,
+        source=wanted.source,
+        host_limits_fitted=any(host.bus and host.bus.fitted for host in scenario.hosts.values()),
+        forward_traceroute=_recorded(wanted, "forward_traceroute"),
+        reverse_traceroute=_recorded(wanted, "reverse_traceroute"),
+    )
+
+
+def _recorded(wanted: ScenarioExpect, which: str) -> list[RecordedHop]:
+    return [
+        RecordedHop(label=hop.label, rtt_ms=[ms for ms, _ in hop.rtt], below=any(below for _, below in hop.rtt))
+        for hop in getattr(wanted, which)
+    ]
+
+
+def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physics:
+    ip, transfer = scenario.ip, scenario.transfer
+    mtu = min(link.mtu_bytes for link in links)
+    mss = ph.mss_bytes(mtu, ip)
+    rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
+    rate = min(link.forward.rate_bps for link in links)
+    framing, slowest = min(
+        ((ph.framing_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip), k) for k in links),
+        key=lambda pair: pair[0],
+    )
+    buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
+    window = usable = None
+    limits = list(buses)
+    if transfer.window is not None:
+        usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
+        window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
+        limits.append(Limit(name="window", goodput_bps=window))
+    limits.append(Limit(name=f"framing of link {slowest.index + 1} {slowest.a}–{slowest.b}", goodput_bps=framing))
+    if transfer.pacing:
+        pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams, mtu, ip)
+        limits.append(Limit(name="pacing", goodput_bps=pacing))
+    if (loss := _path_loss(links)) > 0 and transfer.congestion_control == "reno":
+        square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
+        limits.append(Limit(name="loss (square-root law)", goodput_bps=square_root))
+    least = min(limits, key=lambda limit: limit.goodput_bps)
+    bdp = ph.bdp_bytes(rate, rtt_ns)
+    in_flight = bdp + sum(link.forward.queue_bytes for link in links if link.forward.can_queue)
+    if usable is not None:
+        in_flight = min(in_flight, transfer.streams * usable)
+    known = [link.distance_m for link in links if link.distance_m is not None]
+    return Physics(
+        rtt_ns=rtt_ns,
+        distance_m=sum(known) if known else None,
+        bdp_bytes=bdp,
+        mss_bytes=mss,
+        framing_limit_bps=framing,
+        window_limit_bps=window,
+        bus_limit_bps=min((bus.goodput_bps for bus in buses), default=None),
+        expected_goodput_bps=least.goodput_bps,
+        expected_bottleneck=least.name,
+        guest_memory_bytes=ph.guest_memory_bytes(in_flight, mtu, scenario.fidelity, transfer.receive),
+        limits=limits,
+    )
+
+
+def _bus_limit(node: Node, mtu: int, ip_version: int) -> Limit:
+    name = f"bus of {node.name}" + (" (fitted)" if node.bus_fitted else "")
+    return Limit(name=name, goodput_bps=ph.bus_limit_bps(node.bus_rate_bps or 0, mtu, ip_version))
+
+
+def _path_loss(links: list[Link]) -> float:
+    arrives = 1.0
+    for link in links:
+        arrives *= (1 - link.forward.loss) * (1 - link.forward.corrupt)
+    return 1 - arrives
