@@ -1,6 +1,273 @@
-"""The command `landspeed` (being built)."""
+"""The command `landspeed`: words to calls. Exit status 0 done, 1 ran and failed or broke, 2 bad input."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import __version__
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
-def main() -> int:
-    """Entry point."""
+class UsageError(Exception):
+    """Bad input that is not in a scenario; the message says what would be right."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Returns:
+        the exit status.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
+    parsed = _parser().parse_args(arguments)
+    from .emu.kernel import KernelError
+    from .results.bundle import OutputError
+    from .scenarios.errors import ScenarioError
+
+    try:
+        return parsed.action(parsed)
+    except (ScenarioError, UsageError, OutputError) as error:
+        return _say(error, BAD_INPUT)
+    except (KernelError, MemoryError) as error:
+        return _say(error, BAD_INPUT)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _say(error: object, status: int) -> int:
+    print(f"Error: {error}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="landspeed", description="Rehearse very long, very fast network paths in virtual time.")
+    parser.add_argument("--version", action="version", version=f"landspeed {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, action: Any, text: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text)
+        made.set_defaults(action=action)
+        return made
+
+    def with_overrides(made: argparse.ArgumentParser) -> None:
+        made.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="change a value of the scenario, such as transfer.streams=4")
+        made.add_argument("--seed", type=_seed, help="seed of everything random")
+
+    check = command("check", _check, "Validate scenario files.")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    check.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
+
+    show = command("show", _show, "Print the path hop by hop and its physics.")
+    show.add_argument("file", type=Path, metavar="FILE")
+    show.add_argument("--json", action="store_true", help="print the plan as JSON")
+    with_overrides(show)
+
+    run = command("run", _run, "Calibrate the path, make the transfer, judge it.")
+    run.add_argument("file", type=Path, metavar="FILE")
+    run.add_argument("--clock", choices=("virtual", "real"), default="virtual")
+    run.add_argument("--tool", choices=("engine", "iperf3"), default="engine", help="program that makes the transfer")
+    run.add_argument("--out", type=Path, default=None, metavar="DIR", help="folder for the bundle (default: results/runs)")
+    run.add_argument("--memory", type=_size, metavar="SIZE", help="the guest's memory, such as 4GiB, instead of the plan's figure")
+    run.add_argument("--queues", action="store_true", help="calibrate every queue by overflow too")
+    run.add_argument("--stall", type=float, default=None, metavar="SECONDS", help="give up when virtual time has stood still so long (default 20)")
+    run.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    run.add_argument("--quiet", action="store_true", help="no progress, no table")
+    with_overrides(run)
+
+    execute = command("exec", _exec, "Run a program of yours on the emulated path, in virtual time.")
+    execute.add_argument("file", type=Path, metavar="FILE")
+    execute.add_argument("--at", required=True, metavar="NODE", help="node that runs the program")
+    execute.add_argument("--clock", choices=("virtual", "real"), default="virtual")
+    execute.add_argument("--stall", type=float, default=None, metavar="SECONDS")
+    execute.add_argument("--quiet", action="store_true", help="no progress")
+    with_overrides(execute)
+    execute.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND…")
+
+    shell = command("shell", _shell, "A prompt on the emulated path, in real time.")
+    shell.add_argument("file", type=Path, metavar="FILE")
+    with_overrides(shell)
+
+    doctor = command("doctor", _doctor, "Look whether this host can run everything; each finding with its remedy.")
+    doctor.add_argument("--json", action="store_true")
+
+    results = command("results", _results, "List the runs, or query them with SQL (tables: runs, samples, links).")
+    results.add_argument("sql", nargs="?", metavar="SQL")
+    results.add_argument("--runs", type=Path, default=None, metavar="DIR")
+
+    report = command("report", _report, "Write a bundle's report.html anew.")
+    report.add_argument("bundle", type=Path, metavar="BUNDLE")
+
+    command("schema", _schema, "Print the JSON Schema of scenario files.")
+    return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdigit() or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
+    return int(text)
+
+
+def _size(text: str) -> int:
+    from .scenarios.units import UnitError, parse_size
+
+    try:
+        return parse_size(text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _runs_dir(given: Path | None) -> Path:
+    """The folder of bundles: as asked, else results/runs of the clone this is installed from."""
+    return given if given is not None else Path(__file__).resolve().parent / "results" / "runs"
+
+
+def _load(parsed: argparse.Namespace) -> tuple[Any, Any]:
+    from .scenarios.load import load_scenario
+    from .scenarios.resolve import make_plan
+
+    loaded = load_scenario(parsed.file, parsed.overrides)
+    return loaded, make_plan(loaded, seed=parsed.seed, world="emu")
+
+
+def _check(parsed: argparse.Namespace) -> int:
+    from .scenarios.errors import ScenarioError
+    from .scenarios.load import load_scenario
+    from .scenarios.resolve import make_plan
+
+    status = 0
+    for file in parsed.files:
+        try:
+            plan = make_plan(load_scenario(file, parsed.overrides))
+            print(f"{file}: ok ({plan.title})")
+        except ScenarioError as error:
+            status = _say(error, BAD_INPUT)
+    return status
+
+
+def _show(parsed: argparse.Namespace) -> int:
+    _, plan = _load(parsed)
+    if parsed.json:
+        print(plan.model_dump_json(indent=1))
+        return 0
+    from rich.console import Console
+
+    from .scenarios.show import render_plan
+
+    Console().print(render_plan(plan))
     return 0
+
+
+def _schema(_parsed: argparse.Namespace) -> int:
+    from .scenarios.schema import scenario_schema
+
+    print(json.dumps(scenario_schema(), indent=2))
+    return 0
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    from .runs import run_scenario
+
+    loaded, plan = _load(parsed)
+    return run_scenario(loaded, plan, parsed, _runs_dir(parsed.out))
+
+
+@contextlib.contextmanager
+def _scratch_folder() -> Any:
+    """A folder for a run that leaves no bundle, gone afterwards."""
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    folder = Path(tempfile.mkdtemp(prefix="landspeed-", dir=base if os.access(base, os.W_OK) else None))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _exec(parsed: argparse.Namespace) -> int:
+    from .emu.machine import OutputCopier
+    from .emu.progress import make_reporter
+    from .emu.watch import STALL_WALL_S, GuestError
+    from .emu.world import EmuOptions, EmuWorld, RunFailed
+
+    _, plan = _load(parsed)
+    words = parsed.command[1:] if parsed.command[:1] == ["--"] else parsed.command
+    if not words:
+        raise UsageError("no command given; write it after --, as in: landspeed exec FILE --at geneva -- ping -c 3 pasadena")
+    names = [node.name for node in plan.nodes]
+    if parsed.at not in names:
+        raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
+    world = EmuWorld(EmuOptions(clock=parsed.clock, stall_wall_s=parsed.stall or STALL_WALL_S))
+    with _scratch_folder() as folder:
+        copier = OutputCopier(folder)
+        reporter = make_reporter(None, None, quiet=parsed.quiet or not sys.stderr.isatty())
+        try:
+            return world.execute(plan, folder, at=parsed.at, command=words, report=reporter, each_poll=copier.copy)
+        except (GuestError, RunFailed) as error:
+            return _say(error, FAILED)
+        finally:
+            reporter.close()
+            copier.copy()
+
+
+def _shell(parsed: argparse.Namespace) -> int:
+    from .emu.world import EmuOptions, EmuWorld
+
+    _, plan = _load(parsed)
+    with _scratch_folder() as folder:
+        EmuWorld(EmuOptions(clock="real")).shell(plan, folder)
+    return 0
+
+
+def _doctor(parsed: argparse.Namespace) -> int:
+    from .emu.doctor import examine
+
+    findings = examine()
+    if parsed.json:
+        print(json.dumps([finding.__dict__ for finding in findings], indent=1))
+    else:
+        for finding in findings:
+            print(f"{finding.state:<5} {finding.name}: {finding.text}")
+            if finding.remedy:
+                print(f"      remedy: {finding.remedy}")
+    return FAILED if any(finding.state == "fail" for finding in findings) else 0
+
+
+def _results(parsed: argparse.Namespace) -> int:
+    from .results.query import QueryError, show_runs, show_sql
+
+    folder = _runs_dir(parsed.runs)
+    try:
+        print(show_sql(parsed.sql, folder) if parsed.sql else show_runs(folder))
+    except QueryError as error:
+        return _say(error, BAD_INPUT)
+    return 0
+
+
+def _report(parsed: argparse.Namespace) -> int:
+    from .results.report import write_report
+
+    if not (parsed.bundle / "result.json").is_file():
+        raise UsageError(f"{parsed.bundle}: not a bundle (it has no result.json)")
+    print(write_report(parsed.bundle))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""`landspeed doctor`: can this host run the emulated world? Each finding with its remedy; nothing is changed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .kernel import KernelError, find_kernel
+from .memory import available_bytes
+from .world import LINKWATCH
+
+SMALLEST_RUN_BYTES = 1 << 30
+TOOLS = {  # program → Debian package, and what stops working without it
+    "ip": ("iproute2", "fail", "reading the path's settings back"),
+    "tc": ("iproute2", "fail", "reading the path's settings back"),
+    "gcc": ("gcc", "warn", "building the engine and the kernel"),
+    "meson": ("meson", "warn", "building the engine"),
+    "flex": ("flex", "warn", "building the kernel"),
+    "bison": ("bison", "warn", "building the kernel"),
+    "bc": ("bc", "warn", "building the kernel"),
+    "patch": ("patch", "warn", "building the kernel"),
+    "mnexec": ("mininet", "warn", "`landspeed shell`"),
+    "ping": ("iputils-ping", "warn", "ping in `landspeed shell`"),
+    "traceroute": ("traceroute", "warn", "traceroute in `landspeed shell`"),
+    "iperf3": ("iperf3", "warn", "`--tool iperf3`"),
+}
+PTRACE_TRACEME = 0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at.
+
+    Attributes:
+        state: "fail" stops every run, "warn" some part.
+        remedy: what to do about it; empty when nothing is wrong.
+    """
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    text: str
+    remedy: str = ""
+
+
+def examine(shm: Path = Path("/dev/shm")) -> list[Finding]:
+    """Look at everything."""
+    checks: list[Callable[[], Finding]] = [
+        _machine,
+        lambda: _shared_memory(shm),
+        _ptrace,
+        _free_memory,
+        _kernel,
+        lambda: _program("transfer engine", Path(__file__).resolve().parent.parent / "engine" / "build" / "landspeed-engine"),
+        lambda: _program("link watch", LINKWATCH),
+    ]
+    return [check() for check in checks] + [_tool(name) for name in TOOLS]
+
+
+def _machine() -> Finding:
+    text = f"{platform.system()} on {platform.machine()}"
+    if platform.system() == "Linux" and platform.machine() == "x86_64":
+        return Finding("machine", "ok", text)
+    return Finding("machine", "fail", text, "User-Mode Linux runs on x86-64 Linux only: use such a machine (a virtual one will do)")
+
+
+def _shared_memory(shm: Path) -> Finding:
+    if not shm.is_dir() or not os.access(shm, os.W_OK):
+        return Finding("shared memory", "fail", f"{shm} is not there or not writable", "mount a tmpfs there, or set TMPDIR to a tmpfs folder")
+    flags, free = os.statvfs(shm).f_flag, shutil.disk_usage(shm).free
+    if flags & os.ST_NOEXEC:
+        return Finding("shared memory", "fail", f"{shm} is mounted noexec", f"mount -o remount,exec {shm}, or set TMPDIR to a folder that allows execution")
+    if free < SMALLEST_RUN_BYTES:
+        return Finding(
+            "shared memory",
+            "fail",
+            f"{shm} has {free / 2**30:.2f} GiB free, the smallest run needs {SMALLEST_RUN_BYTES / 2**30:.0f} GiB",
+            f"mount -o remount,size=8G {shm}, or set TMPDIR to a larger folder",
+        )
+    return Finding("shared memory", "ok", f"{shm}: {free / 2**30:.1f} GiB free, execution allowed")
+
+
+def _ptrace() -> Finding:
+    """Try it: a child that asks to be traced."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).ptrace(PTRACE_TRACEME, 0, None, None) == 0 else 1)
+    _, status = os.waitpid(child, 0)
+    allowed = (os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0) or os.WIFSIGNALED(status)
+    scope_file = Path("/proc/sys/kernel/yama/ptrace_scope")
+    scope = scope_file.read_text().strip() if scope_file.exists() else "absent"
+    if allowed and scope != "3":
+        return Finding("ptrace", "ok", f"allowed (yama scope {scope})")
+    return Finding("ptrace", "fail", f"refused (yama scope {scope})", "sysctl kernel.yama.ptrace_scope=1; in a container allow SYS_PTRACE in its seccomp profile")
+
+
+def _free_memory() -> Finding:
+    available = available_bytes()
+    text = f"{available / 2**30:.1f} GiB available"
+    if available < SMALLEST_RUN_BYTES:
+        return Finding("memory", "fail", text, "close programs or use a larger machine; `landspeed show FILE` tells what a run needs")
+    return Finding("memory", "ok", text)
+
+
+def _kernel() -> Finding:
+    try:
+        kernel = find_kernel()
+    except KernelError as error:
+        return Finding("virtual-time kernel", "fail", str(error), "make setup")
+    return Finding("virtual-time kernel", "ok", f"Linux {kernel.version} ({kernel.key})")
+
+
+def _program(name: str, path: Path) -> Finding:
+    if os.access(path, os.X_OK):
+        return Finding(name, "ok", str(path))
+    return Finding(name, "fail", f"{path} is not built", "make setup")
+
+
+def _tool(name: str) -> Finding:
+    package, state, purpose = TOOLS[name]
+    where = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if where:
+        return Finding(name, "ok", where)
+    return Finding(name, "fail" if state == "fail" else "warn", f"missing: needed for {purpose}", f"apt-get install {package}")

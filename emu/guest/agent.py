@@ -1,0 +1,113 @@
+"""PID 1 of the guest: mounts, builds the network, calibrates, does the job, and switches the machine off.
+
+The host reads three things: the console (lines that start with ``@landspeed`` say which phase begins), the files in the
+run's folder, and the end of the process. Nothing comes in after the start, so nothing of the host's timing does either.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+from types import SimpleNamespace
+from typing import Any
+
+from . import namespaces
+from .files import OUT, mount_all, write_json
+
+
+def phase(name: str, **facts: object) -> None:
+    """Tell the host that a phase begins."""
+    sys.stdout.write(f"@landspeed {json.dumps({'phase': name, **facts})}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Do the job in the run's folder, whatever happens switch off."""
+    try:
+        mount_all(os.environ["LANDSPEED_OUT"], os.environ["LANDSPEED_VISIBLE"].split(":"))
+        namespaces.set_timer_slack(1)
+        os.environ.update(HOME="/tmp", PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TERM="xterm")  # noqa: S108
+        plan = json.loads((OUT / "plan.json").read_text(), object_hook=lambda fields: SimpleNamespace(**fields))
+        job = json.loads((OUT / "job.json").read_text(), object_hook=lambda fields: SimpleNamespace(**fields))
+        result = _do(plan, job)
+    except BaseException as error:  # whatever it is, the host must hear of it
+        result = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+        traceback.print_exc()
+    try:
+        write_json("guest.json", result)
+        phase("end")
+    finally:
+        namespaces.power_off()
+
+
+def _do(plan: Any, job: Any) -> dict[str, Any]:
+    phase("build")
+    from .network import Network  # pyroute2 and Mininet take their time to import: inside the phase they belong to
+    from .shaping import shape
+
+    network = Network(plan)
+    shape(network)
+    result: dict[str, Any] = {"error": None}
+    if job.mode == "shell":
+        from .shell import run_shell
+
+        phase("shell")
+        run_shell(network)
+        return result
+    from .effective import effective_qdiscs, effective_settings
+
+    result["effective"] = effective_settings(network)
+    if job.calibrate:
+        from .calibrate import calibrate
+
+        phase("calibrate")
+        result["calibration"] = calibrate(network, with_queues=job.with_queues)
+        if not result["calibration"]["passed"]:
+            return result
+    if job.mode == "transfer":
+        from .transfer import run_transfer
+
+        phase("transfer")
+        result["statuses"] = run_transfer(network, job)
+        phase("read back")
+        result["qdiscs"] = effective_qdiscs(network)
+    elif job.mode == "exec":
+        phase("exec")
+        result["status"] = _execute(network, job)
+    return result
+
+
+def _execute(network: Any, job: Any) -> int:
+    """Run the user's program in a node; its output goes to the guest's second and third console."""
+    with open("/dev/tty1", "wb", buffering=0) as out, open("/dev/tty2", "wb", buffering=0) as err:  # noqa: PTH123
+        for terminal in (out, err):
+            _make_transparent(terminal.fileno())
+        node = network.node(job.at)
+        environment = {**os.environ, **{f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i) for i, name in enumerate(network.names)}}
+        try:
+            with node.inside():
+                program = subprocess.Popen(
+                    job.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=job.cwd, env=environment
+                )
+            status = program.wait()
+        except OSError as error:
+            err.write(f"{job.command[0]}: {error.strerror}\n".encode())
+            return 127
+        return status if status >= 0 else 128 - status
+
+
+def _make_transparent(descriptor: int) -> None:
+    """No line editing, no newline translation: bytes arrive as they were written."""
+    import termios
+
+    attributes = termios.tcgetattr(descriptor)
+    attributes[1] &= ~termios.OPOST
+    attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)
+    termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,372 @@
+"""The calibration gate: what the built path really does, measured before a transfer counts.
+
+RTT to every hop from both ends (ICMP echo with a growing TTL, as traceroute does), path MTU with don't-fragment, and
+the bottleneck rate of both directions from the spacing of a short packet train (packet-pair dispersion: Keshav,
+SIGCOMM 1991). All from sockets of this one process, which may belong to any node.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .network import Network
+from .shaping import burst_bytes, shaped_device
+
+RTT_FLOOR_MS = 0.05  # a tolerance in per cent of a hop next door would be less than one packet's serialization
+TRAIN_PACKETS = 200
+ECHO_BYTES = 84  # an ordinary ping: IPv4 20 + ICMP 8 + 56
+IP_MTU, IP_MTU_DISCOVER, IP_PMTUDISC_DO = 14, 10, 2
+IPV6_MTU, IPV6_MTU_DISCOVER = 24, 23
+SO_TIMESTAMPNS_NEW = 64
+UDP_SEGMENT = 103
+FAST_BPS = 20e9
+IDENTIFIER = 0x4C53
+
+
+@dataclass
+class Calibration:
+    """Measured against planned. Times in ms, rates in bit/s of IP packets."""
+
+    rtt_ms: float | None = None
+    rtt_expected_ms: float = 0.0
+    tolerance: float = 0.0
+    hops: list[dict[str, Any]] = field(default_factory=list)
+    reverse_hops: list[dict[str, Any]] = field(default_factory=list)
+    path_mtu_bytes: int | None = None
+    mtu_expected_bytes: int = 0
+    rate_bps: float | None = None
+    rate_expected_bps: float = 0.0
+    rate_reverse_bps: float | None = None
+    rate_reverse_expected_bps: float = 0.0
+    rate_tolerance: float = 0.0
+    queue: list[dict[str, Any]] | None = None
+    passed: bool = False
+    failures: list[str] = field(default_factory=list)
+
+
+def calibrate(network: Network, *, with_queues: bool = False) -> dict[str, Any]:
+    """Measure the path and compare it with the plan.
+
+    Returns:
+        the fields of `Calibration`; `failures` names every link out of tolerance.
+    """
+    plan = network.plan
+    result = Calibration(tolerance=plan.calibration.rtt_tolerance, rate_tolerance=plan.calibration.rate_tolerance)
+    last = len(network.nodes) - 1
+    result.hops = _hops(network, 0, last)
+    result.reverse_hops = _hops(network, last, 0)
+    result.rtt_ms, result.rtt_expected_ms = result.hops[-1]["rtt_ms"], result.hops[-1]["expected_ms"]
+    result.mtu_expected_bytes = min(link.mtu_bytes for link in plan.links)
+    result.path_mtu_bytes = _path_mtu(network)
+    result.rate_expected_bps = min(_rates(plan, forward=True))
+    result.rate_reverse_expected_bps = min(_rates(plan, forward=False))
+    result.rate_bps = _train_rate(network, 0, last)
+    result.rate_reverse_bps = _train_rate(network, last, 0)
+    if with_queues:
+        result.queue = [each for link in plan.links for each in _queues(network, link)]
+    result.failures = _failures(network, result)
+    result.passed = not result.failures
+    return asdict(result)
+
+
+# --- RTT, hop by hop -------------------------------------------------------------------------------------------------
+
+
+def _expected_rtt_ms(plan: Any, origin: int, hop: int) -> float:
+    """Propagation both ways between two nodes, and an echo's serialization on every link."""
+    total_ns = 0.0
+    for link in plan.links[min(origin, hop) : max(origin, hop)]:
+        for direction in (link.forward, link.reverse):
+            total_ns += direction.delay_ns
+            if not direction.can_queue:  # a token bucket sends a lone packet at once
+                total_ns += (ECHO_BYTES - 14 + link.framing_bytes + 14) * 8e9 / direction.rate_bps
+    return total_ns / 1e6
+
+
+def _hops(network: Network, origin: int, target: int) -> list[dict[str, Any]]:
+    step = 1 if target > origin else -1
+    positions = list(range(origin + step, target + step, step))
+    measured = _traceroute(network, origin, target, len(positions))
+    return [
+        {
+            "ttl": ttl,
+            "node": network.names[position],
+            "address": network.facing_address(position, viewer=origin),
+            "rtt_ms": measured.get(ttl, (None, None))[0],
+            "answered_by": measured.get(ttl, (None, None))[1],
+            "expected_ms": _expected_rtt_ms(network.plan, origin, position),
+        }
+        for ttl, position in enumerate(positions, start=1)
+    ]
+
+
+def _traceroute(network: Network, origin: int, target: int, count: int) -> dict[int, tuple[float, str]]:
+    """RTT in ms and answering address for each TTL; a TTL without answer is left out."""
+    version = network.plan.ip_version
+    destination = network.address(target)
+    answers: dict[int, tuple[float, str]] = {}
+    with _icmp_socket(network, origin) as sock:
+        sent: dict[int, int] = {}
+        for ttl in range(1, count + 1):
+            level, option = (socket.IPPROTO_IP, socket.IP_TTL) if version == 4 else (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS)
+            sock.setsockopt(level, option, ttl)
+            sent[ttl] = time.monotonic_ns()
+            sock.sendto(echo_request(version, ttl, b"\0" * 56), (destination, 0))
+        deadline = time.monotonic() + 10 * max(_expected_rtt_ms(network.plan, origin, target) / 1e3, 0.1)
+        while len(answers) < count and (left := deadline - time.monotonic()) > 0:
+            sock.settimeout(left)
+            with contextlib.suppress(TimeoutError):
+                packet, source = sock.recvfrom(2048)
+                now = time.monotonic_ns()
+                ttl = echo_sequence(version, packet)
+                if ttl in sent and ttl not in answers:
+                    answers[ttl] = ((now - sent[ttl]) / 1e6, source[0])
+    return answers
+
+
+def _icmp_socket(network: Network, position: int) -> socket.socket:
+    with network.nodes[position].inside():
+        if network.plan.ip_version == 4:
+            return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        return socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+
+
+def echo_request(version: int, sequence: int, payload: bytes) -> bytes:
+    """ICMP (RFC 792) or ICMPv6 (RFC 4443) echo request; the kernel fills in ICMPv6's checksum."""
+    kind = 8 if version == 4 else 128
+    header = struct.pack("!BBHHH", kind, 0, 0, IDENTIFIER, sequence)
+    checksum = internet_checksum(header + payload) if version == 4 else 0
+    return struct.pack("!BBHHH", kind, 0, checksum, IDENTIFIER, sequence) + payload
+
+
+def internet_checksum(data: bytes) -> int:
+    """RFC 1071."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def echo_sequence(version: int, packet: bytes) -> int | None:
+    """Sequence number of our echo that a reply or a time-exceeded message is about; None for other packets."""
+    icmp = packet[(packet[0] & 15) * 4 :] if version == 4 else packet
+    reply, exceeded, request = (0, 11, 8) if version == 4 else (129, 3, 128)
+    if icmp[0] == exceeded:
+        inner = icmp[8:]
+        icmp = inner[(inner[0] & 15) * 4 :] if version == 4 else inner[40:]
+        if len(icmp) < 8 or icmp[0] != request:
+            return None
+    elif icmp[0] != reply:
+        return None
+    _, _, _, identifier, sequence = struct.unpack("!BBHHH", icmp[:8])
+    return sequence if identifier == IDENTIFIER else None
+
+
+# --- Path MTU --------------------------------------------------------------------------------------------------------
+
+
+def _path_mtu(network: Network) -> int | None:
+    """Largest packet that an echo carries there and back with don't-fragment; None if none comes back."""
+    plan = network.plan
+    version, last = plan.ip_version, len(network.nodes) - 1
+    header = 28 if version == 4 else 48
+    level, discover = (socket.IPPROTO_IP, IP_MTU_DISCOVER) if version == 4 else (socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER)
+    size = plan.links[0].mtu_bytes
+    wait_s = 2 * max(_expected_rtt_ms(plan, 0, last) / 1e3, 0.1)
+    with _icmp_socket(network, 0) as sock:
+        sock.setsockopt(level, discover, IP_PMTUDISC_DO)
+        sock.connect((network.address(last), 0))
+        for sequence in range(1000, 1000 + len(plan.links) + 1):  # each router with a smaller link answers once
+            with contextlib.suppress(OSError):
+                sock.send(echo_request(version, sequence, b"\0" * (size - header)))
+            deadline = time.monotonic() + wait_s
+            while (left := deadline - time.monotonic()) > 0:
+                sock.settimeout(left)
+                try:
+                    if echo_sequence(version, sock.recv(65536)) == sequence:
+                        return size
+                except OSError:
+                    break
+            known = sock.getsockopt(level, IP_MTU if version == 4 else IPV6_MTU)
+            if known >= size:
+                return None
+            size = known
+    return None
+
+
+# --- Bottleneck rate -------------------------------------------------------------------------------------------------
+
+
+def _rates(plan: Any, *, forward: bool) -> list[float]:
+    """Bit/s of IP packets of full size that each part of a direction carries."""
+    mtu = min(link.mtu_bytes for link in plan.links)
+    rates = [(link.forward if forward else link.reverse).rate_bps * mtu / (mtu + link.framing_bytes) for link in plan.links]
+    for node, link in ((plan.nodes[0], plan.links[0]), (plan.nodes[-1], plan.links[-1])):
+        rates.append(node.nic_rate_bps * mtu / (mtu + link.framing_bytes))
+        if node.bus_rate_bps is not None:
+            rates.append(node.bus_rate_bps)
+    return rates
+
+
+def _train_length(plan: Any, *, forward: bool) -> tuple[int, int]:
+    """Packets of a train, and how many of them a full token bucket lets through faster than the bottleneck.
+
+    A bucket of B bytes that drains at the faster rate R and fills at r lasts for B / (1 - r/R) bytes.
+    """
+    mtu = min(link.mtu_bytes for link in plan.links)
+    rates = _rates(plan, forward=forward)
+    slowest = min(rates)
+    faster = [rate for rate in rates if rate > 1.005 * slowest]
+    refill = 1 - slowest / min(faster) if faster else 1.0
+    skipped = round(2 * burst_bytes(plan) / mtu / refill) + 2
+    # The train must fit the smallest queue it could build up in.
+    directions = [link.forward if forward else link.reverse for link in plan.links]
+    room = min((each.queue_bytes for each in directions if each.can_queue), default=1 << 40) // (mtu + 100)
+    packets = max(min(skipped + TRAIN_PACKETS, room), 16)
+    return packets, min(skipped, packets // 2)
+
+
+def _train_rate(network: Network, origin: int, target: int) -> float | None:
+    """Rate at which a packet train arrives, without what a full token bucket lets through at once."""
+    plan = network.plan
+    forward = target > origin
+    mtu = min(link.mtu_bytes for link in plan.links)
+    header = 28 if plan.ip_version == 4 else 48
+    packets, skipped = _train_length(plan, forward=forward)
+    slowest = min(_rates(plan, forward=forward))
+    # Each send reads the clock a few times, 256 ns of virtual time each: above this rate one send carries several packets.
+    together = max(1, 60_000 // mtu) if slowest > FAST_BPS else 1
+    family = socket.AF_INET if plan.ip_version == 4 else socket.AF_INET6
+    with network.nodes[target].inside():
+        receiver = socket.socket(family, socket.SOCK_DGRAM)
+    with network.nodes[origin].inside():
+        sender = socket.socket(family, socket.SOCK_DGRAM)
+    with receiver, sender:
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 28)
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 28)
+        receiver.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS_NEW, 1)
+        sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, mtu - header)
+        receiver.bind((network.address(target), 0))
+        sender.connect((network.address(target), receiver.getsockname()[1]))
+        payload = b"\0" * (mtu - header) * together
+        packets = -(-packets // together) * together
+        for _ in range(packets // together):
+            sender.send(payload)
+        arrivals: list[int] = []
+        receiver.settimeout(5 * max(_expected_rtt_ms(plan, origin, target) / 1e3, 0.1) + packets * mtu * 8 / slowest)
+        with contextlib.suppress(TimeoutError):
+            while len(arrivals) < packets:
+                _, control, _, _ = receiver.recvmsg(1, 64)
+                seconds, nanoseconds = struct.unpack("qq", control[0][2])
+                arrivals.append(seconds * 1_000_000_000 + nanoseconds)
+    return train_rate_bps(arrivals, skipped, mtu)
+
+
+def train_rate_bps(arrivals_ns: list[int], skipped: int, mtu_bytes: int) -> float | None:
+    """Rate of what arrived after the skipped packets; packets that arrive together count with the last of them."""
+    if len(arrivals_ns) <= skipped + 2:
+        return None
+    start = arrivals_ns[skipped]
+    later = [time_ns for time_ns in arrivals_ns if time_ns > start]
+    return len(later) * mtu_bytes * 8e9 / (later[-1] - start) if later else None
+
+
+# --- Queues ----------------------------------------------------------------------------------------------------------
+
+
+def _queues(network: Network, link: Any) -> list[dict[str, Any]]:
+    """Fill the queue of both directions of a link until it overflows, from the router itself."""
+    found: list[dict[str, Any]] = []
+    for forward in (True, False):
+        direction = link.forward if forward else link.reverse
+        position, device = shaped_device(network, link.index, forward=forward)
+        entry: dict[str, Any] = {"link": link.index, "direction": "forward" if forward else "reverse", "device": f"{network.names[position]}:{device}"}
+        if not direction.can_queue or device.startswith("ifb"):
+            found.append(entry | {"expected_bytes": None, "measured_bytes": None, "note": "cannot queue: nothing faster leads into it"})
+            continue
+        found.append(entry | {"expected_bytes": direction.queue_bytes, "measured_bytes": _overflow(network, link, direction, forward=forward)})
+    return found
+
+
+def _overflow(network: Network, link: Any, direction: Any, *, forward: bool) -> int:
+    """Bytes (as a veth counts them) that passed of a burst larger than the queue, less what the bucket let through."""
+    plan = network.plan
+    origin, target = (link.index, link.index + 1) if forward else (link.index + 1, link.index)
+    header = 28 if plan.ip_version == 4 else 48
+    family = socket.AF_INET if plan.ip_version == 4 else socket.AF_INET6
+    frame = link.mtu_bytes + 14
+    address = network.facing_address(target, viewer=origin)
+    with network.nodes[target].inside():
+        receiver = socket.socket(family, socket.SOCK_DGRAM)
+    with network.nodes[origin].inside():
+        sender = socket.socket(family, socket.SOCK_DGRAM)
+    count = (direction.queue_bytes + 2 * burst_bytes(plan)) // frame + 20
+    with receiver, sender:
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 30)
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 30)
+        receiver.bind((address, 0))
+        sender.connect((address, receiver.getsockname()[1]))
+        payload = b"\0" * (link.mtu_bytes - header)
+        for _ in range(count):
+            sender.send(payload)
+        receiver.settimeout(2 * direction.delay_ns / 1e9 + 2 * direction.queue_bytes * 8 / direction.rate_bps + 0.1)
+        received = 0
+        with contextlib.suppress(TimeoutError):
+            while received < count:
+                receiver.recv(1)
+                received += 1
+    return received * frame - burst_bytes(plan) // frame * frame
+
+
+# --- Verdict ---------------------------------------------------------------------------------------------------------
+
+
+def _failures(network: Network, result: Calibration) -> list[str]:
+    failures: list[str] = []
+    for origin, hops in ((0, result.hops), (len(network.nodes) - 1, result.reverse_hops)):
+        before = 0.0
+        for hop in hops:
+            failure = _hop_failure(network, origin, hop, result.tolerance, before)
+            if failure:
+                failures.append(failure)
+                break  # the hops beyond it carry the same error
+            before = hop["rtt_ms"]
+    if result.path_mtu_bytes != result.mtu_expected_bytes:
+        failures.append(f"path MTU is {result.path_mtu_bytes} B, the plan says {result.mtu_expected_bytes} B")
+    for name, measured, expected in (
+        ("forward", result.rate_bps, result.rate_expected_bps),
+        ("reverse", result.rate_reverse_bps, result.rate_reverse_expected_bps),
+    ):
+        if measured is None or abs(measured / expected - 1) > result.rate_tolerance:
+            seen = "nothing arrived" if measured is None else f"{measured / 1e6:.2f} Mbit/s"
+            failures.append(f"{name} bottleneck rate: {seen}, the plan says {expected / 1e6:.2f} Mbit/s of IP packets")
+    for queue in result.queue or []:
+        expected, measured = queue["expected_bytes"], queue["measured_bytes"]
+        if expected is not None and abs(measured - expected) > max(0.01 * expected, 2 * burst_bytes(network.plan)):
+            failures.append(f"queue of link {queue['link']} {queue['direction']}: overflows at {measured} B, the plan says {expected} B")
+    return failures
+
+
+def _hop_failure(network: Network, origin: int, hop: dict[str, Any], tolerance: float, before_ms: float) -> str | None:
+    position = network.names.index(hop["node"])
+    link = position - 1 if origin < position else position
+    name = f"link {link} ({network.names[link]} – {network.names[link + 1]})"
+    seen_from = f"seen from {network.names[origin]}"
+    if hop["rtt_ms"] is None:
+        return f"{name}: no answer from {hop['node']}, {seen_from}"
+    if hop["answered_by"] != hop["address"]:
+        return f"{name}: hop {hop['ttl']} is {hop['answered_by']}, not {hop['node']} ({hop['address']}), {seen_from}"
+    error_ms = hop["rtt_ms"] - hop["expected_ms"]
+    if abs(error_ms) > max(tolerance * hop["expected_ms"], RTT_FLOOR_MS):
+        return (
+            f"{name}: RTT to {hop['node']} is {hop['rtt_ms']:.3f} ms, the plan says {hop['expected_ms']:.3f} ms "
+            f"({error_ms:+.3f}; the hop before it was at {before_ms:.3f}), {seen_from}"
+        )
+    return None

@@ -1,0 +1,40 @@
+"""What the guest's kernel says it really has: addresses, sysctls, offloads. The qdiscs are read by `tc` at the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+from . import offloads
+from .network import HOST_WIDE_SYSCTLS, Network, node_sysctls, read_host_wide
+
+
+def effective_settings(network: Network) -> dict[str, Any]:
+    """Read back from the kernel, not from the plan."""
+    last = len(network.nodes) - 1
+    sysctls: dict[str, dict[str, str]] = {"all": {name: read_host_wide(name) for name in HOST_WIDE_SYSCTLS}}
+    for position in (0, last):
+        node = network.nodes[position]
+        names = [*node_sysctls(network.plan, router=False), "net.ipv4.tcp_available_congestion_control", "net.ipv4.tcp_limit_output_bytes"]
+        sysctls[network.names[position]] = {name: node.read_sysctl(name) for name in names}
+    return {
+        "kernel": os.uname().release,
+        "addresses": {name: network.address(position) for position, name in enumerate(network.names)},
+        "sysctls": sysctls,
+        "offloads": {
+            f"{network.names[position]}:{interface}": offloads.read_offloads(network.nodes[position], interface)
+            for position in (0, last)
+            for interface in network.interfaces(position)
+        },
+    }
+
+
+def effective_qdiscs(network: Network) -> dict[str, str]:
+    """What `tc -s -d qdisc` says in every node, counters included: asked after the transfer."""
+    shown: dict[str, str] = {}
+    for node in network.nodes:
+        with node.inside():
+            done = subprocess.run(["tc", "-s", "-d", "qdisc", "show"], capture_output=True, text=True, check=False)
+        shown[node.name] = done.stdout or done.stderr
+    return shown

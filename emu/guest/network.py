@@ -1,0 +1,209 @@
+"""The emulated path: one namespace a hop, veth pairs between them, addresses, routes; shaping is in shaping.py.
+
+Link i joins node i and node i+1. Its IPv4 subnet is 10.0.0.0 + 4·i /30, its IPv6 subnet fd00:0:0:i::/64; the end nearer
+the sender has the first address. Neighbours are fixed entries, so that no ARP crosses a link of 60 ms before the first packet.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Any
+
+from pyroute2.iproute.linux import IPRoute
+
+from . import offloads, qdiscs
+from .nodes import NamespaceNode
+
+LEFT, RIGHT = "eth0", "eth1"  # towards the sender, towards the receiver
+IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
+IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))
+BACKLOG_PACKETS = 10_000_000  # a veth hands packets over through this queue; dropping there would be no network's loss
+# Sockets may have what a TCP window can have at all (RFC 7323: 1 GiB), doubled for the kernel's own overhead.
+SOCKET_BYTES_MAX = (1 << 31) - 1
+
+
+class Network:
+    """The nodes of one plan and their netlink sockets.
+
+    Attributes:
+        plan: the plan as read from JSON.
+        nodes: in order from the sender to the receiver.
+    """
+
+    def __init__(self, plan: Any) -> None:
+        """Build nodes, links, addresses and routes."""
+        qdiscs.register()
+        self.plan = plan
+        self.names = [node.name for node in plan.nodes]
+        self.nodes = [NamespaceNode(name) for name in self.names]
+        self._netlink: list[IPRoute] = []
+        self._index: dict[tuple[int, str], int] = {}
+        for node in self.nodes:
+            with node.inside():
+                self._netlink.append(IPRoute())
+        set_host_wide_limits()
+        for position, node in enumerate(self.nodes):
+            self._set_sysctls(position, node)
+        for link in plan.links:
+            self._add_link(link)
+        for position in range(len(self.nodes)):
+            self._add_routes(position)
+
+    def node(self, name: str) -> NamespaceNode:
+        """The node of a name.
+
+        Raises:
+            KeyError: there is none; the message lists the names.
+        """
+        if name not in self.names:
+            raise KeyError(f"no node {name!r}; the path has {', '.join(self.names)}")
+        return self.nodes[self.names.index(name)]
+
+    def netlink(self, position: int) -> IPRoute:
+        """Netlink socket in the namespace of a node."""
+        return self._netlink[position]
+
+    def interface(self, position: int, name: str) -> int:
+        """Index of an interface of a node."""
+        if (position, name) not in self._index:
+            found = self._netlink[position].link_lookup(ifname=name)
+            self._index[position, name] = found[0]
+        return self._index[position, name]
+
+    def interfaces(self, position: int) -> list[str]:
+        """Names of a node's interfaces on the path."""
+        last = len(self.nodes) - 1
+        return [name for name, exists in ((LEFT, position > 0), (RIGHT, position < last)) if exists]
+
+    def address(self, position: int) -> str:
+        """Address of a node on the side of the sender (of the sender: its only one)."""
+        return link_address(self.plan.ip_version, position - 1, 1) if position else link_address(self.plan.ip_version, 0, 0)
+
+    def facing_address(self, position: int, *, viewer: int) -> str:
+        """Address from which a node answers a viewer with ICMP: that of its interface towards the viewer."""
+        version = self.plan.ip_version
+        return link_address(version, position - 1, 1) if viewer < position else link_address(version, position, 0)
+
+    def _set_sysctls(self, position: int, node: NamespaceNode) -> None:
+        for name, value in node_sysctls(self.plan, router=0 < position < len(self.nodes) - 1).items():
+            node.write_sysctl(name, value)
+        self._netlink[position].link("set", index=1, state="up")
+
+    def _add_link(self, link: Any) -> None:
+        version, i = self.plan.ip_version, link.index
+        ends = ((i, RIGHT, 0), (i + 1, LEFT, 1))
+        self._netlink[i].link(
+            "add",
+            ifname=RIGHT,
+            kind="veth",
+            address=hardware_address(i, 0),
+            mtu=link.mtu_bytes,
+            peer={
+                "ifname": LEFT,
+                "address": hardware_address(i, 1),
+                "mtu": link.mtu_bytes,
+                "net_ns_fd": self.nodes[i + 1].namespace,
+            },
+        )
+        for position, name, side in ends:
+            netlink, index = self._netlink[position], self.interface(position, name)
+            offloads.set_offloads(self.nodes[position], name, merged=self.plan.fidelity == "super-packets")
+            netlink.link("set", index=index, state="up")
+            own, peer = (link_address(version, i, which) for which in (side, 1 - side))
+            flags = {"flags": 0x02} if version == 6 else {}  # IFA_F_NODAD: the address is usable at once
+            netlink.addr("add", index=index, address=own, prefixlen=30 if version == 4 else 64, **flags)
+            netlink.neigh("add", dst=peer, lladdr=hardware_address(i, 1 - side), ifindex=index, state="permanent")
+
+    def _add_routes(self, position: int) -> None:
+        """Default route towards the receiver, and the subnets nearer the sender the other way."""
+        version, netlink = self.plan.ip_version, self._netlink[position]
+        last = len(self.nodes) - 1
+        if position < last:
+            netlink.route("add", dst="default", family=FAMILY[version], gateway=link_address(version, position, 1))
+        if position > 0:
+            gateway = link_address(version, position - 1, 0)
+            prefixes = ["default"] if position == last else list(prefixes_before(version, position - 1))
+            for prefix in prefixes:
+                netlink.route("add", dst=prefix, family=FAMILY[version], gateway=gateway)
+
+
+FAMILY = {4: 2, 6: 10}  # AF_INET, AF_INET6
+
+
+def link_address(version: int, link: int, side: int) -> str:
+    """Address of one end of a link (side 0 is nearer the sender)."""
+    if version == 4:
+        return str(ipaddress.IPv4Address(IPV4_BASE + 4 * link + 1 + side))
+    return str(ipaddress.IPv6Address(IPV6_BASE + (link << 64) + 1 + side))
+
+
+def prefixes_before(version: int, link: int) -> Iterator[str]:
+    """The fewest prefixes that hold the subnets of all links before this one."""
+    if link == 0:
+        return
+    if version == 4:
+        first, last = ipaddress.IPv4Address(IPV4_BASE), ipaddress.IPv4Address(IPV4_BASE + 4 * link - 1)
+        yield from map(str, ipaddress.summarize_address_range(first, last))
+    else:
+        low, high = ipaddress.IPv6Address(IPV6_BASE), ipaddress.IPv6Address(IPV6_BASE + (link << 64) - 1)
+        yield from map(str, ipaddress.summarize_address_range(low, high))
+
+
+def hardware_address(link: int, side: int) -> str:
+    """Locally administered MAC address, the same in every run."""
+    return f"02:00:00:{link >> 8:02x}:{link & 255:02x}:{side:02x}"
+
+
+def node_sysctls(plan: Any, *, router: bool) -> dict[str, object]:
+    """Sysctls of one node's namespace."""
+    maximum = SOCKET_BYTES_MAX
+    settings: dict[str, object] = {
+        # An IPv4 path must not carry IPv6's own messages, nor an IPv6 path duplicate address detection.
+        "net.ipv6.conf.all.disable_ipv6": 1 if plan.ip_version == 4 else 0,
+        "net.ipv6.conf.default.disable_ipv6": 1 if plan.ip_version == 4 else 0,
+        "net.ipv6.conf.default.accept_dad": 0,
+        "net.ipv6.conf.default.router_solicitations": 0,
+        # Traceroute asks all hops at once: no answer may be withheld.
+        "net.ipv4.icmp_ratelimit": 0,
+        "net.ipv6.icmp.ratelimit": 0,
+        "net.ipv4.icmp_msgs_per_sec": 1_000_000,
+        "net.ipv4.icmp_msgs_burst": 1_000_000,
+    }
+    if router:
+        settings |= {"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1}
+    else:
+        settings |= {
+            "net.ipv4.tcp_rmem": f"4096 131072 {maximum}",
+            "net.ipv4.tcp_wmem": f"4096 16384 {maximum}",
+            "net.ipv4.tcp_no_metrics_save": 1,  # each transfer starts without memory of the one before
+            "net.ipv4.tcp_slow_start_after_idle": 0,
+        }
+    return settings
+
+
+def set_host_wide_limits() -> None:
+    """Sysctls that no namespace has of its own."""
+    for name, value in HOST_WIDE_SYSCTLS.items():
+        with open("/proc/sys/" + name.replace(".", "/"), "w") as handle:  # noqa: PTH123
+            handle.write(str(value))
+
+
+def read_host_wide(name: str) -> str:
+    """Value of a sysctl that no namespace has of its own."""
+    with open("/proc/sys/" + name.replace(".", "/")) as handle:  # noqa: PTH123
+        return handle.read().strip()
+
+
+HOST_WIDE_SYSCTLS: dict[str, object] = {
+    "net.core.rmem_max": SOCKET_BYTES_MAX,
+    "net.core.wmem_max": SOCKET_BYTES_MAX,
+    "net.core.netdev_max_backlog": BACKLOG_PACKETS,
+    # Pages for all TCP together. The default (a part of memory) starves many large windows at once; payload sent with
+    # sendfile is one file's pages however often it is in flight, so the count says nothing of memory here.
+    "net.ipv4.tcp_mem": "1000000000 1000000000 1000000000",
+    # Half-written results reach the host within two seconds, so that a killed run keeps nearly all it measured.
+    "vm.dirty_writeback_centisecs": 100,
+    "vm.dirty_expire_centisecs": 100,
+    "vm.panic_on_oom": 1,  # the host sees a panic; a killed process would only look like a strange result
+}

@@ -1,0 +1,141 @@
+"""Queueing disciplines as netlink messages, for pyroute2's table of plugins.
+
+pyroute2 0.9 knows netem and tbf only with 32-bit rates (34 Gbit/s), no seed, delays in ticks, and neither fq nor bfifo.
+The layouts below are those of linux/pkt_sched.h; 64-bit values throughout.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from pyroute2.netlink import nla
+from pyroute2.netlink.rtnl import TC_H_ROOT
+from pyroute2.netlink.rtnl.tcmsg import plugins, sched_template
+
+UINT32_MAX = (1 << 32) - 1
+LINKLAYER_ETHERNET = 1  # tells tbf that no rate table comes with the request
+
+
+def probability(value: float) -> int:
+    """A probability 0…1 in netem's fixed point (32 bits)."""
+    return round(value * UINT32_MAX)
+
+
+class NetemOptions(nla):
+    """struct tc_netem_qopt and the attributes used here."""
+
+    nla_map = (
+        ("TCA_NETEM_UNSPEC", "none"),
+        ("TCA_NETEM_CORR", "none"),
+        ("TCA_NETEM_DELAY_DIST", "none"),
+        ("TCA_NETEM_REORDER", "two"),
+        ("TCA_NETEM_CORRUPT", "two"),
+        ("TCA_NETEM_LOSS", "none"),
+        ("TCA_NETEM_RATE", "rate"),
+        ("TCA_NETEM_ECN", "uint32"),
+        ("TCA_NETEM_RATE64", "uint64"),
+        ("TCA_NETEM_PAD", "none"),
+        ("TCA_NETEM_LATENCY64", "int64"),
+        ("TCA_NETEM_JITTER64", "int64"),
+        ("TCA_NETEM_SLOT", "none"),
+        ("TCA_NETEM_SLOT_DIST", "none"),
+        ("TCA_NETEM_PRNG_SEED", "uint64"),
+    )
+    fields = (("latency", "I"), ("limit", "I"), ("loss", "I"), ("gap", "I"), ("duplicate", "I"), ("jitter", "I"))
+
+    class two(nla):  # noqa: N801 (pyroute2 finds it by this name)
+        """Probability and correlation."""
+
+        fields = (("probability", "I"), ("correlation", "I"))
+
+    class rate(nla):  # noqa: N801
+        """struct tc_netem_rate; bytes per second."""
+
+        fields = (("rate", "I"), ("packet_overhead", "i"), ("cell_size", "I"), ("cell_overhead", "i"))
+
+
+def _netem(options: dict[str, Any]) -> dict[str, Any]:
+    attributes: list[list[Any]] = [["TCA_NETEM_LATENCY64", options["delay_ns"]]]
+    if options.get("jitter_ns"):
+        attributes.append(["TCA_NETEM_JITTER64", options["jitter_ns"]])
+    if rate := options.get("rate_bytes_per_s"):
+        if rate > UINT32_MAX:
+            attributes.append(["TCA_NETEM_RATE64", rate])
+        fields = {"rate": min(rate, UINT32_MAX), "packet_overhead": options["overhead_bytes"], "cell_size": 0, "cell_overhead": 0}
+        attributes.append(["TCA_NETEM_RATE", fields])
+    for name in ("reorder", "corrupt"):
+        if options.get(name):
+            attributes.append([f"TCA_NETEM_{name.upper()}", {"probability": probability(options[name]), "correlation": 0}])
+    attributes.append(["TCA_NETEM_PRNG_SEED", options["seed"]])
+    return {
+        "latency": 0,
+        "limit": min(options["limit_packets"], UINT32_MAX),
+        "loss": probability(options.get("loss", 0.0)),
+        "gap": 1 if options.get("reorder") else 0,
+        "duplicate": probability(options.get("duplicate", 0.0)),
+        "jitter": 0,
+        "attrs": attributes,
+    }
+
+
+class TbfOptions(nla):
+    """struct tc_tbf_qopt and the attributes used here."""
+
+    nla_map = (
+        ("TCA_TBF_UNSPEC", "none"),
+        ("TCA_TBF_PARMS", "parms"),
+        ("TCA_TBF_RTAB", "none"),
+        ("TCA_TBF_PTAB", "none"),
+        ("TCA_TBF_RATE64", "uint64"),
+        ("TCA_TBF_PRATE64", "uint64"),
+        ("TCA_TBF_BURST", "uint32"),
+        ("TCA_TBF_PBURST", "uint32"),
+    )
+
+    class parms(nla):  # noqa: N801
+        """Two struct tc_ratespec (the second, the peak rate, stays zero), limit, buffer, mtu."""
+
+        fields = (
+            ("cell_log", "B"), ("linklayer", "B"), ("overhead", "H"), ("cell_align", "h"), ("mpu", "H"), ("rate", "I"),
+            ("peak_cell_log", "B"), ("peak_linklayer", "B"), ("peak_overhead", "H"), ("peak_cell_align", "h"),
+            ("peak_mpu", "H"), ("peak_rate", "I"),
+            ("limit", "I"), ("buffer", "I"), ("mtu", "I"),
+        )  # fmt: skip
+
+
+def _tbf(options: dict[str, Any]) -> dict[str, Any]:
+    rate = options["rate_bytes_per_s"]
+    fields = {
+        "linklayer": LINKLAYER_ETHERNET,
+        "overhead": options["overhead_bytes"],
+        "rate": min(rate, UINT32_MAX),
+        "limit": min(options["limit_bytes"], UINT32_MAX),
+    }
+    attributes: list[list[Any]] = [["TCA_TBF_PARMS", fields], ["TCA_TBF_BURST", options["burst_bytes"]]]
+    if rate > UINT32_MAX:
+        attributes.append(["TCA_TBF_RATE64", rate])
+    return {"attrs": attributes}
+
+
+class FqOptions(nla):
+    """The limits of fq; everything else stays as the kernel has it."""
+
+    nla_map = (("TCA_FQ_UNSPEC", "none"), ("TCA_FQ_PLIMIT", "uint32"), ("TCA_FQ_FLOW_PLIMIT", "uint32"))
+
+
+def _fq(options: dict[str, Any]) -> dict[str, Any]:
+    limit = options["limit_packets"]
+    return {"attrs": [["TCA_FQ_PLIMIT", limit], ["TCA_FQ_FLOW_PLIMIT", limit]]}
+
+
+def register() -> None:
+    """Put these disciplines into pyroute2's table, over its own 32-bit ones."""
+    for kind, layout, build in (("netem", NetemOptions, _netem), ("tbf", TbfOptions, _tbf), ("fq", FqOptions, _fq)):
+        plugins[kind] = SimpleNamespace(  # type: ignore[assignment]
+            parent=TC_H_ROOT,
+            options=layout,
+            get_parameters=build,
+            stats=sched_template.stats,
+            stats2=sched_template.stats2,
+        )

@@ -1,0 +1,152 @@
+"""Rates, queues, delays and impairments of the plan as qdiscs, on routers.
+
+A direction of a link is one netem at the router that sends into it. Where the plan proves that the link cannot queue,
+netem has the rate too, and serialization is exact. Where it can, netem delays only and its child is a token bucket over
+a queue limited in bytes: the queue holds what waits for the line, never what is under way. (A constant delay and a
+first-in-first-out queue commute: whichever comes first, each packet leaves, or is dropped, at the same time.)
+
+A host sends through its own token bucket, at the slower of NIC and bus, over fq: a machine's own limit drops nothing, it
+makes the socket wait. netem never stands there, since it takes the packet from the socket's account and TCP's pacing and
+small queues go wrong; the delay of a host's access link is on an IFB at the router's side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .network import LEFT, RIGHT, Network
+
+ROOT, CHILD = 0x10000, 0x20000  # handles 1: and 2:
+FIRST_CLASS = 0x10001  # parent 1:1
+INGRESS = 0xFFFF0000
+VETH_HEADER_BYTES = 14  # what a veth's qdisc counts beyond the IP packet
+SUPER_PACKET_BYTES = 80_000  # a GSO packet of 64 KB with the headers of its segments
+IFB = "ifb0"
+
+
+def shape(network: Network) -> None:
+    """Put every qdisc of the plan in place."""
+    last = len(network.nodes) - 1
+    for link in network.plan.links:
+        a, b = link.index, link.index + 1
+        _shape_direction(network, link, link.forward, forward=True, far=b, far_device=LEFT)
+        _shape_direction(network, link, link.reverse, forward=False, far=a, far_device=RIGHT)
+    _shape_host(network, 0, RIGHT)
+    _shape_host(network, last, LEFT)
+
+
+def shaped_device(network: Network, link: int, *, forward: bool) -> tuple[int, str]:
+    """Node and interface that hold the qdiscs of a direction: a router's own interface, or the IFB of a host's router."""
+    last = len(network.nodes) - 1
+    sender, device = (link, RIGHT) if forward else (link + 1, LEFT)
+    if sender not in (0, last):
+        return sender, device
+    far = link + 1 if forward else link
+    if far in (0, last):  # two hosts back to back
+        return far, IFB
+    # A router between two hosts has one IFB for each side.
+    return far, f"{IFB}{'' if forward else 'r'}"
+
+
+def _shape_direction(network: Network, link: Any, direction: Any, *, forward: bool, far: int, far_device: str) -> None:
+    position, name = shaped_device(network, link.index, forward=forward)
+    if name.startswith(IFB):
+        _redirect_ingress(network, far, far_device, name)
+    # What a receiving host's bus can take is a limit of the link that reaches it.
+    _add_qdiscs(network, position, name, link, direction, network.plan.nodes[far].bus_rate_bps)
+
+
+def _redirect_ingress(network: Network, position: int, device: str, ifb: str) -> None:
+    """What arrives at a router from a host goes through an IFB first."""
+    netlink = network.netlink(position)
+    netlink.link("add", ifname=ifb, kind="ifb")
+    index = network.interface(position, ifb)
+    netlink.link("set", index=index, state="up", txqlen=1000)
+    arriving = network.interface(position, device)
+    netlink.tc("add", "ingress", arriving)
+    action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index}
+    netlink.tc("add-filter", "matchall", arriving, parent=INGRESS, prio=1, protocol=3, action=action)  # 3: ETH_P_ALL
+
+
+def wire_rate(plan: Any, link: Any, rate_bps: int) -> tuple[int, int]:
+    """Rate in bytes per second and bytes to add per packet, so that framing is counted.
+
+    Where a packet may be a super-packet, overhead per packet would be counted once for many; there the rate is lowered
+    by the ratio for full-size segments instead. The same where the overhead is negative (POS is smaller than the
+    Ethernet header that a veth counts), which a token bucket cannot take.
+    """
+    overhead = link.framing_bytes - VETH_HEADER_BYTES
+    if plan.fidelity == "packets" and overhead >= 0:
+        return round(rate_bps / 8), overhead
+    mtu = min(each.mtu_bytes for each in plan.links)
+    return round(rate_bps / 8 * (mtu + VETH_HEADER_BYTES) / (mtu + link.framing_bytes)), 0
+
+
+def burst_bytes(plan: Any, rate_bytes_per_s: int = 0) -> int:
+    """Token bucket depth: one packet of the largest kind, and a microsecond of the rate for timers that come late."""
+    mtu = max(each.mtu_bytes for each in plan.links)
+    packet = SUPER_PACKET_BYTES if plan.fidelity == "super-packets" else mtu + 100
+    return packet + rate_bytes_per_s // 1_000_000
+
+
+def _add_qdiscs(network: Network, position: int, name: str, link: Any, direction: Any, bus_bps: int | None) -> None:
+    plan, netlink, index = network.plan, network.netlink(position), network.interface(position, name)
+    rate, overhead = wire_rate(plan, link, direction.rate_bps)
+    can_queue = direction.can_queue
+    if bus_bps is not None:
+        bus_rate, bus_overhead = bus_wire_rate(plan, bus_bps)
+        if bus_rate < rate:
+            rate, overhead, can_queue = bus_rate, bus_overhead, True
+    netem: dict[str, Any] = {
+        "delay_ns": direction.delay_ns,
+        "jitter_ns": direction.jitter_ns,
+        "loss": direction.loss,
+        "corrupt": direction.corrupt,
+        "duplicate": direction.duplicate,
+        "reorder": direction.reorder,
+        "limit_packets": direction.limit_packets,
+        "seed": direction.seed,
+    }
+    if not can_queue:
+        netlink.tc("add", "netem", index, ROOT, rate_bytes_per_s=rate, overhead_bytes=overhead, **netem)
+        return
+    netlink.tc("add", "netem", index, ROOT, **netem)
+    netlink.tc(
+        "add",
+        "tbf",
+        index,
+        CHILD,
+        parent=FIRST_CLASS,
+        rate_bytes_per_s=rate,
+        overhead_bytes=overhead,
+        limit_bytes=max(direction.queue_bytes, burst_bytes(plan)),
+        burst_bytes=burst_bytes(plan, rate),
+    )
+
+
+def bus_wire_rate(plan: Any, bus_bps: int) -> tuple[int, int]:
+    """A bus moves IP packets: its rate counts none of the 14 bytes that a veth adds (full-size packets taken)."""
+    mtu = min(each.mtu_bytes for each in plan.links)
+    return round(bus_bps / 8 * (mtu + VETH_HEADER_BYTES) / mtu), 0
+
+
+def _shape_host(network: Network, position: int, device: str) -> None:
+    """A host's own limit: a token bucket over fq, which makes sockets wait and drops nothing."""
+    plan, node = network.plan, network.plan.nodes[position]
+    link = plan.links[0 if position == 0 else -1]
+    netlink, index = network.netlink(position), network.interface(position, device)
+    rate, overhead = wire_rate(plan, link, node.nic_rate_bps)
+    if node.bus_rate_bps is not None:
+        bus = bus_wire_rate(plan, node.bus_rate_bps)
+        rate, overhead = min((rate, overhead), bus)
+    netlink.tc(
+        "add",
+        "tbf",
+        index,
+        ROOT,
+        rate_bytes_per_s=rate,
+        overhead_bytes=overhead,
+        limit_bytes=1 << 30,
+        burst_bytes=burst_bytes(plan, rate),
+    )
+    netlink.tc("add", "fq", index, CHILD, parent=FIRST_CLASS, limit_packets=1_000_000)

@@ -1,0 +1,217 @@
+"""The guest seen from the host: one User-Mode Linux process, its virtual clock read from outside, and its end.
+
+Nothing of the guest outlives this process: the kernel is started with a parent-death signal, its own children carry one
+too, its memory file is unlinked by itself, and the run's folder is the only place it can write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from .kernel import Kernel
+
+PACKAGE = Path(__file__).resolve().parent
+CLOCK_START_NS = 1_767_225_600 * 1_000_000_000  # the guest's calendar starts on 2026-01-01 UTC in every run
+PR_SET_PDEATHSIG = 1
+ADDR_NO_RANDOMIZE = 0x0040000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass
+class Guest:
+    """One started guest.
+
+    Attributes:
+        process: the kernel.
+        folder: the run's folder, the guest's /run/landspeed.
+        virtual: whether its clock is virtual.
+    """
+
+    process: subprocess.Popen[bytes]
+    kernel: Kernel
+    folder: Path
+    virtual: bool
+    _scratch: tempfile.TemporaryDirectory[str]
+    _memory: IO[bytes] | None = None
+    _open: list[IO[Any]] = field(default_factory=list)
+
+    def virtual_time_s(self) -> float | None:
+        """The guest's clock since its boot, read in the kernel's memory; None when it is gone or not readable."""
+        word = self._read_word("time_travel_time")
+        return None if word is None else word / 1e9
+
+    def running_task(self) -> str | None:
+        """Name of the task that the guest's one processor runs."""
+        pointer = self._read_word("um_running_comm")
+        raw = self._read(pointer, 16) if pointer else None
+        return raw.split(b"\0")[0].decode(errors="replace") if raw else None
+
+    def _read_word(self, symbol: str) -> int | None:
+        raw = self._read(self.kernel.symbols[symbol], 8)
+        return struct.unpack("<Q", raw)[0] if raw else None
+
+    def _read(self, address: int, length: int) -> bytes | None:
+        try:
+            if self._memory is None:
+                self._memory = Path(f"/proc/{self.process.pid}/mem").open("rb", buffering=0)  # noqa: SIM115
+            self._memory.seek(address)
+            raw = self._memory.read(length)
+        except (OSError, ValueError):
+            return None
+        return raw if raw and len(raw) == length else None
+
+    def touched_memory_bytes(self) -> int:
+        """Memory of the guest that has been touched, by its own account of its memory file."""
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+                if line.startswith("RssShmem:"):
+                    return int(line.split()[1]) * 1024
+        return 0
+
+    def stop(self) -> None:
+        """End the guest at once and wait until nothing of it is left."""
+        if self.process.poll() is None:
+            self.process.kill()  # its children die with it: each carries a parent-death signal
+        self.process.wait()
+        self.close()
+
+    def close(self) -> None:
+        """Release what the host side holds."""
+        for handle in [self._memory, *self._open]:
+            if handle is not None:
+                handle.close()
+        self._memory, self._open = None, []
+        self._scratch.cleanup()
+
+
+def start(
+    kernel: Kernel,
+    folder: Path,
+    *,
+    memory_bytes: int,
+    seed: int,
+    virtual: bool,
+    shm: Path,
+    terminal: bool = False,
+) -> Guest:
+    """Boot a guest whose job is in the folder (plan.json, job.json).
+
+    Args:
+        kernel: the built kernel.
+        folder: the run's folder; the only one the guest may write.
+        memory_bytes: the guest's `mem=`; only what it touches costs memory of the host.
+        seed: of everything random in the guest.
+        virtual: virtual clock, or real time.
+        shm: folder for the guest's memory file, on a tmpfs that allows execution.
+        terminal: connect the guest's console with this process's terminal.
+    """
+    log = folder / "log"
+    log.mkdir(exist_ok=True)
+    scratch = tempfile.TemporaryDirectory(prefix="landspeed-", dir=shm)
+    console = (log / "console.log").open("wb")
+    out, err = (log / "stdout").open("wb"), (log / "stderr").open("wb")
+    words = [
+        str(kernel.executable),
+        f"mem={memory_bytes // (1 << 20)}M",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "hostfs=/",
+        "ro",
+        "quiet",
+        "norandmaps",
+        "printk.devkmsg=off",
+        f"um_seed={seed % (1 << 64)}",
+        f"uml_dir={scratch.name}/",
+        "con=null",
+        *(["con0=fd:0,fd:1"] if terminal else ["con0=null,fd:1", f"con1=null,fd:{out.fileno()}", f"con2=null,fd:{err.fileno()}"]),
+        *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}"] if virtual else []),
+        f'init="{PACKAGE / "guest" / "init"}"',
+        f'LANDSPEED_PYTHON="{sys.executable}"',
+        f'LANDSPEED_OUT="{folder}"',
+        f'LANDSPEED_VISIBLE="{":".join(_visible_folders())}"',
+        "SETUPTOOLS_USE_DISTUTILS=stdlib",
+        "PYTHONDONTWRITEBYTECODE=1",
+        "PYTHONHASHSEED=0",
+    ]
+    process = subprocess.Popen(
+        words,
+        stdin=None if terminal else subprocess.DEVNULL,
+        stdout=None if terminal else console,
+        stderr=subprocess.STDOUT if not terminal else console,
+        env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": scratch.name, "TMPDIR": str(shm)},
+        pass_fds=[] if terminal else [out.fileno(), err.fileno()],
+        preexec_fn=_prepare_child,  # noqa: PLW1509 (this process has one thread here)
+    )
+    for handle in (console, out, err):
+        handle.close()
+    return Guest(process, kernel, folder, virtual, scratch)
+
+
+def _prepare_child() -> None:
+    """Die with the parent; the same addresses in every run (the memory layout decides what the guest has)."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _libc.personality(ADDR_NO_RANDOMIZE)
+
+
+def _visible_folders() -> list[str]:
+    """Host folders the guest needs even if they lie below /tmp or /run: this package, its Python, the working folder."""
+    root = PACKAGE.parent
+    folders = {str(root), sys.prefix, sys.base_prefix, str(Path.cwd())}
+    return sorted(folders)
+
+
+def shared_memory_folder(need_bytes: int) -> Path:
+    """A folder for the guest's memory: /dev/shm, or the fallback that TMPDIR names.
+
+    Raises:
+        MemoryError: none is large enough and executable; the message has the numbers and the remedy.
+    """
+    findings: list[str] = []
+    for candidate in [Path("/dev/shm"), *([Path(os.environ["TMPDIR"])] if "TMPDIR" in os.environ else [])]:
+        if not candidate.is_dir() or not os.access(candidate, os.W_OK):
+            findings.append(f"{candidate} is not writable")
+            continue
+        if os.statvfs(candidate).f_flag & os.ST_NOEXEC:
+            findings.append(f"{candidate} is mounted noexec (remedy: mount -o remount,exec {candidate})")
+            continue
+        free = shutil.disk_usage(candidate).free
+        if free >= need_bytes:
+            return candidate
+        findings.append(f"{candidate} has {free / 2**30:.2f} GiB free, the run needs {need_bytes / 2**30:.2f} GiB")
+    raise MemoryError(
+        "no place for the guest's memory: " + "; ".join(findings)
+        + "; enlarge it (mount -o remount,size=… /dev/shm) or set TMPDIR to a larger folder that allows execution"
+    )
+
+
+class OutputCopier:
+    """Passes what the user's program wrote in the guest on to this process's standard output and error."""
+
+    def __init__(self, folder: Path) -> None:
+        """The folder is the run's."""
+        self._files = [(folder / "log" / "stdout", sys.stdout), (folder / "log" / "stderr", sys.stderr)]
+        self._positions = [0, 0]
+
+    def copy(self) -> None:
+        """Pass on what is new."""
+        for number, (path, target) in enumerate(self._files):
+            if not path.exists():
+                continue
+            with path.open("rb") as handle:
+                handle.seek(self._positions[number])
+                data = handle.read()
+            self._positions[number] += len(data)
+            if data:
+                target.buffer.write(data)
+                target.buffer.flush()

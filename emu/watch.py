@@ -1,0 +1,161 @@
+"""Follows a running guest from the host: phases on its console, live figures, a clock that stands still, its end.
+
+Nothing here speaks to the guest; it reads files the guest writes and the memory of its kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .machine import Guest
+
+POLL_S = 0.05
+STALL_WALL_S = 20.0  # no run is so slow that its clock moves less than STALL_VIRTUAL_S in this time
+STALL_VIRTUAL_S = 0.001
+
+
+class GuestError(Exception):
+    """The guest ended the run: stalled, out of memory, panicked, or its job failed. The message says which and where."""
+
+
+@dataclass
+class Progress:
+    """What is known while a run goes on. Times in s, rates in bit/s."""
+
+    phase: str = "boot"
+    wall_s: float = 0.0
+    virtual_s: float = 0.0
+    transfer_s: float = 0.0
+    transfer_wall_s: float = 0.0
+    bytes: int = 0
+    goodput_bps: float = 0.0
+
+
+@dataclass
+class Outcome:
+    """How a guest ended. Wall seconds of each phase; the guest's own last words in `guest`."""
+
+    phase_wall_s: dict[str, float] = field(default_factory=dict)
+    memory_touched_bytes: int = 0
+    guest: dict[str, Any] = field(default_factory=dict)
+
+
+class LineFollower:
+    """Whole lines appended to a file that may not exist yet."""
+
+    def __init__(self, path: Path) -> None:
+        """Follow from the start."""
+        self._path, self._position, self._rest = path, 0, b""
+
+    def read(self) -> list[str]:
+        """Lines that were completed since the last call."""
+        try:
+            with self._path.open("rb") as handle:
+                handle.seek(self._position)
+                data = handle.read()
+        except FileNotFoundError:
+            return []
+        self._position += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [line.decode(errors="replace") for line in lines]
+
+
+def follow(
+    guest: Guest,
+    report: Callable[[Progress], None] = lambda _: None,
+    *,
+    stall_wall_s: float = STALL_WALL_S,
+    each_poll: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Wait until the guest has ended.
+
+    Args:
+        guest: a started guest; it is stopped when this returns or raises.
+        report: called a few times a second.
+        stall_wall_s: wall time without any virtual time after which the run is given up.
+        each_poll: called at every poll (to pass on a program's output).
+
+    Raises:
+        GuestError: with what was running and why it ended.
+    """
+    console, live = LineFollower(guest.folder / "log" / "console.log"), LineFollower(guest.folder / "live.jsonl")
+    started = time.monotonic()
+    progress, outcome = Progress(), Outcome()
+    phase_started, anchor_wall, anchor_virtual = started, started, -1.0
+    messages: list[str] = []
+
+    def read_files() -> None:
+        nonlocal phase_started
+        for line in console.read():
+            if line.startswith("@landspeed "):
+                now = time.monotonic()
+                outcome.phase_wall_s[progress.phase] = now - phase_started
+                progress.phase, phase_started = json.loads(line.removeprefix("@landspeed "))["phase"], now
+            else:
+                messages.append(line)
+        for line in live.read():
+            figures = json.loads(line)
+            progress.transfer_s, progress.bytes = figures["time_s"], figures["bytes"]
+            progress.goodput_bps = figures["goodput_bps"]
+        if progress.phase == "transfer":
+            progress.transfer_wall_s = time.monotonic() - phase_started
+
+    try:
+        while guest.process.poll() is None:
+            now = time.monotonic()
+            virtual = guest.virtual_time_s() if guest.virtual else now - started
+            if virtual is not None:
+                progress.virtual_s = virtual
+                if virtual - anchor_virtual > STALL_VIRTUAL_S:
+                    anchor_wall, anchor_virtual = now, virtual
+                elif now - anchor_wall > stall_wall_s:
+                    raise GuestError(_stall_message(guest, progress, virtual, stall_wall_s))
+            outcome.memory_touched_bytes = max(outcome.memory_touched_bytes, guest.touched_memory_bytes())
+            progress.wall_s = now - started
+            read_files()
+            each_poll()
+            report(progress)
+            time.sleep(POLL_S)
+        read_files()
+        each_poll()
+        report(progress)
+        outcome.guest = _last_words(guest, messages, progress)
+    finally:
+        guest.stop()
+    return outcome
+
+
+def _stall_message(guest: Guest, progress: Progress, virtual_s: float, stall_wall_s: float) -> str:
+    return (
+        f"the virtual clock has stood still at {virtual_s:.6f} s for {stall_wall_s:.0f} s of wall time in the phase "
+        f"'{progress.phase}'; the task that ran is '{guest.running_task()}'. A program that computes for ever without "
+        "sleeping or reading the clock stops virtual time, since computation takes none of it."
+    )
+
+
+def _last_words(guest: Guest, messages: list[str], progress: Progress) -> dict[str, Any]:
+    """The guest's own result, or why there is none."""
+    text = "\n".join(messages)
+    where = f"in the phase '{progress.phase}' at {progress.virtual_s:.3f} s of the guest's time"
+    log = guest.folder / "log" / "console.log"
+    if "Out of memory" in text or "out of memory" in text:
+        running = re.search(r"Comm: (\S+)", text)
+        raise GuestError(
+            f"the guest ran out of memory {where} while '{running[1] if running else '?'}' ran; "
+            f"give it more (--memory; log: {log})"
+        )
+    if panic := re.search(r"Kernel panic - not syncing: (.*)", text):
+        raise GuestError(f"the guest's kernel panicked {where}: {panic[1]} (log: {log})")
+    result = guest.folder / "guest.json"
+    if not result.exists():
+        raise GuestError(f"the guest ended {where} without a result (exit status {guest.process.returncode}; log: {log})")
+    words = json.loads(result.read_text())
+    if words.get("error"):
+        raise GuestError(f"the guest's job failed {where}: {words['error']} (log: {log})")
+    return words
