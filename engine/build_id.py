@@ -1,0 +1,18 @@
+"""Write build_id.h: the version and a hash of the engine's sources, the same wherever they are built."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+
+def main(output: str, version: str, sources: list[str]) -> None:
+    """Hash names and contents of ``sources`` in the order of their names."""
+    digest = hashlib.sha256()
+    for source in sorted(sources, key=lambda name: Path(name).name):
+        digest.update(Path(source).name.encode() + b"\0" + Path(source).read_bytes() + b"\0")
+    build = digest.hexdigest()[:16]
+    Path(output).write_text(f'#define ENGINE_VERSION "{version}"\n#define ENGINE_BUILD "{build}"\n')
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

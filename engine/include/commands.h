@@ -1,0 +1,13 @@
+/* The subcommands; each returns the exit status: 0 done, 1 failed, 2 wrong usage. */
+#ifndef LANDSPEED_COMMANDS_H
+#define LANDSPEED_COMMANDS_H
+
+#define EXIT_FAILED 1
+#define EXIT_USAGE  2
+
+int receive_main(int argc, char **argv);
+int send_main(int argc, char **argv);
+void receive_help(void);
+void send_help(void);
+
+#endif

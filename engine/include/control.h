@@ -1,0 +1,29 @@
+/* The control connection: whole messages over one TCP socket that never blocks. */
+#ifndef LANDSPEED_CONTROL_H
+#define LANDSPEED_CONTROL_H
+
+#include "failure.h"
+#include "message.h"
+
+enum control_status {
+	CONTROL_MESSAGE, /* *message and *type are set; the caller deletes the message */
+	CONTROL_PENDING, /* nothing whole is there yet */
+	CONTROL_CLOSED,  /* the peer has gone; the failure says how */
+	CONTROL_INVALID, /* what came is no message; the failure says why */
+};
+
+struct control;
+
+/* Takes over a connected socket, also when it fails (NULL). */
+struct control *control_create(int fd, struct failure *failure);
+void control_destroy(struct control *control);
+int control_fd(const struct control *control);
+
+/* Sends and deletes the message. */
+int control_send(struct control *control, cJSON *message, struct failure *failure);
+
+/* Call when the socket is readable, until it says CONTROL_PENDING. */
+enum control_status control_take(struct control *control, cJSON **message, enum message_type *type,
+				 struct failure *failure);
+
+#endif

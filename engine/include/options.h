@@ -1,0 +1,50 @@
+/* What the command line asks for. Parsing does no I/O and quotes the value that is wrong. */
+#ifndef LANDSPEED_OPTIONS_H
+#define LANDSPEED_OPTIONS_H
+
+#include "failure.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Largest window TCP can announce: 65535 << 14 rounds up to 1 GiB in every setsockopt. */
+#define WINDOW_LIMIT_BYTES (UINT64_C(1) << 30)
+
+enum receive_mode {
+	RECEIVE_DISCARD, /* MSG_TRUNC: the kernel drops the payload, nothing is copied */
+	RECEIVE_MEMORY,  /* copied into user memory: delivery in the sense of a record */
+};
+
+struct options {
+	/* both ends */
+	uint16_t port;
+	uint64_t interval_ns;
+	const char *samples; /* path or NULL */
+	const char *json;    /* path, "-" or NULL */
+	bool help;
+	/* receive */
+	const char *bind;
+	uint16_t data_port; /* 0: any free one */
+	bool one_off;
+	uint64_t idle_timeout_ns;
+	/* send */
+	const char *host;
+	unsigned streams;
+	uint64_t window_bytes; /* 0: autotuning */
+	const char *congestion; /* NULL: the system's default */
+	uint64_t bytes;         /* 0: no limit */
+	uint64_t duration_ns;   /* 0: no limit */
+	enum receive_mode receive;
+	const char *live;
+	uint64_t pacing_bps; /* 0: not paced */
+	uint64_t stagger_ns;
+};
+
+/* argv[0] is the subcommand. 0, or -1 with the failure set (a usage error). */
+int options_parse_receive(int argc, char **argv, struct options *options, struct failure *failure);
+int options_parse_send(int argc, char **argv, struct options *options, struct failure *failure);
+
+const char *receive_mode_name(enum receive_mode mode);
+bool receive_mode_parse(const char *name, enum receive_mode *mode);
+
+#endif

@@ -1,0 +1,45 @@
+/* What both ends know of a session, and the JSON made of it. */
+#ifndef LANDSPEED_REPORT_H
+#define LANDSPEED_REPORT_H
+
+#include "message.h"
+#include "sampler.h"
+#include "streams.h"
+#include "usage.h"
+
+/* The receiver's account of one stream; times since the receiver's start of the transfer. */
+struct stream_report {
+	uint64_t bytes;
+	uint64_t first_ns;
+	uint64_t last_ns;
+	cJSON *tcp_info; /* an object */
+};
+
+/* The receiver's account of a transfer, as it travels in MESSAGE_RESULT. */
+struct receiver_report {
+	bool complete;
+	char error[512];      /* empty for none */
+	uint64_t start_unix_ns;
+	uint64_t duration_ns; /* first byte to last byte read; the time limit when that ended it */
+	uint64_t bytes;
+	uint64_t rcvbuf_bytes;
+	uint64_t packets_received;
+	struct cpu_usage cpu;
+	unsigned streams;
+	struct stream_report stream[STREAMS_LIMIT];
+};
+
+cJSON *receiver_report_encode(const struct receiver_report *report);
+/* The report keeps copies; release it with receiver_report_clear. */
+int receiver_report_decode(const cJSON *message, unsigned streams, struct receiver_report *report,
+			   struct failure *failure);
+void receiver_report_clear(struct receiver_report *report);
+
+/* bytes over nanoseconds as bit/s; 0 when no time has passed. */
+uint64_t goodput_bps(uint64_t bytes, uint64_t duration_ns);
+
+/* {"version": ..., "build": ...} */
+cJSON *engine_json(void);
+cJSON *cpu_json(const struct cpu_usage *usage);
+
+#endif

@@ -1,0 +1,42 @@
+/* The thread that reads TCP_INFO of all streams on an absolute time grid. */
+#ifndef LANDSPEED_SAMPLER_H
+#define LANDSPEED_SAMPLER_H
+
+#include "failure.h"
+#include "live.h"
+#include "samples.h"
+#include "streams.h"
+#include "tune.h"
+
+struct sampler;
+
+struct sampler_plan {
+	struct streams *streams;
+	enum tune_side side;
+	uint64_t interval_ns;
+	uint64_t limit_ns;       /* last row at that time; 0: when stopped */
+	struct samples *samples; /* NULL: none are written */
+	struct live *live;       /* NULL: none */
+};
+
+/* What the sampler saw of one stream. */
+struct sampler_view {
+	struct tcp_info info; /* at the last row */
+	uint64_t bytes;       /* payload acknowledged, or taken in */
+	uint32_t min_rtt_us;  /* smallest seen; the kernel forgets its own after 300 s */
+	uint32_t max_snd_wnd; /* largest window that the peer advertised */
+	uint32_t max_rtt_us;
+};
+
+/* Starts with the gate of the streams. NULL with the failure set. */
+struct sampler *sampler_start(const struct sampler_plan *plan, struct failure *failure);
+/* Takes the last row and ends the thread; the gate must be open or cancelled. */
+void sampler_stop(struct sampler *sampler);
+void sampler_destroy(struct sampler *sampler);
+
+/* Only after sampler_stop. */
+const struct sampler_view *sampler_look(const struct sampler *sampler, unsigned index);
+/* What writing rows or progress met, or NULL. */
+const char *sampler_error(const struct sampler *sampler);
+
+#endif

@@ -1,0 +1,23 @@
+/* The time series on disk: one CSV row per stream and interval, integers only. */
+#ifndef LANDSPEED_SAMPLES_H
+#define LANDSPEED_SAMPLES_H
+
+#include "failure.h"
+#include "tcpinfo.h"
+
+struct samples;
+
+struct sample {
+	uint64_t time_ns; /* since the transfer's start */
+	unsigned stream;
+	uint64_t bytes; /* payload: acknowledged to the sender, or taken in by the receiver */
+	const struct tcp_info *info;
+};
+
+/* Creates or empties the file and writes the header row. NULL with the failure set. */
+struct samples *samples_open(const char *path, struct failure *failure);
+/* Rows are kept and written a megabyte at a time. */
+int samples_add(struct samples *samples, const struct sample *sample, struct failure *failure);
+int samples_close(struct samples *samples, struct failure *failure);
+
+#endif

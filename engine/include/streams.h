@@ -1,0 +1,74 @@
+/*
+ * The data connections of one session, a thread each. The threads count what they moved; others
+ * read the counts at any time.
+ */
+#ifndef LANDSPEED_STREAMS_H
+#define LANDSPEED_STREAMS_H
+
+#include "failure.h"
+#include "gate.h"
+#include "options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct streams;
+
+struct stream_view {
+	uint64_t bytes;    /* handed to the socket, or read from it */
+	uint64_t first_ns; /* CLOCK_MONOTONIC of the first byte read; 0 for none */
+	uint64_t last_ns;  /* of the last byte read */
+	bool finished;     /* its thread moves nothing any more */
+	int error;         /* errno that ended it, or 0 */
+};
+
+struct sending {
+	int payload_fd;
+	uint64_t bytes;      /* over all streams; 0: until stopped */
+	uint64_t stagger_ns; /* stream i starts i times this after the others */
+};
+
+struct receiving {
+	enum receive_mode mode;
+	uint64_t bytes; /* over all streams; 0: until the end of the connection */
+};
+
+/* NULL with the failure set. The streams destroy the gate too. */
+struct streams *streams_create(unsigned count, struct failure *failure);
+/* Calls off what has not started, waits for the threads and resets the connections. */
+void streams_destroy(struct streams *streams);
+
+unsigned streams_count(const struct streams *streams);
+struct gate *streams_gate(const struct streams *streams);
+/* The set closes fd from now on. */
+void streams_adopt(struct streams *streams, unsigned index, int fd);
+/* -1 while it has none. */
+int streams_fd(const struct streams *streams, unsigned index);
+
+/* The share of stream `index` when `bytes` are split: the remainder goes to the first ones. */
+uint64_t streams_share(uint64_t bytes, unsigned count, unsigned index);
+
+/* Sockets must all be adopted; they become blocking. The threads wait at the gate. */
+int streams_send(struct streams *streams, const struct sending *sending, struct failure *failure);
+/* The threads read at once; the first byte opens the gate. */
+int streams_receive(struct streams *streams, const struct receiving *receiving,
+		    struct failure *failure);
+
+/* Readable when the first byte came or a stream ended; streams_acknowledge makes it quiet. */
+int streams_event_fd(const struct streams *streams);
+void streams_acknowledge(struct streams *streams);
+
+/* Ends sending or reading now: a reader first takes what is in its socket. */
+void streams_stop(struct streams *streams);
+/* Waits for the threads; only after streams_stop or when all have finished. */
+void streams_join(struct streams *streams);
+
+void streams_look(const struct streams *streams, unsigned index, struct stream_view *view);
+bool streams_all_finished(const struct streams *streams);
+unsigned streams_open_count(const struct streams *streams);
+/* First error of any stream; false for none. */
+bool streams_first_error(const struct streams *streams, unsigned *index, int *error);
+/* Time of the first byte of any stream; 0 for none. */
+uint64_t streams_first_ns(const struct streams *streams);
+
+#endif

@@ -1,0 +1,32 @@
+/* Socket options of the data connections, each set and read back. */
+#ifndef LANDSPEED_TUNE_H
+#define LANDSPEED_TUNE_H
+
+#include "failure.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONGESTION_NAME_BYTES 16
+
+enum tune_side { TUNE_SEND, TUNE_RECEIVE };
+
+/*
+ * Asks for a window as `iperf -w` does: setsockopt(SO_SNDBUF or SO_RCVBUF), and with the FORCE
+ * variant when the sysctl clamps it and the process may. A smaller grant is no failure.
+ */
+int tune_window(int fd, enum tune_side side, uint64_t asked_bytes, struct failure *failure);
+/* What the kernel reads back: twice what was set, since it counts its own overhead in it. */
+int tune_buffer(int fd, enum tune_side side, uint64_t *bytes, struct failure *failure);
+/* The receiving process sleeps until that much is there (fewer, costlier wake-ups otherwise). */
+int tune_low_water(int fd, uint64_t bytes, struct failure *failure);
+
+/* The failure lists the congestion controls that there are. */
+int tune_congestion(int fd, const char *name, struct failure *failure);
+void tune_congestion_name(int fd, char name[CONGESTION_NAME_BYTES]);
+int tune_pacing(int fd, uint64_t bits_per_second, struct failure *failure);
+
+/* One line of /proc/sys/... into text; empty when it cannot be read. */
+void sysctl_read(const char *path, char *text, size_t size);
+
+#endif

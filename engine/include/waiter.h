@@ -1,0 +1,49 @@
+/* Waits for signals, a deadline and sockets at once; the timer is exact to the nanosecond. */
+#ifndef LANDSPEED_WAITER_H
+#define LANDSPEED_WAITER_H
+
+#include "failure.h"
+#include "hello.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum waiter_slot {
+	SLOT_SIGNAL,
+	SLOT_TIMER,
+	SLOT_CONTROL,
+	SLOT_STREAMS,
+	SLOT_LISTENER,
+	SLOT_DATA,
+	SLOT_PEERS, /* first of many */
+};
+
+/* Connections that have not said hello yet may be a few more than streams. */
+#define PEERS_LIMIT (STREAMS_LIMIT + 16)
+
+struct waiter;
+
+/* Blocks SIGINT, SIGTERM and SIGHUP in this thread and all later ones: they come as SLOT_SIGNAL. */
+struct waiter *waiter_create(struct failure *failure);
+void waiter_destroy(struct waiter *waiter);
+
+/* `events` as for poll(); slot may be SLOT_PEERS + n. */
+void waiter_watch(struct waiter *waiter, unsigned slot, int fd, short events);
+void waiter_forget(struct waiter *waiter, unsigned slot);
+/* As waiter_watch for input, but waiter_wait itself calls `serve` and goes on waiting. */
+void waiter_serve(struct waiter *waiter, unsigned slot, int fd, void (*serve)(int fd));
+
+/* SLOT_TIMER becomes ready at that time of CLOCK_MONOTONIC. */
+int waiter_arm(struct waiter *waiter, uint64_t at_ns, struct failure *failure);
+int waiter_disarm(struct waiter *waiter, struct failure *failure);
+
+/* Until something is ready. */
+int waiter_wait(struct waiter *waiter, struct failure *failure);
+/* What poll() said of the slot. */
+bool waiter_ready(const struct waiter *waiter, unsigned slot);
+/* The number of the signal that SLOT_SIGNAL stands for; 0 for none. */
+int waiter_take_signal(struct waiter *waiter);
+
+const char *signal_name(int number);
+
+#endif

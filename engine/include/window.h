@@ -1,0 +1,26 @@
+/* Was the window large enough? Pure arithmetic and words. */
+#ifndef LANDSPEED_WINDOW_H
+#define LANDSPEED_WINDOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct window_facts {
+	uint64_t asked_bytes;      /* 0: autotuning */
+	uint64_t sndbuf_bytes;     /* as read back, doubled by the kernel */
+	uint64_t rcvbuf_bytes;
+	uint64_t advertised_bytes; /* largest window that the sender saw on offer */
+	uint64_t min_rtt_us;
+	uint64_t stream_goodput_bps; /* of the fastest stream */
+	uint64_t goodput_bps;        /* of all */
+	uint64_t busy_us;            /* over all streams */
+	uint64_t rwnd_limited_us;
+	uint64_t sndbuf_limited_us;
+};
+
+/* goodput x RTT */
+uint64_t window_bdp_bytes(uint64_t goodput_bps, uint64_t rtt_us);
+/* What should be changed, or an empty text. */
+void window_warning(const struct window_facts *facts, char *text, size_t size);
+
+#endif

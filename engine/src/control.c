@@ -1,0 +1,140 @@
+#include "control.h"
+
+#include "frame.h"
+#include "net.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A peer that does not take a few kilobytes for this long is not there. */
+#define SEND_PATIENCE_MS 30000
+
+struct control {
+	int fd;
+	struct frame_decoder *decoder;
+};
+
+struct control *control_create(int fd, struct failure *failure)
+{
+	struct control *control = calloc(1, sizeof(*control));
+	struct frame_decoder *decoder = frame_decoder_create();
+	if (control == NULL || decoder == NULL) {
+		(void)failure_set(failure, "out of memory");
+		goto refuse;
+	}
+	if (net_set_blocking(fd, false, failure) != 0 || net_keep_alive(fd, failure) != 0)
+		goto refuse;
+	control->fd = fd;
+	control->decoder = decoder;
+	return control;
+refuse:
+	frame_decoder_destroy(decoder);
+	free(control);
+	(void)close(fd);
+	return NULL;
+}
+
+void control_destroy(struct control *control)
+{
+	if (control == NULL)
+		return;
+	frame_decoder_destroy(control->decoder);
+	(void)close(control->fd);
+	free(control);
+}
+
+int control_fd(const struct control *control)
+{
+	return control->fd;
+}
+
+static int bytes_send(int fd, const uint8_t *bytes, size_t count, struct failure *failure)
+{
+	while (count > 0) {
+		ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
+		if (sent >= 0) {
+			bytes += sent;
+			count -= (size_t)sent;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN)
+			return failure_set_errno(failure, errno, "control connection");
+		struct pollfd writable = {.fd = fd, .events = POLLOUT};
+		if (poll(&writable, 1, SEND_PATIENCE_MS) == 0)
+			return failure_set(failure, "control connection: the peer takes no data");
+	}
+	return 0;
+}
+
+int control_send(struct control *control, cJSON *message, struct failure *failure)
+{
+	uint8_t *frame = NULL;
+	size_t length = 0;
+	char *text = json_print(message);
+	cJSON_Delete(message);
+	int status = text != NULL ? frame_encode(text, strlen(text), &frame, &length) : -ENOMEM;
+	free(text);
+	if (status != 0)
+		return failure_set_errno(failure, -status, "control message");
+	status = bytes_send(control->fd, frame, length, failure);
+	free(frame);
+	return status;
+}
+
+static enum control_status decoder_refuse(int status, struct failure *failure)
+{
+	if (status == -EMSGSIZE)
+		(void)failure_set(failure, "the peer announced a control message above %u bytes",
+				  FRAME_LIMIT_BYTES);
+	else if (status == -EBADMSG)
+		(void)failure_set(failure, "the peer sent an empty control message");
+	else
+		(void)failure_set_errno(failure, -status, "control connection");
+	return CONTROL_INVALID;
+}
+
+static enum control_status frame_take(struct control *control, cJSON **message,
+				      enum message_type *type, struct failure *failure)
+{
+	char *payload = NULL;
+	size_t length = 0;
+	int status = frame_decoder_next(control->decoder, &payload, &length);
+	if (status == 0)
+		return CONTROL_PENDING;
+	if (status < 0)
+		return decoder_refuse(status, failure);
+	status = message_parse(payload, length, message, type, failure);
+	free(payload);
+	return status == 0 ? CONTROL_MESSAGE : CONTROL_INVALID;
+}
+
+enum control_status control_take(struct control *control, cJSON **message, enum message_type *type,
+				 struct failure *failure)
+{
+	uint8_t bytes[16384];
+	for (;;) {
+		enum control_status status = frame_take(control, message, type, failure);
+		if (status != CONTROL_PENDING)
+			return status;
+		ssize_t got = recv(control->fd, bytes, sizeof(bytes), 0);
+		if (got > 0) {
+			int pushed = frame_decoder_push(control->decoder, bytes, (size_t)got);
+			if (pushed != 0)
+				return decoder_refuse(pushed, failure);
+		} else if (got == 0) {
+			(void)failure_set(failure, "the peer closed the control connection");
+			return CONTROL_CLOSED;
+		} else if (errno == EAGAIN) {
+			return CONTROL_PENDING;
+		} else if (errno != EINTR) {
+			(void)failure_set_errno(failure, errno, "control connection");
+			return CONTROL_CLOSED;
+		}
+	}
+}

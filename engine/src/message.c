@@ -1,0 +1,136 @@
+#include "message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const type_names[] = {
+    [MESSAGE_REQUEST] = "request", [MESSAGE_GRANT] = "grant", [MESSAGE_READY] = "ready",
+    [MESSAGE_GO] = "go",           [MESSAGE_STOP] = "stop",   [MESSAGE_RESULT] = "result",
+    [MESSAGE_ERROR] = "error",
+};
+
+#define TYPE_COUNT (sizeof(type_names) / sizeof(type_names[0]))
+
+const char *message_type_name(enum message_type type)
+{
+	return type_names[type];
+}
+
+cJSON *message_create(enum message_type type)
+{
+	cJSON *message = cJSON_CreateObject();
+	json_add_u64(message, "protocol", PROTOCOL_VERSION);
+	json_add_text(message, "type", type_names[type]);
+	return message;
+}
+
+static int message_check(const cJSON *message, enum message_type *type, struct failure *failure)
+{
+	uint64_t version;
+	if (!cJSON_IsObject(message))
+		return failure_set(failure, "the peer sent something that is no control message");
+	if (!json_get_u64(message, "protocol", 0, JSON_INTEGER_MAX, &version))
+		return failure_set(failure, "control message without a protocol version");
+	if (version != PROTOCOL_VERSION)
+		return failure_set(failure,
+				   "the peer speaks protocol version %llu, this engine %d: "
+				   "use the same build on both ends",
+				   (unsigned long long)version, PROTOCOL_VERSION);
+	const char *name = json_get_text(message, "type");
+	for (size_t i = 0; name != NULL && i < TYPE_COUNT; i++) {
+		if (strcmp(name, type_names[i]) == 0) {
+			*type = (enum message_type)i;
+			return 0;
+		}
+	}
+	return failure_set(failure, "control message of an unknown type");
+}
+
+int message_parse(const char *payload, size_t length, cJSON **message, enum message_type *type,
+		  struct failure *failure)
+{
+	cJSON *parsed = cJSON_ParseWithLength(payload, length);
+	if (message_check(parsed, type, failure) != 0) {
+		cJSON_Delete(parsed);
+		return -1;
+	}
+	*message = parsed;
+	return 0;
+}
+
+cJSON *request_encode(const struct request *request)
+{
+	cJSON *message = message_create(MESSAGE_REQUEST);
+	json_add_u64(message, "streams", request->streams);
+	json_add_u64(message, "window_bytes", request->window_bytes);
+	json_add_u64(message, "bytes", request->bytes);
+	json_add_u64(message, "duration_ns", request->duration_ns);
+	json_add_text(message, "receive", receive_mode_name(request->receive));
+	return message;
+}
+
+int request_decode(const cJSON *message, struct request *request, struct failure *failure)
+{
+	uint64_t streams;
+	const char *receive = json_get_text(message, "receive");
+	if (!json_get_u64(message, "streams", 1, STREAMS_LIMIT, &streams))
+		return failure_set(failure, "request: streams must be 1 to %d", STREAMS_LIMIT);
+	if (!json_get_u64(message, "window_bytes", 0, WINDOW_LIMIT_BYTES, &request->window_bytes))
+		return failure_set(failure, "request: window_bytes must be 0 to 1 GiB");
+	if (!json_get_u64(message, "bytes", 0, JSON_INTEGER_MAX, &request->bytes))
+		return failure_set(failure, "request: bytes must be an integer from 0 to 2^53");
+	if (!json_get_u64(message, "duration_ns", 0, JSON_INTEGER_MAX, &request->duration_ns))
+		return failure_set(failure, "request: duration_ns must be an integer from 0 to 2^53");
+	if (request->bytes == 0 && request->duration_ns == 0)
+		return failure_set(failure, "request: neither bytes nor duration_ns limits the transfer");
+	if (request->bytes != 0 && request->bytes < streams)
+		return failure_set(failure, "request: fewer bytes than streams");
+	if (receive == NULL || !receive_mode_parse(receive, &request->receive))
+		return failure_set(failure, "request: receive must be 'discard' or 'memory'");
+	request->streams = (unsigned)streams;
+	return 0;
+}
+
+cJSON *grant_encode(const struct grant *grant)
+{
+	char token[TOKEN_HEX + 1];
+	cJSON *message = message_create(MESSAGE_GRANT);
+	token_to_hex(grant->token, token);
+	json_add_u64(message, "data_port", grant->data_port);
+	json_add_text(message, "token", token);
+	json_add_u64(message, "rcvbuf_bytes", grant->rcvbuf_bytes);
+	json_add_text(message, "warning", grant->warning);
+	return message;
+}
+
+int grant_decode(const cJSON *message, struct grant *grant, struct failure *failure)
+{
+	uint64_t port;
+	const char *token = json_get_text(message, "token");
+	if (!json_get_u64(message, "data_port", 1, 65535, &port))
+		return failure_set(failure, "grant: data_port must be 1 to 65535");
+	if (token == NULL || !token_from_hex(token, grant->token))
+		return failure_set(failure, "grant: token must be %d hexadecimal digits", TOKEN_HEX);
+	if (!json_get_u64(message, "rcvbuf_bytes", 0, UINT32_MAX, &grant->rcvbuf_bytes))
+		return failure_set(failure, "grant: rcvbuf_bytes must be an integer");
+	grant->data_port = (uint16_t)port;
+	grant->warning = NULL;
+	return 0;
+}
+
+cJSON *error_encode(const char *text)
+{
+	cJSON *message = message_create(MESSAGE_ERROR);
+	json_add_text(message, "text", text);
+	return message;
+}
+
+void error_decode(const cJSON *message, char *text, size_t size)
+{
+	const char *said = json_get_text(message, "text");
+	(void)snprintf(text, size, "%s", said != NULL ? said : "(no reason given)");
+	for (char *c = text; *c != '\0'; c++) {
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = ' ';
+	}
+}

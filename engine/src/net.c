@@ -1,0 +1,215 @@
+#include "net.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LISTEN_BACKLOG 16
+
+int net_resolve(const char *host, uint16_t port, struct addrinfo **list, struct failure *failure)
+{
+	char service[8];
+	struct addrinfo hints = {.ai_family = AF_UNSPEC,
+				 .ai_socktype = SOCK_STREAM,
+				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV |
+					     (host == NULL ? AI_PASSIVE : 0)};
+	(void)snprintf(service, sizeof(service), "%u", port);
+	int status = getaddrinfo(host, service, &hints, list);
+	if (status == EAI_NONAME) {
+		hints.ai_flags &= ~AI_NUMERICHOST;
+		status = getaddrinfo(host, service, &hints, list);
+	}
+	if (status != 0)
+		return failure_set(failure, "cannot find the address of '%s': %s",
+				   host != NULL ? host : "*", gai_strerror(status));
+	return 0;
+}
+
+void net_address_text(const struct address *address, char text[ADDRESS_TEXT_BYTES])
+{
+	char host[NI_MAXHOST];
+	char service[NI_MAXSERV];
+	if (getnameinfo((const struct sockaddr *)&address->storage, address->length, host,
+			sizeof(host), service, sizeof(service), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+		(void)snprintf(text, ADDRESS_TEXT_BYTES, "(unknown address)");
+		return;
+	}
+	const char *format = address->storage.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s";
+	(void)snprintf(text, ADDRESS_TEXT_BYTES, format, host, service);
+}
+
+int net_local_address(int fd, struct address *address, struct failure *failure)
+{
+	address->length = sizeof(address->storage);
+	if (getsockname(fd, (struct sockaddr *)&address->storage, &address->length) != 0)
+		return failure_set_errno(failure, errno, "getsockname");
+	return 0;
+}
+
+int net_peer_address(int fd, struct address *address, struct failure *failure)
+{
+	address->length = sizeof(address->storage);
+	if (getpeername(fd, (struct sockaddr *)&address->storage, &address->length) != 0)
+		return failure_set_errno(failure, errno, "getpeername");
+	return 0;
+}
+
+static in_port_t *port_field(struct address *address)
+{
+	if (address->storage.ss_family == AF_INET6)
+		return &((struct sockaddr_in6 *)&address->storage)->sin6_port;
+	return &((struct sockaddr_in *)&address->storage)->sin_port;
+}
+
+uint16_t net_port(const struct address *address)
+{
+	struct address copy = *address;
+	return ntohs(*port_field(&copy));
+}
+
+void net_set_port(struct address *address, uint16_t port)
+{
+	*port_field(address) = htons(port);
+}
+
+int net_socket(const struct address *address, struct failure *failure)
+{
+	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			IPPROTO_TCP);
+	if (fd < 0)
+		return failure_set_errno(failure, errno, "socket");
+	return fd;
+}
+
+static int option_set(int fd, int level, int option, int value, const char *name,
+		      struct failure *failure)
+{
+	if (setsockopt(fd, level, option, &value, sizeof(value)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt %s", name);
+	return 0;
+}
+
+int net_bind(const struct address *address, struct failure *failure)
+{
+	char text[ADDRESS_TEXT_BYTES];
+	int fd = net_socket(address, failure);
+	if (fd < 0)
+		return -1;
+	if (option_set(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR", failure) != 0)
+		goto refuse;
+	if (address->storage.ss_family == AF_INET6 &&
+	    option_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0, "IPV6_V6ONLY", failure) != 0)
+		goto refuse;
+	if (bind(fd, (const struct sockaddr *)&address->storage, address->length) != 0) {
+		int error = errno;
+		net_address_text(address, text);
+		(void)failure_set_errno(failure, error, "cannot listen on %s", text);
+		goto refuse;
+	}
+	return fd;
+refuse:
+	(void)close(fd);
+	return -1;
+}
+
+int net_listen(int fd, int backlog, struct failure *failure)
+{
+	if (listen(fd, backlog) != 0)
+		return failure_set_errno(failure, errno, "listen");
+	return 0;
+}
+
+static int address_listen(const struct addrinfo *entry, struct failure *failure)
+{
+	struct address address = {.length = entry->ai_addrlen};
+	memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
+	int fd = net_bind(&address, failure);
+	if (fd >= 0 && net_listen(fd, LISTEN_BACKLOG, failure) != 0) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int net_listen_on(const char *host, uint16_t port, struct failure *failure)
+{
+	struct addrinfo *list;
+	if (net_resolve(host, port, &list, failure) != 0)
+		return -1;
+	int fd = -1;
+	struct failure first = {0};
+	/* An IPv6 socket takes IPv4 as well, so it is tried first. */
+	for (int pass = 0; pass < 2 && fd < 0; pass++) {
+		for (struct addrinfo *entry = list; entry != NULL && fd < 0; entry = entry->ai_next) {
+			if ((entry->ai_family == AF_INET6) == (pass == 0))
+				fd = address_listen(entry, &first);
+		}
+	}
+	freeaddrinfo(list);
+	return fd >= 0 ? fd : failure_set(failure, "%s", first.text);
+}
+
+int net_accept(int listener, struct address *peer)
+{
+	peer->length = sizeof(peer->storage);
+	int fd;
+	do {
+		fd = accept4(listener, (struct sockaddr *)&peer->storage, &peer->length,
+			     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	} while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+	return fd;
+}
+
+int net_connect(int fd, const struct address *address, struct failure *failure)
+{
+	char text[ADDRESS_TEXT_BYTES];
+	if (connect(fd, (const struct sockaddr *)&address->storage, address->length) == 0 ||
+	    errno == EINPROGRESS)
+		return 0;
+	int error = errno;
+	net_address_text(address, text);
+	return failure_set_errno(failure, error, "cannot connect to %s", text);
+}
+
+int net_connect_status(int fd)
+{
+	int error = 0;
+	socklen_t length = sizeof(error);
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0)
+		return errno;
+	return error;
+}
+
+int net_set_blocking(int fd, bool blocking, struct failure *failure)
+{
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0)
+		return failure_set_errno(failure, errno, "fcntl");
+	flags = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
+	if (fcntl(fd, F_SETFL, flags) != 0)
+		return failure_set_errno(failure, errno, "fcntl");
+	return 0;
+}
+
+int net_keep_alive(int fd, struct failure *failure)
+{
+	if (option_set(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY", failure) != 0 ||
+	    option_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE", failure) != 0 ||
+	    option_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 60, "TCP_KEEPIDLE", failure) != 0 ||
+	    option_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 10, "TCP_KEEPINTVL", failure) != 0 ||
+	    option_set(fd, IPPROTO_TCP, TCP_KEEPCNT, 12, "TCP_KEEPCNT", failure) != 0)
+		return -1;
+	return 0;
+}
+
+void net_abort(int fd)
+{
+	struct linger now = {.l_onoff = 1, .l_linger = 0};
+	/* If it fails the kernel drains the queue after close: slower, not wrong. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	(void)close(fd);
+}

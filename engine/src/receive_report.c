@@ -1,0 +1,49 @@
+#include "receive.h"
+
+static void add_known(cJSON *object, const char *name, uint64_t value, bool known)
+{
+	if (known)
+		json_add_u64(object, name, value);
+	else
+		json_add_text(object, name, NULL);
+}
+
+static cJSON *stream_json(const struct stream_report *stream, unsigned index)
+{
+	cJSON *object = cJSON_CreateObject();
+	uint64_t duration_ns = stream->last_ns - stream->first_ns;
+	json_add_u64(object, "stream", index);
+	json_add_u64(object, "bytes", stream->bytes);
+	json_add_seconds(object, "duration_s", duration_ns);
+	json_add_u64(object, "goodput_bps", goodput_bps(stream->bytes, duration_ns));
+	json_add_item(object, "receiver_tcp_info", cJSON_Duplicate(stream->tcp_info, true));
+	return object;
+}
+
+cJSON *receive_report(const struct receive_state *state)
+{
+	const struct receiver_report *report = &state->report;
+	cJSON *object = cJSON_CreateObject();
+	json_add_item(object, "engine", engine_json());
+	json_add_text(object, "role", "receive");
+	json_add_bool(object, "complete", report->complete);
+	json_add_text(object, "error", state->failure.set ? state->failure.text : NULL);
+	json_add_text(object, "signal", state->signal != 0 ? signal_name(state->signal) : NULL);
+	json_add_text(object, "peer", state->peer[0] != '\0' ? state->peer : NULL);
+	json_add_text(object, "receive_mode",
+		      state->requested ? receive_mode_name(state->request.receive) : NULL);
+	cJSON *window = json_add_object(object, "window");
+	add_known(window, "asked_bytes", state->request.window_bytes, state->request.window_bytes != 0);
+	add_known(window, "receiver_granted_bytes", report->rcvbuf_bytes / 2, state->reported);
+	add_known(window, "receiver_rcvbuf_bytes", report->rcvbuf_bytes, state->reported);
+	add_known(object, "start_unix_ns", report->start_unix_ns, state->reported);
+	json_add_seconds(object, "duration_s", report->duration_ns);
+	json_add_u64(object, "bytes", report->bytes);
+	json_add_u64(object, "goodput_bps", goodput_bps(report->bytes, report->duration_ns));
+	json_add_u64(object, "packets_received", report->packets_received);
+	json_add_item(json_add_object(object, "cpu"), "receiver", cpu_json(&report->cpu));
+	cJSON *streams = json_add_array(object, "streams");
+	for (unsigned i = 0; i < report->streams; i++)
+		(void)cJSON_AddItemToArray(streams, stream_json(&report->stream[i], i));
+	return object;
+}

@@ -1,0 +1,125 @@
+#include "clock.h"
+#include "lowwater.h"
+#include "stream.h"
+#include "tcpinfo.h"
+#include "tune.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+/* Discarding reads need no memory behind the address range, so it may be large. */
+#define DISCARD_BYTES ((size_t)64 << 20)
+#define MEMORY_BYTES  ((size_t)1 << 20)
+
+struct reader {
+	struct stream *stream;
+	void *buffer;
+	size_t size;
+	int flags;
+	uint64_t low_water;
+	uint64_t review_at;   /* byte count at which the low-water mark is looked at again */
+	uint64_t reviewed;    /* byte count at the last look */
+	uint64_t reviewed_ns; /* and its time */
+};
+
+static int reader_prepare(struct reader *reader, struct stream *stream)
+{
+	bool discard = stream_receiving(stream)->mode == RECEIVE_DISCARD;
+	*reader = (struct reader){.stream = stream,
+				  .size = discard ? DISCARD_BYTES : MEMORY_BYTES,
+				  .flags = discard ? MSG_TRUNC : 0,
+				  .low_water = 1};
+	/* Copying reads touch every page anyhow: take them now, not during the transfer. */
+	int mapping = MAP_PRIVATE | MAP_ANONYMOUS | (discard ? MAP_NORESERVE : MAP_POPULATE);
+	reader->buffer = mmap(NULL, reader->size, PROT_READ | PROT_WRITE, mapping, -1, 0);
+	return reader->buffer == MAP_FAILED ? errno : 0;
+}
+
+static int low_water_set(struct reader *reader, uint64_t mark)
+{
+	struct failure failure = {0};
+	if (tune_low_water(reader->stream->fd, mark, &failure) != 0)
+		return errno;
+	reader->low_water = mark;
+	return 0;
+}
+
+/* About once per window: is the mark right for the rate, the RTT and the window of now? */
+static int low_water_review(struct reader *reader, uint64_t done, uint64_t left)
+{
+	struct tcp_info info;
+	struct failure failure = {0};
+	uint64_t rcvbuf;
+	if (!tcp_info_read(reader->stream->fd, &info) ||
+	    tune_buffer(reader->stream->fd, TUNE_RECEIVE, &rcvbuf, &failure) != 0)
+		return errno;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct low_water_input input = {
+	    .rcvbuf_bytes = rcvbuf,
+	    .window_bytes = info.raw.rcv_wnd,
+	    .rtt_us = tcp_info_min_rtt_us(&info),
+	    .bytes = done - reader->reviewed,
+	    .elapsed_ns = now_ns - reader->reviewed_ns,
+	};
+	uint64_t mark = low_water_choose(&input);
+	reader->reviewed = done;
+	reader->reviewed_ns = now_ns;
+	reader->review_at = done + rcvbuf / 2;
+	mark = mark < left ? mark : left;
+	return low_water_set(reader, mark != 0 ? mark : 1);
+}
+
+/* Counts what came and keeps the mark below what is still to come. */
+static int reader_account(struct reader *reader, uint64_t got)
+{
+	struct stream *stream = reader->stream;
+	uint64_t done = atomic_load(&stream->bytes) + got;
+	uint64_t left = stream->limit - done;
+	atomic_store(&stream->bytes, done);
+	if (done == got) {
+		uint64_t now_ns = clock_monotonic_ns();
+		stream_report_first(stream, now_ns);
+		reader->reviewed_ns = now_ns;
+	}
+	if (left == 0)
+		return 0;
+	if (done >= reader->review_at)
+		return low_water_review(reader, done, left);
+	return left < reader->low_water ? low_water_set(reader, left) : 0;
+}
+
+static int stream_drain(struct reader *reader)
+{
+	struct stream *stream = reader->stream;
+	while (atomic_load(&stream->bytes) < stream->limit) {
+		uint64_t left = stream->limit - atomic_load(&stream->bytes);
+		ssize_t got = recv(stream->fd, reader->buffer, reader->size < left ? reader->size : left,
+				   reader->flags);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return stream_stopping(stream) ? 0 : errno;
+		if (got == 0)
+			break;
+		int error = reader_account(reader, (uint64_t)got);
+		if (error != 0)
+			return stream_stopping(stream) ? 0 : error;
+	}
+	return 0;
+}
+
+void *stream_receive(void *argument)
+{
+	struct stream *stream = argument;
+	struct reader reader;
+	int error = reader_prepare(&reader, stream);
+	if (error == 0) {
+		error = stream_drain(&reader);
+		if (atomic_load(&stream->bytes) != 0)
+			atomic_store(&stream->last_ns, clock_monotonic_ns());
+		(void)munmap(reader.buffer, reader.size);
+	}
+	stream_finish(stream, error);
+	return NULL;
+}

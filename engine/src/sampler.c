@@ -1,0 +1,187 @@
+#include "sampler.h"
+
+#include "clock.h"
+#include "hello.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct sampler {
+	struct sampler_plan plan;
+	struct failure failure;
+	struct gate *stop; /* opened never, cancelled to stop */
+	pthread_t thread;
+	bool running;
+	uint64_t row_ns; /* time of the last row */
+	struct sampler_view views[];
+};
+
+/* Payload only: the kernel counts our hello, and the ends of the connection as a byte each. */
+static uint64_t payload_count(const struct sampler *sampler, const struct tcp_info *info,
+			      const struct stream_view *stream)
+{
+	bool sends = sampler->plan.side == TUNE_SEND;
+	uint64_t extra = HELLO_BYTES + (sends ? 1 : 0);
+	uint64_t counted = sends ? info->raw.bytes_acked : info->raw.bytes_received;
+	uint64_t bytes = counted > extra ? counted - extra : 0;
+	/* A thread that ended knows exactly, and what its end added must not count. */
+	return stream->finished && bytes > stream->bytes ? stream->bytes : bytes;
+}
+
+static void stream_sample(struct sampler *sampler, unsigned index)
+{
+	struct sampler_view *view = &sampler->views[index];
+	struct stream_view stream;
+	struct tcp_info info;
+	/* A connection that cannot be asked any more keeps its last figures. */
+	if (!tcp_info_read(streams_fd(sampler->plan.streams, index), &info))
+		return;
+	streams_look(sampler->plan.streams, index, &stream);
+	uint32_t min_rtt_us = tcp_info_min_rtt_us(&info);
+	view->info = info;
+	view->bytes = payload_count(sampler, &info, &stream);
+	if (min_rtt_us != 0 && (view->min_rtt_us == 0 || min_rtt_us < view->min_rtt_us))
+		view->min_rtt_us = min_rtt_us;
+	if (info.raw.snd_wnd > view->max_snd_wnd)
+		view->max_snd_wnd = info.raw.snd_wnd;
+	if (info.raw.rtt > view->max_rtt_us)
+		view->max_rtt_us = info.raw.rtt;
+}
+
+static void streams_sample(struct sampler *sampler)
+{
+	for (unsigned i = 0; i < streams_count(sampler->plan.streams); i++)
+		stream_sample(sampler, i);
+}
+
+static void rows_write(struct sampler *sampler, uint64_t time_ns)
+{
+	sampler->row_ns = time_ns;
+	if (sampler->plan.samples == NULL)
+		return;
+	for (unsigned i = 0; i < streams_count(sampler->plan.streams); i++) {
+		struct sample sample = {.time_ns = time_ns,
+					.stream = i,
+					.bytes = sampler->views[i].bytes,
+					.info = &sampler->views[i].info};
+		/* The first failure is kept; the transfer itself goes on. */
+		(void)samples_add(sampler->plan.samples, &sample, &sampler->failure);
+	}
+}
+
+static void line_write(struct sampler *sampler, uint64_t time_ns)
+{
+	uint64_t bytes = 0;
+	if (sampler->plan.live == NULL)
+		return;
+	for (unsigned i = 0; i < streams_count(sampler->plan.streams); i++)
+		bytes += sampler->views[i].bytes;
+	(void)live_write(sampler->plan.live, time_ns, bytes,
+			 streams_open_count(sampler->plan.streams), &sampler->failure);
+}
+
+/* The next point of a grid after `now`: a sampler that came late skips rows, never crowds them. */
+static uint64_t grid_next(uint64_t now_ns, uint64_t step_ns)
+{
+	return (now_ns / step_ns + 1) * step_ns;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* True when the limit was reached, false when told to stop. */
+static bool sampler_follow(struct sampler *sampler, uint64_t start_ns)
+{
+	const struct sampler_plan *plan = &sampler->plan;
+	uint64_t limit = plan->limit_ns != 0 ? plan->limit_ns : UINT64_MAX - start_ns;
+	uint64_t row = plan->interval_ns;
+	uint64_t line = plan->live != NULL ? NS_PER_S : UINT64_MAX;
+	for (;;) {
+		uint64_t due = least(least(row, line), limit);
+		if (!gate_sleep_until(sampler->stop, start_ns + due))
+			return false;
+		uint64_t now = clock_monotonic_ns() - start_ns;
+		streams_sample(sampler);
+		if (now >= row || now >= limit) {
+			rows_write(sampler, now);
+			row = grid_next(now, plan->interval_ns);
+		}
+		if (now >= line || now >= limit) {
+			line_write(sampler, now);
+			line = plan->live != NULL ? grid_next(now, NS_PER_S) : UINT64_MAX;
+		}
+		if (now >= limit)
+			return true;
+	}
+}
+
+static void *sampler_run(void *argument)
+{
+	struct sampler *sampler = argument;
+	uint64_t start_ns;
+	if (!gate_wait(streams_gate(sampler->plan.streams), &start_ns) && start_ns == 0)
+		return NULL;
+	if (sampler_follow(sampler, start_ns))
+		return NULL;
+	uint64_t now = clock_monotonic_ns() - start_ns;
+	streams_sample(sampler);
+	/* A row a moment after the last one would only be a division by nearly nothing. */
+	if (sampler->row_ns == 0 || now - sampler->row_ns > sampler->plan.interval_ns / 100)
+		rows_write(sampler, now);
+	line_write(sampler, now);
+	return NULL;
+}
+
+struct sampler *sampler_start(const struct sampler_plan *plan, struct failure *failure)
+{
+	unsigned count = streams_count(plan->streams);
+	struct sampler *sampler = calloc(1, sizeof(*sampler) + count * sizeof(sampler->views[0]));
+	if (sampler == NULL) {
+		(void)failure_set(failure, "out of memory");
+		return NULL;
+	}
+	sampler->plan = *plan;
+	sampler->stop = gate_create();
+	int status = 0;
+	if (sampler->stop == NULL)
+		(void)failure_set(failure, "out of memory");
+	else if ((status = pthread_create(&sampler->thread, NULL, sampler_run, sampler)) != 0)
+		(void)failure_set_errno(failure, status, "cannot start the sampler");
+	else
+		sampler->running = true;
+	if (!sampler->running) {
+		sampler_destroy(sampler);
+		return NULL;
+	}
+	return sampler;
+}
+
+void sampler_stop(struct sampler *sampler)
+{
+	if (sampler == NULL || !sampler->running)
+		return;
+	gate_cancel(sampler->stop);
+	(void)pthread_join(sampler->thread, NULL);
+	sampler->running = false;
+}
+
+void sampler_destroy(struct sampler *sampler)
+{
+	if (sampler == NULL)
+		return;
+	sampler_stop(sampler);
+	gate_destroy(sampler->stop);
+	free(sampler);
+}
+
+const struct sampler_view *sampler_look(const struct sampler *sampler, unsigned index)
+{
+	return &sampler->views[index];
+}
+
+const char *sampler_error(const struct sampler *sampler)
+{
+	return sampler->failure.set ? sampler->failure.text : NULL;
+}

@@ -1,0 +1,47 @@
+/* The state of one run of `send`: shared by send_*.c only. */
+#ifndef LANDSPEED_SEND_H
+#define LANDSPEED_SEND_H
+
+#include "control.h"
+#include "live.h"
+#include "report.h"
+#include "sampler.h"
+#include "samples.h"
+#include "streams.h"
+#include "waiter.h"
+
+struct send_state {
+	const struct options *options;
+	struct waiter *waiter;
+	struct control *control;
+	struct streams *streams;
+	struct sampler *sampler;
+	struct samples *samples;
+	struct live *live;
+	int payload_fd;
+	struct grant grant;
+	bool granted;
+	uint64_t sndbuf_bytes;
+	char congestion[CONGESTION_NAME_BYTES];
+	uint64_t start_ns; /* CLOCK_MONOTONIC; 0: never started */
+	uint64_t start_unix_ns;
+	uint64_t end_ns;
+	struct cpu_usage cpu; /* at the start; since then, once ended */
+	struct receiver_report report;
+	bool reported;
+	int signal;
+	struct failure failure; /* what kept the transfer from being complete */
+};
+
+/* The control connection and the receiver's grant. */
+int send_negotiate(struct send_state *state);
+/* All data connections, tuned, and the receiver's word that it has them. */
+int send_connect(struct send_state *state);
+/* From the barrier to the receiver's result, or to what came instead. */
+int send_transfer(struct send_state *state);
+/* The result as JSON; the caller deletes it. */
+cJSON *send_report(const struct send_state *state);
+/* The line for people. */
+void send_summary(const struct send_state *state);
+
+#endif

@@ -1,0 +1,97 @@
+#include "commands.h"
+#include "output.h"
+#include "payload.h"
+#include "send.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void send_help(void)
+{
+	(void)puts(
+	    "usage: landspeed-engine send HOST [OPTION...]\n\n"
+	    "  --port PORT          control port of the receiver (5201)\n"
+	    "  --streams N          connections, a thread each, 1 to 128 (1)\n"
+	    "  --window BYTES|auto  window of each stream, set at both ends (auto)\n"
+	    "  --congestion NAME    congestion control of each stream (the system's)\n"
+	    "  --time SECONDS       end after that time from the first byte read (10)\n"
+	    "  --bytes BYTES        end after that many bytes over all streams\n"
+	    "  --receive MODE       discard: the kernel drops the payload; memory: it is copied\n"
+	    "  --pacing BIT/S       ceiling of each stream's sending rate\n"
+	    "  --stagger SECONDS    stream i starts i times this later (0)\n"
+	    "  --interval TIME      between samples (100ms)\n"
+	    "  --samples FILE       TCP_INFO of all streams as CSV\n"
+	    "  --live FILE|-        progress, a JSON line per second\n"
+	    "  --json FILE|-        the result of both ends\n\n"
+	    "Bytes take k, M, G, T, Ki, Mi, Gi; times ns, us, ms, s, min; rates k, M, G, T.");
+}
+
+static int outputs_open(struct send_state *state)
+{
+	const struct options *options = state->options;
+	if (output_check(options->json, &state->failure) != 0)
+		return -1;
+	if (options->samples != NULL &&
+	    (state->samples = samples_open(options->samples, &state->failure)) == NULL)
+		return -1;
+	if (options->live != NULL && (state->live = live_open(options->live, &state->failure)) == NULL)
+		return -1;
+	return 0;
+}
+
+static int send_run(struct send_state *state)
+{
+	state->waiter = waiter_create(&state->failure);
+	if (state->waiter == NULL || outputs_open(state) != 0)
+		return -1;
+	state->payload_fd = payload_open(&state->failure);
+	if (state->payload_fd < 0 || send_negotiate(state) != 0 || send_connect(state) != 0)
+		return -1;
+	return send_transfer(state);
+}
+
+/* Closing the files can fail as well, so it comes before the report. */
+static void outputs_close(struct send_state *state)
+{
+	(void)samples_close(state->samples, &state->failure);
+	(void)live_close(state->live, &state->failure);
+}
+
+static void send_release(struct send_state *state)
+{
+	/* The sampler reads the streams, so it goes first; streams reset before control closes. */
+	if (state->streams != NULL)
+		streams_stop(state->streams);
+	sampler_destroy(state->sampler);
+	streams_destroy(state->streams);
+	receiver_report_clear(&state->report);
+	control_destroy(state->control);
+	waiter_destroy(state->waiter);
+	if (state->payload_fd >= 0)
+		(void)close(state->payload_fd);
+}
+
+int send_main(int argc, char **argv)
+{
+	struct options options;
+	struct failure failure = {0};
+	if (options_parse_send(argc, argv, &options, &failure) != 0) {
+		output_note("%s", failure.text);
+		return EXIT_USAGE;
+	}
+	if (options.help) {
+		send_help();
+		return 0;
+	}
+	struct send_state state = {.options = &options, .payload_fd = -1};
+	(void)send_run(&state);
+	outputs_close(&state);
+	send_summary(&state);
+	cJSON *report = send_report(&state);
+	if (output_write(options.json, report, &failure) != 0)
+		output_note("Error: %s", failure.text);
+	cJSON_Delete(report);
+	int status = state.reported && !state.failure.set && !failure.set ? 0 : EXIT_FAILED;
+	send_release(&state);
+	return status;
+}

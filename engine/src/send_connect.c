@@ -1,0 +1,197 @@
+#include "clock.h"
+#include "net.h"
+#include "send.h"
+#include "session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONNECT_NS (30 * NS_PER_S)
+
+/* Until something other than a signal or the timer is ready; those are failures. */
+static int connect_wait(struct send_state *state)
+{
+	if (waiter_wait(state->waiter, &state->failure) != 0)
+		return -1;
+	if (waiter_ready(state->waiter, SLOT_SIGNAL)) {
+		state->signal = waiter_take_signal(state->waiter);
+		return failure_set(&state->failure, "interrupted by %s", signal_name(state->signal));
+	}
+	return 0;
+}
+
+static int timer_start(struct send_state *state)
+{
+	return waiter_arm(state->waiter, clock_monotonic_ns() + CONNECT_NS, &state->failure);
+}
+
+/* Waits for one nonblocking connect. 0 or a positive errno; EINTR when interrupted. */
+static int connect_finish(struct send_state *state, int fd)
+{
+	int error = timer_start(state) == 0 ? 0 : EINVAL;
+	waiter_watch(state->waiter, SLOT_CONTROL, fd, POLLOUT);
+	while (error == 0 && !waiter_ready(state->waiter, SLOT_CONTROL)) {
+		if (connect_wait(state) != 0)
+			error = EINTR;
+		else if (waiter_ready(state->waiter, SLOT_TIMER))
+			error = ETIMEDOUT;
+	}
+	waiter_forget(state->waiter, SLOT_CONTROL);
+	(void)waiter_disarm(state->waiter, &state->failure);
+	return error != 0 ? error : net_connect_status(fd);
+}
+
+/* A connected socket; -1 with *failure set to why this address did not do. */
+static int address_connect(struct send_state *state, const struct addrinfo *entry,
+			   struct failure *failure)
+{
+	char text[ADDRESS_TEXT_BYTES];
+	struct address address = {.length = entry->ai_addrlen};
+	memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
+	int fd = net_socket(&address, failure);
+	if (fd < 0)
+		return -1;
+	int error = 0;
+	if (net_connect(fd, &address, failure) == 0 && (error = connect_finish(state, fd)) == 0)
+		return fd;
+	net_address_text(&address, text);
+	(void)failure_set_errno(failure, error, "cannot connect to %s", text);
+	(void)close(fd);
+	return -1;
+}
+
+static int control_open(struct send_state *state)
+{
+	struct addrinfo *list;
+	struct failure first = {0};
+	int fd = -1;
+	if (net_resolve(state->options->host, state->options->port, &list, &state->failure) != 0)
+		return -1;
+	for (struct addrinfo *entry = list; entry != NULL && fd < 0 && state->signal == 0;
+	     entry = entry->ai_next)
+		fd = address_connect(state, entry, &first);
+	freeaddrinfo(list);
+	if (fd < 0)
+		return failure_set(&state->failure, "%s", first.text);
+	state->control = control_create(fd, &state->failure);
+	return state->control != NULL ? 0 : -1;
+}
+
+int send_negotiate(struct send_state *state)
+{
+	cJSON *message;
+	const struct options *options = state->options;
+	const struct request request = {
+	    .streams = options->streams,
+	    .window_bytes = options->window_bytes,
+	    .bytes = options->bytes,
+	    .duration_ns = options->duration_ns,
+	    .receive = options->receive,
+	};
+	if (control_open(state) != 0 ||
+	    control_send(state->control, request_encode(&request), &state->failure) != 0 ||
+	    session_expect(state->waiter, state->control, MESSAGE_GRANT, options->idle_timeout_ns,
+			   &message, &state->signal, &state->failure) != 0)
+		return -1;
+	int status = grant_decode(message, &state->grant, &state->failure);
+	cJSON_Delete(message);
+	state->granted = status == 0;
+	return status;
+}
+
+/* Buffers and congestion control must be set before the SYN leaves. */
+static int socket_tune(struct send_state *state, int fd)
+{
+	const struct options *options = state->options;
+	if (options->window_bytes != 0 &&
+	    tune_window(fd, TUNE_SEND, options->window_bytes, &state->failure) != 0)
+		return -1;
+	if (options->congestion != NULL &&
+	    tune_congestion(fd, options->congestion, &state->failure) != 0)
+		return -1;
+	if (options->pacing_bps != 0 && tune_pacing(fd, options->pacing_bps, &state->failure) != 0)
+		return -1;
+	return 0;
+}
+
+static int streams_begin(struct send_state *state)
+{
+	struct address address;
+	if (net_peer_address(control_fd(state->control), &address, &state->failure) != 0)
+		return -1;
+	net_set_port(&address, state->grant.data_port);
+	for (unsigned i = 0; i < state->options->streams; i++) {
+		int fd = net_socket(&address, &state->failure);
+		if (fd < 0)
+			return -1;
+		streams_adopt(state->streams, i, fd);
+		if (socket_tune(state, fd) != 0 || net_connect(fd, &address, &state->failure) != 0)
+			return -1;
+		waiter_watch(state->waiter, SLOT_PEERS + i, fd, POLLOUT);
+	}
+	return 0;
+}
+
+static int hello_send(struct send_state *state, unsigned index)
+{
+	uint8_t bytes[HELLO_BYTES];
+	struct hello hello = {.stream = index};
+	int fd = streams_fd(state->streams, index);
+	int error = net_connect_status(fd);
+	memcpy(hello.token, state->grant.token, TOKEN_BYTES);
+	hello_encode(&hello, bytes);
+	/* Fits whole into the empty buffer of a new connection. */
+	if (error == 0 && send(fd, bytes, HELLO_BYTES, MSG_NOSIGNAL) != HELLO_BYTES)
+		error = errno != 0 ? errno : EIO;
+	if (error != 0)
+		return failure_set_errno(&state->failure, error, "cannot connect stream %u to port %u",
+					 index, state->grant.data_port);
+	return 0;
+}
+
+static int streams_finish(struct send_state *state)
+{
+	unsigned waiting = state->options->streams;
+	if (timer_start(state) != 0)
+		return -1;
+	while (waiting > 0) {
+		if (connect_wait(state) != 0)
+			return -1;
+		if (waiter_ready(state->waiter, SLOT_TIMER))
+			return failure_set(&state->failure, "%u of %u streams did not connect to port %u",
+					   waiting, state->options->streams, state->grant.data_port);
+		for (unsigned i = 0; i < state->options->streams; i++) {
+			if (!waiter_ready(state->waiter, SLOT_PEERS + i))
+				continue;
+			if (hello_send(state, i) != 0)
+				return -1;
+			waiter_forget(state->waiter, SLOT_PEERS + i);
+			waiting--;
+		}
+	}
+	return waiter_disarm(state->waiter, &state->failure);
+}
+
+int send_connect(struct send_state *state)
+{
+	cJSON *message;
+	state->streams = streams_create(state->options->streams, &state->failure);
+	if (state->streams == NULL)
+		return -1;
+	int status = streams_begin(state) == 0 ? streams_finish(state) : -1;
+	for (unsigned i = 0; i < state->options->streams; i++)
+		waiter_forget(state->waiter, SLOT_PEERS + i);
+	if (status != 0)
+		return -1;
+	int fd = streams_fd(state->streams, 0);
+	if (tune_buffer(fd, TUNE_SEND, &state->sndbuf_bytes, &state->failure) != 0)
+		return -1;
+	tune_congestion_name(fd, state->congestion);
+	if (session_expect(state->waiter, state->control, MESSAGE_READY, PATIENCE_NS, &message,
+			   &state->signal, &state->failure) != 0)
+		return -1;
+	cJSON_Delete(message);
+	return 0;
+}

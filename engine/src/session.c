@@ -1,0 +1,62 @@
+#include "session.h"
+
+#include "clock.h"
+
+#include <poll.h>
+
+int session_refuse(cJSON *message, enum message_type type, struct failure *failure)
+{
+	char text[256];
+	if (type == MESSAGE_ERROR) {
+		error_decode(message, text, sizeof(text));
+		(void)failure_set(failure, "the peer refused: %s", text);
+	} else {
+		(void)failure_set(failure, "the peer sent '%s' where it does not belong",
+				  message_type_name(type));
+	}
+	cJSON_Delete(message);
+	return -1;
+}
+
+static int message_accept(struct control *control, enum message_type wanted, cJSON **message,
+			  struct failure *failure)
+{
+	enum message_type type;
+	switch (control_take(control, message, &type, failure)) {
+	case CONTROL_PENDING:
+		return 0;
+	case CONTROL_MESSAGE:
+		return type == wanted ? 1 : session_refuse(*message, type, failure);
+	case CONTROL_CLOSED:
+	case CONTROL_INVALID:
+	default:
+		return -1;
+	}
+}
+
+int session_expect(struct waiter *waiter, struct control *control, enum message_type wanted,
+		   uint64_t timeout_ns, cJSON **message, int *signal, struct failure *failure)
+{
+	int status = waiter_arm(waiter, clock_monotonic_ns() + timeout_ns, failure);
+	waiter_watch(waiter, SLOT_CONTROL, control_fd(control), POLLIN);
+	/* A message that came together with the one before is in the decoder, not in the socket. */
+	if (status == 0)
+		status = message_accept(control, wanted, message, failure);
+	while (status == 0) {
+		if (waiter_wait(waiter, failure) != 0) {
+			status = -1;
+		} else if (waiter_ready(waiter, SLOT_SIGNAL)) {
+			*signal = waiter_take_signal(waiter);
+			status = failure_set(failure, "interrupted by %s", signal_name(*signal));
+		} else if (waiter_ready(waiter, SLOT_CONTROL)) {
+			status = message_accept(control, wanted, message, failure);
+		} else if (waiter_ready(waiter, SLOT_TIMER)) {
+			status = failure_set(failure, "no '%s' from the peer within %llu s",
+					     message_type_name(wanted),
+					     (unsigned long long)(timeout_ns / NS_PER_S));
+		}
+	}
+	waiter_forget(waiter, SLOT_CONTROL);
+	(void)waiter_disarm(waiter, failure);
+	return status > 0 ? 0 : -1;
+}

@@ -1,0 +1,21 @@
+/* What the handshakes of both ends have in common. */
+#ifndef LANDSPEED_SESSION_H
+#define LANDSPEED_SESSION_H
+
+#include "control.h"
+#include "waiter.h"
+
+/* A peer that has said it is ready, or is done, answers within this. */
+#define PATIENCE_NS (60 * UINT64_C(1000000000))
+
+/*
+ * The next message, which must be of type `wanted`, within `timeout_ns`. A message of type error
+ * becomes the failure. *signal is the signal that ended the waiting, or 0.
+ */
+int session_expect(struct waiter *waiter, struct control *control, enum message_type wanted,
+		   uint64_t timeout_ns, cJSON **message, int *signal, struct failure *failure);
+
+/* The failure for a message that does not belong here; deletes the message. */
+int session_refuse(cJSON *message, enum message_type type, struct failure *failure);
+
+#endif

@@ -1,0 +1,36 @@
+/* One stream as its thread sees it: shared by streams.c, sender.c and receiver.c only. */
+#ifndef LANDSPEED_STREAM_H
+#define LANDSPEED_STREAM_H
+
+#include "streams.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct stream {
+	struct streams *set;
+	unsigned index;
+	int fd;
+	uint64_t limit; /* bytes to move; UINT64_MAX: until stopped */
+	pthread_t thread;
+	bool started;
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t first_ns;
+	_Atomic uint64_t last_ns;
+	_Atomic int error;
+	_Atomic bool finished;
+};
+
+/* Thread bodies. */
+void *stream_send(void *stream);
+void *stream_receive(void *stream);
+
+bool stream_stopping(const struct stream *stream);
+const struct sending *stream_sending(const struct stream *stream);
+const struct receiving *stream_receiving(const struct stream *stream);
+/* The first byte of the session opens the gate and wakes the main thread. */
+void stream_report_first(struct stream *stream, uint64_t now_ns);
+/* Last act of a thread. */
+void stream_finish(struct stream *stream, int error);
+
+#endif

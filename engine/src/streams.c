@@ -1,0 +1,249 @@
+#include "streams.h"
+
+#include "clock.h"
+#include "net.h"
+#include "stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Threads use little; 128 times the default of 8 MB would be odd in a small guest. */
+#define STACK_BYTES (256U << 10)
+
+struct streams {
+	unsigned count;
+	int event_fd;
+	struct gate *gate;
+	struct sending sending;
+	struct receiving receiving;
+	bool sends;
+	_Atomic bool stopping;
+	_Atomic uint64_t first_ns;
+	struct stream streams[];
+};
+
+struct streams *streams_create(unsigned count, struct failure *failure)
+{
+	struct streams *set = calloc(1, sizeof(*set) + count * sizeof(set->streams[0]));
+	if (set == NULL) {
+		(void)failure_set(failure, "out of memory");
+		return NULL;
+	}
+	set->count = count;
+	for (unsigned i = 0; i < count; i++) {
+		set->streams[i].set = set;
+		set->streams[i].index = i;
+		set->streams[i].fd = -1;
+	}
+	set->gate = gate_create();
+	set->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (set->gate == NULL || set->event_fd < 0) {
+		(void)failure_set_errno(failure, errno, "cannot prepare the streams");
+		streams_destroy(set);
+		return NULL;
+	}
+	return set;
+}
+
+void streams_destroy(struct streams *set)
+{
+	if (set == NULL)
+		return;
+	streams_stop(set);
+	streams_join(set);
+	for (unsigned i = 0; i < set->count; i++) {
+		if (set->streams[i].fd >= 0)
+			net_abort(set->streams[i].fd);
+	}
+	if (set->event_fd >= 0)
+		(void)close(set->event_fd);
+	gate_destroy(set->gate);
+	free(set);
+}
+
+unsigned streams_count(const struct streams *set)
+{
+	return set->count;
+}
+
+struct gate *streams_gate(const struct streams *set)
+{
+	return set->gate;
+}
+
+void streams_adopt(struct streams *set, unsigned index, int fd)
+{
+	set->streams[index].fd = fd;
+}
+
+int streams_fd(const struct streams *set, unsigned index)
+{
+	return set->streams[index].fd;
+}
+
+uint64_t streams_share(uint64_t bytes, unsigned count, unsigned index)
+{
+	return bytes / count + (index < bytes % count ? 1 : 0);
+}
+
+static int thread_start(struct stream *stream, void *(*body)(void *), struct failure *failure)
+{
+	pthread_attr_t attributes;
+	int status = pthread_attr_init(&attributes);
+	if (status == 0) {
+		/* Refused only when the system wants larger ones: then its default is right. */
+		(void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+		status = pthread_create(&stream->thread, &attributes, body, stream);
+		(void)pthread_attr_destroy(&attributes);
+	}
+	if (status != 0)
+		return failure_set_errno(failure, status, "cannot start the thread of stream %u",
+					 stream->index);
+	stream->started = true;
+	return 0;
+}
+
+static int threads_start(struct streams *set, uint64_t bytes, void *(*body)(void *),
+			 struct failure *failure)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		struct stream *stream = &set->streams[i];
+		stream->limit = bytes != 0 ? streams_share(bytes, set->count, i) : UINT64_MAX;
+		if (net_set_blocking(stream->fd, true, failure) != 0 ||
+		    thread_start(stream, body, failure) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int streams_send(struct streams *set, const struct sending *sending, struct failure *failure)
+{
+	set->sending = *sending;
+	set->sends = true;
+	return threads_start(set, sending->bytes, stream_send, failure);
+}
+
+int streams_receive(struct streams *set, const struct receiving *receiving, struct failure *failure)
+{
+	set->receiving = *receiving;
+	return threads_start(set, receiving->bytes, stream_receive, failure);
+}
+
+int streams_event_fd(const struct streams *set)
+{
+	return set->event_fd;
+}
+
+void streams_acknowledge(struct streams *set)
+{
+	uint64_t events;
+	/* Empty already: nothing to acknowledge. */
+	if (read(set->event_fd, &events, sizeof(events)) < 0)
+		return;
+}
+
+static void event_post(const struct streams *set)
+{
+	const uint64_t one = 1;
+	/* Fails only when 2^64 events are unread. */
+	if (write(set->event_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+void streams_stop(struct streams *set)
+{
+	atomic_store(&set->stopping, true);
+	if (set->gate != NULL)
+		gate_cancel(set->gate);
+	for (unsigned i = 0; i < set->count; i++) {
+		/* Wakes the thread out of its call; fails only when the connection is gone. */
+		if (set->streams[i].started)
+			(void)shutdown(set->streams[i].fd, set->sends ? SHUT_WR : SHUT_RD);
+	}
+}
+
+void streams_join(struct streams *set)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (set->streams[i].started)
+			(void)pthread_join(set->streams[i].thread, NULL);
+		set->streams[i].started = false;
+	}
+}
+
+void streams_look(const struct streams *set, unsigned index, struct stream_view *view)
+{
+	const struct stream *stream = &set->streams[index];
+	/* Read first: once it is set the other members do not change any more. */
+	view->finished = atomic_load(&stream->finished);
+	view->bytes = atomic_load(&stream->bytes);
+	view->first_ns = atomic_load(&stream->first_ns);
+	view->last_ns = atomic_load(&stream->last_ns);
+	view->error = atomic_load(&stream->error);
+}
+
+unsigned streams_open_count(const struct streams *set)
+{
+	unsigned open = 0;
+	for (unsigned i = 0; i < set->count; i++)
+		open += atomic_load(&set->streams[i].finished) ? 0 : 1;
+	return open;
+}
+
+bool streams_all_finished(const struct streams *set)
+{
+	return streams_open_count(set) == 0;
+}
+
+bool streams_first_error(const struct streams *set, unsigned *index, int *error)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		int seen = atomic_load(&set->streams[i].error);
+		if (seen != 0) {
+			*index = i;
+			*error = seen;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t streams_first_ns(const struct streams *set)
+{
+	return atomic_load(&set->first_ns);
+}
+
+bool stream_stopping(const struct stream *stream)
+{
+	return atomic_load(&stream->set->stopping);
+}
+
+const struct sending *stream_sending(const struct stream *stream)
+{
+	return &stream->set->sending;
+}
+
+const struct receiving *stream_receiving(const struct stream *stream)
+{
+	return &stream->set->receiving;
+}
+
+void stream_report_first(struct stream *stream, uint64_t now_ns)
+{
+	uint64_t none = 0;
+	atomic_store(&stream->first_ns, now_ns);
+	atomic_store(&stream->last_ns, now_ns);
+	(void)gate_open(stream->set->gate, now_ns);
+	if (atomic_compare_exchange_strong(&stream->set->first_ns, &none, now_ns))
+		event_post(stream->set);
+}
+
+void stream_finish(struct stream *stream, int error)
+{
+	atomic_store(&stream->error, error);
+	atomic_store(&stream->finished, true);
+	event_post(stream->set);
+}

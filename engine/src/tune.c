@@ -1,0 +1,100 @@
+#include "tune.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static const int plain_options[] = {[TUNE_SEND] = SO_SNDBUF, [TUNE_RECEIVE] = SO_RCVBUF};
+static const int force_options[] = {[TUNE_SEND] = SO_SNDBUFFORCE, [TUNE_RECEIVE] = SO_RCVBUFFORCE};
+static const char *const option_names[] = {[TUNE_SEND] = "SO_SNDBUF", [TUNE_RECEIVE] = "SO_RCVBUF"};
+
+int tune_buffer(int fd, enum tune_side side, uint64_t *bytes, struct failure *failure)
+{
+	int value = 0;
+	socklen_t length = sizeof(value);
+	if (getsockopt(fd, SOL_SOCKET, plain_options[side], &value, &length) != 0)
+		return failure_set_errno(failure, errno, "getsockopt %s", option_names[side]);
+	*bytes = (uint64_t)value;
+	return 0;
+}
+
+int tune_window(int fd, enum tune_side side, uint64_t asked_bytes, struct failure *failure)
+{
+	uint64_t granted;
+	/* The kernel doubles an int. */
+	int value = asked_bytes > INT_MAX / 2 ? INT_MAX / 2 : (int)asked_bytes;
+	if (setsockopt(fd, SOL_SOCKET, plain_options[side], &value, sizeof(value)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt %s", option_names[side]);
+	if (tune_buffer(fd, side, &granted, failure) != 0)
+		return -1;
+	if (granted >= 2 * (uint64_t)value)
+		return 0;
+	/* Without CAP_NET_ADMIN this is refused; what was granted stays and is reported. */
+	if (setsockopt(fd, SOL_SOCKET, force_options[side], &value, sizeof(value)) != 0 &&
+	    errno != EPERM)
+		return failure_set_errno(failure, errno, "setsockopt %sFORCE", option_names[side]);
+	return 0;
+}
+
+int tune_low_water(int fd, uint64_t bytes, struct failure *failure)
+{
+	int value = bytes > INT_MAX ? INT_MAX : (int)bytes;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt SO_RCVLOWAT");
+	return 0;
+}
+
+void sysctl_read(const char *path, char *text, size_t size)
+{
+	text[0] = '\0';
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return;
+	if (fgets(text, (int)size, file) == NULL)
+		text[0] = '\0';
+	(void)fclose(file);
+	text[strcspn(text, "\n")] = '\0';
+}
+
+int tune_congestion(int fd, const char *name, struct failure *failure)
+{
+	char list[256];
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0)
+		return 0;
+	int error = errno;
+	if (error == EPERM) {
+		sysctl_read("/proc/sys/net/ipv4/tcp_allowed_congestion_control", list, sizeof(list));
+		return failure_set(failure,
+				   "congestion control '%s' is for root only here; allowed: %s "
+				   "(sysctl net.ipv4.tcp_allowed_congestion_control)",
+				   name, list);
+	}
+	sysctl_read("/proc/sys/net/ipv4/tcp_available_congestion_control", list, sizeof(list));
+	if (error == ENOENT)
+		return failure_set(failure,
+				   "congestion control '%s' is not available; available: %s "
+				   "(modprobe tcp_%s may add it)",
+				   name, list, name);
+	return failure_set_errno(failure, error, "congestion control '%s' (available: %s)", name, list);
+}
+
+void tune_congestion_name(int fd, char name[CONGESTION_NAME_BYTES])
+{
+	socklen_t length = CONGESTION_NAME_BYTES - 1;
+	memset(name, 0, CONGESTION_NAME_BYTES);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &length) != 0)
+		(void)snprintf(name, CONGESTION_NAME_BYTES, "unknown");
+}
+
+int tune_pacing(int fd, uint64_t bits_per_second, struct failure *failure)
+{
+	/* Bytes per second; 64 bits wide since Linux 4.20, or 34 Gbit/s would be the end. */
+	uint64_t value = bits_per_second / 8;
+	if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt SO_MAX_PACING_RATE");
+	return 0;
+}
