@@ -1,0 +1,95 @@
+"""What the terminal shows at the end of a run: recorded beside rehearsed, what bound it, the verdicts, the paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .compare import plan_of, rows
+from .record import RunRecord
+from .wording import duration_text
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+_MARKS = {True: ("ok", "green"), False: ("FAILED", "bold red"), None: ("not judged", "yellow")}
+
+
+def render_summary(record: RunRecord, bundle: Path | None = None, report: Path | None = None) -> RenderableType:
+    """The table for a terminal.
+
+    Args:
+        record: a judged record.
+        bundle: its folder.
+        report: its report.
+
+    Returns:
+        something that rich prints.
+    """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    plan = plan_of(record)
+    compared = rows(record, plan)
+    recorded = any(row.recorded != "–" for row in compared)
+    title = Text(record.title or record.scenario, style="bold")
+    table = Table(title=title, title_justify="left", header_style="bold", expand=False)
+    table.add_column("")
+    if recorded:
+        table.add_column("recorded", justify="right")
+    table.add_column("rehearsed", justify="right", style="bold")
+    if recorded:
+        table.add_column("of the record", justify="right")
+    for row in compared:
+        table.add_row(
+            row.name, *([row.recorded] if recorded else []), row.rehearsed, *([row.share] if recorded else [])
+        )
+    verdicts = Table.grid(padding=(0, 2))
+    for verdict in record.verdicts:
+        mark, style = _MARKS[verdict.ok]
+        verdicts.add_row(Text(mark, style=style), verdict.name, Text(verdict.text))
+    parts: list[RenderableType] = [Text(), table, Text(), verdicts, Text()]
+    for name, value in _facts(record, bundle, report):
+        parts.append(Text.assemble((f"{name}: ", "bold"), value, overflow="fold"))
+    return Padding(Group(*parts), (0, 1))
+
+
+def summary_lines(record: RunRecord, bundle: Path | None = None, report: Path | None = None) -> list[str]:
+    """The same without colours, boxes or folding, one fact a line, for logs and pipes."""
+    lines = [record.title or record.scenario]
+    for row in rows(record, plan_of(record)):
+        beside = "" if row.recorded == "–" else f" (recorded {row.recorded}{'; ' + row.share if row.share else ''})"
+        lines.append(f"{row.name}: {row.rehearsed}{beside}")
+    lines += [f"{_MARKS[verdict.ok][0]}: {verdict.name}: {verdict.text}" for verdict in record.verdicts]
+    return lines + [f"{name}: {value}" for name, value in _facts(record, bundle, report)]
+
+
+def print_summary(record: RunRecord, console: Console, bundle: Path | None = None, report: Path | None = None) -> None:
+    """Print the table on a terminal, the lines elsewhere."""
+    if console.is_terminal:
+        console.print(render_summary(record, bundle, report))
+    else:
+        for line in summary_lines(record, bundle, report):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _facts(record: RunRecord, bundle: Path | None, report: Path | None) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    if record.limited_by:
+        found.append(("Bound by", f"{record.limited_by}: {record.limited_by_why}"))
+    if record.wall_s:
+        speed = f", {record.duration_s / record.wall_s:.1f} × real time" if record.duration_s else ""
+        found.append(("Wall time", duration_text(record.wall_s) + speed))
+    if record.window.warning:
+        found.append(("Window", record.window.warning))
+    if not record.complete:
+        found.append(("Incomplete", record.error or "the run did not end"))
+    passed = {True: "passed", False: "failed", None: "not judged"}[record.passed]
+    found.append(("Result", passed))
+    if bundle is not None:
+        found.append(("Bundle", str(bundle)))
+    if report is not None:
+        found.append(("Report", str(report)))
+    return found

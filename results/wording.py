@@ -1,0 +1,55 @@
+"""Quantities in words, as the summary and the report show them."""
+
+from __future__ import annotations
+
+DASH = "–"
+
+
+def rate_text(bps: float | None) -> str:
+    """`6.627 Gbit/s`, `983.12 Mbit/s`, or a dash."""
+    if bps is None:
+        return DASH
+    if abs(bps) >= 1e9:
+        return f"{bps / 1e9:.3f} Gbit/s"
+    return f"{bps / 1e6:.2f} Mbit/s" if abs(bps) >= 1e6 else f"{bps / 1e3:.2f} kbit/s"
+
+
+def bytes_text(count: float | None) -> str:
+    """Decimal units, as the field counts transferred data: `859.053 GB`."""
+    if count is None:
+        return DASH
+    for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(count) >= size:
+            return f"{count / size:.3f} {unit}"
+    return f"{count:.0f} B"
+
+
+def duration_text(seconds: float | None) -> str:
+    """`1037.2 s (17 min 17 s)`, or a dash."""
+    if seconds is None:
+        return DASH
+    if seconds < 1:
+        return f"{seconds * 1e3:.1f} ms"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{seconds:.1f} s ({minutes} min {rest} s)"
+
+
+def scientific(value: float | None, digits: int = 4) -> str:
+    """`1.0447 × 10¹⁷`, or a dash."""
+    if value is None:
+        return DASH
+    mantissa, exponent = f"{value:.{digits}e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa} × 10{raised}"
+
+
+def percent_of(value: float | None, whole: float | None) -> str:
+    """`99.95 %`, or a dash."""
+    return DASH if value is None or not whole else f"{value / whole * 100:.2f} %"
+
+
+def grouped(number: float | None) -> str:
+    """`95 910 126` with narrow no-break spaces, or a dash."""
+    return DASH if number is None else f"{number:,.0f}".replace(",", "\u202f")
