@@ -132,7 +132,9 @@ def print_results(sql: str | None, runs_dir: Path, console: Console) -> None:
         for row in [tuple(answer.columns), *answer.rows]:
             console.file.write("\t".join(_plain(value) for value in row) + "\n")
         return
-    table = Table(*(Text(name) for name in answer.columns), header_style="bold")
+    table = Table(header_style="bold")
+    for name in answer.columns:
+        table.add_column(Text(name))
     for row in answer.rows:
         table.add_row(*(Text(_plain(value)) for value in row))
     console.print(table)
