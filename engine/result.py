@@ -1,0 +1,111 @@
+"""The JSON result of the C transfer engine (`send --json`), checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Part(BaseModel):
+    """Known members are checked; further ones of a newer engine are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class EngineVersion(_Part):
+    """Version, and a hash of the sources it was built from."""
+
+    version: str
+    build: str
+
+
+class Window(_Part):
+    """Window asked of each stream and what the kernels made of it.
+
+    `granted` is half of what the kernel reads back (`sndbuf`, `rcvbuf`), since Linux doubles what it grants;
+    `advertised` is the largest window that the sender saw on offer; `bdp` is goodput × smallest RTT of all streams,
+    `stream_bdp` that of the fastest one.
+    """
+
+    asked_bytes: int | None = None
+    sender_granted_bytes: int | None = None
+    receiver_granted_bytes: int | None = None
+    sender_sndbuf_bytes: int | None = None
+    receiver_rcvbuf_bytes: int | None = None
+    advertised_bytes: int | None = None
+    bdp_bytes: int = 0
+    stream_bdp_bytes: int = 0
+    warning: str | None = None
+
+
+class CpuTime(_Part):
+    """Processor time of one end, in seconds."""
+
+    user_s: float
+    system_s: float
+
+
+class Cpu(_Part):
+    """Processor time of both ends."""
+
+    sender: CpuTime
+    receiver: CpuTime
+
+
+class Stream(_Part):
+    """One stream: bytes are those that the receiving application read."""
+
+    stream: int
+    bytes: int
+    duration_s: float
+    goodput_bps: int
+    retransmits: int
+    bytes_retransmitted: int
+    min_rtt_us: int
+    srtt_us: int
+    mss_bytes: int
+    congestion_control: str
+    busy_us: int
+    rwnd_limited_us: int
+    sndbuf_limited_us: int
+    sender_tcp_info: dict[str, Any] = Field(default_factory=dict)
+    receiver_tcp_info: dict[str, Any] = Field(default_factory=dict)
+
+
+class EngineResult(_Part):
+    """A transfer as the sender reports it for both ends.
+
+    `bytes_source` is "receiver" when the receiver's account arrived; otherwise "sender": bytes acknowledged.
+    """
+
+    engine: EngineVersion
+    role: Literal["send"]
+    complete: bool
+    error: str | None
+    signal: str | None
+    options: dict[str, Any]
+    receive_mode: Literal["discard", "memory"]
+    window: Window
+    start_unix_ns: int | None
+    duration_s: float
+    bytes: int
+    bytes_source: Literal["receiver", "sender"]
+    goodput_bps: int
+    retransmits: int
+    bytes_retransmitted: int
+    packets_sent: int
+    packets_received: int | None
+    cpu: Cpu
+    streams: list[Stream]
+
+
+def read_result(path: Path) -> EngineResult:
+    """Read a result file.
+
+    Raises:
+        OSError: it cannot be read.
+        pydantic.ValidationError: it is not a result of the engine.
+    """
+    return EngineResult.model_validate_json(path.read_text(encoding="utf-8"))
