@@ -83,7 +83,7 @@ class Host(Section):
     place: Text | None = Field(None, description="City, for the table and the report")
     label: Text | None = Field(None, description="Recorded name of the machine")
     address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
-    nic: Rate | None = Field(None, description="Line rate of the network interface; default: unlimited")
+    nic: Rate | None = Field(None, description="Line rate of the network interface; default: that of the host's link")
     bus: Bus | None = None
     hardware: Text | None = Field(None, description="Note: machine, CPU, network interface")
     software: Text | None = Field(None, description="Note: operating system, program, versions")
@@ -224,7 +224,7 @@ class Scenario(Section):
     routers: dict[Name, Router] = Field({}, max_length=250, description="Notes on routers, by name")
     path: list[Link] = Field(min_length=1, max_length=250, description="The links in order from sender to receiver")
     transfer: Transfer
-    calibration: Calibration = Field(default_factory=Calibration)
+    calibration: Calibration = Field(default_factory=lambda: Calibration.model_validate({}))
     expect: Expect | None = None
     sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")
     assumptions: list[Text] = Field(

@@ -15,6 +15,7 @@ from .model import Expect as ScenarioExpect
 from .model import Lane, Scenario
 from .model import Link as ScenarioLink
 from .plan import Calibration, Direction, Expect, Limit, Link, Node, Physics, Plan, RecordedHop, Transfer
+from .queueing import prove_queueing
 from .units import QueueSize
 
 EMU_CONGESTION_CONTROLS = (
@@ -34,8 +35,8 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
     links = _links(loaded, seed, problems)
     if problems:
         raise ScenarioError(problems)
-    nodes = _nodes(scenario)
-    links = _prove_queueing(nodes, links, scenario.ip)
+    nodes = _nodes(scenario, links)
+    links = prove_queueing(nodes, links, scenario.ip)
     transfer = scenario.transfer
     return Plan(
         scenario=scenario.name,
@@ -73,7 +74,7 @@ def _world_problems(loaded: LoadedScenario, world: str) -> list[Problem]:
     return [loaded.problem(("transfer", "congestion_control"), what, f"write one of: {', '.join(known)}")]
 
 
-def _nodes(scenario: Scenario) -> list[Node]:
+def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
     names = [scenario.path[0].from_, *(link.to for link in scenario.path)]
     nodes = []
     for name in names:
@@ -85,7 +86,7 @@ def _nodes(scenario: Scenario) -> list[Node]:
                 place=host.place,
                 label=host.label,
                 address_note=host.address_note,
-                nic_rate_bps=host.nic,
+                nic_rate_bps=host.nic or (links[0].forward if name == names[0] else links[-1].reverse).rate_bps,
                 bus_rate_bps=bus.rate if bus else None,
                 bus_fitted=bool(bus and bus.fitted),
                 bus_why=bus.why if bus else None,
@@ -240,51 +241,6 @@ def direction_seed(seed: int, index: int, direction: str) -> int:
     return int.from_bytes(digest[:4], "big") or 1
 
 
-# --- where a queue can form ----------------------------------------------------------------------------------------
-
-
-def _prove_queueing(nodes: list[Node], links: list[Link], ip_version: int) -> list[Link]:
-    """The links with `can_queue` false where every packet provably arrives no faster than it leaves.
-
-    What limits the arrivals: the sending host's NIC (Ethernet framing) and bus (no framing), and each link passed. One
-    of them must give every packet size at least the time that it takes to leave here; both are linear in the size, so
-    the smallest and the largest packet decide. Jitter, reordering and duplication change the spacing: nothing passed
-    before them proves anything any more. A world that relies on this must enforce the NIC and bus of its hosts.
-    """
-    mtu = min(link.mtu_bytes for link in links)
-    sizes = (ph.IP_HEADER[ip_version] + ph.TCP_HEADER, mtu)
-    forward = _can_queue(nodes[0], [(k.forward, k.framing_bytes) for k in links], sizes)
-    reverse = _can_queue(nodes[-1], [(k.reverse, k.framing_bytes) for k in reversed(links)], sizes)[::-1]
-    return [
-        link.model_copy(
-            update={
-                "forward": link.forward.model_copy(update={"can_queue": ahead}),
-                "reverse": link.reverse.model_copy(update={"can_queue": back}),
-            }
-        )
-        for link, ahead, back in zip(links, forward, reverse, strict=True)
-    ]
-
-
-def _can_queue(source: Node, lanes: list[tuple[Direction, int]], sizes: tuple[int, int]) -> list[bool]:
-    bounds: list[tuple[int, int]] = []  # (rate, framing) that everything arriving has passed
-    if source.nic_rate_bps:
-        bounds.append((source.nic_rate_bps, ph.ETHERNET_FRAMING))
-    if source.bus_rate_bps:
-        bounds.append((source.bus_rate_bps, 0))
-    result = []
-    for lane, framing in lanes:
-        proved = any(
-            all((size + framing) * rate <= (size + extra) * lane.rate_bps for size in sizes) for rate, extra in bounds
-        )
-        result.append(not proved)
-        if lane.jitter_ns or lane.reorder or lane.duplicate:
-            bounds.clear()
-        else:
-            bounds.append((lane.rate_bps, framing))
-    return result
-
-
 # --- expectations and physics --------------------------------------------------------------------------------------
 
 
@@ -327,10 +283,8 @@ def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physic
     mss = ph.mss_bytes(mtu, ip)
     rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
     rate = min(link.forward.rate_bps for link in links)
-    framing, slowest = min(
-        ((ph.framing_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip), k) for k in links),
-        key=lambda pair: pair[0],
-    )
+    framings = [ph.framing_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip) for k in links]
+    framing = min(framings)
     buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
     window = usable = None
     limits = list(buses)
@@ -338,7 +292,8 @@ def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physic
         usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
         window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
         limits.append(Limit(name="window", goodput_bps=window))
-    limits.append(Limit(name=f"framing of link {slowest.index + 1} {slowest.a}–{slowest.b}", goodput_bps=framing))
+    slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]
+    limits.append(Limit(name=_framing_name(slowest, links), goodput_bps=framing))
     if transfer.pacing:
         pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams, mtu, ip)
         limits.append(Limit(name="pacing", goodput_bps=pacing))
@@ -364,6 +319,14 @@ def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physic
         guest_memory_bytes=ph.guest_memory_bytes(in_flight, mtu, scenario.fidelity, transfer.receive),
         limits=limits,
     )
+
+
+def _framing_name(slowest: list[Link], links: list[Link]) -> str:
+    if len(slowest) == len(links) > 1:
+        return "framing of every link"
+    names = [f"{link.index + 1} {link.a}–{link.b}" for link in slowest[:3]]
+    more = f" and {len(slowest) - 3} more" if len(slowest) > 3 else ""
+    return f"framing of link{'s' if len(slowest) > 1 else ''} {', '.join(names)}{more}"
 
 
 def _bus_limit(node: Node, mtu: int, ip_version: int) -> Limit:

@@ -123,6 +123,11 @@ def parse(kind: Kind, text: str) -> int:
     return round(exact)
 
 
+def parse_size(text: str) -> int:
+    """`4 GiB` in bytes. Raises UnitError."""
+    return parse(SIZE, text)
+
+
 def _bare_unit(kind: Kind, number: str) -> str:
     return next(unit for bound, unit in kind.bare if Fraction(number) < bound)
 
