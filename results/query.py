@@ -115,6 +115,29 @@ def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def show_runs(runs_dir: Path) -> str:
+    """The table of all runs, as it fits the terminal that standard output is."""
+    return _captured(None, runs_dir)
+
+
+def show_sql(sql: str, runs_dir: Path) -> str:
+    """The answer to a query: a table for a terminal, tab-separated lines for a pipe.
+
+    Raises:
+        QueryError: DuckDB refuses the SQL.
+    """
+    return _captured(sql, runs_dir)
+
+
+def _captured(sql: str | None, runs_dir: Path) -> str:
+    from rich.console import Console
+
+    console = Console()
+    with console.capture() as capture:
+        print_results(sql, runs_dir, console)
+    return capture.get().rstrip("\n")
+
+
 def print_results(sql: str | None, runs_dir: Path, console: Console) -> None:
     """Print the answer to a query, or without one the table of all runs.
 
@@ -130,7 +153,7 @@ def print_results(sql: str | None, runs_dir: Path, console: Console) -> None:
     answer = query(sql, runs_dir)
     if not console.is_terminal:  # one row a line, tab-separated: for other programs
         for row in [tuple(answer.columns), *answer.rows]:
-            console.file.write("\t".join(_plain(value) for value in row) + "\n")
+            console.out("\t".join(_plain(value) for value in row), highlight=False)
         return
     table = Table(header_style="bold")
     for name in answer.columns:
@@ -141,42 +164,43 @@ def print_results(sql: str | None, runs_dir: Path, console: Console) -> None:
 
 
 def _print_runs(runs_dir: Path, console: Console) -> None:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
     sql = (
-        "SELECT bundle, strftime(started, '%Y-%m-%d %H:%M') AS started, goodput_bps, retransmits, score_bit_m_per_s,"
+        "SELECT bundle, goodput_bps, retransmits, score_bit_m_per_s,"
         " record_score_bit_m_per_s, limited_by, complete, passed FROM runs ORDER BY runs.started, bundle"
     )
     found = query(sql, runs_dir).dicts()
     if not found:
         console.print(f"no runs in {runs_dir} yet; `landspeed run FILE` makes one", markup=False, soft_wrap=True)
         return
-    table = Table(header_style="bold")
-    for name, where in (("bundle", "left"), ("started (UTC)", "left"), ("goodput", "right"), ("retransmits", "right")):
-        table.add_column(name, justify=where, overflow="fold")  # type: ignore[arg-type]
-    table.add_column("score (bit·m/s)", justify="right")
-    table.add_column("of record", justify="right")
-    table.add_column("bound by")
-    table.add_column("result")
-    for row in found:
-        result = Text("passed", style="green") if row["passed"] else Text("failed", style="red")
-        if not row["complete"]:
-            result = Text("incomplete", style="yellow")
-        table.add_row(
+    header = ["bundle", "goodput", "retransmits", "score (bit·m/s)", "of record", "bound by", "result"]
+    rows = [
+        [
             row["bundle"],
-            row["started"] or "–",
             rate_text(row["goodput_bps"]),
             _plain(row["retransmits"]),
             scientific(row["score_bit_m_per_s"]),
             percent_of(row["score_bit_m_per_s"], row["record_score_bit_m_per_s"]),
             row["limited_by"] or "–",
-            result,
-        )
-    if console.is_terminal:
-        console.print(table)
-    else:
-        console.print(table, width=240)
+            "incomplete" if not row["complete"] else "passed" if row["passed"] else "failed",
+        ]
+        for row in found
+    ]
+    if not console.is_terminal:
+        for row in [header, *rows]:
+            console.out("\t".join(row), highlight=False)
+        return
+    kept = [number for number in range(len(header)) if console.width >= 130 or number not in {2, 3}]
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    for number in kept:
+        table.add_column(header[number], justify="right" if 1 <= number <= 4 else "left", overflow="fold")
+    styles = {"passed": "green", "failed": "red", "incomplete": "yellow"}
+    for row in rows:
+        table.add_row(*(Text(row[number], style=styles.get(row[number], "")) for number in kept))
+    console.print(table)
 
 
 def _run_row(bundle: Path, record: RunRecord) -> list[Any]:

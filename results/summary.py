@@ -10,22 +10,41 @@ from .record import RunRecord
 from .wording import duration_text
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 _MARKS = {True: ("ok", "green"), False: ("FAILED", "bold red"), None: ("not judged", "yellow")}
 
 
-def render_summary(record: RunRecord, bundle: Path | None = None, report: Path | None = None) -> RenderableType:
-    """The table for a terminal.
+class Summary:
+    """What rich prints at the end of a run: a table on a terminal, plain lines elsewhere."""
+
+    def __init__(self, record: RunRecord, bundle: Path | None, report: Path | None) -> None:
+        self._parts = (record, bundle, report)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if console.is_terminal:
+            yield _table(*self._parts)
+        else:
+            for line in summary_lines(*self._parts):
+                console.out(line, highlight=False)  # not yielded: what is yielded would be cut at 80 columns
+
+
+def render_summary(record: RunRecord, bundle: Path | None = None, report: Path | None = None) -> Summary:
+    """The end of a run for a person.
 
     Args:
-        record: a judged record.
+        record: a judged record, or what is there of a run that broke.
         bundle: its folder.
         report: its report.
 
     Returns:
         something that rich prints.
     """
+    return Summary(record, bundle, report)
+
+
+def _table(record: RunRecord, bundle: Path | None, report: Path | None) -> RenderableType:
+    from rich import box
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
@@ -35,8 +54,8 @@ def render_summary(record: RunRecord, bundle: Path | None = None, report: Path |
     compared = rows(record, plan)
     recorded = any(row.recorded != "–" for row in compared)
     title = Text(record.title or record.scenario, style="bold")
-    table = Table(title=title, title_justify="left", header_style="bold", expand=False)
-    table.add_column("")
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", header_style="bold", expand=False)
+    table.add_column()
     if recorded:
         table.add_column("recorded", justify="right")
     table.add_column("rehearsed", justify="right", style="bold")
@@ -64,15 +83,6 @@ def summary_lines(record: RunRecord, bundle: Path | None = None, report: Path | 
         lines.append(f"{row.name}: {row.rehearsed}{beside}")
     lines += [f"{_MARKS[verdict.ok][0]}: {verdict.name}: {verdict.text}" for verdict in record.verdicts]
     return lines + [f"{name}: {value}" for name, value in _facts(record, bundle, report)]
-
-
-def print_summary(record: RunRecord, console: Console, bundle: Path | None = None, report: Path | None = None) -> None:
-    """Print the table on a terminal, the lines elsewhere."""
-    if console.is_terminal:
-        console.print(render_summary(record, bundle, report))
-    else:
-        for line in summary_lines(record, bundle, report):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _facts(record: RunRecord, bundle: Path | None, report: Path | None) -> list[tuple[str, str]]:
