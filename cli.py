@@ -126,7 +126,7 @@ def _seed(text: str) -> int:
 
 
 def _size(text: str) -> int:
-    from .scenarios.units import UnitError, parse_size
+    from .scenarios.units import parse_size
 
     try:
         return parse_size(text)

@@ -180,7 +180,7 @@ def _build(archive: Path, scratch: Path, key: str, log) -> None:  # noqa: ANN001
     if missing := set(SYMBOLS) - set(symbols):
         raise KernelError(f"the built kernel lacks the symbols {sorted(missing)}")
     release = (output / "include/config/kernel.release").read_text().strip().rstrip("+")
-    run("strip", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
+    run("strip", "--strip-debug", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
     shutil.copy(output / ".config", result / "config")
     (result / "kernel.json").write_text(json.dumps({"key": key, "version": release, "symbols": symbols}))
 

@@ -236,19 +236,17 @@ class EmuWorld:
             raise RunFailed(f"the {self.options.tool} left no result (logs: {bundle.path}/log): " + _last_line(bundle.path / "log" / "sender.log"))
         _shift_links(bundle.path / "links.csv", int(engine.get("start_unix_ns") or 0))
         streams = engine.pop("streams", [])
-        record = record.model_copy(
-            update={
-                "engine": engine,
-                "window": engine.get("window") or {},
-                "streams": streams,
-                "goodput_bps": engine.get("goodput_bps"),
-                "bytes": engine.get("bytes"),
-                "duration_s": engine.get("duration_s"),
-                "retransmits": engine.get("retransmits"),
-                "guest": record.guest | {"qdiscs": outcome.guest.get("qdiscs", {})},
-            }
-        )
-        record = RunRecord.model_validate(record.model_dump())
+        measured = {
+            "engine": engine,
+            "window": engine.get("window") or {},
+            "streams": streams,
+            "goodput_bps": engine.get("goodput_bps"),
+            "bytes": engine.get("bytes"),
+            "duration_s": engine.get("duration_s"),
+            "retransmits": engine.get("retransmits"),
+            "guest": record.guest | {"qdiscs": outcome.guest.get("qdiscs", {})},
+        }
+        record = RunRecord.model_validate(record.model_dump() | measured)
         if engine.get("error") or not engine.get("complete", True):
             bundle.record = record
             raise RunFailed(f"the transfer broke: {engine.get('error') or 'it was stopped'}")

@@ -1,0 +1,50 @@
+# `make rehearse` and `make test` do all set-up themselves; `make help` lists the rest.
+SHELL := /bin/sh
+RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
+PYTHON := .venv/bin/python
+C_SOURCES = $(shell git ls-files '*.c' '*.h')
+
+.PHONY: help setup setup-test rehearse test lint format bench shell doctor lock clean
+
+help:  ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup:  ## packages, Python environment, engine, virtual-time kernel; each only when missing
+	@setup/setup.sh
+
+setup-test:
+	@setup/setup.sh test
+
+rehearse: setup  ## rehearse the record of 25 June 2004 in virtual time
+	@.venv/bin/landspeed run $(RECORD)
+
+test: setup-test  ## the tests
+	@$(PYTHON) -m pytest
+
+lint: setup-test  ## ruff, pyright, clang-format, clang-tidy, shellcheck
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/pyright
+	@clang-format --dry-run --Werror $(C_SOURCES)
+	@clang-tidy --quiet -p engine/build $$(git ls-files 'engine/src/*.c')
+	@clang-tidy --quiet -p emu/linkwatch/build $$(git ls-files 'emu/linkwatch/*.c')
+	@shellcheck $$(git ls-files '*.sh') .ci/run emu/guest/init
+
+format: setup-test  ## let the formatters write
+	@.venv/bin/ruff format .
+	@.venv/bin/ruff check --fix .
+	@clang-format -i $(C_SOURCES)
+
+bench: setup  ## the figures the project promises, measured
+	@$(PYTHON) tests/bench.py
+
+doctor: setup  ## look whether this host can run everything
+	@.venv/bin/landspeed doctor
+
+lock:  ## pin the requirements anew, with hashes
+	@$(PYTHON) -m pip -q install pip-tools
+	@.venv/bin/pip-compile -q --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-trusted-host -o requirements.txt requirements.in
+	@.venv/bin/pip-compile -q --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-trusted-host -o requirements-dev.txt requirements-dev.in
+
+clean:  ## remove what was built here (the kernel stays in the cache)
+	@rm -rf .venv build engine/build* emu/linkwatch/build* .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,138 @@
+#!/bin/sh
+# Sets up what is missing and says what it does; each step is skipped when it is done. Usage: setup.sh [test]
+set -eu
+cd "$(dirname "$0")/.."
+root=$(pwd)
+stamps=build/stamps
+mkdir -p "$stamps"
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+# done_before NAME FILE...: was the step done with these very files?
+done_before() {
+	name=$1
+	shift
+	key=$(cat "$@" | sha256sum | cut -c1-32)
+	[ "$(cat "$stamps/$name" 2>/dev/null)" = "$key" ]
+}
+
+# The step that done_before was asked about last is done now.
+mark_done() { printf '%s\n' "$key" >"$stamps/$1"; }
+
+installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		say "root is needed for: $*"
+		say "install sudo, or run this command as root"
+		exit 1
+	fi
+}
+
+# First name of an a|b|c list that is installed, else the first that the distribution has.
+choose() {
+	for name in $(echo "$1" | tr '|' ' '); do
+		installed "$name" && echo "$name" && return
+	done
+	for name in $(echo "$1" | tr '|' ' '); do
+		apt-cache show "$name" >/dev/null 2>&1 && echo "$name" && return
+	done
+	echo "${1%%|*}"
+}
+
+linux_source() {
+	apt-cache pkgnames linux-source- 2>/dev/null | grep -E '^linux-source-[0-9]+\.[0-9]+(\.0)?$' | sort -V |
+		awk -F'[-.]' '$3 > 6 || ($3 == 6 && $4 >= 6)' | tail -n 1
+}
+
+source_is_there() { find /usr/src -maxdepth 2 -name 'linux-source-*.tar.*' 2>/dev/null | grep -qE 'source-(6\.([6-9]|[1-9][0-9])|[7-9])'; }
+
+install_packages() {
+	missing=
+	while read -r entry; do
+		installed "$(choose "$entry")" || missing="$missing $entry"
+	done <<-LIST
+		$(grep -hv '^#' "$@")
+	LIST
+	source_is_there || missing="$missing linux-source"
+	[ -z "$missing" ] && return
+	say "apt packages missing:$missing"
+	as_root apt-get -q update >&2
+	names=
+	for entry in $missing; do
+		if [ "$entry" = linux-source ]; then
+			name=$(linux_source)
+			[ -n "$name" ] || { say "this distribution has no linux-source package at or above 6.6"; exit 1; }
+		else
+			name=$(choose "$entry")
+		fi
+		names="$names $name"
+	done
+	# Without recommended packages: Mininet would bring Open vSwitch and start it.
+	# shellcheck disable=SC2086
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $names >&2
+}
+
+find_python() {
+	for candidate in python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
+		"$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v "$candidate" && return
+	done
+	say "Python 3.11 or newer with venv is needed"
+	exit 1
+}
+
+# A virtual environment is bound to the place it was made in.
+environment_is_ours() { [ -x .venv/bin/python ] && .venv/bin/python -c "import sys; sys.exit(sys.prefix != '$root/.venv')" 2>/dev/null; }
+
+install_python() {
+	if ! environment_is_ours; then
+		python=$(find_python)
+		say "making the Python environment with $python"
+		rm -rf .venv "$stamps"/requirements* "$stamps/package"
+		"$python" -m venv .venv
+	fi
+	# setuptools, which builds the package, is among the pinned ones
+	for list in "$@"; do
+		if ! done_before "$(basename "$list")" "$list"; then
+			say "installing $list (pinned, hashes checked)"
+			.venv/bin/pip --disable-pip-version-check -q install --require-hashes -r "$list"
+			mark_done "$(basename "$list")"
+		fi
+	done
+	find . -name '*.py' -not -path './.venv/*' -not -path './build/*' | sort >build/modules
+	printf '%s\n' "$root" >>build/modules
+	if ! done_before package build/modules pyproject.toml; then
+		say "installing the package landspeed"
+		.venv/bin/pip --disable-pip-version-check -q install -e . --no-deps --no-build-isolation --config-settings editable_mode=strict
+		mark_done package
+	fi
+	# The guest sees this tree read-only and could not keep what it compiles.
+	.venv/bin/python -m compileall -q emu .venv/lib/python3*/site-packages/pyroute2 .venv/lib/python3*/site-packages/mininet >/dev/null || true
+}
+
+build_c() {
+	for folder in engine emu/linkwatch; do
+		if [ ! -f "$folder/build/build.ninja" ]; then
+			say "configuring $folder"
+			meson setup "$folder/build" "$folder" >/dev/null
+		fi
+		ninja -C "$folder/build" -n 2>/dev/null | grep -q 'no work to do' || {
+			say "building $folder"
+			ninja -C "$folder/build" >"$stamps/ninja.log" 2>&1 || { cat "$stamps/ninja.log" >&2; exit 1; }
+		}
+	done
+}
+
+if [ "${1:-}" = test ]; then
+	install_packages setup/apt-packages.txt setup/apt-packages-test.txt
+	install_python requirements.txt requirements-dev.txt
+else
+	install_packages setup/apt-packages.txt
+	install_python requirements.txt
+fi
+build_c
+.venv/bin/python -m landspeed.emu.kernel >&2
