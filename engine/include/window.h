@@ -11,6 +11,7 @@ struct window_facts {
 	uint64_t rcvbuf_bytes;
 	uint64_t advertised_bytes; /* largest window that the sender saw on offer */
 	uint64_t min_rtt_us;
+	uint64_t srtt_us; /* smallest of the streams at the end */
 	uint64_t stream_goodput_bps; /* of the fastest stream */
 	uint64_t goodput_bps;        /* of all */
 	uint64_t busy_us;            /* over all streams */
@@ -18,6 +19,8 @@ struct window_facts {
 	uint64_t sndbuf_limited_us;
 };
 
+/* What of the asked window the sender's buffer carries: the kernel doubles what it grants. */
+uint64_t window_sender_grant(uint64_t asked_bytes, uint64_t sndbuf_bytes);
 /* goodput x RTT */
 uint64_t window_bdp_bytes(uint64_t goodput_bps, uint64_t rtt_us);
 /* What should be changed, or an empty text. */

@@ -54,6 +54,7 @@ static void totals_add(const struct send_state *state, unsigned index, struct to
 	window->advertised_bytes = largest(window->advertised_bytes, view->max_snd_wnd);
 	window->stream_goodput_bps =
 	    largest(window->stream_goodput_bps, goodput_bps(bytes, stream_duration(state, index)));
+	window->srtt_us = smallest_known(window->srtt_us, raw->rtt);
 	window->busy_us += raw->busy_time;
 	window->rwnd_limited_us += raw->rwnd_limited;
 	window->sndbuf_limited_us += raw->sndbuf_limited;
@@ -110,8 +111,10 @@ static void window_add(cJSON *object, const struct send_state *state, const stru
 	bool asked = facts->asked_bytes != 0;
 	cJSON *window = json_add_object(object, "window");
 	add_known(window, "asked_bytes", facts->asked_bytes, asked);
-	/* The kernel doubles what it grants: half of it compares with what was asked. */
-	add_known(window, "sender_granted_bytes", facts->sndbuf_bytes / 2, state->sndbuf_bytes != 0);
+	/* Half of what is read back compares with what was asked. */
+	add_known(window, "sender_granted_bytes",
+		  window_sender_grant(facts->asked_bytes, facts->sndbuf_bytes),
+		  state->sndbuf_bytes != 0);
 	add_known(window, "receiver_granted_bytes", facts->rcvbuf_bytes / 2, state->granted);
 	add_known(window, "sender_sndbuf_bytes", facts->sndbuf_bytes, state->sndbuf_bytes != 0);
 	add_known(window, "receiver_rcvbuf_bytes", facts->rcvbuf_bytes, state->granted);

@@ -141,8 +141,11 @@ static int events_follow(struct send_state *state)
 
 int send_transfer(struct send_state *state)
 {
+	struct failure ignored = {0};
 	int status = threads_start(state) == 0 && barrier_open(state) == 0 ? events_follow(state) : -1;
 	state->end_ns = clock_monotonic_ns();
+	/* Autotuning has moved it; a lost connection keeps the figure from before. */
+	(void)tune_buffer(streams_fd(state->streams, 0), TUNE_SEND, &state->sndbuf_bytes, &ignored);
 	streams_stop(state->streams);
 	streams_join(state->streams);
 	sampler_stop(state->sampler);

@@ -2,15 +2,24 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 /* A stream that had to wait this often (in per cent) was held back by what it waited for. */
 #define LIMITED_PERCENT 20
+/* An RTT this much above the smallest one shows a queue. */
+#define QUEUE_PERCENT 5
 
 uint64_t window_bdp_bytes(uint64_t goodput_bps, uint64_t rtt_us)
 {
 	return (uint64_t)((double)goodput_bps / 8e6 * (double)rtt_us);
+}
+
+uint64_t window_sender_grant(uint64_t asked_bytes, uint64_t sndbuf_bytes)
+{
+	uint64_t grant = sndbuf_bytes / 2;
+	return asked_bytes != 0 && grant > asked_bytes ? asked_bytes : grant;
 }
 
 static void text_add(char *text, size_t size, const char *format, ...)
@@ -40,12 +49,21 @@ static void grant_check(const char *end, const char *sysctl, uint64_t asked, uin
 			 end, buffer / 2, asked, sysctl, asked);
 }
 
+/*
+ * A window that is always full holds the transfer back only while the path is idle meanwhile: when
+ * the RTT has grown, a queue is standing somewhere and the bottleneck works without a pause.
+ */
+static bool path_is_full(const struct window_facts *facts)
+{
+	return facts->srtt_us * 100 > facts->min_rtt_us * (100 + QUEUE_PERCENT);
+}
+
 static void limit_check(const struct window_facts *facts, char *text, size_t size)
 {
 	uint64_t bdp = window_bdp_bytes(facts->stream_goodput_bps, facts->min_rtt_us);
-	if (facts->busy_us == 0)
+	if (facts->busy_us == 0 || path_is_full(facts))
 		return;
-	if (facts->rwnd_limited_us * 100 >= facts->busy_us * LIMITED_PERCENT) {
+	if (facts->rwnd_limited_us * 100 >= facts->busy_us * LIMITED_PERCENT)
 		text_add(text, size,
 			 "the receiver's window held the streams back for %" PRIu64
 			 " %% of the time: a stream moved %" PRIu64
@@ -53,7 +71,6 @@ static void limit_check(const struct window_facts *facts, char *text, size_t siz
 			 facts->rwnd_limited_us * 100 / facts->busy_us, bdp, facts->advertised_bytes,
 			 facts->asked_bytes != 0 ? "ask for a larger --window"
 						 : "raise sysctl net.ipv4.tcp_rmem there");
-	}
 	if (facts->sndbuf_limited_us * 100 >= facts->busy_us * LIMITED_PERCENT)
 		text_add(text, size,
 			 "the send buffer of %" PRIu64 " bytes held the streams back for %" PRIu64
