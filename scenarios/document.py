@@ -21,6 +21,7 @@ from .units import type_word
 
 MAX_VALUES = 20_000  # values after aliases are expanded
 MAX_DEPTH = 32
+MAX_DIGITS = 40
 EXCLUSIVE = (("bytes", "duration"), ("rtt", "one_way_delay"))  # setting one in a later layer removes the other
 Path = tuple[str | int, ...]
 
@@ -71,16 +72,18 @@ def parse_yaml(text: str, source: Source, *, first_line: int = 0, first_column: 
     except RecursionError:
         raise ScenarioError([Problem("nested too deeply", f"nest at most {MAX_DEPTH} deep", Mark(source))]) from None
     except ReaderError as error:
-        before = text[: error.position or 0]
+        before = text[: error.position]
         line = before.count("\n")
         mark = Mark(source, first_line + line, len(before) - (before.rfind("\n") + 1) + (0 if line else first_column))
-        what = f"character U+{ord(str(error.character)[:1] or ' '):04X} is not allowed in YAML"
+        what = f"character U+{ord(text[error.position]):04X} is not allowed in YAML"
         raise ScenarioError([Problem(what, "remove it, or write it as an escape in double quotes", mark)]) from None
     except MarkedYAMLError as error:
         place = error.problem_mark or error.context_mark
         line, column = (place.line, place.column) if place else (0, 0)
         mark = Mark(source, first_line + line, column + (0 if line else first_column))
-        said = "; ".join(str(part) for part in (error.context, error.problem) if part)
+        opened = error.context_mark
+        begun = f"{error.context} that begins in line {first_line + opened.line + 1}" if opened else error.context
+        said = "; ".join(str(part) for part in (begun, error.problem) if part)
         raise ScenarioError([Problem(f"not YAML: {said}", _syntax_advice(said), mark)]) from None
     except (YAMLError, ValueError) as error:
         what = f"not YAML: {str(error).splitlines()[0]}"
@@ -150,6 +153,8 @@ class _Builder:
                 self.problems.append(Problem("a key must be a word", "write key: value", key_mark))
                 continue
             value = self._node(value_node, above)
+            if value.kind == "scalar" and value.scalar is None and value.mark.line != key_mark.line:
+                value.mark = Mark(self.source, key_mark.line, key_mark.column + key_mark.length)  # an empty value
             if str(key_node.tag) == "tag:yaml.org,2002:merge":
                 merged += value.items if value.kind == "list" else [value]
             elif key_node.value in made.mapping:
@@ -187,6 +192,8 @@ class _Builder:
 
 def _integer(text: str) -> int:
     digits = text.replace("_", "")
+    if len(digits) > MAX_DIGITS:
+        raise ValueError
     return int(digits, 0) if digits.lstrip("+-").lower().startswith(("0x", "0o", "0b")) else int(digits)
 
 

@@ -206,7 +206,7 @@ def _direction(here: _Place, lane: _Lane, seed: int, problems: list[Problem]) ->
                 f"line rate × delay and the queue are {needed} packets of {mtu} B"
             )
             right = f"write packet_limit: {needed} or more, or leave it out"
-            problems.append(here.loaded.problem(here.key("packet_limit"), what, right))
+            _add(problems, here.loaded.problem(here.key("packet_limit"), what, right))
         limit = lane.packet_limit
     return Direction(
         delay_ns=lane.delay_ns,
@@ -230,9 +230,13 @@ def _check_queue(here: _Place, queue: int, super_packets: bool, problems: list[P
     if queue < least:
         what = f"a queue of {queue} B ({here.direction}) does not hold {holds}"
         right = f"write at least {least} B" + (", or fidelity: packets" if super_packets else "")
-        problem = here.loaded.problem(here.key("queue"), what, right)
-        if all(problem.mark != other.mark for other in problems):
-            problems.append(problem)
+        _add(problems, here.loaded.problem(here.key("queue"), what, right))
+
+
+def _add(problems: list[Problem], problem: Problem) -> None:
+    """One problem for a place: a key of both directions is wrong once."""
+    if all(problem.mark != other.mark for other in problems):
+        problems.append(problem)
 
 
 def direction_seed(seed: int, index: int, direction: str) -> int:

@@ -41,17 +41,20 @@ def schema_text() -> str:
 
 
 def _tidy(node: Any) -> None:
-    """Drop the titles that pydantic makes of names, and the choice of null: a key that is not wanted is left out."""
+    """Drop the titles that pydantic makes of names, and say `X or null` shortly (null takes away what a base has)."""
     if isinstance(node, dict):
         properties = node.get("properties")
         for value in properties.values() if isinstance(properties, dict) else ():
             value.pop("title", None)
             choices = [choice for choice in value.get("anyOf", ()) if choice != {"type": "null"}]
-            if len(choices) == 1:
+            if len(choices) == 1 and isinstance(choices[0].get("type"), str):
                 del value["anyOf"]
                 value.update({k: v for k, v in choices[0].items() if k not in value})
-                if value.get("default", 0) is None:
-                    del value["default"]
+                value["type"] = [value["type"], "null"]
+                if "enum" in value:
+                    value["enum"] = [*value["enum"], None]
+            if value.get("default", 0) is None:
+                del value["default"]
         for value in node.values():
             _tidy(value)
     elif isinstance(node, list):

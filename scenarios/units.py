@@ -93,8 +93,8 @@ SCORE = Kind(
 )  # fmt: skip
 
 
-def parse_exact(kind: Kind, text: str) -> Fraction:
-    """The value of `text` in the base unit, exactly. Raises UnitError."""
+def parse_exact(kind: Kind, text: str, bare: str = "") -> Fraction:
+    """The value of `text` in the base unit, exactly. Raises UnitError; for a bare number it advises the unit `bare`."""
     if len(text) > MAX_TEXT:
         raise UnitError(f"{kind.name} of {len(text)} characters", f"write for example {kind.example}")
     stripped = text.strip()
@@ -105,9 +105,7 @@ def parse_exact(kind: Kind, text: str) -> Fraction:
         raise UnitError(f"'{stripped}' is not {kind.name}", f"write for example {kind.example}")
     number, unit = match["number"], (match["unit"] or "").strip()
     if not unit:
-        raise UnitError(
-            f"{kind.name} needs a unit, and '{stripped}' has none", kind.right(number, _bare_unit(kind, number))
-        )
+        raise UnitError(f"{kind.name} needs a unit, and '{stripped}' has none", kind.right(*_bare(kind, number, bare)))
     if unit not in kind.factors:
         raise UnitError(f"'{unit}' is not a unit of {kind.name}", kind.right(number, _near_unit(kind, unit)))
     if match["sign"] == "-":
@@ -115,9 +113,9 @@ def parse_exact(kind: Kind, text: str) -> Fraction:
     return Fraction(number) * kind.factors[unit]
 
 
-def parse(kind: Kind, text: str) -> int:
+def parse(kind: Kind, text: str, bare: str = "") -> int:
     """The value of `text` in whole base units. Raises UnitError, also for what is finer than the base unit."""
-    exact = parse_exact(kind, text)
+    exact = parse_exact(kind, text, bare)
     if exact.denominator != 1 and not kind.rounds:
         raise UnitError(f"'{text.strip()}' is finer than 1 {kind.base}", f"write a whole number of {kind.base}")
     return round(exact)
@@ -128,8 +126,12 @@ def parse_size(text: str) -> int:
     return parse(SIZE, text)
 
 
-def _bare_unit(kind: Kind, number: str) -> str:
-    return next(unit for bound, unit in kind.bare if Fraction(number) < bound)
+def _bare(kind: Kind, number: str, unit: str) -> tuple[str, str]:
+    """What a number without a unit was probably meant to be."""
+    value = Fraction(number)
+    if kind is PROBABILITY and value <= 1:  # a fraction, as most programs want it
+        return f"{float(value * 100):g}", "%"
+    return number, unit or next(unit for bound, unit in kind.bare if value < bound)
 
 
 def _near_unit(kind: Kind, unit: str) -> str:
@@ -208,6 +210,7 @@ class Quantity:
     low: int = 0
     high: int | None = None
     why: str = ""  # why the bounds are where they are
+    bare: str = ""  # the unit to advise for a number without one
 
     def validate(self, value: Any) -> Any:
         """The value in base units; raises PydanticCustomError whose context has `right`, the advice."""
@@ -218,7 +221,8 @@ class Quantity:
 
     def _checked(self, value: Any) -> Any:
         text = as_text(value, self.kind)
-        parsed = parse_exact(self.kind, text) if self.kind is PROBABILITY else parse(self.kind, text)
+        read = parse_exact if self.kind is PROBABILITY else parse
+        parsed = read(self.kind, text, self.bare)
         reason = f" ({self.why})" if self.why else ""
         if parsed < self.low:
             raise UnitError(f"'{text}' is too small{reason}", f"write at least {self._bound(self.low)}")
@@ -279,8 +283,8 @@ def quantity_schema(kind: Kind, *more_units: str) -> dict[str, Any]:
 MAX_WINDOW = GIB  # RFC 7323 section 2.3: window scale at most 14, 65 535 × 2^14, just under 1 GiB
 
 Delay: TypeAlias = Annotated[int, Quantity(TIME, high=MINUTE, why="one way; a minute is beyond the Moon")]
-Duration: TypeAlias = Annotated[int, Quantity(TIME, low=MILLISECOND, high=7 * 24 * HOUR)]
-Stagger: TypeAlias = Annotated[int, Quantity(TIME, high=HOUR)]
+Duration: TypeAlias = Annotated[int, Quantity(TIME, low=MILLISECOND, high=7 * 24 * HOUR, bare="s")]
+Stagger: TypeAlias = Annotated[int, Quantity(TIME, high=HOUR, bare="s")]
 Interval: TypeAlias = Annotated[int, Quantity(TIME, low=10 * MILLISECOND, high=HOUR, why="samples cost wall time")]
 Rate: TypeAlias = Annotated[int, Quantity(RATE, low=1000, high=TERA)]
 Goodput: TypeAlias = Annotated[int, Quantity(RATE, low=1, high=TERA)]
