@@ -9,7 +9,7 @@ import pytest
 from landspeed.scenarios import fit_traceroute
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.plan import Plan
-from landspeed.scenarios.resolve import make_plan
+from landspeed.scenarios.resolve import EMU_CONGESTION_CONTROLS, make_plan
 from landspeed.scenarios.schema import scenario_schema, schema_text
 from ruamel.yaml import YAML
 
@@ -143,3 +143,15 @@ def test_yardstick() -> None:
     assert plan.physics.expected_goodput_bps == 9_900_420_447
     assert plan.physics.rtt_ns == 264_000_000
     assert [node.kind for node in plan.nodes] == ["host", "router", "host"]
+
+
+def test_readme_names_every_key_and_congestion_control() -> None:
+    readme = (ROOM / "README.md").read_text()
+    schema = scenario_schema()
+    keys = {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", {})}
+    missing = [
+        key
+        for key in sorted(keys | set(EMU_CONGESTION_CONTROLS))
+        if f"`{key}`" not in readme and f"{key}:" not in readme
+    ]
+    assert not missing
