@@ -7,7 +7,7 @@
 
 #define HELLO_BYTES   32
 #define TOKEN_BYTES   16
-#define TOKEN_HEX     (2 * TOKEN_BYTES)
+#define TOKEN_HEX     32
 #define STREAMS_LIMIT 128
 
 struct hello {

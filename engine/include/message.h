@@ -32,8 +32,8 @@ struct request {
 struct grant {
 	uint16_t data_port;
 	uint8_t token[TOKEN_BYTES];
-	uint64_t rcvbuf_bytes;  /* as the kernel reads it back: doubled */
-	const char *warning;    /* only when encoding; NULL for none */
+	uint64_t rcvbuf_bytes; /* as the kernel reads it back: doubled */
+	const char *warning;   /* only when encoding; NULL for none */
 };
 
 /* A new message of that type; further members may be added. */

@@ -30,7 +30,7 @@ struct options {
 	/* send */
 	const char *host;
 	unsigned streams;
-	uint64_t window_bytes; /* 0: autotuning */
+	uint64_t window_bytes;  /* 0: autotuning */
 	const char *congestion; /* NULL: the system's default */
 	uint64_t bytes;         /* 0: no limit */
 	uint64_t duration_ns;   /* 0: no limit */

@@ -36,39 +36,39 @@ struct receiving {
 /* NULL with the failure set. The streams destroy the gate too. */
 struct streams *streams_create(unsigned count, struct failure *failure);
 /* Calls off what has not started, waits for the threads and resets the connections. */
-void streams_destroy(struct streams *streams);
+void streams_destroy(struct streams *set);
 
-unsigned streams_count(const struct streams *streams);
-struct gate *streams_gate(const struct streams *streams);
+unsigned streams_count(const struct streams *set);
+struct gate *streams_gate(const struct streams *set);
 /* The set closes fd from now on. */
-void streams_adopt(struct streams *streams, unsigned index, int fd);
+void streams_adopt(struct streams *set, unsigned index, int fd);
 /* -1 while it has none. */
-int streams_fd(const struct streams *streams, unsigned index);
+int streams_fd(const struct streams *set, unsigned index);
 
 /* The share of stream `index` when `bytes` are split: the remainder goes to the first ones. */
 uint64_t streams_share(uint64_t bytes, unsigned count, unsigned index);
 
 /* Sockets must all be adopted; they become blocking. The threads wait at the gate. */
-int streams_send(struct streams *streams, const struct sending *sending, struct failure *failure);
+int streams_send(struct streams *set, const struct sending *sending, struct failure *failure);
 /* The threads read at once; the first byte opens the gate. */
-int streams_receive(struct streams *streams, const struct receiving *receiving,
+int streams_receive(struct streams *set, const struct receiving *receiving,
 		    struct failure *failure);
 
 /* Readable when the first byte came or a stream ended; streams_acknowledge makes it quiet. */
-int streams_event_fd(const struct streams *streams);
-void streams_acknowledge(struct streams *streams);
+int streams_event_fd(const struct streams *set);
+void streams_acknowledge(struct streams *set);
 
 /* Ends sending or reading now: a reader first takes what is in its socket. */
-void streams_stop(struct streams *streams);
+void streams_stop(struct streams *set);
 /* Waits for the threads; only after streams_stop or when all have finished. */
-void streams_join(struct streams *streams);
+void streams_join(struct streams *set);
 
-void streams_look(const struct streams *streams, unsigned index, struct stream_view *view);
-bool streams_all_finished(const struct streams *streams);
-unsigned streams_open_count(const struct streams *streams);
+void streams_look(const struct streams *set, unsigned index, struct stream_view *view);
+bool streams_all_finished(const struct streams *set);
+unsigned streams_open_count(const struct streams *set);
 /* First error of any stream; false for none. */
-bool streams_first_error(const struct streams *streams, unsigned *index, int *error);
+bool streams_first_error(const struct streams *set, unsigned *index, int *error);
 /* Time of the first byte of any stream; 0 for none. */
-uint64_t streams_first_ns(const struct streams *streams);
+uint64_t streams_first_ns(const struct streams *set);
 
 #endif

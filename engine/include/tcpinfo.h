@@ -16,8 +16,8 @@ struct tcp_info_raw {
 	uint8_t probes;
 	uint8_t backoff;
 	uint8_t options;
-	uint8_t wscale;       /* low nibble: what we shift, high: what the peer shifts */
-	uint8_t app_limited;  /* bit 0 */
+	uint8_t wscale;      /* low nibble: what we shift, high: what the peer shifts */
+	uint8_t app_limited; /* bit 0 */
 	uint32_t rto;
 	uint32_t ato;
 	uint32_t snd_mss;

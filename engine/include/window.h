@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 struct window_facts {
-	uint64_t asked_bytes;      /* 0: autotuning */
-	uint64_t sndbuf_bytes;     /* as read back, doubled by the kernel */
+	uint64_t asked_bytes;  /* 0: autotuning */
+	uint64_t sndbuf_bytes; /* as read back, doubled by the kernel */
 	uint64_t rcvbuf_bytes;
 	uint64_t advertised_bytes; /* largest window that the sender saw on offer */
 	uint64_t min_rtt_us;
-	uint64_t srtt_us; /* smallest of the streams at the end */
+	uint64_t srtt_us;            /* smallest of the streams at the end */
 	uint64_t stream_goodput_bps; /* of the fastest stream */
 	uint64_t goodput_bps;        /* of all */
 	uint64_t busy_us;            /* over all streams */

@@ -22,7 +22,8 @@ uint64_t clock_unix_ns(void)
 
 struct timespec clock_timespec(uint64_t ns)
 {
-	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
+				 .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
 void clock_make_exact(void)

@@ -19,7 +19,8 @@ static uint32_t length_read(const uint8_t *header)
 
 static bool length_too_large(const struct frame_decoder *decoder)
 {
-	return decoder->used >= FRAME_HEADER_BYTES && length_read(decoder->bytes) > FRAME_LIMIT_BYTES;
+	return decoder->used >= FRAME_HEADER_BYTES &&
+	       length_read(decoder->bytes) > FRAME_LIMIT_BYTES;
 }
 
 struct frame_decoder *frame_decoder_create(void)

@@ -1,11 +1,14 @@
 #include "hello.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static const uint8_t hello_magic[8] = {'l', 's', 'p', 'd', 'a', 't', 'a', 1};
 
 #define STREAM_OFFSET 8
 #define TOKEN_OFFSET  16
+
+_Static_assert(TOKEN_HEX == 2 * TOKEN_BYTES, "two digits a byte");
 
 void hello_encode(const struct hello *hello, uint8_t bytes[HELLO_BYTES])
 {
@@ -30,7 +33,7 @@ bool hello_decode(const uint8_t bytes[HELLO_BYTES], struct hello *hello)
 void token_to_hex(const uint8_t token[TOKEN_BYTES], char hex[TOKEN_HEX + 1])
 {
 	static const char digits[] = "0123456789abcdef";
-	for (unsigned i = 0; i < TOKEN_BYTES; i++) {
+	for (size_t i = 0; i < TOKEN_BYTES; i++) {
 		hex[2 * i] = digits[token[i] >> 4];
 		hex[2 * i + 1] = digits[token[i] & 15];
 	}
@@ -50,7 +53,7 @@ bool token_from_hex(const char *hex, uint8_t token[TOKEN_BYTES])
 {
 	if (strlen(hex) != TOKEN_HEX)
 		return false;
-	for (unsigned i = 0; i < TOKEN_BYTES; i++) {
+	for (size_t i = 0; i < TOKEN_BYTES; i++) {
 		int high = digit_value(hex[2 * i]);
 		int low = digit_value(hex[2 * i + 1]);
 		if (high < 0 || low < 0)
@@ -63,7 +66,7 @@ bool token_from_hex(const char *hex, uint8_t token[TOKEN_BYTES])
 bool token_equal(const uint8_t a[TOKEN_BYTES], const uint8_t b[TOKEN_BYTES])
 {
 	unsigned difference = 0;
-	for (unsigned i = 0; i < TOKEN_BYTES; i++)
+	for (size_t i = 0; i < TOKEN_BYTES; i++)
 		difference |= (unsigned)(a[i] ^ b[i]);
 	return difference == 0;
 }

@@ -93,7 +93,8 @@ int live_close(struct live *live, struct failure *failure)
 {
 	if (live == NULL)
 		return 0;
-	int status = close(live->fd) != 0 ? failure_set_errno(failure, errno, "cannot write progress") : 0;
+	int status =
+	    close(live->fd) != 0 ? failure_set_errno(failure, errno, "cannot write progress") : 0;
 	free(live);
 	return status;
 }

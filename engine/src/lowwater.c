@@ -24,8 +24,8 @@ uint64_t low_water_choose(const struct low_water_input *input)
 		floor = 1;
 	if (input->elapsed_ns == 0 || input->rtt_us == 0)
 		return floor;
-	double in_flight = (double)input->bytes / (double)input->elapsed_ns * (double)input->rtt_us *
-			   (double)NS_PER_US;
+	double in_flight = (double)input->bytes / (double)input->elapsed_ns *
+			   (double)input->rtt_us * (double)NS_PER_US;
 	if (in_flight >= (double)window)
 		return floor;
 	uint64_t mark = (window - (uint64_t)in_flight) / SPARE_FRACTION;

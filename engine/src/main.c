@@ -49,7 +49,8 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
 	}
-	(void)fprintf(stderr, "landspeed-engine: '%s' is not a command; it is 'receive' or 'send'\n",
+	(void)fprintf(stderr,
+		      "landspeed-engine: '%s' is not a command; it is 'receive' or 'send'\n",
 		      argv[1]);
 	return EXIT_USAGE;
 }

@@ -80,9 +80,11 @@ int request_decode(const cJSON *message, struct request *request, struct failure
 	if (!json_get_u64(message, "bytes", 0, JSON_INTEGER_MAX, &request->bytes))
 		return failure_set(failure, "request: bytes must be an integer from 0 to 2^53");
 	if (!json_get_u64(message, "duration_ns", 0, JSON_INTEGER_MAX, &request->duration_ns))
-		return failure_set(failure, "request: duration_ns must be an integer from 0 to 2^53");
+		return failure_set(failure,
+				   "request: duration_ns must be an integer from 0 to 2^53");
 	if (request->bytes == 0 && request->duration_ns == 0)
-		return failure_set(failure, "request: neither bytes nor duration_ns limits the transfer");
+		return failure_set(failure,
+				   "request: neither bytes nor duration_ns limits the transfer");
 	if (request->bytes != 0 && request->bytes < streams)
 		return failure_set(failure, "request: fewer bytes than streams");
 	if (receive == NULL || !receive_mode_parse(receive, &request->receive))
@@ -110,7 +112,8 @@ int grant_decode(const cJSON *message, struct grant *grant, struct failure *fail
 	if (!json_get_u64(message, "data_port", 1, 65535, &port))
 		return failure_set(failure, "grant: data_port must be 1 to 65535");
 	if (token == NULL || !token_from_hex(token, grant->token))
-		return failure_set(failure, "grant: token must be %d hexadecimal digits", TOKEN_HEX);
+		return failure_set(failure, "grant: token must be %d hexadecimal digits",
+				   TOKEN_HEX);
 	if (!json_get_u64(message, "rcvbuf_bytes", 0, UINT32_MAX, &grant->rcvbuf_bytes))
 		return failure_set(failure, "grant: rcvbuf_bytes must be an integer");
 	grant->data_port = (uint16_t)port;

@@ -34,7 +34,8 @@ void net_address_text(const struct address *address, char text[ADDRESS_TEXT_BYTE
 	char host[NI_MAXHOST];
 	char service[NI_MAXSERV];
 	if (getnameinfo((const struct sockaddr *)&address->storage, address->length, host,
-			sizeof(host), service, sizeof(service), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+			sizeof(host), service, sizeof(service),
+			NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
 		(void)snprintf(text, ADDRESS_TEXT_BYTES, "(unknown address)");
 		return;
 	}
@@ -144,7 +145,8 @@ int net_listen_on(const char *host, uint16_t port, struct failure *failure)
 	struct failure first = {0};
 	/* An IPv6 socket takes IPv4 as well, so it is tried first. */
 	for (int pass = 0; pass < 2 && fd < 0; pass++) {
-		for (struct addrinfo *entry = list; entry != NULL && fd < 0; entry = entry->ai_next) {
+		for (struct addrinfo *entry = list; entry != NULL && fd < 0;
+		     entry = entry->ai_next) {
 			if ((entry->ai_family == AF_INET6) == (pass == 0))
 				fd = address_listen(entry, &first);
 		}

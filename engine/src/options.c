@@ -10,7 +10,8 @@
 
 #define INTERVAL_MIN_NS NS_PER_MS
 #define INTERVAL_MAX_NS (3600 * NS_PER_S)
-#define DURATION_MAX_NS (30 * 86400 * NS_PER_S)
+#define DAY_NS          (UINT64_C(86400) * NS_PER_S)
+#define DURATION_MAX_NS (30 * DAY_NS)
 
 enum option_id {
 	OPT_HELP = 256,
@@ -37,7 +38,9 @@ enum option_id {
 	{"help", no_argument, NULL, OPT_HELP}, {"port", required_argument, NULL, OPT_PORT},        \
 	    {"interval", required_argument, NULL, OPT_INTERVAL},                                   \
 	    {"samples", required_argument, NULL, OPT_SAMPLES},                                     \
-	    {"json", required_argument, NULL, OPT_JSON}
+	{                                                                                          \
+		"json", required_argument, NULL, OPT_JSON                                          \
+	}
 
 static const struct option receive_options[] = {
     OPTIONS_OF_BOTH,
@@ -121,7 +124,8 @@ static int window_parse(const char *value, uint64_t *window, struct failure *fai
 		return 0;
 	}
 	if (!quantity_parse_bytes(value, &number) || number == 0)
-		return value_refuse(failure, "window", value, "'auto' or bytes such as 46000000 or 46M");
+		return value_refuse(failure, "window", value,
+				    "'auto' or bytes such as 46000000 or 46M");
 	if (number > WINDOW_LIMIT_BYTES)
 		return failure_set(failure,
 				   "--window: '%s' is above the 1 GiB that a TCP window can be; "
@@ -224,7 +228,7 @@ static int option_apply(int id, const char *value, struct options *options, stru
 		options->one_off = true;
 		return 0;
 	case OPT_IDLE_TIMEOUT:
-		return duration_parse("idle-timeout", value, NS_PER_MS, 86400 * NS_PER_S,
+		return duration_parse("idle-timeout", value, NS_PER_MS, DAY_NS,
 				      "a duration from 1ms to 1 day such as 30s",
 				      &options->idle_timeout_ns, failure);
 	default:
@@ -236,10 +240,11 @@ static int option_refuse(int id, char *const *argv, struct failure *failure)
 {
 	const char *word = argv[optind - 1];
 	if (id == ':')
-		return failure_set(failure, "%s needs a value; see 'landspeed-engine %s --help'", word,
-				   argv[0]);
-	return failure_set(failure, "'%s' is not an option of '%s'; see 'landspeed-engine %s --help'",
-			   word, argv[0], argv[0]);
+		return failure_set(failure, "%s needs a value; see 'landspeed-engine %s --help'",
+				   word, argv[0]);
+	return failure_set(failure,
+			   "'%s' is not an option of '%s'; see 'landspeed-engine %s --help'", word,
+			   argv[0], argv[0]);
 }
 
 static int options_parse(int argc, char **argv, const struct option *known, struct options *options,
@@ -264,7 +269,8 @@ int options_parse_receive(int argc, char **argv, struct options *options, struct
 	if (options_parse(argc, argv, receive_options, options, failure) != 0)
 		return -1;
 	if (optind < argc)
-		return failure_set(failure, "'%s' is too much: receive takes options only", argv[optind]);
+		return failure_set(failure, "'%s' is too much: receive takes options only",
+				   argv[optind]);
 	return 0;
 }
 
@@ -282,7 +288,8 @@ int options_parse_send(int argc, char **argv, struct options *options, struct fa
 		return failure_set(failure, "send needs the HOST to send to");
 	options->host = argv[optind];
 	if (optind + 1 < argc)
-		return failure_set(failure, "'%s' is too much: send takes one HOST", argv[optind + 1]);
+		return failure_set(failure, "'%s' is too much: send takes one HOST",
+				   argv[optind + 1]);
 	if (options->bytes == 0 && options->duration_ns == 0)
 		options->duration_ns = 10 * NS_PER_S;
 	if (options->bytes != 0 && options->bytes < options->streams)

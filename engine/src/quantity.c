@@ -35,8 +35,8 @@ static const struct unit byte_units[] = {
 };
 
 static const struct unit duration_units[] = {
-    {"", 1000000000},    {"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1},
-    {"min", 60000000000}, {NULL, 0},
+    {"", 1000000000}, {"s", 1000000000},    {"ms", 1000000}, {"us", 1000},
+    {"ns", 1},        {"min", 60000000000}, {NULL, 0},
 };
 
 static const struct unit rate_units[] = {

@@ -22,8 +22,8 @@ struct receive_state {
 	struct streams *streams;
 	struct sampler *sampler;
 	struct samples *samples;
-	bool started;     /* the sender said go */
-	bool time_up;     /* the time limit ended it */
+	bool started; /* the sender said go */
+	bool time_up; /* the time limit ended it */
 	uint64_t start_unix_ns;
 	struct cpu_usage cpu;
 	struct receiver_report report;

@@ -33,7 +33,8 @@ cJSON *receive_report(const struct receive_state *state)
 	json_add_text(object, "receive_mode",
 		      state->requested ? receive_mode_name(state->request.receive) : NULL);
 	cJSON *window = json_add_object(object, "window");
-	add_known(window, "asked_bytes", state->request.window_bytes, state->request.window_bytes != 0);
+	add_known(window, "asked_bytes", state->request.window_bytes,
+		  state->request.window_bytes != 0);
 	add_known(window, "receiver_granted_bytes", report->rcvbuf_bytes / 2, state->reported);
 	add_known(window, "receiver_rcvbuf_bytes", report->rcvbuf_bytes, state->reported);
 	add_known(object, "start_unix_ns", report->start_unix_ns, state->reported);

@@ -38,7 +38,8 @@ static int data_listener_open(struct receive_state *state)
 	if (state->data_listener < 0)
 		return -1;
 	if (state->request.window_bytes != 0 &&
-	    tune_window(state->data_listener, TUNE_RECEIVE, state->request.window_bytes, failure) != 0)
+	    tune_window(state->data_listener, TUNE_RECEIVE, state->request.window_bytes, failure) !=
+		0)
 		return -1;
 	if (net_listen(state->data_listener, PEERS_LIMIT, failure) != 0 ||
 	    net_local_address(state->data_listener, &address, failure) != 0)
@@ -100,8 +101,7 @@ static bool newcomer_admit(struct gathering *gathering, const struct newcomer *n
 	struct receive_state *state = gathering->state;
 	if (!hello_decode(newcomer->bytes, &hello) ||
 	    !token_equal(hello.token, state->grant.token) ||
-	    hello.stream >= state->request.streams ||
-	    streams_fd(state->streams, hello.stream) >= 0)
+	    hello.stream >= state->request.streams || streams_fd(state->streams, hello.stream) >= 0)
 		return false;
 	streams_adopt(state->streams, hello.stream, newcomer->fd);
 	gathering->missing--;
@@ -135,11 +135,12 @@ static int gathering_step(struct gathering *gathering)
 		return -1;
 	if (waiter_ready(waiter, SLOT_SIGNAL)) {
 		state->signal = waiter_take_signal(waiter);
-		return failure_set(&state->failure, "interrupted by %s", signal_name(state->signal));
+		return failure_set(&state->failure, "interrupted by %s",
+				   signal_name(state->signal));
 	}
 	if (waiter_ready(waiter, SLOT_TIMER))
-		return failure_set(&state->failure, "%u of %u streams did not come", gathering->missing,
-				   state->request.streams);
+		return failure_set(&state->failure, "%u of %u streams did not come",
+				   gathering->missing, state->request.streams);
 	if (waiter_ready(waiter, SLOT_CONTROL)) {
 		enum control_status status =
 		    control_take(state->control, &message, &type, &state->failure);

@@ -226,7 +226,8 @@ void receive_deliver(struct receive_state *state)
 		if (waiter_wait(waiter, &ignored) != 0 || waiter_ready(waiter, SLOT_SIGNAL) ||
 		    waiter_ready(waiter, SLOT_TIMER))
 			break;
-		enum control_status status = control_take(state->control, &message, &type, &ignored);
+		enum control_status status =
+		    control_take(state->control, &message, &type, &ignored);
 		if (status == CONTROL_MESSAGE)
 			cJSON_Delete(message);
 		else if (status != CONTROL_PENDING)

@@ -94,8 +94,8 @@ static int stream_drain(struct reader *reader)
 	struct stream *stream = reader->stream;
 	while (atomic_load(&stream->bytes) < stream->limit) {
 		uint64_t left = stream->limit - atomic_load(&stream->bytes);
-		ssize_t got = recv(stream->fd, reader->buffer, reader->size < left ? reader->size : left,
-				   reader->flags);
+		ssize_t got = recv(stream->fd, reader->buffer,
+				   reader->size < left ? reader->size : left, reader->flags);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)

@@ -63,7 +63,8 @@ static bool stream_decode(const cJSON *object, struct stream_report *stream)
 	const cJSON *info = cJSON_GetObjectItemCaseSensitive(object, "tcp_info");
 	if (!json_get_u64(object, "bytes", 0, JSON_INTEGER_MAX, &stream->bytes) ||
 	    !json_get_u64(object, "first_ns", 0, JSON_INTEGER_MAX, &stream->first_ns) ||
-	    !json_get_u64(object, "last_ns", stream->first_ns, JSON_INTEGER_MAX, &stream->last_ns) ||
+	    !json_get_u64(object, "last_ns", stream->first_ns, JSON_INTEGER_MAX,
+			  &stream->last_ns) ||
 	    !cJSON_IsObject(info))
 		return false;
 	stream->tcp_info = cJSON_Duplicate(info, true);

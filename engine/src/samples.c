@@ -9,7 +9,7 @@
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define COLUMNS      21
 /* 20 digits and a separator per column. */
-#define ROW_BYTES (COLUMNS * 21)
+#define ROW_BYTES ((size_t)COLUMNS * 21)
 
 static const char header[] =
     "time_ns,stream,bytes,cwnd_packets,ssthresh_packets,srtt_us,rttvar_us,min_rtt_us,retransmits,"
@@ -47,8 +47,7 @@ static int samples_flush(struct samples *samples, struct failure *failure)
 {
 	size_t done = 0;
 	while (done < samples->used) {
-		ssize_t written =
-		    write(samples->fd, samples->bytes + done, samples->used - done);
+		ssize_t written = write(samples->fd, samples->bytes + done, samples->used - done);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0) {
@@ -104,7 +103,8 @@ int samples_add(struct samples *samples, const struct sample *sample, struct fai
 	    raw->bytes_retrans,
 	    raw->snd_mss,
 	};
-	if (sizeof(samples->bytes) - samples->used < ROW_BYTES && samples_flush(samples, failure) != 0)
+	if (sizeof(samples->bytes) - samples->used < ROW_BYTES &&
+	    samples_flush(samples, failure) != 0)
 		return -1;
 	char *at = samples->bytes + samples->used;
 	for (unsigned i = 0; i < COLUMNS; i++)

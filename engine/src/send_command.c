@@ -34,7 +34,8 @@ static int outputs_open(struct send_state *state)
 	if (options->samples != NULL &&
 	    (state->samples = samples_open(options->samples, &state->failure)) == NULL)
 		return -1;
-	if (options->live != NULL && (state->live = live_open(options->live, &state->failure)) == NULL)
+	if (options->live != NULL &&
+	    (state->live = live_open(options->live, &state->failure)) == NULL)
 		return -1;
 	return 0;
 }

@@ -22,7 +22,8 @@ static int connect_wait(struct send_state *state)
 		return -1;
 	if (waiter_ready(state->waiter, SLOT_SIGNAL)) {
 		state->signal = waiter_take_signal(state->waiter);
-		return failure_set(&state->failure, "interrupted by %s", signal_name(state->signal));
+		return failure_set(&state->failure, "interrupted by %s",
+				   signal_name(state->signal));
 	}
 	return 0;
 }
@@ -111,7 +112,8 @@ static int socket_tune(struct send_state *state, int fd)
 {
 	const struct options *options = state->options;
 	if (options->window_bytes != 0 &&
-	    tune_window(fd, TUNE_SEND, SNDBUF_PER_WINDOW * options->window_bytes, &state->failure) != 0)
+	    tune_window(fd, TUNE_SEND, SNDBUF_PER_WINDOW * options->window_bytes,
+			&state->failure) != 0)
 		return -1;
 	if (options->congestion != NULL &&
 	    tune_congestion(fd, options->congestion, &state->failure) != 0)
@@ -151,8 +153,9 @@ static int hello_send(struct send_state *state, unsigned index)
 	if (error == 0 && send(fd, bytes, HELLO_BYTES, MSG_NOSIGNAL) != HELLO_BYTES)
 		error = errno != 0 ? errno : EIO;
 	if (error != 0)
-		return failure_set_errno(&state->failure, error, "cannot connect stream %u to port %u",
-					 index, state->grant.data_port);
+		return failure_set_errno(&state->failure, error,
+					 "cannot connect stream %u to port %u", index,
+					 state->grant.data_port);
 	return 0;
 }
 
@@ -165,8 +168,9 @@ static int streams_finish(struct send_state *state)
 		if (connect_wait(state) != 0)
 			return -1;
 		if (waiter_ready(state->waiter, SLOT_TIMER))
-			return failure_set(&state->failure, "%u of %u streams did not connect to port %u",
-					   waiting, state->options->streams, state->grant.data_port);
+			return failure_set(&state->failure,
+					   "%u of %u streams did not connect to port %u", waiting,
+					   state->options->streams, state->grant.data_port);
 		for (unsigned i = 0; i < state->options->streams; i++) {
 			if (!waiter_ready(state->waiter, SLOT_PEERS + i))
 				continue;

@@ -37,7 +37,8 @@ static uint64_t stream_bytes(const struct send_state *state, unsigned index)
 static uint64_t stream_duration(const struct send_state *state, unsigned index)
 {
 	const struct stream_report *stream = &state->report.stream[index];
-	return state->reported ? stream->last_ns - stream->first_ns : state->end_ns - state->start_ns;
+	return state->reported ? stream->last_ns - stream->first_ns
+			       : state->end_ns - state->start_ns;
 }
 
 static void totals_add(const struct send_state *state, unsigned index, struct totals *totals)
@@ -64,8 +65,9 @@ static struct totals totals_make(const struct send_state *state)
 {
 	struct totals totals = {.window = {.asked_bytes = state->options->window_bytes,
 					   .sndbuf_bytes = state->sndbuf_bytes,
-					   .rcvbuf_bytes = state->reported ? state->report.rcvbuf_bytes
-									   : state->grant.rcvbuf_bytes}};
+					   .rcvbuf_bytes = state->reported
+							       ? state->report.rcvbuf_bytes
+							       : state->grant.rcvbuf_bytes}};
 	if (state->sampler == NULL || state->start_ns == 0)
 		return totals;
 	for (unsigned i = 0; i < state->options->streams; i++)
@@ -118,7 +120,8 @@ static void window_add(cJSON *object, const struct send_state *state, const stru
 	add_known(window, "receiver_granted_bytes", facts->rcvbuf_bytes / 2, state->granted);
 	add_known(window, "sender_sndbuf_bytes", facts->sndbuf_bytes, state->sndbuf_bytes != 0);
 	add_known(window, "receiver_rcvbuf_bytes", facts->rcvbuf_bytes, state->granted);
-	add_known(window, "advertised_bytes", facts->advertised_bytes, facts->advertised_bytes != 0);
+	add_known(window, "advertised_bytes", facts->advertised_bytes,
+		  facts->advertised_bytes != 0);
 	json_add_u64(window, "bdp_bytes", window_bdp_bytes(facts->goodput_bps, facts->min_rtt_us));
 	json_add_u64(window, "stream_bdp_bytes",
 		     window_bdp_bytes(facts->stream_goodput_bps, facts->min_rtt_us));

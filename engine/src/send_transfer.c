@@ -46,7 +46,8 @@ static int barrier_open(struct send_state *state)
 	 */
 	if (state->options->duration_ns == 0)
 		return 0;
-	return waiter_arm(state->waiter, state->start_ns + state->options->duration_ns + PATIENCE_NS,
+	return waiter_arm(state->waiter,
+			  state->start_ns + state->options->duration_ns + PATIENCE_NS,
 			  &state->failure);
 }
 
@@ -142,7 +143,8 @@ static int events_follow(struct send_state *state)
 int send_transfer(struct send_state *state)
 {
 	struct failure ignored = {0};
-	int status = threads_start(state) == 0 && barrier_open(state) == 0 ? events_follow(state) : -1;
+	int status =
+	    threads_start(state) == 0 && barrier_open(state) == 0 ? events_follow(state) : -1;
 	state->end_ns = clock_monotonic_ns();
 	/* Autotuning has moved it; a lost connection keeps the figure from before. */
 	(void)tune_buffer(streams_fd(state->streams, 0), TUNE_SEND, &state->sndbuf_bytes, &ignored);

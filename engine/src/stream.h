@@ -22,8 +22,8 @@ struct stream {
 };
 
 /* Thread bodies. */
-void *stream_send(void *stream);
-void *stream_receive(void *stream);
+void *stream_send(void *argument);
+void *stream_receive(void *argument);
 
 bool stream_stopping(const struct stream *stream);
 const struct sending *stream_sending(const struct stream *stream);

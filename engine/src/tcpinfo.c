@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 
 _Static_assert(offsetof(struct tcp_info_raw, pacing_rate) == 104, "layout of the kernel's struct");
-_Static_assert(offsetof(struct tcp_info_raw, delivery_rate) == 160, "layout of the kernel's struct");
+_Static_assert(offsetof(struct tcp_info_raw, delivery_rate) == 160,
+	       "layout of the kernel's struct");
 _Static_assert(offsetof(struct tcp_info_raw, snd_wnd) == 228, "layout of the kernel's struct");
 
 struct member {
@@ -20,29 +21,65 @@ struct member {
 
 #define MEMBER(field)                                                                              \
 	{                                                                                          \
-		#field, (uint16_t)offsetof(struct tcp_info_raw, field),                            \
+#field, (uint16_t)offsetof(struct tcp_info_raw, field),                            \
 		    (uint16_t)sizeof(((struct tcp_info_raw *)0)->field)                            \
 	}
 
 static const struct member members[] = {
-    MEMBER(state),           MEMBER(ca_state),       MEMBER(retransmits),
-    MEMBER(probes),          MEMBER(backoff),        MEMBER(options),
-    MEMBER(rto),             MEMBER(ato),            MEMBER(snd_mss),
-    MEMBER(rcv_mss),         MEMBER(unacked),        MEMBER(sacked),
-    MEMBER(lost),            MEMBER(retrans),        MEMBER(last_data_sent),
-    MEMBER(last_data_recv),  MEMBER(last_ack_recv),  MEMBER(pmtu),
-    MEMBER(rcv_ssthresh),    MEMBER(rtt),            MEMBER(rttvar),
-    MEMBER(snd_ssthresh),    MEMBER(snd_cwnd),       MEMBER(advmss),
-    MEMBER(reordering),      MEMBER(rcv_rtt),        MEMBER(rcv_space),
-    MEMBER(total_retrans),   MEMBER(pacing_rate),    MEMBER(max_pacing_rate),
-    MEMBER(bytes_acked),     MEMBER(bytes_received), MEMBER(segs_out),
-    MEMBER(segs_in),         MEMBER(notsent_bytes),  MEMBER(min_rtt),
-    MEMBER(data_segs_in),    MEMBER(data_segs_out),  MEMBER(delivery_rate),
-    MEMBER(busy_time),       MEMBER(rwnd_limited),   MEMBER(sndbuf_limited),
-    MEMBER(delivered),       MEMBER(delivered_ce),   MEMBER(bytes_sent),
-    MEMBER(bytes_retrans),   MEMBER(dsack_dups),     MEMBER(reord_seen),
-    MEMBER(rcv_ooopack),     MEMBER(snd_wnd),        MEMBER(rcv_wnd),
-    MEMBER(rehash),          MEMBER(total_rto),      MEMBER(total_rto_recoveries),
+    MEMBER(state),
+    MEMBER(ca_state),
+    MEMBER(retransmits),
+    MEMBER(probes),
+    MEMBER(backoff),
+    MEMBER(options),
+    MEMBER(rto),
+    MEMBER(ato),
+    MEMBER(snd_mss),
+    MEMBER(rcv_mss),
+    MEMBER(unacked),
+    MEMBER(sacked),
+    MEMBER(lost),
+    MEMBER(retrans),
+    MEMBER(last_data_sent),
+    MEMBER(last_data_recv),
+    MEMBER(last_ack_recv),
+    MEMBER(pmtu),
+    MEMBER(rcv_ssthresh),
+    MEMBER(rtt),
+    MEMBER(rttvar),
+    MEMBER(snd_ssthresh),
+    MEMBER(snd_cwnd),
+    MEMBER(advmss),
+    MEMBER(reordering),
+    MEMBER(rcv_rtt),
+    MEMBER(rcv_space),
+    MEMBER(total_retrans),
+    MEMBER(pacing_rate),
+    MEMBER(max_pacing_rate),
+    MEMBER(bytes_acked),
+    MEMBER(bytes_received),
+    MEMBER(segs_out),
+    MEMBER(segs_in),
+    MEMBER(notsent_bytes),
+    MEMBER(min_rtt),
+    MEMBER(data_segs_in),
+    MEMBER(data_segs_out),
+    MEMBER(delivery_rate),
+    MEMBER(busy_time),
+    MEMBER(rwnd_limited),
+    MEMBER(sndbuf_limited),
+    MEMBER(delivered),
+    MEMBER(delivered_ce),
+    MEMBER(bytes_sent),
+    MEMBER(bytes_retrans),
+    MEMBER(dsack_dups),
+    MEMBER(reord_seen),
+    MEMBER(rcv_ooopack),
+    MEMBER(snd_wnd),
+    MEMBER(rcv_wnd),
+    MEMBER(rehash),
+    MEMBER(total_rto),
+    MEMBER(total_rto_recoveries),
     MEMBER(total_rto_time),
 };
 
@@ -104,7 +141,8 @@ cJSON *tcp_info_json(const struct tcp_info *info)
 			continue;
 		/* "Unlimited" and "never": no number that a reader of doubles would keep. */
 		if ((member->size == sizeof(uint64_t) && value > JSON_INTEGER_MAX) ||
-		    (member->offset == offsetof(struct tcp_info_raw, min_rtt) && value == UINT32_MAX))
+		    (member->offset == offsetof(struct tcp_info_raw, min_rtt) &&
+		     value == UINT32_MAX))
 			json_add_item(object, member->name, cJSON_CreateNull());
 		else
 			json_add_u64(object, member->name, value);

@@ -24,7 +24,7 @@ int tune_buffer(int fd, enum tune_side side, uint64_t *bytes, struct failure *fa
 
 int tune_window(int fd, enum tune_side side, uint64_t asked_bytes, struct failure *failure)
 {
-	uint64_t granted;
+	uint64_t granted = 0;
 	/* The kernel doubles an int. */
 	int value = asked_bytes > INT_MAX / 2 ? INT_MAX / 2 : (int)asked_bytes;
 	if (setsockopt(fd, SOL_SOCKET, plain_options[side], &value, sizeof(value)) != 0)
@@ -67,7 +67,8 @@ int tune_congestion(int fd, const char *name, struct failure *failure)
 		return 0;
 	int error = errno;
 	if (error == EPERM) {
-		sysctl_read("/proc/sys/net/ipv4/tcp_allowed_congestion_control", list, sizeof(list));
+		sysctl_read("/proc/sys/net/ipv4/tcp_allowed_congestion_control", list,
+			    sizeof(list));
 		return failure_set(failure,
 				   "congestion control '%s' is for root only here; allowed: %s "
 				   "(sysctl net.ipv4.tcp_allowed_congestion_control)",
@@ -79,7 +80,8 @@ int tune_congestion(int fd, const char *name, struct failure *failure)
 				   "congestion control '%s' is not available; available: %s "
 				   "(modprobe tcp_%s may add it)",
 				   name, list, name);
-	return failure_set_errno(failure, error, "congestion control '%s' (available: %s)", name, list);
+	return failure_set_errno(failure, error, "congestion control '%s' (available: %s)", name,
+				 list);
 }
 
 void tune_congestion_name(int fd, char name[CONGESTION_NAME_BYTES])

@@ -66,9 +66,10 @@ static void limit_check(const struct window_facts *facts, char *text, size_t siz
 	if (facts->rwnd_limited_us * 100 >= facts->busy_us * LIMITED_PERCENT)
 		text_add(text, size,
 			 "the receiver's window held the streams back for %" PRIu64
-			 " %% of the time: a stream moved %" PRIu64
-			 " bytes per RTT with %" PRIu64 " bytes on offer; %s",
-			 facts->rwnd_limited_us * 100 / facts->busy_us, bdp, facts->advertised_bytes,
+			 " %% of the time: a stream moved %" PRIu64 " bytes per RTT with %" PRIu64
+			 " bytes on offer; %s",
+			 facts->rwnd_limited_us * 100 / facts->busy_us, bdp,
+			 facts->advertised_bytes,
 			 facts->asked_bytes != 0 ? "ask for a larger --window"
 						 : "raise sysctl net.ipv4.tcp_rmem there");
 	if (facts->sndbuf_limited_us * 100 >= facts->busy_us * LIMITED_PERCENT)
@@ -84,8 +85,10 @@ void window_warning(const struct window_facts *facts, char *text, size_t size)
 {
 	text[0] = '\0';
 	if (facts->asked_bytes != 0) {
-		grant_check("sender", "wmem_max", facts->asked_bytes, facts->sndbuf_bytes, text, size);
-		grant_check("receiver", "rmem_max", facts->asked_bytes, facts->rcvbuf_bytes, text, size);
+		grant_check("sender", "wmem_max", facts->asked_bytes, facts->sndbuf_bytes, text,
+			    size);
+		grant_check("receiver", "rmem_max", facts->asked_bytes, facts->rcvbuf_bytes, text,
+			    size);
 	}
 	limit_check(facts, text, size);
 }

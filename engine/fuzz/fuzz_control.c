@@ -1,0 +1,62 @@
+/*
+ * The way of bytes from a stranger: frames, JSON, messages. The first input byte says in which
+ * pieces the rest arrives. `meson setup engine/build-fuzz -Dfuzz=true` with CC=clang.
+ */
+#include "frame.h"
+#include "hello.h"
+#include "message.h"
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void message_try(const char *payload, size_t length)
+{
+	struct failure failure = {0};
+	struct request request;
+	struct grant grant;
+	struct receiver_report report;
+	enum message_type type;
+	cJSON *message;
+	char text[64];
+	if (message_parse(payload, length, &message, &type, &failure) != 0)
+		return;
+	if (type == MESSAGE_REQUEST)
+		(void)request_decode(message, &request, &failure);
+	else if (type == MESSAGE_GRANT)
+		(void)grant_decode(message, &grant, &failure);
+	else if (type == MESSAGE_ERROR)
+		error_decode(message, text, sizeof(text));
+	else if (type == MESSAGE_RESULT &&
+		 receiver_report_decode(message, 2, &report, &failure) == 0)
+		receiver_report_clear(&report);
+	cJSON_Delete(message);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct hello hello;
+	if (size >= HELLO_BYTES)
+		(void)hello_decode(data, &hello);
+	if (size < 2)
+		return 0;
+	size_t step = (size_t)data[0] + 1;
+	struct frame_decoder *decoder = frame_decoder_create();
+	if (decoder == NULL)
+		return 0;
+	for (size_t at = 1; at < size; at += step) {
+		char *payload;
+		size_t length;
+		size_t count = size - at < step ? size - at : step;
+		if (frame_decoder_push(decoder, data + at, count) != 0)
+			break;
+		while (frame_decoder_next(decoder, &payload, &length) == 1) {
+			message_try(payload, length);
+			free(payload);
+		}
+	}
+	frame_decoder_destroy(decoder);
+	return 0;
+}

@@ -1,0 +1,96 @@
+"""Transfers over the loopback device with a given build of the engine; needs only the standard library.
+
+Run by `meson test`, also in sanitizer builds, where any report of a sanitizer is a failure. The wider tests are in
+tests/test_engine_*.py.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def receiver_start(engine: str, port: int, *options: str) -> subprocess.Popen[str]:
+    """A receiver that listens already."""
+    receiver = subprocess.Popen(
+        [engine, "receive", "--port", str(port), *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert receiver.stderr is not None
+    line = receiver.stderr.readline()
+    assert "listening" in line, line
+    return receiver
+
+
+def transfer(engine: str, folder: Path, host: str, *options: str) -> dict:
+    """One transfer to its end; both ends must be content."""
+    port = free_port()
+    receiver = receiver_start(engine, port, "--one-off", "--samples", str(folder / "r.csv"))
+    sent = subprocess.run(
+        [engine, "send", host, "--port", str(port), "--json", "-", "--samples", str(folder / "s.csv"), *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    _, errors = receiver.communicate(timeout=60)
+    assert sent.returncode == 0, sent.stderr + errors
+    assert receiver.returncode == 0, errors
+    return json.loads(sent.stdout)
+
+
+def interrupted(engine: str) -> None:
+    """A signal in the middle of a transfer: valid JSON, status 1, and the receiver goes on."""
+    port = free_port()
+    receiver = receiver_start(engine, port)
+    sender = subprocess.Popen(
+        [engine, "send", "127.0.0.1", "--port", str(port), "--time", "60", "--json", "-", "--streams", "3"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(0.7)
+    sender.send_signal(signal.SIGINT)
+    out, errors = sender.communicate(timeout=60)
+    assert sender.returncode == 1, errors
+    result = json.loads(out)
+    assert result["signal"] == "SIGINT"
+    assert result["complete"] is False
+    assert result["bytes"] > 0
+    receiver.send_signal(signal.SIGTERM)
+    _, errors = receiver.communicate(timeout=60)
+    assert receiver.returncode == 0, errors
+    assert "Sanitizer" not in errors, errors
+
+
+def main(engine: str) -> None:
+    """All of them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for mode in ("discard", "memory"):
+            result = transfer(engine, folder, "127.0.0.1", "--bytes", "100000007", "--streams", "3", "--receive", mode)
+            assert result["bytes"] == 100000007, result["bytes"]
+            assert [s["bytes"] for s in result["streams"]] == [33333336, 33333336, 33333335]
+        result = transfer(
+            engine, folder, "127.0.0.1", "--time", "0.5", "--streams", "4", "--window", "1M", "--interval", "10ms"
+        )
+        assert result["duration_s"] == 0.5
+        assert result["bytes"] > 0
+        assert result["complete"]
+        interrupted(engine)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

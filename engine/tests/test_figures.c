@@ -1,0 +1,219 @@
+#include "check.h"
+#include "clock.h"
+#include "lowwater.h"
+#include "samples.h"
+#include "streams.h"
+#include "window.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void shares_add_up(void **state)
+{
+	(void)state;
+	static const uint64_t totals[] = {1, 7, 128, 1000000007, UINT64_C(859000000001)};
+	for (size_t t = 0; t < sizeof(totals) / sizeof(totals[0]); t++) {
+		for (unsigned count = 1; count <= 128; count++) {
+			uint64_t sum = 0;
+			for (unsigned i = 0; i < count; i++) {
+				uint64_t share = streams_share(totals[t], count, i);
+				assert_true(share - totals[t] / count <= 1);
+				assert_true(i == 0 ||
+					    share <= streams_share(totals[t], count, i - 1));
+				sum += share;
+			}
+			assert_int_equal(sum, totals[t]);
+		}
+	}
+}
+
+static void low_water_follows_the_spare_room(void **state)
+{
+	(void)state;
+	/* 10 Gbit/s over 264 ms needs 330 MB: a window of 500 MB has room, one of 330 MB none. */
+	struct low_water_input input = {.rcvbuf_bytes = 1000000000,
+					.window_bytes = 500000000,
+					.rtt_us = 264000,
+					.bytes = 1250000000,
+					.elapsed_ns = NS_PER_S};
+	assert_int_equal(low_water_choose(&input), 4 << 20);
+	input.rcvbuf_bytes = 660000000;
+	input.window_bytes = 330000000;
+	assert_int_equal(low_water_choose(&input), 330000000 / 128);
+	/* Unknown RTT or rate: the careful choice. */
+	input.rtt_us = 0;
+	assert_int_equal(low_water_choose(&input), 330000000 / 128);
+	/* Never near the whole window, however idle the path. */
+	input = (struct low_water_input){
+	    .rcvbuf_bytes = 131072, .rtt_us = 1000, .bytes = 1, .elapsed_ns = NS_PER_S};
+	assert_int_equal(low_water_choose(&input), 65536 / 8);
+	/* A buffer so small that the fraction vanishes still wakes. */
+	input.rcvbuf_bytes = 2;
+	assert_int_equal(low_water_choose(&input), 1);
+}
+
+static void window_warns_where_it_holds_back(void **state)
+{
+	(void)state;
+	char text[512];
+	struct window_facts facts = {.asked_bytes = 46000000,
+				     .sndbuf_bytes = 184000000,
+				     .rcvbuf_bytes = 92000000,
+				     .advertised_bytes = 67107840,
+				     .min_rtt_us = 264000,
+				     .srtt_us = 264000,
+				     .goodput_bps = UINT64_C(6630000000),
+				     .stream_goodput_bps = 830000000,
+				     .busy_us = 1000000};
+	window_warning(&facts, text, sizeof(text));
+	assert_string_equal(text, "");
+	facts.rcvbuf_bytes = 8388608;
+	window_warning(&facts, text, sizeof(text));
+	assert_non_null(strstr(text, "receiver was granted 4194304 of the 46000000"));
+	assert_non_null(strstr(text, "net.core.rmem_max=46000000"));
+	facts.rcvbuf_bytes = 92000000;
+	facts.rwnd_limited_us = 900000;
+	window_warning(&facts, text, sizeof(text));
+	assert_non_null(strstr(text, "90 % of the time"));
+	/* With a standing queue the bottleneck never idles: a full window is no fault. */
+	facts.srtt_us = 300000;
+	window_warning(&facts, text, sizeof(text));
+	assert_string_equal(text, "");
+}
+
+static void window_figures(void **state)
+{
+	(void)state;
+	assert_int_equal(window_bdp_bytes(UINT64_C(10000000000), 264000), 330000000);
+	assert_int_equal(window_sender_grant(46000000, 184000000), 46000000);
+	assert_int_equal(window_sender_grant(46000000, 8000000), 4000000);
+	assert_int_equal(window_sender_grant(0, 8000000), 4000000);
+	/* 1 GiB loses its last byte in an int: that is no refusal. */
+	char text[256];
+	struct window_facts facts = {.asked_bytes = UINT64_C(1) << 30,
+				     .sndbuf_bytes = INT32_MAX - 1,
+				     .rcvbuf_bytes = INT32_MAX - 1};
+	window_warning(&facts, text, sizeof(text));
+	assert_string_equal(text, "");
+}
+
+static size_t file_read(const char *path, char *text, size_t size)
+{
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	size_t count = fread(text, 1, size - 1, file);
+	text[count] = '\0';
+	assert_int_equal(fclose(file), 0);
+	return count;
+}
+
+static void samples_have_one_integer_row_each(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/landspeed-samples-XXXXXX";
+	static char text[4096];
+	struct failure failure = {0};
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	struct tcp_info info = {.raw = {.snd_cwnd = 10,
+					.snd_ssthresh = INT32_MAX,
+					.rtt = 264000,
+					.rttvar = 5,
+					.min_rtt = UINT32_MAX,
+					.total_retrans = 3,
+					.lost = 2,
+					.unacked = 20,
+					.sacked = 4,
+					.retrans = 1,
+					.ca_state = 3,
+					.delivery_rate = 125,
+					.pacing_rate = UINT64_MAX,
+					.busy_time = 7,
+					.rwnd_limited = 8,
+					.sndbuf_limited = 9,
+					.rcv_space = 11,
+					.snd_wnd = 12,
+					.bytes_retrans = 13,
+					.snd_mss = 8948}};
+	struct sample sample = {
+	    .time_ns = 100000000, .stream = 7, .bytes = UINT64_C(859000000000), .info = &info};
+	struct samples *samples = samples_open(path, &failure);
+	assert_non_null(samples);
+	assert_int_equal(samples_add(samples, &sample, &failure), 0);
+	assert_int_equal(samples_close(samples, &failure), 0);
+	(void)file_read(path, text, sizeof(text));
+	(void)unlink(path);
+	const char *row = strchr(text, '\n') + 1;
+	assert_memory_equal(text, "time_ns,stream,bytes,cwnd_packets,", 34);
+	assert_string_equal(row, "100000000,7,859000000000,10,2147483647,264000,5,0,3,2,15,3,1000,"
+				 "0,7,8,9,11,12,13,8948\n");
+}
+
+static void samples_beyond_the_buffer_are_all_written(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/landspeed-samples-XXXXXX";
+	struct failure failure = {0};
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	struct tcp_info info = {0};
+	struct samples *samples = samples_open(path, &failure);
+	assert_non_null(samples);
+	for (unsigned i = 0; i < 100000; i++) {
+		struct sample sample = {.time_ns = i, .stream = i % 8, .info = &info};
+		assert_int_equal(samples_add(samples, &sample, &failure), 0);
+	}
+	assert_int_equal(samples_close(samples, &failure), 0);
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	unsigned lines = 0;
+	for (int c = fgetc(file); c != EOF; c = fgetc(file))
+		lines += c == '\n' ? 1 : 0;
+	(void)fclose(file);
+	(void)unlink(path);
+	assert_int_equal(lines, 100001);
+}
+
+static void samples_say_when_the_disk_is_full(void **state)
+{
+	(void)state;
+	struct failure failure = {0};
+	struct samples *samples = samples_open("/dev/full", &failure);
+	assert_non_null(samples);
+	assert_int_equal(samples_close(samples, &failure), -1);
+	assert_non_null(strstr(failure.text, "No space left"));
+	struct failure missing = {0};
+	assert_null(samples_open("/no/such/folder/s.csv", &missing));
+	assert_non_null(strstr(missing.text, "/no/such/folder/s.csv"));
+}
+
+static void failures_keep_the_first_cause(void **state)
+{
+	(void)state;
+	struct failure failure = {0};
+	assert_int_equal(failure_set(&failure, "first %d", 1), -1);
+	assert_int_equal(failure_set_errno(&failure, 2, "second"), -1);
+	assert_string_equal(failure.text, "first 1");
+	struct failure other = {0};
+	(void)failure_set_errno(&other, 2, "cannot open '%s'", "x");
+	assert_string_equal(other.text, "cannot open 'x': No such file or directory");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(shares_add_up),
+	    cmocka_unit_test(low_water_follows_the_spare_room),
+	    cmocka_unit_test(window_warns_where_it_holds_back),
+	    cmocka_unit_test(window_figures),
+	    cmocka_unit_test(samples_have_one_integer_row_each),
+	    cmocka_unit_test(samples_beyond_the_buffer_are_all_written),
+	    cmocka_unit_test(samples_say_when_the_disk_is_full),
+	    cmocka_unit_test(failures_keep_the_first_cause),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
