@@ -95,7 +95,7 @@ def _node(node: Node) -> Text:
     text = Text(node.name, style="cyan" if node.kind == "host" else "")
     if node.bus_rate_bps:
         text.append(
-            f"\nbus {format_round(RATE, node.bus_rate_bps)}" + (", fitted" if node.bus_fitted else ""), style="yellow"
+            f"\nbus {format_round(RATE, node.bus_rate_bps)}" + ("\n(fitted)" if node.bus_fitted else ""), style="yellow"
         )
     return text
 
