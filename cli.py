@@ -58,7 +58,9 @@ def _say(error: object, status: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="landspeed", description="Rehearse very long, very fast network paths in virtual time.")
+    parser = argparse.ArgumentParser(
+        prog="landspeed", description="Rehearse very long, very fast network paths in virtual time."
+    )
     parser.add_argument("--version", action="version", version=f"landspeed {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -68,7 +70,14 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     def with_overrides(made: argparse.ArgumentParser) -> None:
-        made.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="change a value of the scenario, such as transfer.streams=4")
+        made.add_argument(
+            "--set",
+            dest="overrides",
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help="change a value of the scenario, such as transfer.streams=4",
+        )
         made.add_argument("--seed", type=_seed, help="seed of everything random")
 
     check = command("check", _check, "Validate scenario files.")
@@ -84,10 +93,20 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("file", type=Path, metavar="FILE")
     run.add_argument("--clock", choices=("virtual", "real"), default="virtual")
     run.add_argument("--tool", choices=("engine", "iperf3"), default="engine", help="program that makes the transfer")
-    run.add_argument("--out", type=Path, default=None, metavar="DIR", help="folder for the bundle (default: results/runs)")
-    run.add_argument("--memory", type=_size, metavar="SIZE", help="the guest's memory, such as 4GiB, instead of the plan's figure")
+    run.add_argument(
+        "--out", type=Path, default=None, metavar="DIR", help="folder for the bundle (default: results/runs)"
+    )
+    run.add_argument(
+        "--memory", type=_size, metavar="SIZE", help="the guest's memory, such as 4GiB, instead of the plan's figure"
+    )
     run.add_argument("--queues", action="store_true", help="calibrate every queue by overflow too")
-    run.add_argument("--stall", type=float, default=None, metavar="SECONDS", help="give up when virtual time has stood still so long (default 20)")
+    run.add_argument(
+        "--stall",
+        type=float,
+        default=None,
+        metavar="SECONDS",
+        help="give up when virtual time has stood still so long (default 20)",
+    )
     run.add_argument("--json", action="store_true", help="one JSON object on standard output")
     run.add_argument("--quiet", action="store_true", help="no progress, no table")
     with_overrides(run)
@@ -126,7 +145,7 @@ def _seed(text: str) -> int:
 
 
 def _size(text: str) -> int:
-    from .scenarios.units import parse_size
+    from .scenarios.units import UnitError, parse_size
 
     try:
         return parse_size(text)
@@ -209,7 +228,9 @@ def _exec(parsed: argparse.Namespace) -> int:
     _, plan = _load(parsed)
     words = parsed.command[1:] if parsed.command[:1] == ["--"] else parsed.command
     if not words:
-        raise UsageError("no command given; write it after --, as in: landspeed exec FILE --at geneva -- ping -c 3 pasadena")
+        raise UsageError(
+            "no command given; write it after --, as in: landspeed exec FILE --at geneva -- ping -c 3 pasadena"
+        )
     names = [node.name for node in plan.nodes]
     if parsed.at not in names:
         raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")

@@ -45,7 +45,9 @@ def run_scenario(loaded: LoadedScenario, plan: Plan, parsed: argparse.Namespace,
     world.check(plan)
     bundle = BundleWriter(runs_dir, plan.scenario)
     transfer = plan.transfer
-    reporter = make_reporter(transfer.duration_ns / 1e9 if transfer.duration_ns else None, transfer.bytes, quiet=parsed.quiet)
+    reporter = make_reporter(
+        transfer.duration_ns / 1e9 if transfer.duration_ns else None, transfer.bytes, quiet=parsed.quiet
+    )
     status = 0
     try:
         bundle.write_text("scenario.yaml", loaded.text_resolved)

@@ -56,7 +56,9 @@ def examine(shm: Path = Path("/dev/shm")) -> list[Finding]:
         _ptrace,
         _free_memory,
         _kernel,
-        lambda: _program("transfer engine", Path(__file__).resolve().parent.parent / "engine" / "build" / "landspeed-engine"),
+        lambda: _program(
+            "transfer engine", Path(__file__).resolve().parent.parent / "engine" / "build" / "landspeed-engine"
+        ),
         lambda: _program("link watch", LINKWATCH),
     ]
     return [check() for check in checks] + [_tool(name) for name in TOOLS]
@@ -66,15 +68,27 @@ def _machine() -> Finding:
     text = f"{platform.system()} on {platform.machine()}"
     if platform.system() == "Linux" and platform.machine() == "x86_64":
         return Finding("machine", "ok", text)
-    return Finding("machine", "fail", text, "User-Mode Linux runs on x86-64 Linux only: use such a machine (a virtual one will do)")
+    return Finding(
+        "machine", "fail", text, "User-Mode Linux runs on x86-64 Linux only: use such a machine (a virtual one will do)"
+    )
 
 
 def _shared_memory(shm: Path) -> Finding:
     if not shm.is_dir() or not os.access(shm, os.W_OK):
-        return Finding("shared memory", "fail", f"{shm} is not there or not writable", "mount a tmpfs there, or set TMPDIR to a tmpfs folder")
+        return Finding(
+            "shared memory",
+            "fail",
+            f"{shm} is not there or not writable",
+            "mount a tmpfs there, or set TMPDIR to a tmpfs folder",
+        )
     flags, free = os.statvfs(shm).f_flag, shutil.disk_usage(shm).free
     if flags & os.ST_NOEXEC:
-        return Finding("shared memory", "fail", f"{shm} is mounted noexec", f"mount -o remount,exec {shm}, or set TMPDIR to a folder that allows execution")
+        return Finding(
+            "shared memory",
+            "fail",
+            f"{shm} is mounted noexec",
+            f"mount -o remount,exec {shm}, or set TMPDIR to a folder that allows execution",
+        )
     if free < SMALLEST_RUN_BYTES:
         return Finding(
             "shared memory",
@@ -96,14 +110,24 @@ def _ptrace() -> Finding:
     scope = scope_file.read_text().strip() if scope_file.exists() else "absent"
     if allowed and scope != "3":
         return Finding("ptrace", "ok", f"allowed (yama scope {scope})")
-    return Finding("ptrace", "fail", f"refused (yama scope {scope})", "sysctl kernel.yama.ptrace_scope=1; in a container allow SYS_PTRACE in its seccomp profile")
+    return Finding(
+        "ptrace",
+        "fail",
+        f"refused (yama scope {scope})",
+        "sysctl kernel.yama.ptrace_scope=1; in a container allow SYS_PTRACE in its seccomp profile",
+    )
 
 
 def _free_memory() -> Finding:
     available = available_bytes()
     text = f"{available / 2**30:.1f} GiB available"
     if available < SMALLEST_RUN_BYTES:
-        return Finding("memory", "fail", text, "close programs or use a larger machine; `landspeed show FILE` tells what a run needs")
+        return Finding(
+            "memory",
+            "fail",
+            text,
+            "close programs or use a larger machine; `landspeed show FILE` tells what a run needs",
+        )
     return Finding("memory", "ok", text)
 
 
@@ -126,4 +150,6 @@ def _tool(name: str) -> Finding:
     where = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if where:
         return Finding(name, "ok", where)
-    return Finding(name, "fail" if state == "fail" else "warn", f"missing: needed for {purpose}", f"apt-get install {package}")
+    return Finding(
+        name, "fail" if state == "fail" else "warn", f"missing: needed for {purpose}", f"apt-get install {package}"
+    )

@@ -11,20 +11,33 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.command import ENGINE_PORT
+from ..results.samples import SAMPLE_COLUMNS
 from ..scenarios.plan import Plan, Transfer
-
-COLUMNS = (
-    "time_ns,stream,bytes,cwnd_packets,ssthresh_packets,srtt_us,rttvar_us,min_rtt_us,retransmits,lost_packets,"
-    "in_flight_packets,state,delivery_rate_bps,pacing_rate_bps,busy_us,rwnd_limited_us,sndbuf_limited_us,"
-    "rcv_space_bytes,snd_wnd_bytes,bytes_retransmitted,mss_bytes"
-).split(",")
 
 
 def commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
     """Command lines of the receiver and the sender; `{receiver}` stands for the address."""
     receiver = ["iperf3", "-s", "-1", "-p", str(ENGINE_PORT), "--json", "--logfile", f"{out}/iperf3-receiver.json"]
-    sender = ["iperf3", "-c", "{receiver}", "-p", str(ENGINE_PORT), "-P", str(transfer.streams), "-C", transfer.congestion_control]
-    sender += ["-i", str(max(transfer.sample_interval_ns / 1e9, 0.1)), "-l", "1M", "--json", "--logfile", f"{out}/iperf3-sender.json"]
+    sender = [
+        "iperf3",
+        "-c",
+        "{receiver}",
+        "-p",
+        str(ENGINE_PORT),
+        "-P",
+        str(transfer.streams),
+        "-C",
+        transfer.congestion_control,
+    ]
+    sender += [
+        "-i",
+        str(max(transfer.sample_interval_ns / 1e9, 0.1)),
+        "-l",
+        "1M",
+        "--json",
+        "--logfile",
+        f"{out}/iperf3-sender.json",
+    ]
     if transfer.window_bytes:
         sender += ["-w", str(transfer.window_bytes)]
     if transfer.pacing_rate_bps:
@@ -94,7 +107,7 @@ def _write_samples(path: Path, data: dict[str, Any], mss: int) -> None:
     totals: dict[int, int] = {}
     retransmits: dict[int, int] = {}
     with path.open("w", newline="") as handle:
-        writer = csv.DictWriter(handle, COLUMNS, restval=0, lineterminator="\n")
+        writer = csv.DictWriter(handle, SAMPLE_COLUMNS, restval=0, lineterminator="\n")
         writer.writeheader()
         for interval in data.get("intervals", []):
             for number, stream in enumerate(interval["streams"]):

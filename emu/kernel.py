@@ -1,7 +1,7 @@
 """The virtual-time kernel: found in the cache, or built once from the distribution's own Linux source.
 
 The cache key is a hash of everything that shapes the result (source archive, options, patches), so a changed option
-rebuilds and an unchanged one never does. Nothing but the executable, its configuration and two symbol addresses is kept.
+rebuilds and an unchanged one never does. Only the executable, its configuration and two symbol addresses are kept.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def build_kernel() -> Kernel:
     return find_kernel()
 
 
-def _build(archive: Path, scratch: Path, key: str, log) -> None:  # noqa: ANN001 (a text file)
+def _build(archive: Path, scratch: Path, key: str, log) -> None:
     def run(*command: str, cwd: Path) -> None:
         print("+", *command, file=log, flush=True)
         subprocess.run(command, cwd=cwd, check=True, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
@@ -168,7 +168,15 @@ def _build(archive: Path, scratch: Path, key: str, log) -> None:  # noqa: ANN001
     result.mkdir()
     make = ("make", "ARCH=um", f"O={output}", f"-j{os.cpu_count() or 2}")
     run(*make, "tinyconfig", cwd=source)
-    run("scripts/kconfig/merge_config.sh", "-m", "-O", str(output), f"{output}/.config", str(RECIPE / "config"), cwd=source)
+    run(
+        "scripts/kconfig/merge_config.sh",
+        "-m",
+        "-O",
+        str(output),
+        f"{output}/.config",
+        str(RECIPE / "config"),
+        cwd=source,
+    )
     run(*make, "olddefconfig", cwd=source)
     config = (output / ".config").read_text()
     wanted = [line for line in (RECIPE / "config").read_text().splitlines() if line.startswith("CONFIG_")]
@@ -176,7 +184,11 @@ def _build(archive: Path, scratch: Path, key: str, log) -> None:  # noqa: ANN001
         raise KernelError(f"{archive.name} does not take these options: {', '.join(refused)}")
     run(*make, "linux", cwd=source)
     names = subprocess.run(["nm", f"{output}/linux"], capture_output=True, text=True, check=True).stdout
-    symbols = {name: int(address, 16) for address, _, name in (line.split() for line in names.splitlines() if line[0] != " ") if name in SYMBOLS}
+    symbols = {
+        name: int(address, 16)
+        for address, _, name in (line.split() for line in names.splitlines() if line[0] != " ")
+        if name in SYMBOLS
+    }
     if missing := set(SYMBOLS) - set(symbols):
         raise KernelError(f"the built kernel lacks the symbols {sorted(missing)}")
     release = (output / "include/config/kernel.release").read_text().strip().rstrip("+")

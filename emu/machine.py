@@ -134,7 +134,11 @@ def start(
         f"um_seed={seed % (1 << 64)}",
         f"uml_dir={scratch.name}/",
         "con=null",
-        *(["con0=fd:0,fd:1"] if terminal else ["con0=null,fd:1", f"con1=null,fd:{out.fileno()}", f"con2=null,fd:{err.fileno()}"]),
+        *(
+            ["con0=fd:0,fd:1"]
+            if terminal
+            else ["con0=null,fd:1", f"con1=null,fd:{out.fileno()}", f"con2=null,fd:{err.fileno()}"]
+        ),
         *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}"] if virtual else []),
         f'init="{PACKAGE / "guest" / "init"}"',
         f'LANDSPEED_PYTHON="{sys.executable}"',
@@ -165,7 +169,7 @@ def _prepare_child() -> None:
 
 
 def _visible_folders() -> list[str]:
-    """Host folders the guest needs even if they lie below /tmp or /run: this package, its Python, the working folder."""
+    """Host folders that the guest needs even below /tmp or /run: this package, its Python, the working folder."""
     root = PACKAGE.parent
     folders = {str(root), sys.prefix, sys.base_prefix, str(Path.cwd())}
     return sorted(folders)
@@ -190,7 +194,8 @@ def shared_memory_folder(need_bytes: int) -> Path:
             return candidate
         findings.append(f"{candidate} has {free / 2**30:.2f} GiB free, the run needs {need_bytes / 2**30:.2f} GiB")
     raise MemoryError(
-        "no place for the guest's memory: " + "; ".join(findings)
+        "no place for the guest's memory: "
+        + "; ".join(findings)
         + "; enlarge it (mount -o remount,size=… /dev/shm) or set TMPDIR to a larger folder that allows execution"
     )
 

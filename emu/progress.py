@@ -107,7 +107,9 @@ class _Bar(_Shared):
         assert self._task is not None
         share = 1.0 if progress.phase == "end" else self.share(progress)
         text = figures(progress, share) if progress.phase in ("transfer", "end") and progress.transfer_s else ""
-        self._bar.update(self._task, completed=share, description=PHASES.get(progress.phase, progress.phase), figures=text)
+        self._bar.update(
+            self._task, completed=share, description=PHASES.get(progress.phase, progress.phase), figures=text
+        )
 
     def _start(self) -> None:
         from rich.console import Console

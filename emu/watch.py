@@ -21,7 +21,7 @@ STALL_VIRTUAL_S = 0.001
 
 
 class GuestError(Exception):
-    """The guest ended the run: stalled, out of memory, panicked, or its job failed. The message says which and where."""
+    """The guest ended the run: stalled, out of memory, panicked, job failed. The message says which and where."""
 
 
 @dataclass
@@ -154,7 +154,9 @@ def _last_words(guest: Guest, messages: list[str], progress: Progress) -> dict[s
         raise GuestError(f"the guest's kernel panicked {where}: {panic[1]} (log: {log})")
     result = guest.folder / "guest.json"
     if not result.exists():
-        raise GuestError(f"the guest ended {where} without a result (exit status {guest.process.returncode}; log: {log})")
+        raise GuestError(
+            f"the guest ended {where} without a result (exit status {guest.process.returncode}; log: {log})"
+        )
     words = json.loads(result.read_text())
     if words.get("error"):
         raise GuestError(f"the guest's job failed {where}: {words['error']} (log: {log})")

@@ -1,4 +1,4 @@
-"""The emulated world: a plan in, a bundle out. What happens inside the guest is in guest/; this is the host's side of it."""
+"""The emulated world, host side: a plan in, a bundle out. What happens inside the guest is in guest/."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/
 LINKWATCH = machine.PACKAGE / "linkwatch" / "build" / "landspeed-linkwatch"
 
 
-class RunFailed(Exception):
+class RunFailed(Exception):  # noqa: N818 (it says what happened, as KeyboardInterrupt does)
     """The run broke; the bundle has what was measured. The message says what happened."""
 
 
@@ -131,7 +131,14 @@ class EmuWorld:
         Returns:
             the program's exit status.
         """
-        job = {"mode": "exec", "calibrate": calibrate, "with_queues": False, "at": at, "command": command, "cwd": str(Path.cwd())}
+        job = {
+            "mode": "exec",
+            "calibrate": calibrate,
+            "with_queues": False,
+            "at": at,
+            "command": command,
+            "cwd": str(Path.cwd()),
+        }
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
         calibration = outcome.guest.get("calibration")
         if calibration and not calibration["passed"]:
@@ -171,7 +178,11 @@ class EmuWorld:
     def _commands(self, plan: Plan) -> dict[str, Any]:
         build = iperf3.commands if self.options.tool == "iperf3" else engine_commands
         receiver, sender = build(plan.transfer, GUEST_OUT)
-        duration_s = plan.transfer.duration_ns / 1e9 if plan.transfer.duration_ns else 8 * (plan.transfer.bytes or 0) / plan.physics.expected_goodput_bps
+        duration_s = (
+            plan.transfer.duration_ns / 1e9
+            if plan.transfer.duration_ns
+            else 8 * (plan.transfer.bytes or 0) / plan.physics.expected_goodput_bps
+        )
         # A thousand points of each link are enough for any picture; each costs a dump of every namespace.
         interval_ns = max(plan.transfer.sample_interval_ns, round(duration_s / 1000 * 1e9 / 1e8) * 10**8)
         return {
@@ -228,12 +239,17 @@ class EmuWorld:
     def _with_transfer(self, record: RunRecord, plan: Plan, bundle: BundleWriter, outcome: watch.Outcome) -> RunRecord:
         assert record.calibration is not None
         if not record.calibration.passed:
-            raise RunFailed("calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures))
+            raise RunFailed(
+                "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
+            )
         if self.options.tool == "iperf3":
             iperf3.convert(bundle.path, plan)
         engine = _read_json(bundle.path / "engine.json")
         if engine is None:
-            raise RunFailed(f"the {self.options.tool} left no result (logs: {bundle.path}/log): " + _last_line(bundle.path / "log" / "sender.log"))
+            raise RunFailed(
+                f"the {self.options.tool} left no result (logs: {bundle.path}/log): "
+                + _last_line(bundle.path / "log" / "sender.log")
+            )
         _shift_links(bundle.path / "links.csv", int(engine.get("start_unix_ns") or 0))
         streams = engine.pop("streams", [])
         measured = {
@@ -283,4 +299,3 @@ def _cpu_model() -> str:
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()
     return platform.machine()
-

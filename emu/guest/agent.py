@@ -29,7 +29,9 @@ def main() -> None:
     try:
         mount_all(os.environ["LANDSPEED_OUT"], os.environ["LANDSPEED_VISIBLE"].split(":"))
         namespaces.set_timer_slack(1)
-        os.environ.update(HOME="/tmp", PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TERM="xterm")  # noqa: S108
+        os.environ.update(
+            HOME="/tmp", PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TERM="xterm"
+        )
         plan = json.loads((OUT / "plan.json").read_text(), object_hook=lambda fields: SimpleNamespace(**fields))
         job = json.loads((OUT / "job.json").read_text(), object_hook=lambda fields: SimpleNamespace(**fields))
         result = _do(plan, job)
@@ -86,7 +88,13 @@ def _execute(network: Any, job: Any) -> int:
         for terminal in (out, err):
             _make_transparent(terminal.fileno())
         node = network.node(job.at)
-        environment = {**os.environ, **{f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i) for i, name in enumerate(network.names)}}
+        environment = {
+            **os.environ,
+            **{
+                f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i)
+                for i, name in enumerate(network.names)
+            },
+        }
         try:
             with node.inside():
                 program = subprocess.Popen(

@@ -113,7 +113,9 @@ def _traceroute(network: Network, origin: int, target: int, count: int) -> dict[
     with _icmp_socket(network, origin) as sock:
         sent: dict[int, int] = {}
         for ttl in range(1, count + 1):
-            level, option = (socket.IPPROTO_IP, socket.IP_TTL) if version == 4 else (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS)
+            level, option = (
+                (socket.IPPROTO_IP, socket.IP_TTL) if version == 4 else (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS)
+            )
             sock.setsockopt(level, option, ttl)
             sent[ttl] = time.monotonic_ns()
             sock.sendto(echo_request(version, ttl, b"\0" * 56), (destination, 0))
@@ -207,7 +209,9 @@ def _path_mtu(network: Network) -> int | None:
 def _rates(plan: Any, *, forward: bool) -> list[float]:
     """Bit/s of IP packets of full size that each part of a direction carries."""
     mtu = min(link.mtu_bytes for link in plan.links)
-    rates = [(link.forward if forward else link.reverse).rate_bps * mtu / (mtu + link.framing_bytes) for link in plan.links]
+    rates = [
+        (link.forward if forward else link.reverse).rate_bps * mtu / (mtu + link.framing_bytes) for link in plan.links
+    ]
     for node, link in ((plan.nodes[0], plan.links[0]), (plan.nodes[-1], plan.links[-1])):
         rates.append(node.nic_rate_bps * mtu / (mtu + link.framing_bytes))
         if node.bus_rate_bps is not None:
@@ -241,7 +245,7 @@ def _train_rate(network: Network, origin: int, target: int) -> float | None:
     header = 28 if plan.ip_version == 4 else 48
     packets, skipped = _train_length(plan, forward=forward)
     slowest = min(_rates(plan, forward=forward))
-    # Each send reads the clock a few times, 256 ns of virtual time each: above this rate one send carries several packets.
+    # Each send reads the clock a few times, 256 ns of virtual time each: above this rate one send carries several.
     together = max(1, 60_000 // mtu) if slowest > FAST_BPS else 1
     family = socket.AF_INET if plan.ip_version == 4 else socket.AF_INET6
     with network.nodes[target].inside():
@@ -287,11 +291,24 @@ def _queues(network: Network, link: Any) -> list[dict[str, Any]]:
     for forward in (True, False):
         direction = link.forward if forward else link.reverse
         position, device = shaped_device(network, link.index, forward=forward)
-        entry: dict[str, Any] = {"link": link.index, "direction": "forward" if forward else "reverse", "device": f"{network.names[position]}:{device}"}
+        entry: dict[str, Any] = {
+            "link": link.index,
+            "direction": "forward" if forward else "reverse",
+            "device": f"{network.names[position]}:{device}",
+        }
         if not direction.can_queue or device.startswith("ifb"):
-            found.append(entry | {"expected_bytes": None, "measured_bytes": None, "note": "cannot queue: nothing faster leads into it"})
+            found.append(
+                entry
+                | {"expected_bytes": None, "measured_bytes": None, "note": "cannot queue: nothing faster leads into it"}
+            )
             continue
-        found.append(entry | {"expected_bytes": direction.queue_bytes, "measured_bytes": _overflow(network, link, direction, forward=forward)})
+        found.append(
+            entry
+            | {
+                "expected_bytes": direction.queue_bytes,
+                "measured_bytes": _overflow(network, link, direction, forward=forward),
+            }
+        )
     return found
 
 
@@ -350,7 +367,8 @@ def _failures(network: Network, result: Calibration) -> list[str]:
     for queue in result.queue or []:
         expected, measured = queue["expected_bytes"], queue["measured_bytes"]
         if expected is not None and abs(measured - expected) > max(0.01 * expected, 2 * burst_bytes(network.plan)):
-            failures.append(f"queue of link {queue['link']} {queue['direction']}: overflows at {measured} B, the plan says {expected} B")
+            which = f"queue of link {queue['link']} {queue['direction']}"
+            failures.append(f"{which}: overflows at {measured} B, the plan says {expected} B")
     return failures
 
 

@@ -16,7 +16,11 @@ def effective_settings(network: Network) -> dict[str, Any]:
     sysctls: dict[str, dict[str, str]] = {"all": {name: read_host_wide(name) for name in HOST_WIDE_SYSCTLS}}
     for position in (0, last):
         node = network.nodes[position]
-        names = [*node_sysctls(network.plan, router=False), "net.ipv4.tcp_available_congestion_control", "net.ipv4.tcp_limit_output_bytes"]
+        names = [
+            *node_sysctls(network.plan, router=False),
+            "net.ipv4.tcp_available_congestion_control",
+            "net.ipv4.tcp_limit_output_bytes",
+        ]
         sysctls[network.names[position]] = {name: node.read_sysctl(name) for name in names}
     return {
         "kernel": os.uname().release,
@@ -36,5 +40,5 @@ def effective_qdiscs(network: Network) -> dict[str, str]:
     for node in network.nodes:
         with node.inside():
             done = subprocess.run(["tc", "-s", "-d", "qdisc", "show"], capture_output=True, text=True, check=False)
-        shown[node.name] = done.stdout or done.stderr
+        shown[str(node.name)] = done.stdout or done.stderr
     return shown

@@ -10,7 +10,7 @@ from typing import Any
 from . import namespaces
 
 OUT = Path("/run/landspeed")  # the run's folder as the guest sees it
-MEMORY_FOLDERS = ("/run", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 (the guest's own)
+MEMORY_FOLDERS = ("/run", "/tmp", "/var/tmp", "/dev/shm")
 
 
 def mount_all(out_on_host: str, visible: list[str]) -> None:
@@ -27,7 +27,12 @@ def mount_all(out_on_host: str, visible: list[str]) -> None:
     for name in ("pts", "shm"):
         Path("/dev", name).mkdir(exist_ok=True)
     namespaces.mount("devpts", "/dev/pts", "devpts")
-    for name, target in (("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2")):
+    for name, target in (
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+    ):
         link = Path("/dev", name)
         if not link.is_symlink():
             link.symlink_to(target)

@@ -1,7 +1,8 @@
 """The emulated path: one namespace a hop, veth pairs between them, addresses, routes; shaping is in shaping.py.
 
-Link i joins node i and node i+1. Its IPv4 subnet is 10.0.0.0 + 4·i /30, its IPv6 subnet fd00:0:0:i::/64; the end nearer
-the sender has the first address. Neighbours are fixed entries, so that no ARP crosses a link of 60 ms before the first packet.
+Link i joins node i and node i+1. Its IPv4 subnet is 10.0.0.0 + 4·i /30, its IPv6 subnet fd00:0:0:i::/64; the end
+nearer the sender has the first address. Neighbours are fixed entries, so that no ARP crosses a link of 60 ms before the
+first packet.
 """
 
 from __future__ import annotations
@@ -67,8 +68,7 @@ class Network:
     def interface(self, position: int, name: str) -> int:
         """Index of an interface of a node."""
         if (position, name) not in self._index:
-            found = self._netlink[position].link_lookup(ifname=name)
-            self._index[position, name] = found[0]
+            (self._index[position, name],) = self._netlink[position].link_lookup(ifname=name)
         return self._index[position, name]
 
     def interfaces(self, position: int) -> list[str]:
@@ -78,7 +78,11 @@ class Network:
 
     def address(self, position: int) -> str:
         """Address of a node on the side of the sender (of the sender: its only one)."""
-        return link_address(self.plan.ip_version, position - 1, 1) if position else link_address(self.plan.ip_version, 0, 0)
+        return (
+            link_address(self.plan.ip_version, position - 1, 1)
+            if position
+            else link_address(self.plan.ip_version, 0, 0)
+        )
 
     def facing_address(self, position: int, *, viewer: int) -> str:
         """Address from which a node answers a viewer with ICMP: that of its interface towards the viewer."""

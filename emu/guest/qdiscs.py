@@ -62,11 +62,18 @@ def _netem(options: dict[str, Any]) -> dict[str, Any]:
     if rate := options.get("rate_bytes_per_s"):
         if rate > UINT32_MAX:
             attributes.append(["TCA_NETEM_RATE64", rate])
-        fields = {"rate": min(rate, UINT32_MAX), "packet_overhead": options["overhead_bytes"], "cell_size": 0, "cell_overhead": 0}
+        fields = {
+            "rate": min(rate, UINT32_MAX),
+            "packet_overhead": options["overhead_bytes"],
+            "cell_size": 0,
+            "cell_overhead": 0,
+        }
         attributes.append(["TCA_NETEM_RATE", fields])
     for name in ("reorder", "corrupt"):
         if options.get(name):
-            attributes.append([f"TCA_NETEM_{name.upper()}", {"probability": probability(options[name]), "correlation": 0}])
+            attributes.append(
+                [f"TCA_NETEM_{name.upper()}", {"probability": probability(options[name]), "correlation": 0}]
+            )
     attributes.append(["TCA_NETEM_PRNG_SEED", options["seed"]])
     return {
         "latency": 0,

@@ -5,9 +5,9 @@ netem has the rate too, and serialization is exact. Where it can, netem delays o
 a queue limited in bytes: the queue holds what waits for the line, never what is under way. (A constant delay and a
 first-in-first-out queue commute: whichever comes first, each packet leaves, or is dropped, at the same time.)
 
-A host sends through its own token bucket, at the slower of NIC and bus, over fq: a machine's own limit drops nothing, it
-makes the socket wait. netem never stands there, since it takes the packet from the socket's account and TCP's pacing and
-small queues go wrong; the delay of a host's access link is on an IFB at the router's side.
+A host sends through its own token bucket, at the slower of NIC and bus, over fq: a machine's own limit drops nothing,
+it makes the socket wait. netem never stands there, since it takes the packet from the socket's account and TCP's pacing
+and small queues go wrong; the delay of a host's access link is on an IFB at the router's side.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def shape(network: Network) -> None:
 
 
 def shaped_device(network: Network, link: int, *, forward: bool) -> tuple[int, str]:
-    """Node and interface that hold the qdiscs of a direction: a router's own interface, or the IFB of a host's router."""
+    """Node and interface that hold the qdiscs of a direction: a router's own, or the IFB of a host's router."""
     last = len(network.nodes) - 1
     sender, device = (link, RIGHT) if forward else (link + 1, LEFT)
     if sender not in (0, last):
@@ -53,7 +53,7 @@ def _shape_direction(network: Network, link: Any, direction: Any, *, forward: bo
     if name.startswith(IFB):
         _redirect_ingress(network, far, far_device, name)
     # What a receiving host's bus can take is a limit of the link that reaches it.
-    _add_qdiscs(network, position, name, link, direction, network.plan.nodes[far].bus_rate_bps)
+    _add_qdiscs(network, (position, name), link, direction, network.plan.nodes[far].bus_rate_bps)
 
 
 def _redirect_ingress(network: Network, position: int, device: str, ifb: str) -> None:
@@ -89,8 +89,8 @@ def burst_bytes(plan: Any, rate_bytes_per_s: int = 0) -> int:
     return packet + rate_bytes_per_s // 1_000_000
 
 
-def _add_qdiscs(network: Network, position: int, name: str, link: Any, direction: Any, bus_bps: int | None) -> None:
-    plan, netlink, index = network.plan, network.netlink(position), network.interface(position, name)
+def _add_qdiscs(network: Network, device: tuple[int, str], link: Any, direction: Any, bus_bps: int | None) -> None:
+    plan, netlink, index = network.plan, network.netlink(device[0]), network.interface(*device)
     rate, overhead = wire_rate(plan, link, direction.rate_bps)
     can_queue = direction.can_queue
     if bus_bps is not None:

@@ -60,7 +60,25 @@ class PathCommandLine(CLI):
     """Mininet's command line without what needs switches, controllers or X."""
 
     prompt = "landspeed> "
-    hidden = ("dpctl", "gterm", "x", "xterm", "iperf", "iperfudp", "pingall", "pingallfull", "pingpair", "pingpairfull", "link", "switch", "links", "ports", "net", "dump", "intfs")
+    hidden = (
+        "dpctl",
+        "gterm",
+        "x",
+        "xterm",
+        "iperf",
+        "iperfudp",
+        "pingall",
+        "pingallfull",
+        "pingpair",
+        "pingpairfull",
+        "link",
+        "switch",
+        "links",
+        "ports",
+        "net",
+        "dump",
+        "intfs",
+    )
 
     def get_names(self) -> list[str]:
         """Names for help and completion."""

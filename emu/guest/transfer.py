@@ -61,6 +61,8 @@ def _start_watch(network: Network, job: Any) -> subprocess.Popen[bytes]:
     for link in network.plan.links:
         for number, forward in enumerate((True, False)):
             position, device = shaped_device(network, link.index, forward=forward)
-            words.append(f"{link.index},{number},/run/netns/{network.names[position]},{network.interface(position, device)}")
+            words.append(
+                f"{link.index},{number},/run/netns/{network.names[position]},{network.interface(position, device)}"
+            )
     with (OUT / "log" / "linkwatch.log").open("wb") as log:
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
