@@ -43,7 +43,9 @@ def limited_by(
     if near:
         limit = min(near, key=lambda each: abs(goodput / each.goodput_bps - 1))
         apart = _apart(goodput, limit.goodput_bps)
-        return _kind(limit.name), f"{rate_text(goodput)} is {apart} the {rate_text(limit.goodput_bps)} of {limit.name}"
+        span = "from 10 s on" if record.steady_goodput_bps else "over the whole run"
+        allowed = f"the {rate_text(limit.goodput_bps)} that the {limit.name} allows"
+        return _kind(limit.name), f"goodput {span} was {rate_text(goodput)}, {apart} {allowed}"
     return _from_tcp(plan, record, curves, bundle_dir, goodput)
 
 

@@ -20,6 +20,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from .. import __version__
 from .record import RECORD_SCHEMA_VERSION, RunRecord
 
 PARTIAL = ".partial"
@@ -163,6 +164,7 @@ class BundleWriter:
 
     def _write_result(self, record: RunRecord) -> None:
         target = self.path / RESULT
+        record.versions.setdefault("landspeed", __version__)
         try:
             _write_atomically(target, (record.model_dump_json(indent=1) + "\n").encode())
         except OSError as error:

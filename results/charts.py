@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 POINTS = 1500
 PALETTE = [f"--series-{number}" for number in range(8)]
 DASHES = ["solid", "dash", "dot", "dashdot"]
+SVG_DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3"}
 MOST_LINES = 16  # more streams than this are drawn as a band from the least to the most
 HEADROOM = 2.0  # a limit further above the data than this is told in the caption, not drawn
 
@@ -37,6 +38,24 @@ class Chart:
     figure: dict[str, Any]
     caption: str
     alternative: str
+
+    @property
+    def legend(self) -> list[dict[str, str]]:
+        """Name, colour variable and SVG dash pattern of each line: the page draws its own legend."""
+        return [
+            {"name": each["name"], "colour": each["line"]["color"], "dashes": SVG_DASHES[each["line"]["dash"]]}
+            for each in self.figure["data"]
+        ]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A horizontal line: a recorded level, a limit."""
+
+    name: str
+    level: float
+    colour: str
+    dash: str
 
 
 def make_charts(bundle: Path, record: RunRecord, plan: Plan) -> list[Chart]:
@@ -110,18 +129,19 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
     most = max(value for _, value in total)
     expect = plan.expect
     traces = [_line("rehearsed", total, "--rehearsed", 2.0)]
-    marks: list[tuple[str, float, str, str]] = []
+    marks: list[Mark] = []
     if expect and expect.goodput_bps:
-        marks.append(("recorded", expect.goodput_bps / 1e9, "--recorded", "dash"))
+        marks.append(Mark("recorded", expect.goodput_bps / 1e9, "--recorded", "dash"))
         most = max(most, expect.goodput_bps / 1e9)
     beyond = []
     for limit in plan.physics.limits:
         level = limit.goodput_bps / 1e9
         if level <= HEADROOM * most:
-            marks.append((f"limit: {limit.name}", level, "--limit", "dot"))
+            marks.append(Mark(f"limit: {limit.name}", level, "--limit", "dot"))
         else:
             beyond.append(f"{limit.name} ({level:.3g} Gbit/s)")
     figure = _figure(traces, marks, "Gbit/s", end_s=total[-1][0])
+    figure["layout"]["annotations"] = _labels(marks)
     mean = (record.steady_goodput_bps or record.goodput_bps or 0) / 1e9
     caption = "The steep rise at the left is slow start: the window doubles once every round trip."
     if record.limited_by in {"bus", "bus (fitted)", "window", "framing", "pacing"}:
@@ -137,9 +157,9 @@ def _goodput_streams(streams: dict[int, Series], plan: Plan) -> Chart | None:
         return None
     in_mbit = {stream: [(time_s, value * 1e3) for time_s, value in series] for stream, series in streams.items()}
     recorded = recorded_streams(plan.expect)
-    marks: list[tuple[str, float, str, str]] = []
+    marks: list[Mark] = []
     if recorded:
-        marks.append(("recorded mean", sum(recorded) / len(recorded) / 1e6, "--recorded", "dash"))
+        marks.append(Mark("recorded mean", sum(recorded) / len(recorded) / 1e6, "--recorded", "dash"))
     figure = _figure(_lines(in_mbit), marks, "Mbit/s", end_s=_end(in_mbit))
     caption = (
         "Streams that share one bottleneck fairly lie on top of each other; one that lost a packet dips and returns."
@@ -153,13 +173,13 @@ def _window(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart 
     if not total:
         return None
     most = max(value for _, value in total)
-    marks: list[tuple[str, float, str, str]] = []
+    marks: list[Mark] = []
     goodput = record.steady_goodput_bps or record.goodput_bps
     rtt_s = (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3
     if goodput:
-        marks.append(("BDP at the reached rate", goodput * rtt_s / 8e6, "--recorded", "dash"))
+        marks.append(Mark("BDP at the reached rate", goodput * rtt_s / 8e6, "--recorded", "dash"))
     if plan.physics.bdp_bytes / 1e6 <= HEADROOM * most:
-        marks.append(("BDP of the slowest link", plan.physics.bdp_bytes / 1e6, "--limit", "dot"))
+        marks.append(Mark("BDP of the slowest link", plan.physics.bdp_bytes / 1e6, "--limit", "dot"))
     figure = _figure([_line("cwnd, all streams", total, "--rehearsed", 2.0)], marks, "MB", end_s=total[-1][0])
     caption = (
         "Below the bandwidth-delay product (BDP) the path is not full; what the window has above the BDP of the "
@@ -174,9 +194,9 @@ def _window_streams(streams: dict[int, Series], record: RunRecord, plan: Plan) -
         return None
     goodput = record.steady_goodput_bps or record.goodput_bps
     rtt_s = (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3
-    marks: list[tuple[str, float, str, str]] = []
+    marks: list[Mark] = []
     if goodput:
-        marks.append(("a stream's share of the BDP", goodput * rtt_s / 8e6 / len(streams), "--recorded", "dash"))
+        marks.append(Mark("a stream's share of the BDP", goodput * rtt_s / 8e6 / len(streams), "--recorded", "dash"))
     figure = _figure(_lines(streams), marks, "MB", end_s=_end(streams))
     caption = "Reno adds one packet per round trip and halves on a loss: the teeth of a saw, one per loss."
     if plan.transfer.congestion_control != "reno":
@@ -191,7 +211,7 @@ def _rtt(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart | N
     if not values:
         return None
     base = record.rtt_ms or plan.physics.rtt_ns / 1e6
-    marks = [("empty path", base, "--recorded", "dash")]
+    marks = [Mark("empty path", base, "--recorded", "dash")]
     figure = _figure(_lines(streams), marks, "ms", from_zero=False, end_s=_end(streams))
     room = max((max(values) - base) * 1.15, base * 0.01)
     figure["layout"]["yaxis"]["range"] = [min(base, *values) - room * 0.08, base + room]
@@ -291,7 +311,7 @@ def _significant(value: float) -> float:
 
 def _figure(
     traces: Sequence[dict[str, Any]],
-    marks: Sequence[tuple[str, float, str, str]],
+    marks: Sequence[Mark],
     unit: str,
     *,
     end_s: float,
@@ -302,25 +322,51 @@ def _figure(
         {
             "type": "scatter",
             "mode": "lines",
-            "name": f"{name} ({level:.4g} {unit})",
+            "name": f"{mark.name} ({mark.level:.4g} {unit})",
             "x": [0, end_s],
-            "y": [_significant(level)] * 2,
-            "line": {"color": colour, "width": 1.5, "dash": dash},
+            "y": [_significant(mark.level)] * 2,
+            "line": {"color": mark.colour, "width": 1.6, "dash": mark.dash},
             "hoverinfo": "skip",
         }
-        for name, level, colour, dash in marks
+        for mark in marks
     ]
+    top = max((value for trace in [*traces, *drawn] for value in trace["y"]), default=1.0) or 1.0
     axis = {"gridcolor": "--grid", "linecolor": "--line", "zeroline": False, "ticks": "outside", "tickcolor": "--line"}
+    upright = axis | {"title": {"text": unit, "standoff": 8}, "automargin": True}
+    if from_zero:
+        upright["range"] = [0, top * 1.08]
+    if unit == "packets" and top <= 10:
+        upright["dtick"] = 1
     return {
         "data": [*traces, *drawn],
         "layout": {
             "xaxis": axis | {"title": {"text": "time since the start (s)", "standoff": 6}, "range": [0, end_s]},
-            "yaxis": axis
-            | {"title": {"text": unit, "standoff": 8}, "automargin": True}
-            | ({"rangemode": "tozero"} if from_zero else {}),
-            "hovermode": "x unified" if len(traces) <= MOST_LINES else "closest",
-            "showlegend": True,
-            "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.2, "yanchor": "top"},
-            "margin": {"l": 56, "r": 14, "t": 8, "b": 40},
+            "yaxis": upright,
+            "hovermode": "x unified",
+            "showlegend": False,
         },
     }
+
+
+def _labels(marks: Sequence[Mark]) -> list[dict[str, Any]]:
+    """Names on the lines themselves, at the right end; lines that lie on each other share one."""
+    top = max((mark.level for mark in marks), default=1.0)
+    groups: list[list[Mark]] = []
+    for mark in sorted(marks, key=lambda each: each.level):
+        if groups and mark.level - groups[-1][0].level < 0.06 * top:
+            groups[-1].append(mark)
+        else:
+            groups.append([mark])
+    return [
+        {
+            "xref": "paper",
+            "x": 1,
+            "xanchor": "right",
+            "y": max(mark.level for mark in group),
+            "yanchor": "bottom",
+            "text": " · ".join(f"{mark.name.removeprefix('limit: ')} {mark.level:.4g}" for mark in group),
+            "showarrow": False,
+            "font": {"color": group[0].colour, "size": 12},
+        }
+        for group in groups
+    ]

@@ -57,13 +57,13 @@ def wide_svg(plan: Plan, limited_by: str | None) -> Markup:
     rows = [plan.nodes[begin : begin + MOST_PER_ROW - 1] for begin in range(0, len(plan.nodes), MOST_PER_ROW - 1)]
     if len(rows) > 1 and len(rows[-1]) == 1:
         rows[-2:] = [rows[-2] + rows[-1]]
-    height = 176 * len(rows) + 84
+    height = 194 * len(rows) + 84
     parts = []
     at = 0
     for number, row in enumerate(rows):
-        parts.append(_row(plan, row, at, 176 * number, mark))
+        parts.append(_row(plan, row, at, 194 * number, mark))
         at += len(row)
-    parts.append(_ruler(plan, 176 * len(rows) + 6))
+    parts.append(_ruler(plan, 194 * len(rows) + 6))
     return _svg(WIDTH, height, plan, "wide", parts)
 
 
@@ -89,7 +89,7 @@ def tall_svg(plan: Plan, limited_by: str | None) -> Markup:
 
 
 def _row(plan: Plan, nodes: list[Node], first: int, top: float, mark: Bottleneck) -> Markup:
-    step = min((WIDTH - 150) / max(len(nodes) - 1 + (first + len(nodes) < len(plan.nodes)), 1), 150)
+    step = min((WIDTH - 125) / max(len(nodes) - 1 + (first + len(nodes) < len(plan.nodes)), 1), 150)
     y, left = top + 116, 40
     parts = []
     for column, node in enumerate(nodes):
@@ -108,6 +108,11 @@ def _row(plan: Plan, nodes: list[Node], first: int, top: float, mark: Bottleneck
             parts.append(_text(middle, y + 26, _km(link).removesuffix(" · "), "small", "middle"))
             parts.append(_text(middle, y + 42, _one_way(link), "small", "middle"))
         parts.append(_dot(x, y, node, mark))
+        if mark.node == node.name:
+            side = "end" if column == len(nodes) - 1 else "start"
+            parts.append(_text(x + (11 if side == "end" else -11), y + 64, mark.text, "bound", side))
+        elif mark.link == index:
+            parts.append(_text(x + step / 2, y + 64, mark.text, "bound", "middle"))
         label = Markup('<text class="name" transform="translate({:.1f} {}) rotate(-38)">{}</text>')
         parts.append(label.format(x - 2, y - 16, node.name))
     return Markup("").join(parts)
@@ -117,6 +122,7 @@ def _ruler(plan: Plan, top: float) -> Markup:
     """One-way delay to scale: where the time goes."""
     total = sum(link.forward.delay_ns for link in plan.links) or 1
     left, width, y = 40.0, WIDTH - 80.0, top + 26
+    gap = 1.5
     parts = [_text(left, top + 6, f"one-way delay to scale, {total / 1e6:.2f} ms", "small")]
     at = 0
     for number, link in enumerate(plan.links):
@@ -124,8 +130,8 @@ def _ruler(plan: Plan, top: float) -> Markup:
         at += link.forward.delay_ns
         box = Markup('<rect class="leg{}" x="{:.1f}" y="{}" width="{:.1f}" height="14"><title>{}</title></rect>')
         told = f"{link.a} → {link.b}: {link.forward.delay_ns / 1e6:g} ms"
-        parts.append(box.format(number % 2, x, y - 8, length, told))
-        if length > 70:
+        parts.append(box.format(number % 2, x, y - 8, max(length - gap, 0.5), told))
+        if length > 48:
             parts.append(_text(x + length / 2, y + 22, f"{link.forward.delay_ns / 1e6:.1f} ms", "small", "middle"))
             parts.append(
                 _text(x + length / 2, y + 36, f"{link.a} → {link.b}", "small", "middle") if length > 150 else Markup("")

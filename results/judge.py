@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .bound import limited_by
 from .record import RunRecord, Verdict
+from .wording import grouped, signed_percent, tolerance_text
 
 if TYPE_CHECKING:
     from ..scenarios.plan import Plan
@@ -90,7 +91,7 @@ def _rtt(plan: Plan, record: RunRecord) -> Verdict:
     if record.rtt_ms is None:
         return Verdict(name="rtt", ok=None, wanted=wanted, tolerance=tolerance, text="RTT was not measured")
     ok = _within(record.rtt_ms, wanted, tolerance)
-    text = f"RTT {record.rtt_ms:.3f} ms, {whose} {wanted:g} ms (± {tolerance * 100:g} %)"
+    text = f"{record.rtt_ms:.3f} ms, {whose} {wanted:g} ms ({tolerance_text(tolerance)})"
     return Verdict(name="rtt", ok=ok, measured=record.rtt_ms, wanted=wanted, tolerance=tolerance, text=text)
 
 
@@ -101,10 +102,10 @@ def _delivery(plan: Plan, record: RunRecord) -> Verdict:
         return Verdict(name="delivery", ok=False, measured=record.bytes, wanted=wanted, text=why)
     if wanted is not None:
         ok = record.bytes >= wanted and record.engine.get("complete", True) is True
-        text = f"{record.bytes:,} B read by the receiver, {wanted:,} B asked for".replace(",", " ")
+        text = f"{grouped(record.bytes)} B read by the receiver, {grouped(wanted)} B asked for"
         return Verdict(name="delivery", ok=ok, measured=record.bytes, wanted=wanted, text=text)
     ok = record.engine.get("complete", True) is True and record.bytes > 0
-    text = f"{record.bytes:,} B read by the receiver".replace(",", " ")
+    text = f"{grouped(record.bytes)} B read by the receiver"
     return Verdict(name="delivery", ok=ok, measured=record.bytes, text=text)
 
 
@@ -115,18 +116,18 @@ def _goodput(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> Verdic
     tolerance = GOODPUT_TOLERANCE if expect.goodput_tolerance is None else expect.goodput_tolerance
     wanted, begin = float(expect.goodput_bps), expect.goodput_from_s
     if begin <= 0:
-        measured, span = record.goodput_bps, "whole run"
+        measured, span = record.goodput_bps, "over the whole run"
     else:
         measured = record.steady_goodput_bps if begin == STEADY_FROM_S else None
         if measured is None and curves is not None:
             measured = curves.goodput_bps(begin)
         span = f"from {begin:g} s on"
     if measured is None:
-        text = f"goodput ({span}) was not measured"
+        text = f"goodput {span} was not measured"
         return Verdict(name="goodput", ok=False, wanted=wanted, tolerance=tolerance, text=text)
     text = (
-        f"goodput {measured / 1e6:.3f} Mbit/s ({span}), expected {wanted / 1e6:.3f} Mbit/s "
-        f"({(measured / wanted - 1) * 100:+.3f} %, ± {tolerance * 100:g} %)"
+        f"{measured / 1e6:.3f} Mbit/s {span}, expected {wanted / 1e6:.3f} Mbit/s "
+        f"({signed_percent(measured / wanted - 1)}, {tolerance_text(tolerance)})"
     )
     ok = _within(measured, wanted, tolerance)
     return Verdict(name="goodput", ok=ok, measured=measured, wanted=wanted, tolerance=tolerance, text=text)

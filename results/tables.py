@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .record import RunRecord
-from .wording import DASH, bytes_text, grouped, rate_text
+from .wording import DASH, NARROW, bytes_text, grouped, rate_text, signed_percent, tolerance_text
 
 if TYPE_CHECKING:
     from ..scenarios.plan import Expect, Plan, RecordedHop
+
+
+RTT_FLOOR_MS = 0.05  # what a hop next door may be off by (emu's calibration uses the same)
 
 
 @dataclass
@@ -46,26 +49,25 @@ class _Check:
     def cells(self) -> list[str]:
         digits = 0 if self.unit == "B" else 3
         figures = [
-            DASH if value is None else f"{value:,.{digits}f}".replace(",", "\u202f") + f" {self.unit}"
+            DASH if value is None else f"{value:,.{digits}f}".replace(",", NARROW)
             for value in (self.expected, self.measured)
         ]
         apart = DASH
         if self.expected and self.measured is not None:
-            apart = f"{(self.measured / self.expected - 1) * 100:+.3f} %"
-        return [self.name, *figures, apart, f"± {self.tolerance * 100:g} %", "ok" if self.ok else "off"]
+            apart = signed_percent(self.measured / self.expected - 1)
+        name = f"{self.name} ({self.unit})"
+        return [name, *figures, apart, tolerance_text(self.tolerance), "ok" if self.ok else "off"]
 
 
 def calibration_table(record: RunRecord) -> Table | None:
-    """Expected against measured: every hop from both ends, MTU, rates, queues."""
+    """Expected against measured, end to end: RTT, MTU, rates, queues. The hops are in the traceroutes."""
     calibration = record.calibration
     if calibration is None:
         return None
     checks: list[_Check] = []
     tolerance, rate = calibration.tolerance or 0.0, calibration.rate_tolerance or 0.0
-    for way, hops in (("", calibration.hops), (" (from the far end)", calibration.reverse_hops)):
-        for hop in hops:
-            name = f"RTT to {hop.get('node')}{way}"
-            checks.append(_Check(name, hop.get("expected_ms"), hop_rtt_ms(hop), "ms", tolerance, floor=0.05))
+    rtt, planned = calibration.rtt_ms, calibration.rtt_expected_ms
+    checks.append(_Check("Round-trip time, end to end", planned, rtt, "ms", tolerance, floor=RTT_FLOOR_MS))
     checks.append(_Check("Path MTU", calibration.mtu_expected_bytes, calibration.path_mtu_bytes, "B", 0.0))
     for name, expected, measured in (
         ("Bottleneck rate, forward", calibration.rate_expected_bps, calibration.rate_bps),
@@ -79,7 +81,7 @@ def calibration_table(record: RunRecord) -> Table | None:
             name = f"Queue of link {queue.get('link')}, {queue.get('direction')}"
             seen = queue.get("measured_bytes")
             checks.append(_Check(name, queue["expected_bytes"], seen, "B", 0.01, floor=200_000))
-    note = "Rates are of IP packets of full size. A hop less than 50 ms away may be off by 0.05 ms."
+    note = "Rates are of IP packets of full size."
     marks = {number: "good" if check.ok else "bad" for number, check in enumerate(checks)}
     header = ["", "expected", "measured", "error", "tolerance", ""]
     return Table("Calibration", header, [check.cells() for check in checks], note, marks)
@@ -94,26 +96,45 @@ def traceroute_tables(record: RunRecord, plan: Plan) -> list[Table]:
     """Rehearsed beside recorded, hop by hop, in both directions."""
     if record.calibration is None:
         return []
-    expect = plan.expect
+    expect, tolerance = plan.expect, record.calibration.tolerance or 0.0
     found = []
     for title, hops, recorded in (
-        (f"From {plan.nodes[0].name}", record.calibration.hops, expect.forward_traceroute if expect else []),
-        (f"From {plan.nodes[-1].name}", record.calibration.reverse_hops, expect.reverse_traceroute if expect else []),
+        (f"Traceroute from {plan.nodes[0].name}", record.calibration.hops, expect.forward_traceroute if expect else []),
+        (
+            f"Traceroute from {plan.nodes[-1].name}",
+            record.calibration.reverse_hops,
+            expect.reverse_traceroute if expect else [],
+        ),
     ):
         if not hops:
             continue
-        rows = []
+        rows, marks = [], {}
         for number in range(max(len(hops), len(recorded))):
             hop = hops[number] if number < len(hops) else {}
-            rtt = hop_rtt_ms(hop)
-            row = [str(number + 1), str(hop.get("node", DASH)), str(hop.get("address") or DASH)]
-            row.append(DASH if rtt is None else f"{rtt:.3f} ms")
-            if recorded:
-                row += _recorded_hop(recorded[number] if number < len(recorded) else None)
+            check = _Check("", hop.get("expected_ms"), hop_rtt_ms(hop), "ms", tolerance, floor=RTT_FLOOR_MS)
+            _, planned, measured, error, _, _ = check.cells()
+            times, router = _recorded_hop(recorded[number] if number < len(recorded) else None)
+            error = error if check.measured is None or check.measured > 1 else DASH
+            row = [str(number + 1), str(hop.get("node", DASH)), measured, times, planned, error]
+            row += [str(hop.get("address") or DASH), router]
+            if not recorded:
+                row = row[:3] + row[4:7]
+            if hop:
+                marks[number] = "" if check.ok else "bad"
             rows.append(row)
-        header = ["hop", "node", "address", "rehearsed"]
-        header += ["recorded", "recorded router"] if recorded else []
-        found.append(Table(title, header, rows, text_columns=3))
+        header = [
+            "hop",
+            "node",
+            "rehearsed (ms)",
+            "recorded (ms)",
+            "planned (ms)",
+            "error",
+            "address",
+            "recorded router",
+        ]
+        if not recorded:
+            header = header[:3] + header[4:7]
+        found.append(Table(title, header, rows, marks=marks, text_columns=2))
     return found
 
 
@@ -121,7 +142,7 @@ def _recorded_hop(hop: RecordedHop | None) -> list[str]:
     if hop is None:
         return [DASH, ""]
     below = "<" if hop.below else ""
-    return [" ".join(f"{below}{rtt:g}" for rtt in hop.rtt_ms) + " ms", hop.label]
+    return [", ".join(f"{below}{rtt:g}" for rtt in hop.rtt_ms), hop.label]
 
 
 def streams_table(record: RunRecord, expect: Expect | None) -> Table | None:

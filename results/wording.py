@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 DASH = "–"
+NARROW = "\u202f"  # narrow no-break space
 
 
 def rate_text(bps: float | None) -> str:
@@ -50,6 +51,16 @@ def percent_of(value: float | None, whole: float | None) -> str:
     return DASH if value is None or not whole else f"{value / whole * 100:.2f} %"
 
 
+def signed_percent(share: float, digits: int = 3) -> str:
+    """`−2.929 %` of a share such as -0.02929; the sign is a minus, not a hyphen."""
+    return f"{share * 100:+.{digits}f}{NARROW}%".replace("-", "−")
+
+
+def tolerance_text(share: float) -> str:
+    """`± 0.1 %`, or `exact`, which does not break over lines."""
+    return f"±{NARROW}{share * 100:g}{NARROW}%" if share else "exact"
+
+
 def grouped(number: float | None) -> str:
     """`95 910 126` with narrow no-break spaces, or a dash."""
-    return DASH if number is None else f"{number:,.0f}".replace(",", "\u202f")
+    return DASH if number is None else f"{number:,.0f}".replace(",", NARROW)

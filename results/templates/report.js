@@ -25,31 +25,43 @@
     var layout = themed(figure.layout);
     var width = printing ? PRINT_WIDTH : box.clientWidth;
     var narrow = width < 520;
-    var rows = Math.ceil(figure.data.length / (narrow ? 2 : printing ? 4 : 5));
     layout.width = width;
-    layout.height = (printing ? 200 : narrow ? 250 : 290) + 20 * rows + 20;
+    layout.height = printing ? 190 : narrow ? 240 : box.closest(".first") ? 330 : 280;
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
-    layout.font = { family: getComputedStyle(document.body).fontFamily, size: narrow ? 11 : 12, color: colour("--text") };
+    layout.font = { family: getComputedStyle(document.body).fontFamily, size: narrow || printing ? 11 : 12, color: colour("--text") };
     layout.hoverlabel = { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--text") } };
-    layout.margin = { l: narrow ? 46 : 58, r: 12, t: 8, b: 60 + 20 * rows };
+    layout.margin = { l: narrow ? 46 : 58, r: 12, t: 12, b: 46 };
     layout.xaxis.nticks = narrow ? 5 : 10;
-    layout.legend.y = -46 / (layout.height - layout.margin.t - layout.margin.b);
+    if (narrow || printing) { (layout.annotations || []).forEach(function (each) { each.font.size = narrow ? 9.5 : 10; }); }
     layout.dragmode = window.matchMedia("(pointer: coarse)").matches ? false : "zoom";
     return layout;
   }
 
-  function drawAll(printing) {
+  var hiddenLines = {}; // for each chart the lines that the legend has switched off
+  function drawAll(printing, only) {
     Object.keys(figures).forEach(function (key) {
       var box = document.getElementById("chart-" + key);
-      if (!box) { return; }
+      if (!box || (only && only !== key)) { return; }
       var figure = figures[key];
-      window.Plotly.react(box, themed(figure.data), layoutOf(figure, box, printing), {
+      var data = themed(figure.data);
+      (hiddenLines[key] || []).forEach(function (number) { data[number].visible = false; });
+      window.Plotly.react(box, data, layoutOf(figure, box, printing), {
         displaylogo: false,
         displayModeBar: false,
         doubleClick: "reset",
       });
     });
   }
+
+  document.querySelectorAll(".legend button").forEach(function (button) {
+    button.addEventListener("click", function () {
+      var key = button.dataset.chart;
+      button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") === "false" ? "true" : "false");
+      hiddenLines[key] = Array.from(document.querySelectorAll('.legend button[data-chart="' + key + '"][aria-pressed="false"]'))
+        .map(function (each) { return Number(each.dataset.line); });
+      drawAll(false, key);
+    });
+  });
 
   var opened = [];
   function beginPrint() {
