@@ -6,8 +6,8 @@ import argparse
 import contextlib
 import json
 import os
-import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -29,8 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         the exit status.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
-    parsed = _parser().parse_args(arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _interrupt)
+    own, command = _split(sys.argv[1:] if arguments is None else arguments)
+    parsed = _parser().parse_args(own)
+    parsed.program = command
     from .emu.kernel import KernelError
     from .results.bundle import OutputError
     from .scenarios.errors import ScenarioError
@@ -46,6 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+
+
+def _split(words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """Words of this command, and those of the user's own program after `--`."""
+    if words[:1] == ["exec"] and "--" in words:
+        place = list(words).index("--")
+        return words[:place], list(words[place + 1 :])
+    return words, []
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:
@@ -80,6 +92,20 @@ def _parser() -> argparse.ArgumentParser:
         )
         made.add_argument("--seed", type=_seed, help="seed of everything random")
 
+    def with_guest(made: argparse.ArgumentParser) -> None:
+        made.add_argument(
+            "--memory",
+            type=_size,
+            metavar="SIZE",
+            help="the guest's memory, such as 4GiB, instead of the plan's figure",
+        )
+        made.add_argument(
+            "--stall",
+            type=_seconds,
+            metavar="SECONDS",
+            help="give up when virtual time has stood still so long (default 20)",
+        )
+
     check = command("check", _check, "Validate scenario files.")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
     check.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
@@ -96,29 +122,21 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="folder for the bundle (default: results/runs)"
     )
-    run.add_argument(
-        "--memory", type=_size, metavar="SIZE", help="the guest's memory, such as 4GiB, instead of the plan's figure"
-    )
     run.add_argument("--queues", action="store_true", help="calibrate every queue by overflow too")
-    run.add_argument(
-        "--stall",
-        type=float,
-        default=None,
-        metavar="SECONDS",
-        help="give up when virtual time has stood still so long (default 20)",
-    )
+    with_guest(run)
     run.add_argument("--json", action="store_true", help="one JSON object on standard output")
     run.add_argument("--quiet", action="store_true", help="no progress, no table")
     with_overrides(run)
 
     execute = command("exec", _exec, "Run a program of yours on the emulated path, in virtual time.")
+    execute.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
     execute.add_argument("file", type=Path, metavar="FILE")
     execute.add_argument("--at", required=True, metavar="NODE", help="node that runs the program")
     execute.add_argument("--clock", choices=("virtual", "real"), default="virtual")
-    execute.add_argument("--stall", type=float, default=None, metavar="SECONDS")
+    execute.add_argument("--no-calibration", action="store_true", help="do not measure the path first")
+    with_guest(execute)
     execute.add_argument("--quiet", action="store_true", help="no progress")
     with_overrides(execute)
-    execute.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND…")
 
     shell = command("shell", _shell, "A prompt on the emulated path, in real time.")
     shell.add_argument("file", type=Path, metavar="FILE")
@@ -142,6 +160,16 @@ def _seed(text: str) -> int:
     if not text.isdigit() or int(text) >= 1 << 63:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0")
+    return seconds
 
 
 def _size(text: str) -> int:
@@ -210,13 +238,17 @@ def _run(parsed: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _scratch_folder() -> Any:
-    """A folder for a run that leaves no bundle, gone afterwards."""
-    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    folder = Path(tempfile.mkdtemp(prefix="landspeed-", dir=base if os.access(base, os.W_OK) else None))
+    """A folder for a run that leaves no bundle, gone afterwards.
+
+    A shell removes it when its standard input ends, which it does however this process ends, `kill -9` included.
+    """
+    folder = tempfile.mkdtemp(prefix="landspeed-")
+    script = 'read -r _; rm -rf -- "$0" 2>/dev/null || { sleep 1; rm -rf -- "$0"; }'  # the guest may be dying meanwhile
+    guard = subprocess.Popen(["sh", "-c", script, folder], stdin=subprocess.PIPE, start_new_session=True)
     try:
-        yield folder
+        yield Path(folder)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        guard.communicate()
 
 
 def _exec(parsed: argparse.Namespace) -> int:
@@ -226,20 +258,30 @@ def _exec(parsed: argparse.Namespace) -> int:
     from .emu.world import EmuOptions, EmuWorld, RunFailed
 
     _, plan = _load(parsed)
-    words = parsed.command[1:] if parsed.command[:1] == ["--"] else parsed.command
-    if not words:
+    if not parsed.program:
         raise UsageError(
             "no command given; write it after --, as in: landspeed exec FILE --at geneva -- ping -c 3 pasadena"
         )
     names = [node.name for node in plan.nodes]
     if parsed.at not in names:
         raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
-    world = EmuWorld(EmuOptions(clock=parsed.clock, stall_wall_s=parsed.stall or STALL_WALL_S))
+    world = EmuWorld(
+        EmuOptions(clock=parsed.clock, memory_bytes=parsed.memory, stall_wall_s=parsed.stall or STALL_WALL_S)
+    )
+    world.check(plan)
     with _scratch_folder() as folder:
         copier = OutputCopier(folder)
         reporter = make_reporter(None, None, quiet=parsed.quiet or not sys.stderr.isatty())
         try:
-            return world.execute(plan, folder, at=parsed.at, command=words, report=reporter, each_poll=copier.copy)
+            return world.execute(
+                plan,
+                folder,
+                at=parsed.at,
+                command=parsed.program,
+                calibrate=not parsed.no_calibration,
+                report=reporter,
+                each_poll=copier.copy,
+            )
         except (GuestError, RunFailed) as error:
             return _say(error, FAILED)
         finally:

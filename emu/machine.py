@@ -1,23 +1,24 @@
 """The guest seen from the host: one User-Mode Linux process, its virtual clock read from outside, and its end.
 
 Nothing of the guest outlives this process: the kernel is started with a parent-death signal, its own children carry one
-too, its memory file is unlinked by itself, and the run's folder is the only place it can write.
+too, its memory file is unlinked by itself, and the run's folder is the only place it can write. So nothing has to be
+tidied up, and a `kill -9` of this process leaves as little as its orderly end.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from .kernel import Kernel
 
@@ -42,9 +43,7 @@ class Guest:
     kernel: Kernel
     folder: Path
     virtual: bool
-    _scratch: tempfile.TemporaryDirectory[str]
     _memory: IO[bytes] | None = None
-    _open: list[IO[Any]] = field(default_factory=list)
 
     def virtual_time_s(self) -> float | None:
         """The guest's clock since its boot, read in the kernel's memory; None when it is gone or not readable."""
@@ -88,11 +87,9 @@ class Guest:
 
     def close(self) -> None:
         """Release what the host side holds."""
-        for handle in [self._memory, *self._open]:
-            if handle is not None:
-                handle.close()
-        self._memory, self._open = None, []
-        self._scratch.cleanup()
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
 
 
 def start(
@@ -118,7 +115,6 @@ def start(
     """
     log = folder / "log"
     log.mkdir(exist_ok=True)
-    scratch = tempfile.TemporaryDirectory(prefix="landspeed-", dir=shm)
     console = (log / "console.log").open("wb")
     out, err = (log / "stdout").open("wb"), (log / "stderr").open("wb")
     words = [
@@ -132,7 +128,8 @@ def start(
         "norandmaps",
         "printk.devkmsg=off",
         f"um_seed={seed % (1 << 64)}",
-        f"uml_dir={scratch.name}/",
+        "uml_dir=./",  # below /proc (see cwd): UML finds that it cannot make its folder of pid files and does without
+        "umid=guest",
         "con=null",
         *(
             ["con0=fd:0,fd:1"]
@@ -153,18 +150,23 @@ def start(
         stdin=None if terminal else subprocess.DEVNULL,
         stdout=None if terminal else console,
         stderr=subprocess.STDOUT if not terminal else console,
-        env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": scratch.name, "TMPDIR": str(shm)},
+        cwd="/proc",
+        env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TMPDIR": str(shm)},
         pass_fds=[] if terminal else [out.fileno(), err.fileno()],
-        preexec_fn=_prepare_child,  # noqa: PLW1509 (this process has one thread here)
+        # Ctrl-C is for this process, which ends the guest; on a terminal the guest must be in the foreground.
+        start_new_session=not terminal,
+        preexec_fn=functools.partial(_prepare_child, os.getpid()),  # noqa: PLW1509 (one thread here)
     )
     for handle in (console, out, err):
         handle.close()
-    return Guest(process, kernel, folder, virtual, scratch)
+    return Guest(process, kernel, folder, virtual)
 
 
-def _prepare_child() -> None:
+def _prepare_child(parent: int) -> None:
     """Die with the parent; the same addresses in every run (the memory layout decides what the guest has)."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the line above
+        os._exit(1)
     _libc.personality(ADDR_NO_RANDOMIZE)
 
 
