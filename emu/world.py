@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..engine.command import ENGINE_PORT, engine_commands
 from ..results.bundle import BundleWriter
 from ..results.record import CalibrationResult, RunRecord
@@ -170,7 +171,7 @@ class EmuWorld:
             plan=plan.model_dump(mode="json"),
             guest={"kernel_key": self.kernel.key, "memory_bytes": self._memory_bytes(plan)},
             host={"kernel": platform.release(), "cores": os.cpu_count(), "cpu": _cpu_model()},
-            versions={"python": platform.python_version(), "kernel": self.kernel.version},
+            versions={"landspeed": __version__, "python": platform.python_version(), "kernel": self.kernel.version},
         )
         bundle.note(record)
         return record
