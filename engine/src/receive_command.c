@@ -59,6 +59,9 @@ static int session_run(struct receive_state *state)
 static void session_tell(struct receive_state *state)
 {
 	struct failure ignored = {0};
+	/* From its result on the sender may go: whoever comes after it waits instead of being
+	 * refused. */
+	waiter_forget(state->waiter, SLOT_LISTENER);
 	if (state->reported) {
 		receive_deliver(state);
 	} else if (state->failure.set) {

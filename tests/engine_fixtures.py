@@ -1,0 +1,151 @@
+"""The C transfer engine for tests: built when missing, started and always ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+ENGINE_FOLDER = Path(__file__).resolve().parent.parent / "engine"
+ENV_BINARY = "LANDSPEED_ENGINE"  # another build, for instance one with a sanitizer
+T = TypeVar("T")
+REPORTS = ("Sanitizer", "runtime error")
+
+
+def build_engine(folder: Path, *options: str) -> Path:
+    """Build the engine with meson in `folder`; returns the binary."""
+    if not (folder / "build.ninja").exists():
+        subprocess.run(
+            ["meson", "setup", str(folder), str(ENGINE_FOLDER), *options], check=True, capture_output=True, text=True
+        )
+    subprocess.run(["ninja", "-C", str(folder)], check=True, capture_output=True, text=True)
+    return folder / "landspeed-engine"
+
+
+@pytest.fixture(scope="session", name="engine")
+def engine_fixture() -> Path:
+    """The engine's binary."""
+    chosen = os.environ.get(ENV_BINARY)
+    if chosen:
+        return Path(chosen)
+    binary = ENGINE_FOLDER / "build" / "landspeed-engine"
+    if not binary.exists():
+        if shutil.which("meson") is None:
+            pytest.skip("the engine is not built, and meson is not installed")
+        build_engine(binary.parent)
+    return binary
+
+
+def free_port() -> int:
+    """A port that nobody listens on at this moment."""
+    with socket.socket(socket.AF_INET6) as probe:
+        probe.bind(("::", 0))
+        return probe.getsockname()[1]
+
+
+class Program:
+    """An engine process with its output in files, so that no pipe can fill up."""
+
+    def __init__(self, words: list[str], folder: Path, name: str) -> None:
+        self.error_file = folder / f"{name}.err"
+        self.output_file = folder / f"{name}.out"
+        with self.error_file.open("wb") as errors, self.output_file.open("wb") as output:
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+
+    @property
+    def errors(self) -> str:
+        """Standard error so far."""
+        return self.error_file.read_text()
+
+    @property
+    def output(self) -> str:
+        """Standard output so far."""
+        return self.output_file.read_text()
+
+    def wait(self, timeout: float = 60) -> int:
+        """Exit status; a sanitizer's report is a failure of the test."""
+        status = self.process.wait(timeout)
+        assert not any(word in self.errors for word in REPORTS), self.errors
+        return status
+
+    def wait_for(self, pattern: str, timeout: float = 20) -> str:
+        """Until standard error has a line with the pattern."""
+        return wait_until(lambda: next(iter(re.findall(f".*{pattern}.*", self.errors)), None), timeout, self.process)
+
+
+def wait_until(look: Callable[[], T | None], timeout: float, process: subprocess.Popen[bytes] | None = None) -> T:
+    """Wait for a condition, not for a time; fails when the process has gone or the time is over."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        gone = process is not None and process.poll() is not None
+        found = look()
+        if found is not None:
+            return found
+        if gone:
+            break
+        time.sleep(0.01)
+    raise AssertionError("what the test waits for did not come")
+
+
+class Bench:
+    """Starts receivers and senders on a port of its own; everything ends with the test."""
+
+    def __init__(self, binary: Path, folder: Path) -> None:
+        self.binary = binary
+        self.folder = folder
+        self.port = free_port()
+        self.programs: list[Program] = []
+
+    def start(self, command: str, *options: str, host: str | None = None) -> Program:
+        """Start `receive` or `send`; JSON and samples go to files named after the command."""
+        number = len(self.programs)
+        words = [str(self.binary), command, *([host] if host else []), "--port", str(self.port), *options]
+        program = Program(words, self.folder, f"{command}-{number}")
+        self.programs.append(program)
+        return program
+
+    def receive(self, *options: str) -> Program:
+        """A receiver that listens already, with result and samples in files."""
+        files = ["--json", str(self.folder / "receive.json"), "--samples", str(self.folder / "receive.csv")]
+        receiver = self.start("receive", *files, *options)
+        receiver.wait_for("listening")
+        return receiver
+
+    def send(self, *options: str, host: str = "127.0.0.1") -> Program:
+        """A sender with result and samples in files."""
+        files = ["--json", str(self.folder / "send.json"), "--samples", str(self.folder / "send.csv")]
+        return self.start("send", *files, *options, host=host)
+
+    def result(self, command: str = "send") -> dict[str, Any]:
+        """The JSON that the command left."""
+        return json.loads((self.folder / f"{command}.json").read_text())
+
+    def rows(self, command: str) -> list[dict[str, int]]:
+        """The samples that the command left, all of them integers."""
+        head, *lines = (self.folder / f"{command}.csv").read_text().splitlines()
+        names = head.split(",")
+        return [dict(zip(names, map(int, line.split(",")), strict=True)) for line in lines]
+
+    def close(self) -> None:
+        """End what still runs."""
+        for program in self.programs:
+            if program.process.poll() is None:
+                program.process.kill()
+                program.process.wait()
+
+
+@pytest.fixture(name="bench")
+def bench_fixture(engine: Path, tmp_path: Path) -> Iterator[Bench]:
+    """A bench in a folder of its own."""
+    made = Bench(engine, tmp_path)
+    yield made
+    made.close()
