@@ -24,6 +24,7 @@ PALETTE = [f"--series-{number}" for number in range(8)]
 DASHES = ["solid", "dash", "dot", "dashdot"]
 SVG_DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3"}
 MOST_LINES = 16  # more streams than this are drawn as a band from the least to the most
+LEAST_QUEUE = 0.01  # queues that stay below this part of the largest are told in the caption, not drawn
 HEADROOM = 2.0  # a limit further above the data than this is told in the caption, not drawn
 
 Series: TypeAlias = list[tuple[float, float]]
@@ -243,7 +244,8 @@ def _queues(file: Path, plan: Plan) -> Chart | None:
     if not found:
         return None
     peaks = sorted(used, key=lambda key: -max(value for _, value in used[key]))
-    shown = sorted(peaks[:8])
+    largest = max((value for _, value in used[peaks[0]]), default=0.0) if peaks else 0.0
+    shown = sorted(key for key in peaks[:8] if max(value for _, value in used[key]) >= LEAST_QUEUE * largest)
     traces = []
     for number, (index, direction) in enumerate(shown):
         link = plan.links[index]
@@ -256,7 +258,7 @@ def _queues(file: Path, plan: Plan) -> Chart | None:
         caption = "Bytes waiting at each port: no queue was ever seen, so nothing on the path was a bottleneck."
     elif rest:
         peak = max((max(value for _, value in found[key]) for key in found if key not in shown), default=0.0)
-        caption += f" The other {rest} queues stayed " + (f"below {bytes_text(peak * 1e6)}." if peak else "empty.")
+        caption += f" The other {rest} stayed " + (f"below {bytes_text(peak * 1e6)}." if peak else "empty.")
     words = "; ".join(f"{trace['name']} up to {max(trace['y'], default=0):.3g} MB" for trace in traces) or "no queues"
     return Chart("queues", "Queues of the hops", figure, caption, words)
 

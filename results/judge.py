@@ -123,7 +123,7 @@ def _goodput(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> Verdic
             measured = curves.goodput_bps(begin)
         span = f"from {begin:g} s on"
     if measured is None:
-        text = f"goodput {span} was not measured"
+        text = f"not measured {span}"
         return Verdict(name="goodput", ok=False, wanted=wanted, tolerance=tolerance, text=text)
     text = (
         f"{measured / 1e6:.3f} Mbit/s {span}, expected {wanted / 1e6:.3f} Mbit/s "

@@ -106,6 +106,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
             "path": {
                 "wide": wide_svg(plan, record.limited_by),
                 "tall": tall_svg(plan, record.limited_by),
+                "bound": "Bound by" if record.limited_by else "Expected to be bound by",
                 "bottleneck": bottleneck(plan, record.limited_by).text,
             },
             "traceroutes": tables.traceroute_tables(record, plan),

@@ -142,7 +142,8 @@ def _recorded_hop(hop: RecordedHop | None) -> list[str]:
     if hop is None:
         return [DASH, ""]
     below = "<" if hop.below else ""
-    return [", ".join(f"{below}{rtt:g}" for rtt in hop.rtt_ms), hop.label]
+    times = [f"{below}{rtt:g}" for rtt in hop.rtt_ms]
+    return [times[0] if len(set(times)) == 1 else ", ".join(times), hop.label]
 
 
 def streams_table(record: RunRecord, expect: Expect | None) -> Table | None:
