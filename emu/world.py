@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import termios
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -149,11 +150,14 @@ class EmuWorld:
     def shell(self, plan: Plan, folder: Path) -> None:
         """A prompt on the emulated path, in real time, on this terminal."""
         self._write_inputs(plan, folder, {"mode": "shell", "calibrate": False, "with_queues": False})
+        modes = termios.tcgetattr(0) if os.isatty(0) else None
         guest = self._start(plan, folder, virtual=False, terminal=True)
         try:
             guest.process.wait()
         finally:
             guest.stop()
+            if modes is not None:  # the guest's console makes the terminal raw
+                termios.tcsetattr(0, termios.TCSADRAIN, modes)
 
     # --- steps of a run ----------------------------------------------------------------------------------------------
 

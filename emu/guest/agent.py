@@ -10,12 +10,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 import traceback
 from types import SimpleNamespace
 from typing import Any
 
 from . import namespaces
-from .files import OUT, mount_all, write_json
+from .files import OUT, mount_all, mount_hosts, write_json
 
 
 def phase(name: str, **facts: object) -> None:
@@ -52,6 +53,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
 
     network = Network(plan)
     shape(network)
+    mount_hosts(network.host_names())
     result: dict[str, Any] = {"error": None}
     if job.mode == "shell":
         from .shell import run_shell
@@ -87,6 +89,8 @@ def _execute(network: Any, job: Any) -> int:
     with open("/dev/tty1", "wb", buffering=0) as out, open("/dev/tty2", "wb", buffering=0) as err:  # noqa: PTH123
         for terminal in (out, err):
             _make_transparent(terminal.fileno())
+        # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
+        time.sleep(max(0.0, 2.0 - time.monotonic()))
         node = network.node(job.at)
         environment = {
             **os.environ,

@@ -10,6 +10,7 @@ from typing import Any
 from . import namespaces
 
 OUT = Path("/run/landspeed")  # the run's folder as the guest sees it
+HOST_NAME = "landspeed"
 MEMORY_FOLDERS = ("/run", "/tmp", "/var/tmp", "/dev/shm")
 
 
@@ -43,6 +44,20 @@ def mount_all(out_on_host: str, visible: list[str]) -> None:
         if any(Path(folder).is_relative_to(covered) for covered in MEMORY_FOLDERS):
             namespaces.mount("none", folder, "hostfs", namespaces.MS_RDONLY, folder)
     namespaces.mount("none", str(OUT), "hostfs", 0, out_on_host)
+
+
+def mount_hosts(names: list[tuple[str, str]]) -> None:
+    """Host names for every program: the guest's own /etc/hosts.
+
+    Args:
+        names: (address, name) of the path's nodes.
+    """
+    hosts = Path("/run/hosts")
+    own = [("127.0.0.1", "localhost"), ("::1", "localhost ip6-localhost"), ("127.0.1.1", HOST_NAME)]
+    hosts.write_text("".join(f"{address}\t{name}\n" for address, name in [*own, *names]))
+    namespaces.set_host_name(HOST_NAME)
+    if Path("/etc/hosts").exists():  # there is nothing to mount it on otherwise: the root is read-only
+        namespaces.mount(str(hosts), "/etc/hosts", "none", namespaces.MS_BIND)
 
 
 def write_json(name: str, value: Any) -> None:

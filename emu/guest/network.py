@@ -84,6 +84,14 @@ class Network:
             else link_address(self.plan.ip_version, 0, 0)
         )
 
+    def host_names(self) -> list[tuple[str, str]]:
+        """Address and name of every node, and of each router's interface towards the receiver (for traceroutes)."""
+        found = [(self.address(position), name) for position, name in enumerate(self.names)]
+        last = len(self.nodes) - 1
+        for position, name in enumerate(self.names[1:last], start=1):
+            found.append((link_address(self.plan.ip_version, position, 0), f"{name}-{RIGHT}"))
+        return found
+
     def facing_address(self, position: int, *, viewer: int) -> str:
         """Address from which a node answers a viewer with ICMP: that of its interface towards the viewer."""
         version = self.plan.ip_version
