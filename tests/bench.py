@@ -1,0 +1,184 @@
+"""`make bench`: the figures the project promises, measured and compared, as one table.
+
+Ratios between two programs are taken within one run of this file, one after the other on the same path.
+Exit status 1 if a promise is not kept. `bench.py NAME…` measures only those.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = ROOT / ".venv" / "bin" / "landspeed"
+RECORDS = ROOT / "scenarios" / "records"
+PASADENA = RECORDS / "2004-06-25-geneva-pasadena.yaml"
+CHICAGO = RECORDS / "2003-05-02-geneva-chicago-ipv6.yaml"
+CHICAGO_1500 = RECORDS / "2003-05-02-geneva-chicago-ipv6-mtu1500.yaml"
+ONE_STREAM = ROOT / "scenarios" / "examples" / "one-stream-10g.yaml"
+
+
+@dataclass
+class Row:
+    """One promise: what, what was measured, what was promised, whether it is kept."""
+
+    what: str
+    measured: str
+    promised: str
+    kept: bool
+
+
+def run(scenario: Path, *options: str, out: Path) -> dict[str, Any]:
+    """Run a scenario and return the command's JSON object; a run that broke raises."""
+    words = [str(COMMAND), "run", str(scenario), "--json", "--out", str(out), *options]
+    print("+", " ".join(words), file=sys.stderr, flush=True)
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    result = json.loads(done.stdout)
+    if not result["complete"]:
+        raise RuntimeError(result["error"])
+    return result
+
+
+def record_2004(out: Path) -> list[Row]:
+    """The record's scenario in full."""
+    result = run(PASADENA, out=out)
+    goodput = result["goodput_bps"] / 6.63e9 - 1
+    streams = [stream["goodput_bps"] for stream in result["streams"]]
+    mean = sum(streams) / len(streams)
+    spread = max(abs(each / mean - 1) for each in streams)
+    return [
+        Row(
+            "2004-06-25 in full: goodput (bus fitted)",
+            f"{result['goodput_bps'] / 1e9:.4f} Gbit/s ({goodput:+.2%})",
+            "6.63 Gbit/s ± 1 %",
+            abs(goodput) <= 0.01,
+        ),
+        Row("2004-06-25: streams about their mean", f"± {spread:.3%}", "± 3 %", spread <= 0.03),
+        Row(
+            "2004-06-25: end-to-end RTT", f"{result['rtt_ms']:.3f} ms", "264.0 ms", abs(result["rtt_ms"] - 264.0) < 0.05
+        ),
+        Row("2004-06-25: wall time of 1037 s", f"{result['wall_s']:.0f} s", "≤ 300 s", result["wall_s"] <= 300),
+    ]
+
+
+def geneva_chicago(out: Path) -> list[Row]:
+    """Five minutes of the 2003 records at both MTUs."""
+    rows = []
+    for name, scenario, limit, record in (("9000", CHICAGO, 987.8e6, 983e6), ("1500", CHICAGO_1500, 928.5e6, 919e6)):
+        result = run(scenario, "--set", "transfer.duration=300 s", out=out)
+        steady, whole = result["steady_goodput_bps"] / limit - 1, result["goodput_bps"] / record - 1
+        asked, made, offered = (
+            f"{result['window'][key] / 1e6:.1f} MB"
+            for key in ("asked_bytes", "receiver_rcvbuf_bytes", "advertised_bytes")
+        )
+        rows += [
+            Row(
+                f"Geneva–Chicago, MTU {name}: from 10 s on",
+                f"{result['steady_goodput_bps'] / 1e6:.2f} Mbit/s ({steady:+.3%})",
+                f"{limit / 1e6:.1f} ± 0.5 %",
+                abs(steady) <= 0.005,
+            ),
+            Row(
+                f"Geneva–Chicago, MTU {name}: whole run against the record",
+                f"{result['goodput_bps'] / 1e6:.2f} Mbit/s ({whole:+.2%})",
+                f"{record / 1e6:.0f} ± 1.5 %",
+                abs(whole) <= 0.015,
+            ),
+            Row(
+                f"Geneva–Chicago, MTU {name}: window asked, buffer Linux made of it, window on offer",
+                f"{asked} → {made} → {offered}",
+                "shown",
+                True,
+            ),
+            Row(
+                f"Geneva–Chicago, MTU {name}: wall time of 300 s",
+                f"{result['wall_s']:.1f} s",
+                "≤ 15 s",
+                result["wall_s"] <= 15,
+            ),
+        ]
+    return rows
+
+
+def speed(out: Path) -> list[Row]:
+    """10 Gbit/s over 264 ms, every packet its own; the engine against iperf3 on the same path."""
+    engine = run(ONE_STREAM, "--set", "transfer.duration=60 s", out=out)
+    speed_up = engine["duration_s"] / engine["transfer_wall_s"]
+    memory = json.loads((Path(engine["bundle"]) / "result.json").read_text())["guest"]
+    touched = memory["memory_touched_bytes"]
+    short = ("--set", "transfer.duration=10 s")
+    ours, theirs = run(ONE_STREAM, *short, out=out), run(ONE_STREAM, *short, "--tool", "iperf3", out=out)
+    each = [result["transfer_wall_s"] / (result["bytes"] / 1e9) for result in (ours, theirs)]
+    return [
+        Row("10 Gbit/s × 264 ms, packets: faster than real time", f"{speed_up:.2f} ×", "≥ 2 ×", speed_up >= 2),
+        Row(
+            "… wall seconds per GB, engine : iperf3",
+            f"{each[0]:.2f} : {each[1]:.2f} = 1 : {each[1] / each[0]:.1f}",
+            "≥ 1 : 15",
+            each[1] / each[0] >= 15,
+        ),
+        Row(
+            "… memory touched, of the guest's `mem`",
+            f"{touched / 2**30:.2f} of {memory['memory_bytes'] / 2**30:.2f} GiB",
+            "≤ mem + 2 GiB",
+            touched <= memory["memory_bytes"] + (2 << 30),
+        ),
+    ]
+
+
+def repetition(out: Path) -> list[Row]:
+    """The same seed twice, another once: samples of streams and links."""
+    options = ("--set", "transfer.duration=20 s", "--set", "path.1.loss=0.001 %")
+    hashes = []
+    for seed in ("7", "7", "8"):
+        bundle = Path(run(ONE_STREAM, *options, "--seed", seed, out=out)["bundle"])
+        hashes.append(
+            [
+                hashlib.sha256((bundle / f"{name}.parquet").read_bytes()).hexdigest()[:12]
+                for name in ("samples", "links")
+            ]
+        )
+    return [
+        Row(
+            "same scenario and seed twice: samples, links",
+            f"{hashes[0]} {hashes[1]}",
+            "identical",
+            hashes[0] == hashes[1],
+        ),
+        Row("another seed: samples", hashes[2][0], "different", hashes[2][0] != hashes[0][0]),
+    ]
+
+
+BENCHES: dict[str, Callable[[Path], list[Row]]] = {
+    "record": record_2004,
+    "chicago": geneva_chicago,
+    "speed": speed,
+    "repetition": repetition,
+}
+
+
+def main(names: list[str]) -> int:
+    """Measure and print a Markdown table."""
+    unknown = set(names) - set(BENCHES)
+    if unknown:
+        print(f"Error: no bench {sorted(unknown)}; there are {', '.join(BENCHES)}", file=sys.stderr)
+        return 2
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
+        for name in names or BENCHES:
+            rows += BENCHES[name](Path(folder))
+    print("\n| what | measured | promised | kept |\n|---|---|---|---|")
+    for row in rows:
+        print(f"| {row.what} | {row.measured} | {row.promised} | {'yes' if row.kept else 'NO'} |")
+    return 0 if all(row.kept for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
