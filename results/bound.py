@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LIMIT_NEARNESS = 0.02  # a goodput this close to a limit is bound by it
 WINDOW_NEARNESS = 0.10  # rwnd-limited and this close to window / RTT: the window, else a slow reader
 LARGE_SHARE = 0.5
+GROWING = 1.1  # the last fifth this much faster than the rate: still in its start
 
 
 @dataclass
@@ -32,21 +33,30 @@ def limited_by(
 ) -> tuple[LimitedBy | None, str | None]:
     """What bound the run, and the figures that say so.
 
-    A steady goodput within 2 % of a limit of the plan is bound by that limit (the nearest). Otherwise TCP's own
-    account decides (time limited by the receiver's window or the send buffer, time with something to send), then
-    retransmissions, then whether the run was over before the window had grown.
+    A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
+    by that limit (the nearest). Otherwise TCP's own account decides (time limited by the receiver's window or the send
+    buffer, time with something to send), then retransmissions, then whether the run was over before the window had
+    grown.
     """
-    goodput = record.steady_goodput_bps or record.goodput_bps
+    goodput, span = _settled(record, curves)
     if not goodput:
         return None, None
     near = [limit for limit in plan.physics.limits if abs(goodput / limit.goodput_bps - 1) <= LIMIT_NEARNESS]
     if near:
         limit = min(near, key=lambda each: abs(goodput / each.goodput_bps - 1))
         apart = _apart(goodput, limit.goodput_bps)
-        span = "from 10 s on" if record.steady_goodput_bps else "over the whole run"
         allowed = f"the {rate_text(limit.goodput_bps)} that the {limit.name} allows"
         return _kind(limit.name), f"goodput {span} was {rate_text(goodput)}, {apart} {allowed}"
     return _from_tcp(plan, record, curves, bundle_dir, goodput)
+
+
+def _settled(record: RunRecord, curves: ByteCurves | None) -> tuple[float | None, str]:
+    """The goodput that shows the limit, and when it was measured."""
+    if record.steady_goodput_bps:
+        return record.steady_goodput_bps, "from 10 s on"
+    if curves is not None and (late := curves.goodput_bps(curves.end_s / 2)):
+        return late, "in the second half"
+    return record.goodput_bps, "over the whole run"
 
 
 def _from_tcp(
@@ -61,7 +71,7 @@ def _from_tcp(
         return "application", f"there was something to send only {shares.busy * 100:.0f} % of the time"
     if record.retransmits:
         return "loss", f"{record.retransmits} retransmissions held the window down" + _where_dropped(plan, bundle_dir)
-    if curves is not None and (last := curves.goodput_bps(0.8 * curves.end_s)) and last > 1.1 * goodput:
+    if curves is not None and (last := curves.goodput_bps(0.8 * curves.end_s)) and last > GROWING * goodput:
         return "slow start", f"the last fifth ran at {rate_text(last)}: it was over before its window had grown"
     return "unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason"
 

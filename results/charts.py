@@ -253,9 +253,12 @@ def _queues(file: Path, plan: Plan) -> Chart | None:
         traces.append(_line(name, used[index, direction], PALETTE[number], 1.5))
     figure = _figure(traces, [], "MB", end_s=_end(dict(enumerate(found.values()))))
     rest = len(found) - len(shown)
-    caption = "Bytes waiting at each port: a queue stands in front of the bottleneck and nowhere else."
+    caption = "Bytes waiting at each port of the path: a queue stands in front of the bottleneck and nowhere else."
     if not used:
-        caption = "Bytes waiting at each port: no queue was ever seen, so nothing on the path was a bottleneck."
+        caption = (
+            "No bytes were seen waiting at any port of the path. What waits inside the sending host is not counted "
+            "here; the round-trip time shows it."
+        )
     elif rest:
         peak = max((max(value for _, value in found[key]) for key in found if key not in shown), default=0.0)
         caption += f" The other {rest} stayed " + (f"below {bytes_text(peak * 1e6)}." if peak else "empty.")

@@ -22,33 +22,37 @@ WIDTH = 1120
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The place that bound the run: a node, a link, or neither (a window has no place)."""
+    """The place that bound the run: a node, links, or neither (a window has no place)."""
 
     node: str | None
-    link: int | None
+    links: frozenset[int]
     text: str
 
 
 def bottleneck(plan: Plan, limited_by: str | None) -> Bottleneck:
     """Where on the path the limit sits that the judge named, or that the plan expects."""
     reason = limited_by or plan.physics.expected_bottleneck
-    if reason.startswith("bus"):
-        buses = [node for node in plan.nodes if node.bus_rate_bps is not None]
-        node = min(buses, key=lambda each: each.bus_rate_bps or 0, default=None)
-        if node is not None:
-            fitted = " (fitted)" if node.bus_fitted else ""
-            return Bottleneck(node.name, None, f"bus of {node.name}{fitted}, {rate_text(node.bus_rate_bps)}")
-    if reason.startswith("framing"):
-        link = slowest_link(plan)
-        return Bottleneck(None, link.index, f"{link.a} → {link.b}, {rate_text(link.forward.rate_bps)}")
-    return Bottleneck(None, None, reason)
-
-
-def slowest_link(plan: Plan) -> Link:
-    """The link that lets the least payload through."""
-    return min(
-        plan.links, key=lambda each: each.forward.rate_bps * each.mtu_bytes / (each.mtu_bytes + each.framing_bytes)
+    word = reason.split(maxsplit=1)[0]
+    named = next(
+        (f"{each.name}, {rate_text(each.goodput_bps)}" for each in plan.physics.limits if each.name.startswith(word)),
+        reason,
     )
+    buses = [node for node in plan.nodes if node.bus_rate_bps is not None]
+    if word == "bus" and buses:
+        return Bottleneck(min(buses, key=lambda each: each.bus_rate_bps or 0).name, frozenset(), named)
+    if word == "framing":
+        return Bottleneck(None, slowest_links(plan), named)
+    return Bottleneck(None, frozenset(), named)
+
+
+def slowest_links(plan: Plan) -> frozenset[int]:
+    """The links that let the least payload through (all that are as slow)."""
+    payload = {
+        link.index: link.forward.rate_bps * link.mtu_bytes / (link.mtu_bytes + link.framing_bytes)
+        for link in plan.links
+    }
+    least = min(payload.values())
+    return frozenset(index for index, rate in payload.items() if rate <= least * 1.0001)
 
 
 def wide_svg(plan: Plan, limited_by: str | None) -> Markup:
@@ -76,7 +80,7 @@ def tall_svg(plan: Plan, limited_by: str | None) -> Markup:
         y = 24 + index * step
         if index < len(plan.links):
             link = plan.links[index]
-            kind = "link bottleneck" if mark.link == index else "link"
+            kind = "link bottleneck" if index in mark.links else "link"
             parts.append(Markup('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(kind, x, y, x, y + step))
             text = f"{_km(link)}{_one_way(link)} · {rate_text(link.forward.rate_bps)}"
             parts.append(_text(x + 20, y + step / 2 + 5, text, "small"))
@@ -89,14 +93,14 @@ def tall_svg(plan: Plan, limited_by: str | None) -> Markup:
 
 
 def _row(plan: Plan, nodes: list[Node], first: int, top: float, mark: Bottleneck) -> Markup:
-    step = min((WIDTH - 125) / max(len(nodes) - 1 + (first + len(nodes) < len(plan.nodes)), 1), 150)
+    step = min((WIDTH - 125) / max(len(nodes) - 1 + (first + len(nodes) < len(plan.nodes)), 1), 320)
     y, left = top + 116, 40
     parts = []
     for column, node in enumerate(nodes):
         index, x = first + column, left + column * step
         if index < len(plan.links):
             link = plan.links[index]
-            kind = "link bottleneck" if mark.link == index else "link"
+            kind = "link bottleneck" if index in mark.links else "link"
             last = column == len(nodes) - 1
             end = x + (step * 0.7 if last else step)
             parts.append(
@@ -111,8 +115,8 @@ def _row(plan: Plan, nodes: list[Node], first: int, top: float, mark: Bottleneck
         if mark.node == node.name:
             side = "end" if column == len(nodes) - 1 else "start"
             parts.append(_text(x + (11 if side == "end" else -11), y + 64, mark.text, "bound", side))
-        elif mark.link == index:
-            parts.append(_text(x + step / 2, y + 64, mark.text, "bound", "middle"))
+        elif index in mark.links and index == min(mark.links):
+            parts.append(_text(x, y + 64, mark.text, "bound"))
         label = Markup('<text class="name" transform="translate({:.1f} {}) rotate(-38)">{}</text>')
         parts.append(label.format(x - 2, y - 16, node.name))
     return Markup("").join(parts)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .series import ByteCurves
 
 STEADY_FROM_S = 10.0
+STEADY_LEAST_S = 1.0  # a shorter steady part says nothing
 STREAM_SPREAD = 0.03  # each stream within this of the mean
 GOODPUT_TOLERANCE = 0.01  # when the scenario states none
 SLACK = 1e-9  # boundaries belong to the tolerance
@@ -38,7 +39,7 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
 
     curves = receiver_curves(bundle_dir) if bundle_dir else None
     record = raw.model_copy(deep=True)
-    if curves is not None and curves.end_s > STEADY_FROM_S:
+    if curves is not None and curves.end_s >= STEADY_FROM_S + STEADY_LEAST_S:
         record.steady_goodput_bps = curves.goodput_bps(STEADY_FROM_S)
     if record.rtt_ms is None and record.calibration is not None:
         record.rtt_ms = record.calibration.rtt_ms

@@ -90,7 +90,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
         "assumptions": words.get("assumptions", []),
         "sources": words.get("sources", []),
         "configuration": tables.configuration(bundle_dir, record),
-        "calibration": tables.calibration_table(record),
+        "calibration": tables.calibration_table(record, plan),
         "totals": tables.totals_table(record),
         "charts": [],
         "path": None,

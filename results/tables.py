@@ -59,7 +59,7 @@ class _Check:
         return [name, *figures, apart, tolerance_text(self.tolerance), "ok" if self.ok else "off"]
 
 
-def calibration_table(record: RunRecord) -> Table | None:
+def calibration_table(record: RunRecord, plan: Plan | None) -> Table | None:
     """Expected against measured, end to end: RTT, MTU, rates, queues. The hops are in the traceroutes."""
     calibration = record.calibration
     if calibration is None:
@@ -78,13 +78,21 @@ def calibration_table(record: RunRecord) -> Table | None:
             checks.append(_Check(name, expected / 1e6, seen, "Mbit/s", rate))
     for queue in calibration.queue or []:
         if queue.get("expected_bytes") is not None:
-            name = f"Queue of link {queue.get('link')}, {queue.get('direction')}"
+            name = f"Queue {link_text(plan, queue['link'], queue['direction'])}"
             seen = queue.get("measured_bytes")
             checks.append(_Check(name, queue["expected_bytes"], seen, "B", 0.01, floor=200_000))
     note = "Rates are of IP packets of full size."
     marks = {number: "good" if check.ok else "bad" for number, check in enumerate(checks)}
     header = ["", "expected", "measured", "error", "tolerance", ""]
     return Table("Calibration", header, [check.cells() for check in checks], note, marks)
+
+
+def link_text(plan: Plan | None, index: int, direction: str) -> str:
+    """`a → b` of a link in a direction."""
+    if plan is None:
+        return f"of link {index}, {direction}"
+    link = plan.links[index]
+    return f"{link.a} → {link.b}" if direction == "forward" else f"{link.b} → {link.a}"
 
 
 def hop_rtt_ms(hop: dict[str, Any]) -> float | None:
