@@ -68,7 +68,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
         from .calibrate import calibrate
 
         phase("calibrate")
-        result["calibration"] = calibrate(network, with_queues=job.with_queues)
+        result["calibration"] = calibrate(network, with_queues=job.with_queues, real_clock=job.clock == "real")
         if not result["calibration"]["passed"]:
             return result
     if job.mode == "transfer":

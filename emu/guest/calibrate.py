@@ -23,6 +23,9 @@ ECHO_BYTES = 84  # an ordinary ping: IPv4 20 + ICMP 8 + 56
 IP_MTU, IP_MTU_DISCOVER, IP_PMTUDISC_DO = 14, 10, 2
 IPV6_MTU, IPV6_MTU_DISCOVER = 24, 23
 SO_TIMESTAMPNS_NEW = 64
+REAL_CLOCK_RTT_FLOOR_MS = 2.0
+REAL_CLOCK_RATE_TOLERANCE = 0.05
+REAL_CLOCK_ROUNDS = 5
 UDP_SEGMENT = 103
 FAST_BPS = 20e9
 IDENTIFIER = 0x4C53
@@ -35,6 +38,7 @@ class Calibration:
     rtt_ms: float | None = None
     rtt_expected_ms: float = 0.0
     tolerance: float = 0.0
+    rtt_floor_ms: float = RTT_FLOOR_MS
     hops: list[dict[str, Any]] = field(default_factory=list)
     reverse_hops: list[dict[str, Any]] = field(default_factory=list)
     path_mtu_bytes: int | None = None
@@ -49,24 +53,34 @@ class Calibration:
     failures: list[str] = field(default_factory=list)
 
 
-def calibrate(network: Network, *, with_queues: bool = False) -> dict[str, Any]:
+def calibrate(network: Network, *, with_queues: bool = False, real_clock: bool = False) -> dict[str, Any]:
     """Measure the path and compare it with the plan.
+
+    Args:
+        network: the built path.
+        with_queues: fill every queue until it overflows, too.
+        real_clock: the host's scheduling adds to every time measured, so each hop's least RTT of several counts and the
+            tolerances are the wider ones of `REAL_CLOCK_…`; in virtual time one measurement is exact.
 
     Returns:
         the fields of `Calibration`; `failures` names every link out of tolerance.
     """
     plan = network.plan
     result = Calibration(tolerance=plan.calibration.rtt_tolerance, rate_tolerance=plan.calibration.rate_tolerance)
+    if real_clock:
+        result.rtt_floor_ms = REAL_CLOCK_RTT_FLOOR_MS
+        result.rate_tolerance = max(result.rate_tolerance, REAL_CLOCK_RATE_TOLERANCE)
     last = len(network.nodes) - 1
-    result.hops = _hops(network, 0, last)
-    result.reverse_hops = _hops(network, last, 0)
+    rounds = REAL_CLOCK_ROUNDS if real_clock else 1
+    result.hops = _hops(network, 0, last, rounds)
+    result.reverse_hops = _hops(network, last, 0, rounds)
     result.rtt_ms, result.rtt_expected_ms = result.hops[-1]["rtt_ms"], result.hops[-1]["expected_ms"]
     result.mtu_expected_bytes = min(link.mtu_bytes for link in plan.links)
     result.path_mtu_bytes = _path_mtu(network)
     result.rate_expected_bps = min(_rates(plan, forward=True))
     result.rate_reverse_expected_bps = min(_rates(plan, forward=False))
-    result.rate_bps = _train_rate(network, 0, last)
-    result.rate_reverse_bps = _train_rate(network, last, 0)
+    result.rate_bps = _train_rate(network, 0, last, real_clock=real_clock)
+    result.rate_reverse_bps = _train_rate(network, last, 0, real_clock=real_clock)
     if with_queues:
         result.queue = [each for link in plan.links for each in _queues(network, link)]
     result.failures = _failures(network, result)
@@ -88,10 +102,13 @@ def _expected_rtt_ms(plan: Any, origin: int, hop: int) -> float:
     return total_ns / 1e6
 
 
-def _hops(network: Network, origin: int, target: int) -> list[dict[str, Any]]:
+def _hops(network: Network, origin: int, target: int, rounds: int) -> list[dict[str, Any]]:
     step = 1 if target > origin else -1
     positions = list(range(origin + step, target + step, step))
-    measured = _traceroute(network, origin, target, len(positions))
+    measured: dict[int, tuple[float, str]] = {}
+    for _ in range(rounds):
+        for ttl, answer in _traceroute(network, origin, target, len(positions)).items():
+            measured[ttl] = min(measured.get(ttl, answer), answer)
     return [
         {
             "ttl": ttl,
@@ -237,7 +254,7 @@ def _train_length(plan: Any, *, forward: bool) -> tuple[int, int]:
     return packets, min(skipped, packets // 2)
 
 
-def _train_rate(network: Network, origin: int, target: int) -> float | None:
+def _train_rate(network: Network, origin: int, target: int, *, real_clock: bool) -> float | None:
     """Rate at which a packet train arrives, without what a full token bucket lets through at once."""
     plan = network.plan
     forward = target > origin
@@ -246,7 +263,7 @@ def _train_rate(network: Network, origin: int, target: int) -> float | None:
     packets, skipped = _train_length(plan, forward=forward)
     slowest = min(_rates(plan, forward=forward))
     # Each send reads the clock a few times, 256 ns of virtual time each: above this rate one send carries several.
-    together = max(1, 60_000 // mtu) if slowest > FAST_BPS else 1
+    together = max(1, 60_000 // mtu) if slowest > FAST_BPS or real_clock else 1
     family = socket.AF_INET if plan.ip_version == 4 else socket.AF_INET6
     with network.nodes[target].inside():
         receiver = socket.socket(family, socket.SOCK_DGRAM)
@@ -350,7 +367,7 @@ def _failures(network: Network, result: Calibration) -> list[str]:
     for origin, hops in ((0, result.hops), (len(network.nodes) - 1, result.reverse_hops)):
         before = 0.0
         for hop in hops:
-            failure = _hop_failure(network, origin, hop, result.tolerance, before)
+            failure = _hop_failure(network, origin, hop, result, before)
             if failure:
                 failures.append(failure)
                 break  # the hops beyond it carry the same error
@@ -372,7 +389,9 @@ def _failures(network: Network, result: Calibration) -> list[str]:
     return failures
 
 
-def _hop_failure(network: Network, origin: int, hop: dict[str, Any], tolerance: float, before_ms: float) -> str | None:
+def _hop_failure(
+    network: Network, origin: int, hop: dict[str, Any], result: Calibration, before_ms: float
+) -> str | None:
     position = network.names.index(hop["node"])
     link = position - 1 if origin < position else position
     name = f"link {link} ({network.names[link]} – {network.names[link + 1]})"
@@ -382,7 +401,7 @@ def _hop_failure(network: Network, origin: int, hop: dict[str, Any], tolerance: 
     if hop["answered_by"] != hop["address"]:
         return f"{name}: hop {hop['ttl']} is {hop['answered_by']}, not {hop['node']} ({hop['address']}), {seen_from}"
     error_ms = hop["rtt_ms"] - hop["expected_ms"]
-    if abs(error_ms) > max(tolerance * hop["expected_ms"], RTT_FLOOR_MS):
+    if abs(error_ms) > max(result.tolerance * hop["expected_ms"], result.rtt_floor_ms):
         return (
             f"{name}: RTT to {hop['node']} is {hop['rtt_ms']:.3f} ms, the plan says {hop['expected_ms']:.3f} ms "
             f"({error_ms:+.3f}; the hop before it was at {before_ms:.3f}), {seen_from}"
