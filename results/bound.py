@@ -41,7 +41,7 @@ def limited_by(
     goodput, span = _settled(record, curves)
     if not goodput:
         return None, None
-    near = [limit for limit in plan.physics.limits if abs(goodput / limit.goodput_bps - 1) <= LIMIT_NEARNESS]
+    near = [limit for limit in plan.physics.limits if abs(goodput / limit.goodput_bps - 1) <= LIMIT_NEARNESS + 1e-9]
     if near:
         limit = min(near, key=lambda each: abs(goodput / each.goodput_bps - 1))
         apart = _apart(goodput, limit.goodput_bps)

@@ -7,6 +7,7 @@ time series of all bundles, with a column `bundle`).
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from .bundle import LINKS, SAMPLES, list_bundles, load_record
 from .record import RunRecord
 from .samples import LINK_COLUMNS, SAMPLE_COLUMNS
-from .wording import percent_of, rate_text, scientific
+from .wording import DASH, grouped, percent_of, rate_text, scientific
 
 if TYPE_CHECKING:
     import duckdb
-    from rich.console import Console
 
+WIDE = 130  # columns of a terminal that has room for everything
+_STYLES = {"passed": "green", "failed": "red", "incomplete": "yellow"}
 _RUN_COLUMNS = {
     "bundle": "VARCHAR",
     "started": "TIMESTAMP",
@@ -116,91 +118,71 @@ def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
 
 
 def show_runs(runs_dir: Path) -> str:
-    """The table of all runs, as it fits the terminal that standard output is."""
-    return _captured(None, runs_dir)
-
-
-def show_sql(sql: str, runs_dir: Path) -> str:
-    """The answer to a query: a table for a terminal, tab-separated lines for a pipe.
-
-    Raises:
-        QueryError: DuckDB refuses the SQL.
-    """
-    return _captured(sql, runs_dir)
-
-
-def _captured(sql: str | None, runs_dir: Path) -> str:
-    from rich.console import Console
-
-    console = Console()
-    with console.capture() as capture:
-        print_results(sql, runs_dir, console)
-    return capture.get().rstrip("\n")
-
-
-def print_results(sql: str | None, runs_dir: Path, console: Console) -> None:
-    """Print the answer to a query, or without one the table of all runs.
-
-    Raises:
-        QueryError: DuckDB refuses the SQL.
-    """
-    from rich.table import Table
-    from rich.text import Text
-
-    if sql is None:
-        _print_runs(runs_dir, console)
-        return
-    answer = query(sql, runs_dir)
-    if not console.is_terminal:  # one row a line, tab-separated: for other programs
-        for row in [tuple(answer.columns), *answer.rows]:
-            console.out("\t".join(_plain(value) for value in row), highlight=False)
-        return
-    table = Table(header_style="bold")
-    for name in answer.columns:
-        table.add_column(Text(name))
-    for row in answer.rows:
-        table.add_row(*(Text(_plain(value)) for value in row))
-    console.print(table)
-
-
-def _print_runs(runs_dir: Path, console: Console) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
+    """The table of all runs, for a terminal or, tab-separated, for a pipe."""
     sql = (
         "SELECT bundle, goodput_bps, retransmits, score_bit_m_per_s,"
         " record_score_bit_m_per_s, limited_by, complete, passed FROM runs ORDER BY runs.started, bundle"
     )
     found = query(sql, runs_dir).dicts()
     if not found:
-        console.print(f"no runs in {runs_dir} yet; `landspeed run FILE` makes one", markup=False, soft_wrap=True)
-        return
+        return f"no runs in {runs_dir} yet; `landspeed run FILE` makes one"
     header = ["bundle", "goodput", "retransmits", "score (bit·m/s)", "of record", "bound by", "result"]
     rows = [
         [
             row["bundle"],
             rate_text(row["goodput_bps"]),
-            _plain(row["retransmits"]),
+            grouped(row["retransmits"]),
             scientific(row["score_bit_m_per_s"]),
             percent_of(row["score_bit_m_per_s"], row["record_score_bit_m_per_s"]),
-            row["limited_by"] or "–",
+            row["limited_by"] or DASH,
             "incomplete" if not row["complete"] else "passed" if row["passed"] else "failed",
         ]
         for row in found
     ]
+    return _laid_out(header, rows, right=range(1, 5), if_wide={2, 3})
+
+
+def show_sql(sql: str, runs_dir: Path) -> str:
+    """The answer to a query: a table for a terminal, tab-separated lines for a pipe (NULL is empty there).
+
+    Raises:
+        QueryError: DuckDB refuses the SQL.
+    """
+    answer = query(sql, runs_dir)
+    figures = [
+        number
+        for number in range(len(answer.columns))
+        if all(isinstance(row[number], int | float | None) for row in answer.rows)
+    ]
+    return _laid_out(answer.columns, [[_plain(value) for value in row] for row in answer.rows], right=figures)
+
+
+def _laid_out(header: list[str], rows: list[list[str]], *, right: Sequence[int], if_wide: Collection[int] = ()) -> str:
+    """A table as wide as the terminal; for anything else one line a row, with tabs.
+
+    Args:
+        header: names of the columns.
+        rows: cells.
+        right: columns set to the right.
+        if_wide: columns left out of a narrow terminal.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
     if not console.is_terminal:
-        for row in [header, *rows]:
-            console.out("\t".join(row), highlight=False)
-        return
-    kept = [number for number in range(len(header)) if console.width >= 130 or number not in {2, 3}]
+        return "\n".join("\t".join(row) for row in [header, *rows])
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
+    kept = [number for number in range(len(header)) if console.width >= WIDE or number not in if_wide]
     for number in kept:
-        table.add_column(header[number], justify="right" if 1 <= number <= 4 else "left", overflow="fold")
-    styles = {"passed": "green", "failed": "red", "incomplete": "yellow"}
+        table.add_column(Text(header[number]), justify="right" if number in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(row[number], style=styles.get(row[number], "")) for number in kept))
-    console.print(table)
+        table.add_row(*(Text(row[number], style=_STYLES.get(row[number], "")) for number in kept))
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get().rstrip("\n")
 
 
 def _run_row(bundle: Path, record: RunRecord) -> list[Any]:
@@ -250,5 +232,5 @@ def _is_whole_parquet(file: Path) -> bool:
 
 def _plain(value: object) -> str:
     if value is None:
-        return "–"
+        return ""
     return f"{value:.10g}" if isinstance(value, float) else str(value)
