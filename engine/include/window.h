@@ -19,7 +19,12 @@ struct window_facts {
 	uint64_t sndbuf_limited_us;
 };
 
-/* What of the asked window the sender's buffer carries: the kernel doubles what it grants. */
+/*
+ * SO_SNDBUF to ask for, so that a window of that size can be in flight: the kernel wakes a blocked
+ * writer only when a third of the buffer is free, and counts its own overhead in the buffer.
+ */
+uint64_t window_sndbuf_ask(uint64_t window_bytes);
+/* What of the asked window a send buffer, as read back, keeps in flight: all of it, or its half. */
 uint64_t window_sender_grant(uint64_t asked_bytes, uint64_t sndbuf_bytes);
 /* goodput x RTT */
 uint64_t window_bdp_bytes(uint64_t goodput_bps, uint64_t rtt_us);

@@ -2,6 +2,7 @@
 #include "net.h"
 #include "send.h"
 #include "session.h"
+#include "window.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,11 +10,6 @@
 #include <unistd.h>
 
 #define CONNECT_NS (30 * NS_PER_S)
-/*
- * The kernel wakes a blocked writer only when a third of the send buffer is free, and counts its
- * own overhead in the buffer: one of W bytes would not keep W bytes in flight.
- */
-#define SNDBUF_PER_WINDOW 2
 
 /* Until something other than a signal or the timer is ready; those are failures. */
 static int connect_wait(struct send_state *state)
@@ -112,8 +108,8 @@ static int socket_tune(struct send_state *state, int fd)
 {
 	const struct options *options = state->options;
 	if (options->window_bytes != 0 &&
-	    tune_window(fd, TUNE_SEND, SNDBUF_PER_WINDOW * options->window_bytes,
-			&state->failure) != 0)
+	    tune_window(fd, TUNE_SEND, window_sndbuf_ask(options->window_bytes), &state->failure) !=
+		0)
 		return -1;
 	if (options->congestion != NULL &&
 	    tune_congestion(fd, options->congestion, &state->failure) != 0)

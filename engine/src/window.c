@@ -8,6 +8,11 @@
 
 /* A stream that had to wait this often (in per cent) was held back by what it waited for. */
 #define LIMITED_PERCENT 20
+/*
+ * The kernel counts the queue in an int and stops filling it only after the buffer's end: near
+ * 2 GiB the count would turn negative, and the queue would grow until memory is used up.
+ */
+#define SNDBUF_ASK_MAX (UINT64_C(7) << 27)
 /* An RTT this much above the smallest one shows a queue. */
 #define QUEUE_PERCENT 5
 
@@ -16,10 +21,16 @@ uint64_t window_bdp_bytes(uint64_t goodput_bps, uint64_t rtt_us)
 	return (uint64_t)((double)goodput_bps / 8e6 * (double)rtt_us);
 }
 
+uint64_t window_sndbuf_ask(uint64_t window_bytes)
+{
+	return window_bytes > SNDBUF_ASK_MAX / 2 ? SNDBUF_ASK_MAX : 2 * window_bytes;
+}
+
 uint64_t window_sender_grant(uint64_t asked_bytes, uint64_t sndbuf_bytes)
 {
-	uint64_t grant = sndbuf_bytes / 2;
-	return asked_bytes != 0 && grant > asked_bytes ? asked_bytes : grant;
+	if (asked_bytes != 0 && sndbuf_bytes / 3 * 2 >= asked_bytes)
+		return asked_bytes;
+	return sndbuf_bytes / 2;
 }
 
 static void text_add(char *text, size_t size, const char *format, ...)
@@ -38,15 +49,15 @@ static void text_add(char *text, size_t size, const char *format, ...)
 	va_end(arguments);
 }
 
-static void grant_check(const char *end, const char *sysctl, uint64_t asked, uint64_t buffer,
+static void grant_check(const char *end, const char *sysctl, uint64_t asked, uint64_t granted,
 			char *text, size_t size)
 {
-	/* The kernel doubles what it grants; 1 GiB loses its last byte in an int. */
-	if (buffer / 2 + 1 < asked)
+	/* 1 GiB loses its last byte in an int. */
+	if (granted + 1 < asked)
 		text_add(text, size,
 			 "the %s was granted %" PRIu64 " of the %" PRIu64
 			 " bytes asked for: sysctl -w net.core.%s=%" PRIu64 " there",
-			 end, buffer / 2, asked, sysctl, asked);
+			 end, granted, asked, sysctl, asked);
 }
 
 /*
@@ -85,10 +96,12 @@ void window_warning(const struct window_facts *facts, char *text, size_t size)
 {
 	text[0] = '\0';
 	if (facts->asked_bytes != 0) {
-		grant_check("sender", "wmem_max", facts->asked_bytes, facts->sndbuf_bytes, text,
+		grant_check("sender", "wmem_max", facts->asked_bytes,
+			    window_sender_grant(facts->asked_bytes, facts->sndbuf_bytes), text,
 			    size);
-		grant_check("receiver", "rmem_max", facts->asked_bytes, facts->rcvbuf_bytes, text,
-			    size);
+		/* The kernel doubles what it grants. */
+		grant_check("receiver", "rmem_max", facts->asked_bytes, facts->rcvbuf_bytes / 2,
+			    text, size);
 	}
 	limit_check(facts, text, size);
 }

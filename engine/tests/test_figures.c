@@ -90,10 +90,16 @@ static void window_figures(void **state)
 	assert_int_equal(window_sender_grant(46000000, 184000000), 46000000);
 	assert_int_equal(window_sender_grant(46000000, 8000000), 4000000);
 	assert_int_equal(window_sender_grant(0, 8000000), 4000000);
+	assert_int_equal(window_sndbuf_ask(46000000), 92000000);
+	/* The kernel doubles it once more, and an int must hold that with room to spare. */
+	assert_true(2 * window_sndbuf_ask(UINT64_C(1) << 30) + (64 << 20) < INT32_MAX);
+	assert_int_equal(
+	    window_sender_grant(UINT64_C(1) << 30, 2 * window_sndbuf_ask(UINT64_C(1) << 30)),
+	    UINT64_C(1) << 30);
 	/* 1 GiB loses its last byte in an int: that is no refusal. */
 	char text[256];
 	struct window_facts facts = {.asked_bytes = UINT64_C(1) << 30,
-				     .sndbuf_bytes = INT32_MAX - 1,
+				     .sndbuf_bytes = 2 * window_sndbuf_ask(UINT64_C(1) << 30),
 				     .rcvbuf_bytes = INT32_MAX - 1};
 	window_warning(&facts, text, sizeof(text));
 	assert_string_equal(text, "");
