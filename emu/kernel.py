@@ -70,12 +70,12 @@ def find_source() -> Path:
 
 
 def _package_version(archive: Path) -> str:
-    """Version of the package that owns the archive; without dpkg, size and time of the file stand in."""
-    query = subprocess.run(["dpkg", "-S", str(archive)], capture_output=True, text=True, check=False)
-    if query.returncode == 0:
-        package = query.stdout.split(":")[0]
+    """Version of the package of the archive's name; without dpkg, size and time of the file stand in."""
+    package = archive.name.partition(".tar")[0]
+    with contextlib.suppress(FileNotFoundError):
         shown = subprocess.run(["dpkg-query", "-W", package], capture_output=True, text=True, check=False)
-        return shown.stdout.strip()
+        if shown.returncode == 0:
+            return shown.stdout.strip()
     stat = archive.stat()
     return f"{archive.name} {stat.st_size} {stat.st_mtime_ns}"
 

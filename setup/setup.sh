@@ -52,6 +52,7 @@ linux_source() {
 source_is_there() { find /usr/src -maxdepth 2 -name 'linux-source-*.tar.*' 2>/dev/null | grep -qE 'source-(6\.([6-9]|[1-9][0-9])|[7-9])'; }
 
 install_packages() {
+	done_before "packages-$#" "$@" /var/lib/dpkg/status && return
 	missing=
 	while read -r entry; do
 		installed "$(choose "$entry")" || missing="$missing $entry"
@@ -59,7 +60,10 @@ install_packages() {
 		$(grep -hv '^#' "$@")
 	LIST
 	source_is_there || missing="$missing linux-source"
-	[ -z "$missing" ] && return
+	if [ -z "$missing" ]; then
+		mark_done "packages-$#"
+		return
+	fi
 	say "apt packages missing:$missing"
 	as_root apt-get -q update >&2
 	names=
@@ -108,10 +112,10 @@ install_python() {
 	if ! done_before package build/modules pyproject.toml; then
 		say "installing the package landspeed"
 		.venv/bin/pip --disable-pip-version-check -q install -e . --no-deps --no-build-isolation --config-settings editable_mode=strict
+		# The guest sees this tree read-only and could not keep what it compiles.
+		.venv/bin/python -m compileall -q emu .venv/lib/python3*/site-packages/pyroute2 .venv/lib/python3*/site-packages/mininet >/dev/null || true
 		mark_done package
 	fi
-	# The guest sees this tree read-only and could not keep what it compiles.
-	.venv/bin/python -m compileall -q emu .venv/lib/python3*/site-packages/pyroute2 .venv/lib/python3*/site-packages/mininet >/dev/null || true
 }
 
 build_c() {
