@@ -78,7 +78,8 @@ def test_nothing_is_loaded_from_anywhere(page: str) -> None:
     assert style is not None
     assert "url(" not in style[1]
     assert "@import" not in style[1]
-    assert "default-src 'none'" in page
+    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+    assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in page
     assert loads.counts["h1"] == 1
     assert loads.counts["table"] >= 7
 
