@@ -25,6 +25,8 @@ DASHES = ["solid", "dash", "dot", "dashdot"]
 SVG_DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3"}
 MOST_LINES = 16  # more streams than this are drawn as a band from the least to the most
 LEAST_QUEUE = 0.01  # queues that stay below this part of the largest are told in the caption, not drawn
+START_RTTS = 40
+START_HIDDEN = 5  # a run this many times longer than its start hides it
 HEADROOM = 2.0  # a limit further above the data than this is told in the caption, not drawn
 
 Series: TypeAlias = list[tuple[float, float]]
@@ -67,7 +69,7 @@ def make_charts(bundle: Path, record: RunRecord, plan: Plan) -> list[Chart]:
         sent = _columns(bundle / SAMPLES, "sender", ["cwnd_packets", "srtt_us", "mss_bytes", "retransmits"])
         goodput = _series(received, lambda row: row["goodput_bps"] / 1e9)
         window = _series(sent, lambda row: row["cwnd_packets"] * (row["mss_bytes"] or plan.physics.mss_bytes) / 1e6)
-        found += [_goodput(goodput, record, plan), _goodput_streams(goodput, plan)]
+        found += [_goodput(goodput, record, plan), _start(goodput, plan), _goodput_streams(goodput, plan)]
         found += [_window(window, record, plan), _window_streams(window, record, plan)]
         found.append(_rtt(_series(sent, lambda row: row["srtt_us"] / 1e3), record, plan))
         found.append(_retransmits(_series(sent, lambda row: row["retransmits"]), record))
@@ -151,6 +153,22 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
         caption += f" Beyond the picture: {', '.join(beyond)}."
     words = f"Total goodput over {total[-1][0]:.0f} s; steady at {mean:.3f} Gbit/s, at most {most:.3f} Gbit/s."
     return Chart("goodput", "Goodput in total", figure, caption, words)
+
+
+def _start(streams: dict[int, Series], plan: Plan) -> Chart | None:
+    """The beginning enlarged, where a long run hides it."""
+    total = _sum(streams)
+    span_s = max(START_RTTS * plan.physics.rtt_ns / 1e9, 1.0)
+    if not total or total[-1][0] < START_HIDDEN * span_s:
+        return None
+    begin = [point for point in total if point[0] <= span_s]
+    marks: list[Mark] = []
+    if plan.expect and plan.expect.goodput_bps:
+        marks.append(Mark("recorded", plan.expect.goodput_bps / 1e9, "--recorded", "dash"))
+    figure = _figure([_line("rehearsed", begin, "--rehearsed", 2.0)], marks, "Gbit/s", end_s=span_s)
+    caption = f"The first {span_s:.1f} s, {START_RTTS} round trips: how long the run takes to reach its level."
+    words = f"Total goodput in the first {span_s:.1f} s, up to {max(value for _, value in begin):.3f} Gbit/s."
+    return Chart("goodput-start", "The start, enlarged", figure, caption, words)
 
 
 def _goodput_streams(streams: dict[int, Series], plan: Plan) -> Chart | None:

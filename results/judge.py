@@ -164,6 +164,6 @@ def _streams(plan: Plan, record: RunRecord) -> Verdict | None:
     mean = sum(rates) / len(rates)
     spread = max(abs(rate / mean - 1) for rate in rates)
     limit = f"at most {STREAM_SPREAD * 100:g} %"
-    text = f"every stream within {spread * 100:.2f} % of the mean of {mean / 1e6:.1f} Mbit/s ({limit})"
+    text = f"every stream within {spread * 100:.2g} % of the mean of {mean / 1e6:.1f} Mbit/s ({limit})"
     ok = spread <= STREAM_SPREAD * (1 + SLACK)
     return Verdict(name="streams", ok=ok, measured=spread, wanted=0.0, tolerance=STREAM_SPREAD, text=text)

@@ -207,8 +207,8 @@ def window_table(record: RunRecord, plan: Plan) -> Table:
         [f"Asked for, {each}", "autotuning" if window.asked_bytes is None else bytes_text(window.asked_bytes)],
         ["Granted to the sender", bytes_text(window.sender_granted_bytes)],
         ["Granted to the receiver", bytes_text(window.receiver_granted_bytes)],
-        ["SO_SNDBUF read back (Linux doubles it)", bytes_text(window.sender_sndbuf_bytes)],
-        ["SO_RCVBUF read back", bytes_text(window.receiver_rcvbuf_bytes)],
+        ["SO_SNDBUF read back (overhead included)", bytes_text(window.sender_sndbuf_bytes)],
+        ["SO_RCVBUF read back (overhead included)", bytes_text(window.receiver_rcvbuf_bytes)],
         ["BDP at the reached rate and least RTT, all streams", bytes_text(window.bdp_bytes)],
         ["BDP of the slowest link's line rate", bytes_text(plan.physics.bdp_bytes)],
     ]

@@ -52,8 +52,11 @@ def percent_of(value: float | None, whole: float | None) -> str:
 
 
 def signed_percent(share: float, digits: int = 3) -> str:
-    """`−2.929 %` of a share such as -0.02929; the sign is a minus, not a hyphen."""
-    return f"{share * 100:+.{digits}f}{NARROW}%".replace("-", "−")
+    """`−2.929 %` of a share such as -0.02929; the sign is a minus, not a hyphen, and zero has none."""
+    text = f"{share * 100:+.{digits}f}"
+    if not text.strip("+-0."):
+        text = text[1:]
+    return f"{text}{NARROW}%".replace("-", "−")
 
 
 def tolerance_text(share: float) -> str:

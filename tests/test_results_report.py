@@ -164,6 +164,15 @@ def test_charts_are_plotly_figures_with_the_right_levels(bundle: Path) -> None:
     assert queue["name"] == "geneva → cern"
 
 
+def test_long_run_shows_its_start_enlarged(bundle: Path, tmp_path: Path) -> None:
+    long = make_bundle(tmp_path, 120)
+    plan = make_plan()
+    made = {chart.key: chart for chart in charts.make_charts(long, load_record(long), plan)}
+    (line, _) = made["goodput-start"].figure["data"]
+    assert line["x"][-1] == pytest.approx(40 * 0.264, abs=0.1)
+    assert "goodput-start" not in {chart.key for chart in charts.make_charts(bundle, load_record(bundle), plan)}
+
+
 def test_limits_far_above_are_told_and_not_drawn(tmp_path: Path) -> None:
     plan = make_plan(limits=LIMITS | {"window": 90_000_000_000})
     bundle = make_bundle(tmp_path, 3, plan)

@@ -89,6 +89,7 @@ def test_run_that_broke_early(tmp_path: Path) -> None:
         (wording.scientific(0.00012, 1), "1.2 × 10⁻⁴"),
         (wording.percent_of(1.0, 0), "–"),
         (wording.signed_percent(-0.02929), "−2.929\u202f%"),
+        (wording.signed_percent(-1e-7), "0.000\u202f%"),
         (wording.tolerance_text(0.0), "exact"),
         (wording.grouped(95_910_126), "95\u202f910\u202f126"),
     ],
