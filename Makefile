@@ -4,7 +4,7 @@ RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
 C_SOURCES = $(shell git ls-files '*.c' '*.h')
 
-.PHONY: help setup setup-test rehearse test lint format bench shell doctor lock clean
+.PHONY: help setup setup-test rehearse test lint format bench shell doctor picture lock clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ format: setup-test  ## let the formatters write
 
 bench: setup  ## the figures the project promises, measured
 	@$(PYTHON) tests/bench.py
+
+picture: setup-test  ## docs/report.png anew, from the newest full rehearsal of the record
+	@docs/picture.sh
 
 doctor: setup  ## look whether this host can run everything
 	@.venv/bin/landspeed doctor
