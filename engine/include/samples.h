@@ -16,6 +16,10 @@ struct sample {
 
 /* Creates or empties the file and writes the header row. NULL with the failure set. */
 struct samples *samples_open(const char *path, struct failure *failure);
+/* Begins the rows of one point in time, which samples_withdraw can take back. */
+int samples_begin(struct samples *samples, unsigned rows, struct failure *failure);
+/* Forgets the rows since samples_begin. */
+void samples_withdraw(struct samples *samples);
 /* Rows are kept and written a megabyte at a time. */
 int samples_add(struct samples *samples, const struct sample *sample, struct failure *failure);
 int samples_close(struct samples *samples, struct failure *failure);

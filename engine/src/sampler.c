@@ -59,6 +59,8 @@ static void rows_write(struct sampler *sampler, uint64_t time_ns)
 	sampler->row_ns = time_ns;
 	if (sampler->plan.samples == NULL)
 		return;
+	(void)samples_begin(sampler->plan.samples, streams_count(sampler->plan.streams),
+			    &sampler->failure);
 	for (unsigned i = 0; i < streams_count(sampler->plan.streams); i++) {
 		struct sample sample = {.time_ns = time_ns,
 					.stream = i,
@@ -127,9 +129,12 @@ static void *sampler_run(void *argument)
 		return NULL;
 	uint64_t now = clock_monotonic_ns() - start_ns;
 	streams_sample(sampler);
-	/* A row a moment after the last one would only be a division by nearly nothing. */
-	if (sampler->row_ns == 0 || now - sampler->row_ns > sampler->plan.interval_ns / 100)
-		rows_write(sampler, now);
+	/* Rows a moment apart would be a division by nearly nothing: the last one replaces the
+	 * other. */
+	if (sampler->row_ns != 0 && now - sampler->row_ns <= sampler->plan.interval_ns / 100 &&
+	    sampler->plan.samples != NULL)
+		samples_withdraw(sampler->plan.samples);
+	rows_write(sampler, now);
 	line_write(sampler, now);
 	return NULL;
 }

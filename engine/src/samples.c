@@ -20,6 +20,7 @@ static const char header[] =
 struct samples {
 	int fd;
 	size_t used;
+	size_t begun; /* where the rows of the last point in time begin */
 	char bytes[BUFFER_BYTES];
 };
 
@@ -39,6 +40,7 @@ struct samples *samples_open(const char *path, struct failure *failure)
 	/* Every page is touched now, so that no page fault disturbs the transfer. */
 	memset(samples->bytes, 0, sizeof(samples->bytes));
 	samples->used = sizeof(header) - 1;
+	samples->begun = samples->used;
 	memcpy(samples->bytes, header, samples->used);
 	return samples;
 }
@@ -54,12 +56,29 @@ static int samples_flush(struct samples *samples, struct failure *failure)
 			int error = errno;
 			/* Rows beyond a full disk are lost: the failure says so. */
 			samples->used = 0;
+			samples->begun = 0;
 			return failure_set_errno(failure, error, "cannot write samples");
 		}
 		done += (size_t)written;
 	}
 	samples->used = 0;
+	samples->begun = 0;
 	return 0;
+}
+
+int samples_begin(struct samples *samples, unsigned rows, struct failure *failure)
+{
+	int status = 0;
+	/* Rows that may be taken back must not leave the buffer half. */
+	if (sizeof(samples->bytes) - samples->used < rows * ROW_BYTES)
+		status = samples_flush(samples, failure);
+	samples->begun = samples->used;
+	return status;
+}
+
+void samples_withdraw(struct samples *samples)
+{
+	samples->used = samples->begun;
 }
 
 /* Some thousand numbers per second and stream: snprintf would be most of the work. */

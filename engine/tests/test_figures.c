@@ -184,6 +184,33 @@ static void samples_beyond_the_buffer_are_all_written(void **state)
 	assert_int_equal(lines, 100001);
 }
 
+static void samples_of_one_moment_can_be_taken_back(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/landspeed-samples-XXXXXX";
+	static char text[4096];
+	struct failure failure = {0};
+	struct tcp_info info = {0};
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	struct samples *samples = samples_open(path, &failure);
+	assert_non_null(samples);
+	for (unsigned moment = 1; moment <= 3; moment++) {
+		struct sample sample = {.time_ns = moment, .info = &info};
+		if (moment == 3)
+			samples_withdraw(samples);
+		assert_int_equal(samples_begin(samples, 1, &failure), 0);
+		assert_int_equal(samples_add(samples, &sample, &failure), 0);
+	}
+	assert_int_equal(samples_close(samples, &failure), 0);
+	(void)file_read(path, text, sizeof(text));
+	(void)unlink(path);
+	assert_non_null(strstr(text, "mss_bytes\n1,0,"));
+	assert_non_null(strstr(text, "\n3,0,"));
+	assert_null(strstr(text, "\n2,0,"));
+}
+
 static void samples_say_when_the_disk_is_full(void **state)
 {
 	(void)state;
@@ -218,6 +245,7 @@ int main(void)
 	    cmocka_unit_test(window_figures),
 	    cmocka_unit_test(samples_have_one_integer_row_each),
 	    cmocka_unit_test(samples_beyond_the_buffer_are_all_written),
+	    cmocka_unit_test(samples_of_one_moment_can_be_taken_back),
 	    cmocka_unit_test(samples_say_when_the_disk_is_full),
 	    cmocka_unit_test(failures_keep_the_first_cause),
 	};
