@@ -16,8 +16,9 @@ from landspeed.results.compare import plan_of
 from landspeed.results.diagram import bottleneck, slowest_links, tall_svg, wide_svg
 from landspeed.results.judge import judge
 from landspeed.results.report import render_report, write_report
+from landspeed.results.samples import LINK_COLUMNS, convert_links
 
-from .test_results_fixture import LIMITS, MSS, make_bundle, make_plan, make_record
+from .test_results_fixture import LIMITS, MSS, NS, make_bundle, make_plan, make_record
 
 CHROMIUM = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -34,6 +35,9 @@ SWITCHES = [
     "--enable-logging=stderr",
     "--v=0",
 ]
+
+
+DRAWN = ["goodput", "goodput-start", "goodput-streams", "cwnd", "cwnd-streams", "rtt", "retransmits", "queues"]
 
 
 @pytest.fixture(scope="module")
@@ -144,9 +148,7 @@ def test_charts_are_plotly_figures_with_the_right_levels(bundle: Path) -> None:
     plan = plan_of(record)
     assert plan is not None
     made = {chart.key: chart for chart in charts.make_charts(bundle, record, plan)}
-    assert list(made) == [
-        "goodput", "goodput-streams", "cwnd", "cwnd-streams", "rtt", "retransmits", "queues"
-    ]  # fmt: skip
+    assert list(made) == DRAWN
     for chart in made.values():
         text = re.sub(r'"--[a-z0-9-]+"', '"#123456"', json.dumps(chart.figure))
         go.Figure(json.loads(text))
@@ -164,13 +166,24 @@ def test_charts_are_plotly_figures_with_the_right_levels(bundle: Path) -> None:
     assert queue["name"] == "geneva → cern"
 
 
-def test_long_run_shows_its_start_enlarged(bundle: Path, tmp_path: Path) -> None:
-    long = make_bundle(tmp_path, 120)
+def test_long_run_shows_its_start_enlarged(tmp_path: Path) -> None:
     plan = make_plan()
-    made = {chart.key: chart for chart in charts.make_charts(long, load_record(long), plan)}
-    (line, _) = made["goodput-start"].figure["data"]
-    assert line["x"][-1] == pytest.approx(40 * 0.264, abs=0.1)
-    assert "goodput-start" not in {chart.key for chart in charts.make_charts(bundle, load_record(bundle), plan)}
+    for seconds, shown in ((54, True), (50, False)):  # 40 round trips of 264 ms, five times
+        bundle = make_bundle(tmp_path, seconds)
+        made = {chart.key: chart for chart in charts.make_charts(bundle, load_record(bundle), plan)}
+        assert ("goodput-start" in made) is shown
+        if shown:
+            assert made["goodput-start"].figure["data"][0]["x"][-1] == pytest.approx(40 * 0.264, abs=0.1)
+
+
+def test_queues_never_seen_are_told_and_not_drawn(tmp_path: Path) -> None:
+    bundle = make_bundle(tmp_path, 3)
+    lines = [",".join(LINK_COLUMNS), *(f"{tick * NS},0,0,{tick},1,0,0,0" for tick in range(3))]
+    (tmp_path / "links.csv").write_text("\n".join(lines) + "\n")
+    convert_links(tmp_path / "links.csv", bundle / "links.parquet")
+    page = render_report(bundle)
+    assert "No bytes were seen waiting at any port of the path." in _visible(page)
+    assert 'id="chart-queues"' not in page
 
 
 def test_limits_far_above_are_told_and_not_drawn(tmp_path: Path) -> None:
@@ -252,7 +265,7 @@ def test_browser_draws_every_chart_without_a_complaint(bundle: Path, tmp_path: P
     document, console = _dump(bundle / "report.html", tmp_path)
     assert console == ""
     drawn = re.findall(r'<div class="plot js-plotly-plot" id="chart-([a-z-]+)"', document)
-    assert drawn == ["goodput", "goodput-streams", "cwnd", "cwnd-streams", "rtt", "retransmits", "queues"]
+    assert drawn == DRAWN
     assert "NaN" not in re.sub(r"<script.*?</script>", "", document, flags=re.S)
 
 
