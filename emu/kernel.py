@@ -23,6 +23,7 @@ from pathlib import Path
 
 RECIPE = Path(__file__).resolve().parent / "kernel"
 OLDEST = (6, 6)
+BUILD_STAMP = {"TIMESTAMP": "2026-01-01 00:00:00 UTC", "USER": "landspeed", "HOST": "landspeed", "VERSION": "1"}
 # Read by the watchdog in the memory of the running kernel: its clock, and the name of the task it runs.
 SYMBOLS = ("time_travel_time", "um_running_comm")
 
@@ -156,7 +157,17 @@ def build_kernel() -> Kernel:
 def _build(archive: Path, scratch: Path, key: str, log) -> None:
     def run(*command: str, cwd: Path) -> None:
         print("+", *command, file=log, flush=True)
-        subprocess.run(command, cwd=cwd, check=True, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        # The kernel's name and date go into its random numbers: the same recipe gives the same ones everywhere.
+        stamp = {f"KBUILD_BUILD_{name}": value for name, value in BUILD_STAMP.items()}
+        subprocess.run(
+            command,
+            cwd=cwd,
+            check=True,
+            env={**os.environ, **stamp},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
 
     with tarfile.open(archive) as tar:
         tar.extractall(scratch, filter="tar")

@@ -26,6 +26,7 @@ PACKAGE = Path(__file__).resolve().parent
 CLOCK_START_NS = 1_767_225_600 * 1_000_000_000  # the guest's calendar starts on 2026-01-01 UTC in every run
 PR_SET_PDEATHSIG = 1
 ADDR_NO_RANDOMIZE = 0x0040000
+OUT_FD, ERR_FD = 210, 211  # the guest's second and third console in the kernel's process
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -113,6 +114,8 @@ def start(
         shm: folder for the guest's memory file, on a tmpfs that allows execution.
         terminal: connect the guest's console with this process's terminal.
     """
+    # The kernel mixes its command line into its random numbers: nothing in it may differ between two equal runs, so
+    # neither the run's folder nor a number of a descriptor is there.
     log = folder / "log"
     log.mkdir(exist_ok=True)
     console = (log / "console.log").open("wb")
@@ -128,19 +131,13 @@ def start(
         "norandmaps",
         "printk.devkmsg=off",
         f"um_seed={seed % (1 << 64)}",
-        "uml_dir=./",  # below /proc (see cwd): UML finds that it cannot make its folder of pid files and does without
+        "uml_dir=/proc/",  # UML finds that it cannot make its folder of pid files there, and does without
         "umid=guest",
         "con=null",
-        *(
-            ["con0=fd:0,fd:1"]
-            if terminal
-            else ["con0=null,fd:1", f"con1=null,fd:{out.fileno()}", f"con2=null,fd:{err.fileno()}"]
-        ),
+        *(["con0=fd:0,fd:1"] if terminal else ["con0=null,fd:1", f"con1=null,fd:{OUT_FD}", f"con2=null,fd:{ERR_FD}"]),
         *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}"] if virtual else []),
         f'init="{PACKAGE / "guest" / "init"}"',
-        f'LANDSPEED_PYTHON="{sys.executable}"',
-        f'LANDSPEED_OUT="{folder}"',
-        f'LANDSPEED_VISIBLE="{":".join(_visible_folders())}"',
+        f'LANDSPEED_PYTHON="{_python()}"',
         "SETUPTOOLS_USE_DISTUTILS=stdlib",
         "PYTHONDONTWRITEBYTECODE=1",
         "PYTHONHASHSEED=0",
@@ -150,27 +147,35 @@ def start(
         stdin=None if terminal else subprocess.DEVNULL,
         stdout=None if terminal else console,
         stderr=subprocess.STDOUT if not terminal else console,
-        cwd="/proc",
+        cwd=folder,  # the guest mounts this as its writable folder
         env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TMPDIR": str(shm)},
-        pass_fds=[] if terminal else [out.fileno(), err.fileno()],
+        close_fds=False,  # ours close by themselves on exec; the two made below must not
         # Ctrl-C is for this process, which ends the guest; on a terminal the guest must be in the foreground.
         start_new_session=not terminal,
-        preexec_fn=functools.partial(_prepare_child, os.getpid()),  # noqa: PLW1509 (one thread here)
+        preexec_fn=functools.partial(_prepare_child, os.getpid(), () if terminal else (out.fileno(), err.fileno())),  # noqa: PLW1509 (one thread here)
     )
     for handle in (console, out, err):
         handle.close()
     return Guest(process, kernel, folder, virtual)
 
 
-def _prepare_child(parent: int) -> None:
-    """Die with the parent; the same addresses in every run (the memory layout decides what the guest has)."""
+def _prepare_child(parent: int, consoles: tuple[int, ...]) -> None:
+    """Die with the parent; the same addresses and descriptors in every run."""
+    for source, target in zip(consoles, (OUT_FD, ERR_FD), strict=False):
+        os.dup2(source, target)
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(1)
     _libc.personality(ADDR_NO_RANDOMIZE)
 
 
-def _visible_folders() -> list[str]:
+def _python() -> Path:
+    """This Python by one name, however it was started."""
+    python = Path(sys.prefix, "bin", "python3")
+    return python if python.exists() else Path(sys.executable)
+
+
+def visible_folders() -> list[str]:
     """Host folders that the guest needs even below /tmp or /run: this package, its Python, the working folder."""
     root = PACKAGE.parent
     folders = {str(root), sys.prefix, sys.base_prefix, str(Path.cwd())}

@@ -203,7 +203,8 @@ class EmuWorld:
     def _write_inputs(self, plan: Plan, folder: Path, job: dict[str, Any]) -> None:
         (folder / "log").mkdir(exist_ok=True)
         (folder / "plan.json").write_text(plan.model_dump_json(indent=1))
-        (folder / "job.json").write_text(json.dumps(job | {"clock": self.options.clock}, indent=1))
+        everything = job | {"clock": self.options.clock, "visible": machine.visible_folders()}
+        (folder / "job.json").write_text(json.dumps(everything, indent=1))
 
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
         memory = self._memory_bytes(plan)

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import namespaces
-from .files import OUT, mount_all, mount_hosts, write_json
+from .files import OUT, mount_all, mount_hosts, mount_visible, write_json
 
 
 def phase(name: str, **facts: object) -> None:
@@ -28,13 +28,16 @@ def phase(name: str, **facts: object) -> None:
 def main() -> None:
     """Do the job in the run's folder, whatever happens switch off."""
     try:
-        mount_all(os.environ["LANDSPEED_OUT"], os.environ["LANDSPEED_VISIBLE"].split(":"))
+        mount_all()
+        plan, job = (
+            json.loads((OUT / name).read_text(), object_hook=lambda fields: SimpleNamespace(**fields))
+            for name in ("plan.json", "job.json")
+        )
+        mount_visible(job.visible)
         namespaces.set_timer_slack(1)
         os.environ.update(
             HOME="/tmp", PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TERM="xterm"
         )
-        plan = json.loads((OUT / "plan.json").read_text(), object_hook=lambda fields: SimpleNamespace(**fields))
-        job = json.loads((OUT / "job.json").read_text(), object_hook=lambda fields: SimpleNamespace(**fields))
         result = _do(plan, job)
     except BaseException as error:  # whatever it is, the host must hear of it
         result = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}

@@ -10,18 +10,13 @@ from typing import Any
 from . import namespaces
 
 OUT = Path("/run/landspeed")  # the run's folder as the guest sees it
+OUT_ON_HOST = "/proc/self/cwd"  # of the kernel's process on the host (machine.py)
 HOST_NAME = "landspeed"
 MEMORY_FOLDERS = ("/run", "/tmp", "/var/tmp", "/dev/shm")
 
 
-def mount_all(out_on_host: str, visible: list[str]) -> None:
-    """Mount what programs expect.
-
-    Args:
-        out_on_host: folder on the host that alone may be written, mounted at `OUT`.
-        visible: host folders that must stay visible although they lie below one of `MEMORY_FOLDERS` (a clone in
-            /tmp, say); read-only.
-    """
+def mount_all() -> None:
+    """Mount what programs expect, and at `OUT` the only folder of the host that may be written."""
     namespaces.mount("proc", "/proc", "proc")
     namespaces.mount("sysfs", "/sys", "sysfs")
     namespaces.mount("devtmpfs", "/dev", "devtmpfs")
@@ -40,10 +35,14 @@ def mount_all(out_on_host: str, visible: list[str]) -> None:
     for folder in MEMORY_FOLDERS:
         if Path(folder).is_dir() and not Path(folder).is_symlink():
             namespaces.mount("tmpfs", folder, "tmpfs")
-    for folder in visible:
+    namespaces.mount("none", str(OUT), "hostfs", 0, OUT_ON_HOST)
+
+
+def mount_visible(folders: list[str]) -> None:
+    """Keep folders of the host visible, read-only, although one of `MEMORY_FOLDERS` covers them (a clone in /tmp)."""
+    for folder in folders:
         if any(Path(folder).is_relative_to(covered) for covered in MEMORY_FOLDERS):
             namespaces.mount("none", folder, "hostfs", namespaces.MS_RDONLY, folder)
-    namespaces.mount("none", str(OUT), "hostfs", 0, out_on_host)
 
 
 def mount_hosts(names: list[tuple[str, str]]) -> None:

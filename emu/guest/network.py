@@ -126,6 +126,9 @@ class Network:
             flags = {"flags": 0x02} if version == 6 else {}  # IFA_F_NODAD: the address is usable at once
             netlink.addr("add", index=index, address=own, prefixlen=30 if version == 4 else 64, **flags)
             netlink.neigh("add", dst=peer, lladdr=hardware_address(i, 1 - side), ifindex=index, state="permanent")
+            if self.plan.fidelity == "packets":
+                # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does): ethtool has no old switch for that.
+                netlink.link("set", index=index, gso_max_segs=1)
 
     def _add_routes(self, position: int) -> None:
         """Default route towards the receiver, and the subnets nearer the sender the other way."""
