@@ -135,7 +135,8 @@ def start(
         "umid=guest",
         "con=null",
         *(["con0=fd:0,fd:1"] if terminal else ["con0=null,fd:1", f"con1=null,fd:{OUT_FD}", f"con2=null,fd:{ERR_FD}"]),
-        *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}"] if virtual else []),
+        # An idle guest in virtual time skips to its next event anyway; stopping the tick at every wake-up only costs.
+        *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}", "nohz=off"] if virtual else []),
         f'init="{PACKAGE / "guest" / "init"}"',
         f'LANDSPEED_PYTHON="{_python()}"',
         "SETUPTOOLS_USE_DISTUTILS=stdlib",

@@ -120,7 +120,10 @@ class Network:
         )
         for position, name, side in ends:
             netlink, index = self._netlink[position], self.interface(position, name)
-            offloads.set_offloads(self.nodes[position], name, merged=self.plan.fidelity == "super-packets")
+            merged = self.plan.fidelity == "super-packets"
+            offloads.set_offloads(self.nodes[position], name, merged=merged)
+            if merged:
+                offloads.allow_super_packets(netlink, index)
             netlink.link("set", index=index, state="up")
             own, peer = (link_address(version, i, which) for which in (side, 1 - side))
             flags = {"flags": 0x02} if version == 6 else {}  # IFA_F_NODAD: the address is usable at once
@@ -186,7 +189,11 @@ def node_sysctls(plan: Any, *, router: bool) -> dict[str, object]:
         "net.ipv4.icmp_msgs_burst": 1_000_000,
     }
     if router:
-        settings |= {"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1}
+        settings |= {
+            "net.ipv4.ip_forward": 1,
+            "net.ipv6.conf.all.forwarding": 1,
+            "net.ipv4.ip_early_demux": 0,  # a router has no sockets to look for
+        }
     else:
         settings |= {
             "net.ipv4.tcp_rmem": f"4096 131072 {maximum}",

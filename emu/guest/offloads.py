@@ -1,7 +1,7 @@
 """Segmentation offloads of an interface, by the ethtool ioctl.
 
-With offloads on, TCP hands super-packets of up to 64 KB through the whole path: fast, but netem loses or delays all of
-one at once. With them off every packet is its own.
+With offloads on, TCP hands super-packets through the whole path: fast, but netem loses or delays all of one at once.
+With them off every packet is its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ import fcntl
 import socket
 import struct
 
+from pyroute2.iproute.linux import IPRoute
+from pyroute2.netlink.rtnl.ifinfmsg import ifinfbase
+
 from .nodes import NamespaceNode
+
+# The largest super-packet: 44 pages of payload (the kernel's MAX_SKB_FRAGS is 45, see emu/kernel/config).
+SUPER_PACKET_BYTES = 180_000
+# linux/if_link.h; pyroute2 0.9 ends at IFLA_ALLMULTI. Without the IPv4 size super-packets end at 64 KB.
+ifinfbase.nla_map = (*ifinfbase.nla_map, ("IFLA_DEVLINK_PORT", "none"), ("IFLA_GSO_IPV4_MAX_SIZE", "uint32"))
 
 SIOCETHTOOL = 0x8946
 # linux/ethtool.h: get and set commands of each offload
@@ -30,6 +38,11 @@ def set_offloads(node: NamespaceNode, interface: str, *, merged: bool) -> None:
     """Turn the offloads that merge packets on or off."""
     for _, command in COMMANDS.values():
         _ethtool(node, interface, command, int(merged))
+
+
+def allow_super_packets(netlink: IPRoute, index: int) -> None:
+    """Let an interface take super-packets beyond 64 KB ("BIG TCP", Linux 6.3)."""
+    netlink.link("set", index=index, gso_max_size=SUPER_PACKET_BYTES, gso_ipv4_max_size=SUPER_PACKET_BYTES)
 
 
 def read_offloads(node: NamespaceNode, interface: str) -> dict[str, bool]:

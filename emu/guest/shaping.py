@@ -15,12 +15,13 @@ from __future__ import annotations
 from typing import Any
 
 from .network import LEFT, RIGHT, Network
+from .offloads import allow_super_packets
 
 ROOT, CHILD = 0x10000, 0x20000  # handles 1: and 2:
 FIRST_CLASS = 0x10001  # parent 1:1
 INGRESS = 0xFFFF0000
 VETH_HEADER_BYTES = 14  # what a veth's qdisc counts beyond the IP packet
-SUPER_PACKET_BYTES = 80_000  # a GSO packet of 64 KB with the headers of its segments
+SUPER_PACKET_BUCKET_BYTES = 200_000  # a super-packet with the headers of all its segments
 IFB = "ifb0"
 
 
@@ -61,6 +62,8 @@ def _redirect_ingress(network: Network, position: int, device: str, ifb: str) ->
     netlink = network.netlink(position)
     netlink.link("add", ifname=ifb, kind="ifb")
     index = network.interface(position, ifb)
+    if network.plan.fidelity == "super-packets":
+        allow_super_packets(netlink, index)
     netlink.link("set", index=index, state="up", txqlen=1000)
     arriving = network.interface(position, device)
     netlink.tc("add", "ingress", arriving)
@@ -85,7 +88,7 @@ def wire_rate(plan: Any, link: Any, rate_bps: int) -> tuple[int, int]:
 def burst_bytes(plan: Any, rate_bytes_per_s: int = 0) -> int:
     """Token bucket depth: one packet of the largest kind, and a microsecond of the rate for timers that come late."""
     mtu = max(each.mtu_bytes for each in plan.links)
-    packet = SUPER_PACKET_BYTES if plan.fidelity == "super-packets" else mtu + 100
+    packet = SUPER_PACKET_BUCKET_BYTES if plan.fidelity == "super-packets" else mtu + 100
     return packet + rate_bytes_per_s // 1_000_000
 
 
