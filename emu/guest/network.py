@@ -130,7 +130,7 @@ class Network:
             netlink.addr("add", index=index, address=own, prefixlen=30 if version == 4 else 64, **flags)
             netlink.neigh("add", dst=peer, lladdr=hardware_address(i, 1 - side), ifindex=index, state="permanent")
             if self.plan.fidelity == "packets":
-                # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does): ethtool has no old switch for that.
+                # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does); no ethtool ioctl stops that.
                 netlink.link("set", index=index, gso_max_segs=1)
 
     def _add_routes(self, position: int) -> None:
