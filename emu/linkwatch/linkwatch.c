@@ -2,14 +2,15 @@
 //
 // landspeed-linkwatch INTERVAL_NS FILE LINK,DIRECTION,NETNS,IFINDEX...
 //
-// One netlink dump a namespace and interval: in the guest a system call costs tens of microseconds, so nothing is asked
-// device by device. Columns: time_ns (CLOCK_REALTIME), link, direction, bytes, packets (both: left the link's qdisc),
-// drops, backlog_bytes, backlog_packets (both: waiting for the line; never what is under way).
-#define _GNU_SOURCE
+// One netlink dump a namespace and interval: in the guest a system call costs tens of microseconds,
+// so nothing is asked device by device. Columns: time_ns (CLOCK_REALTIME), link, direction, bytes,
+// packets (both: left the link's qdisc), drops, backlog_bytes, backlog_packets (both: waiting for
+// the line; never what is under way).
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
+#include <limits.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -46,7 +47,7 @@ static volatile sig_atomic_t stopped;
 
 static void handle_stop(int number)
 {
-	(void) number;
+	(void)number;
 	stopped = 1;
 }
 
@@ -68,15 +69,38 @@ static struct mnl_socket *socket_open(const char *netns)
 	return socket;
 }
 
+// Reads a number and the separator after it.
+static unsigned number_take(const char **text, char separator)
+{
+	char *end;
+	errno = 0;
+	unsigned long number = strtoul(*text, &end, 10);
+	if (end == *text || errno != 0 || number > INT_MAX || *end != separator) {
+		fprintf(stderr, "landspeed-linkwatch: '%s': a number and '%c' are wanted there\n",
+			*text, separator != '\0' ? separator : '.');
+		exit(2);
+	}
+	*text = separator != '\0' ? end + 1 : end;
+	return (unsigned)number;
+}
+
 static void watched_add(const char *word)
 {
 	struct watched *entry = &watched[watched_count];
-	if (watched_count == LINKS_MAX
-	    || sscanf(word, "%u,%u,%127[^,],%d", &entry->link, &entry->direction, entry->netns, &entry->ifindex) != 4) {
-		fprintf(stderr, "landspeed-linkwatch: '%s' is not LINK,DIRECTION,NETNS,IFINDEX (at most %d of them)\n", word,
-			LINKS_MAX);
+	if (watched_count == LINKS_MAX) {
+		fprintf(stderr, "landspeed-linkwatch: more than %d links\n", LINKS_MAX);
 		exit(2);
 	}
+	entry->link = number_take(&word, ',');
+	entry->direction = number_take(&word, ',');
+	size_t length = strcspn(word, ",");
+	if (word[length] == '\0' || length >= sizeof(entry->netns)) {
+		fprintf(stderr, "landspeed-linkwatch: '%s' is not NETNS,IFINDEX\n", word);
+		exit(2);
+	}
+	memcpy(entry->netns, word, length);
+	word += length + 1;
+	entry->ifindex = (int)number_take(&word, '\0');
 	for (size_t i = 0; i < watched_count && entry->socket == NULL; i++)
 		if (strcmp(watched[i].netns, entry->netns) == 0)
 			entry->socket = watched[i].socket;
@@ -103,7 +127,8 @@ static int statistics_read(const struct nlattr *attribute, void *data)
 	return MNL_CB_OK;
 }
 
-// The root qdisc counts what left the link and what was dropped; its child, where there is one, is the queue.
+// The root qdisc counts what left the link and what was dropped; its child, where there is one, is
+// the queue.
 static int qdisc_read(const struct nlmsghdr *message, void *data)
 {
 	struct mnl_socket *socket = data;
@@ -116,9 +141,9 @@ static int qdisc_read(const struct nlmsghdr *message, void *data)
 		return MNL_CB_OK;
 	struct statistics statistics = {0};
 	const struct nlattr *attribute;
-	mnl_attr_for_each(attribute, message, sizeof(*tc))
-		if (mnl_attr_get_type(attribute) == TCA_STATS2)
-			mnl_attr_parse_nested(attribute, statistics_read, &statistics);
+	mnl_attr_for_each(attribute, message,
+			  sizeof(*tc)) if (mnl_attr_get_type(attribute) == TCA_STATS2)
+	    mnl_attr_parse_nested(attribute, statistics_read, &statistics);
 	if (tc->tcm_parent == TC_H_ROOT) {
 		entry->counters.bytes = statistics.basic.bytes;
 		entry->counters.packets = statistics.basic.packets;
@@ -147,7 +172,8 @@ static void namespace_read(struct mnl_socket *socket, unsigned sequence)
 			continue;
 		if (length < 0)
 			die("netlink answer");
-		state = mnl_cb_run(buffer, (size_t) length, sequence, mnl_socket_get_portid(socket), qdisc_read, socket);
+		state = mnl_cb_run(buffer, (size_t)length, sequence, mnl_socket_get_portid(socket),
+				   qdisc_read, socket);
 	}
 	if (state == MNL_CB_ERROR)
 		die("netlink answer");
@@ -165,34 +191,39 @@ static void sample_write(FILE *out, unsigned sequence)
 	struct timespec now;
 	if (clock_gettime(CLOCK_REALTIME, &now) != 0)
 		die("clock");
-	uint64_t time_ns = (uint64_t) now.tv_sec * 1000000000U + (uint64_t) now.tv_nsec;
+	uint64_t time_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 	for (size_t i = 0; i < watched_count; i++) {
 		const struct counters *counters = &watched[i].counters;
-		if (fprintf(out, "%" PRIu64 ",%u,%u,%" PRIu64 ",%u,%u,%u,%u\n", time_ns, watched[i].link,
-			    watched[i].direction, counters->bytes, counters->packets, counters->drops,
-			    counters->backlog_bytes, counters->backlog_packets)
-		    < 0)
+		if (fprintf(out, "%" PRIu64 ",%u,%u,%" PRIu64 ",%u,%u,%u,%u\n", time_ns,
+			    watched[i].link, watched[i].direction, counters->bytes,
+			    counters->packets, counters->drops, counters->backlog_bytes,
+			    counters->backlog_packets) < 0)
 			die("writing");
 	}
 }
 
 static void timespec_add(struct timespec *time, uint64_t interval_ns)
 {
-	uint64_t sum = (uint64_t) time->tv_nsec + interval_ns;
-	time->tv_sec += (time_t) (sum / 1000000000U);
-	time->tv_nsec = (long) (sum % 1000000000U);
+	uint64_t sum = (uint64_t)time->tv_nsec + interval_ns;
+	time->tv_sec += (time_t)(sum / 1000000000U);
+	time->tv_nsec = (long)(sum % 1000000000U);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 4) {
-		fputs("usage: landspeed-linkwatch INTERVAL_NS FILE LINK,DIRECTION,NETNS,IFINDEX...\n", stderr);
+		fputs(
+		    "usage: landspeed-linkwatch INTERVAL_NS FILE LINK,DIRECTION,NETNS,IFINDEX...\n",
+		    stderr);
 		return 2;
 	}
 	char *end;
 	uint64_t interval_ns = strtoull(argv[1], &end, 10);
 	if (*end != '\0' || interval_ns == 0) {
-		fprintf(stderr, "landspeed-linkwatch: interval '%s' is not a number of nanoseconds above 0\n", argv[1]);
+		fprintf(
+		    stderr,
+		    "landspeed-linkwatch: interval '%s' is not a number of nanoseconds above 0\n",
+		    argv[1]);
 		return 2;
 	}
 	FILE *out = fopen(argv[2], "we");
@@ -210,7 +241,8 @@ int main(int argc, char **argv)
 	for (unsigned sequence = 1; !stopped; sequence++) {
 		sample_write(out, sequence);
 		timespec_add(&next, interval_ns);
-		while (!stopped && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
+		while (!stopped &&
+		       clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
 			;
 	}
 	sample_write(out, 0);
