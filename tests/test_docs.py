@@ -114,19 +114,21 @@ def test_a_wrong_command_is_found(words: str) -> None:
     assert problem(words.split())
 
 
-def overrides() -> list[str]:
-    """What the README says to put behind `--set`, in tables and in running text too."""
-    text = FENCE.sub("", text_of("README.md"))
-    found = [shlex.split(value) for value in re.findall(r"`--set\s([^`]+)`", text)]
-    return [words[0] for words in found if "KEY=VALUE" not in words[0]]
+def overrides() -> list[list[str]]:
+    """What the README says to add to a command, in tables and in running text too."""
+    found = []
+    for code in re.findall(r"`(--set\s[^`]+)`", FENCE.sub("", text_of("README.md"))):
+        words = shlex.split(code)
+        if "KEY=VALUE" not in words:
+            found.append([word for word in words if word != "--set"])
+    return found
 
 
 def test_overrides() -> None:
     assert len(overrides()) > 5
-    files = [ROOT / "scenarios/examples/first.yaml", ROOT / "scenarios/records/2004-06-25-geneva-pasadena.yaml"]
-    for override in overrides():
-        file = files[1] if "geneva" in override else files[0]
-        make_plan(load_scenario(file, [override]))
+    first, record = ROOT / "scenarios/examples/first.yaml", ROOT / "scenarios/records/2004-06-25-geneva-pasadena.yaml"
+    for added in overrides():
+        make_plan(load_scenario(record if "geneva" in str(added) else first, added))
 
 
 def test_example_scenario(tmp_path: Path) -> None:
