@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RECIPE = Path(__file__).resolve().parent / "kernel"
+SOURCES = Path("/usr/src")
 OLDEST = (6, 6)
 BUILD_STAMP = {"TIMESTAMP": "2026-01-01 00:00:00 UTC", "USER": "landspeed", "HOST": "landspeed", "VERSION": "1"}
 # Read by the watchdog in the memory of the running kernel: its clock, and the name of the task it runs.
@@ -58,13 +60,13 @@ def cache_root() -> Path:
 def find_source() -> Path:
     """Newest Linux source archive of the distribution, at least `OLDEST`."""
     found: list[tuple[tuple[int, ...], Path]] = []
-    for archive in Path("/usr/src").glob("**/linux-source-*.tar.*"):
+    for archive in SOURCES.glob("**/linux-source-*.tar.*"):
         match = re.search(r"linux-source-(\d+)\.(\d+)", archive.name)
         if match and (version := (int(match[1]), int(match[2]))) >= OLDEST:
             found.append((version, archive))
     if not found:
         raise KernelError(
-            "no Linux source ≥ 6.6 in /usr/src; install the distribution's package "
+            f"no Linux source ≥ 6.6 in {SOURCES}; install the distribution's package "
             "(Debian 12 and 13: linux-source-6.12, Ubuntu 24.04: linux-source-6.8.0), or run `make setup`"
         )
     return max(found)[1]
@@ -145,10 +147,13 @@ def build_kernel() -> Kernel:
             print(f"kernel: building {key} from {archive.name} (log: {log})", flush=True)
             with log.open("w") as out:
                 _build(archive, scratch, key, out)
+            shutil.rmtree(root / key, ignore_errors=True)  # one that cannot be used
             (scratch / "result").rename(root / key)
         except subprocess.CalledProcessError as error:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
             raise KernelError(f"kernel build failed at {error.cmd!r}; the end of {log}:\n{tail}") from error
+        except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+            raise KernelError(f"{archive}: the kernel cannot be built, reading or writing failed: {error}") from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     return find_kernel()

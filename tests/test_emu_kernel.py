@@ -1,0 +1,182 @@
+"""The virtual-time kernel: its recipe, its cache key, its random numbers, its clock."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from emu_fixtures import ROOT, execute, plan_of, scenario
+from landspeed.emu import kernel
+
+PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
+
+
+def test_every_option_asked_for_is_in_the_running_kernel(tmp_path: Path) -> None:
+    """Read in the guest, from the kernel itself."""
+    shown = execute(plan_of(tmp_path, PLAIN), tmp_path, "sh", "-c", "cat /proc/config.gz >/run/landspeed/config.gz")
+    assert shown.status == 0, shown.err
+    running = gzip.decompress((tmp_path / "config.gz").read_bytes()).decode()
+    wanted = re.findall(
+        r"^(?:CONFIG_\w+=.*|# CONFIG_\w+ is not set)$", (kernel.RECIPE / "config").read_text(), re.MULTILINE
+    )
+    assert len(wanted) > 80
+    missing = [line for line in wanted if line.startswith("CONFIG_") and f"{line}\n" not in running]
+    off = {line.split()[1] for line in wanted if line.startswith("#")} - {"CONFIG_DEBUG_KERNEL"}  # EXPERT selects it
+    on = [name for name in off if f"\n{name}=" in running]
+    assert missing == []
+    assert on == []
+    assert "CONFIG_HZ=1000\n" in running
+
+
+def test_every_congestion_control_of_the_scenarios_is_there(tmp_path: Path) -> None:
+    from landspeed.scenarios.resolve import EMU_CONGESTION_CONTROLS
+
+    shown = execute(plan_of(tmp_path, PLAIN), tmp_path, "cat", "/proc/sys/net/ipv4/tcp_available_congestion_control")
+    assert set(shown.out.split()) >= set(EMU_CONGESTION_CONTROLS)
+
+
+def test_random_numbers_follow_the_seed_alone(tmp_path: Path) -> None:
+    """The same bytes from two boots with one seed, from folders with names of different length; others with another."""
+    script = "import os, time, uuid; print(os.urandom(16).hex(), uuid.uuid4(), hash(b'x'), time.time_ns())"
+    shown = []
+    for name, seed in (("a", 5), ("a-much-longer-name", 5), ("b", 6), ("c", 2**53 - 1)):
+        folder = tmp_path / name
+        folder.mkdir()
+        shown.append(execute(plan_of(folder, PLAIN, seed=seed), folder, sys.executable, "-c", script).out)
+    assert shown[0] == shown[1]
+    assert len({line.split()[0] for line in shown}) == 3
+    assert len({line.split()[1] for line in shown}) == 3
+
+
+def test_a_second_of_sleep_is_a_second_of_virtual_time(tmp_path: Path) -> None:
+    """An hour passes at once, and exactly."""
+    script = "import time; a = time.monotonic_ns(); time.sleep(3600); print(time.monotonic_ns() - a)"
+    shown = execute(plan_of(tmp_path, PLAIN), tmp_path, sys.executable, "-c", script)
+    assert int(shown.out) == pytest.approx(3600 * 10**9, abs=20_000)
+
+
+# --- The cache -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the recipe that a test may change."""
+    folder = tmp_path / "recipe"
+    shutil.copytree(ROOT / "emu" / "kernel", folder)
+    monkeypatch.setattr(kernel, "RECIPE", folder)
+    return folder
+
+
+def test_the_key_changes_with_option_patch_and_source(recipe: Path, tmp_path: Path) -> None:
+    archives = [
+        tmp_path / f"linux-source-{version}.tar.xz" for version in ("9.8", "9.9")
+    ]  # no package of dpkg has them
+    for archive in archives:
+        archive.write_bytes(archive.name.encode())
+    seen = [kernel.kernel_key(archives[0])]
+    assert kernel.kernel_key(archives[0]) == seen[0]
+    seen.append(kernel.kernel_key(archives[1]))
+    archives[0].write_bytes(b"another size")
+    seen.append(kernel.kernel_key(archives[0]))
+    with (recipe / "config").open("a") as config:
+        config.write("CONFIG_NET_SCH_CAKE=y\n")
+    seen.append(kernel.kernel_key(archives[0]))
+    patch = sorted((recipe / "patches").glob("*.patch"))[0]
+    patch.write_text(patch.read_text() + "\n")
+    seen.append(kernel.kernel_key(archives[0]))
+    patch.unlink()
+    seen.append(kernel.kernel_key(archives[0]))
+    assert len(set(seen)) == len(seen)
+
+
+def test_no_source_says_which_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(kernel.KernelError, match=r"linux-source-6\.12.*make setup"):
+        kernel.find_kernel()
+
+
+def test_the_newest_source_that_is_new_enough_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
+    for name in (
+        "linux-source-6.1.tar.xz",
+        "linux-source-6.12.tar.xz",
+        "linux-source-6.8.0/linux-source-6.8.0.tar.bz2",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert kernel.find_source().name == "linux-source-6.12.tar.xz"
+
+
+def test_a_kernel_that_is_not_built_says_make_setup(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(kernel.KernelError, match=r"is not built; run `make setup`"):
+        kernel.find_kernel()
+
+
+def test_a_built_kernel_serves_when_its_source_is_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    built = kernel.find_kernel()
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
+    assert kernel.find_kernel().version == built.version
+
+
+def test_a_build_that_fails_names_its_log_and_leaves_nothing(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An archive whose Makefile fails; then an archive that is none."""
+    import tarfile
+
+    source = tmp_path / "linux-source-9.9"
+    source.mkdir()
+    (source / "Makefile").write_text("%:\n\t@echo no such board; exit 1\n")
+    archive = tmp_path / "linux-source-9.9.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        tar.add(source, source.name)
+    for patch in (recipe / "patches").glob("*.patch"):
+        patch.unlink()
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(kernel.KernelError, match=r"(?s)kernel build failed .*\.log:.*no such board"):
+        kernel.build_kernel()
+    archive.write_bytes(b"not an archive")
+    with pytest.raises(kernel.KernelError, match=r"linux-source-9\.9\.tar\.xz: the kernel cannot be built"):
+        kernel.build_kernel()
+    left = [
+        path
+        for path in (tmp_path / "cache/landspeed/kernel").iterdir()
+        if path.suffix != ".log" and path.name != "lock"
+    ]
+    assert left == []
+
+
+def test_two_set_ups_at_once_build_once(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second waits for the first and finds its kernel in the cache."""
+    archive = tmp_path / "linux-source-9.9.tar.xz"
+    archive.touch()
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    builds = []
+
+    def build(archive: Path, scratch: Path, key: str, log: object) -> None:
+        builds.append(key)
+        (scratch / "result").mkdir()
+        executable = scratch / "result" / "linux"
+        executable.touch()
+        executable.chmod(0o755)
+        (scratch / "result" / "kernel.json").write_text(f'{{"key": "{key}", "version": "9.9", "symbols": {{}}}}')
+
+    monkeypatch.setattr(kernel, "_build", build)
+    threads = [threading.Thread(target=kernel.build_kernel) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(builds) == 1
+    assert kernel.find_kernel().version == "9.9"
