@@ -244,8 +244,8 @@ def notes(record: RunRecord, plan: Plan) -> list[str]:
         )
     else:
         found.append(
-            "Fidelity: super-packets. Segmentation offloads are on; up to 64 KB travel as one unit, so queues fill in "
-            "coarser steps and one loss can take a whole unit with it."
+            "Fidelity: super-packets. Segmentation offloads are on; up to 180 KB (IPv6: 64 KB) travel as one unit, "
+            "so queues fill in coarser steps and one loss can take a whole unit with it."
         )
     if plan.transfer.receive == "discard":
         found.append(

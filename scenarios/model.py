@@ -214,7 +214,8 @@ class Scenario(Section):
     description: Text | None = Field(None, description="What it is and what it shows")
     ip: Annotated[int, AfterValidator(_ip_version)] = Field(4, json_schema_extra={"enum": [4, 6]})
     fidelity: Literal["packets", "super-packets"] = Field(
-        "packets", description="packets: each by itself; super-packets: up to 64 KB handled as one, faster"
+        "packets",
+        description="packets: each by itself; super-packets: up to 180 KB (IPv6: 64 KB) handled as one, faster",
     )
     mtu: Mtu = Field(1500, description="Largest IP packet of every link that does not say; default 1500 B")
     framing: Framing = Field("ethernet", description="Framing of every link that does not say")

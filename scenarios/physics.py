@@ -16,7 +16,7 @@ TCP_TIMESTAMPS = 12  # RFC 7323: 10 and two of padding
 INITIAL_WINDOW_PACKETS = 10  # RFC 6928
 MAX_TCP_WINDOW = 65535 << 14  # RFC 7323 section 2.3
 CUBIC_C, CUBIC_BETA = 0.4, 0.7  # RFC 9438 section 4.1, 4.6
-SUPER_PACKET_BYTES = 65536  # GSO maximum of Linux
+SUPER_PACKET_BYTES = 180_000  # what the emulated world lets a GSO packet grow to (emu/guest/offloads.py)
 NETEM_SPARE_PACKETS = 1000  # netem's own default, on top of what is computed
 
 # Linux: SO_RCVBUF is doubled when set (socket(7)), and the window offered is the buffer times the share of payload in
@@ -65,12 +65,14 @@ def window_limit_bps(usable_window_bytes: int, streams: int, rtt_ns: int) -> int
 def linux_usable_window_bytes(asked_bytes: int, mss: int, fidelity: str) -> int:
     """What Linux is likely to offer when `asked_bytes` is set as SO_RCVBUF: twice that, times the payload's share.
 
-    Never taken as less than what was asked; never more than TCP can have. A prediction: the run reads back what was
-    granted, and that rules.
+    It cannot offer more than its window scale lets it say, which it chooses at the SYN from the figure asked:
+    65535 · 2^(⌊log2 asked⌋ - 15) (tcp_select_initial_window in net/ipv4/tcp_output.c; RFC 7323). Never taken as less
+    than what was asked; never more than TCP can have. A prediction: the run reads back what was granted; that rules.
     """
     unit = mss if fidelity == "packets" else SUPER_PACKET_BYTES
     usable = LINUX_BUFFER_FACTOR * asked_bytes * unit // (unit + SKB_OVERHEAD_BYTES)
-    return min(MAX_TCP_WINDOW, max(asked_bytes, usable))
+    scale = min(14, max(0, asked_bytes.bit_length() - 16))
+    return min(MAX_TCP_WINDOW, 65535 << scale, max(asked_bytes, usable))
 
 
 def pacing_limit_bps(pacing_bps: int, streams: int, mtu: int, ip_version: int) -> int:

@@ -226,7 +226,7 @@ def _direction(here: _Place, lane: _Lane, seed: int, problems: list[Problem]) ->
 def _check_queue(here: _Place, queue: int, super_packets: bool, problems: list[Problem]) -> None:
     least, holds = here.path_mtu, "one packet of the path's MTU"
     if super_packets:
-        least, holds = ph.SUPER_PACKET_BYTES, "one super-packet of 64 KiB"
+        least, holds = ph.SUPER_PACKET_BYTES, "one super-packet of 180 kB"
     if queue < least:
         what = f"a queue of {queue} B ({here.direction}) does not hold {holds}"
         right = f"write at least {least} B" + (", or fidelity: packets" if super_packets else "")

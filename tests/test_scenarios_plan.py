@@ -130,7 +130,7 @@ def test_limits_of_the_transfer(tmp_path: Path) -> None:
 
 def test_super_packets_need_a_queue_for_one(tmp_path: Path) -> None:
     plan = plan_with(tmp_path, "fidelity=super-packets", "queue=0.001 BDP")
-    assert plan.links[0].forward.queue_bytes == 10 * 65536
+    assert plan.links[0].forward.queue_bytes == 10 * 180_000
 
 
 def test_unknown_world(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_show(width: int) -> None:
     for wanted in (
         "6.627 Gbit/s",
         "9.900 Gbit/s",
-        "22.23 Gbit/s",
+        "16.27 Gbit/s",
         "104.5 Pbit·m/s",
         "2.38 s",
         "403 s",
