@@ -129,7 +129,7 @@ class Network:
             flags = {"flags": 0x02} if version == 6 else {}  # IFA_F_NODAD: the address is usable at once
             netlink.addr("add", index=index, address=own, prefixlen=30 if version == 4 else 64, **flags)
             netlink.neigh("add", dst=peer, lladdr=hardware_address(i, 1 - side), ifindex=index, state="permanent")
-            if self.plan.fidelity == "packets":
+            if self.plan.fidelity == "packets" and 0 < position < len(self.nodes) - 1:
                 # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does); no ethtool ioctl stops that.
                 netlink.link("set", index=index, gso_max_segs=1)
 

@@ -150,6 +150,6 @@ def _shape_host(network: Network, position: int, device: str) -> None:
         rate_bytes_per_s=rate,
         overhead_bytes=overhead,
         limit_bytes=1 << 30,
-        burst_bytes=burst_bytes(plan, rate),
+        burst_bytes=SUPER_PACKET_BUCKET_BYTES,
     )
     netlink.tc("add", "fq", index, CHILD, parent=FIRST_CLASS, limit_packets=1_000_000)
