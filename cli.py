@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     def with_guest(made: argparse.ArgumentParser) -> None:
         made.add_argument(
             "--memory",
-            type=_size,
+            type=_memory,
             metavar="SIZE",
             help="the guest's memory, such as 4GiB, instead of the plan's figure",
         )
@@ -172,13 +172,17 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _size(text: str) -> int:
+def _memory(text: str) -> int:
+    from .emu.memory import SMALLEST_GUEST_BYTES
     from .scenarios.units import UnitError, parse_size
 
     try:
-        return parse_size(text)
+        size = parse_size(text)
     except UnitError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+    if size < SMALLEST_GUEST_BYTES:
+        raise argparse.ArgumentTypeError(f"a guest needs at least {SMALLEST_GUEST_BYTES >> 20} MiB, not {text}")
+    return size
 
 
 def _runs_dir(given: Path | None) -> Path:

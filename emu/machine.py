@@ -13,6 +13,7 @@ import functools
 import os
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from typing import IO
 from .kernel import Kernel
 
 PACKAGE = Path(__file__).resolve().parent
+SHARED_MEMORY = Path("/dev/shm")
 CLOCK_START_NS = 1_767_225_600 * 1_000_000_000  # the guest's calendar starts on 2026-01-01 UTC in every run
 PR_SET_PDEATHSIG = 1
 ADDR_NO_RANDOMIZE = 0x0040000
@@ -38,13 +40,16 @@ class Guest:
         process: the kernel.
         folder: the run's folder, the guest's /run/landspeed.
         virtual: whether its clock is virtual.
+        memory_bytes: its `mem=`.
     """
 
     process: subprocess.Popen[bytes]
     kernel: Kernel
     folder: Path
     virtual: bool
+    memory_bytes: int = 0
     _memory: IO[bytes] | None = None
+    _memory_file: Path | None = None
 
     def virtual_time_s(self) -> float | None:
         """The guest's clock since its boot, read in the kernel's memory; None when it is gone or not readable."""
@@ -72,11 +77,17 @@ class Guest:
         return raw if raw and len(raw) == length else None
 
     def touched_memory_bytes(self) -> int:
-        """Memory of the guest that has been touched, by its own account of its memory file."""
+        """Memory of the host that the guest has touched: the blocks of its memory file, which has no name any more.
+
+        (What the kernel's process maps of it is less: programs of the guest have it mapped in processes of their own.)
+        """
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-                if line.startswith("RssShmem:"):
-                    return int(line.split()[1]) * 1024
+            for entry in Path(f"/proc/{self.process.pid}/fd").iterdir() if self._memory_file is None else ():
+                found = entry.stat()
+                if stat.S_ISREG(found.st_mode) and found.st_nlink == 0 and found.st_size >= self.memory_bytes:
+                    self._memory_file = entry
+            if self._memory_file is not None:
+                return self._memory_file.stat().st_blocks * 512
         return 0
 
     def stop(self) -> None:
@@ -157,7 +168,7 @@ def start(
     )
     for handle in (console, out, err):
         handle.close()
-    return Guest(process, kernel, folder, virtual)
+    return Guest(process, kernel, folder, virtual, memory_bytes)
 
 
 def _prepare_child(parent: int, consoles: tuple[int, ...]) -> None:
@@ -190,7 +201,7 @@ def shared_memory_folder(need_bytes: int) -> Path:
         MemoryError: none is large enough and executable; the message has the numbers and the remedy.
     """
     findings: list[str] = []
-    for candidate in [Path("/dev/shm"), *([Path(os.environ["TMPDIR"])] if "TMPDIR" in os.environ else [])]:
+    for candidate in [SHARED_MEMORY, *([Path(os.environ["TMPDIR"])] if "TMPDIR" in os.environ else [])]:
         if not candidate.is_dir() or not os.access(candidate, os.W_OK):
             findings.append(f"{candidate} is not writable")
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+SMALLEST_GUEST_BYTES = 128 << 20  # below this its programs do not even start
 KEEP_FREE_BYTES = 512 << 20  # for this program and the host
 
 

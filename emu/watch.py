@@ -70,6 +70,7 @@ def follow(
     guest: Guest,
     report: Callable[[Progress], None] = lambda _: None,
     *,
+    outcome: Outcome | None = None,
     stall_wall_s: float = STALL_WALL_S,
     each_poll: Callable[[], None] = lambda: None,
 ) -> Outcome:
@@ -78,6 +79,7 @@ def follow(
     Args:
         guest: a started guest; it is stopped when this returns or raises.
         report: called a few times a second.
+        outcome: filled in as things become known, so that it has them too when this raises.
         stall_wall_s: wall time without any virtual time after which the run is given up.
         each_poll: called at every poll (to pass on a program's output).
 
@@ -86,7 +88,7 @@ def follow(
     """
     console, live = LineFollower(guest.folder / "log" / "console.log"), LineFollower(guest.folder / "live.jsonl")
     started = time.monotonic()
-    progress, outcome = Progress(), Outcome()
+    progress, outcome = Progress(), outcome or Outcome()
     phase_started, anchor_wall, anchor_virtual = started, started, -1.0
     messages: list[str] = []
 
@@ -128,7 +130,17 @@ def follow(
         outcome.guest = _last_words(guest, messages, progress)
     finally:
         guest.stop()
+        if not outcome.guest:
+            outcome.guest = _read_json(guest.folder / "measured.json")
     return outcome
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A file of the guest; empty when it is not there, or was cut short."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
 
 
 def _stall_message(guest: Guest, progress: Progress, virtual_s: float, stall_wall_s: float) -> str:
@@ -143,21 +155,18 @@ def _last_words(guest: Guest, messages: list[str], progress: Progress) -> dict[s
     """The guest's own result, or why there is none."""
     text = "\n".join(messages)
     where = f"in the phase '{progress.phase}' at {progress.virtual_s:.3f} s of the guest's time"
-    log = guest.folder / "log" / "console.log"
     if "Out of memory" in text or "out of memory" in text:
         running = re.search(r"Comm: (\S+)", text)
         raise GuestError(
-            f"the guest ran out of memory {where} while '{running[1] if running else '?'}' ran; "
-            f"give it more (--memory; log: {log})"
+            f"the guest ran out of memory {where} while '{running[1] if running else '?'}' ran; give it more (--memory)"
         )
     if panic := re.search(r"Kernel panic - not syncing: (.*)", text):
-        raise GuestError(f"the guest's kernel panicked {where}: {panic[1]} (log: {log})")
-    result = guest.folder / "guest.json"
-    if not result.exists():
+        raise GuestError(f"the guest's kernel panicked {where}: {panic[1]} (see log/console.log)")
+    words = _read_json(guest.folder / "guest.json")
+    if not words:
         raise GuestError(
-            f"the guest ended {where} without a result (exit status {guest.process.returncode}; log: {log})"
+            f"the guest ended {where} without a result (exit status {guest.process.returncode}; see log/console.log)"
         )
-    words = json.loads(result.read_text())
     if words.get("error"):
-        raise GuestError(f"the guest's job failed {where}: {words['error']} (log: {log})")
+        raise GuestError(f"the guest's job failed {where}: {words['error']} (see log/console.log)")
     return words

@@ -96,23 +96,13 @@ class EmuWorld:
         started = time.monotonic()
         record = self._begin(plan, bundle)
         job = {"mode": "transfer", "calibrate": True, "with_queues": self.options.with_queues, **self._commands(plan)}
-        outcome = self._boot_and_follow(plan, bundle, job, report)
-        walls = outcome.phase_wall_s
-        effective = outcome.guest.get("effective", {})
-        record = record.model_copy(
-            update={
-                "build_s": walls.get("boot", 0.0) + walls.get("build", 0.0),
-                "calibrate_s": walls.get("calibrate"),
-                "transfer_wall_s": walls.get("transfer"),
-                "wall_s": time.monotonic() - started,
-                "guest": record.guest
-                | {"memory_touched_bytes": outcome.memory_touched_bytes, "network_build_s": walls.get("build")}
-                | effective,
-            }
-        )
-        bundle.record = record
-        record = self._with_calibration(record, outcome)
-        bundle.record = record
+        outcome = watch.Outcome()
+        try:
+            self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
+        finally:  # whatever ended it, what is known belongs to the record
+            record = bundle.record = self._with_facts(record, outcome, started)
+        if record.calibration is None:
+            raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
         bundle.record = record
         return record
@@ -228,19 +218,31 @@ class EmuWorld:
         *,
         folder: Path | None = None,
         each_poll: Callable[[], None] = lambda: None,
+        outcome: watch.Outcome | None = None,
     ) -> watch.Outcome:
         folder = bundle.path if bundle else folder
         assert folder is not None
         self._write_inputs(plan, folder, job)
         guest = self._start(plan, folder, virtual=self.options.clock == "virtual")
-        return watch.follow(guest, report, stall_wall_s=self.options.stall_wall_s, each_poll=each_poll)
+        stall_wall_s = self.options.stall_wall_s
+        return watch.follow(guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=each_poll)
 
-    def _with_calibration(self, record: RunRecord, outcome: watch.Outcome) -> RunRecord:
-        measured = outcome.guest.get("calibration")
-        if measured is None:
-            raise RunFailed("the guest made no calibration")
-        calibration = CalibrationResult.model_validate(measured)
-        return record.model_copy(update={"calibration": calibration, "rtt_ms": calibration.rtt_ms})
+    def _with_facts(self, record: RunRecord, outcome: watch.Outcome, started: float) -> RunRecord:
+        """The record with what the guest was found to be and to measure, as far as it came."""
+        walls = outcome.phase_wall_s
+        found: dict[str, Any] = {
+            "build_s": walls.get("boot", 0.0) + walls.get("build", 0.0),
+            "calibrate_s": walls.get("calibrate"),
+            "transfer_wall_s": walls.get("transfer"),
+            "wall_s": time.monotonic() - started,
+            "guest": record.guest
+            | {"memory_touched_bytes": outcome.memory_touched_bytes, "network_build_s": walls.get("build")}
+            | outcome.guest.get("effective", {}),
+        }
+        if measured := outcome.guest.get("calibration"):
+            found["calibration"] = CalibrationResult.model_validate(measured)
+            found["rtt_ms"] = found["calibration"].rtt_ms
+        return record.model_copy(update=found)
 
     def _with_transfer(self, record: RunRecord, plan: Plan, bundle: BundleWriter, outcome: watch.Outcome) -> RunRecord:
         assert record.calibration is not None
@@ -253,7 +255,7 @@ class EmuWorld:
         engine = _read_json(bundle.path / "engine.json")
         if engine is None:
             raise RunFailed(
-                f"the {self.options.tool} left no result (logs: {bundle.path}/log): "
+                f"the {self.options.tool} left no result (see log/sender.log): "
                 + _last_line(bundle.path / "log" / "sender.log")
             )
         _shift_links(bundle.path / "links.csv", int(engine.get("start_unix_ns") or 0))

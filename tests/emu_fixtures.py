@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -158,15 +158,21 @@ def wait_until(condition: Callable[[], Any], what: str, deadline_s: float = 60.0
     raise AssertionError(f"waited {deadline_s:.0f} s in vain for {what}")
 
 
-def processes_of(words: Sequence[str]) -> list[int]:
-    """Processes whose command line or working folder has one of the words: a run's kernel and its children."""
+def processes_in(folder: Path) -> list[str]:
+    """Processes whose working folder is in this one: a guest's kernel and the children it traces."""
     found = []
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                text = (entry / "cmdline").read_bytes().decode(errors="replace")
-            except OSError:
-                continue
-            if any(word in text for word in words):
-                found.append(int(entry.name))
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(folder):
+                found.append(f"{entry.name} {(entry / 'cmdline').read_bytes()[:80]!r}")
     return found
+
+
+def host_state() -> dict[str, object]:
+    """What a run could leave behind on this host."""
+    return {
+        "mounts": Path("/proc/self/mounts").read_text(),
+        "/dev/shm": sorted(Path("/dev/shm").iterdir()),
+        "namespaces": sorted(Path("/run/netns").iterdir()) if Path("/run/netns").exists() else [],
+        "interfaces": sorted(Path("/sys/class/net").iterdir()),
+    }

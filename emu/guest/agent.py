@@ -44,6 +44,7 @@ def main() -> None:
         traceback.print_exc()
     try:
         write_json("guest.json", result)
+        (OUT / "measured.json").unlink(missing_ok=True)
         phase("end")
     finally:
         namespaces.power_off()
@@ -74,6 +75,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
         result["calibration"] = calibrate(network, with_queues=job.with_queues, real_clock=job.clock == "real")
         if not result["calibration"]["passed"]:
             return result
+        write_json("measured.json", result)  # kept if the run is ended from outside
     if job.mode == "transfer":
         from .transfer import run_transfer
 

@@ -63,5 +63,8 @@ def write_json(name: str, value: Any) -> None:
     """Write a file of the run's folder so that it is whole or absent."""
     path = OUT / name
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(value, indent=1))
+    with partial.open("w") as handle:
+        json.dump(value, handle, indent=1)
+        handle.flush()
+        os.fsync(handle.fileno())  # a full disk of the host is told here, or never
     os.replace(partial, path)  # noqa: PTH105

@@ -200,6 +200,8 @@ static void sample_write(FILE *out, unsigned sequence)
 			    counters->backlog_packets) < 0)
 			die("writing");
 	}
+	if (fflush(out) != 0) // a run that is killed keeps what was seen
+		die("writing");
 }
 
 static void timespec_add(struct timespec *time, uint64_t interval_ns)

@@ -20,7 +20,7 @@ struct samples *samples_open(const char *path, struct failure *failure);
 int samples_begin(struct samples *samples, unsigned rows, struct failure *failure);
 /* Forgets the rows since samples_begin. */
 void samples_withdraw(struct samples *samples);
-/* Rows are kept and written a megabyte at a time. */
+/* Rows are written about once a second of the transfer, or a megabyte at a time. */
 int samples_add(struct samples *samples, const struct sample *sample, struct failure *failure);
 int samples_close(struct samples *samples, struct failure *failure);
 

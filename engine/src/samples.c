@@ -1,5 +1,7 @@
 #include "samples.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,6 +23,8 @@ struct samples {
 	int fd;
 	size_t used;
 	size_t begun; /* where the rows of the last point in time begin */
+	uint64_t last_ns;
+	uint64_t written_ns;
 	char bytes[BUFFER_BYTES];
 };
 
@@ -41,6 +45,8 @@ struct samples *samples_open(const char *path, struct failure *failure)
 	memset(samples->bytes, 0, sizeof(samples->bytes));
 	samples->used = sizeof(header) - 1;
 	samples->begun = samples->used;
+	samples->last_ns = 0;
+	samples->written_ns = 0;
 	memcpy(samples->bytes, header, samples->used);
 	return samples;
 }
@@ -69,9 +75,13 @@ static int samples_flush(struct samples *samples, struct failure *failure)
 int samples_begin(struct samples *samples, unsigned rows, struct failure *failure)
 {
 	int status = 0;
-	/* Rows that may be taken back must not leave the buffer half. */
-	if (sizeof(samples->bytes) - samples->used < rows * ROW_BYTES)
+	/* Rows that may be taken back must not leave the buffer half. A transfer that is killed
+	 * keeps what it measured, but for the last moments. */
+	if (sizeof(samples->bytes) - samples->used < rows * ROW_BYTES ||
+	    samples->last_ns - samples->written_ns >= NS_PER_S) {
 		status = samples_flush(samples, failure);
+		samples->written_ns = samples->last_ns;
+	}
 	samples->begun = samples->used;
 	return status;
 }
@@ -129,6 +139,7 @@ int samples_add(struct samples *samples, const struct sample *sample, struct fai
 	for (unsigned i = 0; i < COLUMNS; i++)
 		at = number_write(at, columns[i], i + 1 < COLUMNS ? ',' : '\n');
 	samples->used = (size_t)(at - samples->bytes);
+	samples->last_ns = sample->time_ns;
 	return 0;
 }
 
