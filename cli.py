@@ -294,11 +294,19 @@ def _exec(parsed: argparse.Namespace) -> int:
 
 
 def _shell(parsed: argparse.Namespace) -> int:
+    from .emu.watch import GuestError
     from .emu.world import EmuOptions, EmuWorld
 
+    if not sys.stdin.isatty():
+        raise UsageError("the prompt needs a terminal; `landspeed exec` runs programs without one")
     _, plan = _load(parsed)
+    world = EmuWorld(EmuOptions(clock="real"))
+    world.check(plan)
     with _scratch_folder() as folder:
-        EmuWorld(EmuOptions(clock="real")).shell(plan, folder)
+        try:
+            world.shell(plan, folder)
+        except GuestError as error:
+            return _say(error, FAILED)
     return 0
 
 

@@ -145,7 +145,11 @@ def start(
         "uml_dir=/proc/",  # UML finds that it cannot make its folder of pid files there, and does without
         "umid=guest",
         "con=null",
-        *(["con0=fd:0,fd:1"] if terminal else ["con0=null,fd:1", f"con1=null,fd:{OUT_FD}", f"con2=null,fd:{ERR_FD}"]),
+        *(
+            ["loglevel=1", "con0=fd:0,fd:1"]
+            if terminal
+            else ["con0=null,fd:1", f"con1=null,fd:{OUT_FD}", f"con2=null,fd:{ERR_FD}"]
+        ),
         # An idle guest in virtual time skips to its next event anyway; stopping the tick at every wake-up only costs.
         *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}", "nohz=off"] if virtual else []),
         f'init="{PACKAGE / "guest" / "init"}"',

@@ -127,7 +127,7 @@ def follow(
         read_files()
         each_poll()
         report(progress)
-        outcome.guest = _last_words(guest, messages, progress)
+        outcome.guest = last_words(guest, messages, progress)
     finally:
         guest.stop()
         if not outcome.guest:
@@ -151,7 +151,7 @@ def _stall_message(guest: Guest, progress: Progress, virtual_s: float, stall_wal
     )
 
 
-def _last_words(guest: Guest, messages: list[str], progress: Progress) -> dict[str, Any]:
+def last_words(guest: Guest, messages: list[str], progress: Progress) -> dict[str, Any]:
     """The guest's own result, or why there is none."""
     text = "\n".join(messages)
     where = f"in the phase '{progress.phase}' at {progress.virtual_s:.3f} s of the guest's time"

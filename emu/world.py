@@ -138,12 +138,17 @@ class EmuWorld:
         return int(outcome.guest["status"])
 
     def shell(self, plan: Plan, folder: Path) -> None:
-        """A prompt on the emulated path, in real time, on this terminal."""
+        """A prompt on the emulated path, in real time, on this terminal.
+
+        Raises:
+            GuestError: the guest broke.
+        """
         self._write_inputs(plan, folder, {"mode": "shell", "calibrate": False, "with_queues": False})
         modes = termios.tcgetattr(0) if os.isatty(0) else None
         guest = self._start(plan, folder, virtual=False, terminal=True)
         try:
             guest.process.wait()
+            watch.last_words(guest, [], watch.Progress(phase="shell"))
         finally:
             guest.stop()
             if modes is not None:  # the guest's console makes the terminal raw

@@ -6,6 +6,7 @@ run's folder, and the end of the process. Nothing comes in after the start, so n
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -45,13 +46,15 @@ def main() -> None:
     try:
         write_json("guest.json", result)
         (OUT / "measured.json").unlink(missing_ok=True)
-        phase("end")
+        if "shell" not in result:
+            phase("end")
     finally:
         namespaces.power_off()
 
 
 def _do(plan: Any, job: Any) -> dict[str, Any]:
-    phase("build")
+    if job.mode != "shell":  # there a person reads the console
+        phase("build")
     from .network import Network  # pyroute2 and Mininet take their time to import: inside the phase they belong to
     from .shaping import shape
 
@@ -62,9 +65,8 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
     if job.mode == "shell":
         from .shell import run_shell
 
-        phase("shell")
         run_shell(network)
-        return result
+        return result | {"shell": True}
     from .effective import effective_qdiscs, effective_settings
 
     result["effective"] = effective_settings(network)
@@ -111,8 +113,8 @@ def _execute(network: Any, job: Any) -> int:
                 )
             status = program.wait()
         except OSError as error:
-            err.write(f"{job.command[0]}: {error.strerror}\n".encode())
-            return 127
+            err.write(f"{error.filename or job.command[0]}: {error.strerror}\n".encode())
+            return 127 if error.errno == errno.ENOENT else 126  # as a shell has it
         return status if status >= 0 else 128 - status
 
 
