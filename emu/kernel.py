@@ -76,7 +76,7 @@ def _package_version(archive: Path) -> str:
     """Version of the package of the archive's name; without dpkg, size and time of the file stand in."""
     package = archive.name.partition(".tar")[0]
     with contextlib.suppress(FileNotFoundError):
-        shown = subprocess.run(["dpkg-query", "-W", package], capture_output=True, text=True, check=False)
+        shown = subprocess.run(["/usr/bin/dpkg-query", "-W", package], capture_output=True, text=True, check=False)
         if shown.returncode == 0:
             return shown.stdout.strip()
     stat = archive.stat()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import termios
 import time
 from collections.abc import Callable
@@ -14,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..engine.command import ENGINE_PORT, engine_commands
+from ..engine.command import ENGINE_BINARY, ENGINE_PORT, engine_commands
 from ..results.bundle import BundleWriter
 from ..results.record import CalibrationResult, RunRecord
 from ..scenarios.plan import Plan
 from . import iperf3, machine, watch
-from .kernel import Kernel, find_kernel
+from .kernel import Kernel, KernelError, find_kernel
 from .memory import check_memory
 
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
@@ -55,6 +56,10 @@ def _no_report(_: watch.Progress) -> None:
     pass
 
 
+class ToolError(KernelError):
+    """A program that the run needs is not there; the message says which and what to do."""
+
+
 class EmuWorld:
     """Mininet and netem under a real Linux TCP stack, in virtual or real time."""
 
@@ -72,7 +77,13 @@ class EmuWorld:
 
         Raises:
             MemoryError: the host has too little memory for this plan, with the numbers.
+            ToolError: a program is missing.
         """
+        for program in (ENGINE_BINARY, LINKWATCH):
+            if not os.access(program, os.X_OK):
+                raise ToolError(f"{program} is not built; run `make setup`")
+        if self.options.tool == "iperf3" and not shutil.which("iperf3"):
+            raise ToolError("iperf3 is not installed, or not in PATH; apt-get install iperf3")
         memory = self._memory_bytes(plan)
         check_memory(memory)
         machine.shared_memory_folder(memory)

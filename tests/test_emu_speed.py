@@ -1,0 +1,84 @@
+"""Wall time that a user waits before a transfer begins. Medians of three, on whatever else the host does."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from emu_fixtures import COMMAND, FIRST, ROOT, execute, landspeed, plan_of, scenario
+from landspeed.emu.world import EmuOptions, EmuWorld
+
+RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"
+
+
+def test_thirteen_nodes_are_built_in_three_seconds(tmp_path: Path) -> None:
+    """The record's path; the figure is the bundle's own."""
+    seen = []
+    for _ in range(3):
+        done = landspeed("run", RECORD, "--set", "transfer.duration=1 s", "--json", "--out", tmp_path)
+        result = json.loads(done.stdout)
+        assert result["complete"], done.stderr
+        record = json.loads((Path(result["bundle"]) / "result.json").read_text())
+        assert len(record["plan"]["nodes"]) >= 13
+        seen.append(record["guest"]["network_build_s"])
+    assert statistics.median(seen) <= 3.0, seen
+
+
+def test_forty_two_nodes_are_built_in_eight_seconds(tmp_path: Path) -> None:
+    """Boot and calibration-free command included."""
+    seen = []
+    for number in range(3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        plan = plan_of(folder, scenario([{"one_way_delay": "1 ms"}] * 41))
+        assert len(plan.nodes) == 42
+        began = time.monotonic()
+        assert execute(plan, folder, "true").status == 0
+        seen.append(time.monotonic() - began)
+    assert statistics.median(seen) <= 8.0, seen
+
+
+def test_the_transfer_begins_within_six_seconds_of_the_command(tmp_path: Path) -> None:
+    """From the start of the process to the first line of progress of the transfer, nothing to be built."""
+    seen = []
+    for number in range(3):
+        began = time.monotonic()
+        words = [str(COMMAND), "run", str(RECORD), "--out", str(tmp_path / str(number))]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr
+            for line in process.stderr:
+                if line == "landspeed: transfer\n":
+                    break
+            else:
+                pytest.fail("no transfer")
+            seen.append(time.monotonic() - began)
+            process.terminate()
+            process.communicate()
+    assert statistics.median(seen) <= 6.0, seen
+
+
+def test_a_long_path_is_calibrated_hop_by_hop(tmp_path: Path) -> None:
+    """Forty routers and a hundred milliseconds: delays, and the serialization of an echo on each link."""
+    content = scenario([{"one_way_delay": "1.25 ms"}] * 41, transfer={"duration": "1 s"})
+    plan = plan_of(tmp_path, content)
+    status = EmuWorld(EmuOptions()).execute(plan, tmp_path, at="alpha", command=["true"])
+    assert status == 0
+    found = json.loads((tmp_path / "guest.json").read_text())["calibration"]
+    assert [hop["rtt_ms"] for hop in found["hops"]] == pytest.approx(
+        [(2.5 + 2 * 122 * 8e-6) * n for n in range(1, 42)], rel=1e-3, abs=0.01
+    )
+    assert len(found["reverse_hops"]) == 41
+
+
+def test_the_command_itself_is_quick() -> None:
+    """`landspeed show` loads nothing that it does not need."""
+    seen = []
+    for _ in range(3):
+        began = time.monotonic()
+        assert landspeed("show", FIRST).returncode == 0
+        seen.append(time.monotonic() - began)
+    assert statistics.median(seen) <= 2.0, seen
