@@ -118,7 +118,9 @@ def test_what_the_scenario_does_to_packets_is_no_error_of_the_path(tmp_path: Pat
     assert record.complete
     assert record.rtt_ms == pytest.approx(40, rel=1e-3)
     assert record.calibration is not None
-    assert record.calibration.rate_bps == pytest.approx(1e9 * 1500 / 1538 / 1.2, rel=0.05), "copies take room"
+    assert record.calibration.rate_bps == pytest.approx(1e9 * 1500 / 1538 / 1.2, rel=0.12), (
+        "copies take room (5 σ of 200)"
+    )
 
 
 def test_jitter_widens_the_tolerance_by_itself_and_no_more(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ Packet-pair dispersion: Keshav, SIGCOMM 1991.
 from __future__ import annotations
 
 import contextlib
+import math
 import socket
 import struct
 from typing import Any
 
 from .network import Network
-from .shaping import burst_bytes, shaped_device
+from .shaping import burst_bytes, host_burst_bytes, shaped_device
 
 TRAIN_PACKETS = 200
 SO_TIMESTAMPNS_NEW = 64
@@ -61,7 +62,8 @@ def _train_length(plan: Any, *, forward: bool) -> tuple[int, int]:
     slowest = slowest_rate(plan, forward=forward)
     faster = [rate for rate, _ in rates(plan, forward=forward) if rate > 1.005 * slowest]
     refill = 1 - slowest / min(faster) if faster else 1.0
-    skipped = round(2 * burst_bytes(plan) / mtu / refill) + 2
+    bucket = max(burst_bytes(plan), host_burst_bytes(plan, 0 if forward else len(plan.nodes) - 1))
+    skipped = round(2 * bucket / mtu / refill) + 2
     # The train must fit the smallest queue it could build up in.
     directions = [link.forward if forward else link.reverse for link in plan.links]
     room = min((each.queue_bytes for each in directions if each.can_queue), default=1 << 40) // (mtu + 100)
@@ -106,7 +108,25 @@ def train_rate(network: Network, origin: int, target: int, *, real_clock: bool) 
                 data, control, _, _ = receiver.recvmsg(SEQUENCE.size, 64)
                 seconds, nanoseconds = struct.unpack("qq", control[0][2])
                 arrivals.append((SEQUENCE.unpack(data)[0], seconds * 1_000_000_000 + nanoseconds))
+    lanes = [link.forward if forward else link.reverse for link in plan.links]
+    if any(lane.jitter_ns for lane in lanes):
+        lost = 1 - math.prod(1 - lane.loss for lane in lanes)
+        return shuffled_train_rate_bps([time_ns for _, time_ns in arrivals], skipped, mtu, lost)
     return train_rate_bps(arrivals, skipped, mtu)
+
+
+def shuffled_train_rate_bps(times_ns: list[int], skipped: int, mtu_bytes: int, lost: float) -> float | None:
+    """Rate of a train that jitter has shuffled, by counting: its sequence numbers say nothing of order any more.
+
+    Args:
+        times_ns: of what arrived, in order.
+        skipped: how many packets to leave out at the beginning.
+        mtu_bytes: size of each packet.
+        lost: share of the packets that the plan loses (0…1).
+    """
+    counted = times_ns[skipped:]
+    later = [time_ns for time_ns in counted if time_ns > counted[0]]
+    return len(later) / (1 - lost) * mtu_bytes * 8e9 / (later[-1] - counted[0]) if later else None
 
 
 def train_rate_bps(arrivals: list[tuple[int, int]], skipped: int, mtu_bytes: int) -> float | None:
