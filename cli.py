@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from . import __version__
 
-FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+FAILED, BAD_INPUT = 1, 2
 
 
 class UsageError(Exception):
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KernelError, MemoryError) as error:
         return _say(error, BAD_INPUT)
     except KeyboardInterrupt:
-        return _say("interrupted", INTERRUPTED)
+        return _say("interrupted", FAILED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED

@@ -18,14 +18,14 @@ from .results.record import RunRecord, command_json
 from .scenarios.load import LoadedScenario
 from .scenarios.plan import Plan
 
-FAILED, INTERRUPTED = 1, 130
+FAILED = 1
 
 
 def run_scenario(loaded: LoadedScenario, plan: Plan, parsed: argparse.Namespace, runs_dir: Path) -> int:
     """Run a plan as the command line asks and print what it asks for.
 
     Returns:
-        exit status: 0 passed, 1 a verdict failed or the run broke, 130 interrupted.
+        exit status: 0 passed, 1 a verdict failed, or the run broke or was interrupted.
 
     Raises:
         OutputError, MemoryError, KernelError: known before anything was started.
@@ -62,7 +62,7 @@ def run_scenario(loaded: LoadedScenario, plan: Plan, parsed: argparse.Namespace,
         status = FAILED
     except KeyboardInterrupt:
         record = _keep(bundle, "interrupted")
-        status = INTERRUPTED
+        status = FAILED
     except BaseException as error:
         _keep(bundle, f"{type(error).__name__}: {error}")
         raise
