@@ -227,5 +227,6 @@ def test_the_same_seed_gives_the_same_packets_at_the_same_times(impaired: list[l
 def test_packets_are_merged_only_where_the_scenario_allows_it(tmp_path: Path, fidelity: str, arrivals: int) -> None:
     """Even a program that merges its own datagrams (UDP_SEGMENT) sends single packets into a path of `packets`."""
     plan = plan_of(tmp_path, scenario([{"one_way_delay": "1 ms"}] * 3, fidelity=fidelity))
-    (train,) = measure(plan, tmp_path, [request(plan, 0, 3, 1500, 60, together=6, segmented=True)])
-    assert len(train.arrived) == arrivals
+    ends = [(0, 3), (1, 3)]  # a program on the host, and one on a router
+    requests = [request(plan, *pair, 1500, 60, together=6, segmented=True) for pair in ends]
+    assert [len(train.arrived) for train in measure(plan, tmp_path, requests)] == [arrivals] * 2
