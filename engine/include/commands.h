@@ -7,7 +7,5 @@
 
 int receive_main(int argc, char **argv);
 int send_main(int argc, char **argv);
-void receive_help(void);
-void send_help(void);
 
 #endif

@@ -43,6 +43,11 @@ struct options {
 /* argv[0] is the subcommand. 0, or -1 with the failure set (a usage error). */
 int options_parse_receive(int argc, char **argv, struct options *options, struct failure *failure);
 int options_parse_send(int argc, char **argv, struct options *options, struct failure *failure);
+/* Defaults that depend on other options, and what options together must be. */
+int options_check_send(struct options *options, struct failure *failure);
+/* On standard output. */
+void options_help_receive(void);
+void options_help_send(void);
 
 const char *receive_mode_name(enum receive_mode mode);
 bool receive_mode_parse(const char *name, enum receive_mode *mode);

@@ -3,7 +3,6 @@
 #include "receive.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,19 +14,6 @@ struct server {
 	bool failed;
 	bool written; /* a result was */
 };
-
-void receive_help(void)
-{
-	(void)puts("usage: landspeed-engine receive [OPTION...]\n\n"
-		   "  --bind ADDR          listen there only (all addresses)\n"
-		   "  --port PORT          control port (5201)\n"
-		   "  --data-port PORT     port of the data connections (any free one)\n"
-		   "  --one-off            end after one transfer, with its status\n"
-		   "  --idle-timeout TIME  for each step of the handshake (30s)\n"
-		   "  --interval TIME      between samples (100ms)\n"
-		   "  --samples FILE       TCP_INFO of all streams as CSV, of the last transfer\n"
-		   "  --json FILE|-        the result of each transfer (a file keeps the last)");
-}
 
 static void busy_reply(int listener)
 {
@@ -177,7 +163,7 @@ int receive_main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (options.help) {
-		receive_help();
+		options_help_receive();
 		return 0;
 	}
 	struct server server = {.options = &options, .listener = -1};

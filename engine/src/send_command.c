@@ -3,28 +3,7 @@
 #include "payload.h"
 #include "send.h"
 
-#include <stdio.h>
 #include <unistd.h>
-
-void send_help(void)
-{
-	(void)puts(
-	    "usage: landspeed-engine send HOST [OPTION...]\n\n"
-	    "  --port PORT          control port of the receiver (5201)\n"
-	    "  --streams N          connections, a thread each, 1 to 128 (1)\n"
-	    "  --window BYTES|auto  window of each stream, set at both ends (auto)\n"
-	    "  --congestion NAME    congestion control of each stream (the system's)\n"
-	    "  --time SECONDS       end after that time from the first byte read (10)\n"
-	    "  --bytes BYTES        end after that many bytes over all streams\n"
-	    "  --receive MODE       discard: the kernel drops the payload; memory: it is copied\n"
-	    "  --pacing BIT/S       ceiling of each stream's sending rate\n"
-	    "  --stagger SECONDS    stream i starts i times this later (0)\n"
-	    "  --interval TIME      between samples (100ms)\n"
-	    "  --samples FILE       TCP_INFO of all streams as CSV\n"
-	    "  --live FILE|-        progress, a JSON line per second\n"
-	    "  --json FILE|-        the result of both ends\n\n"
-	    "Bytes take k, M, G, T, Ki, Mi, Gi; times ns, us, ms, s, min; rates k, M, G, T.");
-}
 
 static int outputs_open(struct send_state *state)
 {
@@ -81,7 +60,7 @@ int send_main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (options.help) {
-		send_help();
+		options_help_send();
 		return 0;
 	}
 	struct send_state state = {.options = &options, .payload_fd = -1};

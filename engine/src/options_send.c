@@ -1,0 +1,141 @@
+/* What `send` alone takes: how much, over how many streams, and how they are tuned. */
+#include "clock.h"
+#include "hello.h"
+#include "option.h"
+#include "quantity.h"
+
+#include <string.h>
+
+const char *receive_mode_name(enum receive_mode mode)
+{
+	return mode == RECEIVE_MEMORY ? "memory" : "discard";
+}
+
+bool receive_mode_parse(const char *name, enum receive_mode *mode)
+{
+	for (enum receive_mode known = RECEIVE_DISCARD; known <= RECEIVE_MEMORY; known++) {
+		if (strcmp(name, receive_mode_name(known)) == 0) {
+			*mode = known;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int streams_apply(const char *name, const char *value, struct options *options,
+			 struct failure *failure)
+{
+	uint64_t number = 0;
+	if (option_integer(name, value, 1, STREAMS_LIMIT, "a number of streams from 1 to 128",
+			   &number, failure) != 0)
+		return -1;
+	options->streams = (unsigned)number;
+	return 0;
+}
+
+static int window_apply(const char *name, const char *value, struct options *options,
+			struct failure *failure)
+{
+	uint64_t number = 0;
+	if (strcmp(value, "auto") == 0) {
+		options->window_bytes = 0;
+		return 0;
+	}
+	if (!quantity_parse_bytes(value, &number) || number == 0)
+		return option_refuse(name, value, "'auto' or bytes such as 46000000 or 46M",
+				     failure);
+	if (number > WINDOW_LIMIT_BYTES)
+		return failure_set(failure,
+				   "--window: '%s' is above the 1 GiB that a TCP window can be; "
+				   "use more streams",
+				   value);
+	options->window_bytes = number;
+	return 0;
+}
+
+static int congestion_apply(const char *name, const char *value, struct options *options,
+			    struct failure *failure)
+{
+	/* TCP_CA_NAME_MAX in the kernel, with the NUL. */
+	if (value[0] == '\0' || strlen(value) >= 16)
+		return option_refuse(name, value,
+				     "the name of a congestion control (reno, cubic, bbr, ...)",
+				     failure);
+	options->congestion = value;
+	return 0;
+}
+
+static int bytes_apply(const char *name, const char *value, struct options *options,
+		       struct failure *failure)
+{
+	uint64_t number = 0;
+	/* Beyond 2^53 the figure would not pass through JSON unchanged. */
+	if (!quantity_parse_bytes(value, &number) || number == 0 || number > UINT64_C(1) << 53)
+		return option_refuse(name, value,
+				     "an amount of bytes above 0 such as 1000000 or 10G", failure);
+	options->bytes = number;
+	return 0;
+}
+
+static int time_apply(const char *name, const char *value, struct options *options,
+		      struct failure *failure)
+{
+	return option_duration(name, value, NS_PER_MS, DURATION_MAX_NS,
+			       "a duration from 1ms to 30 days such as 10 or 60s",
+			       &options->duration_ns, failure);
+}
+
+static int receive_apply(const char *name, const char *value, struct options *options,
+			 struct failure *failure)
+{
+	if (!receive_mode_parse(value, &options->receive))
+		return option_refuse(name, value, "'discard' or 'memory'", failure);
+	return 0;
+}
+
+static int live_apply(const char *name, const char *value, struct options *options,
+		      struct failure *failure)
+{
+	(void)name;
+	(void)failure;
+	options->live = value;
+	return 0;
+}
+
+static int pacing_apply(const char *name, const char *value, struct options *options,
+			struct failure *failure)
+{
+	return option_rate(name, value, &options->pacing_bps, failure);
+}
+
+static int stagger_apply(const char *name, const char *value, struct options *options,
+			 struct failure *failure)
+{
+	return option_duration(name, value, 0, DURATION_MAX_NS, "a duration such as 0.5 or 500ms",
+			       &options->stagger_ns, failure);
+}
+
+static const struct option_rule rules[] = {
+    {"streams", "N", "connections, a thread each, 1 to 128 (1)", streams_apply},
+    {"window", "BYTES|auto", "window of each stream, set at both ends (auto)", window_apply},
+    {"congestion", "NAME", "congestion control of each stream (the system's)", congestion_apply},
+    {"time", "SECONDS", "end after that time from the first byte read (10)", time_apply},
+    {"bytes", "BYTES", "end after that many bytes over all streams", bytes_apply},
+    {"receive", "MODE", "discard: the kernel drops the payload; memory: it is copied",
+     receive_apply},
+    {"pacing", "BIT/S", "ceiling of each stream's sending rate", pacing_apply},
+    {"stagger", "SECONDS", "stream i starts i times this later (0)", stagger_apply},
+    {"live", "FILE|-", "progress, a JSON line per second", live_apply},
+};
+
+const struct option_table options_of_send = OPTION_TABLE(rules);
+
+int options_check_send(struct options *options, struct failure *failure)
+{
+	if (options->bytes == 0 && options->duration_ns == 0)
+		options->duration_ns = 10 * NS_PER_S;
+	if (options->bytes != 0 && options->bytes < options->streams)
+		return failure_set(failure, "--bytes: fewer bytes than the %u streams",
+				   options->streams);
+	return 0;
+}
