@@ -18,6 +18,7 @@ from .checks import check_structure
 from .document import Node, apply_override, merge, parse_yaml
 from .document import Path as KeyPath
 from .errors import Mark, Problem, ScenarioError, Source
+from .events import check_events
 from .model import Scenario
 from .units import type_word
 
@@ -51,7 +52,7 @@ def load_scenario(path: Path, overrides: Sequence[str] = ()) -> LoadedScenario:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:
         raise ScenarioError(_from_pydantic(error, tree)) from None
-    if found := check_structure(scenario):
+    if found := check_structure(scenario) or check_events(scenario):
         problems = [Problem(p.what, p.right, tree.locate(p.where, key=p.at_key)) for p in found]
         raise ScenarioError(problems)
     return LoadedScenario(scenario, _dump(data), Path(path), tuple(overrides), tree)

@@ -17,8 +17,11 @@ from .units import (
     Delay,
     Distance,
     Duration,
+    EventSpan,
+    EventTime,
     Goodput,
     Interval,
+    Loss,
     Mtu,
     Probability,
     Queue,
@@ -38,6 +41,7 @@ SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 Framing = Literal["ethernet", "pos"]
+Discipline = Literal["fifo", "red", "fq_codel"]
 
 
 class RecordedTime:
@@ -107,6 +111,9 @@ class Lane(Section):
     queue: Queue | None = Field(
         None, description="Buffer before the line, in bytes or BDP, apart from packets in flight"
     )
+    discipline: Discipline | None = Field(
+        None, description="How the queue is kept: fifo (default) drops at its end, red, fq_codel"
+    )
     packet_limit: int | None = Field(
         None,
         ge=1,
@@ -154,6 +161,27 @@ class Transfer(Section):
     sample_interval: Interval = Field(10**8, description="Time between two samples of the series; default 100 ms")
     pacing: Rate | None = Field(None, description="Greatest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
+
+
+class Event(Section):
+    """Something that happens to a link during the transfer. Exactly one of the five kinds."""
+
+    at: EventTime = Field(description="Since the start of the transfer")
+    from_: Name | None = Field(None, alias="from", description="The node at which packets enter the link")
+    to: Name | None = Field(None, description="The node at which they leave it: a neighbour of `from`")
+    between: list[Name] | None = Field(
+        None, min_length=2, max_length=2, description="Instead of from and to: two neighbours, both directions"
+    )
+    loss: Loss | None = Field(
+        None, description="`3 packets`: the next three; `100 %` with `for`: each packet with that probability"
+    )
+    line_rate: Rate | None = Field(None, description="The line's new rate")
+    one_way_delay: Delay | None = Field(None, description="The new propagation delay (a reroute)")
+    down: EventSpan | None = Field(None, description="So long everything that enters the link is lost")
+    background: Rate | None = Field(
+        None, description="Unresponsive packets of full size enter; bits of IP packets per second"
+    )
+    for_: EventSpan | None = Field(None, alias="for", description="How long it lasts; then it is as before")
 
 
 class Calibration(Section):
@@ -225,6 +253,7 @@ class Scenario(Section):
     routers: dict[Name, Router] = Field({}, max_length=250, description="Notes on routers, by name")
     path: list[Link] = Field(min_length=1, max_length=250, description="The links in order from sender to receiver")
     transfer: Transfer
+    events: list[Event] = Field([], max_length=1000, description="What happens to links during the transfer")
     calibration: Calibration = Field(default_factory=lambda: Calibration.model_validate({}))
     expect: Expect | None = None
     sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")

@@ -17,6 +17,12 @@ INITIAL_WINDOW_PACKETS = 10  # RFC 6928
 MAX_TCP_WINDOW = 65535 << 14  # RFC 7323 section 2.3
 CUBIC_C, CUBIC_BETA = 0.4, 0.7  # RFC 9438 section 4.1, 4.6
 SUPER_PACKET_BYTES = 180_000  # what the emulated world lets a GSO packet grow to (emu/guest/offloads.py)
+# RED as tc(8) sets it up when it is told no more than the limit (tc-red(8)): what every world takes. Not gentle: above
+# the upper threshold everything is dropped. ECN-capable packets are marked instead.
+RED_MAX_PROBABILITY = 0.02
+RED_WEIGHT_LOG = 9  # the average moves by 1/512 of the difference at each packet (Floyd and Jacobson 1993: 0.002)
+CODEL_TARGET_NS, CODEL_INTERVAL_NS = 5_000_000, 100_000_000  # RFC 8289 section 4.2, 4.3
+FQ_CODEL_FLOWS = 1024  # RFC 8290 section 4.2
 NETEM_SPARE_PACKETS = 1000  # netem's own default, on top of what is computed
 
 # Linux: SO_RCVBUF is doubled when set (socket(7)), and the window offered is the buffer times the share of payload in
@@ -112,6 +118,11 @@ def cubic_recovery_ns(window_bytes: int, mss: int) -> int:
 def square_root_law_bps(mss: int, rtt_ns: int, loss: float) -> int:
     """Loss-limited goodput of a Reno stream: MSS/RTT × sqrt(3/2)/sqrt(p) (Mathis et al. 1997)."""
     return round(mss * 8 / (rtt_ns / 1e9) * math.sqrt(1.5) / math.sqrt(loss)) if loss > 0 and rtt_ns else 10**18
+
+
+def red_thresholds_bytes(queue_bytes: int) -> tuple[int, int]:
+    """Average queues at which RED begins to drop and at which it drops everything: 1/12 and 1/4 of the queue."""
+    return queue_bytes // 12, queue_bytes // 4
 
 
 def score_bit_m_per_s(goodput_bps: int, distance_m: int) -> int:

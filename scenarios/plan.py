@@ -48,6 +48,7 @@ class Direction(_Part):
     duplicate: float = 0.0
     reorder: float = 0.0
     jitter_ns: int = 0
+    discipline: Literal["fifo", "red", "fq_codel"] = "fifo"  # parameters of red and fq_codel: physics.py
     seed: int = 0  # derived from the plan's seed, the link's index and the direction
 
 
@@ -77,6 +78,32 @@ class Transfer(_Part):
     sample_interval_ns: int
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
+
+
+class Event(_Part):
+    """What happens to a link during the transfer; which fields are set follows from `kind`.
+
+    loss: the next `packets` IP packets that enter the link are lost, or, if `packets` is null, each one that enters
+    within `duration_ns` with `probability`. rate, delay: `rate_bps` or `delay_ns` replaces the plan's figure from then
+    on, for `duration_ns` if that is set. down: whatever enters within `duration_ns` is lost. background: IP packets of
+    the link's MTU at `rate_bps` (bits of IP packets per second) enter for `duration_ns` at the link's near node and
+    leave at its far node; no router or host beyond sees them.
+    """
+
+    at_ns: int  # since the transfer's start
+    kind: Literal["loss", "rate", "delay", "down", "background"]
+    link: int
+    direction: Literal["forward", "reverse", "both"]
+    packets: int | None = None
+    duration_ns: int | None = None
+    probability: float | None = None
+    rate_bps: int | None = None
+    delay_ns: int | None = None
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions that it touches."""
+        return ("forward", "reverse") if self.direction == "both" else (self.direction,)
 
 
 class Calibration(_Part):
@@ -149,6 +176,7 @@ class Plan(_Part):
     nodes: list[Node]
     links: list[Link]
     transfer: Transfer
+    events: list[Event] = []  # in the order in which they happen
     calibration: Calibration
     expect: Expect | None = None
     physics: Physics

@@ -2,47 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from . import physics as ph
-from .plan import Direction, Link, Node
+from .plan import Direction, Event, Link, Node
 
 
-def prove_queueing(nodes: list[Node], links: list[Link], ip_version: int) -> list[Link]:
+def prove_queueing(nodes: list[Node], links: list[Link], ip_version: int, events: Sequence[Event] = ()) -> list[Link]:
     """The links with `can_queue` false where every packet provably arrives no faster than it leaves.
 
     What limits the arrivals: the sending host's NIC (framing of its link) and bus (no framing), and each link passed.
     One of them must give every packet size at least the time that it takes to leave here; both are linear in the size,
     so the smallest and the largest packet decide. Jitter, reordering and duplication change the spacing: nothing passed
-    before them proves anything any more. A world that relies on this must enforce the NIC and bus of its hosts.
+    before them proves anything any more, and neither does anything passed before a delay that an event changes. A link
+    whose rate an event changes counts with its lowest rate for what leaves it and with its highest for what it lets
+    through; background traffic can make a queue anywhere, and ends at the far end of its link. A world that relies on
+    this must enforce the NIC and bus of its hosts.
     """
     mtu = min(link.mtu_bytes for link in links)
     sizes = (ph.IP_HEADER[ip_version] + ph.TCP_HEADER, mtu)
-    forward = _can_queue(nodes[0], [(k.forward, k.framing_bytes) for k in links], sizes)
-    reverse = _can_queue(nodes[-1], [(k.reverse, k.framing_bytes) for k in reversed(links)], sizes)[::-1]
+    ahead = [_Lane(k.forward, k.framing_bytes, _touching(events, k.index, "forward")) for k in links]
+    back = [_Lane(k.reverse, k.framing_bytes, _touching(events, k.index, "reverse")) for k in reversed(links)]
+    forward = _can_queue(nodes[0], ahead, sizes)
+    reverse = _can_queue(nodes[-1], back, sizes)[::-1]
     return [
         link.model_copy(
             update={
-                "forward": link.forward.model_copy(update={"can_queue": ahead}),
-                "reverse": link.reverse.model_copy(update={"can_queue": back}),
+                "forward": link.forward.model_copy(update={"can_queue": there}),
+                "reverse": link.reverse.model_copy(update={"can_queue": here}),
             }
         )
-        for link, ahead, back in zip(links, forward, reverse, strict=True)
+        for link, there, here in zip(links, forward, reverse, strict=True)
     ]
 
 
-def _can_queue(source: Node, lanes: list[tuple[Direction, int]], sizes: tuple[int, int]) -> list[bool]:
+class _Lane:
+    """A direction with what events make of it in the worst case."""
+
+    def __init__(self, direction: Direction, framing: int, events: list[Event]) -> None:
+        changed = [event.rate_bps for event in events if event.kind == "rate" and event.rate_bps is not None]
+        self.framing = framing
+        self.slowest_bps = min([direction.rate_bps, *changed])
+        self.fastest_bps = max([direction.rate_bps, *changed])
+        self.background = any(event.kind == "background" for event in events)
+        moved = any(event.kind == "delay" for event in events)
+        self.respaces = bool(direction.jitter_ns or direction.reorder or direction.duplicate or moved)
+
+
+def _touching(events: Sequence[Event], link: int, direction: str) -> list[Event]:
+    return [event for event in events if event.link == link and direction in event.directions]
+
+
+def _can_queue(source: Node, lanes: list[_Lane], sizes: tuple[int, int]) -> list[bool]:
     bounds: list[tuple[int, int]] = []  # (rate, framing) that everything arriving has passed
     if source.nic_rate_bps:
-        bounds.append((source.nic_rate_bps, lanes[0][1]))
+        bounds.append((source.nic_rate_bps, lanes[0].framing))
     if source.bus_rate_bps:
         bounds.append((source.bus_rate_bps, 0))
     result = []
-    for lane, framing in lanes:
+    for lane in lanes:
         proved = any(
-            all((size + framing) * rate <= (size + extra) * lane.rate_bps for size in sizes) for rate, extra in bounds
+            all((size + lane.framing) * rate <= (size + extra) * lane.slowest_bps for size in sizes)
+            for rate, extra in bounds
         )
-        result.append(not proved)
-        if lane.jitter_ns or lane.reorder or lane.duplicate:
+        result.append(lane.background or not proved)
+        if lane.respaces:
             bounds.clear()
         else:
-            bounds.append((lane.rate_bps, framing))
+            bounds.append((lane.fastest_bps, lane.framing))
     return result

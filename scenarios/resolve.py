@@ -5,23 +5,38 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
+from typing import Literal, cast
 
 from . import physics as ph
 from .document import Path
 from .errors import Problem, ScenarioError
+from .events import KINDS, plan_events
 from .load import LoadedScenario
 from .model import Expect as ScenarioExpect
 from .model import Lane, Scenario
 from .model import Link as ScenarioLink
-from .plan import Calibration, Direction, Expect, Limit, Link, Node, Physics, Plan, RecordedHop, Transfer
+from .plan import Calibration, Direction, Event, Expect, Limit, Link, Node, Physics, Plan, RecordedHop, Transfer
 from .queueing import prove_queueing
 from .units import QueueSize
 
-EMU_CONGESTION_CONTROLS = (
+CONGESTION_CONTROLS = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
 )  # fmt: skip
-WORLDS = {"emu": EMU_CONGESTION_CONTROLS}
+
+
+@dataclass(frozen=True)
+class Honours:
+    """What a world can do of what not every world can. Another one names here what it has."""
+
+    congestion_controls: tuple[str, ...] = CONGESTION_CONTROLS
+    disciplines: tuple[str, ...] = ("fifo",)
+    events: tuple[str, ...] = ()  # keys of the file
+
+
+WORLDS = {
+    "emu": Honours(),
+    "sim": Honours(disciplines=("fifo", "red", "fq_codel"), events=tuple(KINDS)),
+}
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
 
 
@@ -32,11 +47,12 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
     scenario = loaded.scenario
     seed = scenario.seed if seed is None else seed
     problems = _world_problems(loaded, world)
-    links = _links(loaded, seed, problems)
+    events = plan_events(scenario)
+    links = _links(loaded, seed, events, problems)
     if problems:
         raise ScenarioError(problems)
     nodes = _nodes(scenario, links)
-    links = prove_queueing(nodes, links, scenario.ip)
+    links = prove_queueing(nodes, links, scenario.ip, events)
     transfer = scenario.transfer
     return Plan(
         scenario=scenario.name,
@@ -58,6 +74,7 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
             pacing_rate_bps=transfer.pacing,
             start_stagger_ns=transfer.start_stagger,
         ),
+        events=events,
         calibration=Calibration(
             rtt_tolerance=scenario.calibration.rtt_tolerance, rate_tolerance=scenario.calibration.rate_tolerance
         ),
@@ -67,11 +84,30 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
 
 
 def _world_problems(loaded: LoadedScenario, world: str) -> list[Problem]:
-    asked, known = loaded.scenario.transfer.congestion_control, WORLDS[world]
-    if asked in known:
-        return []
-    what = f"congestion control '{asked}' is not in the world '{world}'"
-    return [loaded.problem(("transfer", "congestion_control"), what, f"write one of: {', '.join(known)}")]
+    """What the scenario asks and the world cannot do, each with the worlds that can."""
+    scenario, problems = loaded.scenario, []
+
+    def ask(kind: str, asked: str, where: Path, name: str, *, key: bool = False) -> None:
+        if asked in getattr(WORLDS[world], kind):
+            return
+        able = [other for other, honours in WORLDS.items() if asked in getattr(honours, kind)]
+        right = f"the world {' or '.join(able)} can (--world {able[0]}); here" if able else "no world can;"
+        known = ", ".join(getattr(WORLDS[world], kind)) or "none"
+        problems.append(
+            loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} write one of: {known}", key=key)
+        )
+
+    asked = scenario.transfer.congestion_control
+    ask("congestion_controls", asked, ("transfer", "congestion_control"), f"congestion control '{asked}'")
+    for index, link in enumerate(scenario.path):
+        for side, where in ((link, ("path", index)), (link.reverse, ("path", index, "reverse"))):
+            if side and side.discipline:
+                ask("disciplines", side.discipline, (*where, "discipline"), f"queue discipline '{side.discipline}'")
+    for number, event in enumerate(scenario.events):
+        for kind in KINDS:
+            if getattr(event, kind) is not None:
+                ask("events", kind, ("events", number, kind), f"an event of the kind {kind}", key=True)
+    return problems
 
 
 def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
@@ -111,6 +147,7 @@ class _Lane:
     delay_ns: int
     rate_bps: int
     queue: QueueSize
+    discipline: Literal["fifo", "red", "fq_codel"]
     packet_limit: int | None
     loss: float
     corrupt: float
@@ -132,6 +169,7 @@ def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
         delay_ns=cast(int, delay or 0),
         rate_bps=cast(int, value("line_rate") or scenario.line_rate),
         queue=cast(QueueSize, value("queue") or scenario.queue or QueueSize(bdp=Fraction(1))),
+        discipline=cast('Literal["fifo", "red", "fq_codel"]', value("discipline") or "fifo"),
         packet_limit=cast("int | None", value("packet_limit")),
         loss=cast(float, value("loss") or 0.0),
         corrupt=cast(float, value("corrupt") or 0.0),
@@ -141,7 +179,7 @@ def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
     )
 
 
-def _links(loaded: LoadedScenario, seed: int, problems: list[Problem]) -> list[Link]:
+def _links(loaded: LoadedScenario, seed: int, events: list[Event], problems: list[Problem]) -> list[Link]:
     scenario = loaded.scenario
     lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.path]
     rtt_ns = sum(forward.delay_ns + reverse.delay_ns for forward, reverse in lanes)
@@ -152,7 +190,8 @@ def _links(loaded: LoadedScenario, seed: int, problems: list[Problem]) -> list[L
         made = []
         for name, lane in zip(("forward", "reverse"), pair, strict=True):
             here = _Place(loaded, index, name, path_mtu, ph.FRAMING_BYTES[framing], rtt_ns)
-            made.append(_direction(here, lane, seed, problems))
+            touching = [event for event in events if event.link == index and name in event.directions]
+            made.append(_direction(here, lane, seed, touching, problems))
         links.append(
             Link(
                 index=index,
@@ -189,17 +228,18 @@ class _Place:
         return ("path", self.index, name) if on_link or name == "packet_limit" else (name,)
 
 
-def _direction(here: _Place, lane: _Lane, seed: int, problems: list[Problem]) -> Direction:
+def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], problems: list[Problem]) -> Direction:
     ip, mtu, framing = here.loaded.scenario.ip, here.path_mtu, here.framing_bytes
     queue = lane.queue.resolve(ph.bdp_bytes(lane.rate_bps, here.rtt_ns))
     super_packets = here.loaded.scenario.fidelity == "super-packets"
     if lane.queue.bytes is None:
         queue = max(queue, MIN_BDP_QUEUE_PACKETS * (ph.SUPER_PACKET_BYTES if super_packets else mtu))
     _check_queue(here, queue, super_packets, problems)
-    longest = lane.delay_ns + lane.jitter_ns
-    limit = ph.limit_packets(lane.rate_bps, longest, queue, framing, ip)
+    longest = max([lane.delay_ns, *(event.delay_ns or 0 for event in events)]) + lane.jitter_ns
+    fastest = max([lane.rate_bps, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
+    limit = ph.limit_packets(fastest, longest, queue, framing, ip)
     if lane.packet_limit is not None:
-        needed = ph.packets_needed(lane.rate_bps, longest, queue, mtu, framing)
+        needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
         if lane.packet_limit < needed:
             what = (
                 f"packet_limit {lane.packet_limit} ({here.direction}) is below what the delay needs: "
@@ -219,6 +259,7 @@ def _direction(here: _Place, lane: _Lane, seed: int, problems: list[Problem]) ->
         duplicate=lane.duplicate,
         reorder=lane.reorder,
         jitter_ns=lane.jitter_ns,
+        discipline=lane.discipline,
         seed=direction_seed(seed, here.index, here.direction),
     )
 

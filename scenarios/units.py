@@ -21,6 +21,7 @@ KILO, MEGA, GIGA, TERA, PETA = 10**3, 10**6, 10**9, 10**12, 10**15
 MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR = 10**3, 10**6, 10**9, 60 * 10**9, 3600 * 10**9  # in ns
 MIB, GIB = 2**20, 2**30
 MAX_TEXT = 64
+MAX_LOST_PACKETS = 10**6
 
 _NUMBER = r"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?"
 _QUANTITY = re.compile(rf"(?P<sign>[+-]?)(?P<number>{_NUMBER})\s*(?P<unit>[^\s0-9.+-].*)?")
@@ -84,6 +85,10 @@ DISTANCE = Kind(
 PROBABILITY = Kind(
     "a probability", "1", {"%": Fraction(1, 100), "ppm": Fraction(1, 10**6)},
     "0.1 %", ("%",), ((float("inf"), "%"),), {"percent": "%", "pct": "%"},
+)  # fmt: skip
+PACKETS = Kind(
+    "a loss", "packets", {"packet": 1, "packets": 1},
+    "1 packet", ("packets",), ((float("inf"), "packets"),), {"pkt": "packet", "pkts": "packets", "p": "packets"},
 )  # fmt: skip
 SCORE = Kind(
     "a score", "bit·m/s",
@@ -261,6 +266,42 @@ class QueueQuantity:
         return quantity_schema(SIZE, "BDP")
 
 
+@dataclass(frozen=True)
+class LossAmount:
+    """What an event loses: the next so many packets, or each packet of a time with a probability."""
+
+    packets: int | None = None
+    probability: float | None = None
+
+
+class LossQuantity:
+    """Pydantic annotation: a LossAmount, `1 packet`, `12 packets` or `5 %`."""
+
+    def validate(self, value: Any) -> LossAmount:
+        """The loss; raises PydanticCustomError whose context has `right`, the advice."""
+        try:
+            return self._checked(as_text(value, PACKETS))
+        except UnitError as error:
+            raise PydanticCustomError("quantity", "{what}", {"what": error.what, "right": error.right}) from None
+
+    def _checked(self, text: str) -> LossAmount:
+        if not text.strip().endswith(tuple(PROBABILITY.factors)):
+            packets = parse(PACKETS, text)
+            if not 1 <= packets <= MAX_LOST_PACKETS:
+                raise UnitError(f"'{text.strip()}' is no loss", f"write 1 packet to {MAX_LOST_PACKETS} packets")
+            return LossAmount(packets=packets)
+        probability = parse_exact(PROBABILITY, text)
+        if not 0 < probability <= 1:
+            raise UnitError(f"'{text.strip()}' is not the probability of a loss", "write more than 0 %, at most 100 %")
+        return LossAmount(probability=float(probability))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.validate)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return quantity_schema(PACKETS, *PROBABILITY.factors)
+
+
 def as_text(value: Any, kind: Kind) -> str:
     """A YAML scalar as the text to parse; a number keeps its digits, so that the advice can repeat them."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -296,4 +337,7 @@ Mtu: TypeAlias = Annotated[int, Quantity(SIZE, low=576, high=65535, why="MTU of 
 Distance: TypeAlias = Annotated[int, Quantity(DISTANCE, high=10**9)]
 Probability: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1)]
 Score: TypeAlias = Annotated[int, Quantity(SCORE, low=1)]
+EventTime: TypeAlias = Annotated[int, Quantity(TIME, high=7 * 24 * HOUR, bare="s")]
+EventSpan: TypeAlias = Annotated[int, Quantity(TIME, low=MICROSECOND, high=7 * 24 * HOUR, bare="s")]
+Loss: TypeAlias = Annotated[LossAmount, LossQuantity()]
 Queue: TypeAlias = Annotated[QueueSize, QueueQuantity()]

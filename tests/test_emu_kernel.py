@@ -34,10 +34,10 @@ def test_every_option_asked_for_is_in_the_running_kernel(tmp_path: Path) -> None
 
 
 def test_every_congestion_control_of_the_scenarios_is_there(tmp_path: Path) -> None:
-    from landspeed.scenarios.resolve import EMU_CONGESTION_CONTROLS
+    from landspeed.scenarios.resolve import CONGESTION_CONTROLS
 
     shown = execute(plan_of(tmp_path, PLAIN), tmp_path, "cat", "/proc/sys/net/ipv4/tcp_available_congestion_control")
-    assert set(shown.out.split()) >= set(EMU_CONGESTION_CONTROLS)
+    assert set(shown.out.split()) >= set(CONGESTION_CONTROLS)
 
 
 def test_random_numbers_follow_the_seed_alone(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from landspeed.scenarios import fit_traceroute
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.plan import Plan
-from landspeed.scenarios.resolve import EMU_CONGESTION_CONTROLS, make_plan
+from landspeed.scenarios.resolve import CONGESTION_CONTROLS, make_plan
 from landspeed.scenarios.schema import scenario_schema, schema_text
 from ruamel.yaml import YAML
 
@@ -150,8 +150,6 @@ def test_readme_names_every_key_and_congestion_control() -> None:
     schema = scenario_schema()
     keys = {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", {})}
     missing = [
-        key
-        for key in sorted(keys | set(EMU_CONGESTION_CONTROLS))
-        if f"`{key}`" not in readme and f"{key}:" not in readme
+        key for key in sorted(keys | set(CONGESTION_CONTROLS)) if f"`{key}`" not in readme and f"{key}:" not in readme
     ]
     assert not missing

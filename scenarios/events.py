@@ -1,0 +1,175 @@
+"""What happens to links during the transfer: what an event must say, and the plan's form of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from .checks import Finding
+from .document import Path
+from .model import Event as ScenarioEvent
+from .model import Scenario
+from .plan import Event
+from .units import TIME, format_exact
+
+Kind: TypeAlias = Literal["loss", "rate", "delay", "down", "background"]
+Where: TypeAlias = Literal["forward", "reverse", "both"]
+
+KINDS: dict[str, Kind] = {
+    "loss": "loss",
+    "line_rate": "rate",
+    "one_way_delay": "delay",
+    "down": "down",
+    "background": "background",
+}
+"""Key of the file → kind in the plan."""
+
+
+def check_events(scenario: Scenario) -> list[Finding]:
+    """Every contradiction in the scenario's events, in their order."""
+    found = [
+        finding
+        for number, event in enumerate(scenario.events)
+        for finding in _check(scenario, event, ("events", number))
+    ]
+    return found or list(_overlaps(scenario))
+
+
+def plan_events(scenario: Scenario) -> list[Event]:
+    """The events in the order in which they happen. The scenario has been checked."""
+    planned = []
+    for event in scenario.events:
+        link, direction = _place(scenario, event) or (0, "forward")
+        planned.append(
+            Event(
+                at_ns=event.at,
+                kind=KINDS[_kinds(event)[0]],
+                link=link,
+                direction=direction,
+                packets=event.loss.packets if event.loss else None,
+                duration_ns=event.down or event.for_,
+                probability=event.loss.probability if event.loss else None,
+                rate_bps=event.line_rate or event.background,
+                delay_ns=event.one_way_delay,
+            )
+        )
+    return sorted(planned, key=lambda event: event.at_ns)  # sorted is stable: equal times keep the file's order
+
+
+def _kinds(event: ScenarioEvent) -> list[str]:
+    return [key for key in KINDS if getattr(event, key) is not None]
+
+
+def _place(scenario: Scenario, event: ScenarioEvent) -> tuple[int, Where] | None:
+    """Link and direction of an event; None if the path has no such link."""
+    first, second = event.between or (event.from_, event.to)
+    for index, link in enumerate(scenario.path):
+        if (link.from_, link.to) == (first, second):
+            return index, "both" if event.between else "forward"
+        if (link.to, link.from_) == (first, second):
+            return index, "both" if event.between else "reverse"
+    return None
+
+
+def _check(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Finding]:
+    yield from _check_kind(event, where)
+    yield from _check_place(scenario, event, where)
+    end = scenario.transfer.duration
+    if end is not None and event.at >= end:
+        what = f"the event is at {format_exact(TIME, event.at)}, and the transfer ends at {format_exact(TIME, end)}"
+        yield Finding((*where, "at"), what, f"write an earlier time, or transfer: duration above {event.at / 1e9:g} s")
+
+
+def _check_kind(event: ScenarioEvent, where: Path) -> Iterator[Finding]:
+    kinds = _kinds(event)
+    if not kinds:
+        yield Finding(where, "the event says nothing that happens", f"add one of: {', '.join(KINDS)}")
+        return
+    for key in kinds[1:]:
+        what = f"one event cannot be both {kinds[0]} and {key}"
+        yield Finding((*where, key), what, "write two events", at_key=True)
+    kind, lasting = kinds[0], event.for_ is not None
+    if kind == "loss" and event.loss and event.loss.packets and lasting:
+        what = "a number of packets is lost at once, not for a time"
+        yield Finding((*where, "for"), what, "remove it, or write a share: loss: 100 %", at_key=True)
+    elif kind == "loss" and event.loss and event.loss.probability and not lasting:
+        what = "a loss in per cent needs a time"
+        yield Finding((*where, "loss"), what, "add for: 1 s, or write a number: loss: 1 packet", at_key=True)
+    elif kind == "down" and lasting:
+        yield Finding(
+            (*where, "for"),
+            "down is a time itself",
+            f"remove it: down: {format_exact(TIME, event.down or 0)}",
+            at_key=True,
+        )
+    elif kind == "background" and not lasting:
+        yield Finding((*where, "background"), "background traffic needs a time", "add for: 10 s", at_key=True)
+
+
+def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Finding]:
+    names = [scenario.path[0].from_, *(link.to for link in scenario.path)]
+    if event.between is None and (event.from_ is None or event.to is None):
+        lacking = "to" if event.from_ else "from"
+        right = "add from: and to: two neighbouring nodes (that direction), or between: [a, b] (both directions)"
+        yield Finding(where, f"the event names no link ('{lacking}' is missing)", right)
+        return
+    if event.between is not None and (event.from_ or event.to):
+        right = "keep from and to for one direction, or between for both"
+        yield Finding((*where, "between"), "the event names its link twice", right, at_key=True)
+        return
+    given: list[tuple[Path, str | None]] = [((*where, "from"), event.from_), ((*where, "to"), event.to)]
+    if event.between:
+        given = [((*where, "between", place), name) for place, name in enumerate(event.between)]
+    unknown = [(key, name) for key, name in given if name not in names]
+    for key, name in unknown:
+        yield Finding(key, f"the path has no node {name}", f"write one of: {', '.join(names)}")
+    if unknown:
+        return
+    if _place(scenario, event) is None:
+        (_, first), (key, second) = given
+        near = [names[i] for i in range(len(names)) if abs(i - names.index(str(first))) == 1]
+        what = f"{first} and {second} are not neighbours: there is no link between them"
+        yield Finding(key, what, f"write {' or '.join(near)}, next to {first}")
+    elif event.background is not None:
+        yield from _check_background(event, where, names)
+
+
+def _check_background(event: ScenarioEvent, where: Path, names: list[str]) -> Iterator[Finding]:
+    """A host sends the transfer and nothing else."""
+    entering = event.between or [event.from_]
+    for name in entering:
+        if name in (names[0], names[-1]):
+            key = "between" if event.between else "from"
+            what = f"background traffic enters at a router, and {name} is a host"
+            yield Finding((*where, key), what, "let it enter at the next router, or set the host's bus lower")
+
+
+def _overlaps(scenario: Scenario) -> Iterator[Finding]:
+    """Two events of a kind at once on one direction: which of them holds would be a guess."""
+    lanes: dict[tuple[str, int, str], list[tuple[int, int | None, int]]] = {}
+    for number, event in enumerate(scenario.events):
+        kind = _kinds(event)[0]
+        place = _place(scenario, event)
+        if place is None or kind == "background":  # that adds up
+            continue
+        until = event.down or event.for_
+        for direction in ("forward", "reverse") if place[1] == "both" else (place[1],):
+            entry = (event.at, None if until is None else event.at + until, number)
+            lanes.setdefault((kind, place[0], direction), []).append(entry)
+    told: set[int] = set()
+    for (kind, _, _), entries in lanes.items():
+        for (at, until, first), (later, _, number) in _pairs(sorted(entries)):
+            if (later == at or (until is not None and later < until)) and number not in told:
+                told.add(number)
+                what = f"event {first + 1} of the kind {kind} still holds on this link at {format_exact(TIME, later)}"
+                yield Finding(("events", number, "at"), what, "write a time when that is over, or join the two")
+
+
+def _pairs(entries: list[tuple[int, int | None, int]]) -> Iterator[tuple[tuple[int, int | None, int], ...]]:
+    """Each entry with the one before it that lasts longest."""
+    longest = None
+    for entry in entries:
+        if longest is not None:
+            yield longest, entry
+        if longest is None or longest[1] is None or (entry[1] or entry[0]) >= longest[1]:
+            longest = entry

@@ -1,0 +1,194 @@
+"""Events and queue disciplines: from the file to the plan, what is refused, what they mean for queues and limits."""
+
+from pathlib import Path
+
+import pytest
+from landspeed.scenarios import physics as ph
+from landspeed.scenarios.errors import ScenarioError
+from landspeed.scenarios.events import KINDS
+from landspeed.scenarios.load import load_scenario
+from landspeed.scenarios.plan import Event, Plan
+from landspeed.scenarios.resolve import WORLDS, make_plan
+
+TEXT = """\
+format: 1
+name: small
+title: a small path
+mtu: 1500 B
+line_rate: 1 Gbit/s
+hosts:
+  a: {role: sender}
+  b: {role: receiver}
+path:
+  - {from: a, to: r, one_way_delay: 10 ms}
+  - {from: r, to: q, one_way_delay: 20 ms}
+  - {from: q, to: b, one_way_delay: 5 ms}
+transfer: {streams: 1, duration: 10 s, congestion_control: reno}
+"""
+FORWARD, BOTH = "from: r, to: q", "between: [r, q]"
+
+
+def plan_with(folder: Path, *events: str, world: str = "sim", overrides: tuple[str, ...] = ()) -> Plan:
+    path = folder / "s.yaml"
+    listed = "".join(f"  - {{{event}}}\n" for event in events)
+    path.write_text(TEXT + ("events:\n" + listed if events else ""))
+    return make_plan(load_scenario(path, overrides), world=world)
+
+
+def refused(folder: Path, *events: str, world: str = "sim", overrides: tuple[str, ...] = ()) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        plan_with(folder, *events, world=world, overrides=overrides)
+    assert len(caught.value.problems) == 1, str(caught.value)
+    return str(caught.value)
+
+
+def can_queue(plan: Plan) -> list[bool]:
+    return [link.forward.can_queue for link in plan.links]
+
+
+def test_every_kind_in_the_order_in_which_it_happens(tmp_path: Path) -> None:
+    plan = plan_with(
+        tmp_path,
+        f"at: 5 s, background: 300 Mbit/s, for: 1 s, {FORWARD}",
+        f"at: 1 s, loss: 3 packets, {FORWARD}",
+        "at: 2 s, loss: 12.5 %, for: 100 ms, from: q, to: r",
+        f"at: 3 s, line_rate: 100 Mbit/s, for: 2 s, {BOTH}",
+        f"at: 4 s, one_way_delay: 30 ms, {FORWARD}",
+        "at: 4 s, down: 500 ms, between: [b, q]",
+    )
+    second = 10**9
+    assert plan.events == [
+        Event(at_ns=second, kind="loss", link=1, direction="forward", packets=3),
+        Event(at_ns=2 * second, kind="loss", link=1, direction="reverse", probability=0.125, duration_ns=10**8),
+        Event(at_ns=3 * second, kind="rate", link=1, direction="both", rate_bps=10**8, duration_ns=2 * second),
+        Event(at_ns=4 * second, kind="delay", link=1, direction="forward", delay_ns=30_000_000),
+        Event(at_ns=4 * second, kind="down", link=2, direction="both", duration_ns=second // 2),
+        Event(at_ns=5 * second, kind="background", link=1, direction="forward", rate_bps=3 * 10**8, duration_ns=second),
+    ]
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("event", "caret", "what", "right"),
+    [
+        (f"at: -1 s, loss: 1 packet, {FORWARD}", "-1 s", "negative", "write 1 s"),
+        (f"at: 1, loss: 1 packet, {FORWARD}", "1", "needs a unit", "1 s"),
+        (f"at: 10 s, loss: 1 packet, {FORWARD}", "10 s", "the transfer ends at 10 s", "earlier"),
+        (f"at: 1 s, {FORWARD}", "{", "says nothing", "one_way_delay"),
+        (f"at: 1 s, loss: 1 packet, down: 1 s, {FORWARD}", "down", "both loss and down", "two events"),
+        (f"at: 1 s, loss: 1 packet, for: 1 s, {FORWARD}", "for", "at once", "loss: 100 %"),
+        (f"at: 1 s, loss: 5 %, {FORWARD}", "loss", "needs a time", "for: 1 s"),
+        (f"at: 1 s, loss: 0 packets, {FORWARD}", "0 packets", "no loss", "1 packet"),
+        (f"at: 1 s, loss: 3, {FORWARD}", "3", "needs a unit", "3 packets"),
+        (f"at: 1 s, loss: 0 %, for: 1 s, {FORWARD}", "0 %", "not the probability of a loss", "more than 0 %"),
+        (f"at: 1 s, loss: 101 %, for: 1 s, {FORWARD}", "101 %", "not the probability of a loss", "at most 100 %"),
+        (f"at: 1 s, down: 1500 ms, for: 1 s, {FORWARD}", "for", "time itself", "down: 1.5 s"),
+        (f"at: 1 s, background: 1 Mbit/s, {FORWARD}", "background", "needs a time", "for: 10 s"),
+        ("at: 1 s, background: 1 Mbit/s, for: 1 s, from: a, to: r", "a", "a is a host", "next router"),
+        ("at: 1 s, background: 1 Mbit/s, for: 1 s, between: [q, b]", "[", "b is a host", "next router"),
+        ("at: 1 s, loss: 1 packet", "{", "names no link", "between: [a, b]"),
+        ("at: 1 s, loss: 1 packet, from: r", "{", "'to' is missing", "from: and to:"),
+        (f"at: 1 s, loss: 1 packet, {FORWARD}, {BOTH}", "between", "twice", "keep from and to"),
+        ("at: 1 s, loss: 1 packet, from: r, to: x", "x", "no node x", "a, r, q, b"),
+        ("at: 1 s, loss: 1 packet, between: [r, x]", "x", "no node x", "a, r, q, b"),
+        ("at: 1 s, loss: 1 packet, from: a, to: q", "q", "not neighbours", "write r, next to a"),
+        ("at: 1 s, loss: 1 packet, from: r, to: r", "r", "not neighbours", "write a or q, next to r"),
+        ("at: 1 s, lost: 1 packet, from: r, to: q", "lost", "unknown key 'lost'", "'loss'"),
+    ],
+)
+def test_refused_with_the_place(tmp_path: Path, event: str, caret: str, what: str, right: str) -> None:
+    said = refused(tmp_path, event)
+    assert what in said
+    assert right in said
+    line, carets = said.splitlines()[1:3]
+    begin = carets.index("^")
+    assert line[begin:].startswith(caret), said
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (f"at: 1 s, line_rate: 1 Mbit/s, for: 2 s, {FORWARD}", f"at: 2 s, line_rate: 2 Mbit/s, {BOTH}"),
+        (f"at: 1 s, loss: 1 %, for: 2 s, {FORWARD}", f"at: 2 s, loss: 1 packet, {FORWARD}"),
+        (f"at: 1 s, down: 2 s, {BOTH}", "at: 2 s, down: 1 s, from: q, to: r"),
+        (f"at: 1 s, loss: 1 packet, {FORWARD}", f"at: 1 s, loss: 2 packets, {FORWARD}"),
+        (f"at: 1 s, one_way_delay: 1 ms, for: 9 s, {FORWARD}", f"at: 1500 ms, one_way_delay: 2 ms, {FORWARD}"),
+    ],
+)
+def test_two_of_a_kind_at_once_on_one_direction(tmp_path: Path, first: str, second: str) -> None:
+    assert "still holds on this link" in refused(tmp_path, first, second)
+
+
+def test_what_may_hold_at_once(tmp_path: Path) -> None:
+    plan = plan_with(
+        tmp_path,
+        f"at: 1 s, line_rate: 1 Mbit/s, for: 2 s, {FORWARD}",
+        f"at: 1 s, one_way_delay: 1 ms, for: 2 s, {FORWARD}",
+        "at: 2 s, line_rate: 1 Mbit/s, for: 2 s, from: q, to: r",
+        f"at: 3 s, line_rate: 2 Mbit/s, {FORWARD}",
+        f"at: 4 s, line_rate: 3 Mbit/s, {FORWARD}",
+        f"at: 4 s, background: 1 Mbit/s, for: 2 s, {FORWARD}",
+        f"at: 5 s, background: 1 Mbit/s, for: 2 s, {FORWARD}",
+    )
+    assert len(plan.events) == 7
+
+
+def test_with_bytes_an_event_may_come_too_late(tmp_path: Path) -> None:
+    event = f"at: 10 h, loss: 1 packet, {FORWARD}"
+    plan = plan_with(tmp_path, event, overrides=("transfer.bytes=1 kB",))
+    assert plan.events[0].at_ns == 36_000 * 10**9
+
+
+def test_where_events_make_a_queue_possible(tmp_path: Path) -> None:
+    assert can_queue(plan_with(tmp_path)) == [False, False, False]
+    slower = f"at: 1 s, line_rate: 999 Mbit/s, for: 1 s, {FORWARD}"
+    assert can_queue(plan_with(tmp_path, slower)) == [False, True, False]
+    faster = f"at: 1 s, line_rate: 2 Gbit/s, for: 1 s, {FORWARD}"  # what waited nowhere passes no faster than before
+    assert can_queue(plan_with(tmp_path, faster)) == [False, False, False]
+    background = f"at: 1 s, background: 1 Mbit/s, for: 1 s, {FORWARD}"  # the next link does not see it
+    assert can_queue(plan_with(tmp_path, background)) == [False, True, False]
+    reroute = f"at: 1 s, one_way_delay: 1 ms, {FORWARD}"  # the first of the short way meet the last of the long one
+    assert can_queue(plan_with(tmp_path, reroute)) == [False, False, True]
+    back = "at: 1 s, line_rate: 999 Mbit/s, for: 1 s, from: q, to: r"
+    assert can_queue(plan_with(tmp_path, back)) == [False, False, False]
+    # Slow from the start, fast for a while: then more leaves it than the next link takes.
+    burst = ("path.1.line_rate=500 Mbit/s", "path.2.line_rate=600 Mbit/s")
+    assert can_queue(plan_with(tmp_path, overrides=burst)) == [False, True, False]
+    assert can_queue(plan_with(tmp_path, faster, overrides=burst)) == [False, True, True]
+
+
+def test_the_packet_limit_counts_the_longest_delay_and_the_fastest_rate(tmp_path: Path) -> None:
+    changed = plan_with(
+        tmp_path, f"at: 1 s, one_way_delay: 200 ms, {FORWARD}", f"at: 1 s, line_rate: 2 Gbit/s, {FORWARD}"
+    )
+    before, after = plan_with(tmp_path).links[1], changed.links[1]
+    assert after.forward.limit_packets == ph.limit_packets(2 * 10**9, 200_000_000, after.forward.queue_bytes, 38, 4)
+    assert after.reverse == before.reverse
+    assert changed.physics.rtt_ns == 70_000_000  # the path is calibrated as it is at the start
+
+
+def test_disciplines(tmp_path: Path) -> None:
+    overrides = ("path.1.discipline=red", "path.1.reverse={discipline: fq_codel}", "path.2.discipline=fq_codel")
+    plan = plan_with(tmp_path, overrides=overrides)
+    assert [(link.forward.discipline, link.reverse.discipline) for link in plan.links] == [
+        ("fifo", "fifo"), ("red", "fq_codel"), ("fq_codel", "fq_codel"),
+    ]  # fmt: skip
+    assert ph.red_thresholds_bytes(1_200_000) == (100_000, 300_000)
+    said = refused(tmp_path, overrides=("path.1.discipline=codel",))
+    assert "'fifo', 'red' or 'fq_codel'" in said
+
+
+def test_a_world_refuses_what_it_cannot_do_and_names_one_that_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from landspeed.scenarios.resolve import Honours
+
+    monkeypatch.setitem(WORLDS, "emu", Honours(disciplines=("fifo",), events=tuple(set(KINDS) - {"background"})))
+    event = f"at: 1 s, background: 1 Mbit/s, for: 1 s, {FORWARD}"
+    said = refused(tmp_path, event, world="emu")
+    assert "background is not in the world 'emu'" in said
+    assert "the world sim can (--world sim)" in said
+    assert said.splitlines()[0].endswith("s.yaml:15:15: an event of the kind background is not in the world 'emu'")
+    said = refused(tmp_path, world="emu", overrides=("path.1.reverse={discipline: red}",))
+    assert "queue discipline 'red' is not in the world 'emu'" in said
+    assert "the world sim can" in said
