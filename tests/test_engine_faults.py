@@ -22,14 +22,18 @@ def frame(message: object) -> bytes:
 
 
 REQUEST = {
-    "protocol": 1,
+    "protocol": 2,
     "type": "request",
+    "kind": "memory",
     "streams": 1,
     "window_bytes": 0,
     "bytes": 1000,
     "duration_ns": 0,
     "receive": "discard",
 }
+
+
+GREETING = frame({"protocol": 2, "type": "greeting", "nonce": "5a" * 32, "key": False})
 
 
 def ask(bench: Bench, *parts: bytes) -> bytes:
@@ -206,17 +210,21 @@ def test_another_sender_is_told_to_wait(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        (b"GET / HTTP/1.1\r\n\r\n", "control message above 1048576 bytes"),
-        (b"\x00\x10\x00\x01", "control message above 1048576 bytes"),
+        (b"GET / HTTP/1.1\r\n\r\n", "control message above 4096 bytes"),
+        (b"\x00\x00\x10\x01", "control message above 4096 bytes"),
         (b"\x00\x00\x00\x00", "empty control message"),
         (b"\x00\x00\x00\x04junk", "no control message"),
         (frame({"type": "request"}), "without a protocol version"),
-        (frame(REQUEST | {"protocol": 2}), "protocol version 2"),
-        (frame(REQUEST | {"type": "go"}), "'go' where it does not belong"),
-        (frame(REQUEST | {"streams": 10**6}), "streams must be 1 to 128"),
-        (frame(REQUEST | {"window_bytes": 1 << 40}), "window_bytes"),
-        (frame(REQUEST | {"bytes": 0}), "neither bytes nor duration_ns"),
-        (frame(REQUEST | {"receive": "/etc/passwd"}), "'discard' or 'memory'"),
+        (frame(REQUEST | {"protocol": 1}), "protocol version 1"),
+        (frame(REQUEST | {"protocol": 3}), "protocol version 3"),
+        (frame(REQUEST), "'request' where it does not belong"),
+        (GREETING + frame(REQUEST | {"type": "go"}), "'go' where it does not belong"),
+        (GREETING + frame(REQUEST | {"streams": 10**6}), "streams must be 1 to 128"),
+        (GREETING + frame(REQUEST | {"window_bytes": 1 << 40}), "window_bytes"),
+        (GREETING + frame(REQUEST | {"bytes": 0}), "neither bytes nor duration_ns"),
+        (GREETING + frame(REQUEST | {"receive": "/etc/passwd"}), "'discard' or 'memory'"),
+        (GREETING + frame(REQUEST | {"kind": "gift"}), "kind must be 'memory' or 'files'"),
+        (GREETING + frame(REQUEST | {"kind": "files"}), "takes no files"),
     ],
 )
 def test_what_is_no_request_is_refused(bench: Bench, sent: bytes, said: str) -> None:
@@ -238,21 +246,23 @@ def test_random_bytes_on_the_control_port(bench: Bench) -> None:
 
 def test_a_silent_client_is_dropped(bench: Bench) -> None:
     bench.receive("--idle-timeout", "300ms")
-    assert b"no 'request' from the peer" in ask(bench)
-    assert b"no 'request' from the peer" in ask(bench, frame(REQUEST)[:20])
+    assert b"no 'greeting' from the peer" in ask(bench)
+    assert b"no 'greeting' from the peer" in ask(bench, GREETING[:20])
+    assert b"no 'request' from the peer" in ask(bench, GREETING)
+    assert b"no 'request' from the peer" in ask(bench, GREETING, frame(REQUEST)[:20])
     assert_still_serves(bench)
 
 
 def test_streams_that_never_come(bench: Bench) -> None:
     bench.receive("--idle-timeout", "300ms")
-    assert b"1 of 1 streams did not come" in ask(bench, frame(REQUEST))
+    assert b"1 of 1 streams did not come" in ask(bench, GREETING, frame(REQUEST))
     assert_still_serves(bench)
 
 
 def test_a_stream_needs_the_token(bench: Bench) -> None:
     bench.receive("--idle-timeout", "1s")
     with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
-        control.sendall(frame(REQUEST))
+        control.sendall(GREETING + frame(REQUEST))
         length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
         grant = json.loads(control.recv(length, socket.MSG_WAITALL))
         hello = b"lspdata\x01" + struct.pack(">II", 0, 0)
@@ -270,7 +280,7 @@ def test_a_stream_needs_the_token(bench: Bench) -> None:
 def test_a_sender_that_ends_too_early_is_seen(bench: Bench) -> None:
     receiver = bench.receive("--one-off")
     with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
-        control.sendall(frame(REQUEST))
+        control.sendall(GREETING + frame(REQUEST))
         grant = json.loads(control.recv(65536)[4:])
         with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
             data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]) + b"x" * 999)

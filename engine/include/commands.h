@@ -7,5 +7,6 @@
 
 int receive_main(int argc, char **argv);
 int send_main(int argc, char **argv);
+int key_main(int argc, char **argv);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef LANDSPEED_CONTROL_H
 #define LANDSPEED_CONTROL_H
 
+#include "auth.h"
 #include "failure.h"
 #include "message.h"
 
@@ -18,6 +19,11 @@ struct control;
 struct control *control_create(int fd, struct failure *failure);
 void control_destroy(struct control *control);
 int control_fd(const struct control *control);
+
+/* Large frames are for peers that are known: small ones only until `known` is true. */
+void control_trust(struct control *control, bool known);
+/* From now on frames carry tags, if the channel has keys; copies it. */
+void control_secure(struct control *control, const struct auth_channel *channel);
 
 /* Sends and deletes the message. */
 int control_send(struct control *control, cJSON *message, struct failure *failure);

@@ -10,11 +10,19 @@
 
 #define FRAME_HEADER_BYTES 4
 #define FRAME_LIMIT_BYTES  (UINT32_C(1) << 20)
+/* Of a peer that has not said who it is. */
+#define FRAME_STRANGER_BYTES UINT32_C(4096)
 
 struct frame_decoder;
 
 struct frame_decoder *frame_decoder_create(void);
 void frame_decoder_destroy(struct frame_decoder *decoder);
+
+/* The largest frame to take from now on; FRAME_LIMIT_BYTES at first. */
+void frame_decoder_limit(struct frame_decoder *decoder, uint32_t bytes);
+/* How many bytes frame_decoder_push takes now: what a peer sends on without waiting stays outside.
+ */
+size_t frame_decoder_room(const struct frame_decoder *decoder);
 
 /* Append received bytes. 0, -ENOMEM, or -EMSGSIZE when a frame above the limit was announced. */
 int frame_decoder_push(struct frame_decoder *decoder, const void *bytes, size_t count);

@@ -9,19 +9,29 @@
 
 #include <stddef.h>
 
-#define PROTOCOL_VERSION 1
+#define PROTOCOL_VERSION 2
 
 enum message_type {
-	MESSAGE_REQUEST, /* sender: what it wants to transfer */
-	MESSAGE_GRANT,   /* receiver: port and token of the data connections */
-	MESSAGE_READY,   /* receiver: all streams are connected */
-	MESSAGE_GO,      /* sender: the transfer begins now */
-	MESSAGE_STOP,    /* sender: end before the limit (a signal) */
-	MESSAGE_RESULT,  /* receiver: what it read */
-	MESSAGE_ERROR,   /* either: why the session ends */
+	MESSAGE_GREETING,  /* sender: opens the connection (auth.h) */
+	MESSAGE_CHALLENGE, /* receiver: prove that you have the key */
+	MESSAGE_PROOF,     /* sender */
+	MESSAGE_WELCOME,   /* receiver: its own proof */
+	MESSAGE_REQUEST,   /* sender: what it wants to transfer */
+	MESSAGE_GRANT,     /* receiver: port and token of the data connections */
+	MESSAGE_READY,     /* receiver: all streams are connected */
+	MESSAGE_GO,        /* sender: the transfer begins now */
+	MESSAGE_STOP,      /* sender: end before the limit (a signal) */
+	MESSAGE_RESULT,    /* receiver: what it read */
+	MESSAGE_ERROR,     /* either: why the session ends */
+};
+
+enum request_kind {
+	REQUEST_MEMORY, /* the streams carry bytes that nobody keeps */
+	REQUEST_FILES,  /* files, to be written below the receiver's folder */
 };
 
 struct request {
+	enum request_kind kind;
 	unsigned streams;
 	uint64_t window_bytes; /* 0: autotuning */
 	uint64_t bytes;        /* 0: no limit */

@@ -21,6 +21,7 @@ struct options {
 	uint64_t interval_ns;
 	const char *samples; /* path or NULL */
 	const char *json;    /* path, "-" or NULL */
+	const char *key;     /* path or NULL */
 	bool help;
 	/* receive */
 	const char *bind;

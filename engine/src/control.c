@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +16,9 @@
 
 struct control {
 	int fd;
+	bool known;
 	struct frame_decoder *decoder;
+	struct auth_channel channel;
 };
 
 struct control *control_create(int fd, struct failure *failure)
@@ -30,6 +33,7 @@ struct control *control_create(int fd, struct failure *failure)
 		goto refuse;
 	control->fd = fd;
 	control->decoder = decoder;
+	control_trust(control, false);
 	return control;
 refuse:
 	frame_decoder_destroy(decoder);
@@ -44,7 +48,19 @@ void control_destroy(struct control *control)
 		return;
 	frame_decoder_destroy(control->decoder);
 	(void)close(control->fd);
+	sodium_memzero(&control->channel, sizeof(control->channel));
 	free(control);
+}
+
+void control_trust(struct control *control, bool known)
+{
+	control->known = known;
+	frame_decoder_limit(control->decoder, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+}
+
+void control_secure(struct control *control, const struct auth_channel *channel)
+{
+	control->channel = *channel;
 }
 
 int control_fd(const struct control *control)
@@ -72,13 +88,29 @@ static int bytes_send(int fd, const uint8_t *bytes, size_t count, struct failure
 	return 0;
 }
 
+/* The tag stands behind the text; NULL when memory has run out, and the text is freed. */
+static char *tag_append(struct auth_channel *channel, char *text, size_t *size)
+{
+	char *longer = realloc(text, *size + AUTH_TAG_BYTES);
+	if (longer == NULL) {
+		free(text);
+		return NULL;
+	}
+	auth_channel_tag(channel, longer, *size, (uint8_t *)longer + *size);
+	*size += AUTH_TAG_BYTES;
+	return longer;
+}
+
 int control_send(struct control *control, cJSON *message, struct failure *failure)
 {
 	uint8_t *frame = NULL;
 	size_t length = 0;
 	char *text = json_print(message);
 	cJSON_Delete(message);
-	int status = text != NULL ? frame_encode(text, strlen(text), &frame, &length) : -ENOMEM;
+	size_t size = strlen(text);
+	if (control->channel.active)
+		text = tag_append(&control->channel, text, &size);
+	int status = text != NULL ? frame_encode(text, size, &frame, &length) : -ENOMEM;
 	free(text);
 	if (status != 0)
 		return failure_set_errno(failure, -status, "control message");
@@ -87,16 +119,32 @@ int control_send(struct control *control, cJSON *message, struct failure *failur
 	return status;
 }
 
-static enum control_status decoder_refuse(int status, struct failure *failure)
+static enum control_status decoder_refuse(const struct control *control, int status,
+					  struct failure *failure)
 {
 	if (status == -EMSGSIZE)
 		(void)failure_set(failure, "the peer announced a control message above %u bytes",
-				  FRAME_LIMIT_BYTES);
+				  control->known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
 	else if (status == -EBADMSG)
 		(void)failure_set(failure, "the peer sent an empty control message");
 	else
 		(void)failure_set_errno(failure, -status, "control connection");
 	return CONTROL_INVALID;
+}
+
+static int tag_strip(struct control *control, char *payload, size_t *length,
+		     struct failure *failure)
+{
+	if (!control->channel.active)
+		return 0;
+	if (*length <= AUTH_TAG_BYTES)
+		return failure_set(failure, "control message without its tag");
+	*length -= AUTH_TAG_BYTES;
+	if (!auth_channel_check(&control->channel, payload, *length, (uint8_t *)payload + *length))
+		return failure_set(failure, "control message with a wrong tag: it was changed on "
+					    "the way");
+	payload[*length] = '\0';
+	return 0;
 }
 
 static enum control_status frame_take(struct control *control, cJSON **message,
@@ -108,8 +156,10 @@ static enum control_status frame_take(struct control *control, cJSON **message,
 	if (status == 0)
 		return CONTROL_PENDING;
 	if (status < 0)
-		return decoder_refuse(status, failure);
-	status = message_parse(payload, length, message, type, failure);
+		return decoder_refuse(control, status, failure);
+	status = tag_strip(control, payload, &length, failure);
+	if (status == 0)
+		status = message_parse(payload, length, message, type, failure);
 	free(payload);
 	return status == 0 ? CONTROL_MESSAGE : CONTROL_INVALID;
 }
@@ -122,11 +172,13 @@ enum control_status control_take(struct control *control, cJSON **message, enum 
 		enum control_status status = frame_take(control, message, type, failure);
 		if (status != CONTROL_PENDING)
 			return status;
-		ssize_t got = recv(control->fd, bytes, sizeof(bytes), 0);
+		size_t room = frame_decoder_room(control->decoder);
+		ssize_t got =
+		    recv(control->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes), 0);
 		if (got > 0) {
 			int pushed = frame_decoder_push(control->decoder, bytes, (size_t)got);
 			if (pushed != 0)
-				return decoder_refuse(pushed, failure);
+				return decoder_refuse(control, pushed, failure);
 		} else if (got == 0) {
 			(void)failure_set(failure, "the peer closed the control connection");
 			return CONTROL_CLOSED;

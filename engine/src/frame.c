@@ -9,6 +9,7 @@ struct frame_decoder {
 	uint8_t *bytes;
 	size_t used;
 	size_t room;
+	uint32_t limit;
 };
 
 static uint32_t length_read(const uint8_t *header)
@@ -19,13 +20,27 @@ static uint32_t length_read(const uint8_t *header)
 
 static bool length_too_large(const struct frame_decoder *decoder)
 {
-	return decoder->used >= FRAME_HEADER_BYTES &&
-	       length_read(decoder->bytes) > FRAME_LIMIT_BYTES;
+	return decoder->used >= FRAME_HEADER_BYTES && length_read(decoder->bytes) > decoder->limit;
 }
 
 struct frame_decoder *frame_decoder_create(void)
 {
-	return calloc(1, sizeof(struct frame_decoder));
+	struct frame_decoder *decoder = calloc(1, sizeof(*decoder));
+	if (decoder != NULL)
+		decoder->limit = FRAME_LIMIT_BYTES;
+	return decoder;
+}
+
+void frame_decoder_limit(struct frame_decoder *decoder, uint32_t bytes)
+{
+	decoder->limit = bytes;
+}
+
+/* No peer can make us keep more than two frames. */
+size_t frame_decoder_room(const struct frame_decoder *decoder)
+{
+	size_t most = 2 * ((size_t)decoder->limit + FRAME_HEADER_BYTES);
+	return decoder->used < most ? most - decoder->used : 0;
 }
 
 void frame_decoder_destroy(struct frame_decoder *decoder)
@@ -58,8 +73,7 @@ int frame_decoder_push(struct frame_decoder *decoder, const void *bytes, size_t 
 		return -EMSGSIZE;
 	if (count == 0)
 		return 0;
-	/* Whoever sends on without waiting for answers cannot make us keep more than two frames. */
-	if (count > 2 * ((size_t)FRAME_LIMIT_BYTES + FRAME_HEADER_BYTES) - decoder->used)
+	if (count > frame_decoder_room(decoder))
 		return -EMSGSIZE;
 	int status = room_make(decoder, decoder->used + count);
 	if (status != 0)

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "json.h"
 
+#include <sodium.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct command {
 static const struct command commands[] = {
     {"receive", receive_main, "wait for transfers and read them"},
     {"send", send_main, "send to a receiver and report what it read"},
+    {"key", key_main, "make the key file that both ends need for --key"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -33,6 +35,10 @@ int main(int argc, char **argv)
 {
 	json_start();
 	clock_make_exact();
+	if (sodium_init() < 0) {
+		(void)fprintf(stderr, "landspeed-engine: libsodium cannot start\n");
+		return EXIT_FAILED;
+	}
 	if (argc < 2) {
 		help_print(stderr);
 		return EXIT_USAGE;
@@ -50,7 +56,7 @@ int main(int argc, char **argv)
 			return commands[i].run(argc - 1, argv + 1);
 	}
 	(void)fprintf(stderr,
-		      "landspeed-engine: '%s' is not a command; it is 'receive' or 'send'\n",
+		      "landspeed-engine: '%s' is not a command; see 'landspeed-engine --help'\n",
 		      argv[1]);
 	return EXIT_USAGE;
 }

@@ -4,9 +4,17 @@
 #include <string.h>
 
 static const char *const type_names[] = {
-    [MESSAGE_REQUEST] = "request", [MESSAGE_GRANT] = "grant", [MESSAGE_READY] = "ready",
-    [MESSAGE_GO] = "go",           [MESSAGE_STOP] = "stop",   [MESSAGE_RESULT] = "result",
+    [MESSAGE_GREETING] = "greeting", [MESSAGE_CHALLENGE] = "challenge",
+    [MESSAGE_PROOF] = "proof",       [MESSAGE_WELCOME] = "welcome",
+    [MESSAGE_REQUEST] = "request",   [MESSAGE_GRANT] = "grant",
+    [MESSAGE_READY] = "ready",       [MESSAGE_GO] = "go",
+    [MESSAGE_STOP] = "stop",         [MESSAGE_RESULT] = "result",
     [MESSAGE_ERROR] = "error",
+};
+
+static const char *const kind_names[] = {
+    [REQUEST_MEMORY] = "memory",
+    [REQUEST_FILES] = "files",
 };
 
 #define TYPE_COUNT (sizeof(type_names) / sizeof(type_names[0]))
@@ -61,6 +69,7 @@ int message_parse(const char *payload, size_t length, cJSON **message, enum mess
 cJSON *request_encode(const struct request *request)
 {
 	cJSON *message = message_create(MESSAGE_REQUEST);
+	json_add_text(message, "kind", kind_names[request->kind]);
 	json_add_u64(message, "streams", request->streams);
 	json_add_u64(message, "window_bytes", request->window_bytes);
 	json_add_u64(message, "bytes", request->bytes);
@@ -69,9 +78,23 @@ cJSON *request_encode(const struct request *request)
 	return message;
 }
 
+static bool kind_decode(const cJSON *message, enum request_kind *kind)
+{
+	const char *name = json_get_text(message, "kind");
+	for (size_t i = 0; name != NULL && i < sizeof(kind_names) / sizeof(kind_names[0]); i++) {
+		if (strcmp(name, kind_names[i]) == 0) {
+			*kind = (enum request_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 int request_decode(const cJSON *message, struct request *request, struct failure *failure)
 {
 	uint64_t streams;
+	if (!kind_decode(message, &request->kind))
+		return failure_set(failure, "request: kind must be 'memory' or 'files'");
 	const char *receive = json_get_text(message, "receive");
 	if (!json_get_u64(message, "streams", 1, STREAMS_LIMIT, &streams))
 		return failure_set(failure, "request: streams must be 1 to %d", STREAMS_LIMIT);

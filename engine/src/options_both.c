@@ -44,12 +44,22 @@ static int json_apply(const char *name, const char *value, struct options *optio
 	return 0;
 }
 
+static int key_apply(const char *name, const char *value, struct options *options,
+		     struct failure *failure)
+{
+	(void)name;
+	(void)failure;
+	options->key = value;
+	return 0;
+}
+
 static const struct option_rule rules[] = {
     {"help", NULL, "this list", help_apply},
     {"port", "PORT", "control port of the receiver (5201)", port_apply},
     {"interval", "TIME", "between samples (100ms)", interval_apply},
     {"samples", "FILE", "TCP_INFO of all streams as CSV", samples_apply},
     {"json", "FILE|-", "the result (a receiver's file keeps the last one)", json_apply},
+    {"key", "FILE", "pre-shared key: both ends prove that they have it (none)", key_apply},
 };
 
 const struct option_table options_of_both = OPTION_TABLE(rules);

@@ -12,6 +12,7 @@
 
 struct receive_state {
 	const struct options *options;
+	const struct key *key; /* NULL: none */
 	struct waiter *waiter;
 	char peer[ADDRESS_TEXT_BYTES];
 	struct control *control;

@@ -10,6 +10,8 @@ struct server {
 	const struct options *options;
 	struct waiter *waiter;
 	int listener;
+	struct key key;
+	bool usage;    /* the fault is in what the command line named */
 	bool finished; /* a signal, or the one session of --one-off */
 	bool failed;
 	bool written; /* a result was */
@@ -87,8 +89,10 @@ static void result_write(struct server *server, const struct receive_state *stat
 
 static void session_serve(struct server *server, int fd, const struct address *peer)
 {
-	struct receive_state state = {
-	    .options = server->options, .waiter = server->waiter, .data_listener = -1};
+	struct receive_state state = {.options = server->options,
+				      .key = server->options->key != NULL ? &server->key : NULL,
+				      .waiter = server->waiter,
+				      .data_listener = -1};
 	net_address_text(peer, state.peer);
 	state.control = control_create(fd, &state.failure);
 	if (state.control == NULL)
@@ -128,6 +132,11 @@ static int server_run(struct server *server, struct failure *failure)
 {
 	struct address address;
 	char text[ADDRESS_TEXT_BYTES];
+	if (server->options->key != NULL &&
+	    key_read(server->options->key, &server->key, failure) != 0) {
+		server->usage = true;
+		return -1;
+	}
 	if (output_check(server->options->json, failure) != 0)
 		return -1;
 	server->waiter = waiter_create(failure);
@@ -173,5 +182,8 @@ int receive_main(int argc, char **argv)
 	if (server.listener >= 0)
 		(void)close(server.listener);
 	waiter_destroy(server.waiter);
+	key_forget(&server.key);
+	if (server.usage)
+		return EXIT_USAGE;
 	return status == 0 ? 0 : EXIT_FAILED;
 }

@@ -52,7 +52,9 @@ int receive_negotiate(struct receive_state *state)
 {
 	cJSON *message;
 	struct failure *failure = &state->failure;
-	if (session_expect(state->waiter, state->control, MESSAGE_REQUEST,
+	if (session_authenticate(state->waiter, state->control, AUTH_SERVER, state->key,
+				 state->options->idle_timeout_ns, &state->signal, failure) != 0 ||
+	    session_expect(state->waiter, state->control, MESSAGE_REQUEST,
 			   state->options->idle_timeout_ns, &message, &state->signal, failure) != 0)
 		return -1;
 	int status = request_decode(message, &state->request, failure);
@@ -60,6 +62,8 @@ int receive_negotiate(struct receive_state *state)
 	if (status != 0)
 		return -1;
 	state->requested = true;
+	if (state->request.kind == REQUEST_FILES)
+		return failure_set(failure, "this receiver takes no files");
 	if (getrandom(state->grant.token, TOKEN_BYTES, 0) != TOKEN_BYTES)
 		return failure_set_errno(failure, errno, "getrandom");
 	if (data_listener_open(state) != 0)

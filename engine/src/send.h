@@ -12,6 +12,8 @@
 
 struct send_state {
 	const struct options *options;
+	struct key key;
+	bool usage; /* the fault is in what the command line named */
 	struct waiter *waiter;
 	struct control *control;
 	struct streams *streams;

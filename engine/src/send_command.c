@@ -21,6 +21,11 @@ static int outputs_open(struct send_state *state)
 
 static int send_run(struct send_state *state)
 {
+	if (state->options->key != NULL &&
+	    key_read(state->options->key, &state->key, &state->failure) != 0) {
+		state->usage = true;
+		return -1;
+	}
 	state->waiter = waiter_create(&state->failure);
 	if (state->waiter == NULL || outputs_open(state) != 0)
 		return -1;
@@ -46,6 +51,7 @@ static void send_release(struct send_state *state)
 	streams_destroy(state->streams);
 	receiver_report_clear(&state->report);
 	control_destroy(state->control);
+	key_forget(&state->key);
 	waiter_destroy(state->waiter);
 	if (state->payload_fd >= 0)
 		(void)close(state->payload_fd);
@@ -72,6 +78,8 @@ int send_main(int argc, char **argv)
 		output_note("Error: %s", failure.text);
 	cJSON_Delete(report);
 	int status = state.reported && !state.failure.set && !failure.set ? 0 : EXIT_FAILED;
+	if (state.usage)
+		status = EXIT_USAGE;
 	send_release(&state);
 	return status;
 }

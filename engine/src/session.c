@@ -60,3 +60,44 @@ int session_expect(struct waiter *waiter, struct control *control, enum message_
 	(void)waiter_disarm(waiter, failure);
 	return status > 0 ? 0 : -1;
 }
+
+/* Sends what the handshake answers; what is open from then on is tagged. */
+static int handshake_answer(struct control *control, struct auth *auth, enum auth_status status,
+			    cJSON *answer, struct failure *failure)
+{
+	if (answer != NULL && control_send(control, answer, failure) != 0)
+		return -1;
+	if (status == AUTH_OPEN) {
+		control_trust(control, true);
+		control_secure(control, &auth->channel);
+	}
+	return status == AUTH_FAILED ? -1 : 0;
+}
+
+int session_authenticate(struct waiter *waiter, struct control *control, enum auth_role role,
+			 const struct key *key, uint64_t timeout_ns, int *signal,
+			 struct failure *failure)
+{
+	struct auth auth;
+	enum auth_status status = AUTH_PENDING;
+	int result = 0;
+	auth_start(&auth, role, key, NULL);
+	if (role == AUTH_CLIENT) {
+		cJSON *greeting = auth_greet(&auth, &status);
+		result = handshake_answer(control, &auth, status, greeting, failure);
+	}
+	while (result == 0 && status == AUTH_PENDING) {
+		cJSON *message;
+		cJSON *answer = NULL;
+		enum message_type expected = auth.expected;
+		result = session_expect(waiter, control, expected, timeout_ns, &message, signal,
+					failure);
+		if (result == 0) {
+			status = auth_take(&auth, message, expected, &answer, failure);
+			cJSON_Delete(message);
+			result = handshake_answer(control, &auth, status, answer, failure);
+		}
+	}
+	auth_forget(&auth);
+	return result;
+}

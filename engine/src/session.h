@@ -15,6 +15,14 @@
 int session_expect(struct waiter *waiter, struct control *control, enum message_type wanted,
 		   uint64_t timeout_ns, cJSON **message, int *signal, struct failure *failure);
 
+/*
+ * The handshake that opens the connection, each step within `timeout_ns`; `key` NULL: none. Large
+ * frames, and tags when there is a key, apply from then on.
+ */
+int session_authenticate(struct waiter *waiter, struct control *control, enum auth_role role,
+			 const struct key *key, uint64_t timeout_ns, int *signal,
+			 struct failure *failure);
+
 /* The failure for a message that does not belong here; deletes the message. */
 int session_refuse(cJSON *message, enum message_type type, struct failure *failure);
 

@@ -35,10 +35,10 @@ static void messages_are_checked(void **state)
 	    "no json",
 	    "[1]",
 	    "{}",
-	    "{\"protocol\":1}",
-	    "{\"protocol\":1,\"type\":\"nonsense\"}",
-	    "{\"protocol\":1,\"type\":7}",
-	    "{\"protocol\":\"1\",\"type\":\"go\"}",
+	    "{\"protocol\":2}",
+	    "{\"protocol\":2,\"type\":\"nonsense\"}",
+	    "{\"protocol\":2,\"type\":7}",
+	    "{\"protocol\":\"2\",\"type\":\"go\"}",
 	};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct failure failure = {0};
@@ -46,8 +46,8 @@ static void messages_are_checked(void **state)
 		assert_true(failure.set);
 	}
 	struct failure failure = {0};
-	assert_int_equal(text_parse("{\"protocol\":2,\"type\":\"go\"}", &failure), -1);
-	assert_non_null(strstr(failure.text, "protocol version 2"));
+	assert_int_equal(text_parse("{\"protocol\":3,\"type\":\"go\"}", &failure), -1);
+	assert_non_null(strstr(failure.text, "protocol version 3"));
 }
 
 static void request_round_trip(void **state)
@@ -100,6 +100,11 @@ static void request_is_checked(void **state)
 		cJSON *message = cJSON_Parse(wrong[i]);
 		assert_non_null(message);
 		assert_int_equal(request_decode(message, &request, &failure), -1);
+		assert_non_null(strstr(failure.text, "kind must be"));
+		failure.set = false;
+		json_add_text(message, "kind", "memory");
+		assert_int_equal(request_decode(message, &request, &failure), -1);
+		assert_null(strstr(failure.text, "kind must be"));
 		cJSON_Delete(message);
 	}
 }
