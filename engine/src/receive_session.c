@@ -61,9 +61,9 @@ int receive_negotiate(struct receive_state *state)
 	cJSON_Delete(message);
 	if (status != 0)
 		return -1;
-	state->requested = true;
 	if (state->request.kind == REQUEST_FILES)
 		return failure_set(failure, "this receiver takes no files");
+	state->requested = true;
 	if (getrandom(state->grant.token, TOKEN_BYTES, 0) != TOKEN_BYTES)
 		return failure_set_errno(failure, errno, "getrandom");
 	if (data_listener_open(state) != 0)

@@ -87,7 +87,7 @@ int session_authenticate(struct waiter *waiter, struct control *control, enum au
 		result = handshake_answer(control, &auth, status, greeting, failure);
 	}
 	while (result == 0 && status == AUTH_PENDING) {
-		cJSON *message;
+		cJSON *message = NULL;
 		cJSON *answer = NULL;
 		enum message_type expected = auth.expected;
 		result = session_expect(waiter, control, expected, timeout_ns, &message, signal,
