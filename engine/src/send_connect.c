@@ -96,7 +96,7 @@ int send_negotiate(struct send_state *state)
 	    session_authenticate(state->waiter, state->control, AUTH_CLIENT,
 				 options->key != NULL ? &state->key : NULL,
 				 options->idle_timeout_ns, &state->signal, &state->failure) != 0 ||
-	    control_send(state->control, request_encode(&request), &state->failure) != 0 ||
+	    session_send(state->control, request_encode(&request), &state->failure) != 0 ||
 	    session_expect(state->waiter, state->control, MESSAGE_GRANT, options->idle_timeout_ns,
 			   &message, &state->signal, &state->failure) != 0)
 		return -1;

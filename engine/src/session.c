@@ -61,11 +61,24 @@ int session_expect(struct waiter *waiter, struct control *control, enum message_
 	return status > 0 ? 0 : -1;
 }
 
+int session_send(struct control *control, cJSON *message, struct failure *failure)
+{
+	struct failure broken = {0};
+	struct failure ignored = {0};
+	enum message_type type;
+	cJSON *said;
+	if (control_send(control, message, &broken) == 0)
+		return 0;
+	if (control_take(control, &said, &type, &ignored) == CONTROL_MESSAGE)
+		return session_refuse(said, type, failure);
+	return failure_set(failure, "%s", broken.text);
+}
+
 /* Sends what the handshake answers; what is open from then on is tagged. */
 static int handshake_answer(struct control *control, struct auth *auth, enum auth_status status,
 			    cJSON *answer, struct failure *failure)
 {
-	if (answer != NULL && control_send(control, answer, failure) != 0)
+	if (answer != NULL && session_send(control, answer, failure) != 0)
 		return -1;
 	if (status == AUTH_OPEN) {
 		control_trust(control, true);

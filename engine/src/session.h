@@ -23,6 +23,9 @@ int session_authenticate(struct waiter *waiter, struct control *control, enum au
 			 const struct key *key, uint64_t timeout_ns, int *signal,
 			 struct failure *failure);
 
+/* Sends and deletes the message. If the peer has closed, what it said before is the failure. */
+int session_send(struct control *control, cJSON *message, struct failure *failure);
+
 /* The failure for a message that does not belong here; deletes the message. */
 int session_refuse(cJSON *message, enum message_type type, struct failure *failure);
 
