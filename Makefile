@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
-C_SOURCES = $(shell git ls-files '*.c' '*.h')
+C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
 .PHONY: help setup setup-test rehearse test lint format bench shell doctor picture lock clean
 

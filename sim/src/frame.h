@@ -1,0 +1,28 @@
+// What travels along the path, and what it travels through.
+#pragma once
+
+#include <cstdint>
+#include <ns3/packet.h>
+
+namespace landspeed
+{
+
+/// An IP packet on its way.
+struct Frame {
+	ns3::Ptr<ns3::Packet> packet; ///< headers included; null: background traffic
+	uint32_t bytes = 0;           ///< of the IP packet
+	bool corrupt = false;         ///< a bit was flipped: the host that gets it drops it
+};
+
+/// Something that takes frames: a part of the path, or the host at its end.
+class Hop
+{
+public:
+	Hop() = default;
+	Hop(const Hop &) = delete;
+	Hop &operator=(const Hop &) = delete;
+	virtual ~Hop() = default;
+	virtual void take(Frame frame) = 0;
+};
+
+} // namespace landspeed

@@ -1,0 +1,200 @@
+#include "host.h"
+
+#include <ns3/boolean.h>
+#include <ns3/channel.h>
+#include <ns3/config.h>
+#include <ns3/internet-stack-helper.h>
+#include <ns3/ipv4-l3-protocol.h>
+#include <ns3/ipv4-static-routing-helper.h>
+#include <ns3/ipv6-l3-protocol.h>
+#include <ns3/ipv6-static-routing-helper.h>
+
+namespace landspeed
+{
+
+using namespace ns3;
+
+HostDevice::HostDevice(uint16_t mtu_bytes) : mtu_bytes_(mtu_bytes)
+{
+}
+
+void HostDevice::take(Frame frame)
+{
+	if (!frame.packet)
+		return;
+	if (frame.corrupt) { // its checksum is wrong
+		corrupted_++;
+		return;
+	}
+	receive_(this, frame.packet, protocol_, address_);
+}
+
+bool HostDevice::Send(Ptr<Packet> packet, const Address & /*dest*/, uint16_t protocol)
+{
+	protocol_ = protocol;
+	path_->take({packet, packet->GetSize(), false});
+	return true;
+}
+
+bool HostDevice::SendFrom(Ptr<Packet> packet, const Address & /*source*/, const Address &dest,
+			  uint16_t protocol)
+{
+	return Send(packet, dest, protocol);
+}
+
+void HostDevice::SetIfIndex(uint32_t index)
+{
+	index_ = index;
+}
+
+uint32_t HostDevice::GetIfIndex() const
+{
+	return index_;
+}
+
+Ptr<Channel> HostDevice::GetChannel() const
+{
+	return nullptr;
+}
+
+void HostDevice::SetAddress(Address address)
+{
+	address_ = Mac48Address::ConvertFrom(address);
+}
+
+Address HostDevice::GetAddress() const
+{
+	return address_;
+}
+
+bool HostDevice::SetMtu(uint16_t mtu)
+{
+	mtu_bytes_ = mtu;
+	return true;
+}
+
+uint16_t HostDevice::GetMtu() const
+{
+	return mtu_bytes_;
+}
+
+bool HostDevice::IsLinkUp() const
+{
+	return true;
+}
+
+void HostDevice::AddLinkChangeCallback(Callback<void> /*callback*/)
+{
+}
+
+bool HostDevice::IsBroadcast() const
+{
+	return false;
+}
+
+Address HostDevice::GetBroadcast() const
+{
+	return Mac48Address::GetBroadcast();
+}
+
+bool HostDevice::IsMulticast() const
+{
+	return false;
+}
+
+Address HostDevice::GetMulticast(Ipv4Address group) const
+{
+	return Mac48Address::GetMulticast(group);
+}
+
+Address HostDevice::GetMulticast(Ipv6Address group) const
+{
+	return Mac48Address::GetMulticast(group);
+}
+
+bool HostDevice::IsBridge() const
+{
+	return false;
+}
+
+bool HostDevice::IsPointToPoint() const
+{
+	return true;
+}
+
+Ptr<Node> HostDevice::GetNode() const
+{
+	return node_;
+}
+
+void HostDevice::SetNode(Ptr<Node> node)
+{
+	node_ = node;
+}
+
+bool HostDevice::NeedsArp() const
+{
+	return false;
+}
+
+void HostDevice::SetReceiveCallback(ReceiveCallback callback)
+{
+	receive_ = callback;
+}
+
+void HostDevice::SetPromiscReceiveCallback(PromiscReceiveCallback /*callback*/)
+{
+}
+
+bool HostDevice::SupportsSendFrom() const
+{
+	return true;
+}
+
+namespace
+{
+
+Address address_v4(const Host &host, bool first)
+{
+	const auto ipv4 = host.node->GetObject<Ipv4>();
+	const Ipv4Address mine(first ? "10.0.0.1" : "10.0.0.2");
+	const uint32_t interface = ipv4->AddInterface(host.device);
+	ipv4->AddAddress(interface, Ipv4InterfaceAddress(mine, Ipv4Mask("255.255.255.0")));
+	ipv4->SetUp(interface);
+	return mine;
+}
+
+Address address_v6(const Host &host, bool first)
+{
+	const auto ipv6 = host.node->GetObject<Ipv6>();
+	const Ipv6Address mine(first ? "fd00::1" : "fd00::2");
+	const uint32_t interface = ipv6->AddInterface(host.device);
+	ipv6->AddAddress(interface, Ipv6InterfaceAddress(mine, Ipv6Prefix(64)));
+	ipv6->SetUp(interface);
+	return mine;
+}
+
+} // namespace
+
+Host host_make(int ip_version, uint16_t mtu_bytes, bool first)
+{
+	// An IPv6 path carries nothing but the transfer: neither address detection nor
+	// solicitations.
+	Config::SetDefault("ns3::Icmpv6L4Protocol::DAD", BooleanValue(false));
+	Host host;
+	host.node = CreateObject<Node>();
+	host.device = CreateObject<HostDevice>(mtu_bytes);
+	host.node->AddDevice(host.device);
+	InternetStackHelper stack;
+	stack.SetIpv4StackInstall(ip_version == 4);
+	stack.SetIpv6StackInstall(ip_version == 6);
+	stack.SetIpv4ArpJitter(false);
+	stack.SetIpv6NsRsJitter(false);
+	stack.SetRoutingHelper(Ipv4StaticRoutingHelper());
+	stack.SetRoutingHelper(Ipv6StaticRoutingHelper());
+	stack.Install(host.node);
+	host.address = ip_version == 4 ? address_v4(host, first) : address_v6(host, first);
+	return host;
+}
+
+} // namespace landspeed

@@ -1,0 +1,82 @@
+// A host: ns-3's IP and TCP on a network device that hands packets to the path and takes them from
+// it.
+#pragma once
+
+#include "frame.h"
+
+#include <ns3/mac48-address.h>
+#include <ns3/net-device.h>
+#include <ns3/node.h>
+
+namespace landspeed
+{
+
+/// The device of a host. It has no queue and no rate of its own: those are the path's first lane.
+///
+/// No frame header is put on and no address is resolved: each end has one neighbour, and framing is
+/// counted, not built.
+class HostDevice : public ns3::NetDevice, public Hop
+{
+public:
+	explicit HostDevice(uint16_t mtu_bytes);
+
+	/// Where what the host sends goes.
+	void set_path(Hop &path)
+	{
+		path_ = &path;
+	}
+	void take(Frame frame) override;
+	[[nodiscard]] uint64_t corrupted() const
+	{
+		return corrupted_;
+	}
+
+	// ns3::NetDevice
+	void SetIfIndex(uint32_t index) override;
+	uint32_t GetIfIndex() const override;
+	ns3::Ptr<ns3::Channel> GetChannel() const override;
+	void SetAddress(ns3::Address address) override;
+	ns3::Address GetAddress() const override;
+	bool SetMtu(uint16_t mtu) override;
+	uint16_t GetMtu() const override;
+	bool IsLinkUp() const override;
+	void AddLinkChangeCallback(ns3::Callback<void> callback) override;
+	bool IsBroadcast() const override;
+	ns3::Address GetBroadcast() const override;
+	bool IsMulticast() const override;
+	ns3::Address GetMulticast(ns3::Ipv4Address group) const override;
+	ns3::Address GetMulticast(ns3::Ipv6Address group) const override;
+	bool IsBridge() const override;
+	bool IsPointToPoint() const override;
+	bool Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address &dest,
+		  uint16_t protocol) override;
+	bool SendFrom(ns3::Ptr<ns3::Packet> packet, const ns3::Address &source,
+		      const ns3::Address &dest, uint16_t protocol) override;
+	ns3::Ptr<ns3::Node> GetNode() const override;
+	void SetNode(ns3::Ptr<ns3::Node> node) override;
+	bool NeedsArp() const override;
+	void SetReceiveCallback(ReceiveCallback callback) override;
+	void SetPromiscReceiveCallback(PromiscReceiveCallback callback) override;
+	bool SupportsSendFrom() const override;
+
+private:
+	uint16_t mtu_bytes_;
+	uint16_t protocol_ = 0; ///< of what this host sends, and so of what it receives
+	uint32_t index_ = 0;
+	ns3::Mac48Address address_ = ns3::Mac48Address::Allocate();
+	Hop *path_ = nullptr;
+	ns3::Ptr<ns3::Node> node_;
+	ReceiveCallback receive_;
+	uint64_t corrupted_ = 0;
+};
+
+/// A host with an IP stack and one device, made for IPv4 or IPv6. `first` is the sender.
+struct Host {
+	ns3::Ptr<ns3::Node> node;
+	ns3::Ptr<HostDevice> device;
+	ns3::Address address; ///< Ipv4Address or Ipv6Address
+};
+
+Host host_make(int ip_version, uint16_t mtu_bytes, bool first);
+
+} // namespace landspeed

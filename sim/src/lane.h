@@ -1,0 +1,108 @@
+// One direction of a link: losses at the entrance, a queue limited in bytes, the line, the delay.
+#pragma once
+
+#include "frame.h"
+#include "line.h"
+#include "mishaps.h"
+#include "ring.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace landspeed
+{
+
+/// What a lane is made of. Everything in it is in force; what is not wanted is zero.
+struct LaneConfig {
+	std::string name; ///< for messages
+	int link = -1;    ///< index in the plan; -1: a host's own limit, which is no link
+	bool forward = true;
+	uint64_t rate_bps = 0;
+	uint32_t framing_bytes = 0;
+	uint64_t queue_bytes = UINT64_MAX; ///< IP packets waiting for the line
+	int64_t delay_ns = 0;
+	uint32_t mtu_bytes = 0;
+	bool can_queue = true;
+	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0;
+	int64_t jitter_ns = 0;
+	uint64_t seed = 0;
+	Discipline discipline = Discipline::fifo;
+	std::vector<Event> events;
+
+	/// Packets may leave in another order than they came in.
+	[[nodiscard]] bool disorders() const;
+	/// Events of this kind are planned.
+	[[nodiscard]] bool has_event(EventKind kind) const;
+	/// The rate as the events change it.
+	[[nodiscard]] Timeline rates() const;
+	/// The delay as the events change it.
+	[[nodiscard]] Timeline delays() const;
+};
+
+/// What has happened on a lane up to a time.
+struct LaneCounters {
+	uint64_t bytes = 0, packets = 0; ///< that have left the line; IP packets
+	uint64_t drops = 0;              ///< lost at the entrance or for want of room
+	uint64_t backlog_bytes = 0, backlog_packets = 0; ///< waiting for the line
+};
+
+/// A lane whose packets keep their times: when a packet enters, it is known when it will leave.
+///
+/// The queue is first in, first out, and the plan's events are known beforehand, so that no event
+/// of the simulator is needed between a packet's arrival here and its arrival at the far end.
+class Lane
+{
+public:
+	explicit Lane(LaneConfig config);
+
+	[[nodiscard]] const LaneConfig &config() const
+	{
+		return config_;
+	}
+
+	/// The transfer begins: the events' times count from here.
+	void begin(int64_t start_ns);
+
+	/// A packet enters at `enters_ns`, which may lie ahead of the simulator's `now_ns` (in a
+	/// joined lane). Entrances must not go back in time. False: it is lost; else `arrives_ns`
+	/// is set.
+	bool pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrives_ns);
+
+	/// Whether this packet comes out twice.
+	bool duplicates()
+	{
+		return config_.duplicate > 0 && random_.chance(config_.duplicate);
+	}
+
+	/// What has happened until `now_ns`, which must be the simulator's time.
+	LaneCounters count(int64_t now_ns);
+
+private:
+	struct Passage {
+		int64_t starts_ns = 0, leaves_ns = 0;
+		uint32_t bytes = 0;
+	};
+
+	bool enqueue(int64_t now_ns, int64_t enters_ns, uint32_t bytes, int64_t &leaves_ns);
+	void run_background(int64_t now_ns, int64_t until_ns);
+	void settle(int64_t now_ns);
+	void start_until(int64_t time_ns);
+	[[noreturn]] void proof_broken(int64_t waits_ns) const;
+
+	LaneConfig config_;
+	LineClock line_;
+	Timeline rates_, delays_;
+	Mishaps mishaps_;
+	std::vector<Background> background_;
+	Random random_;
+	bool checks_queue_;
+	int64_t most_wait_ns_;   ///< what a queue of the planned size could make a packet wait
+	Ring<Passage> passages_; ///< entered and not yet counted
+	uint64_t started_ = 0;   ///< position of the first passage that may still wait
+	uint64_t waiting_bytes_ = 0;
+	Ring<int64_t> drop_times_;
+	LaneCounters counters_;
+};
+
+} // namespace landspeed

@@ -1,0 +1,141 @@
+// landspeed-sim PLAN.json OUTDIR [--collapse] [--scheduler NAME]
+//
+// Simulates a plan in ns-3 and writes samples and a result into a folder; see sim/README.md.
+#include "path.h"
+#include "plan.h"
+#include "progress.h"
+#include "result.h"
+#include "sampler.h"
+#include "streams.h"
+
+#include <ctime>
+#include <iostream>
+#include <map>
+#include <ns3/simulator.h>
+
+namespace
+{
+
+using namespace landspeed;
+using ns3::NanoSeconds;
+using ns3::Simulator;
+
+constexpr char usage[] = "usage: landspeed-sim PLAN.json OUTDIR [--collapse] [--scheduler "
+			 "map|heap|priority-queue|list|calendar]";
+
+struct UsageError : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+struct Options {
+	std::string plan, folder;
+	bool collapse = false;
+	std::string scheduler = "heap";
+};
+
+const std::map<std::string, std::string> schedulers = {
+    {"map", "ns3::MapScheduler"},
+    {"heap", "ns3::HeapScheduler"},
+    {"priority-queue", "ns3::PriorityQueueScheduler"},
+    {"list", "ns3::ListScheduler"},
+    {"calendar", "ns3::CalendarScheduler"}};
+
+Options options_read(const std::vector<std::string> &words)
+{
+	Options options;
+	std::vector<std::string> places;
+	for (size_t i = 0; i < words.size(); i++) {
+		if (words[i] == "--collapse")
+			options.collapse = true;
+		else if (words[i] == "--scheduler" && i + 1 < words.size())
+			options.scheduler = words[++i];
+		else if (words[i].rfind("--", 0) == 0)
+			throw UsageError("'" + words[i] + "' is not understood; " + usage);
+		else
+			places.push_back(words[i]);
+	}
+	if (places.size() != 2)
+		throw UsageError(usage);
+	if (schedulers.count(options.scheduler) == 0)
+		throw UsageError("--scheduler: there is no '" + options.scheduler + "'; " + usage);
+	options.plan = places[0];
+	options.folder = places[1];
+	return options;
+}
+
+double cpu_s()
+{
+	return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+int simulate(const Options &options)
+{
+	const Plan plan = plan_read(options.plan);
+	(void)congestion_control(plan.transfer.congestion_control);
+	stop_on_signals();
+	Simulator::SetScheduler(ns3::ObjectFactory(schedulers.at(options.scheduler)));
+	Path path(plan, options.collapse);
+	Sampler *sampling = nullptr;
+	Outcome outcome;
+	outcome.scheduler = options.scheduler;
+	outcome.collapse = options.collapse;
+	const auto finished = [&] {
+		outcome.complete = true;
+		Simulator::Stop();
+	};
+	const auto started = [&] {
+		path.begin(Simulator::Now().GetNanoSeconds());
+		sampling->begin();
+		if (plan.transfer.duration_ns)
+			Simulator::Schedule(NanoSeconds(*plan.transfer.duration_ns), finished);
+	};
+	Streams streams(plan, path, started, finished);
+	Sampler sampler(options.folder, plan, path, streams);
+	sampling = &sampler;
+	Progress progress(streams);
+	progress.begin();
+	try {
+		Simulator::Run();
+		outcome.error = streams.error();
+	} catch (const std::exception &error) {
+		outcome.error = error.what();
+	}
+	if (stop_signal() != 0 && !outcome.complete)
+		outcome.error = "stopped by signal " + std::to_string(stop_signal());
+	outcome.complete = outcome.complete && outcome.error.empty();
+	sampler.finish();
+	progress.finish();
+	outcome.wall_s = progress.wall_s();
+	outcome.cpu_s = cpu_s();
+	outcome.events = Simulator::GetEventCount();
+	if (streams.start_ns() >= 0)
+		outcome.simulated_ns = Simulator::Now().GetNanoSeconds() - streams.start_ns();
+	result_write(options.folder, plan, path, streams, outcome);
+	if (!outcome.error.empty())
+		std::cerr << "landspeed-sim: " << outcome.error << '\n';
+	return outcome.complete ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	std::string place;
+	try {
+		const Options options = options_read({argv + 1, argv + argc});
+		place = options.plan;
+		const int status = simulate(options);
+		std::cout.flush();
+		// The system takes the memory back faster than a million destructors.
+		std::_Exit(status);
+	} catch (const UsageError &error) {
+		std::cerr << "landspeed-sim: " << error.what() << '\n';
+		return 2;
+	} catch (const PlanError &error) {
+		std::cerr << "landspeed-sim: " << place << ": " << error.what() << '\n';
+		return 2;
+	} catch (const std::exception &error) {
+		std::cerr << "landspeed-sim: " << error.what() << '\n';
+		return 1;
+	}
+}

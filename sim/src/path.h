@@ -1,0 +1,40 @@
+// The simulated path: two hosts, and in each direction the lanes between them, in segments.
+#pragma once
+
+#include "host.h"
+#include "joining.h"
+#include "plan.h"
+#include "segment.h"
+
+#include <memory>
+#include <vector>
+
+namespace landspeed
+{
+
+class Path
+{
+public:
+	/// Builds both ways. With `collapse`, lanes that can never queue become part of the segment
+	/// before them.
+	Path(const Plan &plan, bool collapse);
+
+	/// The transfer begins now: the plan's events count from here.
+	void begin(int64_t start_ns);
+
+	struct LaneInfo {
+		LaneConfig config;
+		Joining joining;
+		Lane *lane = nullptr;
+	};
+
+	Host sender, receiver;
+	std::vector<LaneInfo>
+	    lanes; ///< forward from sender to receiver, then reverse from receiver to sender
+
+private:
+	Hop &build_way(const Plan &plan, bool forward, bool collapse, Hop &target);
+	std::vector<std::unique_ptr<Hop>> hops_;
+};
+
+} // namespace landspeed

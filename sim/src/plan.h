@@ -1,0 +1,94 @@
+// The plan as scenarios/plan.py writes it: what the simulator reads of it, checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace landspeed
+{
+
+/// The plan is not what it should be. The message says where, what, and what would be right.
+struct PlanError : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+struct Node {
+	std::string name;
+	bool host = false;
+	std::optional<uint64_t> nic_rate_bps;
+	std::optional<uint64_t> bus_rate_bps; ///< bits of IP packets per second
+};
+
+enum class Discipline { fifo, red, fq_codel };
+
+struct Direction {
+	int64_t delay_ns = 0;
+	uint64_t rate_bps = 0; ///< framing included
+	uint64_t queue_bytes = 0;
+	bool can_queue = true;
+	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0; ///< probabilities, 0 to 1
+	int64_t jitter_ns = 0;
+	uint64_t seed = 0;
+	Discipline discipline = Discipline::fifo;
+};
+
+struct Link {
+	std::string a, b;
+	uint32_t mtu_bytes = 0;
+	uint32_t framing_bytes = 0;
+	Direction forward, reverse;
+};
+
+struct Transfer {
+	uint32_t streams = 1;
+	std::optional<uint64_t>
+	    window_bytes; ///< per stream, as asked of the system; none: autotuning
+	std::string congestion_control;
+	std::optional<uint64_t> bytes; ///< of all streams
+	std::optional<int64_t> duration_ns;
+	int64_t sample_interval_ns = 0;
+	std::optional<uint64_t> pacing_rate_bps; ///< per stream
+	int64_t start_stagger_ns = 0;
+};
+
+enum class EventKind { loss, rate, delay, down, background };
+
+/// Something that happens to a link at a time after the transfer's start.
+struct Event {
+	int64_t at_ns = 0;
+	EventKind kind = EventKind::loss;
+	size_t link = 0;
+	bool forward = false, reverse = false;
+	std::optional<uint64_t> packets;
+	std::optional<int64_t> duration_ns;
+	double probability = 1.0;
+	uint64_t rate_bps = 0;
+	int64_t delay_ns = 0;
+};
+
+struct Plan {
+	std::string scenario;
+	uint64_t seed = 0;
+	int ip_version = 4;
+	std::string fidelity;
+	std::vector<Node> nodes;
+	std::vector<Link> links; ///< links[i] joins nodes[i] and nodes[i + 1]
+	Transfer transfer;
+	std::vector<Event> events;
+
+	/// The largest IP packet that passes every link.
+	[[nodiscard]] uint32_t mtu_bytes() const;
+	/// Propagation both ways.
+	[[nodiscard]] int64_t rtt_ns() const;
+	/// Payload of a full packet: IP header, TCP header and timestamps taken off (RFC 9293,
+	/// 7323).
+	[[nodiscard]] uint32_t mss_bytes() const;
+};
+
+/// Reads and checks a plan; throws PlanError.
+Plan plan_read(const std::string &path);
+
+} // namespace landspeed

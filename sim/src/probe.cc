@@ -1,0 +1,81 @@
+#include "probe.h"
+
+#include "joining.h"
+#include "lane.h"
+
+#include <memory>
+
+namespace landspeed
+{
+
+namespace
+{
+
+/// Lanes of one way that do nothing but take their time.
+std::vector<LaneConfig> bare_lanes(const Plan &plan, bool forward)
+{
+	auto lanes = lanes_of(plan, forward);
+	for (auto &lane : lanes) {
+		lane.loss = lane.corrupt = lane.duplicate = lane.reorder = 0;
+		lane.jitter_ns = 0;
+		lane.events.clear();
+		lane.queue_bytes = UINT64_MAX;
+	}
+	return lanes;
+}
+
+/// When a packet that enters the lanes [first, last) at `now_ns` has passed them.
+int64_t cross(std::vector<LaneConfig>::const_iterator first,
+	      std::vector<LaneConfig>::const_iterator last, int64_t now_ns)
+{
+	for (; first != last; ++first) {
+		Lane lane(*first);
+		Frame frame{nullptr, probe_bytes, false};
+		lane.pass(now_ns, now_ns, frame, now_ns);
+	}
+	return now_ns;
+}
+
+} // namespace
+
+std::vector<HopTime> probe_hops(const Plan &plan, bool from_sender)
+{
+	const auto there = bare_lanes(plan, from_sender), back = bare_lanes(plan, !from_sender);
+	const auto links = static_cast<std::ptrdiff_t>(plan.links.size());
+	std::vector<HopTime> found;
+	for (std::ptrdiff_t hop = 1; hop <= links; hop++) {
+		HopTime time;
+		time.node = static_cast<size_t>(from_sender ? hop : links - hop);
+		// The first lane of each way is the host's own; a router answers without one.
+		int64_t now_ns = cross(there.begin(), there.begin() + 1 + hop, 0);
+		if (hop == links)
+			now_ns = cross(back.begin(), back.begin() + 1, now_ns);
+		time.rtt_ns = cross(back.end() - hop, back.end(), now_ns);
+		for (std::ptrdiff_t i = 0; i < hop; i++)
+			time.propagation_ns +=
+			    (there.begin() + 1 + i)->delay_ns + (back.end() - 1 - i)->delay_ns;
+		found.push_back(time);
+	}
+	return found;
+}
+
+double probe_rate_bps(const Plan &plan, bool forward)
+{
+	constexpr int packets = 1000;
+	std::vector<std::unique_ptr<Lane>> lanes;
+	for (const auto &config : bare_lanes(plan, forward))
+		lanes.push_back(std::make_unique<Lane>(config));
+	int64_t first_ns = 0, last_ns = 0;
+	for (int i = 0; i < packets; i++) {
+		int64_t now_ns = 0;
+		for (const auto &lane : lanes) {
+			Frame frame{nullptr, plan.mtu_bytes(), false};
+			lane->pass(0, now_ns, frame, now_ns);
+		}
+		(i == 0 ? first_ns : last_ns) = now_ns;
+	}
+	return static_cast<double>(packets - 1) * plan.mtu_bytes() * 8e9 /
+	       static_cast<double>(last_ns - first_ns);
+}
+
+} // namespace landspeed

@@ -1,0 +1,28 @@
+// The calibration: what a small packet takes along the idle path, hop by hop.
+#pragma once
+
+#include "plan.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace landspeed
+{
+
+struct HopTime {
+	size_t node = 0;            ///< index in the plan
+	int64_t rtt_ns = 0;         ///< an echo of probe_bytes there and back
+	int64_t propagation_ns = 0; ///< of it, the plan's delays
+};
+
+constexpr uint32_t probe_bytes = 84; ///< an ordinary ping: IPv4 20 + ICMP 8 + 56
+
+/// Echoes to every node from the sender (or, reversed, from the receiver), sent through lanes made
+/// as the transfer's are, without their losses, jitter and events, one at a time. The times are
+/// those at which the lanes say that the echo arrives: exact, not sampled.
+std::vector<HopTime> probe_hops(const Plan &plan, bool from_sender);
+
+/// Bits per second of IP packets of full size at which a train of them arrives at the far end.
+double probe_rate_bps(const Plan &plan, bool forward);
+
+} // namespace landspeed

@@ -1,0 +1,38 @@
+// How far the simulation is, told on standard output, and the wish to stop it.
+#pragma once
+
+#include "streams.h"
+
+#include <chrono>
+#include <cstdint>
+
+namespace landspeed
+{
+
+/// From SIGINT and SIGTERM: the simulation ends at once, and what was simulated so far is written.
+void stop_on_signals();
+/// The signal that asked for the end; 0: none did.
+int stop_signal();
+
+class Progress
+{
+public:
+	explicit Progress(const Streams &streams);
+
+	/// Looks at the clock and at the signals from now on.
+	void begin();
+	/// A last line.
+	void finish();
+	[[nodiscard]] double wall_s() const;
+
+private:
+	void look();
+	void tell();
+
+	const Streams &streams_;
+	std::chrono::steady_clock::time_point began_, told_;
+	uint64_t told_bytes_ = 0;
+	int64_t told_ns_ = 0;
+};
+
+} // namespace landspeed

@@ -1,0 +1,173 @@
+#include "result.h"
+
+#include "probe.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ns3/simulator.h>
+#include <ns3/version.h>
+#include <stdexcept>
+
+namespace landspeed
+{
+
+namespace
+{
+
+using Json = nlohmann::ordered_json;
+
+double seconds(int64_t time_ns)
+{
+	return static_cast<double>(time_ns) / 1e9;
+}
+
+Json rate_or_null(uint64_t bytes, int64_t time_ns)
+{
+	return time_ns > 0 ? Json(static_cast<double>(bytes) * 8e9 / static_cast<double>(time_ns))
+			   : Json(nullptr);
+}
+
+Json streams_json(const Plan &plan, const Streams &streams)
+{
+	Json list = Json::array();
+	for (const auto &stream : streams.all()) {
+		const SocketView view = stream.sender ? stream.sender->view() : SocketView{};
+		const int64_t span_ns = stream.last_ns - stream.first_ns;
+		const auto known = [](uint64_t value) {
+			return value > 0 ? Json(value) : Json(nullptr);
+		};
+		list.push_back({
+		    {"stream", stream.index},
+		    {"bytes", stream.bytes},
+		    {"first_byte_ns", stream.first_ns < 0 ? Json(nullptr) : Json(stream.first_ns)},
+		    {"last_byte_ns", stream.last_ns < 0 ? Json(nullptr) : Json(stream.last_ns)},
+		    {"duration_s", seconds(span_ns)},
+		    {"goodput_bps", rate_or_null(stream.bytes, span_ns)},
+		    {"retransmits", view.retransmits},
+		    {"bytes_retransmitted", view.bytes_retransmitted},
+		    {"min_rtt_us", known(view.min_rtt_us)},
+		    {"srtt_us", known(view.srtt_us)},
+		    {"mss_bytes", plan.mss_bytes()},
+		    {"congestion_control", plan.transfer.congestion_control},
+		});
+	}
+	return list;
+}
+
+Json lanes_json(const Path &path)
+{
+	const int64_t now_ns = ns3::Simulator::Now().GetNanoSeconds();
+	Json list = Json::array();
+	for (const auto &info : path.lanes) {
+		const LaneCounters counters = info.lane->count(now_ns);
+		list.push_back({
+		    {"name", info.config.name},
+		    {"link", info.config.link < 0 ? Json(nullptr) : Json(info.config.link)},
+		    {"direction", info.config.forward ? "forward" : "reverse"},
+		    {"rate_bps", info.config.rate_bps},
+		    {"framing_bytes", info.config.framing_bytes},
+		    {"can_queue", info.config.can_queue},
+		    {"joined", info.joining.joined},
+		    {"why", info.joining.why},
+		    {"packets", counters.packets},
+		    {"bytes", counters.bytes},
+		    {"drops", counters.drops},
+		});
+	}
+	return list;
+}
+
+Json hops_json(const Plan &plan, bool from_sender)
+{
+	Json list = Json::array();
+	int ttl = 0;
+	for (const auto &hop : probe_hops(plan, from_sender))
+		list.push_back({{"ttl", ++ttl},
+				{"node", plan.nodes[hop.node].name},
+				{"rtt_ms", static_cast<double>(hop.rtt_ns) / 1e6},
+				{"propagation_ms", static_cast<double>(hop.propagation_ns) / 1e6}});
+	return list;
+}
+
+Json calibration_json(const Plan &plan)
+{
+	const auto hops = probe_hops(plan, true);
+	return {
+	    {"how", "derived exactly: one echo of 84 B at a time through lanes made as the "
+		    "transfer's are, idle, without "
+		    "losses, jitter and events; no random number, no packet of the transfer"},
+	    {"rtt_ms", static_cast<double>(hops.back().rtt_ns) / 1e6},
+	    {"propagation_ms", static_cast<double>(hops.back().propagation_ns) / 1e6},
+	    {"hops", hops_json(plan, true)},
+	    {"reverse_hops", hops_json(plan, false)},
+	    {"path_mtu_bytes", plan.mtu_bytes()},
+	    {"rate_bps", probe_rate_bps(plan, true)},
+	    {"rate_reverse_bps", probe_rate_bps(plan, false)},
+	};
+}
+
+} // namespace
+
+void result_write(const std::string &folder, const Plan &plan, const Path &path,
+		  const Streams &streams, const Outcome &outcome)
+{
+	int64_t first_ns = INT64_MAX, last_ns = -1;
+	uint64_t retransmits = 0, bytes_retransmitted = 0;
+	for (const auto &stream : streams.all()) {
+		if (stream.first_ns >= 0)
+			first_ns = std::min(first_ns, stream.first_ns);
+		last_ns = std::max(last_ns, stream.last_ns);
+		if (!stream.sender)
+			continue;
+		retransmits += stream.sender->view().retransmits;
+		bytes_retransmitted += stream.sender->view().bytes_retransmitted;
+	}
+	// As the engine counts: first to last byte read, or the time limit when that ended it.
+	int64_t duration_ns = last_ns < 0 ? 0 : last_ns - first_ns;
+	if (plan.transfer.duration_ns && outcome.complete)
+		duration_ns = *plan.transfer.duration_ns;
+	const Json json = {
+	    {"program", "landspeed-sim"},
+	    {"complete", outcome.complete},
+	    {"error", outcome.error.empty() ? Json(nullptr) : Json(outcome.error)},
+	    {"scenario", plan.scenario},
+	    {"seed", plan.seed},
+	    {"fidelity", "packets"},
+	    {"fidelity_asked", plan.fidelity},
+	    {"ns3_version", NS3_VERSION_TEXT},
+	    {"scheduler", outcome.scheduler},
+	    {"collapse", outcome.collapse},
+	    {"events", outcome.events},
+	    {"wall_s", outcome.wall_s},
+	    {"cpu_s", outcome.cpu_s},
+	    {"simulated_s", seconds(outcome.simulated_ns)},
+	    {"start_ns", streams.start_ns()},
+	    {"bytes", streams.bytes()},
+	    {"duration_s", seconds(duration_ns)},
+	    {"goodput_bps", rate_or_null(streams.bytes(), duration_ns)},
+	    {"retransmits", retransmits},
+	    {"bytes_retransmitted", bytes_retransmitted},
+	    {"corrupted_packets",
+	     path.sender.device->corrupted() + path.receiver.device->corrupted()},
+	    {"window",
+	     {{"asked_bytes",
+	       plan.transfer.window_bytes ? Json(*plan.transfer.window_bytes) : Json(nullptr)},
+	      {"receive_buffer_bytes", streams.receive_buffer_bytes},
+	      {"send_buffer_bytes", streams.send_buffer_bytes}}},
+	    {"streams", streams_json(plan, streams)},
+	    {"lanes", lanes_json(path)},
+	    {"calibration", calibration_json(plan)},
+	};
+	const std::string file_name = folder + "/result.json";
+	std::ofstream file(file_name);
+	file << json.dump(1) << '\n';
+	file.close();
+	if (!file)
+		throw std::runtime_error(file_name +
+					 ": cannot be written: " + std::strerror(errno));
+}
+
+} // namespace landspeed

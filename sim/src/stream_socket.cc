@@ -1,0 +1,101 @@
+#include "stream_socket.h"
+
+#include "plan.h"
+
+#include <map>
+#include <ns3/node.h>
+#include <ns3/rtt-estimator.h>
+#include <ns3/tcp-congestion-ops.h>
+#include <ns3/tcp-prr-recovery.h>
+#include <ns3/tcp-tx-buffer.h>
+
+namespace landspeed
+{
+
+using namespace ns3;
+
+Ptr<StreamSocket> StreamSocket::create(const Ptr<ns3::Node> &node, TypeId control)
+{
+	// What TcpL4Protocol::CreateSocket does, for a class of ours.
+	const auto tcp = node->GetObject<TcpL4Protocol>();
+	const auto socket = CreateObject<StreamSocket>();
+	ObjectFactory factory;
+	factory.SetTypeId(control);
+	socket->SetNode(node);
+	socket->SetTcp(tcp);
+	socket->SetRtt(CreateObject<RttMeanDeviation>());
+	socket->SetCongestionControlAlgorithm(factory.Create<TcpCongestionOps>());
+	socket->SetRecoveryAlgorithm(CreateObject<TcpPrrRecovery>());
+	tcp->AddSocket(socket);
+	return socket;
+}
+
+Ptr<TcpSocketBase> StreamSocket::Fork()
+{
+	return CopyObject<StreamSocket>(this);
+}
+
+uint32_t StreamSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t most_bytes, bool with_ack)
+{
+	const bool again = sequence < m_tcb->m_highTxMark.Get();
+	const uint32_t sent = TcpSocketBase::SendDataPacket(sequence, most_bytes, with_ack);
+	if (again) {
+		retransmits_++;
+		bytes_retransmitted_ += sent;
+	}
+	return sent;
+}
+
+SocketView StreamSocket::view() const
+{
+	SocketView view;
+	const uint32_t mss = m_tcb->m_segmentSize;
+	const auto microseconds = [](Time time) {
+		return static_cast<uint64_t>(time.GetMicroSeconds());
+	};
+	view.mss_bytes = mss;
+	view.cwnd_packets = m_tcb->GetCwndInSegments();
+	view.ssthresh_packets = m_tcb->GetSsThreshInSegments();
+	if (m_rtt->GetNSamples() > 0) {
+		view.srtt_us = microseconds(m_rtt->GetEstimate());
+		view.rttvar_us = microseconds(m_rtt->GetVariation());
+	}
+	if (m_tcb->m_minRtt != Time::Max())
+		view.min_rtt_us = microseconds(m_tcb->m_minRtt);
+	view.retransmits = retransmits_;
+	view.bytes_retransmitted = bytes_retransmitted_;
+	view.lost_packets = (m_txBuffer->GetLost() + mss - 1) / mss;
+	view.in_flight_packets = (m_tcb->m_bytesInFlight.Get() + mss - 1) / mss;
+	view.state = static_cast<uint64_t>(m_tcb->m_congState.Get());
+	if (m_tcb->m_pacing)
+		view.pacing_rate_bps = m_tcb->m_pacingRate.Get().GetBitRate();
+	view.snd_wnd_bytes = m_rWnd.Get();
+	return view;
+}
+
+TypeId congestion_control(const std::string &name)
+{
+	// "reno" is Linux's, which grows by what an acknowledgement covers.
+	static const std::map<std::string, std::string> types = {
+	    {"reno", "ns3::TcpLinuxReno"},
+	    {"cubic", "ns3::TcpCubic"},
+	    {"bbr", "ns3::TcpBbr"},
+	    {"htcp", "ns3::TcpHtcp"},
+	    {"highspeed", "ns3::TcpHighSpeed"},
+	    {"scalable", "ns3::TcpScalable"},
+	    {"bic", "ns3::TcpBic"},
+	    {"westwood", "ns3::TcpWestwoodPlus"},
+	    {"vegas", "ns3::TcpVegas"},
+	    {"illinois", "ns3::TcpIllinois"},
+	    {"yeah", "ns3::TcpYeah"},
+	    {"dctcp", "ns3::TcpDctcp"}};
+	const auto found = types.find(name);
+	TypeId type;
+	if (found == types.end() || (!TypeId::LookupByNameFailSafe(found->second, &type) &&
+				     !TypeId::LookupByNameFailSafe("ns3::TcpWestwood", &type)))
+		throw PlanError("transfer.congestion_control: ns-3 has no '" + name +
+				"'; the emulated world may have it");
+	return type;
+}
+
+} // namespace landspeed

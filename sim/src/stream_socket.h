@@ -1,0 +1,43 @@
+// ns-3's TCP socket with what a sampler wants to see of it.
+#pragma once
+
+#include <cstdint>
+#include <ns3/tcp-l4-protocol.h>
+#include <ns3/tcp-socket-base.h>
+#include <string>
+
+namespace landspeed
+{
+
+/// What a sample shows of a socket; names and units as in Linux's tcp_info.
+struct SocketView {
+	uint64_t cwnd_packets = 0, ssthresh_packets = 0;
+	uint64_t srtt_us = 0, rttvar_us = 0, min_rtt_us = 0;
+	uint64_t retransmits = 0, bytes_retransmitted = 0;
+	uint64_t lost_packets = 0, in_flight_packets = 0;
+	uint64_t state = 0; ///< 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss
+	uint64_t pacing_rate_bps = 0;
+	uint64_t snd_wnd_bytes = 0, mss_bytes = 0;
+};
+
+class StreamSocket : public ns3::TcpSocketBase
+{
+public:
+	/// A socket of a node, with a congestion control and ns-3's proportional rate reduction.
+	static ns3::Ptr<StreamSocket> create(const ns3::Ptr<ns3::Node> &node, ns3::TypeId control);
+
+	[[nodiscard]] SocketView view() const;
+
+protected:
+	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
+	uint32_t SendDataPacket(ns3::SequenceNumber32 sequence, uint32_t most_bytes,
+				bool with_ack) override;
+
+private:
+	uint64_t retransmits_ = 0, bytes_retransmitted_ = 0;
+};
+
+/// ns-3's class for a congestion control of the plan. Throws PlanError for one that ns-3 has not.
+ns3::TypeId congestion_control(const std::string &name);
+
+} // namespace landspeed

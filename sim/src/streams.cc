@@ -1,0 +1,168 @@
+#include "streams.h"
+
+#include "tuning.h"
+
+#include <ns3/inet-socket-address.h>
+#include <ns3/inet6-socket-address.h>
+#include <ns3/simulator.h>
+
+namespace landspeed
+{
+
+using namespace ns3;
+
+namespace
+{
+
+constexpr uint16_t receiver_port = 5201;
+constexpr uint16_t first_sender_port = 40000;
+constexpr uint32_t chunk_packets = 64; ///< handed to a socket at once
+constexpr uint32_t read_bytes = 1 << 16;
+
+Address socket_address(const Address &address, uint16_t port)
+{
+	if (Ipv4Address::IsMatchingType(address))
+		return InetSocketAddress(Ipv4Address::ConvertFrom(address), port);
+	return Inet6SocketAddress(Ipv6Address::ConvertFrom(address), port);
+}
+
+uint16_t port_of(const Address &address)
+{
+	if (InetSocketAddress::IsMatchingType(address))
+		return InetSocketAddress::ConvertFrom(address).GetPort();
+	return Inet6SocketAddress::ConvertFrom(address).GetPort();
+}
+
+} // namespace
+
+Streams::Streams(const Plan &plan, const Path &path, std::function<void()> started,
+		 std::function<void()> finished)
+    : plan_(plan), path_(path), started_(std::move(started)), finished_(std::move(finished)),
+      streams_(plan.transfer.streams)
+{
+	chunk_bytes_ = chunk_packets * plan.mss_bytes();
+	const Tuning tuning = tuning_of(plan);
+	receive_buffer_bytes = tuning.receive_buffer_bytes;
+	send_buffer_bytes = tuning.send_buffer_bytes;
+	tuning_apply(plan, tuning);
+	for (uint32_t i = 0; i < streams_.size(); i++) {
+		streams_[i].index = i;
+		if (plan.transfer.bytes) {
+			const uint64_t count = streams_.size(), all = *plan.transfer.bytes;
+			streams_[i].share_bytes = all / count + (i < all % count ? 1 : 0);
+			delivered_ += streams_[i].share_bytes == 0 ? 1 : 0;
+		}
+	}
+	listen();
+	for (auto &stream : streams_)
+		Simulator::ScheduleNow(&Streams::connect, this, std::ref(stream));
+}
+
+void Streams::listen()
+{
+	listener_ = StreamSocket::create(path_.receiver.node,
+					 congestion_control(plan_.transfer.congestion_control));
+	listener_->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address &>(),
+				     MakeCallback(&Streams::accepted, this));
+	if (listener_->Bind(socket_address(path_.receiver.address, receiver_port)) != 0 ||
+	    listener_->Listen() != 0)
+		throw std::logic_error("the receiver cannot listen");
+}
+
+void Streams::connect(Stream &stream)
+{
+	stream.sender = StreamSocket::create(path_.sender.node,
+					     congestion_control(plan_.transfer.congestion_control));
+	stream.sender->SetConnectCallback(MakeCallback(&Streams::connected, this),
+					  MakeCallback(&Streams::refused, this));
+	const auto port = static_cast<uint16_t>(first_sender_port + stream.index);
+	if (stream.sender->Bind(socket_address(path_.sender.address, port)) != 0 ||
+	    stream.sender->Connect(socket_address(path_.receiver.address, receiver_port)) != 0)
+		throw std::logic_error("the sender cannot connect");
+}
+
+void Streams::connected(const Ptr<Socket> & /*socket*/)
+{
+	connected_++;
+	start_when_complete();
+}
+
+void Streams::refused(const Ptr<Socket> & /*socket*/)
+{
+	error_ = "a stream could not connect: every attempt was lost";
+	Simulator::Stop();
+}
+
+void Streams::accepted(const Ptr<Socket> &socket, const Address &from)
+{
+	const auto index = static_cast<uint32_t>(port_of(from) - first_sender_port);
+	streams_[index].receiver = DynamicCast<StreamSocket>(socket);
+	socket->SetRecvCallback(Callback<void, Ptr<Socket>>(
+	    [this, index](const Ptr<Socket> &from_socket) { read(index, from_socket); }));
+	accepted_++;
+	start_when_complete();
+}
+
+void Streams::start_when_complete()
+{
+	if (connected_ < streams_.size() || accepted_ < streams_.size())
+		return;
+	start_ns_ = Simulator::Now().GetNanoSeconds();
+	started_();
+	for (const auto &stream : streams_)
+		Simulator::Schedule(NanoSeconds(plan_.transfer.start_stagger_ns * stream.index),
+				    &Streams::begin, this, stream.index);
+}
+
+void Streams::begin(uint32_t index)
+{
+	streams_[index].sender->SetSendCallback(Callback<void, Ptr<Socket>, uint32_t>(
+	    [this, index](const Ptr<Socket> &, uint32_t) { feed(index); }));
+	feed(index);
+}
+
+/// Keeps the sending socket's buffer full, as a sender that never waits for its data does.
+void Streams::feed(uint32_t index)
+{
+	Stream &stream = streams_[index];
+	for (;;) {
+		const uint64_t left_bytes = stream.share_bytes - stream.handed_bytes;
+		const uint64_t bytes = std::min<uint64_t>(chunk_bytes_, left_bytes);
+		if (bytes == 0 || stream.sender->GetTxAvailable() < bytes)
+			return;
+		if (stream.sender->Send(Create<Packet>(static_cast<uint32_t>(bytes)), 0) < 0)
+			return;
+		stream.handed_bytes += bytes;
+	}
+}
+
+void Streams::read(uint32_t index, const Ptr<Socket> &socket)
+{
+	Stream &stream = streams_[index];
+	uint64_t bytes = 0;
+	// In pieces: what a filled hole sets free at once is up to a whole window.
+	while (const Ptr<Packet> packet = socket->Recv(read_bytes, 0)) {
+		if (packet->GetSize() == 0)
+			break;
+		bytes += packet->GetSize();
+	}
+	if (bytes == 0)
+		return;
+	const int64_t now_ns = Simulator::Now().GetNanoSeconds() - start_ns_;
+	if (stream.first_ns < 0)
+		stream.first_ns = now_ns;
+	stream.last_ns = now_ns;
+	stream.bytes += bytes;
+	if (stream.bytes == stream.share_bytes && ++delivered_ == streams_.size())
+		finished_();
+}
+
+uint64_t Streams::bytes() const
+{
+	uint64_t sum = 0;
+	for (const auto &stream : streams_)
+		sum += stream.bytes;
+	return sum;
+}
+
+} // namespace landspeed
