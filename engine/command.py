@@ -72,6 +72,7 @@ def send_command(
         raise ValueError("a transfer needs bytes or duration_ns")
     words = [str(binary), "send", host, "--port", str(port), "--streams", str(transfer.streams)]
     words += ["--window", str(transfer.window_bytes) if transfer.window_bytes is not None else "auto"]
+    words += ["--window-exact"] if transfer.window_exact else []
     words += ["--congestion", transfer.congestion_control]
     words += ["--bytes", str(transfer.bytes)] if transfer.bytes is not None else []
     words += ["--time", seconds_text(transfer.duration_ns)] if transfer.duration_ns is not None else []

@@ -143,6 +143,9 @@ def _transfer(scenario: Scenario) -> Iterator[Finding]:
     if transfer.bytes is not None and transfer.duration is not None:
         what = "the transfer has both bytes and duration"
         yield Finding(("transfer", "duration"), what, "keep the one that ends it", at_key=True)
+    if transfer.window_exact and transfer.window is None:
+        what = "window_exact without a window"
+        yield Finding(("transfer", "window_exact"), what, "add window: 150 MB, or remove it", at_key=True)
     if transfer.bytes is not None and transfer.bytes < transfer.streams:
         what = f"{transfer.bytes} B cannot be shared among {transfer.streams} streams"
         yield Finding(("transfer", "bytes"), what, f"write at least {transfer.streams} B")

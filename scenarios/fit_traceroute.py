@@ -9,6 +9,11 @@ link is faster than light in glass over its terrestrial distance (group index 1.
 without a distance takes at least 0. A hop's weight is 1 / (1 + (half the disagreement)²), in ms: its mean of both lists
 is that uncertain, and the tool's resolution is 1 ms. So hops on which both ends agree stay where both saw them.
 
+Outliers. A router that is slow to answer adds to its own line only, so no true round trip is above that of a later hop.
+A line more than 5 ms above a later one of the same list is left out of the fit (the recorded list keeps it, and the
+report marks it): far more than the lists' other disagreements, which the fit averages. A single list of a whole path
+with five such lines (14 April 2004) would otherwise be bent by them.
+
 How. With the light's time subtracted that is an isotonic regression, which pooling adjacent violators solves exactly
 (Barlow et al. 1972; clipping its result to the bounds solves the bounded problem).
 """
@@ -17,7 +22,7 @@ from __future__ import annotations
 
 import statistics
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .errors import ScenarioError
@@ -27,6 +32,7 @@ from .model import RecordedHop, Scenario
 LIGHT_MS_PER_KM = 2 * 1.468 / 299_792.458 * 1000  # round trip in glass
 BELOW_SHARE = 0.5  # "<1 ms" counts as half of it
 ROUND_MS = 0.01
+OUTLIER_MS = 5.0
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class Fit:
     hops_ms: list[float]
     forward_ms: list[float | None]
     reverse_ms: list[float | None]
+    outliers: dict[int, float] = field(default_factory=dict)  # hop (from 0) → what the sender's list said of it
 
     @property
     def residual_ms(self) -> float:
@@ -100,13 +107,26 @@ def fit_scenario(scenario: Scenario) -> Fit:
     if expect is None or expect.rtt is None or not (expect.forward_traceroute or expect.reverse_traceroute):
         raise ValueError("the scenario needs expect.rtt and a recorded traceroute")
     rtt_ms = expect.rtt / 1e6
-    forward = _times(expect.forward_traceroute, count)
+    forward, outliers = without_outliers(_times(expect.forward_traceroute, count))
     # Hop j of the receiver's list is the node that the sender sees as hop count − j.
     back = _times(expect.reverse_traceroute, count)[:-1][::-1]
     reverse: list[float | None] = [None if ms is None else rtt_ms - ms for ms in back] + [None]
     forward[-1] = None  # the receiver itself: fixed by the RTT
     floors = [(link.distance or 0) / 1000 * LIGHT_MS_PER_KM for link in scenario.path]
-    return fit(rtt_ms, floors, forward, reverse)
+    return replace(fit(rtt_ms, floors, forward, reverse), outliers=outliers)
+
+
+def without_outliers(times_ms: list[float | None]) -> tuple[list[float | None], dict[int, float]]:
+    """A list's times without those far above a later hop's, and the latter by hop (from 0)."""
+    kept, outliers, least = list(times_ms), dict[int, float](), float("inf")
+    for index in range(len(times_ms) - 1, -1, -1):
+        said = times_ms[index]
+        if said is None:
+            continue
+        if said > least + OUTLIER_MS:
+            kept[index], outliers[index] = None, said
+        least = min(least, said)
+    return kept, dict(sorted(outliers.items()))
 
 
 def _times(hops: list[RecordedHop], count: int) -> list[float | None]:
@@ -128,11 +148,15 @@ def report(scenario: Scenario, result: Fit) -> str:
             "–" if value is None else f"{value:.1f} ms"
             for value in (result.forward_ms[index], result.reverse_ms[index])
         ]
+        if index in result.outliers:
+            said[0] = f"({result.outliers[index]:.1f} ms)"
         fitted = f"{result.hops_ms[index]:>9.2f} ms{result.links_ms[index]:>8.2f} ms"
         lines.append(f"  {index + 1:3d}  {link.to:<18}{said[0]:>13}{said[1]:>24}{fitted}")
     lines.append(
         f"  sum of the links {sum(result.links_ms):.2f} ms; root mean square residual {result.residual_ms:.1f} ms"
     )
+    if result.outliers:
+        lines.append("  in brackets: slow to answer, above a later hop's time, left out")
     return "\n".join(lines)
 
 

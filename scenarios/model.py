@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from .position import Position
 from .units import TIME as TIME_KIND
 from .units import (
     Amount,
@@ -26,6 +27,7 @@ from .units import (
     Probability,
     Queue,
     Rate,
+    Ratio,
     Score,
     Stagger,
     UnitError,
@@ -85,6 +87,7 @@ class Host(Section):
 
     role: Literal["sender", "receiver"] = Field(description="The sender is the first node of the path")
     place: Text | None = Field(None, description="City, for the table and the report")
+    position: Position | None = Field(None, description="Where that is; distances and the map are computed from it")
     label: Text | None = Field(None, description="Recorded name of the machine")
     address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
     nic: Rate | None = Field(None, description="Line rate of the network interface; default: that of the host's link")
@@ -97,6 +100,7 @@ class Router(Section):
     """Notes on a router of the path. A router without an entry here is allowed."""
 
     place: Text | None = Field(None, description="City, for the table and the report")
+    position: Position | None = Field(None, description="Where that is; distances and the map are computed from it")
     label: Text | None = Field(None, description="Recorded name of the router")
     address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
 
@@ -150,6 +154,13 @@ class Transfer(Section):
 
     streams: int = Field(1, ge=1, le=1000, description="TCP connections in parallel")
     window: Window | None = Field(None, description="Per stream, as asked of the system; default: autotuning")
+    window_exact: bool = Field(
+        False,
+        description="true: the receiver offers `window` to the byte and no more; false: what its system makes of it",
+    )
+    initial_window: int | None = Field(
+        None, ge=1, le=100_000, description="Packets a stream may send at first; default: the system's own (Linux 10)"
+    )
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")] = Field(
         "cubic", description="Name of the congestion control; the world must have it"
     )
@@ -218,6 +229,27 @@ class Expect(Section):
     reverse_traceroute: list[RecordedHop] = Field([], max_length=255)
 
 
+class PreviousRecord(Section):
+    """The record of the same class that this one had to beat."""
+
+    score: Score | None = Field(None, description="Goodput × terrestrial distance")
+    improvement: Ratio | None = Field(None, description="By how much it was beaten, where only that is on record")
+    what: Text = Field(description="Who, when and where, and what says so")
+
+
+class Contest(Section):
+    """What a record's documents say on the rules of the Internet2 Land Speed Record, rule by rule."""
+
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] = Field(description="Day or month of the record")
+    networks: Text | None = Field(None, description="Networks crossed, and that they were operational")
+    payload: Text | None = Field(None, description="What is said on the uniqueness of the data sent")
+    bound_by: Literal["window", "framing", "host", "not stated"] = Field(
+        "not stated", description="What bound the recorded run, as its documents say"
+    )
+    bound_why: Text | None = Field(None, description="Their words, or what follows from their figures")
+    previous: PreviousRecord | None = None
+
+
 def _ip_version(value: int) -> int:
     if value not in (4, 6):
         raise PydanticCustomError("ip", "IP version {value} does not exist", {"value": value, "right": "write 4 or 6"})
@@ -256,6 +288,7 @@ class Scenario(Section):
     events: list[Event] = Field([], max_length=1000, description="What happens to links during the transfer")
     calibration: Calibration = Field(default_factory=lambda: Calibration.model_validate({}))
     expect: Expect | None = None
+    contest: Contest | None = Field(None, description="For records: the facts that the contest's rules ask for")
     sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")
     assumptions: list[Text] = Field(
         [], max_length=100, description="What the documents do not say and the file assumes"

@@ -29,6 +29,8 @@ class Node(_Part):
     place: str | None = None
     label: str | None = None  # name of the recorded router or host
     address_note: str | None = None
+    latitude_deg: float | None = None  # WGS 84, north positive
+    longitude_deg: float | None = None  # east positive
     nic_rate_bps: int | None = None  # hosts; line rate of the network interface
     bus_rate_bps: int | None = None  # hosts; bits of IP packets the machine can move per second
     bus_fitted: bool = False  # the bus rate was computed from the recorded result
@@ -71,6 +73,8 @@ class Transfer(_Part):
 
     streams: int
     window_bytes: int | None = None  # per stream, as asked of the system; None: autotuning
+    window_exact: bool = False  # the receiver offers window_bytes to the byte
+    initial_window_packets: int | None = None  # None: the system's own
     congestion_control: str
     bytes: int | None = None
     duration_ns: int | None = None
@@ -140,6 +144,25 @@ class Expect(_Part):
     reverse_traceroute: list[RecordedHop] = []
 
 
+class PreviousRecord(_Part):
+    """The record of the same class that was beaten; one of score and improvement is known."""
+
+    score_bit_m_per_s: int | None = None
+    improvement: float | None = None  # 0.12: by 12 %
+    what: str
+
+
+class Contest(_Part):
+    """What a record's documents say on the contest's rules."""
+
+    date: str  # ISO 8601, a day or a month
+    networks: str | None = None
+    payload: str | None = None
+    bound_by: Literal["window", "framing", "host", "not stated"] = "not stated"
+    bound_why: str | None = None
+    previous: PreviousRecord | None = None
+
+
 class Limit(_Part):
     """One thing that bounds the goodput of the whole transfer."""
 
@@ -179,6 +202,7 @@ class Plan(_Part):
     events: list[Event] = []  # in the order in which they happen
     calibration: Calibration
     expect: Expect | None = None
+    contest: Contest | None = None
     physics: Physics
 
     @property

@@ -12,11 +12,21 @@ from .document import Path
 from .errors import Problem, ScenarioError
 from .events import KINDS, plan_events
 from .load import LoadedScenario
-from .model import Expect as ScenarioExpect
 from .model import Lane, Scenario
 from .model import Link as ScenarioLink
-from .plan import Calibration, Direction, Event, Expect, Limit, Link, Node, Physics, Plan, RecordedHop, Transfer
+from .plan import (
+    Calibration,
+    Direction,
+    Event,
+    Limit,
+    Link,
+    Node,
+    Physics,
+    Plan,
+    Transfer,
+)
 from .queueing import prove_queueing
+from .recorded import contest_facts, expected
 from .units import QueueSize
 
 CONGESTION_CONTROLS = (
@@ -66,6 +76,8 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
         transfer=Transfer(
             streams=transfer.streams,
             window_bytes=transfer.window,
+            window_exact=transfer.window_exact,
+            initial_window_packets=transfer.initial_window,
             congestion_control=transfer.congestion_control,
             bytes=transfer.bytes,
             duration_ns=transfer.duration,
@@ -78,7 +90,8 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
         calibration=Calibration(
             rtt_tolerance=scenario.calibration.rtt_tolerance, rate_tolerance=scenario.calibration.rate_tolerance
         ),
-        expect=_expect(scenario),
+        expect=expected(scenario),
+        contest=contest_facts(scenario),
         physics=_physics(scenario, nodes, links),
     )
 
@@ -116,12 +129,15 @@ def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
     for name in names:
         if host := scenario.hosts.get(name):
             bus = host.bus
+            latitude, longitude = host.position or (None, None)
             node = Node(
                 name=name,
                 kind="host",
                 place=host.place,
                 label=host.label,
                 address_note=host.address_note,
+                latitude_deg=latitude,
+                longitude_deg=longitude,
                 nic_rate_bps=host.nic or (links[0].forward if name == names[0] else links[-1].reverse).rate_bps,
                 bus_rate_bps=bus.rate if bus else None,
                 bus_fitted=bool(bus and bus.fitted),
@@ -129,12 +145,15 @@ def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
             )
         else:
             notes = scenario.routers.get(name)
+            latitude, longitude = (notes.position if notes else None) or (None, None)
             node = Node(
                 name=name,
                 kind="router",
                 place=notes.place if notes else None,
                 label=notes.label if notes else None,
                 address_note=notes.address_note if notes else None,
+                latitude_deg=latitude,
+                longitude_deg=longitude,
             )
         nodes.append(node)
     return nodes
@@ -286,40 +305,7 @@ def direction_seed(seed: int, index: int, direction: str) -> int:
     return int.from_bytes(digest[:4], "big") or 1
 
 
-# --- expectations and physics --------------------------------------------------------------------------------------
-
-
-def _expect(scenario: Scenario) -> Expect | None:
-    wanted = scenario.expect
-    if wanted is None:
-        return None
-    # Bytes and duration are compared only if the run moves the recorded amount (--set transfer.duration=20s does not).
-    same_bytes = scenario.transfer.bytes is not None and scenario.transfer.bytes == wanted.bytes
-    same_time = scenario.transfer.duration is not None and scenario.transfer.duration == wanted.duration
-    whole = same_bytes or same_time
-    return Expect(
-        goodput_bps=wanted.goodput,
-        goodput_tolerance=wanted.tolerance,
-        goodput_from_s=(wanted.from_ or 0) / 1e9,
-        bytes=wanted.bytes if whole else None,
-        duration_ns=wanted.duration if whole else None,
-        rtt_ns=wanted.rtt,
-        retransmits=wanted.retransmits,
-        streams_goodput_bps=wanted.streams_goodput,
-        distance_m=wanted.distance,
-        score_bit_m_per_s=wanted.score,
-        source=wanted.source,
-        host_limits_fitted=any(host.bus and host.bus.fitted for host in scenario.hosts.values()),
-        forward_traceroute=_recorded(wanted, "forward_traceroute"),
-        reverse_traceroute=_recorded(wanted, "reverse_traceroute"),
-    )
-
-
-def _recorded(wanted: ScenarioExpect, which: str) -> list[RecordedHop]:
-    return [
-        RecordedHop(label=hop.label, rtt_ms=[ms for ms, _ in hop.rtt], below=any(below for _, below in hop.rtt))
-        for hop in getattr(wanted, which)
-    ]
+# --- physics --------------------------------------------------------------------------------------
 
 
 def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physics:
@@ -334,7 +320,9 @@ def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physic
     window = usable = None
     limits = list(buses)
     if transfer.window is not None:
-        usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
+        usable = transfer.window
+        if not transfer.window_exact:
+            usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
         window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
         limits.append(Limit(name="window", goodput_bps=window))
     slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]

@@ -336,6 +336,7 @@ Window: TypeAlias = Annotated[
 Mtu: TypeAlias = Annotated[int, Quantity(SIZE, low=576, high=65535, why="MTU of an IP link: 576 B to 65535 B")]
 Distance: TypeAlias = Annotated[int, Quantity(DISTANCE, high=10**9)]
 Probability: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1)]
+Ratio: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1000)]
 Score: TypeAlias = Annotated[int, Quantity(SCORE, low=1)]
 EventTime: TypeAlias = Annotated[int, Quantity(TIME, high=7 * 24 * HOUR, bare="s")]
 EventSpan: TypeAlias = Annotated[int, Quantity(TIME, low=MICROSECOND, high=7 * 24 * HOUR, bare="s")]

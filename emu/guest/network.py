@@ -138,7 +138,10 @@ class Network:
         version, netlink = self.plan.ip_version, self._netlink[position]
         last = len(self.nodes) - 1
         if position < last:
-            netlink.route("add", dst="default", family=FAMILY[version], gateway=link_address(version, position, 1))
+            initial = self.plan.transfer.initial_window_packets if position == 0 else None
+            metrics = {"metrics": {"initcwnd": initial}} if initial else {}  # a TCP of its time may begin with two
+            gateway = link_address(version, position, 1)
+            netlink.route("add", dst="default", family=FAMILY[version], gateway=gateway, **metrics)
         if position > 0:
             gateway = link_address(version, position - 1, 0)
             prefixes = ["default"] if position == last else list(prefixes_before(version, position - 1))

@@ -34,6 +34,7 @@ struct request {
 	enum request_kind kind;
 	unsigned streams;
 	uint64_t window_bytes; /* 0: autotuning */
+	bool window_exact;     /* offer that and no more */
 	uint64_t bytes;        /* 0: no limit */
 	uint64_t duration_ns;  /* 0: no limit */
 	enum receive_mode receive;

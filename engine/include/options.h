@@ -32,6 +32,7 @@ struct options {
 	const char *host;
 	unsigned streams;
 	uint64_t window_bytes;  /* 0: autotuning */
+	bool window_exact;      /* the receiver offers window_bytes and no more */
 	const char *congestion; /* NULL: the system's default */
 	uint64_t bytes;         /* 0: no limit */
 	uint64_t duration_ns;   /* 0: no limit */

@@ -30,7 +30,9 @@ struct sending {
 
 struct receiving {
 	enum receive_mode mode;
-	uint64_t bytes; /* over all streams; 0: until the end of the connection */
+	uint64_t bytes;              /* over all streams; 0: until the end of the connection */
+	uint64_t window_clamp_bytes; /* offer no more than that; 0: what the kernel makes of the
+					buffer */
 };
 
 /* NULL with the failure set. The streams destroy the gate too. */

@@ -16,6 +16,11 @@ enum tune_side { TUNE_SEND, TUNE_RECEIVE };
  * variant when the sysctl clamps it and the process may. A smaller grant is no failure.
  */
 int tune_window(int fd, enum tune_side side, uint64_t asked_bytes, struct failure *failure);
+/*
+ * Offers no more than that (TCP_WINDOW_CLAMP), whatever the buffer would allow. The kernel computes
+ * its own figure anew when it has seen the first full segments, so this is set again meanwhile.
+ */
+int tune_window_clamp(int fd, uint64_t bytes, struct failure *failure);
 /* What the kernel reads back: twice what was set, since it counts its own overhead in it. */
 int tune_buffer(int fd, enum tune_side side, uint64_t *bytes, struct failure *failure);
 /* The receiving process sleeps until that much is there (fewer, costlier wake-ups otherwise). */

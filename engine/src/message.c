@@ -72,6 +72,7 @@ cJSON *request_encode(const struct request *request)
 	json_add_text(message, "kind", kind_names[request->kind]);
 	json_add_u64(message, "streams", request->streams);
 	json_add_u64(message, "window_bytes", request->window_bytes);
+	json_add_bool(message, "window_exact", request->window_exact);
 	json_add_u64(message, "bytes", request->bytes);
 	json_add_u64(message, "duration_ns", request->duration_ns);
 	json_add_text(message, "receive", receive_mode_name(request->receive));
@@ -112,6 +113,7 @@ int request_decode(const cJSON *message, struct request *request, struct failure
 		return failure_set(failure, "request: fewer bytes than streams");
 	if (receive == NULL || !receive_mode_parse(receive, &request->receive))
 		return failure_set(failure, "request: receive must be 'discard' or 'memory'");
+	request->window_exact = json_get_true(message, "window_exact");
 	request->streams = (unsigned)streams;
 	return 0;
 }

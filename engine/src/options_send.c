@@ -53,6 +53,16 @@ static int window_apply(const char *name, const char *value, struct options *opt
 	return 0;
 }
 
+static int window_exact_apply(const char *name, const char *value, struct options *options,
+			      struct failure *failure)
+{
+	(void)name;
+	(void)value;
+	(void)failure;
+	options->window_exact = true;
+	return 0;
+}
+
 static int congestion_apply(const char *name, const char *value, struct options *options,
 			    struct failure *failure)
 {
@@ -118,6 +128,7 @@ static int stagger_apply(const char *name, const char *value, struct options *op
 static const struct option_rule rules[] = {
     {"streams", "N", "connections, a thread each, 1 to 128 (1)", streams_apply},
     {"window", "BYTES|auto", "window of each stream, set at both ends (auto)", window_apply},
+    {"window-exact", NULL, "offer that window and no more", window_exact_apply},
     {"congestion", "NAME", "congestion control of each stream (the system's)", congestion_apply},
     {"time", "SECONDS", "end after that time from the first byte read (10)", time_apply},
     {"bytes", "BYTES", "end after that many bytes over all streams", bytes_apply},
@@ -132,6 +143,8 @@ const struct option_table options_of_send = OPTION_TABLE(rules);
 
 int options_check_send(struct options *options, struct failure *failure)
 {
+	if (options->window_exact && options->window_bytes == 0)
+		return failure_set(failure, "--window-exact needs --window BYTES");
 	if (options->bytes == 0 && options->duration_ns == 0)
 		options->duration_ns = 10 * NS_PER_S;
 	if (options->bytes != 0 && options->bytes < options->streams)

@@ -11,8 +11,10 @@
 
 static int threads_start(struct receive_state *state)
 {
-	const struct receiving receiving = {.mode = state->request.receive,
-					    .bytes = state->request.bytes};
+	const struct receiving receiving = {
+	    .mode = state->request.receive,
+	    .bytes = state->request.bytes,
+	    .window_clamp_bytes = state->request.window_exact ? state->request.window_bytes : 0};
 	const struct sampler_plan plan = {
 	    .streams = state->streams,
 	    .side = TUNE_RECEIVE,

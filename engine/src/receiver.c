@@ -51,6 +51,9 @@ static int low_water_review(struct reader *reader, uint64_t done, uint64_t left)
 	struct tcp_info info;
 	struct failure failure = {0};
 	uint64_t rcvbuf;
+	uint64_t clamp = stream_receiving(reader->stream)->window_clamp_bytes;
+	if (clamp != 0 && tune_window_clamp(reader->stream->fd, clamp, &failure) != 0)
+		return errno;
 	if (!tcp_info_read(reader->stream->fd, &info) ||
 	    tune_buffer(reader->stream->fd, TUNE_RECEIVE, &rcvbuf, &failure) != 0)
 		return errno;

@@ -88,6 +88,7 @@ int send_negotiate(struct send_state *state)
 	const struct request request = {
 	    .streams = options->streams,
 	    .window_bytes = options->window_bytes,
+	    .window_exact = options->window_exact,
 	    .bytes = options->bytes,
 	    .duration_ns = options->duration_ns,
 	    .receive = options->receive,

@@ -40,6 +40,14 @@ int tune_window(int fd, enum tune_side side, uint64_t asked_bytes, struct failur
 	return 0;
 }
 
+int tune_window_clamp(int fd, uint64_t bytes, struct failure *failure)
+{
+	int value = bytes > INT_MAX ? INT_MAX : (int)bytes;
+	if (setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &value, sizeof(value)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt TCP_WINDOW_CLAMP");
+	return 0;
+}
+
 int tune_low_water(int fd, uint64_t bytes, struct failure *failure)
 {
 	int value = bytes > INT_MAX ? INT_MAX : (int)bytes;

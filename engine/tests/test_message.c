@@ -56,6 +56,7 @@ static void request_round_trip(void **state)
 	struct failure failure = {0};
 	struct request sent = {.streams = 8,
 			       .window_bytes = 46000000,
+			       .window_exact = true,
 			       .bytes = UINT64_C(859000000000),
 			       .duration_ns = UINT64_C(1037000000000),
 			       .receive = RECEIVE_MEMORY};
@@ -65,6 +66,7 @@ static void request_round_trip(void **state)
 	cJSON_Delete(message);
 	assert_int_equal(got.streams, sent.streams);
 	assert_int_equal(got.window_bytes, sent.window_bytes);
+	assert_true(got.window_exact);
 	assert_int_equal(got.bytes, sent.bytes);
 	assert_int_equal(got.duration_ns, sent.duration_ns);
 	assert_int_equal(got.receive, sent.receive);

@@ -61,13 +61,14 @@ static void send_takes_everything(void **state)
 	(void)state;
 	struct options options;
 	struct failure failure = {0};
-	SEND_OK("send", "10.0.0.1", "--streams", "8", "--window", "46000000", "--congestion",
-		"reno", "--time", "1037", "--receive", "memory", "--interval", "100000000ns",
+	SEND_OK("send", "10.0.0.1", "--streams", "8", "--window", "46000000", "--window-exact",
+		"--congestion", "reno", "--time", "1037", "--receive", "memory", "--interval", "100000000ns",
 		"--port", "6000", "--pacing", "10G", "--stagger", "0.5", "--samples", "s.csv",
 		"--live", "-", "--json", "r.json");
 	assert_string_equal(options.host, "10.0.0.1");
 	assert_int_equal(options.streams, 8);
 	assert_int_equal(options.window_bytes, 46000000);
+	assert_true(options.window_exact);
 	assert_string_equal(options.congestion, "reno");
 	assert_int_equal(options.duration_ns, 1037000000000);
 	assert_int_equal(options.bytes, 0);
@@ -100,6 +101,7 @@ static void send_says_what_is_wrong(void **state)
 	(void)state;
 	struct options options;
 	SEND_BAD("HOST", "send");
+	SEND_BAD("needs --window", "send", "a", "--window-exact");
 	SEND_BAD("too much", "send", "a", "b");
 	SEND_BAD("--streams: '0'", "send", "a", "--streams", "0");
 	SEND_BAD("1 to 128", "send", "a", "--streams", "129");
