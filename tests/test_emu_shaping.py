@@ -20,7 +20,7 @@ SIGMAS = 5
 
 @pytest.mark.parametrize("fidelity", ["packets", "super-packets"])
 def test_each_link_carries_exactly_its_line_rate(tmp_path: Path, fidelity: str) -> None:
-    """100, 10 and 1 Gbit/s, Ethernet and POS framing; forward a token bucket (it can queue), back netem's own rate."""
+    """100, 10 and 1 Gbit/s, Ethernet and POS framing; forward a token bucket (it can queue), back netem's rate."""
     kinds = [(rate, framing) for rate in ("100 Gbit/s", "10 Gbit/s", "1 Gbit/s") for framing in ("ethernet", "pos")]
     links = [
         {"one_way_delay": "1 ms", "line_rate": rate, "framing": framing, "queue": "90 MB"} for rate, framing in kinds
@@ -34,6 +34,8 @@ def test_each_link_carries_exactly_its_line_rate(tmp_path: Path, fidelity: str) 
             (link.index, link.index + 1, link.forward),
             (link.index + 1, link.index, link.reverse),
         ):
+            if fidelity == "super-packets" and not lane.can_queue:
+                continue  # what the first line spaced goes on as it is (test_emu_records.py)
             for segmented in (False, True) if fidelity == "super-packets" else (False,):
                 requests.append(request(plan, origin, target, 9000, 1800, together=6, segmented=segmented))
                 wanted.append((9000 + link.framing_bytes) * 8e9 / lane.rate_bps)

@@ -1,9 +1,10 @@
 """Rates, queues, delays and impairments of the plan as qdiscs, on routers.
 
 A direction of a link is one netem at the router that sends into it. Where the plan proves that the link cannot queue,
-netem has the rate too, and serialization is exact. Where it can, netem delays only and its child is a token bucket over
-a queue limited in bytes: the queue holds what waits for the line, never what is under way. (A constant delay and a
-first-in-first-out queue commute: whichever comes first, each packet leaves, or is dropped, at the same time.)
+netem has the rate too, and serialization is exact (super-packets are serialized at the first such line only). Where it
+can, netem delays only and its child is a token bucket over a queue limited in bytes: the queue holds what waits for the
+line, never what is under way. (A constant delay and a first-in-first-out queue commute: whichever comes first, each
+packet leaves, or is dropped, at the same time.)
 
 A host sends through its own token bucket, at the slower of NIC and bus, over fq: a machine's own limit drops nothing,
 it makes the socket wait. netem never stands there, since it takes the packet from the socket's account and TCP's pacing
@@ -56,7 +57,17 @@ def _shape_direction(network: Network, link: Any, direction: Any, *, forward: bo
     if name.startswith(IFB):
         _redirect_ingress(network, far, far_device, name)
     # What a receiving host's bus can take is a limit of the link that reaches it.
-    _add_qdiscs(network, (position, name), link, direction, network.plan.nodes[far].bus_rate_bps)
+    device = (position, name)
+    spaced = network.plan.fidelity == "super-packets" and _spaced_before(network.plan, link.index, forward=forward)
+    _add_qdiscs(network, device, link, direction, network.plan.nodes[far].bus_rate_bps, spaced=spaced)
+
+
+def _spaced_before(plan: Any, index: int, *, forward: bool) -> bool:
+    """Whether what enters a direction comes out of a line, spaced, and not out of a token bucket with its burst."""
+    before = index - 1 if forward else index + 1
+    if before not in range(len(plan.links)):
+        return False  # a host's own bucket
+    return not (plan.links[before].forward if forward else plan.links[before].reverse).can_queue
 
 
 def _redirect_ingress(network: Network, position: int, device: str, ifb: str) -> None:
@@ -94,7 +105,9 @@ def burst_bytes(plan: Any, rate_bytes_per_s: int = 0) -> int:
     return packet + rate_bytes_per_s // 1_000_000
 
 
-def _add_qdiscs(network: Network, device: tuple[int, str], link: Any, direction: Any, bus_bps: int | None) -> None:
+def _add_qdiscs(
+    network: Network, device: tuple[int, str], link: Any, direction: Any, bus_bps: int | None, *, spaced: bool
+) -> None:
     plan, netlink, index = network.plan, network.netlink(device[0]), network.interface(*device)
     rate, overhead = wire_rate(plan, link, direction.rate_bps)
     can_queue = direction.can_queue
@@ -112,6 +125,11 @@ def _add_qdiscs(network: Network, device: tuple[int, str], link: Any, direction:
         "limit_packets": direction.limit_packets,
         "seed": direction.seed,
     }
+    if not can_queue and spaced:
+        # Routers pass on packets, not super-packets: one that is spaced already must not be serialized whole at each
+        # hop, which would make 40 hops at 10 Gbit/s 6 ms longer. What is left out is one packet's time a hop.
+        netlink.tc("add", "netem", index, ROOT, **netem)
+        return
     if not can_queue:
         netlink.tc("add", "netem", index, ROOT, rate_bytes_per_s=rate, overhead_bytes=overhead, **netem)
         return

@@ -62,9 +62,9 @@ static void send_takes_everything(void **state)
 	struct options options;
 	struct failure failure = {0};
 	SEND_OK("send", "10.0.0.1", "--streams", "8", "--window", "46000000", "--window-exact",
-		"--congestion", "reno", "--time", "1037", "--receive", "memory", "--interval", "100000000ns",
-		"--port", "6000", "--pacing", "10G", "--stagger", "0.5", "--samples", "s.csv",
-		"--live", "-", "--json", "r.json");
+		"--congestion", "reno", "--time", "1037", "--receive", "memory", "--interval",
+		"100000000ns", "--port", "6000", "--pacing", "10G", "--stagger", "0.5", "--samples",
+		"s.csv", "--live", "-", "--json", "r.json");
 	assert_string_equal(options.host, "10.0.0.1");
 	assert_int_equal(options.streams, 8);
 	assert_int_equal(options.window_bytes, 46000000);
