@@ -20,6 +20,7 @@ LaneConfig host_lane(const Plan &plan, bool forward)
 	    node.nic_rate_bps.value_or((forward ? link.forward : link.reverse).rate_bps);
 	lane.framing_bytes = link.framing_bytes;
 	lane.mtu_bytes = plan.mtu_bytes();
+	lane.spaces_only = true;
 	return lane;
 }
 

@@ -101,7 +101,10 @@ bool Lane::enqueue(int64_t /*now_ns*/, int64_t enters_ns, uint32_t bytes, int64_
 	const int64_t starts_ns = waits ? line_.free_ns() : enters_ns;
 	if (rates_.changes())
 		line_.set_rate(static_cast<uint64_t>(rates_.at(starts_ns)));
+	const int64_t spaced_ns = line_.start_ns(enters_ns);
 	leaves_ns = line_.send(enters_ns, bytes + config_.framing_bytes);
+	if (config_.spaces_only)
+		leaves_ns = spaced_ns;
 	passages_.push({starts_ns, leaves_ns, bytes});
 	waiting_bytes_ += bytes;
 	return true;

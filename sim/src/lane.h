@@ -24,6 +24,9 @@ struct LaneConfig {
 	int64_t delay_ns = 0;
 	uint32_t mtu_bytes = 0;
 	bool can_queue = true;
+	/// It only keeps packets apart, as a token bucket does: one is handed on when its turn
+	/// begins. The line of the host's link is what it takes time to send on.
+	bool spaces_only = false;
 	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0;
 	int64_t jitter_ns = 0;
 	uint64_t seed = 0;
@@ -73,6 +76,12 @@ public:
 	bool duplicates()
 	{
 		return config_.duplicate > 0 && random_.chance(config_.duplicate);
+	}
+
+	/// When all that has entered so far will have left.
+	[[nodiscard]] int64_t free_ns() const
+	{
+		return line_.free_ns();
 	}
 
 	/// What has happened until `now_ns`, which must be the simulator's time.

@@ -34,6 +34,12 @@ public:
 		return free_ns_;
 	}
 
+	/// When a packet that arrives at this time begins to be sent, rounded up.
+	[[nodiscard]] int64_t start_ns(int64_t arrival_ns) const
+	{
+		return busy_at(arrival_ns) ? free_ns_ + (fraction_ > 0 ? 1 : 0) : arrival_ns;
+	}
+
 	[[nodiscard]] bool busy_at(int64_t time_ns) const
 	{
 		return time_ns < free_ns_ || (time_ns == free_ns_ && fraction_ > 0);

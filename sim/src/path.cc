@@ -34,6 +34,11 @@ Hop &Path::build_way(const Plan &plan, bool forward, bool collapse, Hop &target)
 	return *next;
 }
 
+const Lane &Path::host_lane(bool forward) const
+{
+	return *lanes[forward ? 0 : lanes.size() / 2].lane;
+}
+
 void Path::begin(int64_t start_ns)
 {
 	for (auto &info : lanes)

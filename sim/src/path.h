@@ -22,6 +22,9 @@ public:
 	/// The transfer begins now: the plan's events count from here.
 	void begin(int64_t start_ns);
 
+	/// The own lane of the host that sends this way.
+	[[nodiscard]] const Lane &host_lane(bool forward) const;
+
 	struct LaneInfo {
 		LaneConfig config;
 		Joining joining;

@@ -5,6 +5,7 @@
 #include <map>
 #include <ns3/node.h>
 #include <ns3/rtt-estimator.h>
+#include <ns3/simulator.h>
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-prr-recovery.h>
 #include <ns3/tcp-tx-buffer.h>
@@ -39,11 +40,54 @@ uint32_t StreamSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t most_b
 {
 	const bool again = sequence < m_tcb->m_highTxMark.Get();
 	const uint32_t sent = TcpSocketBase::SendDataPacket(sequence, most_bytes, with_ack);
+	if (host_ != nullptr && sent > 0) {
+		in_host_.push({host_->free_ns(), sent});
+		in_host_bytes_ += sent;
+	}
 	if (again) {
 		retransmits_++;
 		bytes_retransmitted_ += sent;
 	}
 	return sent;
+}
+
+void StreamSocket::limit_host_queue(const Lane &host, uint64_t most_bytes)
+{
+	host_ = &host;
+	host_most_bytes_ = most_bytes;
+}
+
+uint32_t StreamSocket::AvailableWindow() const
+{
+	return host_ != nullptr && host_is_full() ? 0 : TcpSocketBase::AvailableWindow();
+}
+
+/// Whether as much as is allowed waits in the host; then the socket goes on when half of it has
+/// left.
+bool StreamSocket::host_is_full() const
+{
+	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
+	while (!in_host_.empty() && in_host_.front().leaves_ns <= now_ns) {
+		in_host_bytes_ -= in_host_.front().bytes;
+		in_host_.pop();
+	}
+	if (in_host_bytes_ < host_most_bytes_)
+		return false;
+	if (!wake_.IsRunning()) {
+		uint64_t left_bytes = in_host_bytes_, position = in_host_.head();
+		while (left_bytes > host_most_bytes_ / 2)
+			left_bytes -= in_host_.at(position++).bytes;
+		wake_ =
+		    Simulator::Schedule(NanoSeconds(in_host_.at(position - 1).leaves_ns - now_ns),
+					&StreamSocket::wake, const_cast<StreamSocket *>(this));
+	}
+	return true;
+}
+
+void StreamSocket::wake()
+{
+	if (m_state == ESTABLISHED || m_state == CLOSE_WAIT)
+		SendPendingData(m_connected);
 }
 
 SocketView StreamSocket::view() const

@@ -1,6 +1,9 @@
 // ns-3's TCP socket with what a sampler wants to see of it.
 #pragma once
 
+#include "lane.h"
+#include "ring.h"
+
 #include <cstdint>
 #include <ns3/tcp-l4-protocol.h>
 #include <ns3/tcp-socket-base.h>
@@ -28,12 +31,31 @@ public:
 
 	[[nodiscard]] SocketView view() const;
 
+	/// At most this much of what the socket has sent waits in its own host, as with Linux's TCP
+	/// small queues: the rest waits in the socket, where it is not yet in flight. `host` is the
+	/// host's own lane.
+	void limit_host_queue(const Lane &host, uint64_t most_bytes);
+
 protected:
+	uint32_t AvailableWindow() const override;
 	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
 	uint32_t SendDataPacket(ns3::SequenceNumber32 sequence, uint32_t most_bytes,
 				bool with_ack) override;
 
 private:
+	struct Sent {
+		int64_t leaves_ns = 0;
+		uint32_t bytes = 0;
+	};
+
+	bool host_is_full() const;
+	void wake();
+
+	const Lane *host_ = nullptr;
+	uint64_t host_most_bytes_ = 0;
+	mutable Ring<Sent> in_host_; ///< sent, and not yet known to have left the host
+	mutable uint64_t in_host_bytes_ = 0;
+	mutable ns3::EventId wake_;
 	uint64_t retransmits_ = 0, bytes_retransmitted_ = 0;
 };
 

@@ -73,6 +73,7 @@ void Streams::connect(Stream &stream)
 {
 	stream.sender = StreamSocket::create(path_.sender.node,
 					     congestion_control(plan_.transfer.congestion_control));
+	stream.sender->limit_host_queue(path_.host_lane(true), host_queue_bytes(plan_));
 	stream.sender->SetConnectCallback(MakeCallback(&Streams::connected, this),
 					  MakeCallback(&Streams::refused, this));
 	const auto port = static_cast<uint16_t>(first_sender_port + stream.index);

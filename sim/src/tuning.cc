@@ -1,5 +1,7 @@
 #include "tuning.h"
 
+#include "joining.h"
+
 #include <algorithm>
 #include <ns3/boolean.h>
 #include <ns3/config.h>
@@ -45,6 +47,13 @@ Tuning tuning_of(const Plan &plan)
 	tuning.send_buffer_bytes =
 	    std::min<uint64_t>(tuning.receive_buffer_bytes + unsent_bytes, UINT32_MAX / 2);
 	return tuning;
+}
+
+uint64_t host_queue_bytes(const Plan &plan)
+{
+	const uint64_t rate_bps = lanes_of(plan, true).front().rate_bps;
+	return std::max(uint64_t{4} * plan.mtu_bytes(),
+			rate_bps / 8 / 1000 / plan.transfer.streams);
 }
 
 void tuning_apply(const Plan &plan, const Tuning &tuning)

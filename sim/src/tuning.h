@@ -17,6 +17,10 @@ struct Tuning {
 /// linux_usable_window_bytes).
 Tuning tuning_of(const Plan &plan);
 
+/// What a stream may have waiting in its own host: a millisecond of the host's rate, shared
+/// equally, as with Linux's TCP small queues over fq; never less than four packets.
+uint64_t host_queue_bytes(const Plan &plan);
+
 /// Sets ns-3's defaults for the sockets made from now on.
 void tuning_apply(const Plan &plan, const Tuning &tuning);
 
