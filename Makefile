@@ -50,4 +50,4 @@ lock:  ## pin the requirements anew, with hashes
 	@.venv/bin/pip-compile -q --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-trusted-host -o requirements-dev.txt requirements-dev.in
 
 clean:  ## remove what was built here (the kernel stays in the cache)
-	@rm -rf .venv build engine/build* emu/linkwatch/build* .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv build engine/build* emu/linkwatch/build* sim/build* .pytest_cache .ruff_cache .hypothesis

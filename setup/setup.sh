@@ -54,12 +54,16 @@ source_is_there() { find /usr/src -maxdepth 2 -name 'linux-source-*.tar.*' 2>/de
 install_packages() {
 	done_before "packages-$#" "$@" /var/lib/dpkg/status && return
 	missing=
+	optional=
 	while read -r entry; do
-		installed "$(choose "$entry")" || missing="$missing $entry"
+		name=${entry#\?}
+		installed "$(choose "$name")" && continue
+		if [ "$name" = "$entry" ]; then missing="$missing $entry"; else optional="$optional $name"; fi
 	done <<-LIST
 		$(grep -hv '^#' "$@")
 	LIST
 	source_is_there || missing="$missing linux-source"
+	[ -z "$optional" ] || install_optional "$#" "$optional"
 	if [ -z "$missing" ]; then
 		mark_done "packages-$#"
 		return
@@ -79,6 +83,15 @@ install_packages() {
 	# Without recommended packages: Mininet would bring Open vSwitch and start it.
 	# shellcheck disable=SC2086
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $names >&2
+}
+
+# Packages without which only the simulated world is missing. install_optional STAMP NAMES
+install_optional() {
+	say "apt packages missing, for the simulated world:$2"
+	as_root apt-get -q update >&2
+	# shellcheck disable=SC2086
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $2 >&2 ||
+		say "they are not to be had here: everything but the simulated world (--world sim) works without them"
 }
 
 find_python() {
@@ -118,17 +131,24 @@ install_python() {
 	fi
 }
 
-build_c() {
-	for folder in engine emu/linkwatch; do
-		if [ ! -f "$folder/build/build.ninja" ]; then
-			say "configuring $folder"
-			meson setup "$folder/build" "$folder" >/dev/null
-		fi
-		ninja -C "$folder/build" -n 2>/dev/null | grep -q 'no work to do' || {
-			say "building $folder"
-			ninja -C "$folder/build" >"$stamps/ninja.log" 2>&1 || { cat "$stamps/ninja.log" >&2; exit 1; }
-		}
-	done
+# build FOLDER: configures and builds; what went wrong is on standard error.
+build() {
+	if [ ! -f "$1/build/build.ninja" ]; then
+		say "configuring $1"
+		meson setup "$1/build" "$1" >"$stamps/meson.log" 2>&1 || { cat "$stamps/meson.log" >&2; return 1; }
+	fi
+	ninja -C "$1/build" -n 2>/dev/null | grep -q 'no work to do' && return
+	say "building $1"
+	ninja -C "$1/build" >"$stamps/ninja.log" 2>&1 || { cat "$stamps/ninja.log" >&2; return 1; }
+}
+
+# The simulated world is built where ns-3 is there; without it the rest works. `landspeed doctor` says what is missing.
+build_sim() {
+	if [ -z "${NS3_HOME:-}" ] && [ ! -f /usr/include/ns3/core-module.h ] && ! installed libns3-dev; then
+		say "ns-3 is not there: the simulated world (--world sim) is left out"
+		return
+	fi
+	build sim || { say "the simulated world could not be built; the rest works without it"; return 1; }
 }
 
 if [ "${1:-}" = test ]; then
@@ -138,5 +158,7 @@ else
 	install_packages setup/apt-packages.txt
 	install_python requirements.txt
 fi
-build_c
+build engine || exit 1
+build emu/linkwatch || exit 1
+build_sim || [ "${1:-}" != test ] || exit 1
 .venv/bin/python -m landspeed.emu.kernel >&2
