@@ -1,0 +1,52 @@
+#pragma once
+
+// ns-3's TCP made fit for long, fast paths. A program calls SetTcpDefaults once, before it makes
+// nodes; then it makes its sockets with CreateTcpSocket, or lets ns-3's applications make theirs
+// (which then have all but the timers and the round-trip measurement of socket.h), and reads them
+// with TcpSocket::Figures. docs/ns3/README.md has what is mended.
+
+#include "mend/grant.h"
+#include "mend/sink.h"
+#include "mend/socket.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace landspeed
+{
+
+struct TcpSettings {
+	std::string congestion_control; // Linux's name: "reno", "cubic", … (CongestionControls)
+	uint32_t mss_bytes = 1448;      // payload of a full packet, timestamps taken off
+	std::optional<uint64_t>
+	    window_bytes; // asked with SO_RCVBUF and SO_SNDBUF; none: autotuning
+	uint64_t autotuning_bytes = (uint64_t{1} << 31) - 1; // where tcp_rmem and tcp_wmem end
+	bool hystart = true;                                 // of CUBIC
+	bool paced = false; // as with fq: 2 cwnd/RTT in slow start, 1.2 after it
+	std::optional<uint64_t> pacing_rate_bps; // never faster than this (SO_MAX_PACING_RATE)
+	uint32_t segments_per_ack = 2;           // delayed acknowledgment (RFC 1122)
+	bool ecn = false;                        // set by itself for DCTCP
+};
+
+// What the settings come to.
+struct TcpGrant {
+	uint32_t receive_window_bytes; // the most that the receiver offers
+	uint32_t send_buffer_bytes;    // the most that the sender holds unacknowledged and unsent
+};
+
+// The names that SetTcpDefaults takes, as Linux spells them.
+std::vector<std::string> CongestionControls();
+
+// Sets ns-3's defaults (Config::SetDefault) for every socket made after it. Throws
+// std::invalid_argument with a list of what would be right if the congestion control is not one of
+// CongestionControls().
+TcpGrant SetTcpDefaults(const TcpSettings &settings);
+
+// Whether the classes that are replaced and not derived from are the ones in use: false if the
+// library was built so that the executable's definitions do not take precedence
+// (-Bsymbolic-functions, LTO). A program must not go on then.
+bool MendsAreInForce();
+
+} // namespace landspeed

@@ -1,0 +1,175 @@
+#include "mend/socket.h"
+
+#include <ns3/node.h>
+#include <ns3/object-factory.h>
+#include <ns3/rtt-estimator.h>
+#include <ns3/simulator.h>
+#include <ns3/tcp-congestion-ops.h>
+#include <ns3/tcp-l4-protocol.h>
+#include <ns3/tcp-recovery-ops.h>
+#include <ns3/tcp-tx-buffer.h>
+#include <ns3/type-id.h>
+
+#include <algorithm>
+#include <array>
+
+using namespace ns3;
+
+namespace landspeed
+{
+
+NS_OBJECT_ENSURE_REGISTERED(TcpSocket);
+
+TypeId TcpSocket::GetTypeId()
+{
+	static TypeId id =
+	    TypeId("landspeed::TcpSocket").SetParent<TcpSocketBase>().AddConstructor<TcpSocket>();
+	return id;
+}
+
+TypeId TcpSocket::GetInstanceTypeId() const
+{
+	return GetTypeId();
+}
+
+Ptr<TcpSocketBase> TcpSocket::Fork()
+{
+	return CopyObject<TcpSocket>(this);
+}
+
+int TcpSocket::Send(Ptr<Packet> p, uint32_t flags)
+{
+	uint32_t size = p->GetSize();
+	int taken = TcpSocketBase::Send(p, flags);
+	written_bytes_ += taken < 0 ? 0 : size;
+	return taken;
+}
+
+Ptr<Packet> TcpSocket::Recv(uint32_t maxSize, uint32_t flags)
+{
+	Ptr<Packet> packet = TcpSocketBase::Recv(maxSize, flags);
+	read_bytes_ += packet ? packet->GetSize() : 0;
+	return packet;
+}
+
+void TcpSocket::UpdateRttHistory(const SequenceNumber32 &seq, uint32_t sz, bool isRetransmission)
+{
+	if (!isRetransmission) {
+		m_history.emplace_back(seq, sz, Simulator::Now());
+		return;
+	}
+	++retransmitted_segments_;
+	auto before = [](const RttHistory &sent, SequenceNumber32 value) {
+		return sent.seq < value;
+	};
+	for (auto sent = std::lower_bound(m_history.begin(), m_history.end(), seq, before);
+	     sent != m_history.end() && sent->seq < seq + sz; ++sent)
+		sent->retx = true;
+}
+
+void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
+{
+	SequenceNumber32 acknowledged = tcpHeader.GetAckNumber();
+	// What was sacked before has been here before: its acknowledgment measures the repair of
+	// the hole below it.
+	bool holes_filled = m_txBuffer->GetSacked() > 0;
+	Time round_trip;
+	while (!m_history.empty()) {
+		const RttHistory &sent = m_history.front();
+		if (sent.seq + sent.count > acknowledged)
+			break;
+		if (!sent.retx && !holes_filled)
+			round_trip = Simulator::Now() - sent.time;
+		m_history.pop_front();
+	}
+	if (!round_trip.IsStrictlyPositive())
+		return;
+	m_rtt->Measurement(round_trip);
+	m_rto = Timeout();
+	m_tcb->m_lastRtt = round_trip;
+	m_tcb->m_minRtt = std::min(round_trip, m_tcb->m_minRtt);
+}
+
+Time TcpSocket::Timeout() const
+{
+	return m_rtt->GetEstimate() +
+	       Max(Max(m_clockGranularity, m_minRto), m_rtt->GetVariation() * 4);
+}
+
+void TcpSocket::NewAck(const SequenceNumber32 &seq, bool resetRTO)
+{
+	m_dataRetrCount = m_dataRetries;
+	if (m_state != SYN_RCVD && resetRTO) {
+		m_rto = Timeout();
+		deadline_ = Simulator::Now() + m_rto.Get();
+		// A timer that is too early waits on when it fires (ReTxTimeout); one that is too
+		// late is replaced.
+		if (!m_retxEvent.IsRunning() ||
+		    Simulator::GetDelayLeft(m_retxEvent) > m_rto.Get()) {
+			m_retxEvent.Cancel();
+			m_retxEvent = Simulator::Schedule(m_rto, &TcpSocket::ReTxTimeout, this);
+		}
+	}
+	if (GetTxAvailable() > 0)
+		NotifySend(GetTxAvailable());
+	m_tcb->m_nextTxSequence = std::max(m_tcb->m_nextTxSequence.Get(), seq);
+	if (m_txBuffer->Size() == 0 && m_state != FIN_WAIT_1 && m_state != CLOSING)
+		m_retxEvent.Cancel();
+}
+
+void TcpSocket::ReTxTimeout()
+{
+	if (deadline_ > Simulator::Now()) {
+		m_retxEvent = Simulator::Schedule(deadline_ - Simulator::Now(),
+						  &TcpSocket::ReTxTimeout, this);
+		return;
+	}
+	timeouts_ += m_state == ESTABLISHED && m_txBuffer->Size() > 0;
+	TcpSocketBase::ReTxTimeout();
+}
+
+TcpFigures TcpSocket::Figures() const
+{
+	static const std::array<const char *, TcpSocketState::CA_LAST_STATE> names = {
+	    "open", "disorder", "cwr", "recovery", "loss"};
+	TcpFigures figures{};
+	figures.acknowledged_bytes = written_bytes_ - m_txBuffer->Size();
+	figures.received_bytes = read_bytes_;
+	figures.congestion_window_bytes = m_tcb->m_cWnd;
+	figures.slow_start_threshold_bytes = m_tcb->m_ssThresh;
+	figures.in_flight_bytes = m_txBuffer->BytesInFlight();
+	figures.peer_window_bytes = m_rWnd;
+	figures.retransmitted_segments = retransmitted_segments_;
+	figures.retransmission_timeouts = timeouts_;
+	figures.smoothed_rtt = m_rtt->GetEstimate();
+	figures.last_rtt = m_tcb->m_lastRtt;
+	figures.retransmission_timeout = m_rto;
+	figures.state = names.at(m_tcb->m_congState.Get());
+	return figures;
+}
+
+void AttachTcpSocket(const Ptr<TcpSocket> &socket, const Ptr<Node> &node)
+{
+	auto tcp = node->GetObject<TcpL4Protocol>();
+	NS_ABORT_MSG_UNLESS(tcp, "the node has no TCP: install the internet stack first");
+	auto create = [&](const char *attribute) {
+		TypeIdValue type;
+		tcp->GetAttribute(attribute, type);
+		ObjectFactory factory;
+		factory.SetTypeId(type.Get());
+		return factory.Create();
+	};
+	socket->SetNode(node);
+	socket->SetTcp(tcp);
+	socket->SetRtt(DynamicCast<RttEstimator>(create("RttEstimatorType")));
+	socket->SetCongestionControlAlgorithm(DynamicCast<TcpCongestionOps>(create("SocketType")));
+	socket->SetRecoveryAlgorithm(DynamicCast<TcpRecoveryOps>(create("RecoveryType")));
+	tcp->AddSocket(socket);
+}
+
+Ptr<TcpSocket> CreateTcpSocket(const Ptr<Node> &node)
+{
+	return CreateSocketOf<TcpSocket>(node);
+}
+
+} // namespace landspeed

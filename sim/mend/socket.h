@@ -1,0 +1,86 @@
+#pragma once
+
+#include <ns3/tcp-socket-base.h>
+
+#include <cstdint>
+
+namespace landspeed
+{
+
+// What is sampled of a socket at an instant.
+struct TcpFigures {
+	uint64_t acknowledged_bytes; // by the peer, since the beginning
+	uint64_t received_bytes;     // read by the application, since the beginning
+	uint32_t congestion_window_bytes;
+	uint32_t slow_start_threshold_bytes;
+	uint32_t in_flight_bytes; // RFC 6675, pipe
+	uint32_t peer_window_bytes;
+	uint64_t retransmitted_segments; // since the beginning
+	uint64_t retransmission_timeouts;
+	ns3::Time smoothed_rtt;
+	ns3::Time last_rtt;
+	ns3::Time retransmission_timeout;
+	const char *state; // "open", "disorder", "cwr", "recovery", "loss"
+};
+
+// ns-3's TCP with the timers and the round-trip measurement that Linux has:
+//
+// - Round trips are measured to the nanosecond, of the newest segment acknowledged that was sent
+// once (Karn); ns-3 takes
+//   them from the timestamp option, in milliseconds, and of the oldest. What congestion controls
+//   are told as the last round trip is that measurement; ns-3 3.37 tells them the smoothed one.
+//   docs/ns3/08-round-trips.md.
+// - RTO = SRTT + max(4 RTTVAR, MinRto): the floor bounds the variance term (RFC 6298 with Linux's
+// TCP_RTO_MIN), not the
+//   sum, which any path longer than the floor exceeds anyway. docs/ns3/05-rto-floor.md.
+// - The retransmission timer is moved, not made anew with each acknowledgment: a hundred thousand
+// dead events waited in
+//   the scheduler.
+class TcpSocket : public ns3::TcpSocketBase
+{
+public:
+	static ns3::TypeId GetTypeId();
+
+	TcpSocket() = default;
+	TcpSocket(const TcpSocket &sock) = default;
+
+	ns3::TypeId GetInstanceTypeId() const override;
+
+	TcpFigures Figures() const;
+
+	int Send(ns3::Ptr<ns3::Packet> p, uint32_t flags) override;
+	ns3::Ptr<ns3::Packet> Recv(uint32_t maxSize, uint32_t flags) override;
+
+protected:
+	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
+	void EstimateRtt(const ns3::TcpHeader &tcpHeader) override;
+	void UpdateRttHistory(const ns3::SequenceNumber32 &seq, uint32_t sz,
+			      bool isRetransmission) override;
+	void NewAck(const ns3::SequenceNumber32 &seq, bool resetRTO) override;
+	void ReTxTimeout() override;
+
+private:
+	ns3::Time Timeout() const;
+
+	ns3::Time deadline_;
+	uint64_t written_bytes_ = 0;
+	uint64_t read_bytes_ = 0;
+	uint64_t retransmitted_segments_ = 0;
+	uint64_t timeouts_ = 0;
+};
+
+// Gives a new socket its node, and the congestion control, recovery and estimator that were set as
+// defaults (mend.h).
+void AttachTcpSocket(const ns3::Ptr<TcpSocket> &socket, const ns3::Ptr<ns3::Node> &node);
+
+// A socket of the node, of a class derived from TcpSocket.
+template <class Socket> ns3::Ptr<Socket> CreateSocketOf(const ns3::Ptr<ns3::Node> &node)
+{
+	auto socket = ns3::CreateObject<Socket>();
+	AttachTcpSocket(socket, node);
+	return socket;
+}
+
+ns3::Ptr<TcpSocket> CreateTcpSocket(const ns3::Ptr<ns3::Node> &node);
+
+} // namespace landspeed
