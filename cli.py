@@ -35,15 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own, command = _split(sys.argv[1:] if arguments is None else arguments)
     parsed = _parser().parse_args(own)
     parsed.program = command
-    from .emu.kernel import KernelError
     from .results.bundle import OutputError
+    from .results.failure import NotReady
     from .scenarios.errors import ScenarioError
 
     try:
         return parsed.action(parsed)
     except (ScenarioError, UsageError, OutputError) as error:
         return _say(error, BAD_INPUT)
-    except (KernelError, MemoryError) as error:
+    except (NotReady, MemoryError) as error:
         return _say(error, BAD_INPUT)
     except KeyboardInterrupt:
         return _say("interrupted", FAILED)
@@ -81,52 +81,30 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(action=action)
         return made
 
-    def with_overrides(made: argparse.ArgumentParser) -> None:
-        made.add_argument(
-            "--set",
-            dest="overrides",
-            action="append",
-            default=[],
-            metavar="KEY=VALUE",
-            help="change a value of the scenario, such as transfer.streams=4",
-        )
-        made.add_argument("--seed", type=_seed, help="seed of everything random")
-
-    def with_guest(made: argparse.ArgumentParser) -> None:
-        made.add_argument(
-            "--memory",
-            type=_memory,
-            metavar="SIZE",
-            help="the guest's memory, such as 4GiB, instead of the plan's figure",
-        )
-        made.add_argument(
-            "--stall",
-            type=_seconds,
-            metavar="SECONDS",
-            help="give up when virtual time has stood still so long (default 20)",
-        )
-
     check = command("check", _check, "Validate scenario files.")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
     check.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
 
     show = command("show", _show, "Print the path hop by hop and its physics.")
     show.add_argument("file", type=Path, metavar="FILE")
+    _with_world(show)
     show.add_argument("--json", action="store_true", help="print the plan as JSON")
-    with_overrides(show)
+    _with_overrides(show)
 
     run = command("run", _run, "Calibrate the path, make the transfer, judge it.")
     run.add_argument("file", type=Path, metavar="FILE")
+    _with_world(run)
     run.add_argument("--clock", choices=("virtual", "real"), default="virtual")
     run.add_argument("--tool", choices=("engine", "iperf3"), default="engine", help="program that makes the transfer")
     run.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="folder for the bundle (default: results/runs)"
     )
     run.add_argument("--queues", action="store_true", help="calibrate every queue by overflow too")
-    with_guest(run)
+    _with_guest(run)
+    _with_simulation(run)
     run.add_argument("--json", action="store_true", help="one JSON object on standard output")
     run.add_argument("--quiet", action="store_true", help="no progress, no table")
-    with_overrides(run)
+    _with_overrides(run)
 
     execute = command("exec", _exec, "Run a program of yours on the emulated path, in virtual time.")
     execute.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
@@ -134,13 +112,13 @@ def _parser() -> argparse.ArgumentParser:
     execute.add_argument("--at", required=True, metavar="NODE", help="node that runs the program")
     execute.add_argument("--clock", choices=("virtual", "real"), default="virtual")
     execute.add_argument("--no-calibration", action="store_true", help="do not measure the path first")
-    with_guest(execute)
+    _with_guest(execute)
     execute.add_argument("--quiet", action="store_true", help="no progress")
-    with_overrides(execute)
+    _with_overrides(execute)
 
     shell = command("shell", _shell, "A prompt on the emulated path, in real time.")
     shell.add_argument("file", type=Path, metavar="FILE")
-    with_overrides(shell)
+    _with_overrides(shell)
 
     doctor = command("doctor", _doctor, "Look whether this host can run everything; each finding with its remedy.")
     doctor.add_argument("--json", action="store_true")
@@ -154,6 +132,47 @@ def _parser() -> argparse.ArgumentParser:
 
     command("schema", _schema, "Print the JSON Schema of scenario files.")
     return parser
+
+
+def _with_overrides(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a value of the scenario, such as transfer.streams=4",
+    )
+    made.add_argument("--seed", type=_seed, help="seed of everything random")
+
+
+def _with_guest(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--memory",
+        type=_memory,
+        metavar="SIZE",
+        help="the guest's memory, such as 4GiB, instead of the plan's figure",
+    )
+    made.add_argument(
+        "--stall",
+        type=_seconds,
+        metavar="SECONDS",
+        help="give up when virtual time has stood still so long (default 20)",
+    )
+
+
+def _with_world(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--world",
+        choices=("emu", "sim"),
+        default="emu",
+        help="emu: the real kernel in virtual time (default); sim: ns-3",
+    )
+
+
+def _with_simulation(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--collapse", action="store_true", help="sim: join links that can never queue, faster")
+    made.add_argument("--scheduler", metavar="NAME", help="sim: the event scheduler, such as heap")
 
 
 def _seed(text: str) -> int:
@@ -195,7 +214,7 @@ def _load(parsed: argparse.Namespace) -> tuple[Any, Any]:
     from .scenarios.resolve import make_plan
 
     loaded = load_scenario(parsed.file, parsed.overrides)
-    return loaded, make_plan(loaded, seed=parsed.seed, world="emu")
+    return loaded, make_plan(loaded, seed=parsed.seed, world=getattr(parsed, "world", "emu"))
 
 
 def _check(parsed: argparse.Namespace) -> int:
@@ -236,8 +255,17 @@ def _schema(_parsed: argparse.Namespace) -> int:
 def _run(parsed: argparse.Namespace) -> int:
     from .runs import run_scenario
 
+    _refuse_foreign(parsed, [parsed.world])
     loaded, plan = _load(parsed)
     return run_scenario(loaded, plan, parsed, _runs_dir(parsed.out))
+
+
+def _refuse_foreign(parsed: argparse.Namespace, worlds: Sequence[str]) -> None:
+    """An option of a world that does not run would be ignored."""
+    from .worlds import foreign_options
+
+    for option, world in foreign_options(parsed, worlds):
+        raise UsageError(f"--{option} is of the world {world}; add --world {world}, or leave it out")
 
 
 @contextlib.contextmanager
@@ -257,9 +285,10 @@ def _scratch_folder() -> Any:
 
 def _exec(parsed: argparse.Namespace) -> int:
     from .emu.machine import OutputCopier
-    from .emu.progress import make_reporter
-    from .emu.watch import STALL_WALL_S, GuestError
-    from .emu.world import EmuOptions, EmuWorld, RunFailed
+    from .emu.watch import STALL_WALL_S
+    from .emu.world import EmuOptions, EmuWorld
+    from .results.failure import RunFailed
+    from .results.progress import make_reporter
 
     _, plan = _load(parsed)
     if not parsed.program:
@@ -286,7 +315,7 @@ def _exec(parsed: argparse.Namespace) -> int:
                 report=reporter,
                 each_poll=copier.copy,
             )
-        except (GuestError, RunFailed) as error:
+        except RunFailed as error:
             return _say(error, FAILED)
         finally:
             reporter.close()
@@ -312,8 +341,9 @@ def _shell(parsed: argparse.Namespace) -> int:
 
 def _doctor(parsed: argparse.Namespace) -> int:
     from .emu.doctor import examine
+    from .sim.doctor import examine_simulator
 
-    findings = examine()
+    findings = [*examine(), examine_simulator()]
     if parsed.json:
         print(json.dumps([finding.__dict__ for finding in findings], indent=1))
     else:

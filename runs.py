@@ -6,19 +6,74 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .emu.kernel import KernelError
-from .emu.progress import make_reporter
-from .emu.watch import STALL_WALL_S, GuestError
-from .emu.world import EmuOptions, EmuWorld, RunFailed
 from .results.bundle import BundleWriter
+from .results.failure import NotReady, RunFailed
+from .results.progress import make_reporter
 from .results.record import RunRecord, command_json
 from .scenarios.load import LoadedScenario
 from .scenarios.plan import Plan
+from .worlds import World, make_world, option_words
 
 FAILED = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a run.
+
+    Attributes:
+        record: judged, or what there is of a run that broke.
+        bundle: its folder.
+        report: its report.
+        interrupted: the user ended it, and what would come after it.
+    """
+
+    record: RunRecord
+    bundle: Path
+    report: Path
+    interrupted: bool = False
+
+    @property
+    def status(self) -> int:
+        """Exit status: 0 passed, 1 a verdict failed, or the run broke or was interrupted."""
+        return 0 if self.record.complete and self.record.passed else FAILED
+
+
+def run_plan(world: World, loaded: LoadedScenario, plan: Plan, runs_dir: Path, *, quiet: bool = False) -> Run:
+    """Run a plan in a world, judge it, keep it, write its report.
+
+    Raises:
+        OutputError, MemoryError, NotReady: known before anything was started.
+    """
+    from .results.report import write_report
+
+    started = time.monotonic()
+    world.check(plan)
+    bundle = BundleWriter(runs_dir, plan.scenario)
+    transfer = plan.transfer
+    reporter = make_reporter(transfer.duration_ns / 1e9 if transfer.duration_ns else None, transfer.bytes, quiet=quiet)
+    interrupted = False
+    try:
+        bundle.write_text("scenario.yaml", loaded.text_resolved)
+        record = world.run(plan, bundle, reporter)
+        record = _judge(record, plan, bundle)
+        record = record.model_copy(update={"wall_s": time.monotonic() - started})
+        bundle.finish(record)
+        record = record.model_copy(update={"complete": True})
+    except (RunFailed, NotReady) as error:
+        record = _keep(bundle, str(error))
+    except KeyboardInterrupt:
+        record, interrupted = _keep(bundle, "interrupted"), True
+    except BaseException as error:
+        _keep(bundle, f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        reporter.close()
+    return Run(record, bundle.path, write_report(bundle.path), interrupted)
 
 
 def run_scenario(loaded: LoadedScenario, plan: Plan, parsed: argparse.Namespace, runs_dir: Path) -> int:
@@ -28,58 +83,21 @@ def run_scenario(loaded: LoadedScenario, plan: Plan, parsed: argparse.Namespace,
         exit status: 0 passed, 1 a verdict failed, or the run broke or was interrupted.
 
     Raises:
-        OutputError, MemoryError, KernelError: known before anything was started.
+        OutputError, MemoryError, NotReady: known before anything was started.
     """
-    started = time.monotonic()
-    command = ["landspeed", "run", str(parsed.file), *_options(parsed), "--seed", str(plan.seed)]
-    world = EmuWorld(
-        EmuOptions(
-            clock=parsed.clock,
-            tool=parsed.tool,
-            memory_bytes=parsed.memory,
-            with_queues=parsed.queues,
-            stall_wall_s=parsed.stall or STALL_WALL_S,
-            command=command,
-        )
-    )
-    world.check(plan)
-    bundle = BundleWriter(runs_dir, plan.scenario)
-    transfer = plan.transfer
-    reporter = make_reporter(
-        transfer.duration_ns / 1e9 if transfer.duration_ns else None, transfer.bytes, quiet=parsed.quiet
-    )
-    status = 0
-    try:
-        bundle.write_text("scenario.yaml", loaded.text_resolved)
-        record = world.run(plan, bundle, reporter)
-        record = _judge(record, plan, bundle)
-        record = record.model_copy(update={"wall_s": time.monotonic() - started})
-        bundle.finish(record)
-        record = record.model_copy(update={"complete": True})
-        status = 0 if record.passed else FAILED
-    except (GuestError, RunFailed, KernelError) as error:
-        record = _keep(bundle, str(error))
-        status = FAILED
-    except KeyboardInterrupt:
-        record = _keep(bundle, "interrupted")
-        status = FAILED
-    except BaseException as error:
-        _keep(bundle, f"{type(error).__name__}: {error}")
-        raise
-    finally:
-        reporter.close()
-    _show(record, bundle, parsed)
-    if record.error:
-        print(f"Error: {record.error}", file=sys.stderr)
-    return status
+    world = make_world(parsed.world, parsed, run_command(loaded, plan, parsed, parsed.world))
+    run = run_plan(world, loaded, plan, runs_dir, quiet=parsed.quiet)
+    _show(run, parsed)
+    if run.record.error:
+        print(f"Error: {run.record.error}", file=sys.stderr)
+    return run.status
 
 
-def _options(parsed: argparse.Namespace) -> list[str]:
-    words = [word for override in parsed.overrides for word in ("--set", override)]
-    for name, default in (("clock", "virtual"), ("tool", "engine")):
-        if getattr(parsed, name) != default:
-            words += [f"--{name}", getattr(parsed, name)]
-    return words
+def run_command(loaded: LoadedScenario, plan: Plan, parsed: argparse.Namespace, world: str) -> list[str]:
+    """The command that repeats a run."""
+    overrides = [word for override in loaded.overrides for word in ("--set", override)]
+    options = option_words(parsed, world)
+    return ["landspeed", "run", str(loaded.path), *overrides, *options, "--seed", str(plan.seed)]
 
 
 def _judge(record: RunRecord, plan: Plan, bundle: BundleWriter) -> RunRecord:
@@ -94,14 +112,11 @@ def _keep(bundle: BundleWriter, error: str) -> RunRecord:
     return bundle.record.model_copy(update={"complete": False, "error": error, "passed": False})
 
 
-def _show(record: RunRecord, bundle: BundleWriter, parsed: argparse.Namespace) -> None:
-    from .results.report import write_report
-
-    report = write_report(bundle.path)
+def _show(run: Run, parsed: argparse.Namespace) -> None:
     if parsed.json:
-        print(json.dumps(command_json(record, bundle.path), indent=1))
+        print(json.dumps(command_json(run.record, run.bundle), indent=1))
     elif not parsed.quiet:
-        _print_summary(record, bundle.path, report)
+        _print_summary(run.record, run.bundle, run.report)
 
 
 def _print_summary(record: RunRecord, folder: Path, report: Any) -> None:

@@ -7,11 +7,10 @@ import os
 import platform
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from ..engine.command import ENGINE_BINARY
+from ..results.finding import Finding
 from .kernel import KernelError, find_kernel
 from .memory import available_bytes
 from .world import LINKWATCH
@@ -35,21 +34,6 @@ PTRACE_TRACEME = 0
 PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 BUNDLES = Path(__file__).resolve().parent.parent / "results" / "runs"
 SMALLEST_DISK_BYTES = 1 << 30  # a long run of many streams writes some hundred megabytes of samples
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at.
-
-    Attributes:
-        state: "fail" stops every run, "warn" some part.
-        remedy: what to do about it; empty when nothing is wrong.
-    """
-
-    name: str
-    state: Literal["ok", "warn", "fail"]
-    text: str
-    remedy: str = ""
 
 
 def examine(shm: Path = Path("/dev/shm")) -> list[Finding]:

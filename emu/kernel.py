@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..results.failure import NotReady
+
 RECIPE = Path(__file__).resolve().parent / "kernel"
 SOURCES = Path("/usr/src")
 OLDEST = (6, 6)
@@ -30,7 +32,7 @@ BUILD_STAMP = {"TIMESTAMP": "2026-01-01 00:00:00 UTC", "USER": "landspeed", "HOS
 SYMBOLS = ("time_travel_time", "um_running_comm")
 
 
-class KernelError(Exception):
+class KernelError(NotReady):
     """The kernel is missing or cannot be built; the message says what to do."""
 
 

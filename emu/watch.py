@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..results.failure import RunFailed
+from ..results.progress import Progress
 from .machine import Guest
 
 POLL_S = 0.05
@@ -20,21 +22,8 @@ STALL_WALL_S = 20.0  # no run is so slow that its clock moves less than STALL_VI
 STALL_VIRTUAL_S = 0.001
 
 
-class GuestError(Exception):
+class GuestError(RunFailed):
     """The guest ended the run: stalled, out of memory, panicked, job failed. The message says which and where."""
-
-
-@dataclass
-class Progress:
-    """What is known while a run goes on. Times in s, rates in bit/s."""
-
-    phase: str = "boot"
-    wall_s: float = 0.0
-    virtual_s: float = 0.0
-    transfer_s: float = 0.0
-    transfer_wall_s: float = 0.0
-    bytes: int = 0
-    goodput_bps: float = 0.0
 
 
 @dataclass

@@ -17,6 +17,8 @@ from typing import Any
 from .. import __version__
 from ..engine.command import ENGINE_BINARY, ENGINE_PORT, engine_commands
 from ..results.bundle import BundleWriter
+from ..results.failure import RunFailed
+from ..results.progress import Progress
 from ..results.record import CalibrationResult, RunRecord
 from ..scenarios.plan import Plan
 from . import iperf3, machine, watch
@@ -25,10 +27,6 @@ from .memory import check_memory
 
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
 LINKWATCH = machine.PACKAGE / "linkwatch" / "build" / "landspeed-linkwatch"
-
-
-class RunFailed(Exception):  # noqa: N818 (it says what happened, as KeyboardInterrupt does)
-    """The run broke; the bundle has what was measured. The message says what happened."""
 
 
 @dataclass
@@ -52,7 +50,7 @@ class EmuOptions:
     command: list[str] = field(default_factory=list)
 
 
-def _no_report(_: watch.Progress) -> None:
+def _no_report(_: Progress) -> None:
     pass
 
 
@@ -88,7 +86,7 @@ class EmuWorld:
         check_memory(memory)
         machine.shared_memory_folder(memory)
 
-    def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[watch.Progress], None] = _no_report) -> RunRecord:
+    def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None] = _no_report) -> RunRecord:
         """Build, calibrate, transfer.
 
         Args:
@@ -126,7 +124,7 @@ class EmuWorld:
         at: str,
         command: list[str],
         calibrate: bool = True,
-        report: Callable[[watch.Progress], None] = _no_report,
+        report: Callable[[Progress], None] = _no_report,
         each_poll: Callable[[], None] = lambda: None,
     ) -> int:
         """Run a program of the user's on the path; its output goes to log/stdout and log/stderr of the folder.
@@ -159,7 +157,7 @@ class EmuWorld:
         guest = self._start(plan, folder, virtual=False, terminal=True)
         try:
             guest.process.wait()
-            watch.last_words(guest, [], watch.Progress(phase="shell"))
+            watch.last_words(guest, [], Progress(phase="shell"))
         finally:
             guest.stop()
             if modes is not None:  # the guest's console makes the terminal raw
@@ -230,7 +228,7 @@ class EmuWorld:
         plan: Plan,
         bundle: BundleWriter | None,
         job: dict[str, Any],
-        report: Callable[[watch.Progress], None],
+        report: Callable[[Progress], None],
         *,
         folder: Path | None = None,
         each_poll: Callable[[], None] = lambda: None,

@@ -87,6 +87,20 @@ class CalibrationResult(_Open):
     failures: list[str] = Field(default_factory=list)
 
 
+class EventResult(_Open):
+    """An event of the plan, as it happened. Times are since the transfer's start."""
+
+    kind: str
+    link: int
+    direction: str
+    planned_s: float
+    at_s: float | None = None  # null: the transfer was over before
+    until_s: float | None = None  # null: it stays, or is over at once, or the transfer was over before
+    packets_lost: int | None = None
+    packets_sent: int | None = None  # of background traffic
+    note: str | None = None
+
+
 class Verdict(BaseModel):
     """One comparison of measured with wanted; `ok` is null when there was nothing to compare."""
 
@@ -133,6 +147,7 @@ class RunRecord(BaseModel):
     score_bit_m_per_s: float | None = None
     limited_by: LimitedBy | None = None
     limited_by_why: str | None = None
+    events: list[EventResult] = Field(default_factory=list)
     verdicts: list[Verdict] = Field(default_factory=list)
     passed: bool | None = None
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from emu_fixtures import FIRST, execute, landspeed, plan_of, scenario, transfer, write_scenario
 from landspeed.emu.guest.calibrate import Calibration, _failures
-from landspeed.emu.world import RunFailed
+from landspeed.results.failure import RunFailed
 
 HOP = re.compile(r"^\s*(\d+)\s+(\S+) \((\S+)\)\s+([\d.]+) ms\s+([\d.]+) ms\s+([\d.]+) ms", re.MULTILINE)
 LINKS: list[dict[str, Any]] = [

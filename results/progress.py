@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
-
-from .watch import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -19,8 +18,23 @@ PHASES = {
     "calibrate": "calibrating",
     "transfer": "transfer",
     "exec": "running the program",
+    "simulate": "simulating",
     "end": "done",
 }
+MOVING = ("transfer", "simulate", "end")  # phases in which the transfer's clock runs
+
+
+@dataclass
+class Progress:
+    """What is known while a run goes on. Times in s, rates in bit/s."""
+
+    phase: str = "boot"
+    wall_s: float = 0.0
+    virtual_s: float = 0.0
+    transfer_s: float = 0.0
+    transfer_wall_s: float = 0.0
+    bytes: int = 0
+    goodput_bps: float = 0.0
 
 
 class Reporter(Protocol):
@@ -86,7 +100,7 @@ class _Plain(_Shared):
         if progress.phase != self._phase:
             self._phase, self._next = progress.phase, now + PLAIN_EVERY_S
             print(f"landspeed: {PHASES.get(progress.phase, progress.phase)}", file=sys.stderr, flush=True)
-        elif progress.phase == "transfer" and now >= self._next:
+        elif progress.phase in MOVING and now >= self._next:
             self._next = now + PLAIN_EVERY_S
             print(f"landspeed: {figures(progress, self.share(progress))}", file=sys.stderr, flush=True)
 
@@ -106,7 +120,7 @@ class _Bar(_Shared):
         assert self._bar is not None
         assert self._task is not None
         share = 1.0 if progress.phase == "end" else self.share(progress)
-        text = figures(progress, share) if progress.phase in ("transfer", "end") and progress.transfer_s else ""
+        text = figures(progress, share) if progress.phase in MOVING and progress.transfer_s else ""
         self._bar.update(
             self._task, completed=share, description=PHASES.get(progress.phase, progress.phase), figures=text
         )

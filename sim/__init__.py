@@ -1,0 +1,1 @@
+"""The simulated world: the ns-3 program, and its driver."""
