@@ -40,7 +40,7 @@ def receive_command(
         samples, json: paths as the receiver sees them, or None.
         bind: address to listen on; None: all of them.
     """
-    words = [str(binary), "receive", "--port", str(port), "--interval", f"{interval_ns}ns"]
+    words = [str(binary), "receive", "--port", str(port), "--quiet", "--interval", f"{interval_ns}ns"]
     words += ["--bind", bind] if bind else []
     words += ["--one-off"] if one_off else []
     words += ["--samples", samples] if samples else []
@@ -70,7 +70,7 @@ def send_command(
     """
     if transfer.bytes is None and transfer.duration_ns is None:
         raise ValueError("a transfer needs bytes or duration_ns")
-    words = [str(binary), "send", host, "--port", str(port), "--streams", str(transfer.streams)]
+    words = [str(binary), "send", host, "--port", str(port), "--quiet", "--streams", str(transfer.streams)]
     words += ["--window", str(transfer.window_bytes) if transfer.window_bytes is not None else "auto"]
     words += ["--window-exact"] if transfer.window_exact else []
     words += ["--congestion", transfer.congestion_control]

@@ -78,7 +78,9 @@ def test_live_lines_are_json_of_each_second(bench: Bench) -> None:
     transfer(bench, "--time", "2", "--live", str(live))
     lines = [json.loads(line) for line in live.read_text().splitlines()]
     assert [round(line["time_s"], 1) for line in lines] == [1.0, 2.0]
-    assert lines[0].keys() == {"time_s", "bytes", "goodput_bps", "streams_open"}
+    assert lines[0].keys() == {"time_s", "bytes", "goodput_bps", "retransmits", "streams_open", "streams"}
+    assert [stream["bytes"] for stream in lines[0]["streams"]] == [lines[0]["bytes"]]
+    assert lines[0]["streams"][0]["busy_us"] > 0
     assert lines[1]["bytes"] > lines[0]["bytes"] > 0
     assert lines[0]["streams_open"] == 1
 

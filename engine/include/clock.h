@@ -11,6 +11,8 @@
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_unix_ns(void);
+/* Processor time of the calling thread. */
+uint64_t clock_thread_cpu_ns(void);
 struct timespec clock_timespec(uint64_t ns);
 
 /* Timers fire on their exact nanosecond instead of up to 50 us late; threads inherit it. */

@@ -1,4 +1,4 @@
-/* Progress: one JSON object per line and second. */
+/* Progress: a JSON object per line and interval. */
 #ifndef LANDSPEED_LIVE_H
 #define LANDSPEED_LIVE_H
 
@@ -8,10 +8,24 @@
 
 struct live;
 
+/* What one stream is at; counts since the start. */
+struct live_stream {
+	uint64_t bytes;
+	uint64_t retransmits;
+	uint64_t cwnd_packets;
+	uint64_t mss_bytes;
+	uint64_t srtt_us;
+	uint64_t delivery_rate_bps;
+	uint64_t busy_us;
+	uint64_t rwnd_limited_us;
+	uint64_t sndbuf_limited_us;
+};
+
 /* "-" is standard output. NULL with the failure set. */
 struct live *live_open(const char *path, struct failure *failure);
-int live_write(struct live *live, uint64_t time_ns, uint64_t bytes, unsigned streams_open,
-	       struct failure *failure);
+/* `streams` points to `count` of them. */
+int live_write(struct live *live, uint64_t time_ns, const struct live_stream *streams,
+	       unsigned count, unsigned streams_open, struct failure *failure);
 int live_close(struct live *live, struct failure *failure);
 
 #endif

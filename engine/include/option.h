@@ -32,6 +32,7 @@ struct option_table {
 #define DURATION_MAX_NS (30 * DAY_NS)
 
 extern const struct option_table options_of_both;
+extern const struct option_table options_of_report;
 extern const struct option_table options_of_receive;
 extern const struct option_table options_of_send;
 

@@ -23,6 +23,9 @@ struct options {
 	const char *json;    /* path, "-" or NULL */
 	const char *key;     /* path or NULL */
 	bool help;
+	bool quiet;           /* no tables and intervals for people */
+	uint64_t report_ns;   /* between lines of progress and of intervals */
+	const char *tcp_info; /* path or NULL */
 	/* receive */
 	const char *bind;
 	uint16_t data_port; /* 0: any free one */
@@ -47,6 +50,8 @@ int options_parse_receive(int argc, char **argv, struct options *options, struct
 int options_parse_send(int argc, char **argv, struct options *options, struct failure *failure);
 /* Defaults that depend on other options, and what options together must be. */
 int options_check_send(struct options *options, struct failure *failure);
+/* Whether intervals and tables go to standard output: nothing else does, and nobody said no. */
+bool options_tell(const struct options *options);
 /* On standard output. */
 void options_help_receive(void);
 void options_help_send(void);

@@ -2,6 +2,7 @@
 #ifndef LANDSPEED_REPORT_H
 #define LANDSPEED_REPORT_H
 
+#include "host.h"
 #include "message.h"
 #include "sampler.h"
 #include "streams.h"
@@ -12,6 +13,8 @@ struct stream_report {
 	uint64_t bytes;
 	uint64_t first_ns;
 	uint64_t last_ns;
+	uint64_t calls;  /* reads that brought payload */
+	uint64_t cpu_ns; /* of its thread */
 	cJSON *tcp_info; /* an object */
 };
 
@@ -25,6 +28,7 @@ struct receiver_report {
 	uint64_t rcvbuf_bytes;
 	uint64_t packets_received;
 	struct cpu_usage cpu;
+	struct host_usage host;
 	unsigned streams;
 	struct stream_report stream[STREAMS_LIMIT];
 };

@@ -3,6 +3,7 @@
 #define LANDSPEED_SAMPLER_H
 
 #include "failure.h"
+#include "intervals.h"
 #include "live.h"
 #include "samples.h"
 #include "streams.h"
@@ -14,9 +15,12 @@ struct sampler_plan {
 	struct streams *streams;
 	enum tune_side side;
 	uint64_t interval_ns;
-	uint64_t limit_ns;       /* last row at that time; 0: when stopped */
-	struct samples *samples; /* NULL: none are written */
-	struct live *live;       /* NULL: none */
+	uint64_t limit_ns;           /* last row at that time; 0: when stopped */
+	struct samples *samples;     /* NULL: none are written */
+	struct samples *tcp_info;    /* NULL: none are written */
+	struct live *live;           /* NULL: none */
+	struct intervals *intervals; /* NULL: none are printed */
+	uint64_t report_ns;          /* between lines of progress and of intervals */
 };
 
 /* What the sampler saw of one stream. */

@@ -1,4 +1,4 @@
-/* The time series on disk: one CSV row per stream and interval, integers only. */
+/* The time series on disk: one CSV row per stream and interval, integers or nothing. */
 #ifndef LANDSPEED_SAMPLES_H
 #define LANDSPEED_SAMPLES_H
 
@@ -14,8 +14,13 @@ struct sample {
 	const struct tcp_info *info;
 };
 
+enum samples_format {
+	SAMPLES_SERIES,   /* what reports are made of, the same columns on every kernel */
+	SAMPLES_TCP_INFO, /* all of TCP_INFO under the kernel's names; empty where it is older */
+};
+
 /* Creates or empties the file and writes the header row. NULL with the failure set. */
-struct samples *samples_open(const char *path, struct failure *failure);
+struct samples *samples_open(const char *path, enum samples_format format, struct failure *failure);
 /* Begins the rows of one point in time, which samples_withdraw can take back. */
 int samples_begin(struct samples *samples, unsigned rows, struct failure *failure);
 /* Forgets the rows since samples_begin. */

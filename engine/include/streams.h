@@ -18,6 +18,8 @@ struct stream_view {
 	uint64_t bytes;    /* handed to the socket, or read from it */
 	uint64_t first_ns; /* CLOCK_MONOTONIC of the first byte read; 0 for none */
 	uint64_t last_ns;  /* of the last byte read */
+	uint64_t calls;    /* system calls that moved payload */
+	uint64_t cpu_ns;   /* of its thread; 0 until it has finished */
 	bool finished;     /* its thread moves nothing any more */
 	int error;         /* errno that ended it, or 0 */
 };

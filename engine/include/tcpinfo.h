@@ -83,6 +83,11 @@ uint32_t tcp_info_in_flight(const struct tcp_info *info);
 /* Bytes per second of the kernel as bit/s; its "unlimited" is 0. */
 uint64_t tcp_info_rate_bps(uint64_t bytes_per_second);
 uint32_t tcp_info_min_rtt_us(const struct tcp_info *info); /* 0 when none was measured */
+/* The members one by one, in the order of their columns; names are the kernel's. */
+unsigned tcp_info_member_count(void);
+const char *tcp_info_member_name(unsigned member);
+/* False when this kernel does not fill it, or for "unlimited" and "never". */
+bool tcp_info_member(const struct tcp_info *info, unsigned member, uint64_t *value);
 /* All members that this kernel fills. */
 cJSON *tcp_info_json(const struct tcp_info *info);
 

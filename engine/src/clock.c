@@ -20,6 +20,11 @@ uint64_t clock_unix_ns(void)
 	return clock_read_ns(CLOCK_REALTIME);
 }
 
+uint64_t clock_thread_cpu_ns(void)
+{
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 struct timespec clock_timespec(uint64_t ns)
 {
 	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),

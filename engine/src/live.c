@@ -49,9 +49,32 @@ static int text_write(int fd, const char *text, struct failure *failure)
 	return 0;
 }
 
-static char *line_compose(const struct live *live, uint64_t time_ns, uint64_t bytes,
-			  unsigned streams_open)
+static cJSON *stream_json(const struct live_stream *stream, unsigned index)
 {
+	cJSON *object = cJSON_CreateObject();
+	json_add_u64(object, "stream", index);
+	json_add_u64(object, "bytes", stream->bytes);
+	json_add_u64(object, "retransmits", stream->retransmits);
+	json_add_u64(object, "cwnd_packets", stream->cwnd_packets);
+	json_add_u64(object, "srtt_us", stream->srtt_us);
+	json_add_u64(object, "delivery_rate_bps", stream->delivery_rate_bps);
+	json_add_u64(object, "busy_us", stream->busy_us);
+	json_add_u64(object, "rwnd_limited_us", stream->rwnd_limited_us);
+	json_add_u64(object, "sndbuf_limited_us", stream->sndbuf_limited_us);
+	return object;
+}
+
+static char *line_compose(struct live *live, uint64_t time_ns, const struct live_stream *streams,
+			  unsigned count, unsigned streams_open)
+{
+	uint64_t bytes = 0;
+	uint64_t retransmits = 0;
+	cJSON *list = cJSON_CreateArray();
+	for (unsigned i = 0; i < count; i++) {
+		bytes += streams[i].bytes;
+		retransmits += streams[i].retransmits;
+		(void)cJSON_AddItemToArray(list, stream_json(&streams[i], i));
+	}
 	uint64_t elapsed_ns = time_ns - live->time_ns;
 	uint64_t fresh = bytes > live->bytes ? bytes - live->bytes : 0;
 	double rate = elapsed_ns != 0 ? (double)fresh * 8e9 / (double)elapsed_ns : 0.0;
@@ -59,16 +82,20 @@ static char *line_compose(const struct live *live, uint64_t time_ns, uint64_t by
 	json_add_seconds(line, "time_s", time_ns);
 	json_add_u64(line, "bytes", bytes);
 	json_add_u64(line, "goodput_bps", (uint64_t)rate);
+	json_add_u64(line, "retransmits", retransmits);
 	json_add_u64(line, "streams_open", streams_open);
+	json_add_item(line, "streams", list);
 	char *text = json_print(line);
 	cJSON_Delete(line);
+	live->time_ns = time_ns;
+	live->bytes = bytes;
 	return text;
 }
 
-int live_write(struct live *live, uint64_t time_ns, uint64_t bytes, unsigned streams_open,
-	       struct failure *failure)
+int live_write(struct live *live, uint64_t time_ns, const struct live_stream *streams,
+	       unsigned count, unsigned streams_open, struct failure *failure)
 {
-	char *text = line_compose(live, time_ns, bytes, streams_open);
+	char *text = line_compose(live, time_ns, streams, count, streams_open);
 	/* One write per line: a reader never sees half of one. */
 	size_t length = strlen(text);
 	char *line = realloc(text, length + 2);
@@ -84,8 +111,6 @@ int live_write(struct live *live, uint64_t time_ns, uint64_t bytes, unsigned str
 	(void)sync_file_range(live->fd, 0, 0,
 			      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 				  SYNC_FILE_RANGE_WAIT_AFTER);
-	live->time_ns = time_ns;
-	live->bytes = bytes;
 	return status;
 }
 

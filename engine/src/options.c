@@ -11,9 +11,10 @@
 #define FIRST_ID    256
 #define HELP_INDENT 23
 
-static const struct option_table *const receive_tables[] = {&options_of_both, &options_of_receive,
-							    NULL};
-static const struct option_table *const send_tables[] = {&options_of_both, &options_of_send, NULL};
+static const struct option_table *const receive_tables[] = {&options_of_both, &options_of_report,
+							    &options_of_receive, NULL};
+static const struct option_table *const send_tables[] = {&options_of_both, &options_of_report,
+							 &options_of_send, NULL};
 
 int option_refuse(const char *name, const char *value, const char *right, struct failure *failure)
 {
@@ -131,6 +132,7 @@ static int options_parse(int argc, char **argv, const struct option_table *const
 static const struct options defaults = {
     .port = 5201,
     .interval_ns = UINT64_C(100000000),
+    .report_ns = UINT64_C(1000000000),
     .idle_timeout_ns = UINT64_C(30000000000),
     .streams = 1,
 };

@@ -10,6 +10,8 @@
 #include "streams.h"
 #include "waiter.h"
 
+#include <stdio.h>
+
 struct receive_state {
 	const struct options *options;
 	const struct key *key; /* NULL: none */
@@ -23,10 +25,12 @@ struct receive_state {
 	struct streams *streams;
 	struct sampler *sampler;
 	struct samples *samples;
+	struct samples *tcp_info;
 	bool started; /* the sender said go */
 	bool time_up; /* the time limit ended it */
 	uint64_t start_unix_ns;
 	struct cpu_usage cpu;
+	struct host_meter *meter; /* NULL once stopped */
 	struct receiver_report report;
 	bool reported;
 	int signal;
@@ -41,6 +45,8 @@ int receive_gather(struct receive_state *state);
 int receive_transfer(struct receive_state *state);
 /* Sends the report and waits until the sender has taken it. */
 void receive_deliver(struct receive_state *state);
+/* The table for people; only when reported. */
+void receive_tell(const struct receive_state *state, FILE *file);
 /* The session as JSON; the caller deletes it. */
 cJSON *receive_report(const struct receive_state *state);
 

@@ -37,7 +37,12 @@ static int session_run(struct receive_state *state)
 	if (receive_negotiate(state) != 0)
 		return -1;
 	if (state->options->samples != NULL &&
-	    (state->samples = samples_open(state->options->samples, &state->failure)) == NULL)
+	    (state->samples =
+		 samples_open(state->options->samples, SAMPLES_SERIES, &state->failure)) == NULL)
+		return -1;
+	if (state->options->tcp_info != NULL &&
+	    (state->tcp_info =
+		 samples_open(state->options->tcp_info, SAMPLES_TCP_INFO, &state->failure)) == NULL)
 		return -1;
 	if (receive_gather(state) != 0)
 		return -1;
@@ -56,6 +61,8 @@ static void session_tell(struct receive_state *state)
 		/* The sender is not gone in most cases, and should know why. */
 		(void)control_send(state->control, error_encode(state->failure.text), &ignored);
 	}
+	if (state->reported && options_tell(state->options))
+		receive_tell(state, stdout);
 	if (state->failure.set)
 		output_note("Error: session with %s: %s", state->peer, state->failure.text);
 	else
@@ -67,6 +74,8 @@ static void session_release(struct receive_state *state)
 {
 	if (state->streams != NULL)
 		streams_stop(state->streams);
+	struct host_usage ignored;
+	host_meter_stop(state->meter, &ignored);
 	sampler_destroy(state->sampler);
 	streams_destroy(state->streams);
 	if (state->data_listener >= 0)
@@ -100,8 +109,12 @@ static void session_serve(struct server *server, int fd, const struct address *p
 	waiter_serve(server->waiter, SLOT_LISTENER, server->listener, busy_reply);
 	bool failed = session_run(&state) != 0;
 	session_tell(&state);
-	if (samples_close(state.samples, &state.failure) != 0) {
-		output_note("Error: %s", state.failure.text);
+	struct failure unwritten = {0};
+	(void)samples_close(state.samples, &unwritten);
+	(void)samples_close(state.tcp_info, &unwritten);
+	if (unwritten.set) {
+		output_note("Error: %s", unwritten.text);
+		(void)failure_set(&state.failure, "%s", unwritten.text);
 		failed = true;
 	}
 	/* A stranger on the port, or a scan, is not the session that --one-off waits for. */

@@ -43,6 +43,8 @@ cJSON *receive_report(const struct receive_state *state)
 	json_add_u64(object, "goodput_bps", goodput_bps(report->bytes, report->duration_ns));
 	json_add_u64(object, "packets_received", report->packets_received);
 	json_add_item(json_add_object(object, "cpu"), "receiver", cpu_json(&report->cpu));
+	json_add_item(json_add_object(object, "hosts"), "receiver",
+		      host_usage_json(&report->host, report->bytes));
 	cJSON *streams = json_add_array(object, "streams");
 	for (unsigned i = 0; i < report->streams; i++)
 		(void)cJSON_AddItemToArray(streams, stream_json(&report->stream[i], i));

@@ -20,9 +20,11 @@ static int threads_start(struct receive_state *state)
 	    .side = TUNE_RECEIVE,
 	    .interval_ns = state->options->interval_ns,
 	    .samples = state->samples,
+	    .tcp_info = state->tcp_info,
 	};
 	/* Without a go there are no figures; the clock of the processor runs from here. */
 	cpu_usage_read(&state->cpu);
+	state->meter = host_meter_start();
 	state->start_unix_ns = clock_unix_ns();
 	state->sampler = sampler_start(&plan, &state->failure);
 	if (state->sampler == NULL ||
@@ -151,6 +153,8 @@ static void stream_report_make(struct receive_state *state, unsigned index, uint
 	if (view.last_ns > end_ns)
 		view.last_ns = end_ns;
 	report->bytes = view.bytes;
+	report->calls = view.calls;
+	report->cpu_ns = view.cpu_ns;
 	report->first_ns = since(view.first_ns, start_ns);
 	report->last_ns = since(view.last_ns, start_ns);
 	if (report->last_ns < report->first_ns)
@@ -174,6 +178,8 @@ static void report_make(struct receive_state *state)
 		report->rcvbuf_bytes = rcvbuf;
 	report->start_unix_ns = state->start_unix_ns;
 	report->cpu = cpu_usage_since(&state->cpu);
+	host_meter_stop(state->meter, &report->host);
+	state->meter = NULL;
 	report->streams = state->request.streams;
 	for (unsigned i = 0; i < report->streams; i++) {
 		stream_report_make(state, i, start_ns, end_ns);

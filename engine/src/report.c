@@ -35,6 +35,8 @@ static cJSON *stream_encode(const struct stream_report *stream, unsigned index)
 	json_add_u64(object, "bytes", stream->bytes);
 	json_add_u64(object, "first_ns", stream->first_ns);
 	json_add_u64(object, "last_ns", stream->last_ns);
+	json_add_u64(object, "calls", stream->calls);
+	json_add_u64(object, "cpu_ns", stream->cpu_ns);
 	json_add_item(object, "tcp_info", cJSON_Duplicate(stream->tcp_info, true));
 	return object;
 }
@@ -52,6 +54,7 @@ cJSON *receiver_report_encode(const struct receiver_report *report)
 	json_add_u64(message, "packets_received", report->packets_received);
 	json_add_u64(message, "cpu_user_ns", report->cpu.user_ns);
 	json_add_u64(message, "cpu_system_ns", report->cpu.system_ns);
+	json_add_item(message, "host", host_usage_encode(&report->host));
 	cJSON *streams = json_add_array(message, "streams");
 	for (unsigned i = 0; i < report->streams; i++)
 		(void)cJSON_AddItemToArray(streams, stream_encode(&report->stream[i], i));
@@ -65,6 +68,8 @@ static bool stream_decode(const cJSON *object, struct stream_report *stream)
 	    !json_get_u64(object, "first_ns", 0, JSON_INTEGER_MAX, &stream->first_ns) ||
 	    !json_get_u64(object, "last_ns", stream->first_ns, JSON_INTEGER_MAX,
 			  &stream->last_ns) ||
+	    !json_get_u64(object, "calls", 0, JSON_INTEGER_MAX, &stream->calls) ||
+	    !json_get_u64(object, "cpu_ns", 0, JSON_INTEGER_MAX, &stream->cpu_ns) ||
 	    !cJSON_IsObject(info))
 		return false;
 	stream->tcp_info = cJSON_Duplicate(info, true);
@@ -81,7 +86,8 @@ static bool totals_decode(const cJSON *message, struct receiver_report *report)
 	    !json_get_u64(message, "packets_received", 0, JSON_INTEGER_MAX,
 			  &report->packets_received) ||
 	    !json_get_u64(message, "cpu_user_ns", 0, JSON_INTEGER_MAX, &report->cpu.user_ns) ||
-	    !json_get_u64(message, "cpu_system_ns", 0, JSON_INTEGER_MAX, &report->cpu.system_ns))
+	    !json_get_u64(message, "cpu_system_ns", 0, JSON_INTEGER_MAX, &report->cpu.system_ns) ||
+	    !host_usage_decode(cJSON_GetObjectItemCaseSensitive(message, "host"), &report->host))
 		return false;
 	report->start_unix_ns = start_us * 1000;
 	return true;

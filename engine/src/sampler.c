@@ -54,32 +54,67 @@ static void streams_sample(struct sampler *sampler)
 		stream_sample(sampler, i);
 }
 
-static void rows_write(struct sampler *sampler, uint64_t time_ns)
+static void samples_write(struct sampler *sampler, struct samples *samples, uint64_t time_ns)
 {
-	sampler->row_ns = time_ns;
-	if (sampler->plan.samples == NULL)
+	if (samples == NULL)
 		return;
-	(void)samples_begin(sampler->plan.samples, streams_count(sampler->plan.streams),
-			    &sampler->failure);
+	(void)samples_begin(samples, streams_count(sampler->plan.streams), &sampler->failure);
 	for (unsigned i = 0; i < streams_count(sampler->plan.streams); i++) {
 		struct sample sample = {.time_ns = time_ns,
 					.stream = i,
 					.bytes = sampler->views[i].bytes,
 					.info = &sampler->views[i].info};
 		/* The first failure is kept; the transfer itself goes on. */
-		(void)samples_add(sampler->plan.samples, &sample, &sampler->failure);
+		(void)samples_add(samples, &sample, &sampler->failure);
 	}
+}
+
+static void rows_write(struct sampler *sampler, uint64_t time_ns)
+{
+	sampler->row_ns = time_ns;
+	samples_write(sampler, sampler->plan.samples, time_ns);
+	samples_write(sampler, sampler->plan.tcp_info, time_ns);
+}
+
+static void rows_withdraw(const struct sampler *sampler)
+{
+	if (sampler->plan.samples != NULL)
+		samples_withdraw(sampler->plan.samples);
+	if (sampler->plan.tcp_info != NULL)
+		samples_withdraw(sampler->plan.tcp_info);
+}
+
+static bool lines_wanted(const struct sampler *sampler)
+{
+	return sampler->plan.live != NULL || sampler->plan.intervals != NULL;
 }
 
 static void line_write(struct sampler *sampler, uint64_t time_ns)
 {
-	uint64_t bytes = 0;
-	if (sampler->plan.live == NULL)
+	struct live_stream now[STREAMS_LIMIT];
+	unsigned count = streams_count(sampler->plan.streams);
+	if (!lines_wanted(sampler))
 		return;
-	for (unsigned i = 0; i < streams_count(sampler->plan.streams); i++)
-		bytes += sampler->views[i].bytes;
-	(void)live_write(sampler->plan.live, time_ns, bytes,
-			 streams_open_count(sampler->plan.streams), &sampler->failure);
+	for (unsigned i = 0; i < count; i++) {
+		const struct sampler_view *view = &sampler->views[i];
+		const struct tcp_info_raw *raw = &view->info.raw;
+		now[i] = (struct live_stream){
+		    .bytes = view->bytes,
+		    .retransmits = raw->total_retrans,
+		    .cwnd_packets = raw->snd_cwnd,
+		    .mss_bytes = raw->snd_mss,
+		    .srtt_us = raw->rtt,
+		    .delivery_rate_bps = tcp_info_rate_bps(raw->delivery_rate),
+		    .busy_us = raw->busy_time,
+		    .rwnd_limited_us = raw->rwnd_limited,
+		    .sndbuf_limited_us = raw->sndbuf_limited,
+		};
+	}
+	if (sampler->plan.live != NULL)
+		(void)live_write(sampler->plan.live, time_ns, now, count,
+				 streams_open_count(sampler->plan.streams), &sampler->failure);
+	if (sampler->plan.intervals != NULL)
+		intervals_print(sampler->plan.intervals, time_ns, now);
 }
 
 /* The next point of a grid after `now`: a sampler that came late skips rows, never crowds them. */
@@ -99,7 +134,7 @@ static bool sampler_follow(struct sampler *sampler, uint64_t start_ns)
 	const struct sampler_plan *plan = &sampler->plan;
 	uint64_t limit = plan->limit_ns != 0 ? plan->limit_ns : UINT64_MAX - start_ns;
 	uint64_t row = plan->interval_ns;
-	uint64_t line = plan->live != NULL ? NS_PER_S : UINT64_MAX;
+	uint64_t line = lines_wanted(sampler) ? plan->report_ns : UINT64_MAX;
 	for (;;) {
 		uint64_t due = least(least(row, line), limit);
 		if (!gate_sleep_until(sampler->stop, start_ns + due))
@@ -112,7 +147,7 @@ static bool sampler_follow(struct sampler *sampler, uint64_t start_ns)
 		}
 		if (now >= line || now >= limit) {
 			line_write(sampler, now);
-			line = plan->live != NULL ? grid_next(now, NS_PER_S) : UINT64_MAX;
+			line = lines_wanted(sampler) ? grid_next(now, plan->report_ns) : UINT64_MAX;
 		}
 		if (now >= limit)
 			return true;
@@ -131,9 +166,8 @@ static void *sampler_run(void *argument)
 	streams_sample(sampler);
 	/* Rows a moment apart would be a division by nearly nothing: the last one replaces the
 	 * other. */
-	if (sampler->row_ns != 0 && now - sampler->row_ns <= sampler->plan.interval_ns / 100 &&
-	    sampler->plan.samples != NULL)
-		samples_withdraw(sampler->plan.samples);
+	if (sampler->row_ns != 0 && now - sampler->row_ns <= sampler->plan.interval_ns / 100)
+		rows_withdraw(sampler);
 	rows_write(sampler, now);
 	line_write(sampler, now);
 	return NULL;

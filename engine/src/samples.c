@@ -10,8 +10,9 @@
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define COLUMNS      21
+#define OWN_COLUMNS  3 /* before those of TCP_INFO */
 /* 20 digits and a separator per column. */
-#define ROW_BYTES ((size_t)COLUMNS * 21)
+#define COLUMN_BYTES ((size_t)21)
 
 static const char header[] =
     "time_ns,stream,bytes,cwnd_packets,ssthresh_packets,srtt_us,rttvar_us,min_rtt_us,retransmits,"
@@ -21,6 +22,8 @@ static const char header[] =
 
 struct samples {
 	int fd;
+	enum samples_format format;
+	size_t row_bytes; /* at most */
 	size_t used;
 	size_t begun; /* where the rows of the last point in time begin */
 	uint64_t last_ns;
@@ -28,7 +31,26 @@ struct samples {
 	char bytes[BUFFER_BYTES];
 };
 
-struct samples *samples_open(const char *path, struct failure *failure)
+static void header_write(struct samples *samples)
+{
+	if (samples->format == SAMPLES_SERIES) {
+		samples->row_bytes = COLUMNS * COLUMN_BYTES;
+		samples->used = sizeof(header) - 1;
+		memcpy(samples->bytes, header, samples->used);
+		return;
+	}
+	unsigned count = tcp_info_member_count();
+	samples->row_bytes = (OWN_COLUMNS + count) * COLUMN_BYTES;
+	char *at = stpcpy(samples->bytes, "time_ns,stream,bytes");
+	for (unsigned i = 0; i < count; i++) {
+		*at++ = ',';
+		at = stpcpy(at, tcp_info_member_name(i));
+	}
+	*at++ = '\n';
+	samples->used = (size_t)(at - samples->bytes);
+}
+
+struct samples *samples_open(const char *path, enum samples_format format, struct failure *failure)
 {
 	struct samples *samples = malloc(sizeof(*samples));
 	if (samples == NULL) {
@@ -43,11 +65,11 @@ struct samples *samples_open(const char *path, struct failure *failure)
 	}
 	/* Every page is touched now, so that no page fault disturbs the transfer. */
 	memset(samples->bytes, 0, sizeof(samples->bytes));
-	samples->used = sizeof(header) - 1;
+	samples->format = format;
+	header_write(samples);
 	samples->begun = samples->used;
 	samples->last_ns = 0;
 	samples->written_ns = 0;
-	memcpy(samples->bytes, header, samples->used);
 	return samples;
 }
 
@@ -77,7 +99,7 @@ int samples_begin(struct samples *samples, unsigned rows, struct failure *failur
 	int status = 0;
 	/* Rows that may be taken back must not leave the buffer half. A transfer that is killed
 	 * keeps what it measured, but for the last moments. */
-	if (sizeof(samples->bytes) - samples->used < rows * ROW_BYTES ||
+	if (sizeof(samples->bytes) - samples->used < rows * samples->row_bytes ||
 	    samples->last_ns - samples->written_ns >= NS_PER_S) {
 		status = samples_flush(samples, failure);
 		samples->written_ns = samples->last_ns;
@@ -106,7 +128,7 @@ static char *number_write(char *at, uint64_t value, char separator)
 	return at;
 }
 
-int samples_add(struct samples *samples, const struct sample *sample, struct failure *failure)
+static char *series_write(char *at, const struct sample *sample)
 {
 	const struct tcp_info_raw *raw = &sample->info->raw;
 	const uint64_t columns[COLUMNS] = {
@@ -132,12 +154,36 @@ int samples_add(struct samples *samples, const struct sample *sample, struct fai
 	    raw->bytes_retrans,
 	    raw->snd_mss,
 	};
-	if (sizeof(samples->bytes) - samples->used < ROW_BYTES &&
+	for (unsigned i = 0; i < COLUMNS; i++)
+		at = number_write(at, columns[i], i + 1 < COLUMNS ? ',' : '\n');
+	return at;
+}
+
+static char *tcp_info_write(char *at, const struct sample *sample)
+{
+	unsigned count = tcp_info_member_count();
+	at = number_write(at, sample->time_ns, ',');
+	at = number_write(at, sample->stream, ',');
+	at = number_write(at, sample->bytes, ',');
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t value;
+		char separator = i + 1 < count ? ',' : '\n';
+		if (tcp_info_member(sample->info, i, &value))
+			at = number_write(at, value, separator);
+		else
+			*at++ = separator;
+	}
+	return at;
+}
+
+int samples_add(struct samples *samples, const struct sample *sample, struct failure *failure)
+{
+	if (sizeof(samples->bytes) - samples->used < samples->row_bytes &&
 	    samples_flush(samples, failure) != 0)
 		return -1;
 	char *at = samples->bytes + samples->used;
-	for (unsigned i = 0; i < COLUMNS; i++)
-		at = number_write(at, columns[i], i + 1 < COLUMNS ? ',' : '\n');
+	at = samples->format == SAMPLES_SERIES ? series_write(at, sample)
+					       : tcp_info_write(at, sample);
 	samples->used = (size_t)(at - samples->bytes);
 	samples->last_ns = sample->time_ns;
 	return 0;

@@ -8,7 +8,10 @@
 #include "sampler.h"
 #include "samples.h"
 #include "streams.h"
+#include "verdict.h"
 #include "waiter.h"
+
+#include <stdio.h>
 
 struct send_state {
 	const struct options *options;
@@ -19,6 +22,8 @@ struct send_state {
 	struct streams *streams;
 	struct sampler *sampler;
 	struct samples *samples;
+	struct samples *tcp_info;
+	struct intervals *intervals;
 	struct live *live;
 	int payload_fd;
 	struct grant grant;
@@ -28,6 +33,8 @@ struct send_state {
 	uint64_t start_ns; /* CLOCK_MONOTONIC; 0: never started */
 	uint64_t start_unix_ns;
 	uint64_t end_ns;
+	struct host_meter *meter; /* NULL once stopped */
+	struct host_usage host;
 	struct cpu_usage cpu; /* at the start; since then, once ended */
 	struct receiver_report report;
 	bool reported;
@@ -43,6 +50,13 @@ int send_connect(struct send_state *state);
 int send_transfer(struct send_state *state);
 /* The result as JSON; the caller deletes it. */
 cJSON *send_report(const struct send_state *state);
+/* As the receiver counts them; without its report, as it acknowledged. */
+uint64_t send_stream_bytes(const struct send_state *state, unsigned index);
+uint64_t send_stream_duration_ns(const struct send_state *state, unsigned index);
+/* What limited the stream, once the transfer has ended. */
+enum limit send_verdict(const struct send_state *state, unsigned index, char *text, size_t size);
+/* Totals, tables and verdicts for people. */
+void send_tell(const struct send_state *state, FILE *file);
 /* The line for people. */
 void send_summary(const struct send_state *state);
 

@@ -11,8 +11,15 @@ static int outputs_open(struct send_state *state)
 	if (output_check(options->json, &state->failure) != 0)
 		return -1;
 	if (options->samples != NULL &&
-	    (state->samples = samples_open(options->samples, &state->failure)) == NULL)
+	    (state->samples = samples_open(options->samples, SAMPLES_SERIES, &state->failure)) ==
+		NULL)
 		return -1;
+	if (options->tcp_info != NULL &&
+	    (state->tcp_info =
+		 samples_open(options->tcp_info, SAMPLES_TCP_INFO, &state->failure)) == NULL)
+		return -1;
+	if (options_tell(options))
+		state->intervals = intervals_create(stdout, options->streams);
 	if (options->live != NULL &&
 	    (state->live = live_open(options->live, &state->failure)) == NULL)
 		return -1;
@@ -39,6 +46,7 @@ static int send_run(struct send_state *state)
 static void outputs_close(struct send_state *state)
 {
 	(void)samples_close(state->samples, &state->failure);
+	(void)samples_close(state->tcp_info, &state->failure);
 	(void)live_close(state->live, &state->failure);
 }
 
@@ -49,6 +57,7 @@ static void send_release(struct send_state *state)
 		streams_stop(state->streams);
 	sampler_destroy(state->sampler);
 	streams_destroy(state->streams);
+	intervals_destroy(state->intervals);
 	receiver_report_clear(&state->report);
 	control_destroy(state->control);
 	key_forget(&state->key);
@@ -72,6 +81,8 @@ int send_main(int argc, char **argv)
 	struct send_state state = {.options = &options, .payload_fd = -1};
 	(void)send_run(&state);
 	outputs_close(&state);
+	if (options_tell(&options))
+		send_tell(&state, stdout);
 	send_summary(&state);
 	cJSON *report = send_report(&state);
 	if (output_write(options.json, report, &failure) != 0)

@@ -27,34 +27,20 @@ static uint64_t smallest_known(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The receiver's word is the truth; without it, what it acknowledged. */
-static uint64_t stream_bytes(const struct send_state *state, unsigned index)
-{
-	return state->reported ? state->report.stream[index].bytes
-			       : sampler_look(state->sampler, index)->bytes;
-}
-
-static uint64_t stream_duration(const struct send_state *state, unsigned index)
-{
-	const struct stream_report *stream = &state->report.stream[index];
-	return state->reported ? stream->last_ns - stream->first_ns
-			       : state->end_ns - state->start_ns;
-}
-
 static void totals_add(const struct send_state *state, unsigned index, struct totals *totals)
 {
 	const struct sampler_view *view = sampler_look(state->sampler, index);
 	const struct tcp_info_raw *raw = &view->info.raw;
 	struct window_facts *window = &totals->window;
-	uint64_t bytes = stream_bytes(state, index);
+	uint64_t bytes = send_stream_bytes(state, index);
 	totals->bytes += bytes;
 	totals->retransmits += raw->total_retrans;
 	totals->bytes_retransmitted += raw->bytes_retrans;
 	totals->packets_sent += raw->segs_out;
 	window->min_rtt_us = smallest_known(window->min_rtt_us, view->min_rtt_us);
 	window->advertised_bytes = largest(window->advertised_bytes, view->max_snd_wnd);
-	window->stream_goodput_bps =
-	    largest(window->stream_goodput_bps, goodput_bps(bytes, stream_duration(state, index)));
+	window->stream_goodput_bps = largest(
+	    window->stream_goodput_bps, goodput_bps(bytes, send_stream_duration_ns(state, index)));
 	window->srtt_us = smallest_known(window->srtt_us, raw->rtt);
 	window->busy_us += raw->busy_time;
 	window->rwnd_limited_us += raw->rwnd_limited;
@@ -135,8 +121,11 @@ static cJSON *stream_json(const struct send_state *state, unsigned index)
 {
 	const struct sampler_view *view = sampler_look(state->sampler, index);
 	const struct tcp_info_raw *raw = &view->info.raw;
-	uint64_t bytes = stream_bytes(state, index);
-	uint64_t duration_ns = stream_duration(state, index);
+	uint64_t bytes = send_stream_bytes(state, index);
+	uint64_t duration_ns = send_stream_duration_ns(state, index);
+	char verdict[256];
+	struct stream_view stream;
+	streams_look(state->streams, index, &stream);
 	cJSON *object = cJSON_CreateObject();
 	json_add_u64(object, "stream", index);
 	json_add_u64(object, "bytes", bytes);
@@ -156,6 +145,16 @@ static cJSON *stream_json(const struct send_state *state, unsigned index)
 	json_add_u64(object, "busy_us", raw->busy_time);
 	json_add_u64(object, "rwnd_limited_us", raw->rwnd_limited);
 	json_add_u64(object, "sndbuf_limited_us", raw->sndbuf_limited);
+	json_add_seconds(object, "sender_cpu_s", stream.cpu_ns);
+	if (state->reported)
+		json_add_seconds(object, "receiver_cpu_s", state->report.stream[index].cpu_ns);
+	else
+		json_add_text(object, "receiver_cpu_s", NULL);
+	json_add_u64(object, "sender_calls", stream.calls);
+	add_known(object, "receiver_calls", state->report.stream[index].calls, state->reported);
+	enum limit limit = send_verdict(state, index, verdict, sizeof(verdict));
+	json_add_text(object, "limited_by", limit_name(limit));
+	json_add_text(object, "verdict", verdict);
 	return object;
 }
 
@@ -184,6 +183,9 @@ cJSON *send_report(const struct send_state *state)
 	cJSON *cpu = json_add_object(object, "cpu");
 	json_add_item(cpu, "sender", cpu_json(&state->cpu));
 	json_add_item(cpu, "receiver", cpu_json(&state->report.cpu));
+	cJSON *hosts = json_add_object(object, "hosts");
+	json_add_item(hosts, "sender", host_usage_json(&state->host, totals.bytes));
+	json_add_item(hosts, "receiver", host_usage_json(&state->report.host, totals.bytes));
 	cJSON *streams = json_add_array(object, "streams");
 	for (unsigned i = 0; state->start_ns != 0 && i < state->options->streams; i++)
 		(void)cJSON_AddItemToArray(streams, stream_json(state, i));

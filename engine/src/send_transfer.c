@@ -23,8 +23,12 @@ static int threads_start(struct send_state *state)
 	    .interval_ns = options->interval_ns,
 	    .limit_ns = options->duration_ns,
 	    .samples = state->samples,
+	    .tcp_info = state->tcp_info,
 	    .live = state->live,
+	    .intervals = state->intervals,
+	    .report_ns = options->report_ns,
 	};
+	state->meter = host_meter_start();
 	if (streams_send(state->streams, &sending, &state->failure) != 0)
 		return -1;
 	state->sampler = sampler_start(&plan, &state->failure);
@@ -152,6 +156,8 @@ int send_transfer(struct send_state *state)
 	streams_join(state->streams);
 	sampler_stop(state->sampler);
 	state->cpu = cpu_usage_since(&state->cpu);
+	host_meter_stop(state->meter, &state->host);
+	state->meter = NULL;
 	if (state->sampler != NULL && sampler_error(state->sampler) != NULL)
 		status = failure_set(&state->failure, "%s", sampler_error(state->sampler));
 	return status;

@@ -28,6 +28,7 @@ static int stream_pump(struct stream *stream, int payload_fd)
 		if (sent > 0) {
 			done += (uint64_t)sent;
 			atomic_store(&stream->bytes, done);
+			(void)atomic_fetch_add(&stream->calls, 1);
 		} else if (sent == 0) {
 			return EIO; /* the sealed payload cannot have shrunk */
 		} else if (errno != EINTR) {

@@ -17,6 +17,8 @@ struct stream {
 	_Atomic uint64_t bytes;
 	_Atomic uint64_t first_ns;
 	_Atomic uint64_t last_ns;
+	_Atomic uint64_t calls; /* system calls that moved payload */
+	_Atomic uint64_t cpu_ns;
 	_Atomic int error;
 	_Atomic bool finished;
 };

@@ -182,6 +182,8 @@ void streams_look(const struct streams *set, unsigned index, struct stream_view 
 	view->bytes = atomic_load(&stream->bytes);
 	view->first_ns = atomic_load(&stream->first_ns);
 	view->last_ns = atomic_load(&stream->last_ns);
+	view->calls = atomic_load(&stream->calls);
+	view->cpu_ns = atomic_load(&stream->cpu_ns);
 	view->error = atomic_load(&stream->error);
 }
 
@@ -243,6 +245,7 @@ void stream_report_first(struct stream *stream, uint64_t now_ns)
 
 void stream_finish(struct stream *stream, int error)
 {
+	atomic_store(&stream->cpu_ns, clock_thread_cpu_ns());
 	atomic_store(&stream->error, error);
 	atomic_store(&stream->finished, true);
 	event_post(stream->set);

@@ -131,22 +131,40 @@ static uint64_t member_value(const struct tcp_info *info, const struct member *m
 	}
 }
 
+unsigned tcp_info_member_count(void)
+{
+	return sizeof(members) / sizeof(members[0]);
+}
+
+const char *tcp_info_member_name(unsigned member)
+{
+	return members[member].name;
+}
+
+bool tcp_info_member(const struct tcp_info *info, unsigned member, uint64_t *value)
+{
+	const struct member *known = &members[member];
+	if ((size_t)known->offset + known->size > info->length)
+		return false;
+	*value = member_value(info, known);
+	/* "Unlimited" and "never": no number that a reader of doubles would keep. */
+	return !(known->size == sizeof(uint64_t) && *value > JSON_INTEGER_MAX) &&
+	       !(known->offset == offsetof(struct tcp_info_raw, min_rtt) && *value == UINT32_MAX);
+}
+
 cJSON *tcp_info_json(const struct tcp_info *info)
 {
 	cJSON *object = cJSON_CreateObject();
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		const struct member *member = &members[i];
-		uint64_t value = member_value(info, member);
-		if ((size_t)member->offset + member->size > info->length)
+	for (unsigned i = 0; i < tcp_info_member_count(); i++) {
+		uint64_t value;
+		if ((size_t)members[i].offset + members[i].size > info->length)
 			continue;
-		/* "Unlimited" and "never": no number that a reader of doubles would keep. */
-		if ((member->size == sizeof(uint64_t) && value > JSON_INTEGER_MAX) ||
-		    (member->offset == offsetof(struct tcp_info_raw, min_rtt) &&
-		     value == UINT32_MAX))
-			json_add_item(object, member->name, cJSON_CreateNull());
+		if (tcp_info_member(info, i, &value))
+			json_add_u64(object, members[i].name, value);
 		else
-			json_add_u64(object, member->name, value);
+			json_add_item(object, members[i].name, cJSON_CreateNull());
 	}
+	json_add_bool(object, "delivery_rate_app_limited", (info->raw.app_limited & 1U) != 0);
 	json_add_u64(object, "snd_wscale", info->raw.wscale & 15U);
 	json_add_u64(object, "rcv_wscale", (uint64_t)(info->raw.wscale >> 4));
 	return object;

@@ -146,7 +146,7 @@ static void samples_have_one_integer_row_each(void **state)
 					.snd_mss = 8948}};
 	struct sample sample = {
 	    .time_ns = 100000000, .stream = 7, .bytes = UINT64_C(859000000000), .info = &info};
-	struct samples *samples = samples_open(path, &failure);
+	struct samples *samples = samples_open(path, SAMPLES_SERIES, &failure);
 	assert_non_null(samples);
 	assert_int_equal(samples_add(samples, &sample, &failure), 0);
 	assert_int_equal(samples_close(samples, &failure), 0);
@@ -167,7 +167,7 @@ static void samples_beyond_the_buffer_are_all_written(void **state)
 	assert_true(fd >= 0);
 	(void)close(fd);
 	struct tcp_info info = {0};
-	struct samples *samples = samples_open(path, &failure);
+	struct samples *samples = samples_open(path, SAMPLES_SERIES, &failure);
 	assert_non_null(samples);
 	for (unsigned i = 0; i < 100000; i++) {
 		struct sample sample = {.time_ns = i, .stream = i % 8, .info = &info};
@@ -194,7 +194,7 @@ static void samples_of_one_moment_can_be_taken_back(void **state)
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
 	(void)close(fd);
-	struct samples *samples = samples_open(path, &failure);
+	struct samples *samples = samples_open(path, SAMPLES_SERIES, &failure);
 	assert_non_null(samples);
 	for (unsigned moment = 1; moment <= 3; moment++) {
 		struct sample sample = {.time_ns = moment, .info = &info};
@@ -215,12 +215,12 @@ static void samples_say_when_the_disk_is_full(void **state)
 {
 	(void)state;
 	struct failure failure = {0};
-	struct samples *samples = samples_open("/dev/full", &failure);
+	struct samples *samples = samples_open("/dev/full", SAMPLES_SERIES, &failure);
 	assert_non_null(samples);
 	assert_int_equal(samples_close(samples, &failure), -1);
 	assert_non_null(strstr(failure.text, "No space left"));
 	struct failure missing = {0};
-	assert_null(samples_open("/no/such/folder/s.csv", &missing));
+	assert_null(samples_open("/no/such/folder/s.csv", SAMPLES_SERIES, &missing));
 	assert_non_null(strstr(missing.text, "/no/such/folder/s.csv"));
 }
 

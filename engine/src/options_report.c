@@ -1,0 +1,52 @@
+/* What is told about a transfer, to people and to programs. */
+#include "clock.h"
+#include "option.h"
+
+#include <string.h>
+
+static int quiet_apply(const char *name, const char *value, struct options *options,
+		       struct failure *failure)
+{
+	(void)name;
+	(void)value;
+	(void)failure;
+	options->quiet = true;
+	return 0;
+}
+
+static int report_interval_apply(const char *name, const char *value, struct options *options,
+				 struct failure *failure)
+{
+	return option_duration(name, value, 10 * NS_PER_MS, 3600 * NS_PER_S,
+			       "a duration from 10ms to 1 h such as 1s", &options->report_ns,
+			       failure);
+}
+
+static int tcp_info_apply(const char *name, const char *value, struct options *options,
+			  struct failure *failure)
+{
+	(void)name;
+	(void)failure;
+	options->tcp_info = value;
+	return 0;
+}
+
+static bool is_standard_output(const char *path)
+{
+	return path != NULL && strcmp(path, "-") == 0;
+}
+
+bool options_tell(const struct options *options)
+{
+	return !options->quiet && !is_standard_output(options->json) &&
+	       !is_standard_output(options->live);
+}
+
+static const struct option_rule rules[] = {
+    {"tcp-info", "FILE", "all of TCP_INFO of all streams as CSV", tcp_info_apply},
+    {"report-interval", "TIME", "between lines for people and of --live (1s)",
+     report_interval_apply},
+    {"quiet", NULL, "no intervals and tables on standard output", quiet_apply},
+};
+
+const struct option_table options_of_report = OPTION_TABLE(rules);
