@@ -9,9 +9,15 @@ namespace landspeed
 
 /// An IP packet on its way.
 struct Frame {
-	ns3::Ptr<ns3::Packet> packet; ///< headers included; null: background traffic
+	ns3::Ptr<ns3::Packet> packet; ///< headers included
 	uint32_t bytes = 0;           ///< of the IP packet
 	bool corrupt = false;         ///< a bit was flipped: the host that gets it drops it
+	bool background = false;      ///< it only takes room
+
+	[[nodiscard]] Frame copy() const
+	{
+		return {packet->Copy(), bytes, corrupt, background};
+	}
 };
 
 /// Something that takes frames: a part of the path, or the host at its end.

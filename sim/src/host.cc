@@ -20,8 +20,6 @@ HostDevice::HostDevice(uint16_t mtu_bytes) : mtu_bytes_(mtu_bytes)
 
 void HostDevice::take(Frame frame)
 {
-	if (!frame.packet)
-		return;
 	if (frame.corrupt) { // its checksum is wrong
 		corrupted_++;
 		return;
@@ -32,7 +30,7 @@ void HostDevice::take(Frame frame)
 bool HostDevice::Send(Ptr<Packet> packet, const Address & /*dest*/, uint16_t protocol)
 {
 	protocol_ = protocol;
-	path_->take({packet, packet->GetSize(), false});
+	path_->take({packet, packet->GetSize()});
 	return true;
 }
 

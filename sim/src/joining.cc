@@ -124,6 +124,7 @@ std::vector<LaneConfig> lanes_of(const Plan &plan, bool forward)
 std::vector<Joining> joinings_of(const std::vector<LaneConfig> &lanes)
 {
 	std::vector<Joining> found;
+	bool after_managed = false;
 	for (const auto &lane : lanes) {
 		Joining joining;
 		if (lane.link < 0)
@@ -138,10 +139,13 @@ std::vector<Joining> joinings_of(const std::vector<LaneConfig> &lanes)
 			joining.why = "its delay varies";
 		else if (lane.duplicate > 0)
 			joining.why = "it duplicates";
+		else if (after_managed)
+			joining.why = "the queue before it is managed";
 		else
 			joining = {true,
 				   "it cannot queue: a rate passed before it gives every packet at "
 				   "least the time that it takes here"};
+		after_managed = lane.discipline != Discipline::fifo;
 		found.push_back(std::move(joining));
 	}
 	return found;

@@ -41,20 +41,40 @@ Timeline LaneConfig::delays() const
 	return timeline;
 }
 
+Mishaps LaneConfig::mishaps() const
+{
+	Mishaps found(loss);
+	for (const auto &event : events)
+		if (event.kind == EventKind::loss || event.kind == EventKind::down)
+			found.add(event);
+	return found;
+}
+
+std::vector<Background> LaneConfig::background() const
+{
+	std::vector<Background> found;
+	for (const auto &event : events)
+		if (event.kind == EventKind::background)
+			found.emplace_back(event, mtu_bytes);
+	return found;
+}
+
+int64_t LaneConfig::varied(int64_t planned_ns, Random &random) const
+{
+	if (jitter_ns > 0)
+		planned_ns = std::max<int64_t>(0, planned_ns + random.between(jitter_ns));
+	// As netem does: it overtakes those under way.
+	return reorder > 0 && random.chance(reorder) ? 0 : planned_ns;
+}
+
 Lane::Lane(LaneConfig config)
     : config_(std::move(config)), line_(config_.rate_bps), rates_(config_.rates()),
-      delays_(config_.delays()), mishaps_(config_.loss), random_(config_.seed),
-      checks_queue_(config_.can_queue && config_.queue_bytes != UINT64_MAX)
+      delays_(config_.delays()), mishaps_(config_.mishaps()), background_(config_.background()),
+      random_(config_.seed), checks_queue_(config_.can_queue && config_.queue_bytes != UINT64_MAX)
 {
 	const double wait =
 	    static_cast<double>(config_.queue_bytes) * 8e9 / static_cast<double>(rates_.least());
 	most_wait_ns_ = wait > 9e18 ? INT64_MAX : static_cast<int64_t>(wait);
-	for (const auto &event : config_.events) {
-		if (event.kind == EventKind::loss || event.kind == EventKind::down)
-			mishaps_.add(event);
-		else if (event.kind == EventKind::background)
-			background_.emplace_back(event, config_.mtu_bytes);
-	}
 }
 
 void Lane::begin(int64_t start_ns)
@@ -79,12 +99,7 @@ bool Lane::pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrive
 	}
 	if (config_.corrupt > 0 && random_.chance(config_.corrupt))
 		frame.corrupt = true;
-	int64_t delay_ns = delays_.at(leaves_ns);
-	if (config_.jitter_ns > 0)
-		delay_ns = std::max<int64_t>(0, delay_ns + random_.between(config_.jitter_ns));
-	if (config_.reorder > 0 && random_.chance(config_.reorder))
-		delay_ns = 0; // as netem does: it overtakes those under way
-	arrives_ns = leaves_ns + delay_ns;
+	arrives_ns = leaves_ns + config_.varied(delays_.at(leaves_ns), random_);
 	return true;
 }
 

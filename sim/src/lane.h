@@ -41,6 +41,10 @@ struct LaneConfig {
 	[[nodiscard]] Timeline rates() const;
 	/// The delay as the events change it.
 	[[nodiscard]] Timeline delays() const;
+	[[nodiscard]] Mishaps mishaps() const;
+	[[nodiscard]] std::vector<Background> background() const;
+	/// A delay as jitter and reordering vary it.
+	int64_t varied(int64_t delay_ns, Random &random) const;
 };
 
 /// What has happened on a lane up to a time.
@@ -50,11 +54,25 @@ struct LaneCounters {
 	uint64_t backlog_bytes = 0, backlog_packets = 0; ///< waiting for the line
 };
 
+/// What every kind of lane can be asked.
+class LaneState
+{
+public:
+	LaneState() = default;
+	LaneState(const LaneState &) = delete;
+	LaneState &operator=(const LaneState &) = delete;
+	virtual ~LaneState() = default;
+	/// The transfer begins: the events' times count from here.
+	virtual void begin(int64_t start_ns) = 0;
+	/// What has happened until `now_ns`, which must be the simulator's time.
+	virtual LaneCounters count(int64_t now_ns) = 0;
+};
+
 /// A lane whose packets keep their times: when a packet enters, it is known when it will leave.
 ///
 /// The queue is first in, first out, and the plan's events are known beforehand, so that no event
 /// of the simulator is needed between a packet's arrival here and its arrival at the far end.
-class Lane
+class Lane : public LaneState
 {
 public:
 	explicit Lane(LaneConfig config);
@@ -64,8 +82,7 @@ public:
 		return config_;
 	}
 
-	/// The transfer begins: the events' times count from here.
-	void begin(int64_t start_ns);
+	void begin(int64_t start_ns) override;
 
 	/// A packet enters at `enters_ns`, which may lie ahead of the simulator's `now_ns` (in a
 	/// joined lane). Entrances must not go back in time. False: it is lost; else `arrives_ns`
@@ -84,8 +101,7 @@ public:
 		return line_.free_ns();
 	}
 
-	/// What has happened until `now_ns`, which must be the simulator's time.
-	LaneCounters count(int64_t now_ns);
+	LaneCounters count(int64_t now_ns) override;
 
 private:
 	struct Passage {

@@ -1,5 +1,9 @@
 #include "path.h"
 
+#include "managed_lane.h"
+
+#include <algorithm>
+
 namespace landspeed
 {
 
@@ -12,31 +16,38 @@ Path::Path(const Plan &plan, bool collapse)
 	receiver.device->set_path(build_way(plan, false, collapse, *sender.device));
 }
 
-/// Lanes from the source to the target; returns where the source's packets enter.
+/// Lanes from the source to the target, built from there back; returns where the source's packets
+/// enter.
 Hop &Path::build_way(const Plan &plan, bool forward, bool collapse, Hop &target)
 {
-	auto configs = lanes_of(plan, forward);
-	auto joinings = joinings_of(configs);
-	std::vector<std::vector<std::unique_ptr<Lane>>> groups;
-	for (size_t i = 0; i < configs.size(); i++) {
-		auto lane = std::make_unique<Lane>(configs[i]);
-		joinings[i].joined = joinings[i].joined && collapse;
-		lanes.push_back({configs[i], joinings[i], lane.get()});
-		if (!joinings[i].joined)
-			groups.emplace_back();
-		groups.back().push_back(std::move(lane));
-	}
+	const auto configs = lanes_of(plan, forward);
+	const auto joinings = joinings_of(configs);
+	std::vector<LaneInfo> infos;
+	std::vector<std::unique_ptr<Lane>> group; // the lanes of a segment, the last one first
 	Hop *next = &target;
-	for (size_t i = groups.size(); i-- > 0;) {
-		hops_.push_back(std::make_unique<Segment>(std::move(groups[i]), *next));
+	for (size_t i = configs.size(); i-- > 0;) {
+		const Joining joining{joinings[i].joined && collapse, joinings[i].why};
+		if (configs[i].discipline != Discipline::fifo) {
+			auto lane =
+			    std::make_unique<ManagedLane>(configs[i], plan.ip_version, *next);
+			infos.push_back({configs[i], joining, lane.get()});
+			next = lane.get();
+			hops_.push_back(std::move(lane));
+			continue;
+		}
+		group.push_back(std::make_unique<Lane>(configs[i]));
+		infos.push_back({configs[i], joining, group.back().get()});
+		if (i == 0)
+			host_lanes_[forward ? 0 : 1] = group.back().get();
+		if (joining.joined)
+			continue;
+		std::reverse(group.begin(), group.end());
+		hops_.push_back(std::make_unique<Segment>(std::move(group), *next));
 		next = hops_.back().get();
+		group.clear();
 	}
+	lanes.insert(lanes.end(), infos.rbegin(), infos.rend());
 	return *next;
-}
-
-const Lane &Path::host_lane(bool forward) const
-{
-	return *lanes[forward ? 0 : lanes.size() / 2].lane;
 }
 
 void Path::begin(int64_t start_ns)

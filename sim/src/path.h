@@ -6,6 +6,7 @@
 #include "plan.h"
 #include "segment.h"
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -23,12 +24,15 @@ public:
 	void begin(int64_t start_ns);
 
 	/// The own lane of the host that sends this way.
-	[[nodiscard]] const Lane &host_lane(bool forward) const;
+	[[nodiscard]] const Lane &host_lane(bool forward) const
+	{
+		return *host_lanes_[forward ? 0 : 1];
+	}
 
 	struct LaneInfo {
 		LaneConfig config;
 		Joining joining;
-		Lane *lane = nullptr;
+		LaneState *lane = nullptr;
 	};
 
 	Host sender, receiver;
@@ -38,6 +42,7 @@ public:
 private:
 	Hop &build_way(const Plan &plan, bool forward, bool collapse, Hop &target);
 	std::vector<std::unique_ptr<Hop>> hops_;
+	std::array<const Lane *, 2> host_lanes_{}; ///< the sender's, the receiver's
 };
 
 } // namespace landspeed

@@ -30,7 +30,7 @@ int64_t cross(std::vector<LaneConfig>::const_iterator first,
 {
 	for (; first != last; ++first) {
 		Lane lane(*first);
-		Frame frame{nullptr, probe_bytes, false};
+		Frame frame{nullptr, probe_bytes};
 		lane.pass(now_ns, now_ns, frame, now_ns);
 	}
 	return now_ns;
@@ -69,7 +69,7 @@ double probe_rate_bps(const Plan &plan, bool forward)
 	for (int i = 0; i < packets; i++) {
 		int64_t now_ns = 0;
 		for (const auto &lane : lanes) {
-			Frame frame{nullptr, plan.mtu_bytes(), false};
+			Frame frame{nullptr, plan.mtu_bytes()};
 			lane->pass(0, now_ns, frame, now_ns);
 		}
 		(i == 0 ? first_ns : last_ns) = now_ns;

@@ -1,0 +1,208 @@
+#include "managed_lane.h"
+
+#include <ns3/boolean.h>
+#include <ns3/config.h>
+#include <ns3/data-rate.h>
+#include <ns3/double.h>
+#include <ns3/ipv4-header.h>
+#include <ns3/ipv6-header.h>
+#include <ns3/mac48-address.h>
+#include <ns3/object-factory.h>
+#include <ns3/queue-item.h>
+#include <ns3/queue-size.h>
+#include <ns3/simulator.h>
+#include <ns3/string.h>
+#include <ns3/uinteger.h>
+
+namespace landspeed
+{
+
+using namespace ns3;
+
+namespace
+{
+
+// As in scenarios/physics.py, where the sources are.
+constexpr double red_max_probability = 0.02;
+constexpr double red_weight = 1.0 / 512;
+constexpr uint32_t fq_codel_flows = 1024;
+
+Ptr<QueueDisc> queue_make(const LaneConfig &config)
+{
+	ObjectFactory factory;
+	const QueueSize room(QueueSizeUnit::BYTES, static_cast<uint32_t>(std::min<uint64_t>(
+						       config.queue_bytes, UINT32_MAX)));
+	if (config.discipline == Discipline::red) {
+		factory.SetTypeId("ns3::RedQueueDisc");
+		factory.Set("MinTh", DoubleValue(static_cast<double>(config.queue_bytes / 12)));
+		factory.Set("MaxTh", DoubleValue(static_cast<double>(config.queue_bytes / 4)));
+		factory.Set("LInterm", DoubleValue(1 / red_max_probability));
+		factory.Set("QW", DoubleValue(red_weight));
+		factory.Set("Gentle", BooleanValue(false));
+		factory.Set("UseEcn", BooleanValue(true));
+		factory.Set("UseHardDrop", BooleanValue(true));
+		factory.Set("MeanPktSize", UintegerValue(config.mtu_bytes));
+		factory.Set("LinkBandwidth", DataRateValue(DataRate(config.rate_bps)));
+	} else {
+		Config::SetDefault("ns3::CoDelQueueDisc::MinBytes",
+				   UintegerValue(config.mtu_bytes));
+		factory.SetTypeId("ns3::FqCoDelQueueDisc");
+		factory.Set("Target", StringValue("5ms"));
+		factory.Set("Interval", StringValue("100ms"));
+		factory.Set("Flows", UintegerValue(fq_codel_flows));
+		factory.Set("UseEcn", BooleanValue(true));
+	}
+	factory.Set("MaxSize", QueueSizeValue(room));
+	const auto queue = factory.Create<QueueDisc>();
+	if (config.discipline == Discipline::fq_codel)
+		queue->SetAttribute("Quantum", UintegerValue(config.mtu_bytes));
+	queue->Initialize();
+	return queue;
+}
+
+/// FNV-1a over addresses and ports: all packets of a stream have one value.
+uint32_t flow_hash(const Ptr<Packet> &packet, int ip_version, uint32_t perturbation)
+{
+	std::array<uint8_t, 60> bytes{};
+	packet->CopyData(bytes.data(), bytes.size());
+	const size_t first = ip_version == 6 ? 8 : 12, header = ip_version == 6 ? 40 : 20;
+	uint32_t hash = 2166136261U ^ perturbation;
+	for (size_t i = first; i < header + 4; i++)
+		hash = (hash ^ bytes.at(i)) * 16777619U;
+	return hash;
+}
+
+template <typename Header> bool mark_congestion(const Ptr<Packet> &packet)
+{
+	Header header;
+	packet->RemoveHeader(header);
+	const bool capable = header.GetEcn() != Header::ECN_NotECT;
+	if (capable)
+		header.SetEcn(Header::ECN_CE);
+	packet->AddHeader(header);
+	return capable;
+}
+
+} // namespace
+
+/// A frame as ns-3's queue disciplines see it.
+class ManagedLane::Item : public QueueDiscItem
+{
+public:
+	Item(Frame given, int ip_version)
+	    : QueueDiscItem(given.packet, Mac48Address(), 0), frame(std::move(given)),
+	      ip_version_(ip_version)
+	{
+	}
+	void AddHeader() override
+	{
+	}
+	bool Mark() override
+	{
+		if (frame.background)
+			return false;
+		return ip_version_ == 6 ? mark_congestion<Ipv6Header>(frame.packet)
+					: mark_congestion<Ipv4Header>(frame.packet);
+	}
+	uint32_t Hash(uint32_t perturbation) const override
+	{
+		return frame.background ? perturbation
+					: flow_hash(frame.packet, ip_version_, perturbation);
+	}
+
+	Frame frame;
+
+private:
+	int ip_version_;
+};
+
+ManagedLane::ManagedLane(LaneConfig config, int ip_version, Hop &next)
+    : config_(std::move(config)), ip_version_(ip_version), line_(config_.rate_bps),
+      rates_(config_.rates()), delays_(config_.delays()), mishaps_(config_.mishaps()),
+      background_(config_.background()), random_(config_.seed), queue_(queue_make(config_)),
+      way_(next, config_.disorders())
+{
+}
+
+void ManagedLane::begin(int64_t start_ns)
+{
+	rates_.begin(start_ns);
+	delays_.begin(start_ns);
+	mishaps_.begin(start_ns);
+	for (size_t i = 0; i < background_.size(); i++) {
+		background_[i].begin(start_ns);
+		background(i);
+	}
+}
+
+/// Waits for the next background packet, unless there is none any more.
+void ManagedLane::background(size_t index)
+{
+	const int64_t at_ns = background_[index].next_ns();
+	if (at_ns == INT64_MAX)
+		return;
+	Simulator::Schedule(NanoSeconds(at_ns) - Simulator::Now(), [this, index] {
+		const uint32_t bytes = background_[index].packet_bytes();
+		background_[index].advance();
+		background(index);
+		Frame frame{Create<Packet>(bytes), bytes};
+		frame.background = true;
+		take(std::move(frame));
+	});
+}
+
+void ManagedLane::take(Frame frame)
+{
+	if (config_.duplicate > 0 && !frame.background && random_.chance(config_.duplicate))
+		enqueue(frame.copy());
+	enqueue(std::move(frame));
+}
+
+void ManagedLane::enqueue(Frame frame)
+{
+	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
+	if (mishaps_.strikes(now_ns, random_)) {
+		counters_.drops++;
+		return;
+	}
+	queue_->Enqueue(Create<Item>(std::move(frame), ip_version_));
+	if (!sending_)
+		send_next();
+}
+
+void ManagedLane::send_next()
+{
+	const auto item = queue_->Dequeue();
+	sending_ = item != nullptr;
+	if (!sending_)
+		return;
+	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
+	line_.set_rate(static_cast<uint64_t>(rates_.at(now_ns)));
+	Frame &frame = static_cast<Item *>(PeekPointer(item))->frame;
+	const int64_t leaves_ns = line_.send(now_ns, frame.bytes + config_.framing_bytes);
+	Simulator::Schedule(NanoSeconds(leaves_ns - now_ns), &ManagedLane::sent, this, frame);
+}
+
+void ManagedLane::sent(Frame frame)
+{
+	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
+	counters_.packets++;
+	counters_.bytes += frame.bytes;
+	if (!frame.background) {
+		frame.corrupt |= config_.corrupt > 0 && random_.chance(config_.corrupt);
+		way_.put(now_ns, now_ns + config_.varied(delays_.at(now_ns), random_),
+			 std::move(frame));
+	}
+	send_next();
+}
+
+LaneCounters ManagedLane::count(int64_t /*now_ns*/)
+{
+	LaneCounters counters = counters_;
+	counters.drops += queue_->GetStats().nTotalDroppedPackets;
+	counters.backlog_bytes = queue_->GetNBytes();
+	counters.backlog_packets = queue_->GetNPackets();
+	return counters;
+}
+
+} // namespace landspeed

@@ -1,0 +1,43 @@
+// A lane whose queue one of ns-3's queue disciplines manages: RED or FqCoDel.
+#pragma once
+
+#include "delay_line.h"
+#include "lane.h"
+
+#include <ns3/queue-disc.h>
+
+namespace landspeed
+{
+
+/// What leaves is decided when the line is free, so that each packet takes two events: it has been
+/// sent, it arrives.
+class ManagedLane : public Hop, public LaneState
+{
+public:
+	ManagedLane(LaneConfig config, int ip_version, Hop &next);
+	void take(Frame frame) override;
+	void begin(int64_t start_ns) override;
+	LaneCounters count(int64_t now_ns) override;
+
+private:
+	class Item;
+
+	void enqueue(Frame frame);
+	void send_next();
+	void sent(Frame frame);
+	void background(size_t index);
+
+	LaneConfig config_;
+	int ip_version_;
+	LineClock line_;
+	Timeline rates_, delays_;
+	Mishaps mishaps_;
+	std::vector<Background> background_;
+	Random random_;
+	ns3::Ptr<ns3::QueueDisc> queue_;
+	DelayLine way_;
+	bool sending_ = false;
+	LaneCounters counters_; ///< drops: those at the entrance
+};
+
+} // namespace landspeed
