@@ -14,7 +14,9 @@ namespace landspeed
 
 using namespace ns3;
 
-HostDevice::HostDevice(uint16_t mtu_bytes) : mtu_bytes_(mtu_bytes)
+HostDevice::HostDevice(int ip_version, uint16_t mtu_bytes)
+    : mtu_bytes_(mtu_bytes),
+      protocol_(ip_version == 6 ? Ipv6L3Protocol::PROT_NUMBER : Ipv4L3Protocol::PROT_NUMBER)
 {
 }
 
@@ -27,9 +29,8 @@ void HostDevice::take(Frame frame)
 	receive_(this, frame.packet, protocol_, address_);
 }
 
-bool HostDevice::Send(Ptr<Packet> packet, const Address & /*dest*/, uint16_t protocol)
+bool HostDevice::Send(Ptr<Packet> packet, const Address & /*dest*/, uint16_t /*protocol*/)
 {
-	protocol_ = protocol;
 	path_->take({packet, packet->GetSize()});
 	return true;
 }
@@ -181,7 +182,7 @@ Host host_make(int ip_version, uint16_t mtu_bytes, bool first)
 	Config::SetDefault("ns3::Icmpv6L4Protocol::DAD", BooleanValue(false));
 	Host host;
 	host.node = CreateObject<Node>();
-	host.device = CreateObject<HostDevice>(mtu_bytes);
+	host.device = CreateObject<HostDevice>(ip_version, mtu_bytes);
 	host.node->AddDevice(host.device);
 	InternetStackHelper stack;
 	stack.SetIpv4StackInstall(ip_version == 4);

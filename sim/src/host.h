@@ -18,7 +18,7 @@ namespace landspeed
 class HostDevice : public ns3::NetDevice, public Hop
 {
 public:
-	explicit HostDevice(uint16_t mtu_bytes);
+	HostDevice(int ip_version, uint16_t mtu_bytes);
 
 	/// Where what the host sends goes.
 	void set_path(Hop &path)
@@ -61,7 +61,7 @@ public:
 
 private:
 	uint16_t mtu_bytes_;
-	uint16_t protocol_ = 0; ///< of what this host sends, and so of what it receives
+	uint16_t protocol_; ///< EtherType of IPv4 or IPv6: all that ever comes
 	uint32_t index_ = 0;
 	ns3::Mac48Address address_ = ns3::Mac48Address::Allocate();
 	Hop *path_ = nullptr;

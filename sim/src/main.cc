@@ -7,6 +7,7 @@
 #include "result.h"
 #include "sampler.h"
 #include "streams.h"
+#include "tuning.h"
 
 #include <ctime>
 #include <iostream>
@@ -71,7 +72,7 @@ double cpu_s()
 int simulate(const Options &options)
 {
 	const Plan plan = plan_read(options.plan);
-	(void)congestion_control(plan.transfer.congestion_control);
+	check_tcp(plan);
 	stop_on_signals();
 	Simulator::SetScheduler(ns3::ObjectFactory(schedulers.at(options.scheduler)));
 	Path path(plan, options.collapse);

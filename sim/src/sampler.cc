@@ -84,7 +84,7 @@ void Sampler::write_streams(int64_t time_ns)
 			<< view.pacing_rate_bps << ",,,,," << view.snd_wnd_bytes << ','
 			<< view.bytes_retransmitted << ',' << view.mss_bytes << '\n';
 		receiver_ << time_ns << ',' << stream.index << ',' << stream.bytes
-			  << ",,,,,,,,,,,,,,," << streams_.receive_buffer_bytes << ",,,"
+			  << ",,,,,,,,,,,,,,," << streams_.grant().receive_window_bytes << ",,,"
 			  << view.mss_bytes << '\n';
 	}
 	check(sender_, "sender.csv");

@@ -1,13 +1,12 @@
 #include "stream_socket.h"
 
-#include "plan.h"
-
-#include <map>
 #include <ns3/node.h>
+#include <ns3/object-factory.h>
 #include <ns3/rtt-estimator.h>
 #include <ns3/simulator.h>
 #include <ns3/tcp-congestion-ops.h>
-#include <ns3/tcp-prr-recovery.h>
+#include <ns3/tcp-l4-protocol.h>
+#include <ns3/tcp-recovery-ops.h>
 #include <ns3/tcp-tx-buffer.h>
 
 namespace landspeed
@@ -15,18 +14,23 @@ namespace landspeed
 
 using namespace ns3;
 
-Ptr<StreamSocket> StreamSocket::create(const Ptr<ns3::Node> &node, TypeId control)
+Ptr<StreamSocket> StreamSocket::create(const Ptr<ns3::Node> &node)
 {
-	// What TcpL4Protocol::CreateSocket does, for a class of ours.
+	// As CreateTcpSocket does, for the class derived here.
 	const auto tcp = node->GetObject<TcpL4Protocol>();
+	const auto make = [&](const char *attribute) {
+		TypeIdValue type;
+		tcp->GetAttribute(attribute, type);
+		ObjectFactory factory;
+		factory.SetTypeId(type.Get());
+		return factory.Create();
+	};
 	const auto socket = CreateObject<StreamSocket>();
-	ObjectFactory factory;
-	factory.SetTypeId(control);
 	socket->SetNode(node);
 	socket->SetTcp(tcp);
-	socket->SetRtt(CreateObject<RttMeanDeviation>());
-	socket->SetCongestionControlAlgorithm(factory.Create<TcpCongestionOps>());
-	socket->SetRecoveryAlgorithm(CreateObject<TcpPrrRecovery>());
+	socket->SetRtt(DynamicCast<RttEstimator>(make("RttEstimatorType")));
+	socket->SetCongestionControlAlgorithm(DynamicCast<TcpCongestionOps>(make("SocketType")));
+	socket->SetRecoveryAlgorithm(DynamicCast<TcpRecoveryOps>(make("RecoveryType")));
 	tcp->AddSocket(socket);
 	return socket;
 }
@@ -39,15 +43,13 @@ Ptr<TcpSocketBase> StreamSocket::Fork()
 uint32_t StreamSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t most_bytes, bool with_ack)
 {
 	const bool again = sequence < m_tcb->m_highTxMark.Get();
-	const uint32_t sent = TcpSocketBase::SendDataPacket(sequence, most_bytes, with_ack);
+	const uint32_t sent = TcpSocket::SendDataPacket(sequence, most_bytes, with_ack);
 	if (host_ != nullptr && sent > 0) {
 		in_host_.push({host_->free_ns(), sent});
 		in_host_bytes_ += sent;
 	}
-	if (again) {
-		retransmits_++;
+	if (again)
 		bytes_retransmitted_ += sent;
-	}
 	return sent;
 }
 
@@ -59,7 +61,7 @@ void StreamSocket::limit_host_queue(const Lane &host, uint64_t most_bytes)
 
 uint32_t StreamSocket::AvailableWindow() const
 {
-	return host_ != nullptr && host_is_full() ? 0 : TcpSocketBase::AvailableWindow();
+	return host_ != nullptr && host_is_full() ? 0 : TcpSocket::AvailableWindow();
 }
 
 /// Whether as much as is allowed waits in the host; then the socket goes on when half of it has
@@ -106,7 +108,7 @@ SocketView StreamSocket::view() const
 	}
 	if (m_tcb->m_minRtt != Time::Max())
 		view.min_rtt_us = microseconds(m_tcb->m_minRtt);
-	view.retransmits = retransmits_;
+	view.retransmits = Figures().retransmitted_segments;
 	view.bytes_retransmitted = bytes_retransmitted_;
 	view.lost_packets = (m_txBuffer->GetLost() + mss - 1) / mss;
 	view.in_flight_packets = (m_tcb->m_bytesInFlight.Get() + mss - 1) / mss;
@@ -115,31 +117,6 @@ SocketView StreamSocket::view() const
 		view.pacing_rate_bps = m_tcb->m_pacingRate.Get().GetBitRate();
 	view.snd_wnd_bytes = m_rWnd.Get();
 	return view;
-}
-
-TypeId congestion_control(const std::string &name)
-{
-	// "reno" is Linux's, which grows by what an acknowledgement covers.
-	static const std::map<std::string, std::string> types = {
-	    {"reno", "ns3::TcpLinuxReno"},
-	    {"cubic", "ns3::TcpCubic"},
-	    {"bbr", "ns3::TcpBbr"},
-	    {"htcp", "ns3::TcpHtcp"},
-	    {"highspeed", "ns3::TcpHighSpeed"},
-	    {"scalable", "ns3::TcpScalable"},
-	    {"bic", "ns3::TcpBic"},
-	    {"westwood", "ns3::TcpWestwoodPlus"},
-	    {"vegas", "ns3::TcpVegas"},
-	    {"illinois", "ns3::TcpIllinois"},
-	    {"yeah", "ns3::TcpYeah"},
-	    {"dctcp", "ns3::TcpDctcp"}};
-	const auto found = types.find(name);
-	TypeId type;
-	if (found == types.end() || (!TypeId::LookupByNameFailSafe(found->second, &type) &&
-				     !TypeId::LookupByNameFailSafe("ns3::TcpWestwood", &type)))
-		throw PlanError("transfer.congestion_control: ns-3 has no '" + name +
-				"'; the emulated world may have it");
-	return type;
 }
 
 } // namespace landspeed

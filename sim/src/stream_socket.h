@@ -1,12 +1,11 @@
-// ns-3's TCP socket with what a sampler wants to see of it.
+// The mended TCP socket, with a host that makes it wait and with what a sampler wants to see of it.
 #pragma once
 
 #include "lane.h"
 #include "ring.h"
 
 #include <cstdint>
-#include <ns3/tcp-l4-protocol.h>
-#include <ns3/tcp-socket-base.h>
+#include <mend/mend.h>
 #include <string>
 
 namespace landspeed
@@ -23,11 +22,11 @@ struct SocketView {
 	uint64_t snd_wnd_bytes = 0, mss_bytes = 0;
 };
 
-class StreamSocket : public ns3::TcpSocketBase
+class StreamSocket : public TcpSocket
 {
 public:
-	/// A socket of a node, with a congestion control and ns-3's proportional rate reduction.
-	static ns3::Ptr<StreamSocket> create(const ns3::Ptr<ns3::Node> &node, ns3::TypeId control);
+	/// A socket of a node, made as the defaults say (SetTcpDefaults).
+	static ns3::Ptr<StreamSocket> create(const ns3::Ptr<ns3::Node> &node);
 
 	[[nodiscard]] SocketView view() const;
 
@@ -56,10 +55,7 @@ private:
 	mutable Ring<Sent> in_host_; ///< sent, and not yet known to have left the host
 	mutable uint64_t in_host_bytes_ = 0;
 	mutable ns3::EventId wake_;
-	uint64_t retransmits_ = 0, bytes_retransmitted_ = 0;
+	uint64_t bytes_retransmitted_ = 0;
 };
-
-/// ns-3's class for a congestion control of the plan. Throws PlanError for one that ns-3 has not.
-ns3::TypeId congestion_control(const std::string &name);
 
 } // namespace landspeed

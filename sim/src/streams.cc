@@ -41,10 +41,7 @@ Streams::Streams(const Plan &plan, const Path &path, std::function<void()> start
       streams_(plan.transfer.streams)
 {
 	chunk_bytes_ = chunk_packets * plan.mss_bytes();
-	const Tuning tuning = tuning_of(plan);
-	receive_buffer_bytes = tuning.receive_buffer_bytes;
-	send_buffer_bytes = tuning.send_buffer_bytes;
-	tuning_apply(plan, tuning);
+	tcp_ = tcp_settle(plan);
 	for (uint32_t i = 0; i < streams_.size(); i++) {
 		streams_[i].index = i;
 		if (plan.transfer.bytes) {
@@ -60,8 +57,7 @@ Streams::Streams(const Plan &plan, const Path &path, std::function<void()> start
 
 void Streams::listen()
 {
-	listener_ = StreamSocket::create(path_.receiver.node,
-					 congestion_control(plan_.transfer.congestion_control));
+	listener_ = StreamSocket::create(path_.receiver.node);
 	listener_->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address &>(),
 				     MakeCallback(&Streams::accepted, this));
 	if (listener_->Bind(socket_address(path_.receiver.address, receiver_port)) != 0 ||
@@ -71,8 +67,7 @@ void Streams::listen()
 
 void Streams::connect(Stream &stream)
 {
-	stream.sender = StreamSocket::create(path_.sender.node,
-					     congestion_control(plan_.transfer.congestion_control));
+	stream.sender = StreamSocket::create(path_.sender.node);
 	stream.sender->limit_host_queue(path_.host_lane(true), host_queue_bytes(plan_));
 	stream.sender->SetConnectCallback(MakeCallback(&Streams::connected, this),
 					  MakeCallback(&Streams::refused, this));

@@ -45,8 +45,11 @@ public:
 	{
 		return error_;
 	}
-	/// The window that the receiver can offer, and the buffer of the sender.
-	uint64_t receive_buffer_bytes = 0, send_buffer_bytes = 0;
+	/// The buffers that the sockets have.
+	[[nodiscard]] const TcpGrant &grant() const
+	{
+		return tcp_;
+	}
 
 private:
 	void listen();
@@ -65,6 +68,7 @@ private:
 	std::vector<Stream> streams_;
 	ns3::Ptr<StreamSocket> listener_;
 	uint32_t connected_ = 0, accepted_ = 0, delivered_ = 0;
+	TcpGrant tcp_{};
 	uint32_t chunk_bytes_ = 0;
 	int64_t start_ns_ = -1;
 	std::string error_;
