@@ -23,6 +23,11 @@ enum message_type {
 	MESSAGE_STOP,      /* sender: end before the limit (a signal) */
 	MESSAGE_RESULT,    /* receiver: what it read */
 	MESSAGE_ERROR,     /* either: why the session ends */
+	/* receiver of files (files_message.h): */
+	MESSAGE_FILES_HAVE,     /* blocks of a file that it has already */
+	MESSAGE_FILES_STATE,    /* which files it wants, has, or cannot write */
+	MESSAGE_FILES_AGAIN,    /* a block came damaged */
+	MESSAGE_FILES_PROGRESS, /* what is verified so far */
 };
 
 enum request_kind {

@@ -35,6 +35,8 @@ extern const struct option_table options_of_both;
 extern const struct option_table options_of_report;
 extern const struct option_table options_of_receive;
 extern const struct option_table options_of_send;
+extern const struct option_table options_of_files;     /* send */
+extern const struct option_table options_of_directory; /* receive */
 
 /* Each sets *out, or the failure ("--name: 'value' is not ..."), and returns 0 or -1. */
 int option_refuse(const char *name, const char *value, const char *right, struct failure *failure);

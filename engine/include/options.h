@@ -10,6 +10,12 @@
 /* Largest window TCP can announce: 65535 << 14 rounds up to 1 GiB in every setsockopt. */
 #define WINDOW_LIMIT_BYTES (UINT64_C(1) << 30)
 
+/* Whether files are read and written past the page cache (O_DIRECT). */
+enum direct_policy { DIRECT_AUTO, DIRECT_ON, DIRECT_OFF };
+
+/* Whether symbolic links are made that lead out of the directory; none is ever followed. */
+enum links_policy { LINKS_INSIDE, LINKS_ALL, LINKS_NONE };
+
 enum receive_mode {
 	RECEIVE_DISCARD, /* MSG_TRUNC: the kernel drops the payload, nothing is copied */
 	RECEIVE_MEMORY,  /* copied into user memory: delivery in the sense of a record */
@@ -18,28 +24,35 @@ enum receive_mode {
 struct options {
 	/* both ends */
 	uint16_t port;
-	uint64_t interval_ns;
-	const char *samples; /* path or NULL */
-	const char *json;    /* path, "-" or NULL */
-	const char *key;     /* path or NULL */
 	bool help;
-	bool quiet;           /* no tables and intervals for people */
+	bool quiet;                /* no tables and intervals for people */
+	enum direct_policy direct; /* of files */
+	uint64_t interval_ns;
+	const char *samples;  /* path or NULL */
+	const char *json;     /* path, "-" or NULL */
+	const char *key;      /* path or NULL */
 	uint64_t report_ns;   /* between lines of progress and of intervals */
 	const char *tcp_info; /* path or NULL */
 	/* receive */
 	const char *bind;
 	uint16_t data_port; /* 0: any free one */
 	bool one_off;
+	bool no_sync; /* of files */
+	enum links_policy links;
 	uint64_t idle_timeout_ns;
+	const char *directory; /* NULL: no files are taken */
 	/* send */
 	const char *host;
 	unsigned streams;
+	bool window_exact; /* the receiver offers window_bytes and no more */
+	bool files;        /* the paths are sent */
+	unsigned path_count;
+	enum receive_mode receive;
+	char *const *paths;
 	uint64_t window_bytes;  /* 0: autotuning */
-	bool window_exact;      /* the receiver offers window_bytes and no more */
 	const char *congestion; /* NULL: the system's default */
 	uint64_t bytes;         /* 0: no limit */
 	uint64_t duration_ns;   /* 0: no limit */
-	enum receive_mode receive;
 	const char *live;
 	uint64_t pacing_bps; /* 0: not paced */
 	uint64_t stagger_ns;
@@ -52,6 +65,7 @@ int options_parse_send(int argc, char **argv, struct options *options, struct fa
 int options_check_send(struct options *options, struct failure *failure);
 /* Whether intervals and tables go to standard output: nothing else does, and nobody said no. */
 bool options_tell(const struct options *options);
+int options_check_files(const struct options *options, struct failure *failure);
 /* On standard output. */
 void options_help_receive(void);
 void options_help_send(void);

@@ -21,6 +21,7 @@ struct stream_report {
 /* The receiver's account of a transfer, as it travels in MESSAGE_RESULT. */
 struct receiver_report {
 	bool complete;
+	cJSON *files;    /* of a file transfer, else NULL */
 	char error[512]; /* empty for none */
 	uint64_t start_unix_ns;
 	uint64_t duration_ns; /* first byte to last byte read; the time limit when that ended it */

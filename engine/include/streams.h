@@ -58,6 +58,16 @@ int streams_send(struct streams *set, const struct sending *sending, struct fail
 int streams_receive(struct streams *set, const struct receiving *receiving,
 		    struct failure *failure);
 
+/*
+ * Threads with a body of the caller's, which gets its stream and returns 0 or an errno; one that
+ * sends waits at the gate itself. streams_stop shuts the side down on which `sends` says it works.
+ */
+struct stream;
+int streams_work(struct streams *set, bool sends, int (*work)(struct stream *stream, void *context),
+		 void *context, struct failure *failure);
+/* Makes the event descriptor readable; from any thread. */
+void streams_post(const struct streams *set);
+
 /* Readable when the first byte came or a stream ended; streams_acknowledge makes it quiet. */
 int streams_event_fd(const struct streams *set);
 void streams_acknowledge(struct streams *set);

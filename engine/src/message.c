@@ -4,12 +4,21 @@
 #include <string.h>
 
 static const char *const type_names[] = {
-    [MESSAGE_GREETING] = "greeting", [MESSAGE_CHALLENGE] = "challenge",
-    [MESSAGE_PROOF] = "proof",       [MESSAGE_WELCOME] = "welcome",
-    [MESSAGE_REQUEST] = "request",   [MESSAGE_GRANT] = "grant",
-    [MESSAGE_READY] = "ready",       [MESSAGE_GO] = "go",
-    [MESSAGE_STOP] = "stop",         [MESSAGE_RESULT] = "result",
+    [MESSAGE_GREETING] = "greeting",
+    [MESSAGE_CHALLENGE] = "challenge",
+    [MESSAGE_PROOF] = "proof",
+    [MESSAGE_WELCOME] = "welcome",
+    [MESSAGE_REQUEST] = "request",
+    [MESSAGE_GRANT] = "grant",
+    [MESSAGE_READY] = "ready",
+    [MESSAGE_GO] = "go",
+    [MESSAGE_STOP] = "stop",
+    [MESSAGE_RESULT] = "result",
     [MESSAGE_ERROR] = "error",
+    [MESSAGE_FILES_HAVE] = "files-have",
+    [MESSAGE_FILES_STATE] = "files-state",
+    [MESSAGE_FILES_AGAIN] = "files-again",
+    [MESSAGE_FILES_PROGRESS] = "files-progress",
 };
 
 static const char *const kind_names[] = {
@@ -106,7 +115,7 @@ int request_decode(const cJSON *message, struct request *request, struct failure
 	if (!json_get_u64(message, "duration_ns", 0, JSON_INTEGER_MAX, &request->duration_ns))
 		return failure_set(failure,
 				   "request: duration_ns must be an integer from 0 to 2^53");
-	if (request->bytes == 0 && request->duration_ns == 0)
+	if (request->kind == REQUEST_MEMORY && request->bytes == 0 && request->duration_ns == 0)
 		return failure_set(failure,
 				   "request: neither bytes nor duration_ns limits the transfer");
 	if (request->bytes != 0 && request->bytes < streams)

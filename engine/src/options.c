@@ -11,10 +11,10 @@
 #define FIRST_ID    256
 #define HELP_INDENT 23
 
-static const struct option_table *const receive_tables[] = {&options_of_both, &options_of_report,
-							    &options_of_receive, NULL};
+static const struct option_table *const receive_tables[] = {
+    &options_of_both, &options_of_report, &options_of_receive, &options_of_directory, NULL};
 static const struct option_table *const send_tables[] = {&options_of_both, &options_of_report,
-							 &options_of_send, NULL};
+							 &options_of_send, &options_of_files, NULL};
 
 int option_refuse(const char *name, const char *value, const char *right, struct failure *failure)
 {
@@ -84,7 +84,8 @@ void options_help_receive(void)
 
 void options_help_send(void)
 {
-	(void)puts("usage: landspeed-engine send HOST [OPTION...]\n");
+	(void)puts("usage: landspeed-engine send HOST [OPTION...]\n"
+		   "       landspeed-engine send HOST [OPTION...] --files PATH...\n");
 	help_print(send_tables);
 	(void)puts(
 	    "\nBytes take k, M, G, T, Ki, Mi, Gi; times ns, us, ms, s, min; rates k, M, G, T.");
@@ -158,8 +159,11 @@ int options_parse_send(int argc, char **argv, struct options *options, struct fa
 	if (optind == argc)
 		return failure_set(failure, "send needs the HOST to send to");
 	options->host = argv[optind];
-	if (optind + 1 < argc)
-		return failure_set(failure, "'%s' is too much: send takes one HOST",
+	options->paths = argv + optind + 1;
+	options->path_count = (unsigned)(argc - optind - 1);
+	if (options->path_count > 0 && !options->files)
+		return failure_set(failure,
+				   "'%s' is too much: send takes one HOST, and PATHs after --files",
 				   argv[optind + 1]);
 	return options_check_send(options, failure);
 }

@@ -145,6 +145,8 @@ int options_check_send(struct options *options, struct failure *failure)
 {
 	if (options->window_exact && options->window_bytes == 0)
 		return failure_set(failure, "--window-exact needs --window BYTES");
+	if (options->files)
+		return options_check_files(options, failure);
 	if (options->bytes == 0 && options->duration_ns == 0)
 		options->duration_ns = 10 * NS_PER_S;
 	if (options->bytes != 0 && options->bytes < options->streams)

@@ -21,6 +21,7 @@ struct receive_state {
 	struct request request;
 	bool requested; /* a valid request came: this was a session */
 	int data_listener;
+	int root; /* the directory that files go to; -1: none are taken */
 	struct grant grant;
 	struct streams *streams;
 	struct sampler *sampler;
@@ -43,6 +44,8 @@ int receive_negotiate(struct receive_state *state);
 int receive_gather(struct receive_state *state);
 /* Reads until a limit, the end or a failure; fills the report. */
 int receive_transfer(struct receive_state *state);
+/* What the streams brought, into the report; after they have ended. */
+void receive_report_make(struct receive_state *state);
 /* Sends the report and waits until the sender has taken it. */
 void receive_deliver(struct receive_state *state);
 /* The table for people; only when reported. */

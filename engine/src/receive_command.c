@@ -1,4 +1,6 @@
 #include "commands.h"
+#include "files_receive.h"
+#include "files_root.h"
 #include "output.h"
 #include "receive.h"
 
@@ -10,6 +12,7 @@ struct server {
 	const struct options *options;
 	struct waiter *waiter;
 	int listener;
+	int root; /* of --directory, else -1 */
 	struct key key;
 	bool usage;    /* the fault is in what the command line named */
 	bool finished; /* a signal, or the one session of --one-off */
@@ -46,7 +49,8 @@ static int session_run(struct receive_state *state)
 		return -1;
 	if (receive_gather(state) != 0)
 		return -1;
-	return receive_transfer(state);
+	return state->request.kind == REQUEST_FILES ? files_receive(state)
+						    : receive_transfer(state);
 }
 
 static void session_tell(struct receive_state *state)
@@ -101,7 +105,8 @@ static void session_serve(struct server *server, int fd, const struct address *p
 	struct receive_state state = {.options = server->options,
 				      .key = server->options->key != NULL ? &server->key : NULL,
 				      .waiter = server->waiter,
-				      .data_listener = -1};
+				      .data_listener = -1,
+				      .root = server->root};
 	net_address_text(peer, state.peer);
 	state.control = control_create(fd, &state.failure);
 	if (state.control == NULL)
@@ -150,6 +155,11 @@ static int server_run(struct server *server, struct failure *failure)
 		server->usage = true;
 		return -1;
 	}
+	if (server->options->directory != NULL &&
+	    (server->root = root_open(server->options->directory, failure)) < 0) {
+		server->usage = true;
+		return -1;
+	}
 	if (output_check(server->options->json, failure) != 0)
 		return -1;
 	server->waiter = waiter_create(failure);
@@ -188,12 +198,14 @@ int receive_main(int argc, char **argv)
 		options_help_receive();
 		return 0;
 	}
-	struct server server = {.options = &options, .listener = -1};
+	struct server server = {.options = &options, .listener = -1, .root = -1};
 	int status = server_run(&server, &failure);
 	if (failure.set)
 		output_note("Error: %s", failure.text);
 	if (server.listener >= 0)
 		(void)close(server.listener);
+	if (server.root >= 0)
+		(void)close(server.root);
 	waiter_destroy(server.waiter);
 	key_forget(&server.key);
 	if (server.usage)

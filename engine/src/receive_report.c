@@ -31,7 +31,10 @@ cJSON *receive_report(const struct receive_state *state)
 	json_add_text(object, "signal", state->signal != 0 ? signal_name(state->signal) : NULL);
 	json_add_text(object, "peer", state->peer[0] != '\0' ? state->peer : NULL);
 	json_add_text(object, "receive_mode",
-		      state->requested ? receive_mode_name(state->request.receive) : NULL);
+		      !state->requested ? NULL
+		      : state->request.kind == REQUEST_FILES
+			  ? "file"
+			  : receive_mode_name(state->request.receive));
 	cJSON *window = json_add_object(object, "window");
 	add_known(window, "asked_bytes", state->request.window_bytes,
 		  state->request.window_bytes != 0);
@@ -45,6 +48,8 @@ cJSON *receive_report(const struct receive_state *state)
 	json_add_item(json_add_object(object, "cpu"), "receiver", cpu_json(&report->cpu));
 	json_add_item(json_add_object(object, "hosts"), "receiver",
 		      host_usage_json(&report->host, report->bytes));
+	if (report->files != NULL)
+		json_add_item(object, "files", cJSON_Duplicate(report->files, true));
 	cJSON *streams = json_add_array(object, "streams");
 	for (unsigned i = 0; i < report->streams; i++)
 		(void)cJSON_AddItemToArray(streams, stream_json(&report->stream[i], i));

@@ -61,8 +61,9 @@ int receive_negotiate(struct receive_state *state)
 	cJSON_Delete(message);
 	if (status != 0)
 		return -1;
-	if (state->request.kind == REQUEST_FILES)
-		return failure_set(failure, "this receiver takes no files");
+	if (state->request.kind == REQUEST_FILES && state->root < 0)
+		return failure_set(failure,
+				   "this receiver takes no files: start it with --directory DIR");
 	state->requested = true;
 	if (getrandom(state->grant.token, TOKEN_BYTES, 0) != TOKEN_BYTES)
 		return failure_set_errno(failure, errno, "getrandom");

@@ -165,7 +165,7 @@ static void stream_report_make(struct receive_state *state, unsigned index, uint
 	state->report.bytes += view.bytes;
 }
 
-static void report_make(struct receive_state *state)
+void receive_report_make(struct receive_state *state)
 {
 	struct receiver_report *report = &state->report;
 	uint64_t first_ns = streams_first_ns(state->streams);
@@ -213,7 +213,7 @@ int receive_transfer(struct receive_state *state)
 	streams_stop(state->streams);
 	streams_join(state->streams);
 	sampler_stop(state->sampler);
-	report_make(state);
+	receive_report_make(state);
 	completeness_check(state);
 	return state->failure.set ? -1 : 0;
 }

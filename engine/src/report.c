@@ -55,6 +55,8 @@ cJSON *receiver_report_encode(const struct receiver_report *report)
 	json_add_u64(message, "cpu_user_ns", report->cpu.user_ns);
 	json_add_u64(message, "cpu_system_ns", report->cpu.system_ns);
 	json_add_item(message, "host", host_usage_encode(&report->host));
+	if (report->files != NULL)
+		json_add_item(message, "files", cJSON_Duplicate(report->files, true));
 	cJSON *streams = json_add_array(message, "streams");
 	for (unsigned i = 0; i < report->streams; i++)
 		(void)cJSON_AddItemToArray(streams, stream_encode(&report->stream[i], i));
@@ -105,6 +107,9 @@ int receiver_report_decode(const cJSON *message, unsigned streams, struct receiv
 	if (!totals_decode(message, report) || !cJSON_IsArray(list) ||
 	    cJSON_GetArraySize(list) != (int)streams)
 		return failure_set(failure, "the receiver's result is not as it should be");
+	const cJSON *files = cJSON_GetObjectItemCaseSensitive(message, "files");
+	if (cJSON_IsObject(files))
+		report->files = cJSON_Duplicate(files, true);
 	const cJSON *object;
 	cJSON_ArrayForEach(object, list)
 	{
@@ -125,4 +130,6 @@ void receiver_report_clear(struct receiver_report *report)
 		report->stream[i].tcp_info = NULL;
 	}
 	report->streams = 0;
+	cJSON_Delete(report->files);
+	report->files = NULL;
 }

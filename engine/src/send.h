@@ -26,6 +26,7 @@ struct send_state {
 	struct intervals *intervals;
 	struct live *live;
 	int payload_fd;
+	struct files_session *files; /* NULL: memory is sent */
 	struct grant grant;
 	bool granted;
 	uint64_t sndbuf_bytes;

@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "files_send.h"
 #include "output.h"
 #include "payload.h"
 #include "send.h"
@@ -36,6 +37,11 @@ static int send_run(struct send_state *state)
 	state->waiter = waiter_create(&state->failure);
 	if (state->waiter == NULL || outputs_open(state) != 0)
 		return -1;
+	if (state->options->files)
+		return files_prepare(state) == 0 && send_negotiate(state) == 0 &&
+			       send_connect(state) == 0
+			   ? files_send(state)
+			   : -1;
 	state->payload_fd = payload_open(&state->failure);
 	if (state->payload_fd < 0 || send_negotiate(state) != 0 || send_connect(state) != 0)
 		return -1;
@@ -58,6 +64,7 @@ static void send_release(struct send_state *state)
 	sampler_destroy(state->sampler);
 	streams_destroy(state->streams);
 	intervals_destroy(state->intervals);
+	files_send_release(state);
 	receiver_report_clear(&state->report);
 	control_destroy(state->control);
 	key_forget(&state->key);

@@ -86,6 +86,7 @@ int send_negotiate(struct send_state *state)
 	cJSON *message;
 	const struct options *options = state->options;
 	const struct request request = {
+	    .kind = options->files ? REQUEST_FILES : REQUEST_MEMORY,
 	    .streams = options->streams,
 	    .window_bytes = options->window_bytes,
 	    .window_exact = options->window_exact,

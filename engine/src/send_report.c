@@ -1,4 +1,5 @@
 #include "clock.h"
+#include "files_send.h"
 #include "output.h"
 #include "send.h"
 #include "window.h"
@@ -168,7 +169,10 @@ cJSON *send_report(const struct send_state *state)
 	json_add_text(object, "error", state->failure.set ? state->failure.text : NULL);
 	json_add_text(object, "signal", state->signal != 0 ? signal_name(state->signal) : NULL);
 	options_add(object, state->options);
-	json_add_text(object, "receive_mode", receive_mode_name(state->options->receive));
+	json_add_text(object, "receive_mode",
+		      state->options->files ? "file" : receive_mode_name(state->options->receive));
+	if (state->files != NULL)
+		json_add_item(object, "files", files_send_json(state));
 	window_add(object, state, &totals);
 	add_known(object, "start_unix_ns", state->start_unix_ns, state->start_ns != 0);
 	add_known(object, "receiver_start_unix_ns", state->report.start_unix_ns, state->reported);
@@ -202,6 +206,8 @@ void send_summary(const struct send_state *state)
 			    (double)totals.bytes / 1e9, (double)totals.duration_ns / 1e9,
 			    (double)totals.window.goodput_bps / 1e9,
 			    (unsigned long long)totals.retransmits);
+	if (state->files != NULL)
+		files_send_summary(state);
 	if (state->granted && state->sndbuf_bytes != 0) {
 		window_warning(&totals.window, warning, sizeof(warning));
 		if (warning[0] != '\0')

@@ -1,4 +1,4 @@
-/* One stream as its thread sees it: shared by streams.c, sender.c and receiver.c only. */
+/* One stream as its thread sees it: shared by streams.c and the bodies of its threads only. */
 #ifndef LANDSPEED_STREAM_H
 #define LANDSPEED_STREAM_H
 

@@ -20,6 +20,8 @@ struct streams {
 	struct sending sending;
 	struct receiving receiving;
 	bool sends;
+	int (*work)(struct stream *stream, void *context);
+	void *work_context;
 	_Atomic bool stopping;
 	_Atomic uint64_t first_ns;
 	struct stream streams[];
@@ -132,6 +134,22 @@ int streams_receive(struct streams *set, const struct receiving *receiving, stru
 	return threads_start(set, receiving->bytes, stream_receive, failure);
 }
 
+static void *stream_work(void *argument)
+{
+	struct stream *stream = argument;
+	stream_finish(stream, stream->set->work(stream, stream->set->work_context));
+	return NULL;
+}
+
+int streams_work(struct streams *set, bool sends, int (*work)(struct stream *stream, void *context),
+		 void *context, struct failure *failure)
+{
+	set->sends = sends;
+	set->work = work;
+	set->work_context = context;
+	return threads_start(set, 0, stream_work, failure);
+}
+
 int streams_event_fd(const struct streams *set)
 {
 	return set->event_fd;
@@ -145,7 +163,7 @@ void streams_acknowledge(struct streams *set)
 		return;
 }
 
-static void event_post(const struct streams *set)
+void streams_post(const struct streams *set)
 {
 	const uint64_t one = 1;
 	/* Fails only when 2^64 events are unread. */
@@ -240,7 +258,7 @@ void stream_report_first(struct stream *stream, uint64_t now_ns)
 	atomic_store(&stream->last_ns, now_ns);
 	(void)gate_open(stream->set->gate, now_ns);
 	if (atomic_compare_exchange_strong(&stream->set->first_ns, &none, now_ns))
-		event_post(stream->set);
+		streams_post(stream->set);
 }
 
 void stream_finish(struct stream *stream, int error)
@@ -248,5 +266,5 @@ void stream_finish(struct stream *stream, int error)
 	atomic_store(&stream->cpu_ns, clock_thread_cpu_ns());
 	atomic_store(&stream->error, error);
 	atomic_store(&stream->finished, true);
-	event_post(stream->set);
+	streams_post(stream->set);
 }

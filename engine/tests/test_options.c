@@ -103,6 +103,12 @@ static void send_says_what_is_wrong(void **state)
 	SEND_BAD("HOST", "send");
 	SEND_BAD("needs --window", "send", "a", "--window-exact");
 	SEND_BAD("too much", "send", "a", "b");
+	SEND_BAD("PATHs after --files", "send", "a", "b");
+	SEND_BAD("--files needs a PATH", "send", "a", "--files");
+	SEND_BAD("--bytes and --time do not go with it", "send", "a", "--files", "p", "--time",
+		 "3");
+	SEND_BAD("'auto', 'on' or 'off'", "send", "a", "--files", "p", "--direct", "maybe");
+	SEND_BAD("'--directory' is not an option of 'send'", "send", "a", "--directory", "d");
 	SEND_BAD("--streams: '0'", "send", "a", "--streams", "0");
 	SEND_BAD("1 to 128", "send", "a", "--streams", "129");
 	SEND_BAD("'auto'", "send", "a", "--window", "big");
@@ -118,6 +124,45 @@ static void send_says_what_is_wrong(void **state)
 	SEND_BAD("'--strems' is not an option", "send", "a", "--strems", "3");
 	SEND_BAD("--streams needs a value", "send", "a", "--streams");
 	SEND_BAD("'--one-off' is not an option of 'send'", "send", "a", "--one-off");
+}
+
+static void send_takes_files(void **state)
+{
+	(void)state;
+	struct options options;
+	struct failure failure = {0};
+	SEND_OK("send", "h", "--files", "one", "--streams", "2", "two", "--direct", "off");
+	assert_true(options.files);
+	assert_string_equal(options.host, "h");
+	assert_int_equal(options.path_count, 2);
+	assert_string_equal(options.paths[0], "one");
+	assert_string_equal(options.paths[1], "two");
+	assert_int_equal(options.direct, DIRECT_OFF);
+	assert_int_equal(options.duration_ns, 0);
+}
+
+static void receive_takes_a_directory(void **state)
+{
+	(void)state;
+	struct options options;
+	struct failure failure = {0};
+	assert_int_equal(options_parse_receive(1, WORDS("receive"), &options, &failure), 0);
+	assert_null(options.directory);
+	assert_int_equal(options.links, LINKS_INSIDE);
+	assert_false(options.no_sync);
+	assert_int_equal(options_parse_receive(8,
+					       WORDS("receive", "--directory", "/d", "--no-sync",
+						     "--direct", "on", "--symlinks", "all"),
+					       &options, &failure),
+			 0);
+	assert_string_equal(options.directory, "/d");
+	assert_true(options.no_sync);
+	assert_int_equal(options.direct, DIRECT_ON);
+	assert_int_equal(options.links, LINKS_ALL);
+	assert_int_equal(
+	    options_parse_receive(3, WORDS("receive", "--symlinks", "some"), &options, &failure),
+	    -1);
+	assert_non_null(strstr(failure.text, "'inside', 'all' or 'none'"));
 }
 
 static void receive_takes_its_own(void **state)
@@ -145,6 +190,7 @@ int main(void)
 	    cmocka_unit_test(quantities_are_exact),    cmocka_unit_test(quantities_refuse_nonsense),
 	    cmocka_unit_test(send_takes_everything),   cmocka_unit_test(send_has_defaults),
 	    cmocka_unit_test(send_says_what_is_wrong), cmocka_unit_test(receive_takes_its_own),
+	    cmocka_unit_test(send_takes_files),        cmocka_unit_test(receive_takes_a_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
