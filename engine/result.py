@@ -74,6 +74,34 @@ class Stream(_Part):
     receiver_tcp_info: dict[str, Any] = Field(default_factory=dict)
 
 
+class ZeroCopy(_Part):
+    """Calls that were to copy nothing; of those the kernel has given back, how many it had copied after all."""
+
+    calls: int
+    completed: int
+    copied: int
+
+
+class Sending(_Part):
+    """How the bytes were handed to the kernel, and why so; `way` is null when nothing was sent."""
+
+    asked: str
+    way: str | None
+    reason: str | None
+    payload_seed: int
+    pages: str | None
+    zerocopy: ZeroCopy | None
+
+
+class Verification(_Part):
+    """What the receiver found in verified blocks; further members count each kind of fault."""
+
+    blocks: int
+    payload_bytes: int
+    faults: int
+    first: list[dict[str, Any]]
+
+
 class EngineResult(_Part):
     """A transfer as the sender reports it for both ends.
 
@@ -86,7 +114,10 @@ class EngineResult(_Part):
     error: str | None
     signal: str | None
     options: dict[str, Any]
-    receive_mode: Literal["discard", "memory"]
+    receive_mode: Literal["discard", "memory", "verify"]
+    delivery: bool
+    sending: Sending
+    verification: Verification | None
     window: Window
     start_unix_ns: int | None
     duration_s: float

@@ -252,8 +252,10 @@ def notes(record: RunRecord, plan: Plan) -> list[str]:
             "The receiver discards the payload inside the kernel (MSG_TRUNC). That is enough for a rehearsal; in a "
             "record attempt data has to reach the application."
         )
-    else:
+    elif plan.transfer.receive == "memory":
         found.append("The receiver copies the payload into its memory.")
+    else:
+        found.append("The receiver checks every byte: unique pseudo-random data in blocks with a checksum each.")
     if record.clock == "virtual":
         found.append(
             "The clock is virtual: computing takes no time, so a host's processor or bus limits the run only where the "

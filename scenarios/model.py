@@ -166,8 +166,8 @@ class Transfer(Section):
     )
     bytes: Amount | None = Field(None, description="Total over all streams")
     duration: Duration | None = Field(None, description="How long to send")
-    receive: Literal["discard", "memory"] = Field(
-        "discard", description="discard: truncated in the kernel; memory: copied"
+    receive: Literal["discard", "memory", "verify"] = Field(
+        "discard", description="discard: truncated in the kernel; memory: copied; verify: copied and every byte checked"
     )
     sample_interval: Interval = Field(10**8, description="Time between two samples of the series; default 100 ms")
     pacing: Rate | None = Field(None, description="Greatest sending rate of each stream; default: the system's own")

@@ -157,5 +157,5 @@ def guest_memory_bytes(in_flight_bytes: int, mtu: int, fidelity: str, receive: s
     packets = math.ceil(in_flight_bytes / unit)
     metadata = packets * GUEST_SKB_BYTES * GUEST_SKB_COPIES
     wanted = (GUEST_BASE_BYTES + GUEST_PAYLOAD_COPIES * in_flight_bytes + metadata) * GUEST_MARGIN
-    wanted += GUEST_MEMORY_SINK_BYTES if receive == "memory" else 0
+    wanted += GUEST_MEMORY_SINK_BYTES if receive != "discard" else 0
     return math.ceil(wanted / GUEST_STEP_BYTES) * GUEST_STEP_BYTES

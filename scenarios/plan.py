@@ -78,7 +78,7 @@ class Transfer(_Part):
     congestion_control: str
     bytes: int | None = None
     duration_ns: int | None = None
-    receive: Literal["discard", "memory"]
+    receive: Literal["discard", "memory", "verify"]
     sample_interval_ns: int
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0

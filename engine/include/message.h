@@ -43,6 +43,7 @@ struct request {
 	uint64_t bytes;        /* 0: no limit */
 	uint64_t duration_ns;  /* 0: no limit */
 	enum receive_mode receive;
+	uint64_t payload_seed; /* of verified blocks */
 };
 
 struct grant {

@@ -37,6 +37,10 @@ extern const struct option_table options_of_receive;
 extern const struct option_table options_of_send;
 extern const struct option_table options_of_files;     /* send */
 extern const struct option_table options_of_directory; /* receive */
+extern const struct option_table options_of_payload;
+
+/* Of options_check_send: what the options of a table must be together. */
+int options_check_payload(const struct options *options, struct failure *failure);
 
 /* Each sets *out, or the failure ("--name: 'value' is not ..."), and returns 0 or -1. */
 int option_refuse(const char *name, const char *value, const char *right, struct failure *failure);

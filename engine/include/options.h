@@ -3,6 +3,7 @@
 #define LANDSPEED_OPTIONS_H
 
 #include "failure.h"
+#include "sending.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,12 @@ enum links_policy { LINKS_INSIDE, LINKS_ALL, LINKS_NONE };
 enum receive_mode {
 	RECEIVE_DISCARD, /* MSG_TRUNC: the kernel drops the payload, nothing is copied */
 	RECEIVE_MEMORY,  /* copied into user memory: delivery in the sense of a record */
+	RECEIVE_VERIFY,  /* the same, and every byte is checked */
+	RECEIVE_MODES
 };
+
+/* A seed crosses JSON unchanged. */
+#define SEED_LIMIT (UINT64_C(1) << 53)
 
 struct options {
 	/* both ends */
@@ -56,6 +62,10 @@ struct options {
 	const char *live;
 	uint64_t pacing_bps; /* 0: not paced */
 	uint64_t stagger_ns;
+	/* send: how the bytes are made and handed over (options_payload.c) */
+	enum send_way send_way;
+	bool seeded;
+	uint64_t payload_seed;
 };
 
 /* argv[0] is the subcommand. 0, or -1 with the failure set (a usage error). */
@@ -71,6 +81,8 @@ void options_help_receive(void);
 void options_help_send(void);
 
 const char *receive_mode_name(enum receive_mode mode);
+/* Does the payload reach the receiving application's memory? What counts for a record. */
+bool receive_mode_delivers(enum receive_mode mode);
 bool receive_mode_parse(const char *name, enum receive_mode *mode);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The bytes that are sent: one memory file, filled once and never written again, so that pages in
- * flight are shared by all streams and cannot change under a retransmission.
+ * The bytes that are sent when they are not made on the way: one memory file, filled once and never
+ * written again, so that pages in flight are shared by all streams and cannot change under a
+ * retransmission.
  */
 #ifndef LANDSPEED_PAYLOAD_H
 #define LANDSPEED_PAYLOAD_H
@@ -11,7 +12,15 @@
 
 #define PAYLOAD_BYTES (UINT64_C(32) << 20)
 
-/* A file descriptor of PAYLOAD_BYTES pseudo-random bytes, or -1. */
-int payload_open(struct failure *failure);
+struct payload {
+	int fd;
+	const uint8_t *bytes; /* mapped for reading; NULL until payload_map */
+};
+
+/* PAYLOAD_BYTES pseudo-random bytes of that seed (generator.h). 0 or -1. */
+int payload_open(struct payload *payload, uint64_t seed, struct failure *failure);
+/* For the ways of sending that take memory, not a file. */
+int payload_map(struct payload *payload, struct failure *failure);
+void payload_close(struct payload *payload);
 
 #endif

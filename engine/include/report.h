@@ -7,6 +7,7 @@
 #include "sampler.h"
 #include "streams.h"
 #include "usage.h"
+#include "verify.h"
 
 /* The receiver's account of one stream; times since the receiver's start of the transfer. */
 struct stream_report {
@@ -16,6 +17,8 @@ struct stream_report {
 	uint64_t calls;  /* reads that brought payload */
 	uint64_t cpu_ns; /* of its thread */
 	cJSON *tcp_info; /* an object */
+	bool checked;    /* receive mode verify: */
+	struct verify_report verified;
 };
 
 /* The receiver's account of a transfer, as it travels in MESSAGE_RESULT. */

@@ -8,6 +8,9 @@
 #include "failure.h"
 #include "gate.h"
 #include "options.h"
+#include "payload.h"
+#include "sending.h"
+#include "verify.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,13 +28,19 @@ struct stream_view {
 };
 
 struct sending {
-	int payload_fd;
+	enum send_way way; /* never SEND_AUTO */
+	struct payload payload;
+	uint64_t span;       /* bytes of the payload that go round */
+	bool made;           /* verified blocks instead of the payload */
+	uint64_t seed;       /* of the blocks */
+	uint32_t slots;      /* blocks that may be in flight from one stream's memory */
 	uint64_t bytes;      /* over all streams; 0: until stopped */
 	uint64_t stagger_ns; /* stream i starts i times this after the others */
 };
 
 struct receiving {
 	enum receive_mode mode;
+	uint64_t seed;               /* of verified blocks */
 	uint64_t bytes;              /* over all streams; 0: until the end of the connection */
 	uint64_t window_clamp_bytes; /* offer no more than that; 0: what the kernel makes of the
 					buffer */
@@ -82,6 +91,11 @@ bool streams_all_finished(const struct streams *set);
 unsigned streams_open_count(const struct streams *set);
 /* First error of any stream; false for none. */
 bool streams_first_error(const struct streams *set, unsigned *index, int *error);
+/* After streams_join: what the kernel said of the calls of a stream, and how its blocks lay. */
+const struct send_counts *streams_counts(const struct streams *set, unsigned index);
+const char *streams_pages(const struct streams *set, unsigned index);
+/* After streams_join: what the verification found; NULL when there was none. */
+const struct verify_report *streams_verified(const struct streams *set, unsigned index);
 /* Time of the first byte of any stream; 0 for none. */
 uint64_t streams_first_ns(const struct streams *set);
 

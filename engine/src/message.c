@@ -1,5 +1,7 @@
 #include "message.h"
 
+#include "blocks.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -85,6 +87,7 @@ cJSON *request_encode(const struct request *request)
 	json_add_u64(message, "bytes", request->bytes);
 	json_add_u64(message, "duration_ns", request->duration_ns);
 	json_add_text(message, "receive", receive_mode_name(request->receive));
+	json_add_u64(message, "payload_seed", request->payload_seed);
 	return message;
 }
 
@@ -121,7 +124,15 @@ int request_decode(const cJSON *message, struct request *request, struct failure
 	if (request->bytes != 0 && request->bytes < streams)
 		return failure_set(failure, "request: fewer bytes than streams");
 	if (receive == NULL || !receive_mode_parse(receive, &request->receive))
-		return failure_set(failure, "request: receive must be 'discard' or 'memory'");
+		return failure_set(failure,
+				   "request: receive must be 'discard', 'memory' or 'verify'");
+	request->payload_seed = 0;
+	if (request->receive == RECEIVE_VERIFY &&
+	    !json_get_u64(message, "payload_seed", 0, SEED_LIMIT - 1, &request->payload_seed))
+		return failure_set(failure, "request: payload_seed must be an integer below 2^53");
+	if (request->receive == RECEIVE_VERIFY && request->bytes != 0 &&
+	    request->bytes / streams < BLOCK_MIN_BYTES)
+		return failure_set(failure, "request: fewer bytes than blocks");
 	request->window_exact = json_get_true(message, "window_exact");
 	request->streams = (unsigned)streams;
 	return 0;

@@ -13,8 +13,9 @@
 
 static const struct option_table *const receive_tables[] = {
     &options_of_both, &options_of_report, &options_of_receive, &options_of_directory, NULL};
-static const struct option_table *const send_tables[] = {&options_of_both, &options_of_report,
-							 &options_of_send, &options_of_files, NULL};
+static const struct option_table *const send_tables[] = {&options_of_both,    &options_of_report,
+							 &options_of_send,    &options_of_files,
+							 &options_of_payload, NULL};
 
 int option_refuse(const char *name, const char *value, const char *right, struct failure *failure)
 {

@@ -6,16 +6,27 @@
 
 #include <string.h>
 
+static const char *const mode_names[RECEIVE_MODES] = {
+    [RECEIVE_DISCARD] = "discard",
+    [RECEIVE_MEMORY] = "memory",
+    [RECEIVE_VERIFY] = "verify",
+};
+
 const char *receive_mode_name(enum receive_mode mode)
 {
-	return mode == RECEIVE_MEMORY ? "memory" : "discard";
+	return mode_names[mode];
+}
+
+bool receive_mode_delivers(enum receive_mode mode)
+{
+	return mode != RECEIVE_DISCARD;
 }
 
 bool receive_mode_parse(const char *name, enum receive_mode *mode)
 {
-	for (enum receive_mode known = RECEIVE_DISCARD; known <= RECEIVE_MEMORY; known++) {
-		if (strcmp(name, receive_mode_name(known)) == 0) {
-			*mode = known;
+	for (unsigned known = 0; known < RECEIVE_MODES; known++) {
+		if (strcmp(name, mode_names[known]) == 0) {
+			*mode = (enum receive_mode)known;
 			return true;
 		}
 	}
@@ -99,7 +110,7 @@ static int receive_apply(const char *name, const char *value, struct options *op
 			 struct failure *failure)
 {
 	if (!receive_mode_parse(value, &options->receive))
-		return option_refuse(name, value, "'discard' or 'memory'", failure);
+		return option_refuse(name, value, "'discard', 'memory' or 'verify'", failure);
 	return 0;
 }
 
@@ -132,7 +143,9 @@ static const struct option_rule rules[] = {
     {"congestion", "NAME", "congestion control of each stream (the system's)", congestion_apply},
     {"time", "SECONDS", "end after that time from the first byte read (10)", time_apply},
     {"bytes", "BYTES", "end after that many bytes over all streams", bytes_apply},
-    {"receive", "MODE", "discard: the kernel drops the payload; memory: it is copied",
+    {"receive", "MODE",
+     "discard: the kernel drops the payload; memory: it is copied; verify: "
+     "and checked",
      receive_apply},
     {"pacing", "BIT/S", "ceiling of each stream's sending rate", pacing_apply},
     {"stagger", "SECONDS", "stream i starts i times this later (0)", stagger_apply},
@@ -152,5 +165,5 @@ int options_check_send(struct options *options, struct failure *failure)
 	if (options->bytes != 0 && options->bytes < options->streams)
 		return failure_set(failure, "--bytes: fewer bytes than the %u streams",
 				   options->streams);
-	return 0;
+	return options_check_payload(options, failure);
 }

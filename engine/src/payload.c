@@ -1,28 +1,18 @@
 #include "payload.h"
 
+#include "generator.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-#define BLOCK_WORDS (1U << 17)
-#define BLOCK_BYTES (BLOCK_WORDS * sizeof(uint64_t))
+#define PART_BYTES ((size_t)1 << 20)
 
-/* splitmix64: a counter and three mixing steps; fast, and no page repeats. */
-static uint64_t word_next(uint64_t *state)
+static int part_write(int fd, const uint8_t *bytes, struct failure *failure)
 {
-	uint64_t word = *state += UINT64_C(0x9e3779b97f4a7c15);
-	word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
-	return word ^ word >> 31;
-}
-
-static int block_write(int fd, const uint64_t *words, struct failure *failure)
-{
-	const char *bytes = (const char *)words;
-	size_t left = BLOCK_BYTES;
+	size_t left = PART_BYTES;
 	while (left > 0) {
 		ssize_t written = write(fd, bytes, left);
 		if (written < 0 && errno == EINTR)
@@ -36,38 +26,55 @@ static int block_write(int fd, const uint64_t *words, struct failure *failure)
 }
 
 /* By write() and not through a mapping: page faults are what costs in a virtual machine. */
-static int payload_fill(int fd, struct failure *failure)
+static int payload_fill(int fd, uint64_t seed, struct failure *failure)
 {
-	uint64_t state;
+	const struct generator generator = generator_create(seed, UINT32_MAX);
 	int status = 0;
-	uint64_t *words = malloc(BLOCK_BYTES);
-	if (words == NULL)
+	uint8_t *part = malloc(PART_BYTES);
+	if (part == NULL)
 		return failure_set(failure, "out of memory");
-	if (getrandom(&state, sizeof(state), 0) != (ssize_t)sizeof(state))
-		status = failure_set_errno(failure, errno, "getrandom");
-	for (uint64_t done = 0; done < PAYLOAD_BYTES && status == 0; done += BLOCK_BYTES) {
-		for (unsigned i = 0; i < BLOCK_WORDS; i++)
-			words[i] = word_next(&state);
-		status = block_write(fd, words, failure);
+	for (uint64_t done = 0; done < PAYLOAD_BYTES && status == 0; done += PART_BYTES) {
+		generator_fill(&generator, done, part, PART_BYTES);
+		status = part_write(fd, part, failure);
 	}
-	free(words);
+	free(part);
 	return status;
 }
 
-int payload_open(struct failure *failure)
+int payload_open(struct payload *payload, uint64_t seed, struct failure *failure)
 {
-	int fd = memfd_create("landspeed-payload", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
+	payload->bytes = NULL;
+	payload->fd = memfd_create("landspeed-payload", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (payload->fd < 0)
 		return failure_set_errno(failure, errno, "memfd_create");
-	if (payload_fill(fd, failure) != 0)
+	if (payload_fill(payload->fd, seed, failure) != 0)
 		goto refuse;
 	/* The kernel now enforces what the header promises. */
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+	if (fcntl(payload->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
 		(void)failure_set_errno(failure, errno, "cannot seal the payload");
 		goto refuse;
 	}
-	return fd;
+	return 0;
 refuse:
-	(void)close(fd);
+	payload_close(payload);
 	return -1;
+}
+
+int payload_map(struct payload *payload, struct failure *failure)
+{
+	void *bytes =
+	    mmap(NULL, PAYLOAD_BYTES, PROT_READ, MAP_SHARED | MAP_POPULATE, payload->fd, 0);
+	if (bytes == MAP_FAILED)
+		return failure_set_errno(failure, errno, "cannot map the payload");
+	payload->bytes = bytes;
+	return 0;
+}
+
+void payload_close(struct payload *payload)
+{
+	if (payload->bytes != NULL)
+		(void)munmap((void *)payload->bytes, PAYLOAD_BYTES);
+	if (payload->fd >= 0)
+		(void)close(payload->fd);
+	*payload = (struct payload){.fd = -1};
 }

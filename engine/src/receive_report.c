@@ -1,5 +1,7 @@
 #include "receive.h"
 
+#include "verify_report.h"
+
 static void add_known(cJSON *object, const char *name, uint64_t value, bool known)
 {
 	if (known)
@@ -17,6 +19,8 @@ static cJSON *stream_json(const struct stream_report *stream, unsigned index)
 	json_add_seconds(object, "duration_s", duration_ns);
 	json_add_u64(object, "goodput_bps", goodput_bps(stream->bytes, duration_ns));
 	json_add_item(object, "receiver_tcp_info", cJSON_Duplicate(stream->tcp_info, true));
+	if (stream->checked)
+		json_add_item(object, "verified", verify_report_json(&stream->verified));
 	return object;
 }
 

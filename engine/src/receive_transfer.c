@@ -1,6 +1,7 @@
 #include "clock.h"
 #include "receive.h"
 #include "session.h"
+#include "verify_report.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -13,6 +14,7 @@ static int threads_start(struct receive_state *state)
 {
 	const struct receiving receiving = {
 	    .mode = state->request.receive,
+	    .seed = state->request.payload_seed,
 	    .bytes = state->request.bytes,
 	    .window_clamp_bytes = state->request.window_exact ? state->request.window_bytes : 0};
 	const struct sampler_plan plan = {
@@ -161,6 +163,10 @@ static void stream_report_make(struct receive_state *state, unsigned index, uint
 		report->last_ns = report->first_ns;
 	const struct tcp_info *info = &sampler_look(state->sampler, index)->info;
 	report->tcp_info = tcp_info_json(info);
+	const struct verify_report *verified = streams_verified(state->streams, index);
+	report->checked = verified != NULL;
+	if (verified != NULL)
+		report->verified = *verified;
 	state->report.packets_received += info->raw.segs_in;
 	state->report.bytes += view.bytes;
 }
@@ -190,9 +196,22 @@ void receive_report_make(struct receive_state *state)
 	state->reported = true;
 }
 
+static void verification_check(struct receive_state *state)
+{
+	char text[256];
+	struct verify_report total = {0};
+	for (unsigned i = 0; i < state->report.streams; i++)
+		verify_report_add(&total, &state->report.stream[i].verified);
+	if (verify_fault_count(&total) == 0)
+		return;
+	verify_report_text(&total, text, sizeof(text));
+	(void)failure_set(&state->failure, "%s", text);
+}
+
 static void completeness_check(struct receive_state *state)
 {
 	const struct request *request = &state->request;
+	verification_check(state);
 	bool all = request->bytes != 0 && state->report.bytes == request->bytes;
 	if (!all && !state->time_up)
 		(void)failure_set(&state->failure, "the sender ended after %" PRIu64 " bytes",

@@ -5,17 +5,22 @@
 #include "tune.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 /* Discarding reads need no memory behind the address range, so it may be large. */
 #define DISCARD_BYTES ((size_t)64 << 20)
-#define MEMORY_BYTES  ((size_t)1 << 20)
+/* Copied bytes stay in the core's second-level cache for whoever looks at them. */
+#define MEMORY_BYTES ((size_t)1 << 20)
+#define VERIFY_BYTES ((size_t)2 * BLOCK_BYTES)
 
 struct reader {
 	struct stream *stream;
-	void *buffer;
+	uint8_t *buffer;
 	size_t size;
+	size_t from; /* what is not verified yet begins here */
+	size_t to;   /* and ends here, where the next bytes go; 0 in the other modes */
 	int flags;
 	uint64_t low_water;
 	uint64_t review_at;   /* byte count at which the low-water mark is looked at again */
@@ -23,17 +28,49 @@ struct reader {
 	uint64_t reviewed_ns; /* and its time */
 };
 
+static size_t buffer_size(enum receive_mode mode)
+{
+	switch (mode) {
+	case RECEIVE_MEMORY:
+		return MEMORY_BYTES;
+	case RECEIVE_VERIFY:
+		return VERIFY_BYTES;
+	case RECEIVE_DISCARD:
+	default:
+		return DISCARD_BYTES;
+	}
+}
+
 static int reader_prepare(struct reader *reader, struct stream *stream)
 {
-	bool discard = stream_receiving(stream)->mode == RECEIVE_DISCARD;
+	const struct receiving *receiving = stream_receiving(stream);
+	bool discard = receiving->mode == RECEIVE_DISCARD;
 	*reader = (struct reader){.stream = stream,
-				  .size = discard ? DISCARD_BYTES : MEMORY_BYTES,
+				  .size = buffer_size(receiving->mode),
 				  .flags = discard ? MSG_TRUNC : 0,
 				  .low_water = 1};
+	if (receiving->mode == RECEIVE_VERIFY) {
+		stream->verifier = verifier_create(receiving->seed, stream->index, stream->limit);
+		if (stream->verifier == NULL)
+			return ENOMEM;
+	}
 	/* Copying reads touch every page anyhow: take them now, not during the transfer. */
 	int mapping = MAP_PRIVATE | MAP_ANONYMOUS | (discard ? MAP_NORESERVE : MAP_POPULATE);
 	reader->buffer = mmap(NULL, reader->size, PROT_READ | PROT_WRITE, mapping, -1, 0);
 	return reader->buffer == MAP_FAILED ? errno : 0;
+}
+
+/* Checks what came; a block that is not whole yet waits, at the front once the end is reached. */
+static void reader_verify(struct reader *reader, size_t got)
+{
+	reader->to += got;
+	reader->from += verifier_take(reader->stream->verifier, reader->buffer + reader->from,
+				      reader->to - reader->from);
+	if (reader->from == reader->to || reader->to == reader->size) {
+		memmove(reader->buffer, reader->buffer + reader->from, reader->to - reader->from);
+		reader->to -= reader->from;
+		reader->from = 0;
+	}
 }
 
 static int low_water_set(struct reader *reader, uint64_t mark)
@@ -98,14 +135,17 @@ static int stream_drain(struct reader *reader)
 	struct stream *stream = reader->stream;
 	while (atomic_load(&stream->bytes) < stream->limit) {
 		uint64_t left = stream->limit - atomic_load(&stream->bytes);
-		ssize_t got = recv(stream->fd, reader->buffer,
-				   reader->size < left ? reader->size : left, reader->flags);
+		size_t room = reader->size - reader->to;
+		ssize_t got = recv(stream->fd, reader->buffer + reader->to,
+				   room < left ? room : left, reader->flags);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return stream_stopping(stream) ? 0 : errno;
 		if (got == 0)
 			break;
+		if (stream->verifier != NULL)
+			reader_verify(reader, (size_t)got);
 		int error = reader_account(reader, (uint64_t)got);
 		if (error != 0)
 			return stream_stopping(stream) ? 0 : error;
@@ -122,6 +162,8 @@ void *stream_receive(void *argument)
 		error = stream_drain(&reader);
 		if (atomic_load(&stream->bytes) != 0)
 			atomic_store(&stream->last_ns, clock_monotonic_ns());
+		if (stream->verifier != NULL)
+			verifier_finish(stream->verifier, error == 0 && !stream_stopping(stream));
 		(void)munmap(reader.buffer, reader.size);
 	}
 	stream_finish(stream, error);

@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include "build_id.h"
+#include "verify_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,8 @@ static cJSON *stream_encode(const struct stream_report *stream, unsigned index)
 	json_add_u64(object, "calls", stream->calls);
 	json_add_u64(object, "cpu_ns", stream->cpu_ns);
 	json_add_item(object, "tcp_info", cJSON_Duplicate(stream->tcp_info, true));
+	if (stream->checked)
+		json_add_item(object, "verified", verify_report_json(&stream->verified));
 	return object;
 }
 
@@ -73,6 +76,10 @@ static bool stream_decode(const cJSON *object, struct stream_report *stream)
 	    !json_get_u64(object, "calls", 0, JSON_INTEGER_MAX, &stream->calls) ||
 	    !json_get_u64(object, "cpu_ns", 0, JSON_INTEGER_MAX, &stream->cpu_ns) ||
 	    !cJSON_IsObject(info))
+		return false;
+	const cJSON *verified = cJSON_GetObjectItemCaseSensitive(object, "verified");
+	stream->checked = verified != NULL;
+	if (stream->checked && !verify_report_decode(verified, &stream->verified))
 		return false;
 	stream->tcp_info = cJSON_Duplicate(info, true);
 	return true;

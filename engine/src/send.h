@@ -25,8 +25,9 @@ struct send_state {
 	struct samples *tcp_info;
 	struct intervals *intervals;
 	struct live *live;
-	int payload_fd;
 	struct files_session *files; /* NULL: memory is sent */
+	struct sending sending;      /* how the bytes are made and handed over */
+	char sending_reason[192];    /* why so */
 	struct grant grant;
 	bool granted;
 	uint64_t sndbuf_bytes;
@@ -43,10 +44,16 @@ struct send_state {
 	struct failure failure; /* what kept the transfer from being complete */
 };
 
+/* The payload, and whether this kernel can send it as asked; before anything is connected. */
+int send_prepare(struct send_state *state);
 /* The control connection and the receiver's grant. */
 int send_negotiate(struct send_state *state);
 /* All data connections, tuned, and the receiver's word that it has them. */
 int send_connect(struct send_state *state);
+/* The way of sending, once the route and the buffers are known. */
+int send_choose(struct send_state *state);
+/* The "sending" and "verification" members of the result. */
+void send_payload_report(const struct send_state *state, cJSON *object);
 /* From the barrier to the receiver's result, or to what came instead. */
 int send_transfer(struct send_state *state);
 /* The result as JSON; the caller deletes it. */

@@ -1,7 +1,6 @@
 #include "commands.h"
 #include "files_send.h"
 #include "output.h"
-#include "payload.h"
 #include "send.h"
 
 #include <unistd.h>
@@ -42,8 +41,8 @@ static int send_run(struct send_state *state)
 			       send_connect(state) == 0
 			   ? files_send(state)
 			   : -1;
-	state->payload_fd = payload_open(&state->failure);
-	if (state->payload_fd < 0 || send_negotiate(state) != 0 || send_connect(state) != 0)
+	if (send_prepare(state) != 0 || send_negotiate(state) != 0 || send_connect(state) != 0 ||
+	    send_choose(state) != 0)
 		return -1;
 	return send_transfer(state);
 }
@@ -69,8 +68,7 @@ static void send_release(struct send_state *state)
 	control_destroy(state->control);
 	key_forget(&state->key);
 	waiter_destroy(state->waiter);
-	if (state->payload_fd >= 0)
-		(void)close(state->payload_fd);
+	payload_close(&state->sending.payload);
 }
 
 int send_main(int argc, char **argv)
@@ -85,7 +83,7 @@ int send_main(int argc, char **argv)
 		options_help_send();
 		return 0;
 	}
-	struct send_state state = {.options = &options, .payload_fd = -1};
+	struct send_state state = {.options = &options, .sending.payload.fd = -1};
 	(void)send_run(&state);
 	outputs_close(&state);
 	if (options_tell(&options))

@@ -93,6 +93,7 @@ int send_negotiate(struct send_state *state)
 	    .bytes = options->bytes,
 	    .duration_ns = options->duration_ns,
 	    .receive = options->receive,
+	    .payload_seed = state->sending.seed,
 	};
 	if (control_open(state) != 0 ||
 	    session_authenticate(state->waiter, state->control, AUTH_CLIENT,

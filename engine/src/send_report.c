@@ -2,6 +2,7 @@
 #include "files_send.h"
 #include "output.h"
 #include "send.h"
+#include "verify_report.h"
 #include "window.h"
 
 #include <stdio.h>
@@ -143,6 +144,9 @@ static cJSON *stream_json(const struct send_state *state, unsigned index)
 	json_add_item(object, "receiver_tcp_info",
 		      state->reported ? cJSON_Duplicate(state->report.stream[index].tcp_info, true)
 				      : cJSON_CreateObject());
+	if (state->reported && state->report.stream[index].checked)
+		json_add_item(object, "verified",
+			      verify_report_json(&state->report.stream[index].verified));
 	json_add_u64(object, "busy_us", raw->busy_time);
 	json_add_u64(object, "rwnd_limited_us", raw->rwnd_limited);
 	json_add_u64(object, "sndbuf_limited_us", raw->sndbuf_limited);
@@ -184,6 +188,7 @@ cJSON *send_report(const struct send_state *state)
 	json_add_u64(object, "bytes_retransmitted", totals.bytes_retransmitted);
 	json_add_u64(object, "packets_sent", totals.packets_sent);
 	add_known(object, "packets_received", state->report.packets_received, state->reported);
+	send_payload_report(state, object);
 	cJSON *cpu = json_add_object(object, "cpu");
 	json_add_item(cpu, "sender", cpu_json(&state->cpu));
 	json_add_item(cpu, "receiver", cpu_json(&state->report.cpu));

@@ -12,11 +12,6 @@
 static int threads_start(struct send_state *state)
 {
 	const struct options *options = state->options;
-	const struct sending sending = {
-	    .payload_fd = state->payload_fd,
-	    .bytes = options->bytes,
-	    .stagger_ns = options->stagger_ns,
-	};
 	const struct sampler_plan plan = {
 	    .streams = state->streams,
 	    .side = TUNE_SEND,
@@ -29,7 +24,7 @@ static int threads_start(struct send_state *state)
 	    .report_ns = options->report_ns,
 	};
 	state->meter = host_meter_start();
-	if (streams_send(state->streams, &sending, &state->failure) != 0)
+	if (streams_send(state->streams, &state->sending, &state->failure) != 0)
 		return -1;
 	state->sampler = sampler_start(&plan, &state->failure);
 	return state->sampler != NULL ? 0 : -1;

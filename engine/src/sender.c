@@ -1,59 +1,108 @@
 #include "clock.h"
-#include "payload.h"
+#include "pump.h"
 #include "stream.h"
 
 #include <errno.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 
-/*
- * One call moves up to the whole payload: a system call costs tens of microseconds of real time
- * in the virtual-time kernel, while the kernel's own packet work runs at native speed.
- */
-static ssize_t payload_send(int fd, int payload_fd, uint64_t position, uint64_t left)
+static const struct sending_method *const methods[SEND_WAYS] = {
+    [SEND_WRITE] = &sending_write,   [SEND_SENDFILE] = &sending_sendfile,
+    [SEND_SPLICE] = &sending_splice, [SEND_ZEROCOPY] = &sending_zerocopy,
+    [SEND_URING] = &sending_uring,
+};
+
+static bool pump_stopping(void *stream)
 {
-	off_t offset = (off_t)(position % PAYLOAD_BYTES);
-	uint64_t chunk = PAYLOAD_BYTES - (uint64_t)offset;
-	return sendfile(fd, payload_fd, &offset, chunk < left ? chunk : left);
+	return stream_stopping(stream);
 }
 
-static int stream_pump(struct stream *stream, int payload_fd)
+/* The whole piece. 0 or a positive errno. */
+static int piece_send(struct stream *stream, const struct sending_method *method, struct pump *pump,
+		      struct piece piece, uint64_t *done)
 {
-	/* Streams begin at different pages, so that equal bytes do not travel side by side. */
-	uint64_t shift = (uint64_t)stream->index * 4096 * 61;
-	uint64_t done = 0;
-	while (done < stream->limit && !stream_stopping(stream)) {
-		ssize_t sent =
-		    payload_send(stream->fd, payload_fd, shift + done, stream->limit - done);
+	while (piece.count > 0 && !stream_stopping(stream)) {
+		ssize_t sent = method->send(pump, &piece);
 		if (sent > 0) {
-			done += (uint64_t)sent;
-			atomic_store(&stream->bytes, done);
+			piece.bytes += sent;
+			piece.offset += sent;
+			piece.count -= (uint64_t)sent;
+			*done += (uint64_t)sent;
+			atomic_store(&stream->bytes, *done);
 			(void)atomic_fetch_add(&stream->calls, 1);
 		} else if (sent == 0) {
-			return EIO; /* the sealed payload cannot have shrunk */
+			return EIO; /* neither a sealed file nor memory ends */
 		} else if (errno != EINTR) {
-			/* After streams_stop the end of the connection is what was wanted. */
-			return stream_stopping(stream) ? 0 : errno;
+			return errno;
 		}
 	}
 	return 0;
 }
 
-void *stream_send(void *argument)
+static int stream_pump(struct stream *stream, const struct sending_method *method,
+		       struct pump *pump)
 {
-	struct stream *stream = argument;
-	const struct sending *sending = stream_sending(stream);
-	struct gate *gate = streams_gate(stream->set);
-	uint64_t start_ns;
+	uint64_t done = 0;
 	int error = 0;
-	if (gate_wait(gate, &start_ns) &&
+	while (error == 0 && done < stream->limit && !stream_stopping(stream)) {
+		struct piece piece;
+		if (!source_next(&pump->source, stream->limit - done, &piece)) {
+			error = method->wait(pump);
+			continue;
+		}
+		error = piece_send(stream, method, pump, piece, &done);
+		if (method->sent != NULL)
+			method->sent(pump, &piece);
+		else
+			source_release(&pump->source, piece.slot);
+	}
+	/* After streams_stop the end of the connection is what was wanted. */
+	return stream_stopping(stream) ? 0 : error;
+}
+
+static int source_open(struct stream *stream, struct pump *pump,
+		       const struct sending_method *method)
+{
+	const struct sending *sending = stream_sending(stream);
+	if (sending->made)
+		return source_open_blocks(&pump->source, sending->seed, stream->index,
+					  method->keeps ? sending->slots : 1);
+	return source_open_payload(&pump->source, &sending->payload, sending->span, stream->index);
+}
+
+static int stream_work(struct stream *stream)
+{
+	const struct sending *sending = stream_sending(stream);
+	const struct sending_method *method = methods[sending->way];
+	struct gate *gate = streams_gate(stream->set);
+	struct pump pump = {.fd = stream->fd,
+			    .counts = &stream->counts,
+			    .stopping = pump_stopping,
+			    .stream = stream};
+	uint64_t start_ns;
+	int error = source_open(stream, &pump, method);
+	if (error != 0)
+		return error;
+	stream->pages = pump.source.buffer.pages;
+	if (method->open != NULL)
+		error = method->open(&pump);
+	bool opened = error == 0;
+	if (error == 0 && gate_wait(gate, &start_ns) &&
 	    (sending->stagger_ns == 0 ||
 	     gate_sleep_until(gate, start_ns + stream->index * sending->stagger_ns))) {
-		error = stream_pump(stream, sending->payload_fd);
+		error = stream_pump(stream, method, &pump);
 		/* The end of the connection tells the receiver that this was all. */
 		if (error == 0 && shutdown(stream->fd, SHUT_WR) != 0 && errno != ENOTCONN)
 			error = errno;
 	}
-	stream_finish(stream, error);
+	if (opened && method->close != NULL)
+		method->close(&pump);
+	source_close(&pump.source);
+	return error;
+}
+
+void *stream_send(void *argument)
+{
+	struct stream *stream = argument;
+	stream_finish(stream, stream_work(stream));
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef LANDSPEED_STREAM_H
 #define LANDSPEED_STREAM_H
 
+#include "buffer.h"
 #include "streams.h"
 
 #include <pthread.h>
@@ -21,6 +22,10 @@ struct stream {
 	_Atomic uint64_t cpu_ns;
 	_Atomic int error;
 	_Atomic bool finished;
+	/* Of the thread; others read them after streams_join. */
+	struct send_counts counts;
+	enum buffer_pages pages;
+	struct verifier *verifier; /* NULL unless the receiver verifies */
 };
 
 /* Thread bodies. */

@@ -59,6 +59,7 @@ void streams_destroy(struct streams *set)
 	for (unsigned i = 0; i < set->count; i++) {
 		if (set->streams[i].fd >= 0)
 			net_abort(set->streams[i].fd);
+		verifier_destroy(set->streams[i].verifier);
 	}
 	if (set->event_fd >= 0)
 		(void)close(set->event_fd);
@@ -229,6 +230,22 @@ bool streams_first_error(const struct streams *set, unsigned *index, int *error)
 		}
 	}
 	return false;
+}
+
+const struct send_counts *streams_counts(const struct streams *set, unsigned index)
+{
+	return &set->streams[index].counts;
+}
+
+const char *streams_pages(const struct streams *set, unsigned index)
+{
+	return buffer_pages_name(set->streams[index].pages);
+}
+
+const struct verify_report *streams_verified(const struct streams *set, unsigned index)
+{
+	const struct verifier *verifier = set->streams[index].verifier;
+	return verifier != NULL ? verifier_report(verifier) : NULL;
 }
 
 uint64_t streams_first_ns(const struct streams *set)

@@ -116,7 +116,7 @@ static void send_says_what_is_wrong(void **state)
 	SEND_BAD("--bytes: '0'", "send", "a", "--bytes", "0");
 	SEND_BAD("fewer bytes", "send", "a", "--bytes", "3", "--streams", "4");
 	SEND_BAD("--time: '-5'", "send", "a", "--time=-5");
-	SEND_BAD("'discard' or 'memory'", "send", "a", "--receive", "file");
+	SEND_BAD("'discard', 'memory' or 'verify'", "send", "a", "--receive", "file");
 	SEND_BAD("--interval: '0'", "send", "a", "--interval", "0");
 	SEND_BAD("--port: '65536'", "send", "a", "--port", "65536");
 	SEND_BAD("--pacing: '0'", "send", "a", "--pacing", "0");

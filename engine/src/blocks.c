@@ -1,0 +1,42 @@
+#include "blocks.h"
+
+#include <string.h>
+
+uint32_t block_size(uint64_t left)
+{
+	if (left <= BLOCK_BYTES)
+		return (uint32_t)left;
+	if (left - BLOCK_BYTES >= BLOCK_MIN_BYTES)
+		return BLOCK_BYTES;
+	/* The last but one gives up what the last one needs, in whole words. */
+	return BLOCK_BYTES - 2 * BLOCK_HEADER_BYTES;
+}
+
+uint64_t block_count(uint64_t bytes)
+{
+	if (bytes == UINT64_MAX)
+		return UINT64_MAX;
+	return bytes / BLOCK_BYTES + (bytes % BLOCK_BYTES != 0 ? 1 : 0);
+}
+
+struct block_writer block_writer_create(uint64_t seed, uint32_t stream)
+{
+	return (struct block_writer){.generator = generator_create(seed, stream), .stream = stream};
+}
+
+uint32_t block_write(struct block_writer *writer, uint64_t left, uint8_t bytes[BLOCK_BYTES])
+{
+	uint32_t size = block_size(left);
+	struct block_header header = {
+	    .stream = writer->stream,
+	    .length = size - BLOCK_HEADER_BYTES,
+	    .sequence = writer->sequence,
+	    .offset = writer->sequence * BLOCK_PAYLOAD_BYTES,
+	};
+	generator_fill(&writer->generator, header.offset, bytes + BLOCK_HEADER_BYTES,
+		       header.length);
+	header.checksum = block_checksum(&header, bytes + BLOCK_HEADER_BYTES, header.length);
+	block_header_encode(&header, bytes);
+	writer->sequence++;
+	return size;
+}

@@ -1,0 +1,105 @@
+#include "route.h"
+
+#include "net.h"
+#include "tune.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* `address` as the family and the bytes that rtnetlink wants; an IPv4 peer of an IPv6 socket too.
+ */
+static size_t address_plain(const struct address *address, uint8_t *family, const void **bytes)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&address->storage;
+	if (address->storage.ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) {
+		*family = AF_INET6;
+		*bytes = &six->sin6_addr;
+		return 16;
+	}
+	*family = AF_INET;
+	if (address->storage.ss_family == AF_INET6)
+		*bytes = &six->sin6_addr.s6_addr[12];
+	else
+		*bytes = &((const struct sockaddr_in *)&address->storage)->sin_addr;
+	return 4;
+}
+
+static int interface_take(const struct nlattr *attribute, void *index)
+{
+	if (mnl_attr_get_type(attribute) == RTA_OIF &&
+	    mnl_attr_validate(attribute, MNL_TYPE_U32) >= 0)
+		*(uint32_t *)index = mnl_attr_get_u32(attribute);
+	return MNL_CB_OK;
+}
+
+static int answer_take(const struct nlmsghdr *header, void *index)
+{
+	return mnl_attr_parse(header, sizeof(struct rtmsg), interface_take, index);
+}
+
+/* RTM_GETROUTE: the kernel's own choice. 0 or a positive errno. */
+static int interface_ask(const struct address *peer, const struct address *local, uint32_t *index)
+{
+	char buffer[4096];
+	uint8_t family;
+	const void *bytes;
+	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
+	struct rtmsg *route = mnl_nlmsg_put_extra_header(header, sizeof(*route));
+	size_t length = address_plain(peer, &family, &bytes);
+	header->nlmsg_type = RTM_GETROUTE;
+	header->nlmsg_flags = NLM_F_REQUEST;
+	route->rtm_family = family;
+	route->rtm_dst_len = (unsigned char)(8 * length);
+	mnl_attr_put(header, RTA_DST, length, bytes);
+	length = address_plain(local, &route->rtm_family, &bytes);
+	route->rtm_src_len = (unsigned char)(8 * length);
+	mnl_attr_put(header, RTA_SRC, length, bytes);
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	if (socket == NULL)
+		return errno;
+	int error = 0;
+	ssize_t got = -1;
+	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    mnl_socket_sendto(socket, header, header->nlmsg_len) < 0 ||
+	    (got = mnl_socket_recvfrom(socket, buffer, sizeof(buffer))) < 0 ||
+	    mnl_cb_run(buffer, (size_t)got, 0, mnl_socket_get_portid(socket), answer_take, index) <
+		0)
+		error = errno;
+	(void)mnl_socket_close(socket);
+	return error;
+}
+
+static void device_read(const char *device, const char *name, char *text, size_t size)
+{
+	char path[128];
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/device/%s", device, name);
+	sysctl_read(path, text, size);
+}
+
+int route_find(int fd, struct route *route, struct failure *failure)
+{
+	struct address peer;
+	struct address local;
+	uint32_t index = 0;
+	char text[32];
+	memset(route, 0, sizeof(*route));
+	if (net_peer_address(fd, &peer, failure) != 0 ||
+	    net_local_address(fd, &local, failure) != 0)
+		return -1;
+	int error = interface_ask(&peer, &local, &index);
+	if (error != 0)
+		return failure_set_errno(failure, error, "cannot ask for the route");
+	if (index == 0 || if_indextoname(index, route->device) == NULL)
+		return failure_set(failure, "the route names no interface");
+	device_read(route->device, "local_cpulist", route->cpus, sizeof(route->cpus));
+	device_read(route->device, "numa_node", text, sizeof(text));
+	route->hardware = text[0] != '\0' || route->cpus[0] != '\0';
+	route->numa_node = text[0] != '\0' ? (int)strtol(text, NULL, 10) : -1;
+	return 0;
+}

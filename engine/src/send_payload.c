@@ -1,0 +1,114 @@
+#include "route.h"
+#include "send.h"
+#include "tune.h"
+#include "verify_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* With copies at the other end it pays that the bytes are still in the cache (tests/bench_engine).
+ */
+#define CACHED_SPAN_BYTES (UINT64_C(1) << 20)
+/* Slots beyond what fits the send buffer: one being made, and completions on their way. */
+#define SPARE_SLOTS 4
+
+int send_prepare(struct send_state *state)
+{
+	const struct options *options = state->options;
+	struct sending *sending = &state->sending;
+	sending->way = options->send_way;
+	sending->made = options->receive == RECEIVE_VERIFY;
+	sending->span = receive_mode_delivers(options->receive) ? CACHED_SPAN_BYTES : PAYLOAD_BYTES;
+	sending->bytes = options->bytes;
+	sending->stagger_ns = options->stagger_ns;
+	sending->seed = options->payload_seed;
+	if (!options->seeded &&
+	    getrandom(&sending->seed, sizeof(sending->seed), 0) != (ssize_t)sizeof(sending->seed))
+		return failure_set_errno(&state->failure, errno, "getrandom");
+	sending->seed %= SEED_LIMIT;
+	if (send_way_check(sending->way, sending->made, &state->failure) != 0)
+		return -1;
+	return sending->made ? 0 : payload_open(&sending->payload, sending->seed, &state->failure);
+}
+
+static uint32_t slots_needed(uint64_t sndbuf_bytes)
+{
+	char text[64];
+	/* Autotuning may still raise the buffer that far. */
+	sysctl_read("/proc/sys/net/ipv4/tcp_wmem", text, sizeof(text));
+	const char *last = strrchr(text, '\t');
+	uint64_t limit = last != NULL ? strtoull(last, NULL, 10) : 0;
+	if (limit > sndbuf_bytes)
+		sndbuf_bytes = limit;
+	return (uint32_t)(sndbuf_bytes / BLOCK_BYTES) + SPARE_SLOTS;
+}
+
+int send_choose(struct send_state *state)
+{
+	struct route route = {0};
+	struct sending *sending = &state->sending;
+	struct failure ignored = {0};
+	/* Without the route nothing is assumed of the device. */
+	bool known = route_find(streams_fd(state->streams, 0), &route, &ignored) == 0;
+	const struct sending_facts facts = {
+	    .asked = sending->way,
+	    .made = sending->made,
+	    .device = known ? route.device : NULL,
+	    .device_copies = !known || !route.hardware,
+	    .bytes = sending->bytes,
+	    .zerocopy_there = send_way_check(SEND_ZEROCOPY, false, &ignored) == 0,
+	};
+	sending->way =
+	    send_way_choose(&facts, state->sending_reason, sizeof(state->sending_reason));
+	sending->slots = slots_needed(state->sndbuf_bytes);
+	bool from_memory = sending->way != SEND_SENDFILE && sending->way != SEND_SPLICE;
+	return from_memory && !sending->made ? payload_map(&sending->payload, &state->failure) : 0;
+}
+
+static void zerocopy_report(const struct send_state *state, cJSON *object)
+{
+	struct send_counts total = {0};
+	for (unsigned i = 0; i < streams_count(state->streams); i++) {
+		const struct send_counts *counts = streams_counts(state->streams, i);
+		total.calls += counts->calls;
+		total.completed += counts->completed;
+		total.copied += counts->copied;
+	}
+	cJSON *zerocopy = json_add_object(object, "zerocopy");
+	json_add_u64(zerocopy, "calls", total.calls);
+	json_add_u64(zerocopy, "completed", total.completed);
+	json_add_u64(zerocopy, "copied", total.copied);
+}
+
+static void verification_report(const struct send_state *state, cJSON *object)
+{
+	struct verify_report total = {0};
+	for (unsigned i = 0; i < state->report.streams; i++)
+		verify_report_add(&total, &state->report.stream[i].verified);
+	json_add_item(object, "verification", verify_report_json(&total));
+}
+
+void send_payload_report(const struct send_state *state, cJSON *object)
+{
+	const struct sending *sending = &state->sending;
+	enum send_way way = sending->way;
+	bool begun = state->start_ns != 0;
+	cJSON *used = json_add_object(object, "sending");
+	json_add_text(used, "asked", send_way_name(state->options->send_way));
+	json_add_text(used, "way", begun ? send_way_name(way) : NULL);
+	json_add_text(used, "reason", begun ? state->sending_reason : NULL);
+	json_add_u64(used, "payload_seed", sending->seed);
+	json_add_text(used, "pages",
+		      begun && sending->made ? streams_pages(state->streams, 0) : NULL);
+	if (begun && (way == SEND_ZEROCOPY || way == SEND_URING))
+		zerocopy_report(state, used);
+	else
+		json_add_text(used, "zerocopy", NULL);
+	json_add_bool(object, "delivery", receive_mode_delivers(state->options->receive));
+	if (sending->made && state->reported)
+		verification_report(state, object);
+	else
+		json_add_text(object, "verification", NULL);
+}
