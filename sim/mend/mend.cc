@@ -36,7 +36,7 @@ constexpr uint32_t NO_THRESHOLD = UINT32_MAX;
 const std::map<std::string, std::string> ALGORITHMS = {
     {"bbr", "ns3::TcpBbr"},
     {"bic", "ns3::TcpBic"},
-    {"cubic", "ns3::TcpCubic"},
+    {"cubic", "landspeed::Cubic"},
     {"dctcp", "ns3::TcpDctcp"},
     {"highspeed", "ns3::TcpHighSpeed"},
     {"htcp", "ns3::TcpHtcp"},
@@ -85,6 +85,7 @@ TcpGrant SetTcpDefaults(const TcpSettings &settings)
 		grant.send_buffer_bytes = grant.receive_window_bytes;
 	}
 	bool ecn = settings.ecn || settings.congestion_control == "dctcp";
+	bool paced = settings.paced || settings.pacing_rate_bps.has_value();
 	uint64_t pacing_bps = settings.pacing_rate_bps.value_or(FASTEST_PACING_BPS);
 
 	Config::SetDefault("ns3::TcpL4Protocol::SocketType",
@@ -109,10 +110,10 @@ TcpGrant SetTcpDefaults(const TcpSettings &settings)
 	Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue(ecn ? "On" : "Off"));
 	Config::SetDefault("ns3::TcpSocketState::MaxPacingRate",
 			   DataRateValue(DataRate(pacing_bps)));
-	Config::SetDefault("ns3::TcpSocketState::EnablePacing",
-			   BooleanValue(settings.paced || settings.pacing_rate_bps.has_value()));
+	Config::SetDefault("ns3::TcpSocketState::EnablePacing", BooleanValue(paced));
 	Config::SetDefault("ns3::TcpWestwood::ProtocolType", StringValue("WestwoodPlus"));
-	Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(settings.hystart));
+	Config::SetDefault("landspeed::Cubic::HyStart", BooleanValue(settings.hystart));
+	Config::SetDefault("landspeed::Cubic::Paced", BooleanValue(paced));
 	return grant;
 }
 

@@ -6,6 +6,7 @@
 
 #include <sys/resource.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -37,7 +38,9 @@ int main(int argc, char **argv)
 	for (int index = 3; index < argc; ++index)
 		settings.drops.push_back(std::strtoull(argv[index], nullptr, 10));
 	OnePath path(settings);
-	path.Run(16 * settings.rtt_ms / 1000); // the window is full
+	double doublings =
+	    std::ceil(std::log2(std::strtod(argv[1], nullptr) / 10)); // from ten segments
+	path.Run((doublings + 3) * settings.rtt_ms / 1000);           // and the handshake
 	uint64_t before = path.Received();
 	uint64_t events = ns3::Simulator::GetEventCount();
 	double start = ProcessorSeconds();

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "mend/hystart.h"
+
+#include <ns3/tcp-congestion-ops.h>
+
+#include <optional>
+
+namespace landspeed
+{
+
+// CUBIC of RFC 9438, with Linux's HyStart (hystart.h) and what else Linux does that shows on a long
+// path: until the first loss the window grows by at least a twentieth each round trip, and the
+// curve is read one round trip ahead. docs/ns3/07-hystart.md.
+class Cubic : public ns3::TcpCongestionOps
+{
+public:
+	static ns3::TypeId GetTypeId();
+
+	std::string GetName() const override;
+	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
+			     uint32_t bytesInFlight) override;
+	void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
+	void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked,
+		       const ns3::Time &rtt) override;
+	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
+				const ns3::TcpSocketState::TcpCongState_t newState) override;
+	void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb,
+		       const ns3::TcpSocketState::TcpCAEvent_t event) override;
+	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+
+private:
+	struct Epoch { // congestion avoidance since the last reduction; windows in segments, times
+		       // in seconds
+		double start_s;
+		double origin; // the plateau: W_max
+		double k_s;    // until the plateau is reached
+		double reno;   // W_est: what Reno would have
+	};
+
+	double Growth(const ns3::TcpSocketState &tcb); // segments for each segment acknowledged
+
+	bool hystart_on_ = true;
+	bool paced_ = false;
+	std::optional<Hystart> hystart_;
+	ns3::SequenceNumber32 round_end_;
+	std::optional<Epoch> epoch_;
+	double last_max_ = 0;    // W_max, segments; 0: no loss yet
+	double before_loss_ = 0; // cwnd_prior
+	double credit_ = 0;      // part of a segment that the window has grown by
+	double last_ack_s_ = 0;
+};
+
+} // namespace landspeed

@@ -1,0 +1,60 @@
+"""The mends of ns-3's TCP (sim/mend): each test holds with them, and those of a fault fail against ns-3 as it comes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SIM_FOLDER = Path(__file__).resolve().parent.parent / "sim"
+PROGRAMS = SIM_FOLDER / "build" / "mend" / "tests"
+# (program, test, what fails unmended: the faults of ns-3 3.37 in docs/ns3)
+TESTS = [
+    ("scoreboard", "window-exactly-full", True),
+    ("scoreboard", "no-tiny-segment", True),
+    ("scoreboard", "loss-and-repair", True),
+    ("scoreboard", "repaired-is-not-in-flight", True),
+    ("scoreboard", "rule-three", True),
+    ("scoreboard", "timeout", False),
+    ("scoreboard", "random-against-model", True),
+    ("scoreboard", "cost", True),
+    ("reassembly", "pieces", True),
+    ("reassembly", "whole-block", True),
+    ("reassembly", "random-order", True),
+    ("reassembly", "cost", True),
+    ("recovery", "reduction", True),
+    ("connection", "survives-a-loss", True),
+    ("connection", "grows-only-while-the-limit", True),
+    ("connection", "timers", True),
+    ("connection", "hystart-fires", True),
+]
+
+
+@pytest.fixture(scope="module", name="programs")
+def programs_fixture() -> Path:
+    """The test programs, built."""
+    if not (SIM_FOLDER / "build" / "build.ninja").exists():
+        subprocess.run(["meson", "setup", str(SIM_FOLDER / "build"), str(SIM_FOLDER)], check=True, capture_output=True)
+    subprocess.run(["ninja", "-C", str(SIM_FOLDER / "build")], check=True, capture_output=True, text=True)
+    return PROGRAMS
+
+
+def run(programs: Path, program: str, kind: str, test: str) -> subprocess.CompletedProcess[str]:
+    """One test of one program, with the mends or without."""
+    command = [str(programs / f"test_{program}_{kind}"), test]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(("program", "test"), [(program, test) for program, test, _ in TESTS])
+def test_mended(programs: Path, program: str, test: str) -> None:
+    """It holds with the mends."""
+    result = run(programs, program, "mended", test)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("program", "test"), [(program, test) for program, test, fails in TESTS if fails])
+def test_unmended(programs: Path, program: str, test: str) -> None:
+    """It fails, or ends with a signal, without them; not for want of the test."""
+    result = run(programs, program, "unmended", test)
+    assert result.returncode == 1 or result.returncode < 0, result.stdout + result.stderr
