@@ -96,6 +96,21 @@ def wait_until(look: Callable[[], T | None], timeout: float, process: subprocess
     raise AssertionError("what the test waits for did not come")
 
 
+def children(program: Program) -> list[int]:
+    """The processes of its sessions."""
+    pid = program.process.pid
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def only_child(program: Program) -> int:
+    """The process of its one session."""
+    (child,) = children(program)
+    return child
+
+
 class Bench:
     """Starts receivers and senders on a port of its own; everything ends with the test."""
 

@@ -17,6 +17,7 @@ enum message_type {
 	MESSAGE_PROOF,     /* sender */
 	MESSAGE_WELCOME,   /* receiver: its own proof */
 	MESSAGE_REQUEST,   /* sender: what it wants to transfer */
+	MESSAGE_QUEUED,    /* receiver: the request waits for its turn */
 	MESSAGE_GRANT,     /* receiver: port and token of the data connections */
 	MESSAGE_READY,     /* receiver: all streams are connected */
 	MESSAGE_GO,        /* sender: the transfer begins now */
@@ -50,6 +51,7 @@ struct grant {
 	uint16_t data_port;
 	uint8_t token[TOKEN_BYTES];
 	uint64_t rcvbuf_bytes; /* as the kernel reads it back: doubled */
+	uint64_t pacing_bps;   /* ceiling of each stream; 0: none */
 	const char *warning;   /* only when encoding; NULL for none */
 };
 

@@ -33,6 +33,7 @@ struct option_table {
 
 extern const struct option_table options_of_both;
 extern const struct option_table options_of_report;
+extern const struct option_table options_of_server;
 extern const struct option_table options_of_receive;
 extern const struct option_table options_of_send;
 extern const struct option_table options_of_files;     /* send */

@@ -27,6 +27,19 @@ enum receive_mode {
 /* A seed crosses JSON unchanged. */
 #define SEED_LIMIT (UINT64_C(1) << 53)
 
+/* What a server lets clients have. */
+struct admission {
+	unsigned clients; /* served at once */
+	unsigned queue;   /* waiting */
+	unsigned per_address;
+	unsigned max_streams;
+	uint64_t max_rate_bps;    /* over all streams; 0: any */
+	uint64_t max_duration_ns; /* 0: any */
+	unsigned modes;           /* a bit per receive_mode */
+	bool files;
+	bool third_party;
+};
+
 struct options {
 	/* both ends */
 	uint16_t port;
@@ -45,6 +58,8 @@ struct options {
 	bool one_off;
 	bool no_sync; /* of files */
 	enum links_policy links;
+	bool log_json;
+	struct admission admission;
 	uint64_t idle_timeout_ns;
 	const char *directory; /* NULL: no files are taken */
 	/* send */
@@ -72,6 +87,7 @@ struct options {
 int options_parse_receive(int argc, char **argv, struct options *options, struct failure *failure);
 int options_parse_send(int argc, char **argv, struct options *options, struct failure *failure);
 /* Defaults that depend on other options, and what options together must be. */
+int options_check_server(struct options *options, struct failure *failure);
 int options_check_send(struct options *options, struct failure *failure);
 /* Whether intervals and tables go to standard output: nothing else does, and nobody said no. */
 bool options_tell(const struct options *options);

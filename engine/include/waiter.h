@@ -30,8 +30,6 @@ void waiter_destroy(struct waiter *waiter);
 /* `events` as for poll(); slot may be SLOT_PEERS + n. */
 void waiter_watch(struct waiter *waiter, unsigned slot, int fd, short events);
 void waiter_forget(struct waiter *waiter, unsigned slot);
-/* As waiter_watch for input, but waiter_wait itself calls `serve` and goes on waiting. */
-void waiter_serve(struct waiter *waiter, unsigned slot, int fd, void (*serve)(int fd));
 
 /* SLOT_TIMER becomes ready at that time of CLOCK_MONOTONIC. */
 int waiter_arm(struct waiter *waiter, uint64_t at_ns, struct failure *failure);

@@ -11,6 +11,7 @@ static const char *const type_names[] = {
     [MESSAGE_PROOF] = "proof",
     [MESSAGE_WELCOME] = "welcome",
     [MESSAGE_REQUEST] = "request",
+    [MESSAGE_QUEUED] = "queued",
     [MESSAGE_GRANT] = "grant",
     [MESSAGE_READY] = "ready",
     [MESSAGE_GO] = "go",
@@ -146,6 +147,7 @@ cJSON *grant_encode(const struct grant *grant)
 	json_add_u64(message, "data_port", grant->data_port);
 	json_add_text(message, "token", token);
 	json_add_u64(message, "rcvbuf_bytes", grant->rcvbuf_bytes);
+	json_add_u64(message, "pacing_bps", grant->pacing_bps);
 	json_add_text(message, "warning", grant->warning);
 	return message;
 }
@@ -161,6 +163,8 @@ int grant_decode(const cJSON *message, struct grant *grant, struct failure *fail
 				   TOKEN_HEX);
 	if (!json_get_u64(message, "rcvbuf_bytes", 0, UINT32_MAX, &grant->rcvbuf_bytes))
 		return failure_set(failure, "grant: rcvbuf_bytes must be an integer");
+	if (!json_get_u64(message, "pacing_bps", 0, JSON_INTEGER_MAX, &grant->pacing_bps))
+		return failure_set(failure, "grant: pacing_bps must be an integer");
 	grant->data_port = (uint16_t)port;
 	grant->warning = NULL;
 	return 0;

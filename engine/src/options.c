@@ -1,9 +1,11 @@
 #include "options.h"
 
+#include "hello.h"
 #include "option.h"
 #include "quantity.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +14,8 @@
 #define HELP_INDENT 23
 
 static const struct option_table *const receive_tables[] = {
-    &options_of_both, &options_of_report, &options_of_receive, &options_of_directory, NULL};
+    &options_of_both,   &options_of_report,    &options_of_receive,
+    &options_of_server, &options_of_directory, NULL};
 static const struct option_table *const send_tables[] = {&options_of_both,    &options_of_report,
 							 &options_of_send,    &options_of_files,
 							 &options_of_payload, NULL};
@@ -137,6 +140,7 @@ static const struct options defaults = {
     .report_ns = UINT64_C(1000000000),
     .idle_timeout_ns = UINT64_C(30000000000),
     .streams = 1,
+    .admission = {.clients = 1, .per_address = 32, .max_streams = STREAMS_LIMIT, .modes = UINT_MAX},
 };
 
 int options_parse_receive(int argc, char **argv, struct options *options, struct failure *failure)
@@ -147,7 +151,7 @@ int options_parse_receive(int argc, char **argv, struct options *options, struct
 	if (optind < argc)
 		return failure_set(failure, "'%s' is too much: receive takes options only",
 				   argv[optind]);
-	return 0;
+	return options_check_server(options, failure);
 }
 
 int options_parse_send(int argc, char **argv, struct options *options, struct failure *failure)

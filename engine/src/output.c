@@ -1,5 +1,7 @@
 #include "output.h"
 
+#include "log.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -82,7 +84,6 @@ void output_note(const char *format, ...)
 	va_start(arguments, format);
 	int length = vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	/* Nobody to tell when standard error is gone. */
 	if (length >= 0)
-		(void)fprintf(stderr, "landspeed-engine: %s\n", text);
+		log_event("note", NULL, "%s", text);
 }

@@ -14,12 +14,11 @@
 
 struct receive_state {
 	const struct options *options;
-	const struct key *key; /* NULL: none */
 	struct waiter *waiter;
 	char peer[ADDRESS_TEXT_BYTES];
 	struct control *control;
 	struct request request;
-	bool requested; /* a valid request came: this was a session */
+	bool requested; /* there was one */
 	int data_listener;
 	int root; /* the directory that files go to; -1: none are taken */
 	struct grant grant;
@@ -38,7 +37,7 @@ struct receive_state {
 	struct failure failure;
 };
 
-/* Request, data listener and grant. */
+/* Data listener and grant. */
 int receive_negotiate(struct receive_state *state);
 /* All data connections that the sender announced. */
 int receive_gather(struct receive_state *state);

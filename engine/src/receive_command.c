@@ -1,39 +1,13 @@
 #include "commands.h"
 #include "files_receive.h"
 #include "files_root.h"
+#include "log.h"
 #include "output.h"
 #include "receive.h"
+#include "server.h"
 
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
-
-struct server {
-	const struct options *options;
-	struct waiter *waiter;
-	int listener;
-	int root; /* of --directory, else -1 */
-	struct key key;
-	bool usage;    /* the fault is in what the command line named */
-	bool finished; /* a signal, or the one session of --one-off */
-	bool failed;
-	bool written; /* a result was */
-};
-
-static void busy_reply(int listener)
-{
-	struct address peer;
-	struct failure ignored = {0};
-	int fd = net_accept(listener, &peer);
-	if (fd < 0)
-		return;
-	struct control *control = control_create(fd, &ignored);
-	if (control == NULL)
-		return;
-	(void)control_send(control, error_encode("the receiver is busy with another transfer"),
-			   &ignored);
-	control_destroy(control);
-}
 
 static int session_run(struct receive_state *state)
 {
@@ -53,25 +27,32 @@ static int session_run(struct receive_state *state)
 						    : receive_transfer(state);
 }
 
+/* The files first: when the sender has its result, ours are whole. */
 static void session_tell(struct receive_state *state)
 {
-	struct failure ignored = {0};
-	/* From its result on the sender may go: whoever comes after it waits instead of being
-	 * refused. */
-	waiter_forget(state->waiter, SLOT_LISTENER);
-	if (state->reported) {
-		receive_deliver(state);
-	} else if (state->failure.set) {
-		/* The sender is not gone in most cases, and should know why. */
-		(void)control_send(state->control, error_encode(state->failure.text), &ignored);
-	}
+	struct failure unwritten = {0};
+	(void)samples_close(state->samples, &unwritten);
+	(void)samples_close(state->tcp_info, &unwritten);
+	if (unwritten.set)
+		(void)failure_set(&state->failure, "%s", unwritten.text);
+	cJSON *report = receive_report(state);
+	cJSON *fields = cJSON_CreateObject();
+	json_add_text(fields, "peer", state->peer);
+	if (output_write(state->options->json, report, &unwritten) != 0)
+		(void)failure_set(&state->failure, "%s", unwritten.text);
 	if (state->reported && options_tell(state->options))
 		receive_tell(state, stdout);
+	json_add_bool(fields, "complete", !state->failure.set);
+	json_add_u64(fields, "bytes", state->report.bytes);
+	json_add_seconds(fields, "duration_s", state->report.duration_ns);
 	if (state->failure.set)
-		output_note("Error: session with %s: %s", state->peer, state->failure.text);
+		log_event("end", fields, "Error: session with %s: %s", state->peer,
+			  state->failure.text);
 	else
-		output_note("%s: %.3f GB in %.3f s", state->peer, (double)state->report.bytes / 1e9,
-			    (double)state->report.duration_ns / 1e9);
+		log_event("end", fields, "%s: %.3f GB in %.3f s", state->peer,
+			  (double)state->report.bytes / 1e9,
+			  (double)state->report.duration_ns / 1e9);
+	cJSON_Delete(report);
 }
 
 static void session_release(struct receive_state *state)
@@ -85,109 +66,49 @@ static void session_release(struct receive_state *state)
 	if (state->data_listener >= 0)
 		(void)close(state->data_listener);
 	receiver_report_clear(&state->report);
-	control_destroy(state->control);
+	waiter_destroy(state->waiter);
 }
 
-static void result_write(struct server *server, const struct receive_state *state)
+static int session_serve(const struct session *session)
 {
-	struct failure failure = {0};
-	cJSON *report = receive_report(state);
-	if (output_write(server->options->json, report, &failure) != 0) {
-		output_note("Error: %s", failure.text);
-		server->failed = true;
-	}
-	cJSON_Delete(report);
-	server->written = true;
-}
-
-static void session_serve(struct server *server, int fd, const struct address *peer)
-{
-	struct receive_state state = {.options = server->options,
-				      .key = server->options->key != NULL ? &server->key : NULL,
-				      .waiter = server->waiter,
+	struct failure ignored = {0};
+	struct receive_state state = {.options = session->options,
+				      .control = session->client->control,
+				      .request = session->client->request,
+				      .requested = true,
 				      .data_listener = -1,
-				      .root = server->root};
-	net_address_text(peer, state.peer);
-	state.control = control_create(fd, &state.failure);
-	if (state.control == NULL)
-		return;
-	waiter_serve(server->waiter, SLOT_LISTENER, server->listener, busy_reply);
-	bool failed = session_run(&state) != 0;
+				      .root = session->root};
+	(void)memcpy(state.peer, session->client->peer, sizeof(state.peer));
+	state.waiter = waiter_create(&state.failure);
+	bool failed = state.waiter == NULL || session_run(&state) != 0;
 	session_tell(&state);
-	struct failure unwritten = {0};
-	(void)samples_close(state.samples, &unwritten);
-	(void)samples_close(state.tcp_info, &unwritten);
-	if (unwritten.set) {
-		output_note("Error: %s", unwritten.text);
-		(void)failure_set(&state.failure, "%s", unwritten.text);
-		failed = true;
-	}
-	/* A stranger on the port, or a scan, is not the session that --one-off waits for. */
-	if (state.requested)
-		result_write(server, &state);
-	if (state.signal != 0 || (state.requested && server->options->one_off)) {
-		server->finished = true;
-		server->failed = server->failed || failed;
-	}
+	/* From its result on the sender may go, and come again. */
+	session_leave(session);
+	if (state.reported)
+		receive_deliver(&state);
+	else if (state.failure.set)
+		(void)control_send(state.control, error_encode(state.failure.text), &ignored);
+	failed = failed || state.failure.set;
 	session_release(&state);
-	waiter_watch(server->waiter, SLOT_LISTENER, server->listener, POLLIN);
+	return failed ? EXIT_FAILED : 0;
 }
 
-static void server_interrupt(struct server *server)
+static void session_missing(const struct options *options, int signal)
 {
-	struct receive_state state = {.signal = waiter_take_signal(server->waiter)};
-	server->finished = true;
-	if (!server->options->one_off)
-		return;
-	/* It was started for one transfer and saw none. */
-	server->failed = true;
+	struct receive_state state = {.options = options, .signal = signal};
 	(void)failure_set(&state.failure, "interrupted by %s before a transfer",
-			  signal_name(state.signal));
-	result_write(server, &state);
-}
-
-static int server_run(struct server *server, struct failure *failure)
-{
-	struct address address;
-	char text[ADDRESS_TEXT_BYTES];
-	if (server->options->key != NULL &&
-	    key_read(server->options->key, &server->key, failure) != 0) {
-		server->usage = true;
-		return -1;
-	}
-	if (server->options->directory != NULL &&
-	    (server->root = root_open(server->options->directory, failure)) < 0) {
-		server->usage = true;
-		return -1;
-	}
-	if (output_check(server->options->json, failure) != 0)
-		return -1;
-	server->waiter = waiter_create(failure);
-	if (server->waiter == NULL)
-		return -1;
-	server->listener = net_listen_on(server->options->bind, server->options->port, failure);
-	if (server->listener < 0 || net_local_address(server->listener, &address, failure) != 0)
-		return -1;
-	net_address_text(&address, text);
-	output_note("listening on %s", text);
-	waiter_watch(server->waiter, SLOT_LISTENER, server->listener, POLLIN);
-	while (!server->finished) {
-		if (waiter_wait(server->waiter, failure) != 0)
-			return -1;
-		if (waiter_ready(server->waiter, SLOT_SIGNAL)) {
-			server_interrupt(server);
-		} else if (waiter_ready(server->waiter, SLOT_LISTENER)) {
-			struct address peer;
-			int fd = net_accept(server->listener, &peer);
-			if (fd >= 0)
-				session_serve(server, fd, &peer);
-		}
-	}
-	return server->failed ? -1 : 0;
+			  signal_name(signal));
+	cJSON *report = receive_report(&state);
+	struct failure failure = {0};
+	if (output_write(options->json, report, &failure) != 0)
+		output_note("Error: %s", failure.text);
+	cJSON_Delete(report);
 }
 
 int receive_main(int argc, char **argv)
 {
+	int root = -1;
+	struct key key;
 	struct options options;
 	struct failure failure = {0};
 	if (options_parse_receive(argc, argv, &options, &failure) != 0) {
@@ -198,17 +119,29 @@ int receive_main(int argc, char **argv)
 		options_help_receive();
 		return 0;
 	}
-	struct server server = {.options = &options, .listener = -1, .root = -1};
-	int status = server_run(&server, &failure);
+	log_as_json(options.log_json);
+	if (options.key != NULL && key_read(options.key, &key, &failure) != 0) {
+		output_note("Error: %s", failure.text);
+		return EXIT_USAGE;
+	}
+	if (options.directory != NULL && (root = root_open(options.directory, &failure)) < 0) {
+		output_note("Error: %s", failure.text);
+		return EXIT_USAGE;
+	}
+	options.admission.files = root >= 0;
+	const struct server_plan plan = {.options = &options,
+					 .root = root,
+					 .key = options.key != NULL ? &key : NULL,
+					 .admission = options.admission,
+					 .serve = session_serve,
+					 .unserved = session_missing};
+	int status = EXIT_FAILED;
+	if (output_check(options.json, &failure) == 0)
+		status = server_run(&plan, &failure);
 	if (failure.set)
 		output_note("Error: %s", failure.text);
-	if (server.listener >= 0)
-		(void)close(server.listener);
-	if (server.root >= 0)
-		(void)close(server.root);
-	waiter_destroy(server.waiter);
-	key_forget(&server.key);
-	if (server.usage)
-		return EXIT_USAGE;
-	return status == 0 ? 0 : EXIT_FAILED;
+	if (root >= 0)
+		(void)close(root);
+	key_forget(&key);
+	return status;
 }

@@ -1,3 +1,4 @@
+#include "admission.h"
 #include "clock.h"
 #include "receive.h"
 #include "session.h"
@@ -50,25 +51,13 @@ static int data_listener_open(struct receive_state *state)
 
 int receive_negotiate(struct receive_state *state)
 {
-	cJSON *message;
 	struct failure *failure = &state->failure;
-	if (session_authenticate(state->waiter, state->control, AUTH_SERVER, state->key,
-				 state->options->idle_timeout_ns, &state->signal, failure) != 0 ||
-	    session_expect(state->waiter, state->control, MESSAGE_REQUEST,
-			   state->options->idle_timeout_ns, &message, &state->signal, failure) != 0)
-		return -1;
-	int status = request_decode(message, &state->request, failure);
-	cJSON_Delete(message);
-	if (status != 0)
-		return -1;
-	if (state->request.kind == REQUEST_FILES && state->root < 0)
-		return failure_set(failure,
-				   "this receiver takes no files: start it with --directory DIR");
-	state->requested = true;
 	if (getrandom(state->grant.token, TOKEN_BYTES, 0) != TOKEN_BYTES)
 		return failure_set_errno(failure, errno, "getrandom");
 	if (data_listener_open(state) != 0)
 		return -1;
+	state->grant.pacing_bps =
+	    admission_pacing_bps(&state->options->admission, state->request.streams);
 	return control_send(state->control, grant_encode(&state->grant), failure);
 }
 

@@ -58,6 +58,8 @@ void send_payload_report(const struct send_state *state, cJSON *object);
 int send_transfer(struct send_state *state);
 /* The result as JSON; the caller deletes it. */
 cJSON *send_report(const struct send_state *state);
+/* The lower of what was asked for and what the receiver allows; 0: none. */
+uint64_t send_pacing_bps(const struct send_state *state);
 /* As the receiver counts them; without its report, as it acknowledged. */
 uint64_t send_stream_bytes(const struct send_state *state, unsigned index);
 uint64_t send_stream_duration_ns(const struct send_state *state, unsigned index);

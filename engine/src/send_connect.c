@@ -96,7 +96,7 @@ int send_negotiate(struct send_state *state)
 	    .payload_seed = state->sending.seed,
 	};
 	if (control_open(state) != 0 ||
-	    session_authenticate(state->waiter, state->control, AUTH_CLIENT,
+	    session_authenticate(state->waiter, state->control,
 				 options->key != NULL ? &state->key : NULL,
 				 options->idle_timeout_ns, &state->signal, &state->failure) != 0 ||
 	    session_send(state->control, request_encode(&request), &state->failure) != 0 ||
@@ -107,6 +107,13 @@ int send_negotiate(struct send_state *state)
 	cJSON_Delete(message);
 	state->granted = status == 0;
 	return status;
+}
+
+uint64_t send_pacing_bps(const struct send_state *state)
+{
+	uint64_t own = state->options->pacing_bps;
+	uint64_t granted = state->grant.pacing_bps;
+	return own == 0 || (granted != 0 && granted < own) ? granted : own;
 }
 
 /* Buffers and congestion control must be set before the SYN leaves. */
@@ -120,7 +127,8 @@ static int socket_tune(struct send_state *state, int fd)
 	if (options->congestion != NULL &&
 	    tune_congestion(fd, options->congestion, &state->failure) != 0)
 		return -1;
-	if (options->pacing_bps != 0 && tune_pacing(fd, options->pacing_bps, &state->failure) != 0)
+	uint64_t pacing_bps = send_pacing_bps(state);
+	if (pacing_bps != 0 && tune_pacing(fd, pacing_bps, &state->failure) != 0)
 		return -1;
 	return 0;
 }

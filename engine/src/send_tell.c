@@ -31,7 +31,7 @@ enum limit send_verdict(const struct send_state *state, unsigned index, char *te
 	struct verdict_facts facts = {
 	    .duration_ns = duration_ns,
 	    .goodput_bps = goodput_bps(send_stream_bytes(state, index), duration_ns),
-	    .pacing_bps = state->options->pacing_bps,
+	    .pacing_bps = send_pacing_bps(state),
 	    .busy_us = raw->busy_time,
 	    .rwnd_limited_us = raw->rwnd_limited,
 	    .sndbuf_limited_us = raw->sndbuf_limited,

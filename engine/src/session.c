@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include "clock.h"
+#include "output.h"
 
 #include <poll.h>
 
@@ -18,14 +19,26 @@ int session_refuse(cJSON *message, enum message_type type, struct failure *failu
 	return -1;
 }
 
-static int message_accept(struct control *control, enum message_type wanted, cJSON **message,
-			  struct failure *failure)
+/* However long it takes: whoever waits can be interrupted, and a dead receiver is noticed. */
+static int queue_wait(struct waiter *waiter, cJSON *message, struct failure *failure)
+{
+	uint64_t place = 0;
+	(void)json_get_u64(message, "place", 0, JSON_INTEGER_MAX, &place);
+	cJSON_Delete(message);
+	output_note("the receiver is busy: waiting at place %llu", (unsigned long long)place);
+	return waiter_disarm(waiter, failure);
+}
+
+static int message_accept(struct waiter *waiter, struct control *control, enum message_type wanted,
+			  cJSON **message, struct failure *failure)
 {
 	enum message_type type;
 	switch (control_take(control, message, &type, failure)) {
 	case CONTROL_PENDING:
 		return 0;
 	case CONTROL_MESSAGE:
+		if (type == MESSAGE_QUEUED && wanted == MESSAGE_GRANT)
+			return queue_wait(waiter, *message, failure);
 		return type == wanted ? 1 : session_refuse(*message, type, failure);
 	case CONTROL_CLOSED:
 	case CONTROL_INVALID:
@@ -41,7 +54,7 @@ int session_expect(struct waiter *waiter, struct control *control, enum message_
 	waiter_watch(waiter, SLOT_CONTROL, control_fd(control), POLLIN);
 	/* A message that came together with the one before is in the decoder, not in the socket. */
 	if (status == 0)
-		status = message_accept(control, wanted, message, failure);
+		status = message_accept(waiter, control, wanted, message, failure);
 	while (status == 0) {
 		if (waiter_wait(waiter, failure) != 0) {
 			status = -1;
@@ -49,7 +62,7 @@ int session_expect(struct waiter *waiter, struct control *control, enum message_
 			*signal = waiter_take_signal(waiter);
 			status = failure_set(failure, "interrupted by %s", signal_name(*signal));
 		} else if (waiter_ready(waiter, SLOT_CONTROL)) {
-			status = message_accept(control, wanted, message, failure);
+			status = message_accept(waiter, control, wanted, message, failure);
 		} else if (waiter_ready(waiter, SLOT_TIMER)) {
 			status = failure_set(failure, "no '%s' from the peer within %llu s",
 					     message_type_name(wanted),
@@ -87,18 +100,15 @@ static int handshake_answer(struct control *control, struct auth *auth, enum aut
 	return status == AUTH_FAILED ? -1 : 0;
 }
 
-int session_authenticate(struct waiter *waiter, struct control *control, enum auth_role role,
-			 const struct key *key, uint64_t timeout_ns, int *signal,
-			 struct failure *failure)
+int session_authenticate(struct waiter *waiter, struct control *control, const struct key *key,
+			 uint64_t timeout_ns, int *signal, struct failure *failure)
 {
 	struct auth auth;
 	enum auth_status status = AUTH_PENDING;
-	int result = 0;
-	auth_start(&auth, role, key, NULL);
-	if (role == AUTH_CLIENT) {
-		cJSON *greeting = auth_greet(&auth, &status);
-		result = handshake_answer(control, &auth, status, greeting, failure);
-	}
+	int result;
+	auth_start(&auth, AUTH_CLIENT, key, NULL);
+	cJSON *greeting = auth_greet(&auth, &status);
+	result = handshake_answer(control, &auth, status, greeting, failure);
 	while (result == 0 && status == AUTH_PENDING) {
 		cJSON *message = NULL;
 		cJSON *answer = NULL;

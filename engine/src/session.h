@@ -16,12 +16,11 @@ int session_expect(struct waiter *waiter, struct control *control, enum message_
 		   uint64_t timeout_ns, cJSON **message, int *signal, struct failure *failure);
 
 /*
- * The handshake that opens the connection, each step within `timeout_ns`; `key` NULL: none. Large
- * frames, and tags when there is a key, apply from then on.
+ * The client's part of the handshake that opens the connection, each step within `timeout_ns`;
+ * `key` NULL: none. Large frames, and tags when there is a key, apply from then on.
  */
-int session_authenticate(struct waiter *waiter, struct control *control, enum auth_role role,
-			 const struct key *key, uint64_t timeout_ns, int *signal,
-			 struct failure *failure);
+int session_authenticate(struct waiter *waiter, struct control *control, const struct key *key,
+			 uint64_t timeout_ns, int *signal, struct failure *failure);
 
 /* Sends and deletes the message. If the peer has closed, what it said before is the failure. */
 int session_send(struct control *control, cJSON *message, struct failure *failure);

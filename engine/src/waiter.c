@@ -17,8 +17,6 @@ struct waiter {
 	int signal_fd;
 	int timer_fd;
 	unsigned used; /* slots below this may be in use */
-	unsigned served_slot;
-	void (*serve)(int fd);
 	struct pollfd slots[SLOTS];
 };
 
@@ -85,8 +83,6 @@ void waiter_watch(struct waiter *waiter, unsigned slot, int fd, short events)
 void waiter_forget(struct waiter *waiter, unsigned slot)
 {
 	waiter->slots[slot] = (struct pollfd){.fd = -1};
-	if (slot == waiter->served_slot)
-		waiter->serve = NULL;
 	while (waiter->used > 0 && waiter->slots[waiter->used - 1].fd < 0)
 		waiter->used--;
 }
@@ -110,13 +106,6 @@ int waiter_disarm(struct waiter *waiter, struct failure *failure)
 	return timer_set(waiter, 0, failure);
 }
 
-void waiter_serve(struct waiter *waiter, unsigned slot, int fd, void (*serve)(int fd))
-{
-	waiter_watch(waiter, slot, fd, POLLIN);
-	waiter->served_slot = slot;
-	waiter->serve = serve;
-}
-
 /* The number of ready slots that the caller of waiter_wait has to look at; -1 on failure. */
 static int slots_poll(struct waiter *waiter, struct failure *failure)
 {
@@ -128,12 +117,6 @@ static int slots_poll(struct waiter *waiter, struct failure *failure)
 	/* Re-armed meanwhile: then it has nothing to say. */
 	if (timer->revents != 0 && read(waiter->timer_fd, &expirations, sizeof(expirations)) < 0) {
 		timer->revents = 0;
-		ready--;
-	}
-	struct pollfd *served = &waiter->slots[waiter->served_slot];
-	if (waiter->serve != NULL && served->revents != 0) {
-		waiter->serve(served->fd);
-		served->revents = 0;
 		ready--;
 	}
 	return ready;

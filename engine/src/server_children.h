@@ -1,0 +1,41 @@
+/* The processes of a server's sessions. */
+#ifndef LANDSPEED_SERVER_CHILDREN_H
+#define LANDSPEED_SERVER_CHILDREN_H
+
+#include "failure.h"
+#include "net.h"
+
+#include <sys/types.h>
+
+#define CHILDREN_LIMIT 64
+
+struct child {
+	pid_t pid;
+	int report_fd; /* a byte: the session leaves; the end: the process has gone */
+	bool leaving;
+	bool gone;
+	struct address address;
+};
+
+struct children {
+	unsigned count;
+	struct child list[CHILDREN_LIMIT];
+};
+
+/* As fork(); *report_fd is the child's end. The child dies with its parent. */
+pid_t children_fork(struct children *children, const struct address *address, int *report_fd,
+		    struct failure *failure);
+/* Which of them leave. */
+void children_look(struct children *children);
+/* Forgets those that have gone; true when one of them failed. */
+bool children_reap(struct children *children);
+/* Those that have not said that they leave. */
+unsigned children_serving(const struct children *children);
+unsigned children_of_host(const struct children *children, const struct address *address);
+void children_signal(const struct children *children, int signal);
+/* Kills and waits for what is left. */
+void children_end(struct children *children);
+/* In a child: these are its parent's. */
+void children_forget(struct children *children);
+
+#endif
