@@ -4,7 +4,7 @@ RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-test rehearse test lint format bench shell doctor picture lock clean
+.PHONY: help setup setup-test rehearse test lint format bench shell doctor picture lock clean lab lab-down
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -28,7 +28,8 @@ lint: setup-test  ## ruff, pyright, clang-format, clang-tidy, shellcheck
 	@clang-format --dry-run --Werror $(C_SOURCES)
 	@clang-tidy --quiet -p engine/build $$(git ls-files 'engine/src/*.c') 2>/dev/null
 	@clang-tidy --quiet -p emu/linkwatch/build $$(git ls-files 'emu/linkwatch/*.c') 2>/dev/null
-	@shellcheck $$(git ls-files '*.sh') .ci/run emu/guest/init
+	@shellcheck $$(git ls-files '*.sh') .ci/run emu/guest/init tests/lab/shaper-init
+	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" ansible-lint -q --offline
 
 format: setup-test  ## let the formatters write
 	@.venv/bin/ruff format .
@@ -37,6 +38,12 @@ format: setup-test  ## let the formatters write
 
 bench: setup  ## the figures the project promises, measured
 	@$(PYTHON) tests/bench.py
+
+lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
+	@$(PYTHON) tests/lab/lab.py up
+
+lab-down:  ## remove them
+	@$(PYTHON) tests/lab/lab.py down
 
 picture: setup-test  ## docs/report.png anew, from the newest full rehearsal of the record
 	@docs/picture.sh

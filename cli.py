@@ -130,6 +130,10 @@ def _parser() -> argparse.ArgumentParser:
     report = command("report", _report, "Write a bundle's report.html anew.")
     report.add_argument("bundle", type=Path, metavar="BUNDLE")
 
+    real = commands.add_parser("real", help="Take a rehearsed scenario to real servers.", add_help=False)
+    real.set_defaults(action=_real)
+    real.add_argument("words", nargs=argparse.REMAINDER)
+
     command("schema", _schema, "Print the JSON Schema of scenario files.")
     return parser
 
@@ -352,6 +356,12 @@ def _doctor(parsed: argparse.Namespace) -> int:
             if finding.remedy:
                 print(f"      remedy: {finding.remedy}")
     return FAILED if any(finding.state == "fail" for finding in findings) else 0
+
+
+def _real(parsed: argparse.Namespace) -> int:
+    from .playbooks.command import main as real
+
+    return real(parsed.words)
 
 
 def _results(parsed: argparse.Namespace) -> int:

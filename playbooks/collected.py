@@ -1,0 +1,199 @@
+"""What `collect` fetched, as a bundle of world `real`: judged and reported like any other."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..results.bundle import BundleWriter, load_record
+from ..results.judge import judge
+from ..results.record import CalibrationResult, RunRecord, Verdict
+from ..scenarios.plan import Plan
+from .compare import compare
+from .errors import RealError
+from .inventory import read_variables
+
+RTT_TOLERANCE = 0.01  # a real path's, against the plan; in the guest it is 0.001
+LARGEST_BYTES = 1 << 30
+SENDER_FILES = {"sender.csv": "sender.csv", "engine.json": "engine.json", "live.jsonl": "live.jsonl"}
+RECEIVER_FILES = {"receiver.csv": "receiver.csv", "receiver.json": "receiver.json"}
+LOGS = ("before.txt", "after.txt", "send.log", "receive.log", "capture.pcap")
+
+
+def unpack(archive: Path, attempt: str) -> dict[str, bytes]:
+    """Files of a host's archive by name. Only ordinary files right in the attempt's folder count.
+
+    Raises:
+        RealError: it is missing or no archive.
+    """
+    found: dict[str, bytes] = {}
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                folder, _, name = member.name.partition("/")
+                if member.isreg() and folder == attempt and "/" not in name and member.size < LARGEST_BYTES:
+                    content = tar.extractfile(member)
+                    assert content is not None
+                    found[name] = content.read()
+    except (OSError, tarfile.TarError) as error:
+        raise RealError(f"{archive}: {error}; run `landspeed real collect`") from error
+    return found
+
+
+def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> int:
+    """Make a bundle of an attempt that was collected, and say where it is.
+
+    Returns:
+        exit status: 0 passed, 1 not.
+
+    Raises:
+        RealError, OutputError: the files are missing, or the bundle cannot be written.
+    """
+    hosts = _names(inventory)
+    folder = inventory / "collected" / attempt
+    sent, received = (unpack(folder / f"{hosts[role]}.tar", attempt) for role in ("sender", "receiver"))
+    rehearsal = read_variables(inventory / "group_vars" / "all" / "rehearsal.yml")
+    record = _begin(plan, hosts, (sent, received), rehearsal, attempt)
+    with BundleWriter(runs_dir, plan.scenario, record) as bundle:
+        for source, names in ((sent, SENDER_FILES), (received, RECEIVER_FILES)):
+            for name, target in names.items():
+                if name in source:
+                    (bundle.path / target).write_bytes(source[name])
+        for role, source in (("sender", sent), ("receiver", received)):
+            for name in LOGS:
+                if name in source:
+                    (bundle.path / "log" / f"{role}-{name}").write_bytes(source[name])
+        bundle.write_text("scenario.yaml", (inventory / "scenario.yaml").read_text())
+        bundle.write_text("plan.json", plan.model_dump_json(indent=1))
+        broken = record.error
+        if broken:
+            bundle.fail(broken, record)
+        else:
+            bundle.convert()
+            record = _judged(record, plan, bundle.path, rehearsal, runs_dir)
+            bundle.finish(record)
+    return _show(record, bundle.path)
+
+
+def _names(inventory: Path) -> dict[str, str]:
+    groups = read_variables(inventory / "hosts.yml")["all"]["children"]
+    return {
+        role: next(iter(groups[group]["hosts"]))
+        for role, group in (("sender", "landspeed_senders"), ("receiver", "landspeed_receivers"))
+    }
+
+
+def _begin(
+    plan: Plan,
+    hosts: dict[str, str],
+    files: tuple[dict[str, bytes], dict[str, bytes]],
+    rehearsal: dict[str, Any],
+    attempt: str,
+) -> RunRecord:
+    sent = files[0]
+    engine = _json(sent.get("engine.json"))
+    streams = engine.pop("streams", [])
+    path = _json(sent.get("path.json"))
+    start_ns = engine.get("start_unix_ns")
+    started = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat(timespec="seconds") if start_ns else None
+    error = None
+    if not engine:
+        error = "the sender's engine left no result: " + (_last(sent.get("send.log")) or "see log/")
+    elif engine.get("error") or not engine.get("complete", True):
+        error = f"the transfer broke: {engine.get('error') or 'it was stopped'}"
+    data = {
+        "scenario": plan.scenario,
+        "title": plan.title,
+        "world": "real",
+        "clock": "real",
+        "seed": plan.seed,
+        "tool": "engine",
+        "command": ["landspeed", "real", "attempt", "INVENTORY", "--attempt", attempt],
+        "started": started,
+        "error": error,
+        "plan": plan.model_dump(mode="json"),
+        "engine": engine,
+        "window": engine.get("window") or {},
+        "streams": streams,
+        "calibration": _calibration(plan, path),
+        "transfer_wall_s": engine.get("duration_s"),
+        "host": {
+            role: {"name": hosts[role], **_json(found.get("host.json"))}
+            for role, found in zip(("sender", "receiver"), files, strict=True)
+        },
+        "guest": {"attempt": attempt, "rehearsal": rehearsal, "path": path},
+        **{name: engine.get(name) for name in ("goodput_bps", "bytes", "duration_s", "retransmits")},
+    }
+    record = RunRecord.model_validate(data)
+    return record.model_copy(update={"rtt_ms": path.get("rtt_ms")})
+
+
+def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
+    """RTT and MTU as pings found them right before the attempt."""
+    if path.get("rtt_ms") is None:
+        return None
+    wanted, mtu = plan.physics.rtt_ns / 1e6, min(link.mtu_bytes for link in plan.links)
+    failures = []
+    if abs(path["rtt_ms"] / wanted - 1) > RTT_TOLERANCE:
+        failures.append(f"RTT is {path['rtt_ms']:.3f} ms, the plan says {wanted:.3f} ms")
+    if path.get("path_mtu_bytes") != mtu:
+        failures.append(f"packets of {mtu} B do not pass undivided")
+    return CalibrationResult(
+        rtt_ms=path["rtt_ms"],
+        rtt_expected_ms=wanted,
+        tolerance=RTT_TOLERANCE,
+        path_mtu_bytes=path.get("path_mtu_bytes"),
+        mtu_expected_bytes=mtu,
+        passed=not failures,
+        failures=failures,
+    )
+
+
+def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, Any], runs_dir: Path) -> RunRecord:
+    tolerant = plan.model_copy(
+        update={"calibration": plan.calibration.model_copy(update={"rtt_tolerance": RTT_TOLERANCE})}
+    )
+    judged = judge(tolerant, record, folder)
+    name = rehearsal.get("landspeed_rehearsal")
+    if not name:
+        reason = rehearsal.get("landspeed_unrehearsed") or "no reason was given"
+        more = [Verdict(name="rehearsal", ok=None, text=f"UNREHEARSED: {reason}")]
+    else:
+        text = f"rehearsed in {name}, same plan, same build of the engine"
+        more = [Verdict(name="rehearsal", ok=True, text=text)]
+        try:
+            more.append(compare(load_record(runs_dir / name), judged))
+        except ValueError as error:
+            more.append(Verdict(name="rehearsed beside real", ok=None, text=f"not compared: {error}"))
+    judged.verdicts = [*more, *judged.verdicts]
+    return judged
+
+
+def _show(record: RunRecord, folder: Path) -> int:
+    from rich.console import Console
+
+    from ..results.report import write_report
+    from ..results.summary import render_summary
+
+    report = write_report(folder)
+    Console().print(render_summary(load_record(folder), folder, report))
+    if record.error:
+        print(f"Error: {record.error}", file=sys.stderr)
+    return 0 if record.passed and not record.error else 1
+
+
+def _json(content: bytes | None) -> dict[str, Any]:
+    try:
+        found = json.loads(content or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _last(content: bytes | None) -> str:
+    lines = (content or b"").decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,179 @@
+"""The command `landspeed real`: words to calls."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ..scenarios.errors import ScenarioError
+from .errors import PlayFailed, RealError
+
+FAILED, BAD_INPUT = 1, 2
+RUNS = Path(__file__).resolve().parent.parent / "results" / "runs"
+GATED = ("deploy", "attempt", "site")
+
+
+def main(words: list[str]) -> int:
+    """Run it.
+
+    Returns:
+        the exit status.
+    """
+    parsed = _parser().parse_args(words)
+    try:
+        return parsed.action(parsed)
+    except PlayFailed as error:
+        return _say(error, FAILED)
+    except (RealError, ScenarioError) as error:
+        return _say(error, BAD_INPUT)
+    except KeyboardInterrupt:
+        return _say("interrupted", FAILED)
+
+
+def _say(error: object, status: int) -> int:
+    print(f"Error: {error}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="landspeed real", description="Take a rehearsed scenario to real servers.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    inventory = commands.add_parser("inventory", help="write an inventory from a scenario")
+    inventory.set_defaults(action=_inventory)
+    inventory.add_argument("file", type=Path, metavar="SCENARIO")
+    for role in ("sender", "receiver", "shaper"):
+        inventory.add_argument(f"--{role}", required=role != "shaper", metavar="user@HOST[,address=IP,…]")
+    inventory.add_argument("--out", type=Path, metavar="DIR", help="default: inventories/SCENARIO")
+    inventory.add_argument("--again", action="store_true", help="write over an inventory that is there")
+    inventory.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
+    inventory.add_argument("--seed", type=int)
+
+    key = commands.add_parser("key", help="make the engine's key, encrypted by Ansible Vault")
+    key.set_defaults(action=_key)
+    key.add_argument("inventory", type=Path, metavar="INVENTORY")
+    key.add_argument("--vault-password-file", type=Path, required=True, metavar="FILE")
+
+    texts = {
+        "preflight": "look at the hosts and the path; changes nothing",
+        "tune": "set the hosts up for the plan's window; former values are saved",
+        "deploy": "install the engine (needs a rehearsal that passed)",
+        "shape": "make a Linux box between the hosts the scenario's path",
+        "attempt": "make the transfer (needs a rehearsal that passed)",
+        "stop": "end an attempt",
+        "collect": "fetch the results and make a bundle of them",
+        "restore": "put back every value that was changed",
+        "site": "preflight, tune, deploy, shape, attempt, collect in order",
+    }
+    for play, text in texts.items():
+        made = commands.add_parser(play, help=text, description=text)
+        made.set_defaults(action=_play, play=play)
+        made.add_argument("inventory", type=Path, metavar="INVENTORY")
+        made.add_argument("--check", action="store_true", help="change nothing, say what would change")
+        made.add_argument("--runs", type=Path, default=RUNS, metavar="DIR", help="folder of bundles")
+        made.add_argument("--vault-password-file", type=Path, metavar="FILE")
+        made.add_argument("--ask-become-pass", action="store_true", help="ask for the password of sudo")
+        if play in GATED:
+            made.add_argument("--unrehearsed", metavar="REASON", help="go without a rehearsal; printed in the report")
+        if play in ("attempt", "collect", "site"):
+            made.add_argument("--attempt", metavar="NAME", help="default: one of the time; collect: the newest")
+            made.add_argument("--capture", type=int, default=0, metavar="PACKETS", help="keep so many first packets")
+        if play == "restore":
+            made.add_argument("--remove-engine", action="store_true", help="take the engine away too")
+    return parser
+
+
+def _inventory(parsed: argparse.Namespace) -> int:
+    from ..scenarios.load import load_scenario
+    from ..scenarios.resolve import make_plan
+    from .inventory import Host, write_inventory
+
+    loaded = load_scenario(parsed.file, parsed.overrides)
+    plan = make_plan(loaded, seed=parsed.seed, world="emu")
+    roles = ("sender", "receiver", "shaper")
+    hosts = {role: Host.parse(getattr(parsed, role)) for role in roles if getattr(parsed, role)}
+    folder = parsed.out or Path("inventories") / plan.scenario
+    write_inventory(folder, loaded, plan, hosts, again=parsed.again)
+    print(f"{folder}: plan {plan.sha256[:12]}; next: landspeed real preflight {folder}")
+    return 0
+
+
+def _key(parsed: argparse.Namespace) -> int:
+    import secrets
+
+    from .inventory import read_plan
+
+    read_plan(parsed.inventory)
+    target = parsed.inventory / "group_vars" / "all" / "vault.yml"
+    if target.exists():
+        raise RealError(f"{target} is there already; remove it to make another key")
+    program = Path(sys.executable).parent / "ansible-vault"
+    made = subprocess.run(
+        [program, "encrypt", "--vault-password-file", parsed.vault_password_file, "--output", target, "-"],
+        input=f"landspeed_engine_key: {secrets.token_hex(32)}\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        raise RealError(f"ansible-vault: {made.stderr.strip()}")
+    print(f"{target}: a new key, encrypted; give --vault-password-file to deploy")
+    return 0
+
+
+def _play(parsed: argparse.Namespace) -> int:
+    from .gate import pass_gate
+    from .inventory import read_plan
+    from .runner import run_play
+
+    inventory = parsed.inventory
+    plan = read_plan(inventory)
+    if parsed.play in GATED:
+        pass_gate(inventory, plan, parsed.runs, parsed.unrehearsed)
+    variables: dict[str, Any] = {}
+    if hasattr(parsed, "attempt"):
+        variables["attempt"] = _attempt_name(parsed, inventory)
+        variables["capture_packets"] = parsed.capture
+    if parsed.play == "restore":
+        variables["remove_engine"] = parsed.remove_engine
+    vault = _vault(parsed, inventory)
+    options = ["--vault-password-file", str(vault)] if vault else []
+    options += ["--check"] if parsed.check else []
+    options += ["--ask-become-pass"] if parsed.ask_become_pass else []
+    try:
+        progress = run_play(parsed.play, inventory, variables=variables, options=options)
+    except KeyboardInterrupt:
+        if parsed.play in ("attempt", "site"):
+            run_play("stop", inventory, options=options)
+        raise
+    print(f"{parsed.play}: " + ", ".join(f"{host} {count} changed" for host, count in sorted(progress.changed.items())))
+    if parsed.play in ("collect", "site") and not parsed.check:
+        from .collected import make_bundle
+
+        return make_bundle(inventory, plan, variables["attempt"], parsed.runs)
+    return 0
+
+
+def _vault(parsed: argparse.Namespace, inventory: Path) -> Path | None:
+    if parsed.vault_password_file:
+        return parsed.vault_password_file.resolve()
+    if (inventory / "group_vars" / "all" / "vault.yml").exists():
+        raise RealError(f"{inventory} has an encrypted key: give --vault-password-file FILE")
+    return None
+
+
+def _attempt_name(parsed: argparse.Namespace, inventory: Path) -> str:
+    latest = inventory / "attempt"
+    if parsed.play == "collect" and not parsed.attempt:
+        if not latest.exists():
+            raise RealError("no attempt was made with this inventory; name one with --attempt")
+        return latest.read_text().strip()
+    name = parsed.attempt or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    if not name.replace("-", "").replace("_", "").isalnum():
+        raise RealError(f"--attempt {name}: letters, digits, - and _ only")
+    if not parsed.check:
+        latest.write_text(name + "\n")
+    return name

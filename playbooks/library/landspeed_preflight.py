@@ -1,0 +1,395 @@
+#!/usr/bin/python
+"""Ansible module: what a host has and how the path to its peer is. Changes nothing."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: landspeed_preflight
+short_description: Look at a host and at the path to its peer
+description:
+  - Reads kernel, NIC, memory, clock and present settings, and measures RTT, hops and path MTU to the peer.
+  - Each finding is C(pass), C(warn) or C(fail), with what was found, what is wanted, and the remedy.
+options:
+  interface: {description: NIC of the path; the one of the route to the peer when empty., type: str, default: ""}
+  peer: {description: Address of the other host on the path., type: str, required: true}
+  mtu_bytes: {description: The plan's MTU., type: int, required: true}
+  rtt_ms: {description: The plan's RTT; 0 when the path is not there yet., type: float, default: 0}
+  rtt_tolerance: {description: Relative, 0 to 1., type: float, default: 0.01}
+  rate_bps: {description: The plan's bottleneck rate., type: int, required: true}
+  memory_bytes: {description: What all windows can take., type: int, required: true}
+  congestion_control: {description: The plan's., type: str, required: true}
+  controller_unix_s: {description: Time of the operator's machine., type: float, required: true}
+  with_path: {description: Measure the path too., type: bool, default: true}
+author: landspeed
+"""
+EXAMPLES = r"""
+- name: Look at the host
+  landspeed_preflight:
+    peer: 192.0.2.2
+    mtu_bytes: 9000
+    rate_bps: 10000000000
+    memory_bytes: 1000000000
+    congestion_control: cubic
+    controller_unix_s: "{{ now(utc=true).timestamp() }}"
+"""
+RETURN = r"""
+findings:
+  description: A list of check, state, found, wanted, remedy.
+  type: list
+  returned: always
+measured:
+  description: RTT (least of some pings) and path MTU, as far as they were measured.
+  type: dict
+  returned: always
+nic:
+  description: The NIC with driver, queues, interrupts and the CPUs of its NUMA node.
+  type: dict
+  returned: always
+"""
+
+import os  # noqa: E402
+import platform  # noqa: E402
+import re  # noqa: E402
+import time  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.landspeed_state import Unavailable, run  # type: ignore[import-not-found] # noqa: E402
+
+OLDEST_KERNEL = (5, 10)
+CLOCK_WARN_S = 5.0  # more than a slow login explains
+PINGS = 10
+PCIE_GBPS = {"2.5": 2.0, "5.0": 4.0, "8.0": 7.88, "16.0": 15.75, "32.0": 31.5, "64.0": 60.5}  # a lane, after encoding
+
+
+def text(path, default=""):
+    """Content of a small file."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return default
+
+
+class Examination:
+    """All findings about one host."""
+
+    def __init__(self, wanted):
+        """`wanted` are the module's parameters."""
+        self.wanted, self.findings, self.nic, self.measured = wanted, [], {}, {}
+
+    def add(self, check, state, found, wanted="", remedy=""):
+        """One finding; the remedy only where something is to be done."""
+        remedy = "" if state == "pass" else remedy
+        self.findings.append(
+            {"check": check, "state": state, "found": str(found), "wanted": str(wanted), "remedy": remedy}
+        )
+
+    def examine(self):
+        """All of it."""
+        self.kernel()
+        self.tools()
+        self.interface()
+        if self.nic:
+            self.link()
+            self.hardware()
+        self.memory()
+        self.clock()
+        self.congestion_control()
+        self.settings()
+        if self.nic and self.wanted["with_path"]:
+            self.path()
+
+    def kernel(self):
+        """Release."""
+        release = platform.release()
+        version = tuple(int(part) for part in re.findall(r"\d+", release)[:2])
+        state = "pass" if version >= OLDEST_KERNEL else "warn"
+        self.add("kernel", state, release, "5.10 or newer", "install a newer kernel of the distribution")
+
+    def tools(self):
+        """Programs that the plays use."""
+        folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+        packages = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool", "ping": "iputils-ping", "nft": "nftables"}
+        missing = [name for name in packages if not any(Path(folder, name).exists() for folder in folders)]
+        remedy = "apt-get install " + " ".join(sorted({packages[name] for name in missing}))
+        self.add(
+            "tools", "fail" if missing else "pass", f"missing: {', '.join(missing)}" if missing else "all", "", remedy
+        )
+
+    def interface(self):
+        """The NIC towards the peer."""
+        name = self.wanted["interface"]
+        try:
+            route = run("ip", "-o", "route", "get", self.wanted["peer"])
+        except Unavailable as error:
+            self.add("route", "fail", error, f"a route to {self.wanted['peer']}", "set the route to the peer")
+            return
+        via = re.search(r" dev (\S+)", route)[1]
+        name = name or via
+        if not Path("/sys/class/net", name).exists():
+            there = ", ".join(sorted(each.name for each in Path("/sys/class/net").iterdir()))
+            self.add(
+                "interface", "fail", f"no {name}", f"one of {there}", "correct landspeed_interface in the inventory"
+            )
+            return
+        same = via == name
+        self.add(
+            "route",
+            "pass" if same else "fail",
+            f"by {via}",
+            f"by {name}",
+            "set the route to the peer, or landspeed_interface",
+        )
+        device = Path("/sys/class/net", name)
+        queues = sorted(str(path) for path in (device / "queues").iterdir()) if (device / "queues").is_dir() else []
+        node = int(text(device / "device/numa_node", "-1"))
+        cpus = text(f"/sys/devices/system/node/node{node}/cpulist") if node >= 0 else ""
+        cpus = cpus or text("/sys/devices/system/cpu/online", "0")
+        irqs = device / "device/msi_irqs"
+        self.nic = {
+            "name": name,
+            "driver": (device / "device/driver").resolve().name if (device / "device/driver").exists() else "virtual",
+            "numa_node": node,
+            "cpulist": cpus,
+            "cpumask": mask(cpus),
+            "rx_queues": [path for path in queues if "/rx-" in path],
+            "tx_queues": [path for path in queues if "/tx-" in path],
+            "irqs": sorted((each.name for each in irqs.iterdir()), key=int) if irqs.is_dir() else [],
+            "governors": sorted(
+                str(path) for path in Path("/sys/devices/system/cpu").glob("cpu*/cpufreq/scaling_governor")
+            ),
+        }
+        self.add("interface", "pass", f"{name}, {self.nic['driver']}, {len(self.nic['rx_queues'])} receive queues")
+
+    def link(self):
+        """State, speed and MTU."""
+        device, wanted = Path("/sys/class/net", self.nic["name"]), self.wanted
+        state = text(device / "operstate")
+        up = state in ("up", "unknown")
+        self.add(
+            "link",
+            "pass" if up else "fail",
+            state,
+            "up",
+            f"ip link set {self.nic['name']} up; look at cable and optics",
+        )
+        try:
+            speed = int(text(device / "speed", "-1"))
+        except ValueError:
+            speed = -1
+        if self.nic["driver"] == "virtual" or speed <= 0:
+            self.add(
+                "speed",
+                "warn",
+                "unknown (virtual)",
+                f"{wanted['rate_bps'] / 1e6:g} Mbit/s",
+                "a virtual interface has no line rate",
+            )
+        else:
+            fast = speed * 1e6 >= wanted["rate_bps"]
+            self.add(
+                "speed",
+                "pass" if fast else "fail",
+                f"{speed} Mbit/s",
+                f"{wanted['rate_bps'] / 1e6:g} Mbit/s",
+                "the NIC is slower than the plan's path",
+            )
+        mtu = int(text(device / "mtu", "0"))
+        enough = mtu >= wanted["mtu_bytes"]
+        self.add(
+            "mtu",
+            "pass" if enough else "warn",
+            f"{mtu} B",
+            f"{wanted['mtu_bytes']} B",
+            "`tune` raises it, if the driver allows",
+        )
+
+    def hardware(self):
+        """PCIe, CPUs, rings."""
+        device = Path("/sys/class/net", self.nic["name"], "device")
+        width, speed = text(device / "current_link_width"), text(device / "current_link_speed")
+        if width and speed:
+            rate = PCIE_GBPS.get(speed.split()[0], 0.0) * int(width)
+            enough = rate * 1e9 >= 1.1 * self.wanted["rate_bps"]
+            remedy = "move the NIC to a wider or newer slot"
+            self.add(
+                "pcie",
+                "pass" if enough else "warn",
+                f"x{width} at {speed}: {rate:.0f} Gbit/s",
+                f"{self.wanted['rate_bps'] / 1e9:g} Gbit/s and a tenth",
+                remedy,
+            )
+        self.add("cpus", "pass", f"{os.cpu_count()}, of which near the NIC: {self.nic['cpulist']}")
+        try:
+            rings = run("ethtool", "-g", self.nic["name"]).split("Current hardware settings:")
+            largest, now = (re.search(r"RX:\s+(\d+)", part) for part in rings)
+            same = largest and now and largest[1] == now[1]
+            self.add(
+                "rings",
+                "pass" if same else "warn",
+                f"rx {now[1] if now else '?'}",
+                f"rx {largest[1] if largest else '?'}",
+                "`tune` sets the largest",
+            )
+        except (Unavailable, ValueError):
+            self.add("rings", "pass", "the driver has none to set")
+
+    def memory(self):
+        """Room for the windows."""
+        available = int(re.search(r"MemAvailable:\s+(\d+)", text("/proc/meminfo"))[1]) * 1024
+        enough = available >= self.wanted["memory_bytes"]
+        remedy = "free memory on this host, or plan fewer or smaller windows (transfer.streams, transfer.window)"
+        self.add(
+            "memory",
+            "pass" if enough else "fail",
+            f"{available / 1e9:.2f} GB available",
+            f"{self.wanted['memory_bytes'] / 1e9:.2f} GB for the windows",
+            remedy,
+        )
+
+    def clock(self):
+        """Against the operator's machine; exact to the time that the login took."""
+        offset = time.time() - self.wanted["controller_unix_s"]
+        good = -1.0 <= offset <= CLOCK_WARN_S
+        remedy = "set up time synchronisation (apt-get install chrony); the timeline of the attempt depends on it"
+        self.add(
+            "clock",
+            "pass" if good else "fail",
+            f"{offset:+.1f} s against the operator's machine",
+            f"-1 to +{CLOCK_WARN_S:g} s",
+            remedy,
+        )
+
+    def congestion_control(self):
+        """Whether the plan's is there or can be loaded."""
+        wanted = self.wanted["congestion_control"]
+        there = text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
+        state = "pass" if wanted in there else "fail"
+        if state == "fail":
+            try:
+                run("modprobe", "--dry-run", f"tcp_{wanted}")
+                state = "warn"
+            except Unavailable:
+                pass
+        remedy = (
+            "`tune` loads its module"
+            if state == "warn"
+            else f"a kernel with {wanted}, or transfer.congestion_control: one of these"
+        )
+        self.add("congestion control", state, ", ".join(there), wanted, remedy)
+
+    def settings(self):
+        """What TCP needs on a long path (RFC 7323 window scaling and timestamps, RFC 2018 SACK)."""
+        off = [
+            name
+            for name in ("tcp_window_scaling", "tcp_timestamps", "tcp_sack")
+            if text(f"/proc/sys/net/ipv4/{name}", "1") == "0"
+        ]
+        self.add(
+            "tcp options",
+            "warn" if off else "pass",
+            f"off: {', '.join(off)}" if off else "all on",
+            "all on",
+            "`tune` switches them on",
+        )
+
+    def path(self):
+        """RTT, hops and don't-fragment pings to the peer."""
+        peer, mtu = self.wanted["peer"], self.wanted["mtu_bytes"]
+        try:
+            answer = run("ping", "-n", "-q", "-c", str(PINGS), "-i", "0.2", "-W", "3", "-I", self.nic["name"], peer)
+        except Unavailable as error:
+            self.add(
+                "path",
+                "fail",
+                f"no answer to ping from {peer} ({str(error).splitlines()[-1]})",
+                "an answer",
+                "routes, cables, firewall; a path that is to be shaped: is the shaper up?",
+            )
+            return
+        rtt = float(re.search(r"= ([\d.]+)/", answer)[1])
+        self.measured["rtt_ms"] = rtt
+        lost = re.search(r"([\d.]+)% packet loss", answer)[1]
+        self.add(
+            "loss",
+            "pass" if float(lost) == 0 else "warn",
+            f"{lost} % of {PINGS} pings",
+            "0 %",
+            "a loss on a long path costs minutes of growth: find it before the attempt",
+        )
+        if wanted := self.wanted["rtt_ms"]:
+            off = abs(rtt / wanted - 1)
+            good = off <= self.wanted["rtt_tolerance"]
+            remedy = "rehearse with the RTT that the path has (path: one_way_delay), or find out which way it goes"
+            self.add(
+                "rtt",
+                "pass" if good else "fail",
+                f"{rtt:.3f} ms",
+                f"{wanted:.3f} ms ± {self.wanted['rtt_tolerance']:.1%}",
+                remedy,
+            )
+        else:
+            self.add("rtt", "pass", f"{rtt:.3f} ms", "not shaped yet")
+        reply = run("ping", "-n", "-c", "1", "-W", "3", peer)
+        if ttl := re.search(r"ttl=(\d+)", reply):
+            start = min(each for each in (64, 128, 255) if each >= int(ttl[1]))
+            self.add("hops", "pass", f"{start - int(ttl[1])} routers on the way back from {peer}")
+        version = 48 if ":" in peer else 28
+        try:
+            run("ping", "-n", "-q", "-M", "do", "-c", "2", "-i", "0.2", "-W", "3", "-s", str(mtu - version), peer)
+            self.add("path mtu", "pass", f"{mtu} B", f"{mtu} B")
+            self.measured["path_mtu_bytes"] = mtu
+        except Unavailable as error:
+            known = re.search(r"mtu ?= ?(\d+)", str(error))
+            known = known or re.search(r" mtu (\d+)", run("ip", "route", "get", peer))
+            found = f"at most {known[1]} B" if known else f"{mtu} B do not pass"
+            state = "fail" if int(text(f"/sys/class/net/{self.nic['name']}/mtu", "0")) >= mtu else "warn"
+            remedy = (
+                f"a hop to {peer} takes no {mtu} B packets: raise its MTU, or set mtu in the scenario"
+                if state == "fail"
+                else "`tune` raises this host's own first"
+            )
+            self.add("path mtu", state, found, f"{mtu} B", remedy)
+
+
+def mask(cpulist):
+    """A list such as `0-3,8` as the hexadecimal mask of sysfs, in words of 32 bits."""
+    bits = 0
+    for part in cpulist.split(","):
+        first, _, last = part.partition("-")
+        for cpu in range(int(first), int(last or first) + 1):
+            bits |= 1 << cpu
+    words = []
+    while bits or not words:
+        words.append(f"{bits & 0xFFFFFFFF:x}" if bits <= 0xFFFFFFFF else f"{bits & 0xFFFFFFFF:08x}")
+        bits >>= 32
+    return ",".join(reversed(words))
+
+
+def main():
+    """Entry."""
+    module = AnsibleModule(
+        argument_spec={
+            "interface": {"type": "str", "default": ""},
+            "peer": {"type": "str", "required": True},
+            "mtu_bytes": {"type": "int", "required": True},
+            "rtt_ms": {"type": "float", "default": 0.0},
+            "rtt_tolerance": {"type": "float", "default": 0.01},
+            "rate_bps": {"type": "int", "required": True},
+            "memory_bytes": {"type": "int", "required": True},
+            "congestion_control": {"type": "str", "required": True},
+            "controller_unix_s": {"type": "float", "required": True},
+            "with_path": {"type": "bool", "default": True},
+        },
+        supports_check_mode=True,
+    )
+    examination = Examination(module.params)
+    try:
+        examination.examine()
+    except (OSError, Unavailable, TypeError) as error:
+        module.fail_json(msg=f"preflight broke: {error}", findings=examination.findings)
+    module.exit_json(changed=False, findings=examination.findings, nic=examination.nic, measured=examination.measured)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#!/usr/bin/python
+"""Ansible module: put every saved value back, from the state file alone."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: landspeed_restore
+short_description: Put back what landspeed changed on a host
+description:
+  - Goes through the state file backwards and puts each former value back; what is back is taken from the file.
+  - Needs nothing but the state file, so it works after a crash in any play.
+options:
+  roles:
+    description: Only what these roles changed; all when empty.
+    type: list
+    elements: str
+    default: []
+author: landspeed
+"""
+EXAMPLES = r"""
+- name: Put everything back
+  landspeed_restore:
+"""
+RETURN = r"""
+restored:
+  description: What was put back.
+  type: list
+  returned: always
+"""
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.landspeed_state import (  # type: ignore[import-not-found] # noqa: E402
+    KINDS,
+    CannotPutBack,
+    State,
+    Unavailable,
+    as_text,
+)
+
+
+def put_back(entry, check_mode):
+    """One entry. Returns what it is now when that is not the former value, else None."""
+    setting = KINDS[entry["kind"]]
+    try:
+        present = setting.read(entry["name"])
+    except Unavailable:
+        if entry["kind"] in ("mtu", "txqueuelen", "ring", "coalesce", "offload", "qdisc"):
+            return None  # the interface is gone, and its settings with it
+        raise
+    former = entry["former"]
+    if isinstance(former, dict) and isinstance(present, dict):
+        same = all(present.get(key) == value for key, value in former.items())
+    else:
+        same = present == former
+    if same:
+        return None
+    if isinstance(former, dict) and isinstance(present, dict):
+        present = {key: present.get(key) for key in former}
+    if not check_mode:
+        setting.write(entry["name"], former)
+    return present
+
+
+def main():
+    """Entry."""
+    module = AnsibleModule(
+        argument_spec={"roles": {"type": "list", "elements": "str", "default": []}}, supports_check_mode=True
+    )
+    roles = module.params["roles"]
+    restored, failures, before, after = [], [], [], []
+    with State() as state:
+        for entry in reversed(list(state.entries)):
+            if roles and entry["role"] not in roles:
+                continue
+            line = f"{entry['kind']} {entry['name']}"
+            try:
+                present = put_back(entry, module.check_mode)
+            except (Unavailable, CannotPutBack, OSError) as reason:
+                failures.append(f"{line}: {reason}")
+                continue
+            restored.append(line)
+            if present is not None or entry["former"] is None:
+                before.append(f"{line}: {as_text(present)}")
+                after.append(f"{line}: {as_text(entry['former'])}")
+            if not module.check_mode:
+                state.entries.remove(entry)
+                state.save()
+        difference = {"before": "\n".join([*before, ""]), "after": "\n".join([*after, ""])}
+        if failures:
+            module.fail_json(
+                msg="not everything could be put back (it stays in the state file; run restore again): "
+                + "; ".join(failures),
+                restored=restored,
+                diff=difference,
+            )
+        module.exit_json(changed=bool(restored), restored=restored, diff=difference)
+
+
+if __name__ == "__main__":
+    main()

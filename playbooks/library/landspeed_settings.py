@@ -1,0 +1,136 @@
+#!/usr/bin/python
+"""Ansible module: settings of a host, each former value saved before it is changed."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: landspeed_settings
+short_description: Change settings of a host, former values saved first
+description:
+  - Saves the present value of each setting in the state file, flushed to the disk, then sets the new one.
+  - The first value saved is kept; M(landspeed_restore) puts it back.
+options:
+  role:
+    description: Who asks; M(landspeed_restore) can leave out what the role C(deploy) made.
+    type: str
+    required: true
+  settings:
+    description:
+      - Each with C(kind), C(name) and C(value). Without C(value) the former value is only saved, for another module to
+        change. With C(at_least) numbers are only raised.
+      - A setting that the host does not have is reported in C(unavailable), unless C(required) is true.
+    type: list
+    elements: dict
+    required: true
+author: landspeed
+"""
+EXAMPLES = r"""
+- name: Make room for the window
+  landspeed_settings:
+    role: tune
+    settings:
+      - {kind: sysctl, name: net.core.rmem_max, value: 268435456}
+"""
+RETURN = r"""
+unavailable:
+  description: What the host does not have or does not let change, with the reason.
+  type: list
+  returned: always
+"""
+
+import contextlib  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.landspeed_state import (  # type: ignore[import-not-found] # noqa: E402
+    KINDS,
+    CannotPutBack,
+    State,
+    Unavailable,
+    as_text,
+)
+
+
+def normal(item, present):
+    """The value as the kind reads it."""
+    setting, value = KINDS[item["kind"]], item["value"]
+    if hasattr(setting, "wanted"):
+        return setting.wanted(item["name"], value)
+    if isinstance(value, list):
+        return value
+    words = str(value).split()
+    if item.get("at_least"):
+        words = [str(max(int(word), int(now))) for word, now in zip(words, present.split(), strict=True)]
+    return " ".join(words)
+
+
+def differs(present, wanted):
+    """Whether anything asked for is not so."""
+    if isinstance(wanted, dict):
+        return any(present.get(key, value) != value for key, value in wanted.items())
+    return present != wanted
+
+
+def apply(module, state, item):
+    """One setting. Returns its line before and after, or None when it is as it should be."""
+    kind, name = item["kind"], item["name"]
+    present = KINDS[kind].read(name)
+    if "value" not in item:  # another module changes it
+        if not module.check_mode:
+            state.remember(kind, name, present, module.params["role"])
+        return None
+    wanted = normal(item, present)
+    if isinstance(wanted, dict) and (missing := sorted(set(wanted) - set(present))):
+        raise Unavailable(f"{name}: this driver has no {', '.join(missing)} to set")
+    if isinstance(wanted, list) and state.applied.get(f"{kind} {name}") == {"asked": wanted, "shown": present}:
+        return None
+    if not differs(present, wanted):
+        return None
+    former = {key: present[key] for key in wanted} if isinstance(wanted, dict) else present
+    if not module.check_mode:
+        state.remember(kind, name, former, module.params["role"])
+        try:
+            KINDS[kind].write(name, wanted)
+        except Unavailable:
+            with contextlib.suppress(Unavailable):
+                KINDS[kind].write(name, present)  # no half of it
+            raise
+        now = KINDS[kind].read(name)
+        if isinstance(wanted, list):  # tc shows other units than it was given
+            state.applied[f"{kind} {name}"] = {"asked": wanted, "shown": now}
+            state.save()
+        elif differs(now, wanted):
+            raise Unavailable(f"{name} stays {as_text(now)} though {as_text(wanted)} was set")
+    return as_text(former), as_text(wanted)
+
+
+def main():
+    """Entry."""
+    module = AnsibleModule(
+        argument_spec={
+            "role": {"type": "str", "required": True},
+            "settings": {"type": "list", "elements": "dict", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    before, after, unavailable = [], [], []
+    with State() as state:
+        for item in module.params["settings"]:
+            try:
+                change = apply(module, state, item)
+            except Unavailable as reason:
+                if item.get("required"):
+                    module.fail_json(msg=str(reason), unavailable=unavailable)
+                unavailable.append(str(reason))
+                continue
+            except CannotPutBack as reason:
+                module.fail_json(msg=str(reason), unavailable=unavailable)
+                return
+            if change:
+                before.append(f"{item['kind']} {item['name']}: {change[0]}")
+                after.append(f"{item['kind']} {item['name']}: {change[1]}")
+    difference = {"before": "\n".join([*before, ""]), "after": "\n".join([*after, ""])}
+    module.exit_json(changed=bool(after), unavailable=unavailable, diff=difference)
+
+
+if __name__ == "__main__":
+    main()

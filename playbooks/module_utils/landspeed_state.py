@@ -1,0 +1,364 @@
+"""What landspeed changes on a host, and what was there before.
+
+`STATE` is the one truth that `restore` needs. A former value is in it, flushed to the disk, before the change is made;
+the first value saved stays, however often the plays run. So it is right after a `kill -9` at any point.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+FOLDER = Path("/var/lib/landspeed")
+STATE = FOLDER / "state" / "state.json"
+SCHEMA = 1
+SHOWN_BY_FQ = {"bands": 1, "priomap": 16, "weights": 3}  # words with their values, of kernels from 6.7 on
+
+
+class Unavailable(Exception):  # noqa: N818
+    """This host does not have the setting, or lets nobody change it."""
+
+
+class CannotPutBack(Exception):  # noqa: N818
+    """The former value could not be put back later, so it is not touched; the message has the remedy."""
+
+
+def run(*words: str) -> str:
+    """Output of a command.
+
+    Raises:
+        Unavailable: it is not installed, or failed.
+    """
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise Unavailable(f"{words[0]} is not installed") from error
+    if done.returncode:
+        raise Unavailable(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+# --- Kinds of settings: each reads the present value of a name, and writes a value ----------------------------------
+
+
+class FileSetting:
+    """A value in a pseudo file, words compared: sysctls and sysfs attributes."""
+
+    def __init__(self, place):
+        """`place` makes a path of the setting's name."""
+        self.place = place
+
+    def read(self, name):
+        """The value; of a choice such as `always [madvise] never`, the one in force."""
+        try:
+            text = " ".join(self.place(name).read_text().split())
+        except OSError as error:
+            raise Unavailable(f"{name}: {error.strerror}") from error
+        return text.partition("[")[2].partition("]")[0] if "[" in text else text
+
+    def write(self, name, value):
+        """Write it."""
+        try:
+            self.place(name).write_text(str(value))
+        except OSError as error:
+            raise Unavailable(f"{name} cannot be set to {value}: {error.strerror}") from error
+
+
+class LinkSetting:
+    """A number of a network interface that `ip link set` takes."""
+
+    def __init__(self, word, attribute):
+        """`word` is ip's, `attribute` the name in /sys/class/net."""
+        self.word, self.attribute = word, attribute
+
+    def read(self, name):
+        """The number, as text."""
+        try:
+            return Path("/sys/class/net", name, self.attribute).read_text().strip()
+        except OSError as error:
+            raise Unavailable(f"{name}: no such interface") from error
+
+    def write(self, name, value):
+        """Set it."""
+        run("ip", "link", "set", "dev", name, self.word, str(value))
+
+
+class EthtoolSetting:
+    """Several values of an interface that ethtool shows as `Name: value` lines."""
+
+    def __init__(self, show, change, *, current_after=None, words=None):
+        """`current_after` begins the part of the output that counts; `words` maps shown names to ethtool's."""
+        self.show, self.change, self.current_after, self.words = show, change, current_after, words or {}
+
+    def _values(self, text):
+        found = {}
+        for line in text.splitlines():
+            name, colon, value = line.strip().partition(":")
+            if colon and "[fixed]" not in value and value.strip() not in ("", "n/a"):
+                found[self.words.get(name, name.lower())] = value.split()[0]
+        return found
+
+    def read(self, name):
+        """All values that can be changed."""
+        text = run("ethtool", self.show, name)
+        if self.current_after:
+            text = text.partition(self.current_after)[2]
+        values = self._values(text)
+        if not values:
+            raise Unavailable(f"{name}: ethtool {self.show} shows nothing to set")
+        return values
+
+    def wanted(self, name, value):
+        """The values asked for; `max` is the largest that the driver has."""
+        largest = {}
+        if self.current_after and "max" in value.values():
+            largest = self._values(run("ethtool", self.show, name).partition(self.current_after)[0])
+        return {key: largest.get(key, "0") if each == "max" else str(each) for key, each in value.items()}
+
+    def write(self, name, value):
+        """Set those that differ."""
+        present = self.read(name)
+        words = [word for key, each in value.items() if present.get(key, each) != each for word in (key, each)]
+        if words:
+            run("ethtool", self.change, name, *words)
+
+
+class QdiscSetting:
+    """The root queueing discipline of an interface, with its children, as `tc` words in order.
+
+    A value is a list of lines, such as `root handle 1: netem delay 132000us limit 9000`. Empty: the kernel's default.
+    """
+
+    KNOWN = ("fq", "fq_codel", "pfifo", "bfifo", "pfifo_fast", "netem", "tbf")
+
+    def shown(self, name):
+        """Lines of `tc qdisc show` that were put there by somebody."""
+        lines = [line.split() for line in run("tc", "qdisc", "show", "dev", name).splitlines()]
+        return [words for words in lines if words[2] != "0:" and words[1] not in ("ingress", "clsact")]
+
+    def read(self, name):
+        """The present lines, in tc's words; `[]` is the default that the kernel gives."""
+        lines = []
+        for words in self.shown(name):
+            kind, handle, rest = words[1], words[2], words[3:]
+            if kind not in self.KNOWN:
+                raise CannotPutBack(
+                    f"{name} has a qdisc {kind} that landspeed cannot put back. Remedy: tc qdisc del dev {name} root"
+                )
+            place = [rest.pop(0)] if rest[0] == "root" else [rest.pop(0), rest.pop(0)]
+            if rest[:1] == ["refcnt"]:
+                del rest[:2]
+            lines.append(" ".join([*place, "handle", handle, kind, *_taken_by_tc(kind, rest)]))
+        return lines
+
+    def write(self, name, value):
+        """Replace the whole tree, root first."""
+        if self.shown(name):
+            run("tc", "qdisc", "del", "dev", name, "root")
+        for line in value:
+            run("tc", "qdisc", "add", "dev", name, *line.split())
+
+
+def _taken_by_tc(kind, shown):
+    """Options as `tc qdisc show` prints them, as `tc qdisc add` takes them."""
+    words, left = [], list(shown)
+    while left:
+        word = left.pop(0)
+        if kind == "tbf" and word == "lat":  # shown instead of the limit that was given
+            word = "latency"
+        elif kind == "fq" and word in SHOWN_BY_FQ:
+            del left[: SHOWN_BY_FQ[word]]
+            continue
+        words.append(word)
+    return words
+
+
+class Presence:
+    """Something that is there or is not; landspeed makes it with other means and takes it away again."""
+
+    def __init__(self, exists, remove):
+        """`exists` tells, `remove` takes it away."""
+        self.exists, self.remove = exists, remove
+
+    def read(self, name):
+        """Whether it is there."""
+        return self.exists(name)
+
+    def write(self, name, value):
+        """Take it away if it was not there."""
+        if not value and self.exists(name):
+            self.remove(name)
+
+
+class PathSetting:
+    """A file (its content, owner and mode) or folder."""
+
+    LARGEST_BYTES = 64 << 20
+
+    def read(self, name):
+        """None when absent."""
+        path = Path(name)
+        if not os.path.lexists(name):
+            return None
+        found = path.lstat()
+        about = {"mode": stat.S_IMODE(found.st_mode), "uid": found.st_uid, "gid": found.st_gid}
+        if stat.S_ISDIR(found.st_mode):
+            return {"folder": True, **about}
+        if not stat.S_ISREG(found.st_mode) or found.st_size > self.LARGEST_BYTES:
+            raise CannotPutBack(f"{name} is no ordinary file of at most 64 MiB; move it away first")
+        return {"content": base64.b64encode(path.read_bytes()).decode(), **about}
+
+    def write(self, name, value):
+        """Make it as it was."""
+        path = Path(name)
+        if value is None:
+            if path.is_dir() and not path.is_symlink():
+                if "landspeed" in path.parts:  # ours, with all in it
+                    shutil.rmtree(path)
+                else:  # somebody else may use by now what we made
+                    with contextlib.suppress(OSError):
+                        path.rmdir()
+            elif os.path.lexists(name):
+                path.unlink()
+            return
+        if "content" in value:
+            write_safely(path, base64.b64decode(value["content"]))
+        path.chmod(value["mode"])
+        os.chown(name, value["uid"], value["gid"])
+
+
+class UnitSetting:
+    """Whether a systemd unit is enabled and active."""
+
+    def read(self, name):
+        """Words of systemctl."""
+        shown = run("systemctl", "show", "--property=LoadState,ActiveState,UnitFileState", name)
+        return dict(line.split("=", 1) for line in shown.splitlines())
+
+    def write(self, name, value):
+        """Stop, and disable, what was not running or enabled; forget failures of a unit that is to vanish."""
+        present = self.read(name)
+        if value["ActiveState"] != "active" and present["ActiveState"] not in ("inactive", "failed"):
+            run("systemctl", "stop", name)
+        if value["UnitFileState"] != "enabled" and present["UnitFileState"] == "enabled":
+            run("systemctl", "disable", "--quiet", name)
+        if present["ActiveState"] == "failed":
+            run("systemctl", "reset-failed", name)
+
+
+def _has_user(name):
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+def _has_table(name):
+    return any(line.split()[1:] == name.split() for line in run("nft", "list", "tables").splitlines())
+
+
+KINDS = {
+    "sysctl": FileSetting(lambda name: Path("/proc/sys", *name.split("."))),
+    "sysfs": FileSetting(Path),
+    "mtu": LinkSetting("mtu", "mtu"),
+    "txqueuelen": LinkSetting("txqueuelen", "tx_queue_len"),
+    "ring": EthtoolSetting("-g", "-G", current_after="Current hardware settings:"),
+    "coalesce": EthtoolSetting("-c", "-C"),
+    "offload": EthtoolSetting("-k", "-K"),
+    "qdisc": QdiscSetting(),
+    "path": PathSetting(),
+    "unit": UnitSetting(),
+    "user": Presence(_has_user, lambda name: run("userdel", name)),
+    "nft_table": Presence(_has_table, lambda name: run("nft", "delete", "table", *name.split())),
+    "kernel_module": Presence(
+        lambda name: Path("/sys/module", name).is_dir(), lambda name: run("modprobe", "--remove", name)
+    ),
+}
+
+
+# --- The state file --------------------------------------------------------------------------------------------------
+
+
+def write_safely(path, content):
+    """Write beside, flush, rename, flush the folder: never half a file, whatever dies when."""
+    beside = path.with_name(f".{path.name}.new")
+    with beside.open("wb") as handle:
+        handle.write(content)
+        handle.flush()
+        os.fsync(handle.fileno())
+    beside.replace(path)
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class State:
+    """The state file, locked while it is open."""
+
+    def __init__(self):
+        """Read it; empty when there is none."""
+        self.entries = []
+        self.applied = {}  # what was asked for and how the system shows it, where the two are written differently
+        self._lock = None
+
+    def __enter__(self):
+        """Lock."""
+        if STATE.parent.is_dir():
+            self._lock = os.open(STATE.parent, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        if STATE.exists():
+            content = json.loads(STATE.read_text())
+            self.entries, self.applied = content["entries"], content["applied"]
+        return self
+
+    def __exit__(self, *_):
+        """Unlock."""
+        if self._lock is not None:
+            os.close(self._lock)
+
+    def has(self, kind, name):
+        """Whether a former value is saved."""
+        return any(entry["kind"] == kind and entry["name"] == name for entry in self.entries)
+
+    def remember(self, kind, name, former, role):
+        """Save a former value unless an older one is there."""
+        if self.has(kind, name):
+            return False
+        self.entries.append(
+            {"kind": kind, "name": name, "former": former, "role": role, "saved_unix_s": int(time.time())}
+        )
+        self.save()
+        return True
+
+    def save(self):
+        """Write the file; nothing left to restore: remove it, and the folder if nothing else is there."""
+        if self.entries:
+            STATE.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            FOLDER.chmod(0o755)
+            text = json.dumps({"schema": SCHEMA, "entries": self.entries, "applied": self.applied}, indent=1) + "\n"
+            write_safely(STATE, text.encode())
+            STATE.chmod(0o600)
+            return
+        STATE.unlink(missing_ok=True)
+        for folder in (STATE.parent, FOLDER):
+            with contextlib.suppress(OSError):  # something of somebody else's is in it
+                folder.rmdir()
+
+
+def as_text(value):
+    """A value as a line of a diff; contents of files are left out, they may be secret."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {each}" for key, each in sorted(value.items()) if key != "content")
+    return "; ".join(value) if isinstance(value, list) else str(value)

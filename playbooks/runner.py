@@ -1,0 +1,166 @@
+"""Runs a playbook through ansible-runner and tells what happens, a line a task, errors with host and remedy."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .errors import PlayFailed, RealError
+
+PLAYBOOKS = Path(__file__).resolve().parent
+PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
+
+
+class Progress:
+    """Follows the events of one playbook.
+
+    Attributes:
+        failures: first failure of each host, as a sentence.
+        changed: changes of each host, from the play's own account.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        """`say` prints a line."""
+        self.failures: dict[str, str] = {}
+        self.changed: dict[str, int] = {}
+        self._say = say
+        self._task = ""
+
+    def event(self, event: dict[str, Any]) -> None:
+        """One event of ansible-runner."""
+        kind, data = event.get("event", ""), event.get("event_data", {})
+        host, result = data.get("host", ""), data.get("res", {}) or {}
+        task = data.get("task", "")
+        role = data.get("role", "")
+        if kind == "playbook_on_stats":
+            self.changed = {name: data.get("changed", {}).get(name, 0) for name in data.get("processed", {})}
+        elif kind == "runner_retry":
+            self._progress(host, result)
+        elif kind == "runner_item_on_failed" and not data.get("ignore_errors"):
+            text = explain(host, result, unreachable=False)
+            self.failures[host] = f"{self.failures[host]}\n  {text}" if host in self.failures else text
+        elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
+            self.failures.setdefault(host, explain(host, result, unreachable=kind.endswith("unreachable")))
+            self._line(role, task, host, "FAILED")
+        elif kind == "runner_on_ok":
+            self._line(role, task, host, "changed" if result.get("changed") else "ok")
+            self._details(task, result)
+
+    def _line(self, role: str, task: str, host: str, state: str) -> None:
+        self._say(f"{role + ': ' if role else ''}{task}: {host} {state}")
+
+    def _details(self, task: str, result: dict[str, Any]) -> None:
+        if task.startswith("Show ") and isinstance(result.get("msg"), list):
+            for line in result["msg"]:
+                self._say(f"    {line}")
+        difference = result.get("diff") or {}
+        if isinstance(difference, dict) and isinstance(difference.get("before"), str) and result.get("changed"):
+            before, after = difference["before"].splitlines(), str(difference.get("after", "")).splitlines()
+            if len(before) == len(after):
+                for old, new in zip(before, after, strict=True):
+                    if old.count(": ") == 1:
+                        self._say(f"    {old} → {new.partition(': ')[2]}")
+
+    def _progress(self, host: str, result: dict[str, Any]) -> None:
+        live = result.get("live") or {}
+        if live:
+            words = [f"{key} {value}" for key, value in live.items() if isinstance(value, (int, float, str))]
+            self._say(f"    {host}: {', '.join(words[:6])}")
+
+
+def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
+    """A failure as a sentence that names host and remedy."""
+    message = str(result.get("msg") or result.get("stderr") or result.get("stdout") or "no message").strip()
+    if unreachable:
+        last = message.splitlines()[-1]
+        if "Permission denied" in message:
+            remedy = f"put your public key there (ssh-copy-id), or name the user: user@{host}"
+            return f"{host}: ssh refuses the login ({last}). Remedy: {remedy}"
+        if "Host key verification failed" in message:
+            remedy = f"check it, then ssh-keyscan or ssh-keygen -R {host}"
+            return f"{host}: its ssh host key is not known or has changed. Remedy: {remedy}"
+        remedy = "is it up, is the address right, is a jump host needed (,jump=…)?"
+        return f"{host}: cannot be reached over ssh ({last}). Remedy: {remedy}"
+    if re.search(r"sudo: |password is required|Missing sudo|not in the sudoers", message):
+        remedy = "allow sudo for the user, or give --ask-become-pass"
+        return f"{host}: no root there ({message.splitlines()[-1]}). Remedy: {remedy}"
+    return message if message.startswith(host) else f"{host}: {message}"
+
+
+def run_play(
+    play: str,
+    inventory: Path,
+    *,
+    variables: dict[str, Any] | None = None,
+    options: list[str] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Progress:
+    """Run a playbook of this folder.
+
+    Args:
+        play: its name without `.yml`.
+        inventory: the inventory's folder.
+        variables: extra variables; nothing secret.
+        options: further words for ansible-playbook, such as --check.
+        say: prints a line; None prints to standard error.
+
+    Returns:
+        what happened.
+
+    Raises:
+        PlayFailed: a task failed or a host was not reached; the message has them all.
+        KeyboardInterrupt: interrupted; the play was ended.
+    """
+    import ansible_runner
+
+    progress = Progress(say or (lambda line: print(line, file=sys.stderr, flush=True)))
+    interrupted = []
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.append(True))
+    private = Path(tempfile.mkdtemp(prefix="landspeed-real-"))
+    try:
+        words = [f"-e landspeed_{key}={_quoted(value)}" for key, value in (variables or {}).items()]
+        result = ansible_runner.run(
+            private_data_dir=str(private),
+            project_dir=str(PLAYBOOKS),
+            playbook=f"{play}.yml",
+            inventory=str(inventory.resolve() / "hosts.yml"),
+            cmdline=" ".join([*words, *(options or [])]) or None,
+            envvars={
+                "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+                "ANSIBLE_DIFF_ALWAYS": "true",
+                "ANSIBLE_NOCOLOR": "true",
+                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+            },
+            event_handler=progress.event,
+            cancel_callback=lambda: bool(interrupted),
+            quiet=True,
+            suppress_env_files=True,
+        )
+        status = result.status
+        out = result.stdout.read() if result.rc and not progress.failures else ""  # type: ignore[union-attr]
+    finally:
+        signal.signal(signal.SIGINT, before)
+        shutil.rmtree(private, ignore_errors=True)
+    if interrupted:
+        raise KeyboardInterrupt
+    if progress.failures:
+        raise PlayFailed("\n  ".join([f"{play} failed", *progress.failures.values()]))
+    if status != "successful":
+        raise RealError(f"{play} could not be run: {_last_lines(out)}")
+    return progress
+
+
+def _quoted(value: Any) -> str:
+    text = str(value)
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _last_lines(text: str) -> str:
+    return " ".join(line.strip() for line in text.splitlines()[-6:] if line.strip())

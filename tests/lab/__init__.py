@@ -1,0 +1,1 @@
+"""Three real Debian servers on one machine: sender, shaper, receiver, for the plays of `landspeed real`."""

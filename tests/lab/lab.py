@@ -1,0 +1,256 @@
+"""Start, use and remove a lab of three servers. `make lab` and `make lab-down` run this; tests use the class.
+
+python tests/lab/lab.py up        boot sender, receiver, shaper; print how to use them
+python tests/lab/lab.py down      remove all of it
+python tests/lab/lab.py run …     run a command on the operator's machine of the lab
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from landspeed.emu.kernel import KernelError, find_kernel
+
+from lab.supervisor import CGROUPS, MANAGEMENT, NSPAWN_HOSTS
+from lab.tree import OPERATOR, VISITOR, TreeError, find_or_make_tree, lab_cache
+
+BOOT_DEADLINE_S = 120.0
+SUPERVISOR = Path(__file__).resolve().parent / "supervisor.py"
+
+
+class LabError(Exception):
+    """The lab cannot be had; the message says what to do."""
+
+
+@dataclass
+class Lab:
+    """A running lab.
+
+    Attributes:
+        folder: keys, ssh_config, the servers' consoles.
+        pid: its first process; the lab ends with it.
+    """
+
+    folder: Path
+    pid: int
+
+    @classmethod
+    def up(cls, name: str) -> Lab:
+        """Boot a lab and wait until every server answers ssh.
+
+        Raises:
+            LabError, TreeError, KernelError: something is missing or a server did not come up.
+        """
+        if os.geteuid() != 0:
+            raise LabError("the lab needs root (network namespaces, systemd-nspawn, taps): run it with sudo")
+        for tool in ("systemd-nspawn", "debootstrap", "ip", "nsenter", "ssh", "ssh-keygen"):
+            if not shutil.which(tool):
+                raise LabError(f"{tool} is missing; run `setup/setup.sh test`")
+        folder = lab_cache() / "running" / name
+        if _alive(folder):
+            raise LabError(f"the lab {name} is running already; `make lab-down` removes it")
+        _remove(folder)
+        tree = find_or_make_tree()
+        folder.mkdir(parents=True, mode=0o700)
+        _make_keys(folder)
+        job = {"tree": str(tree), "kernel": _shaper_kernel(), "group": _group(folder), "users": [OPERATOR, VISITOR]}
+        (folder / "lab.json").write_text(json.dumps(job))
+        words = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc"]
+        with (folder / "supervisor.log").open("wb") as log:
+            outer = subprocess.Popen(
+                [*words, sys.executable, str(SUPERVISOR), str(folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        (folder / "pid").write_text(str(outer.pid))
+        lab = cls(folder, outer.pid)
+        try:
+            lab._wait(outer)
+        except BaseException:
+            lab.down()
+            raise
+        return lab
+
+    @classmethod
+    def find(cls, name: str) -> Lab:
+        """The running lab of a name.
+
+        Raises:
+            LabError: there is none.
+        """
+        folder = lab_cache() / "running" / name
+        if not _alive(folder):
+            raise LabError("no lab is running; `make lab` starts one")
+        return cls(folder, int((folder / "pid").read_text()))
+
+    def down(self) -> None:
+        """End every process of the lab and remove its folder and control groups."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)  # --kill-child: the PID namespace's first process, and all with it
+        deadline = time.monotonic() + 20
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        while _processes(_group(self.folder)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        _remove(self.folder)
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names of the servers."""
+        kernel = json.loads((self.folder / "lab.json").read_text())["kernel"]
+        return [*NSPAWN_HOSTS, *(["shaper"] if kernel else [])]
+
+    def operator_command(self, *words: str) -> list[str]:
+        """The command that runs these words on the operator's machine."""
+        return ["nsenter", "--target", self._first(), "--net", "--", *words]
+
+    def run(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command on the operator's machine."""
+        return subprocess.run(
+            self.operator_command(*words),
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            **options,
+        )
+
+    def ssh(self, host: str, command: str, *, user: str = OPERATOR) -> subprocess.CompletedProcess[str]:
+        """Run a shell command on a server."""
+        return self.run("ssh", "-F", str(self.folder / "ssh_config"), "-l", user, host, command)
+
+    def root(self, host: str, command: str) -> str:
+        """Output of a shell command as root on a server; fails when it fails."""
+        done = self.ssh(host, "sudo sh -c " + _quote(command))
+        if done.returncode:
+            raise LabError(f"{host}: {command}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def wire(self, command: str) -> None:
+        """Run a shell command where the cables are: bridges lan-a and lan-b, and their ports."""
+        namespace = Path("/proc") / self._first() / "root/run/netns/wire"
+        subprocess.run(["nsenter", f"--net={namespace}", "sh", "-c", command], check=True, capture_output=True)
+
+    def _first(self) -> str:
+        return Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]
+
+    def _wait(self, outer: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + BOOT_DEADLINE_S
+        waiting = set(self.hosts)
+        while waiting:
+            if outer.poll() is not None or time.monotonic() > deadline:
+                raise LabError(f"the lab did not boot ({', '.join(sorted(waiting))} missing):\n{self._logs()}")
+            if (self.folder / "booting").exists():
+                waiting = {host for host in waiting if self.ssh(host, "true").returncode}
+            if waiting:
+                time.sleep(0.3)
+
+    def _logs(self) -> str:
+        return "\n".join(
+            f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-12:])
+            for log in sorted(self.folder.glob("*.log"))
+        )
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _shaper_kernel() -> str | None:
+    """The kernel of the shaper, if the one in the cache can be one (it needs network devices)."""
+    kernel = find_kernel()
+    config = (kernel.executable.parent / "config").read_text()
+    return str(kernel.executable) if "CONFIG_UML_NET_VECTOR=y" in config else None
+
+
+def _make_keys(folder: Path) -> None:
+    for name in ("operator", *(f"host_{host}" for host in (*NSPAWN_HOSTS, "shaper"))):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "landspeed-lab", "-f", str(folder / name)], check=True
+        )
+    known = [
+        f"{host},{address} {(folder / f'host_{host}.pub').read_text().strip()}"
+        for host, address in MANAGEMENT.items()
+        if host != "operator"
+    ]
+    (folder / "known_hosts").write_text("\n".join(known) + "\n")
+    lines = ["Host *", f"  IdentityFile {folder}/operator", f"  UserKnownHostsFile {folder}/known_hosts"]
+    lines += [
+        f"  User {OPERATOR}",
+        "  IdentitiesOnly yes",
+        "  StrictHostKeyChecking yes",
+        "  ConnectTimeout 5",
+        "  LogLevel ERROR",
+    ]
+    lines += [f"Host {host}\n  HostName {address}" for host, address in MANAGEMENT.items()]
+    (folder / "ssh_config").write_text("\n".join(lines) + "\n")
+
+
+def _group(folder: Path) -> str:
+    return f"landspeed-lab-{folder.name}"
+
+
+def _processes(group: str) -> bool:
+    places = (hierarchy / group for hierarchy in CGROUPS)
+    return any(file.read_text().strip() for place in places for file in place.rglob("cgroup.procs"))
+
+
+def _alive(folder: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        pid = int((folder / "pid").read_text())
+        return str(folder).encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def _remove(folder: Path) -> None:
+    for hierarchy in CGROUPS:
+        place = hierarchy / _group(folder)
+        for group in sorted((path for path in place.rglob("*") if path.is_dir()), reverse=True):
+            group.rmdir()
+        if place.exists():
+            place.rmdir()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> int:
+    """The command."""
+    try:
+        action = sys.argv[1] if len(sys.argv) > 1 else ""
+        if action == "up":
+            lab = Lab.up("lab")
+            shown = " ".join([sys.executable, __file__, "run"])
+            print(f"{', '.join(lab.hosts)} are up; you are {OPERATOR} there. On the operator's machine of the lab:")
+            print(f"  {shown} ssh -F {lab.folder}/ssh_config sender")
+            print(f"  {shown} bash")
+            print("make lab-down removes it.")
+        elif action == "down":
+            folder = lab_cache() / "running" / "lab"
+            if _alive(folder):
+                Lab.find("lab").down()
+            _remove(folder)
+        elif action == "run" and len(sys.argv) > 2:
+            return subprocess.run(Lab.find("lab").operator_command(*sys.argv[2:]), check=False).returncode
+        else:
+            print(__doc__, file=sys.stderr)
+            return 2
+    except (LabError, TreeError, KernelError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""PID 1 of a lab: builds the wires, boots the servers, waits. When it ends, by whatever means, all of it is gone.
+
+It runs in PID, mount and network namespaces of its own (lab.py starts it so). The servers' processes are in the PID
+namespace, their file systems and network namespaces' names in the mount namespace, so the kernel takes everything down
+with this process. Its own network namespace is the operator's machine.
+
+    operator (here) ── mgmt ──┬── sender    mgmt0
+                              ├── receiver  mgmt0
+                              └── shaper    vec2
+    sender  data0 ── lan-a ── vec0  shaper  vec1 ── lan-b ── data0  receiver
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MANAGEMENT = {"operator": "10.77.0.1", "sender": "10.77.0.11", "receiver": "10.77.0.12", "shaper": "10.77.0.13"}
+DATA = {"sender": ("10.78.1.2", "10.78.1.1"), "receiver": ("10.78.2.2", "10.78.2.1")}  # own address, gateway
+DATA_MTU_BYTES = 9000
+WIRE = "wire"  # namespace of the bridges and the shaper's taps
+NSPAWN_HOSTS = ("sender", "receiver")
+SHAPER_MEMORY = "768M"
+CGROUP_ROOT = Path("/sys/fs/cgroup")
+# cgroup v2 alone, or the hierarchies of a mixed mount that systemd-nspawn uses.
+CGROUPS = [path for path in (CGROUP_ROOT / "unified", CGROUP_ROOT / "systemd") if path.is_dir()] or [CGROUP_ROOT]
+
+
+def ip(*words: str, namespace: str | None = None) -> None:
+    """Run `ip`, in a namespace."""
+    subprocess.run(["ip", *(["-n", namespace] if namespace else []), *words], check=True)
+
+
+def build_wires() -> None:
+    """Namespaces, bridges, veth pairs and taps; addresses of the servers."""
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
+    ip("link", "set", "lo", "up")
+    ip("netns", "add", WIRE)
+    for bridge in ("mgmt", "lan-a", "lan-b"):
+        ip("link", "add", "name", bridge, "type", "bridge", namespace=WIRE)
+        ip("link", "set", bridge, "mtu", str(DATA_MTU_BYTES if bridge != "mgmt" else 1500), "up", namespace=WIRE)
+    _plug(None, "mgmt0", "mgmt", "m-operator")
+    ip("addr", "add", f"{MANAGEMENT['operator']}/24", "dev", "mgmt0")
+    ip("link", "set", "mgmt0", "up")
+    for host in NSPAWN_HOSTS:
+        ip("netns", "add", host)
+        _plug(host, "mgmt0", "mgmt", f"m-{host}")
+        _plug(host, "data0", "lan-a" if host == "sender" else "lan-b", f"d-{host}")
+        own, gateway = DATA[host]
+        ip("link", "set", "lo", "up", namespace=host)
+        ip("addr", "add", f"{MANAGEMENT[host]}/24", "dev", "mgmt0", namespace=host)
+        ip("addr", "add", f"{own}/24", "dev", "data0", namespace=host)
+        ip("link", "set", "mgmt0", "up", namespace=host)
+        ip("link", "set", "data0", "up", namespace=host)
+        ip("route", "add", "10.78.0.0/16", "via", gateway, namespace=host)
+    for tap, bridge, mtu in (
+        ("tap-a", "lan-a", DATA_MTU_BYTES),
+        ("tap-b", "lan-b", DATA_MTU_BYTES),
+        ("tap-m", "mgmt", 1500),
+    ):
+        ip("tuntap", "add", "dev", tap, "mode", "tap", namespace=WIRE)
+        ip("link", "set", tap, "mtu", str(mtu), "master", bridge, "up", namespace=WIRE)
+
+
+def _plug(namespace: str | None, device: str, bridge: str, port: str) -> None:
+    """A veth pair from a server to a bridge. None: this namespace."""
+    mtu = str(DATA_MTU_BYTES if bridge != "mgmt" else 1500)
+    inside = ["netns", namespace] if namespace else ["netns", str(os.getpid())]
+    ip("link", "add", port, "mtu", mtu, "type", "veth", "peer", "name", device, "mtu", mtu, *inside, namespace=WIRE)
+    ip("link", "set", port, "master", bridge, "up", namespace=WIRE)
+
+
+def route_without_shaper() -> None:
+    """No kernel that shapes: the wire itself routes, so that everything but `shape` can be tried."""
+    for bridge, (_, gateway) in zip(("lan-a", "lan-b"), DATA.values(), strict=True):
+        ip("addr", "add", f"{gateway}/24", "dev", bridge, namespace=WIRE)
+    forward = "echo 1 >/proc/sys/net/ipv4/ip_forward"
+    subprocess.run(["ip", "netns", "exec", WIRE, "sh", "-c", forward], check=True)
+
+
+def make_root(tree: Path, folder: Path, host: str) -> Path:
+    """A server's root: the tree, and what it writes in memory over it."""
+    place = Path("/run/lab") / host
+    for name in ("memory", "root"):
+        (place / name).mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(place / "memory")], check=True)
+    upper, work = place / "memory/upper", place / "memory/work"
+    upper.mkdir()
+    work.mkdir()
+    options = f"lowerdir={tree},upperdir={upper},workdir={work}"
+    subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, str(place / "root")], check=True)
+    root = place / "root"
+    (root / "etc/hostname").write_text(host + "\n")
+    names = "".join(f"{address} {name}\n" for name, address in MANAGEMENT.items())
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n" + names)
+    shutil.copy(folder / f"host_{host}", root / "etc/ssh/ssh_host_ed25519_key")
+    shutil.copy(folder / f"host_{host}.pub", root / "etc/ssh/ssh_host_ed25519_key.pub")
+    for user in json.loads((folder / "lab.json").read_text())["users"]:
+        keys = root / "home" / user / ".ssh"
+        keys.mkdir(mode=0o700)
+        shutil.copy(folder / "operator.pub", keys / "authorized_keys")
+        subprocess.run(["chroot", str(root), "chown", "-R", f"{user}:", f"/home/{user}/.ssh"], check=True)
+    return root
+
+
+def boot_server(root: Path, folder: Path, host: str, group: str) -> subprocess.Popen[bytes]:
+    """A server under systemd-nspawn, in its own network namespace and control group."""
+    for hierarchy in CGROUPS:
+        (hierarchy / group / host).mkdir(parents=True, exist_ok=True)
+
+    def enter() -> None:
+        for hierarchy in CGROUPS:
+            (hierarchy / group / host / "cgroup.procs").write_text("0")
+
+    words = ["systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit", f"--machine=lab-{host}"]
+    words += [f"--directory={root}", f"--hostname={host}", f"--network-namespace-path=/run/netns/{host}"]
+    words += [
+        "--link-journal=no",
+        "--resolv-conf=off",
+        "--timezone=off",
+        "--console=pipe",
+        "--capability=CAP_NET_ADMIN",
+    ]
+    with (folder / f"{host}.log").open("wb") as log:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=enter,  # noqa: PLW1509 (one thread here)
+            env={**os.environ, "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"},
+        )
+
+
+def boot_shaper(root: Path, folder: Path, kernel: str) -> subprocess.Popen[bytes]:
+    """The shaper: User-Mode Linux in real time, whose network devices are the taps."""
+    init = root / "sbin/lab-init"
+    shutil.copy(HERE / "shaper-init", init)
+    init.chmod(0o755)
+    vec = [
+        f"vec{number}:transport=tap,ifname={tap},depth=128,mtu={mtu}"
+        for number, tap, mtu in ((0, "tap-a", DATA_MTU_BYTES), (1, "tap-b", DATA_MTU_BYTES), (2, "tap-m", 1500))
+    ]
+    words = [kernel, f"mem={SHAPER_MEMORY}", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw", "quiet"]
+    words += ["uml_dir=/run/", "umid=shaper", "con=null", "con0=null,fd:1", "init=/sbin/lab-init", *vec]
+    shm = Path("/run/lab/shm")
+    shm.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "exec", "tmpfs", str(shm)], check=True)
+    with (folder / "shaper.log").open("wb") as log:
+        return subprocess.Popen(
+            ["ip", "netns", "exec", WIRE, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={"PATH": os.environ["PATH"], "TMPDIR": str(shm)},
+        )
+
+
+def main() -> None:
+    """Build and boot what `lab.json` in the folder asks for, then wait for the end."""
+    folder = Path(sys.argv[1])
+    job = json.loads((folder / "lab.json").read_text())
+    build_wires()
+    running = {}
+    for host in NSPAWN_HOSTS:
+        running[host] = boot_server(make_root(Path(job["tree"]), folder, host), folder, host, job["group"])
+    if job["kernel"]:
+        running["shaper"] = boot_shaper(make_root(Path(job["tree"]), folder, "shaper"), folder, job["kernel"])
+    else:
+        route_without_shaper()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    (folder / "booting").touch()
+    while True:
+        try:
+            os.wait()  # a first process has to
+        except ChildProcessError:
+            time.sleep(1)
+        for host, process in running.items():
+            if process.returncode is None and process.poll() is not None:
+                (folder / f"{host}.ended").write_text(str(process.returncode))
+
+
+if __name__ == "__main__":
+    main()

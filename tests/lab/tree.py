@@ -1,0 +1,98 @@
+"""The Debian tree that every lab server boots from: made once by debootstrap, kept in the cache, never written."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from landspeed.emu.kernel import cache_root
+
+SUITE = "bookworm"
+PACKAGES = [
+    "systemd",
+    "systemd-sysv",
+    "dbus",
+    "openssh-server",
+    "python3",
+    "sudo",
+    "iproute2",
+    "ethtool",
+    "iputils-ping",
+    "traceroute",
+    "tcpdump",
+    "nftables",
+    "procps",
+    "kmod",
+    "libcjson1",
+    "libsodium23",
+]
+OPERATOR = "otto"  # may become root
+VISITOR = "vera"  # may not: for the message about it
+CUSTOMIZE = f"""
+set -eu
+for user in {OPERATOR} {VISITOR}; do
+    useradd --create-home --shell /bin/bash "$user"
+done
+echo '{OPERATOR} ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/{OPERATOR}
+chmod 0440 /etc/sudoers.d/{OPERATOR}
+systemctl mask --quiet console-getty.service getty.target apt-daily.timer apt-daily-upgrade.timer \\
+    dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer \\
+    systemd-networkd.service systemd-resolved.service
+printf 'UseDNS no\\nPasswordAuthentication no\\nMaxStartups 100\\nHostKey /etc/ssh/ssh_host_ed25519_key\\n' \\
+    >/etc/ssh/sshd_config.d/lab.conf
+rm -f /etc/ssh/ssh_host_* /var/cache/apt/archives/*.deb
+"""
+
+
+class TreeError(Exception):
+    """The tree cannot be made; the message says what to do."""
+
+
+def lab_cache() -> Path:
+    """Folder of the lab's trees and of running labs."""
+    return cache_root() / "lab"
+
+
+def _key() -> str:
+    return hashlib.sha256("\n".join([SUITE, *PACKAGES, CUSTOMIZE]).encode()).hexdigest()[:12]
+
+
+def find_or_make_tree() -> Path:
+    """The tree of the present recipe (about two minutes when it has to be made).
+
+    Raises:
+        TreeError: debootstrap is missing or failed.
+    """
+    tree = lab_cache() / f"tree-{_key()}"
+    lab_cache().mkdir(parents=True, exist_ok=True)
+    with (lab_cache() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not tree.is_dir():
+            _make(tree)
+    return tree
+
+
+def _make(tree: Path) -> None:
+    if not shutil.which("debootstrap"):
+        raise TreeError("debootstrap is not installed; run `setup/setup.sh test` (Debian and Ubuntu: debootstrap)")
+    partial = tree.with_name(tree.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    print(f"lab: making the Debian tree {tree.name} (two minutes, once)", file=sys.stderr, flush=True)
+    include = ",".join(PACKAGES)
+    made = subprocess.run(
+        ["debootstrap", "--variant=minbase", f"--include={include}", SUITE, str(partial)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        raise TreeError(f"debootstrap failed: {(made.stdout + made.stderr)[-800:]}")
+    subprocess.run(["chroot", str(partial), "sh", "-c", CUSTOMIZE], check=True)
+    for old in tree.parent.glob("tree-*"):
+        if old != partial:
+            shutil.rmtree(old, ignore_errors=True)
+    partial.rename(tree)

@@ -1,0 +1,191 @@
+"""The lab for tests: one for the session, the command run on its operator's machine, and full dumps of a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.lab import Lab
+
+COMMAND = Path(sys.executable).parent / "landspeed"
+ADDRESS = {"sender": "10.78.1.2", "receiver": "10.78.2.2"}
+PLAY_DEADLINE_S = 400
+
+# Everything that a play could have changed, as text. Left out: what changes by itself (counters, ages, the shadow
+# files' backups that every user change writes) and what only exists while somebody looks.
+DUMP = r"""
+export LC_ALL=C
+echo "## sysctl"; sysctl -a 2>/dev/null | grep -E '^net\.' | grep -vE 'conntrack_count|\.stable_secret|ip_local_port'
+echo "## links"; ip -d -o link show | sed 's/ qlen [0-9]*//'
+echo "## addresses and routes"; ip -o addr show; ip route show; ip -6 route show | grep -v '^fe80'
+echo "## qdiscs"; tc -d qdisc show
+for dev in data0 mgmt0; do
+    echo "## $dev"; ethtool -k $dev; ethtool -g $dev 2>/dev/null; ethtool -c $dev 2>/dev/null
+done
+echo "## firewall"; nft list ruleset 2>/dev/null
+echo "## units"; systemctl list-unit-files --no-legend 2>/dev/null
+systemctl list-units --no-legend --all 'landspeed*' 2>/dev/null
+echo "## files"
+find /etc /usr/local /var/lib/landspeed /opt /root -xdev ! -name '*-' ! -name '.pwd.lock' \
+    \( -type f -o -type l -o -type d \) -printf '%p %m %u %g %y %l\n' 2>/dev/null | sort
+find /etc /usr/local -xdev -type f ! -name '*-' -exec sha256sum {} + | sort -k2
+ls -A /tmp | grep -v systemd-private
+"""
+
+
+@dataclass
+class Servers:
+    """The lab's servers and an inventory of them.
+
+    Attributes:
+        lab: the running lab.
+        folder: of this session's files.
+        inventory: of `scenario`.
+        scenario: the file.
+        runs: folder of bundles.
+    """
+
+    lab: Lab
+    folder: Path
+    inventory: Path
+    scenario: Path
+    runs: Path
+
+    def landspeed(self, *words: str, deadline_s: float = PLAY_DEADLINE_S) -> subprocess.CompletedProcess[str]:
+        """Run the command on the operator's machine."""
+        return self.lab.run(str(COMMAND), *words, timeout=deadline_s)
+
+    def play(self, name: str, *words: str, inventory: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a play; deploy, attempt, collect and site look for rehearsals in this session's bundles."""
+        target = inventory or self.inventory
+        vault = self.folder / "vault-password"
+        has_key = (target / "group_vars" / "all" / "vault.yml").exists()
+        more = ["--vault-password-file", str(vault)] if has_key else []
+        return self.landspeed("real", name, str(target), "--runs", str(self.runs), *more, *words)
+
+    def must(self, name: str, *words: str) -> dict[str, int]:
+        """Run a play that has to work.
+
+        Returns:
+            changes of each host.
+        """
+        done = self.play(name, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return changes(name, done.stdout)
+
+    def host(self, role: str, **more: str) -> str:
+        """A server as a word for `landspeed real inventory`."""
+        options = {"ssh_config": str(self.lab.folder / "ssh_config"), **more}
+        if role in ADDRESS:
+            options.setdefault("address", ADDRESS[role])
+        login = options.pop("login", f"otto@{role}")
+        return ",".join([login, *(f"{key}={value}" for key, value in options.items())])
+
+    def make_inventory(self, out: Path, *more: str, **hosts: str) -> Path:
+        """Write an inventory of the lab."""
+        names = {role: self.host(role) for role in self.lab.hosts} | hosts
+        words = [word for role, text in names.items() for word in (f"--{role}", text)]
+        made = self.landspeed("real", "inventory", str(self.scenario), "--out", str(out), "--again", *words, *more)
+        assert made.returncode == 0, made.stderr
+        return out
+
+    def dump(self) -> dict[str, str]:
+        """Everything of every server that a play could change."""
+        return {host: self.lab.root(host, DUMP) for host in self.lab.hosts}
+
+    def kill_during(self, name: str, line: str, *words: str) -> str:
+        """Start a play and `kill -9` it with all its processes when it says the line.
+
+        Returns:
+            what it had said.
+        """
+        vault = str(self.folder / "vault-password")
+        command = self.lab.operator_command(
+            str(COMMAND),
+            "real",
+            name,
+            str(self.inventory),
+            "--runs",
+            str(self.runs),
+            "--vault-password-file",
+            vault,
+            *words,
+        )
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+        assert process.stdout is not None
+        said = []
+        try:
+            for text in process.stdout:
+                said.append(text)
+                if line in text:
+                    break
+        finally:
+            kill_session(process.pid)
+            process.wait()
+            process.stdout.close()
+        assert line in said[-1], "".join(said)
+        return "".join(said)
+
+
+def kill_session(session: int) -> None:
+    """`kill -9` of every process of a session; ansible-runner gives its play a session of its own, below it."""
+    family = {session}
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+    grown = True
+    while grown:
+        grown = False
+        for pid, parent in parents.items():
+            if parent in family and pid not in family:
+                family.add(pid)
+                grown = True
+    for pid in family:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def changes(name: str, out: str) -> dict[str, int]:
+    """The last line of a play, such as `tune: receiver 1 changed, sender 1 changed`."""
+    line = next(text for text in out.splitlines() if text.startswith(f"{name}: "))
+    parts = line.partition(": ")[2].split(", ")
+    return {part.split()[0]: int(part.split()[1]) for part in parts}
+
+
+def lab_scenario(*, duration: str = "3 s", rate: str = "100 Mbit/s") -> dict[str, Any]:
+    """132 ms each way, two streams whose windows hold it."""
+    return {
+        "format": 1,
+        "name": "lab",
+        "title": "A path of 264 ms in the lab",
+        "mtu": "9000 B",
+        "line_rate": rate,
+        "queue": "1 BDP",
+        "hosts": {"alpha": {"role": "sender", "nic": "10 Gbit/s"}, "omega": {"role": "receiver", "nic": "10 Gbit/s"}},
+        "path": [
+            {"from": "alpha", "to": "r1", "one_way_delay": "60 ms", "line_rate": "10 Gbit/s"},
+            {"from": "r1", "to": "omega", "one_way_delay": "72 ms"},
+        ],
+        "transfer": {"streams": 2, "congestion_control": "reno", "duration": duration, "window": "3 MB"},
+    }
+
+
+def write_lab_scenario(file: Path, **options: str) -> Path:
+    """The lab's scenario as a file."""
+    file.write_text(json.dumps(lab_scenario(**options)))
+    return file

@@ -1,0 +1,298 @@
+"""What `landspeed real` does before any host is touched: inventory, gate, shaping, comparison, the state file."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from landspeed.cli import main
+from landspeed.playbooks import inventory as inventory_module
+from landspeed.playbooks.compare import compare
+from landspeed.playbooks.errors import RealError
+from landspeed.playbooks.gate import pass_gate
+from landspeed.playbooks.inventory import Host, read_variables, write_inventory
+from landspeed.playbooks.runner import explain
+from landspeed.playbooks.shaping import shape_lines
+from landspeed.results.bundle import BundleWriter
+from landspeed.results.record import RunRecord
+from landspeed.scenarios.load import load_scenario
+from landspeed.scenarios.plan import Plan
+from landspeed.scenarios.resolve import make_plan
+from real_fixtures import lab_scenario, write_lab_scenario
+
+PLAYBOOKS = Path(inventory_module.__file__).resolve().parent
+HOSTS = {
+    "sender": Host.parse("anna@192.0.2.1"),
+    "receiver": Host.parse("ben@192.0.2.2,interface=eth7,jump=j@192.0.2.9"),
+}
+
+
+def _plan(folder: Path, **change: Any) -> Plan:
+    file = folder / "lab.yaml"
+    file.write_text(json.dumps(lab_scenario() | change))
+    return make_plan(load_scenario(file))
+
+
+def _inventory(folder: Path) -> tuple[Path, Plan]:
+    loaded = load_scenario(write_lab_scenario(folder / "lab.yaml"))
+    plan = make_plan(loaded)
+    write_inventory(folder / "inventory", loaded, plan, HOSTS)
+    return folder / "inventory", plan
+
+
+# --- Inventory -------------------------------------------------------------------------------------------------------
+
+
+def test_the_inventory_has_the_plans_figures(tmp_path: Path) -> None:
+    folder, plan = _inventory(tmp_path)
+    variables = read_variables(folder / "group_vars" / "all" / "plan.yml")
+    assert variables["landspeed_rtt_ms"] == 264.0
+    assert variables["landspeed_window_bytes"] == 3_000_000
+    assert variables["landspeed_streams"] == 2
+    assert variables["landspeed_mtu_bytes"] == 9000
+    assert variables["landspeed_bdp_bytes"] == 100e6 / 8 * 0.264
+    assert variables["landspeed_plan_sha256"] == plan.sha256
+    assert "--streams 2 --window 3000000 --congestion reno --time 3" in variables["landspeed_send_options"]
+    groups = read_variables(folder / "hosts.yml")["all"]["children"]
+    assert groups["landspeed_receivers"]["hosts"]["192.0.2.2"] == {
+        "ansible_host": "192.0.2.2",
+        "ansible_user": "ben",
+        "ansible_ssh_common_args": "-o ProxyJump=j@192.0.2.9",
+        "landspeed_address": "192.0.2.2",
+        "landspeed_interface": "eth7",
+    }
+
+
+def test_an_inventory_is_not_written_over_unasked(tmp_path: Path) -> None:
+    folder, plan = _inventory(tmp_path)
+    loaded = load_scenario(tmp_path / "lab.yaml")
+    with pytest.raises(RealError, match="--again"):
+        write_inventory(folder, loaded, plan, HOSTS)
+    write_inventory(folder, loaded, plan, HOSTS, again=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a b@host", "x@host,adress=1.2.3.4", "host,address=", "-oProxyCommand=x", "a@h;rm"]
+)
+def test_what_is_no_host_is_refused(text: str) -> None:
+    with pytest.raises(RealError, match="the form is user@host"):
+        Host.parse(text)
+
+
+def test_a_host_whose_address_is_of_the_other_version_is_refused() -> None:
+    with pytest.raises(RealError, match="IPv6 address on the path is not known; add ,address=IP"):
+        Host.parse("192.0.2.1,address=192.0.2.1").variables(6, on_path=True)
+
+
+def test_bad_words_end_with_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["real", "preflight", str(tmp_path)]) == 2
+    assert "is not an inventory of landspeed; make one with `landspeed real inventory`" in capsys.readouterr().err
+
+
+# --- Gate ------------------------------------------------------------------------------------------------------------
+
+
+def _rehearse(runs: Path, plan: Plan, **change: Any) -> str:
+    build, _ = inventory_module.engine_identity()
+    fields = {
+        "scenario": plan.scenario,
+        "plan": plan.model_dump(mode="json"),
+        "passed": True,
+        "engine": {"engine": {"version": "1", "build": build}},
+    }
+    bundle = BundleWriter(runs, plan.scenario)
+    bundle.finish(RunRecord.model_validate(fields | change))
+    return bundle.name
+
+
+def test_the_gate_lets_a_rehearsed_plan_through(tmp_path: Path) -> None:
+    folder, plan = _inventory(tmp_path)
+    name = _rehearse(tmp_path / "runs", plan)
+    passage = pass_gate(folder, plan, tmp_path / "runs", None)
+    assert passage.rehearsal is not None and passage.rehearsal.name == name
+    assert read_variables(folder / "group_vars" / "all" / "rehearsal.yml")["landspeed_rehearsal"] == name
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"passed": False}, "did not pass"),
+        ({"world": "sim"}, "there is no rehearsal of it"),
+        ({"world": "real"}, "there is no rehearsal of it"),
+        ({"tool": "iperf3"}, "there is no rehearsal of it"),
+        ({"engine": {"engine": {"build": "0000"}}}, "another build of the engine"),
+    ],
+)
+def test_the_gate_stops_and_says_what_to_run(tmp_path: Path, change: dict[str, Any], why: str) -> None:
+    folder, plan = _inventory(tmp_path)
+    _rehearse(tmp_path / "runs", plan, **change)
+    with pytest.raises(RealError, match=f"{why}.*Run: landspeed run .*lab.yaml --seed 1"):
+        pass_gate(folder, plan, tmp_path / "runs", None)
+    passage = pass_gate(folder, plan, tmp_path / "runs", "the beam is on")
+    assert passage == type(passage)(None, "the beam is on")
+
+
+def test_a_rehearsal_of_another_plan_is_none(tmp_path: Path) -> None:
+    folder, plan = _inventory(tmp_path)
+    other = _plan(tmp_path, transfer={"streams": 3, "congestion_control": "reno", "duration": "3 s"})
+    _rehearse(tmp_path / "runs", other)
+    with pytest.raises(RealError, match="rehearsed another plan of lab"):
+        pass_gate(folder, plan, tmp_path / "runs", None)
+
+
+# --- Shaping, explanations, comparison -------------------------------------------------------------------------------
+
+
+def test_the_folded_path_has_the_plans_delay_loss_rate_and_queue(tmp_path: Path) -> None:
+    links = [
+        {"from": "alpha", "to": "r1", "one_way_delay": "60 ms", "line_rate": "10 Gbit/s", "loss": "1 %"},
+        {"from": "r1", "to": "omega", "one_way_delay": "72.5 ms", "loss": "2 %"},
+    ]
+    plan = _plan(tmp_path, path=links)
+    netem, bucket = shape_lines(plan)["forward"]
+    limit = sum(link.forward.limit_packets for link in plan.links)
+    assert netem == f"root handle 1: netem limit {limit} delay 132500us loss 2.98%"  # 1 - 0.99 × 0.98
+    # One packet of 9000 B and its headers, and a millisecond of 12.5 MB/s.
+    queue = plan.links[1].forward.queue_bytes
+    assert bucket == f"parent 1:1 handle 2: tbf rate 100000000bit burst 21600 limit {queue} overhead 24"
+
+
+@pytest.mark.parametrize(
+    ("message", "unreachable", "words"),
+    [
+        ("ssh: connect to host h port 22: No route to host", True, "cannot be reached over ssh"),
+        ("otto@h: Permission denied (publickey).", True, "ssh-copy-id"),
+        ("Host key verification failed.", True, "ssh-keygen -R h"),
+        ("Missing sudo password", False, "allow sudo"),
+    ],
+)
+def test_failures_name_host_and_remedy(message: str, unreachable: bool, words: str) -> None:
+    text = explain("h", {"msg": message}, unreachable=unreachable)
+    assert text.startswith("h: ") and words in text and "Remedy: " in text
+
+
+def _record(goodput: float, **more: Any) -> RunRecord:
+    engine = {
+        "bytes_retransmitted": more.pop("again", 0),
+        "cpu": {"sender": {"user_s": 0.1, "system_s": more.pop("busy_s", 1.0)}},
+    }
+    fields = {
+        "scenario": "lab",
+        "goodput_bps": goodput,
+        "bytes": 10**9,
+        "duration_s": 10.0,
+        "rtt_ms": 264.0,
+        "engine": engine,
+    }
+    window = {"advertised_bytes": 3_000_000}
+    return RunRecord.model_validate(fields | {"window": window, "streams": [{"stream": 0}]} | more)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"again": 10**7}, "loss: 1.00e-02 of the bytes"),
+        ({"rtt_ms": 290.0}, "RTT: 290.00 ms, 264.00 ms"),
+        ({"window": {"advertised_bytes": 1_500_000}}, "window: advertised 1.50 MB, 3.00 MB"),
+        ({"busy_s": 9.0}, "CPU of the sender: 91% of a core"),
+        ({}, "neither loss, RTT, window nor the hosts' CPU explains it"),
+    ],
+)
+def test_the_comparison_names_the_limit(more: dict[str, Any], reason: str) -> None:
+    verdict = compare(_record(100e6), _record(80e6, **more))
+    assert verdict.ok is None and "(-20.0%)" in verdict.text and reason in verdict.text
+    others = {"loss:", "RTT:", "window:", "CPU"} - {reason.split(maxsplit=1)[0]}
+    assert not any(word in verdict.text.partition(";")[2] for word in others if more)
+
+
+def test_what_is_alike_needs_no_reason() -> None:
+    verdict = compare(_record(100e6), _record(98.1e6, again=10**7))
+    assert verdict.ok is True and ";" not in verdict.text
+
+
+# --- The state file --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The plays' own module, with its folder here."""
+    spec = importlib.util.spec_from_file_location("landspeed_state", PLAYBOOKS / "module_utils" / "landspeed_state.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "landspeed_state", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "FOLDER", tmp_path / "landspeed")
+    monkeypatch.setattr(module, "STATE", tmp_path / "landspeed" / "state" / "state.json")
+    return module
+
+
+def test_the_first_value_saved_stays(state: ModuleType) -> None:
+    with state.State() as saved:
+        assert saved.remember("sysctl", "net.x", "1", "tune")
+        assert not saved.remember("sysctl", "net.x", "2", "tune")
+    with state.State() as again:
+        assert [entry["former"] for entry in again.entries] == ["1"]
+        assert (state.STATE.stat().st_mode & 0o777, state.STATE.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        again.entries.clear()
+        again.save()
+    assert not state.FOLDER.exists()
+
+
+def test_a_file_comes_back_with_content_and_mode(state: ModuleType, tmp_path: Path) -> None:
+    path, kind = tmp_path / "file", state.KINDS["path"]
+    path.write_bytes(b"\0before")
+    path.chmod(0o640)
+    former = kind.read(str(path))
+    path.write_bytes(b"after")
+    path.chmod(0o777)
+    kind.write(str(path), json.loads(json.dumps(former)))
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"\0before", 0o640)
+    kind.write(str(path), None)
+    assert not path.exists()
+
+
+def test_a_folder_that_was_not_there_goes_only_if_it_is_ours_or_empty(state: ModuleType, tmp_path: Path) -> None:
+    kind = state.KINDS["path"]
+    for name, left in (("man1", True), ("landspeed", False)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "file").touch()
+        kind.write(str(folder), None)
+        assert folder.exists() is left
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        (
+            "qdisc netem 1: root refcnt 2 limit 1000 delay 132ms loss 1%\n"
+            "qdisc tbf 2: parent 1:1 rate 100Mbit burst 9040b lat 5ms",
+            [
+                "root handle 1: netem limit 1000 delay 132ms loss 1%",
+                "parent 1:1 handle 2: tbf rate 100Mbit burst 9040b latency 5ms",
+            ],
+        ),
+        (
+            "qdisc fq 8001: root refcnt 2 limit 10000p bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 weights 1 2 3 "
+            "quantum 18028b",
+            ["root handle 8001: fq limit 10000p quantum 18028b"],
+        ),
+        ("qdisc noqueue 0: root refcnt 2", []),
+    ],
+)
+def test_qdiscs_are_saved_as_tc_takes_them(
+    state: ModuleType, monkeypatch: pytest.MonkeyPatch, shown: str, words: list[str]
+) -> None:
+    monkeypatch.setattr(state, "run", lambda *_: shown)
+    assert state.KINDS["qdisc"].read("eth0") == words
+
+
+def test_a_qdisc_that_cannot_be_put_back_is_not_touched(state: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "run", lambda *_: "qdisc htb 1: root refcnt 2 r2q 10 default 0x1")
+    with pytest.raises(state.CannotPutBack, match=r"qdisc htb.*tc qdisc del dev eth0 root"):
+        state.KINDS["qdisc"].read("eth0")
