@@ -69,9 +69,11 @@ def describe(root: Path) -> dict[str, tuple[object, ...]]:
             found[name] = ("link", status.st_mtime_ns, str(path.readlink()))
         elif stat.S_ISDIR(status.st_mode):
             found[name] = ("directory", stat.S_IMODE(status.st_mode), status.st_mtime_ns)
-        else:
+        elif stat.S_ISREG(status.st_mode):
             content = path.read_bytes()
             found[name] = ("file", stat.S_IMODE(status.st_mode), status.st_mtime_ns, len(content), hash(content))
+        else:
+            found[name] = ("neither",)
     return found
 
 

@@ -61,8 +61,11 @@ int store_record(struct store *store, const struct record *record, void *payload
 cJSON *store_take(struct store *store);
 /* All of the list came, and every entry but links is done, kept or failed. */
 bool store_settled(struct store *store);
-/* Waits until what is complete is finished; then links, and modes and times of directories. */
-void store_close(struct store *store, bool all);
+/*
+ * Waits until what is complete is finished. If all is settled then, and `all` is wanted: links, and
+ * modes and times of directories. Returns whether all was settled.
+ */
+bool store_close(struct store *store, bool all);
 
 void store_count(struct store *store, struct store_counts *counts);
 /* Time of the last verified block and of the last finished file, CLOCK_MONOTONIC; 0 for none. */

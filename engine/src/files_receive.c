@@ -16,7 +16,6 @@
 struct session {
 	struct receive_state *state;
 	struct files_receiving receiving;
-	bool settled;
 };
 
 static void notify(void *context)
@@ -121,15 +120,7 @@ static bool on_streams(struct session *session)
 	streams_acknowledge(state->streams);
 	if (outbox_send(session) != 0 || thread_failed(session))
 		return true;
-	session->settled = store_settled(session->receiving.store);
-	if (!session->settled && streams_all_finished(state->streams)) {
-		session->settled = store_settled(session->receiving.store);
-		if (!session->settled)
-			(void)failure_set(&state->failure,
-					  "the sender ended before all files were there");
-		return true;
-	}
-	return session->settled;
+	return store_settled(session->receiving.store) || streams_all_finished(state->streams);
 }
 
 static bool on_timer(struct session *session)
@@ -271,7 +262,10 @@ int files_receive(struct receive_state *state)
 	if (status == 0) {
 		sampler_stop(state->sampler);
 		/* A thread may have said why after the connection that it broke had ended all. */
-		store_close(session.receiving.store, session.settled);
+		(void)thread_failed(&session);
+		if (!store_close(session.receiving.store, !state->failure.set))
+			(void)failure_set(&state->failure,
+					  "the sender ended before all files were there");
 		receive_report_make(state);
 		report_finish(&session);
 	}

@@ -270,7 +270,7 @@ static int list_end(struct store *store, const struct record *record, struct fai
 {
 	(void)pthread_mutex_lock(&store->mutex);
 	bool agrees = record->entry == store->counts.entries && !store->list_ended;
-	store->list_ended = true;
+	store->list_ended = store->list_ended || agrees;
 	(void)pthread_mutex_unlock(&store->mutex);
 	store->plan.notify(store->plan.context);
 	return agrees ? 0 : failure_set(failure, "the list of files did not come whole");

@@ -25,13 +25,15 @@ bool store_settled(struct store *store)
 	return settled;
 }
 
-void store_close(struct store *store, bool all)
+bool store_close(struct store *store, bool all)
 {
 	finishers_stop(store);
-	if (!all)
-		return;
-	store_finish_rest(store);
-	store->durable_ns = clock_monotonic_ns();
+	bool settled = store_settled(store);
+	if (all && settled) {
+		store_finish_rest(store);
+		store->durable_ns = clock_monotonic_ns();
+	}
+	return settled;
 }
 
 static const char *outcome_name(const struct incoming *incoming)
