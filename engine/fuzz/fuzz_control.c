@@ -2,6 +2,7 @@
  * The way of bytes from a stranger: frames, JSON, messages. The first input byte says in which
  * pieces the rest arrives. `meson setup engine/build-fuzz -Dfuzz=true` with CC=clang.
  */
+#include "files_message.h"
 #include "frame.h"
 #include "hello.h"
 #include "message.h"
@@ -11,6 +12,24 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void files_message_try(const cJSON *message, enum message_type type)
+{
+	static uint8_t bitmap[HAVE_BLOCKS / 8];
+	struct failure failure = {0};
+	struct have have = {.bitmap = bitmap};
+	struct state_view view;
+	struct again again;
+	struct progress progress;
+	if (type == MESSAGE_FILES_HAVE)
+		(void)have_decode(message, &have, &failure);
+	else if (type == MESSAGE_FILES_STATE)
+		(void)state_decode(message, 1000, &view, &failure);
+	else if (type == MESSAGE_FILES_AGAIN)
+		(void)again_decode(message, &again, &failure);
+	else if (type == MESSAGE_FILES_PROGRESS)
+		(void)progress_decode(message, &progress, &failure);
+}
 
 static void message_try(const char *payload, size_t length)
 {
@@ -32,6 +51,8 @@ static void message_try(const char *payload, size_t length)
 	else if (type == MESSAGE_RESULT &&
 		 receiver_report_decode(message, 2, &report, &failure) == 0)
 		receiver_report_clear(&report);
+	else
+		files_message_try(message, type);
 	cJSON_Delete(message);
 }
 
