@@ -138,13 +138,12 @@ def interrupted_once(bench: Bench, target: Path, source: Path, harm: str, share:
     receiver = bench.receive("--one-off", *options)
     wire = Wire(bench.port, data_port)
     total = sum(path.stat().st_size for path in all_files(source))
+    wire.cut_at = int(share * total) if harm == "cut" else None
     sender = bench.send("--streams", "3", "--files", str(source), host="127.0.0.2")
     try:
-        with contextlib.suppress(AssertionError):  # it may be done before
-            wait_until(lambda: wire.carried >= share * total or None, 20, sender.process)
-        if harm == "cut":
-            wire.cut_at = 0
-        else:
+        if harm != "cut":
+            with contextlib.suppress(AssertionError):  # it may be done before
+                wait_until(lambda: wire.carried >= share * total or None, 20, sender.process)
             (sender if harm == "sender" else receiver).process.kill()
         sender.wait()
         if harm != "receiver" and sender.process.returncode != 0:

@@ -309,8 +309,12 @@ static void bitmaps_come_back(void **state)
 	uint8_t found_bits[HAVE_BLOCKS / 8];
 	struct failure failure = {0};
 	struct have found = {.bitmap = found_bits};
-	cJSON *message = have_encode(
+	cJSON *written = have_encode(
 	    &(struct have){.entry = 7, .first_block = 16, .blocks = 11, .bitmap = bits});
+	char *text = json_print(written);
+	cJSON *message = cJSON_Parse(text);
+	free(text);
+	cJSON_Delete(written);
 	assert_int_equal(have_decode(message, &found, &failure), 0);
 	assert_int_equal(found.entry, 7);
 	assert_int_equal(found.first_block, 16);
