@@ -1,6 +1,8 @@
 // What travels along the path, and what it travels through.
 #pragma once
 
+#include "carried.h"
+
 #include <cstdint>
 #include <ns3/packet.h>
 
@@ -9,14 +11,15 @@ namespace landspeed
 
 /// An IP packet on its way.
 struct Frame {
-	ns3::Ptr<ns3::Packet> packet; ///< headers included
-	uint32_t bytes = 0;           ///< of the IP packet
-	bool corrupt = false;         ///< a bit was flipped: the host that gets it drops it
-	bool background = false;      ///< it only takes room
+	ns3::Ptr<ns3::Packet> packet = nullptr; ///< headers included, if they are not carried
+	uint32_t bytes = 0;                     ///< of the IP packet
+	bool corrupt = false;    ///< a bit was flipped: the host that gets it drops it
+	bool background = false; ///< it only takes room
+	ns3::Ptr<CarriedHeader> header = nullptr;
 
 	[[nodiscard]] Frame copy() const
 	{
-		return {packet->Copy(), bytes, corrupt, background};
+		return {packet->Copy(), bytes, corrupt, background, header};
 	}
 };
 

@@ -1,5 +1,7 @@
 #include "host.h"
 
+#include "stream_socket.h"
+
 #include <ns3/boolean.h>
 #include <ns3/channel.h>
 #include <ns3/config.h>
@@ -14,9 +16,17 @@ namespace landspeed
 
 using namespace ns3;
 
-HostDevice::HostDevice(int ip_version, uint16_t mtu_bytes)
+namespace
+{
+
+HostDevice *carrying_hosts[2]; // by the node's number: there are two nodes
+
+} // namespace
+
+HostDevice::HostDevice(int ip_version, uint16_t mtu_bytes, bool sends_data)
     : mtu_bytes_(mtu_bytes),
-      protocol_(ip_version == 6 ? Ipv6L3Protocol::PROT_NUMBER : Ipv4L3Protocol::PROT_NUMBER)
+      protocol_(ip_version == 6 ? Ipv6L3Protocol::PROT_NUMBER : Ipv4L3Protocol::PROT_NUMBER),
+      ip_header_bytes_(ip_version == 6 ? 40 : 20), sends_data_(sends_data)
 {
 }
 
@@ -26,7 +36,31 @@ void HostDevice::take(Frame frame)
 		corrupted_++;
 		return;
 	}
-	receive_(this, frame.packet, protocol_, address_);
+	if (!frame.header) {
+		receive_(this, frame.packet, protocol_, address_);
+		return;
+	}
+	const TcpHeader &header = frame.header->tcp;
+	const uint16_t port = sends_data_ ? header.GetDestinationPort() : header.GetSourcePort();
+	sockets_.at(static_cast<size_t>(port - port_of_first_))->receive(frame.packet, header);
+}
+
+void HostDevice::start_carrying(std::vector<StreamSocket *> sockets, uint16_t port_of_first)
+{
+	sockets_ = std::move(sockets);
+	port_of_first_ = port_of_first;
+	carrying_hosts[node_->GetId()] = this;
+}
+
+HostDevice *HostDevice::carrying(const Ptr<ns3::Node> &node)
+{
+	return carrying_hosts[node->GetId()];
+}
+
+void HostDevice::carry(const Ptr<Packet> &payload, const TcpHeader &header)
+{
+	const uint32_t bytes = payload->GetSize() + header.GetSerializedSize() + ip_header_bytes_;
+	path_->take({payload, bytes, false, false, Create<CarriedHeader>(header)});
 }
 
 bool HostDevice::Send(Ptr<Packet> packet, const Address & /*dest*/, uint16_t /*protocol*/)
@@ -121,12 +155,12 @@ bool HostDevice::IsPointToPoint() const
 	return true;
 }
 
-Ptr<Node> HostDevice::GetNode() const
+Ptr<ns3::Node> HostDevice::GetNode() const
 {
 	return node_;
 }
 
-void HostDevice::SetNode(Ptr<Node> node)
+void HostDevice::SetNode(Ptr<ns3::Node> node)
 {
 	node_ = node;
 }
@@ -181,8 +215,8 @@ Host host_make(int ip_version, uint16_t mtu_bytes, bool first)
 	// solicitations.
 	Config::SetDefault("ns3::Icmpv6L4Protocol::DAD", BooleanValue(false));
 	Host host;
-	host.node = CreateObject<Node>();
-	host.device = CreateObject<HostDevice>(ip_version, mtu_bytes);
+	host.node = CreateObject<ns3::Node>();
+	host.device = CreateObject<HostDevice>(ip_version, mtu_bytes, first);
 	host.node->AddDevice(host.device);
 	InternetStackHelper stack;
 	stack.SetIpv4StackInstall(ip_version == 4);

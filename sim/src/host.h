@@ -7,9 +7,12 @@
 #include <ns3/mac48-address.h>
 #include <ns3/net-device.h>
 #include <ns3/node.h>
+#include <vector>
 
 namespace landspeed
 {
+
+class StreamSocket;
 
 /// The device of a host. It has no queue and no rate of its own: those are the path's first lane.
 ///
@@ -18,7 +21,7 @@ namespace landspeed
 class HostDevice : public ns3::NetDevice, public Hop
 {
 public:
-	HostDevice(int ip_version, uint16_t mtu_bytes);
+	HostDevice(int ip_version, uint16_t mtu_bytes, bool sends_data);
 
 	/// Where what the host sends goes.
 	void set_path(Hop &path)
@@ -26,6 +29,15 @@ public:
 		path_ = &path;
 	}
 	void take(Frame frame) override;
+
+	/// From now on every connection is established, and nothing but their segments is sent:
+	/// they are carried from socket to socket past ns-3's IP, of which nothing is left but the
+	/// size of its header. `sockets[i]` is the end of stream i here; `port_of_first` the
+	/// sending port of stream 0.
+	void start_carrying(std::vector<StreamSocket *> sockets, uint16_t port_of_first);
+	/// The device of a node that carries; null: it does not.
+	static HostDevice *carrying(const ns3::Ptr<ns3::Node> &node);
+	void carry(const ns3::Ptr<ns3::Packet> &payload, const ns3::TcpHeader &header);
 	[[nodiscard]] uint64_t corrupted() const
 	{
 		return corrupted_;
@@ -68,6 +80,10 @@ private:
 	ns3::Ptr<ns3::Node> node_;
 	ReceiveCallback receive_;
 	uint64_t corrupted_ = 0;
+	uint32_t ip_header_bytes_;
+	bool sends_data_;
+	std::vector<StreamSocket *> sockets_;
+	uint16_t port_of_first_ = 0;
 };
 
 /// A host with an IP stack and one device, made for IPv4 or IPv6. `first` is the sender.

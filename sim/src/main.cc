@@ -9,7 +9,6 @@
 #include "streams.h"
 #include "tuning.h"
 
-#include <ctime>
 #include <iostream>
 #include <map>
 #include <ns3/simulator.h>
@@ -30,7 +29,7 @@ struct UsageError : std::runtime_error {
 
 struct Options {
 	std::string plan, folder;
-	bool collapse = false;
+	bool collapse = false, whole_stack = false;
 	std::string scheduler = "heap";
 };
 
@@ -48,6 +47,8 @@ Options options_read(const std::vector<std::string> &words)
 	for (size_t i = 0; i < words.size(); i++) {
 		if (words[i] == "--collapse")
 			options.collapse = true;
+		else if (words[i] == "--whole-stack")
+			options.whole_stack = true;
 		else if (words[i] == "--scheduler" && i + 1 < words.size())
 			options.scheduler = words[++i];
 		else if (words[i].rfind("--", 0) == 0)
@@ -62,11 +63,6 @@ Options options_read(const std::vector<std::string> &words)
 	options.plan = places[0];
 	options.folder = places[1];
 	return options;
-}
-
-double cpu_s()
-{
-	return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 int simulate(const Options &options)
@@ -90,7 +86,7 @@ int simulate(const Options &options)
 		if (plan.transfer.duration_ns)
 			Simulator::Schedule(NanoSeconds(*plan.transfer.duration_ns), finished);
 	};
-	Streams streams(plan, path, started, finished);
+	Streams streams(plan, path, options.whole_stack, started, finished);
 	Sampler sampler(options.folder, plan, path, streams);
 	sampling = &sampler;
 	Progress progress(streams);

@@ -4,6 +4,7 @@
 #include <ns3/config.h>
 #include <ns3/data-rate.h>
 #include <ns3/double.h>
+#include <ns3/fq-codel-queue-disc.h>
 #include <ns3/ipv4-header.h>
 #include <ns3/ipv6-header.h>
 #include <ns3/mac48-address.h>
@@ -54,8 +55,8 @@ Ptr<QueueDisc> queue_make(const LaneConfig &config)
 	}
 	factory.Set("MaxSize", QueueSizeValue(room));
 	const auto queue = factory.Create<QueueDisc>();
-	if (config.discipline == Discipline::fq_codel)
-		queue->SetAttribute("Quantum", UintegerValue(config.mtu_bytes));
+	if (const auto fair = DynamicCast<FqCoDelQueueDisc>(queue))
+		fair->SetQuantum(config.mtu_bytes);
 	queue->Initialize();
 	return queue;
 }
@@ -99,15 +100,21 @@ public:
 	}
 	bool Mark() override
 	{
-		if (frame.background)
+		if (frame.background || frame.header) // carried: never with ECN
 			return false;
 		return ip_version_ == 6 ? mark_congestion<Ipv6Header>(frame.packet)
 					: mark_congestion<Ipv4Header>(frame.packet);
 	}
 	uint32_t Hash(uint32_t perturbation) const override
 	{
-		return frame.background ? perturbation
-					: flow_hash(frame.packet, ip_version_, perturbation);
+		if (frame.background)
+			return perturbation;
+		if (!frame.header)
+			return flow_hash(frame.packet, ip_version_, perturbation);
+		const TcpHeader &header = frame.header->tcp;
+		const uint32_t ports =
+		    uint32_t{header.GetSourcePort()} << 16 | header.GetDestinationPort();
+		return (ports ^ perturbation) * 2654435761U >> 8;
 	}
 
 	Frame frame;

@@ -169,6 +169,7 @@ Transfer transfer_read(const Field &field)
 	transfer.streams = static_cast<uint32_t>(field.at("streams").integer(1, 10'000));
 	if (field.has("window_bytes"))
 		transfer.window_bytes = field.at("window_bytes").integer(1, 1ULL << 31);
+	transfer.window_exact = field.has("window_exact") && field.at("window_exact").boolean();
 	transfer.congestion_control = field.at("congestion_control").text();
 	if (field.has("bytes"))
 		transfer.bytes = field.at("bytes").integer(1, INT64_MAX);
@@ -289,7 +290,10 @@ Plan plan_read(const std::string &path)
 		throw PlanError("schema_version: this program reads version 1");
 	plan.scenario = field.at("scenario").text();
 	plan.seed = field.at("seed").integer(0, UINT64_MAX);
-	plan.ip_version = field.at("ip_version").integer(4, 6) == 6 ? 6 : 4;
+	const Field version = field.at("ip_version");
+	plan.ip_version = version.integer(0, UINT64_MAX) == 6 ? 6 : 4;
+	if (version.integer(0, UINT64_MAX) != static_cast<uint64_t>(plan.ip_version))
+		version.fail("4 or 6 is wanted");
 	plan.fidelity = field.at("fidelity").text();
 	for (const auto &item : field.at("nodes").items())
 		plan.nodes.push_back(node_read(item));

@@ -45,7 +45,8 @@ struct Link {
 struct Transfer {
 	uint32_t streams = 1;
 	std::optional<uint64_t>
-	    window_bytes; ///< per stream, as asked of the system; none: autotuning
+	    window_bytes;          ///< per stream, as asked of the system; none: autotuning
+	bool window_exact = false; ///< the receiver offers window_bytes to the byte
 	std::string congestion_control;
 	std::optional<uint64_t> bytes; ///< of all streams
 	std::optional<int64_t> duration_ns;

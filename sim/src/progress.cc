@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <ns3/simulator.h>
 
 namespace landspeed
@@ -65,10 +66,10 @@ void Progress::tell()
 	const double span_s = static_cast<double>(time_ns - told_ns_) / 1e9;
 	const double goodput_bps =
 	    span_s > 0 ? static_cast<double>(bytes - told_bytes_) * 8 / span_s : 0;
-	std::printf(
-	    "{\"time_s\": %.3f, \"goodput_bps\": %.0f, \"bytes\": %llu, \"wall_s\": %.3f}\n",
-	    static_cast<double>(time_ns) / 1e9, goodput_bps, static_cast<unsigned long long>(bytes),
-	    wall_s());
+	std::printf("{\"time_s\": %.3f, \"goodput_bps\": %.0f, \"bytes\": %llu, \"wall_s\": %.3f, "
+		    "\"cpu_s\": %.3f}\n",
+		    static_cast<double>(time_ns) / 1e9, goodput_bps,
+		    static_cast<unsigned long long>(bytes), wall_s(), cpu_s());
 	std::fflush(stdout);
 	told_ = std::chrono::steady_clock::now();
 	told_ns_ = time_ns;
@@ -78,6 +79,11 @@ void Progress::tell()
 void Progress::finish()
 {
 	tell();
+}
+
+double cpu_s()
+{
+	return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 double Progress::wall_s() const

@@ -13,6 +13,8 @@ namespace landspeed
 void stop_on_signals();
 /// The signal that asked for the end; 0: none did.
 int stop_signal();
+/// Processor time of this process.
+double cpu_s();
 
 class Progress
 {

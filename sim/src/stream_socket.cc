@@ -53,6 +53,20 @@ uint32_t StreamSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t most_b
 	return sent;
 }
 
+void StreamSocket::receive(const Ptr<Packet> &payload, const TcpHeader &header)
+{
+	const SequenceNumber32 sequence = header.GetSequenceNumber();
+	if (!IsValidTcpSegment(sequence, header.GetSerializedSize(), payload->GetSize()))
+		return;
+	ProcessOptionTimestamp(header.GetOption(TcpOption::TS), sequence);
+	EstimateRtt(header);
+	UpdateWindowSize(header);
+	if (m_rWnd.Get() == 0 && m_persistEvent.IsExpired())
+		m_persistEvent =
+		    Simulator::Schedule(m_persistTimeout, &StreamSocket::PersistTimeout, this);
+	ProcessEstablished(payload, header);
+}
+
 void StreamSocket::limit_host_queue(const Lane &host, uint64_t most_bytes)
 {
 	host_ = &host;

@@ -30,6 +30,10 @@ public:
 
 	[[nodiscard]] SocketView view() const;
 
+	/// Takes a segment of an established connection, as DoForwardUp does with one that came
+	/// through IP.
+	void receive(const ns3::Ptr<ns3::Packet> &payload, const ns3::TcpHeader &header);
+
 	/// At most this much of what the socket has sent waits in its own host, as with Linux's TCP
 	/// small queues: the rest waits in the socket, where it is not yet in flight. `host` is the
 	/// host's own lane.

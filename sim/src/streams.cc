@@ -35,10 +35,12 @@ uint16_t port_of(const Address &address)
 
 } // namespace
 
-Streams::Streams(const Plan &plan, const Path &path, std::function<void()> started,
-		 std::function<void()> finished)
-    : plan_(plan), path_(path), started_(std::move(started)), finished_(std::move(finished)),
-      streams_(plan.transfer.streams)
+Streams::Streams(const Plan &plan, const Path &path, bool whole_stack,
+		 std::function<void()> started, std::function<void()> finished)
+    // ECN's bits are in the IP header.
+    : plan_(plan), path_(path),
+      whole_stack_(whole_stack || plan.transfer.congestion_control == "dctcp"),
+      started_(std::move(started)), finished_(std::move(finished)), streams_(plan.transfer.streams)
 {
 	chunk_bytes_ = chunk_packets * plan.mss_bytes();
 	tcp_ = tcp_settle(plan);
@@ -104,10 +106,23 @@ void Streams::start_when_complete()
 	if (connected_ < streams_.size() || accepted_ < streams_.size())
 		return;
 	start_ns_ = Simulator::Now().GetNanoSeconds();
+	if (!whole_stack_)
+		start_carrying();
 	started_();
 	for (const auto &stream : streams_)
 		Simulator::Schedule(NanoSeconds(plan_.transfer.start_stagger_ns * stream.index),
 				    &Streams::begin, this, stream.index);
+}
+
+void Streams::start_carrying()
+{
+	std::vector<StreamSocket *> senders, receivers;
+	for (const auto &stream : streams_) {
+		senders.push_back(PeekPointer(stream.sender));
+		receivers.push_back(PeekPointer(stream.receiver));
+	}
+	path_.sender.device->start_carrying(senders, first_sender_port);
+	path_.receiver.device->start_carrying(receivers, first_sender_port);
 }
 
 void Streams::begin(uint32_t index)

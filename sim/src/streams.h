@@ -25,9 +25,10 @@ struct Stream {
 class Streams
 {
 public:
-	/// Connects all streams when the simulation begins. `started` is called when all are
-	/// connected, `finished` when every stream has delivered its share.
-	Streams(const Plan &plan, const Path &path, std::function<void()> started,
+	/// Connects all streams when the simulation begins. `whole_stack`: every packet goes
+	/// through ns-3's IP. `started` is called when all are connected, `finished` when every
+	/// stream has delivered its share.
+	Streams(const Plan &plan, const Path &path, bool whole_stack, std::function<void()> started,
 		std::function<void()> finished);
 
 	[[nodiscard]] const std::vector<Stream> &all() const
@@ -58,12 +59,14 @@ private:
 	void refused(const ns3::Ptr<ns3::Socket> &socket);
 	void accepted(const ns3::Ptr<ns3::Socket> &socket, const ns3::Address &from);
 	void start_when_complete();
+	void start_carrying();
 	void begin(uint32_t index);
 	void feed(uint32_t index);
 	void read(uint32_t index, const ns3::Ptr<ns3::Socket> &socket);
 
 	const Plan &plan_;
 	const Path &path_;
+	bool whole_stack_;
 	std::function<void()> started_, finished_;
 	std::vector<Stream> streams_;
 	ns3::Ptr<StreamSocket> listener_;

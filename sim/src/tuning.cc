@@ -3,10 +3,19 @@
 #include "joining.h"
 
 #include <algorithm>
+#include <ns3/config.h>
+#include <ns3/uinteger.h>
 #include <stdexcept>
 
 namespace landspeed
 {
+
+namespace
+{
+
+constexpr uint32_t ahead_bytes = 8 << 20;
+
+} // namespace
 
 void check_tcp(const Plan &plan)
 {
@@ -32,7 +41,18 @@ TcpGrant tcp_settle(const Plan &plan)
 	settings.mss_bytes = plan.mss_bytes();
 	settings.window_bytes = plan.transfer.window_bytes;
 	settings.pacing_rate_bps = plan.transfer.pacing_rate_bps;
-	return SetTcpDefaults(settings);
+	TcpGrant grant = SetTcpDefaults(settings);
+	if (plan.transfer.window_exact && plan.transfer.window_bytes) {
+		grant.receive_window_bytes = static_cast<uint32_t>(*plan.transfer.window_bytes);
+		ns3::Config::SetDefault("ns3::TcpSocket::RcvBufSize",
+					ns3::UintegerValue(grant.receive_window_bytes));
+	}
+	// What the program writes ahead is not to take room from what is in flight.
+	grant.send_buffer_bytes =
+	    std::max(grant.send_buffer_bytes, grant.receive_window_bytes) + ahead_bytes;
+	ns3::Config::SetDefault("ns3::TcpSocket::SndBufSize",
+				ns3::UintegerValue(grant.send_buffer_bytes));
+	return grant;
 }
 
 uint64_t host_queue_bytes(const Plan &plan)
