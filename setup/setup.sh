@@ -131,24 +131,26 @@ install_python() {
 	fi
 }
 
-# build FOLDER: configures and builds; what went wrong is on standard error.
+# build FOLDER [TARGET]: configures and builds; what went wrong is on standard error.
 build() {
 	if [ ! -f "$1/build/build.ninja" ]; then
 		say "configuring $1"
 		meson setup "$1/build" "$1" >"$stamps/meson.log" 2>&1 || { cat "$stamps/meson.log" >&2; return 1; }
 	fi
-	ninja -C "$1/build" -n 2>/dev/null | grep -q 'no work to do' && return
+	ninja -C "$1/build" -n ${2:+"$2"} 2>/dev/null | grep -q 'no work to do' && return
 	say "building $1"
-	ninja -C "$1/build" >"$stamps/ninja.log" 2>&1 || { cat "$stamps/ninja.log" >&2; return 1; }
+	ninja -C "$1/build" ${2:+"$2"} >"$stamps/ninja.log" 2>&1 || { cat "$stamps/ninja.log" >&2; return 1; }
 }
 
 # The simulated world is built where ns-3 is there; without it the rest works. `landspeed doctor` says what is missing.
 build_sim() {
+	program=landspeed-sim
+	[ "${1:-}" != test ] || program= # what tests the mends, too
 	if [ -z "${NS3_HOME:-}" ] && [ ! -f /usr/include/ns3/core-module.h ] && ! installed libns3-dev; then
 		say "ns-3 is not there: the simulated world (--world sim) is left out"
 		return
 	fi
-	build sim || { say "the simulated world could not be built; the rest works without it"; return 1; }
+	build sim $program || { say "the simulated world could not be built; the rest works without it"; return 1; }
 }
 
 if [ "${1:-}" = test ]; then
@@ -160,5 +162,5 @@ else
 fi
 build engine || exit 1
 build emu/linkwatch || exit 1
-build_sim || [ "${1:-}" != test ] || exit 1
+build_sim "${1:-}" || [ "${1:-}" != test ] || exit 1
 .venv/bin/python -m landspeed.emu.kernel >&2

@@ -37,8 +37,7 @@ def path_plan(lanes: list[dict[str, Any]], *, ip: int = 4, mtu: int = 9000, **tr
         plain = {key: lane[key] for key in ("delay_ns", "rate_bps", "queue_bytes", "can_queue")}
         link = {"index": index, "a": names[index], "b": names[index + 1], "mtu_bytes": mtu}
         links.append(
-            link
-            | {"framing": framing, "framing_bytes": FRAMING[framing], "forward": lane, "reverse": plain | reverse}
+            link | {"framing": framing, "framing_bytes": FRAMING[framing], "forward": lane, "reverse": plain | reverse}
         )
     nodes = [
         {"name": name, "kind": "host" if number in hosts else "router"} | hosts.get(number, {})
@@ -77,7 +76,9 @@ class Simulated:
     def rows(self, name: str) -> list[dict[str, int | None]]:
         """The rows of a CSV."""
         with (self.folder / f"{name}.csv").open() as handle:
-            return [{key: int(value) if value else None for key, value in row.items()} for row in csv.DictReader(handle)]
+            return [
+                {key: int(value) if value else None for key, value in row.items()} for row in csv.DictReader(handle)
+            ]
 
     def goodput_bps(self, from_s: float, to_s: float) -> float:
         """Of all streams, between two samples."""

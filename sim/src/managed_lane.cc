@@ -31,10 +31,11 @@ constexpr uint32_t fq_codel_flows = 1024;
 Ptr<QueueDisc> queue_make(const LaneConfig &config)
 {
 	ObjectFactory factory;
-	const QueueSize room(QueueSizeUnit::BYTES, static_cast<uint32_t>(std::min<uint64_t>(
-						       config.queue_bytes, UINT32_MAX)));
+	const auto room_bytes =
+	    static_cast<uint32_t>(std::min<uint64_t>(config.queue_bytes, UINT32_MAX));
 	if (config.discipline == Discipline::red) {
 		factory.SetTypeId("ns3::RedQueueDisc");
+		factory.Set("MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, room_bytes)));
 		factory.Set("MinTh", DoubleValue(static_cast<double>(config.queue_bytes / 12)));
 		factory.Set("MaxTh", DoubleValue(static_cast<double>(config.queue_bytes / 4)));
 		factory.Set("LInterm", DoubleValue(1 / red_max_probability));
@@ -52,8 +53,10 @@ Ptr<QueueDisc> queue_make(const LaneConfig &config)
 		factory.Set("Interval", StringValue("100ms"));
 		factory.Set("Flows", UintegerValue(fq_codel_flows));
 		factory.Set("UseEcn", BooleanValue(true));
+		// Its room is in packets, as Linux's is: full-size ones.
+		const QueueSize room(QueueSizeUnit::PACKETS, room_bytes / config.mtu_bytes);
+		factory.Set("MaxSize", QueueSizeValue(room));
 	}
-	factory.Set("MaxSize", QueueSizeValue(room));
 	const auto queue = factory.Create<QueueDisc>();
 	if (const auto fair = DynamicCast<FqCoDelQueueDisc>(queue))
 		fair->SetQuantum(config.mtu_bytes);
