@@ -29,6 +29,8 @@ TESTS = [
     ("connection", "timers", True),
     ("connection", "hystart-fires", True),
 ]
+# Mended TCP against theory.
+LAWS = ["window-limited", "slow-start", "reno-recovery", "cubic-growth", "square-root-law", "fairness"]
 
 
 @pytest.fixture(scope="module", name="programs")
@@ -58,3 +60,17 @@ def test_unmended(programs: Path, program: str, test: str) -> None:
     """It fails, or ends with a signal, without them; not for want of the test."""
     result = run(programs, program, "unmended", test)
     assert result.returncode == 1 or result.returncode < 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_theory(programs: Path, law: str) -> None:
+    """The law holds, within the tolerance that the test's source gives."""
+    result = run(programs, "theory", "mended", law)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_same_seed_same_samples(programs: Path) -> None:
+    """A lossy run prints the same samples for the same seed, and others for another."""
+    first, again, other = (run(programs, "theory", "mended", f"samples-seed-{seed}").stdout for seed in (1, 1, 2))
+    assert len(first.splitlines()) > 100
+    assert first == again != other

@@ -158,7 +158,8 @@ uint32_t TcpTxBuffer::MaxBufferSize() const
 
 void TcpTxBuffer::SetMaxBufferSize(uint32_t n)
 {
-	m_maxBuffer = n;
+	m_maxBuffer =
+	    std::min<uint32_t>(n, INT32_MAX); // sequence numbers compare within half their range
 }
 
 bool TcpTxBuffer::IsSackEnabled() const

@@ -6,7 +6,6 @@
 
 #include <sys/resource.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -33,14 +32,13 @@ int main(int argc, char **argv)
 	}
 	PathSettings settings;
 	settings.window_bytes = std::strtoull(argv[1], nullptr, 10) * settings.mss_bytes;
-	settings.first_threshold_segments = UINT32_MAX / settings.mss_bytes;
+	settings.first_window_segments =
+	    static_cast<uint32_t>(std::strtoul(argv[1], nullptr, 10)); // full at once
 	double seconds = std::strtod(argv[2], nullptr);
 	for (int index = 3; index < argc; ++index)
 		settings.drops.push_back(std::strtoull(argv[index], nullptr, 10));
 	OnePath path(settings);
-	double doublings =
-	    std::ceil(std::log2(std::strtod(argv[1], nullptr) / 10)); // from ten segments
-	path.Run((doublings + 3) * settings.rtt_ms / 1000);           // and the handshake
+	path.Run(3 * settings.rtt_ms / 1000); // handshake, the window goes out, and is steady
 	uint64_t before = path.Received();
 	uint64_t events = ns3::Simulator::GetEventCount();
 	double start = ProcessorSeconds();

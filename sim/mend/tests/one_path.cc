@@ -52,6 +52,9 @@ void SetDefaults(const PathSettings &settings)
 		Config::SetDefault(
 		    "ns3::TcpSocket::InitialSlowStartThreshold",
 		    UintegerValue(settings.first_threshold_segments * settings.mss_bytes));
+	Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(settings.segments_per_ack));
+	Config::SetDefault("ns3::TcpSocket::InitialCwnd",
+			   UintegerValue(settings.first_window_segments));
 	RngSeedManager::SetRun(settings.seed);
 }
 
@@ -94,6 +97,8 @@ bool OnePath::IsLost(Ptr<const Packet> packet)
 	++data_packets_;
 	if (std::find(settings_.drops.begin(), settings_.drops.end(), data_packets_) !=
 	    settings_.drops.end())
+		return true;
+	if (settings_.drop_every > 0 && data_packets_ % settings_.drop_every == 0)
 		return true;
 	return settings_.loss > 0 && random_->GetValue() < settings_.loss;
 }

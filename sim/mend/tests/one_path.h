@@ -33,7 +33,10 @@ struct PathSettings {
 	uint64_t seed = 1;
 	bool hystart = true;
 	bool paced = false;
+	uint32_t segments_per_ack = 2;
+	uint64_t drop_every = 0;               // each so-manyth data packet is lost; 0: none
 	uint32_t first_threshold_segments = 0; // initial slow start threshold; 0: none
+	uint32_t first_window_segments = 10;   // initial congestion window
 };
 
 class OnePath
