@@ -4,7 +4,7 @@ RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-test rehearse test lint format bench shell doctor picture lock clean lab lab-down
+.PHONY: help setup setup-test rehearse test fuzz lint format bench shell doctor picture lock clean lab lab-down
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,9 @@ rehearse: setup  ## rehearse the record of 25 June 2004 in virtual time
 
 test: setup-test  ## the tests
 	@$(PYTHON) -m pytest
+
+fuzz: setup-test  ## libFuzzer on everything that comes from strangers, 60 s each at once
+	@engine/fuzz/run.sh $(or $(SECONDS),60)
 
 lint: setup-test  ## ruff, pyright, clang-format, clang-tidy, shellcheck
 	@.venv/bin/ruff format --check .

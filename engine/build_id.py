@@ -1,13 +1,13 @@
-"""Write build_id.h: the version and a hash of the engine's sources, the same wherever they are built."""
+"""Write build_id.h: the version and a hash of the engine's sources and flags, the same wherever they are built."""
 
 import hashlib
 import sys
 from pathlib import Path
 
 
-def main(output: str, version: str, sources: list[str]) -> None:
-    """Hash names and contents of ``sources`` in the order of their names."""
-    digest = hashlib.sha256()
+def main(output: str, version: str, flags: str, sources: list[str]) -> None:
+    """Hash the flags, then names and contents of ``sources`` in the order of their names."""
+    digest = hashlib.sha256(flags.encode() + b"\0")
     for source in sorted(sources, key=lambda name: Path(name).name):
         digest.update(Path(source).name.encode() + b"\0" + Path(source).read_bytes() + b"\0")
     build = digest.hexdigest()[:16]
@@ -15,4 +15,4 @@ def main(output: str, version: str, sources: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])

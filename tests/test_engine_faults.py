@@ -232,7 +232,7 @@ def test_another_sender_is_told_to_wait(bench: Bench) -> None:
         (GREETING + frame(REQUEST | {"window_bytes": 1 << 40}), "window_bytes"),
         (GREETING + frame(REQUEST | {"bytes": 0}), "neither bytes nor duration_ns"),
         (GREETING + frame(REQUEST | {"receive": "/etc/passwd"}), "'discard', 'memory' or 'verify'"),
-        (GREETING + frame(REQUEST | {"kind": "gift"}), "kind must be 'memory' or 'files'"),
+        (GREETING + frame(REQUEST | {"kind": "gift"}), "kind must be 'memory', 'files' or 'third-party'"),
         (GREETING + frame(REQUEST | {"kind": "files"}), "takes no files"),
     ],
 )

@@ -7,6 +7,7 @@
 
 int receive_main(int argc, char **argv);
 int send_main(int argc, char **argv);
+int third_party_main(int argc, char **argv);
 int key_main(int argc, char **argv);
 
 #endif

@@ -32,8 +32,9 @@ enum message_type {
 };
 
 enum request_kind {
-	REQUEST_MEMORY, /* the streams carry bytes that nobody keeps */
-	REQUEST_FILES,  /* files, to be written below the receiver's folder */
+	REQUEST_MEMORY,      /* the streams carry bytes that nobody keeps */
+	REQUEST_THIRD_PARTY, /* the peer shall send to another host (third_party.h) */
+	REQUEST_FILES,       /* files, to be written below the receiver's folder */
 };
 
 struct request {

@@ -36,6 +36,8 @@ int net_accept(int listener, struct address *peer);
 int net_socket(const struct address *address, struct failure *failure);
 /* Begins to connect; finished when the socket is writable and net_connect_status says 0. */
 int net_connect(int fd, const struct address *address, struct failure *failure);
+/* A connected socket, waiting at most half a minute for each address of the host; -1 on failure. */
+int net_connect_to(const char *host, uint16_t port, struct failure *failure);
 /* 0 or a positive errno. */
 int net_connect_status(int fd);
 

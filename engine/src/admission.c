@@ -8,6 +8,11 @@
 static int request_check(const struct admission *admission, const struct request *request,
 			 struct failure *failure)
 {
+	if (request->kind == REQUEST_THIRD_PARTY)
+		return admission->third_party
+			   ? 0
+			   : failure_set(failure, "this host sends for nobody: start it with "
+						  "--third-party");
 	if (request->streams > admission->max_streams)
 		return failure_set(failure, "this receiver allows %u stream%s, not %u",
 				   admission->max_streams, admission->max_streams == 1 ? "" : "s",

@@ -17,6 +17,7 @@ struct command {
 static const struct command commands[] = {
     {"receive", receive_main, "wait for transfers and read them"},
     {"send", send_main, "send to a receiver and report what it read"},
+    {"third-party", third_party_main, "have one host send to another, and get the result"},
     {"key", key_main, "make the key file that both ends need for --key"},
 };
 
@@ -26,7 +27,7 @@ static void help_print(FILE *file)
 {
 	(void)fprintf(file, "usage: landspeed-engine COMMAND [OPTION...]\n\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		(void)fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+		(void)fprintf(file, "  %-12s %s\n", commands[i].name, commands[i].summary);
 	(void)fprintf(file, "\n'landspeed-engine COMMAND --help' lists its options;"
 			    " 'landspeed-engine --version' the build.\n");
 }

@@ -27,6 +27,7 @@ static const char *const type_names[] = {
 static const char *const kind_names[] = {
     [REQUEST_MEMORY] = "memory",
     [REQUEST_FILES] = "files",
+    [REQUEST_THIRD_PARTY] = "third-party",
 };
 
 #define TYPE_COUNT (sizeof(type_names) / sizeof(type_names[0]))
@@ -108,7 +109,12 @@ int request_decode(const cJSON *message, struct request *request, struct failure
 {
 	uint64_t streams;
 	if (!kind_decode(message, &request->kind))
-		return failure_set(failure, "request: kind must be 'memory' or 'files'");
+		return failure_set(failure,
+				   "request: kind must be 'memory', 'files' or 'third-party'");
+	if (request->kind == REQUEST_THIRD_PARTY) {
+		*request = (struct request){.kind = REQUEST_THIRD_PARTY};
+		return 0; /* the rest is not for us: third_party_decode */
+	}
 	const char *receive = json_get_text(message, "receive");
 	if (!json_get_u64(message, "streams", 1, STREAMS_LIMIT, &streams))
 		return failure_set(failure, "request: streams must be 1 to %d", STREAMS_LIMIT);

@@ -79,6 +79,16 @@ static int log_apply(const char *name, const char *value, struct options *option
 	return 0;
 }
 
+static int third_party_apply(const char *name, const char *value, struct options *options,
+			     struct failure *failure)
+{
+	(void)name;
+	(void)value;
+	(void)failure;
+	options->admission.third_party = true;
+	return 0;
+}
+
 static const struct option_rule rules[] = {
     {"clients", "N", "transfers at once, a process each (1)", clients_apply},
     {"queue", "N", "clients that wait for their turn; others are refused (0)", queue_apply},
@@ -87,6 +97,7 @@ static const struct option_rule rules[] = {
     {"max-rate", "BIT/S", "of a transfer: senders are told to pace (any)", max_rate_apply},
     {"max-time", "TIME", "of a transfer; --bytes alone is refused (any)", max_time_apply},
     {"allow", "MODES", "receive modes, with commas between (all)", allow_apply},
+    {"third-party", NULL, "send to others when a client with the key asks (no)", third_party_apply},
     {"log", "text|json", "how lines on standard error are written (text)", log_apply},
 };
 
@@ -94,6 +105,10 @@ const struct option_table options_of_server = OPTION_TABLE(rules);
 
 int options_check_server(struct options *options, struct failure *failure)
 {
+	if (options->admission.third_party && options->key == NULL)
+		return failure_set(failure,
+				   "--third-party: strangers must not make this host send: "
+				   "--key FILE is needed too");
 	if (options->admission.clients > 1 &&
 	    (options->samples != NULL || options->tcp_info != NULL))
 		return failure_set(failure,

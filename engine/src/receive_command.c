@@ -5,6 +5,7 @@
 #include "output.h"
 #include "receive.h"
 #include "server.h"
+#include "third_party.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -71,6 +72,8 @@ static void session_release(struct receive_state *state)
 
 static int session_serve(const struct session *session)
 {
+	if (session->client->request.kind == REQUEST_THIRD_PARTY)
+		return third_party_serve(session);
 	struct failure ignored = {0};
 	struct receive_state state = {.options = session->options,
 				      .control = session->client->control,
