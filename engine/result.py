@@ -74,6 +74,22 @@ class Stream(_Part):
     receiver_tcp_info: dict[str, Any] = Field(default_factory=dict)
 
 
+class TransferPath(_Part):
+    """The way of the data connections: what was asked for, and what carried them."""
+
+    device: str | None
+    qdisc: str | None
+    numa_node: int | None
+    affinity: str | None
+    receiver_affinity: str | None
+    mptcp: bool | None
+    paced_by: str | None
+    stream_pacing_bps: int | None
+    warning: str | None
+    autotuning_sender_ceiling_bytes: int | None
+    autotuning_window_ceiling_bytes: int | None
+
+
 class ZeroCopy(_Part):
     """Calls that were to copy nothing; of those the kernel has given back, how many it had copied after all."""
 
@@ -117,6 +133,9 @@ class EngineResult(_Part):
     receive_mode: Literal["discard", "memory", "verify"]
     delivery: bool
     sending: Sending
+    path: TransferPath
+    omitted_s: float
+    omitted_bytes: int | None
     verification: Verification | None
     window: Window
     start_unix_ns: int | None

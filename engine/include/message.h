@@ -46,14 +46,17 @@ struct request {
 	uint64_t duration_ns;  /* 0: no limit */
 	enum receive_mode receive;
 	uint64_t payload_seed; /* of verified blocks */
+	bool mptcp;            /* data connections over multipath TCP */
+	uint64_t omit_ns;      /* warm-up before the figures begin */
 };
 
 struct grant {
 	uint16_t data_port;
 	uint8_t token[TOKEN_BYTES];
-	uint64_t rcvbuf_bytes; /* as the kernel reads it back: doubled */
-	uint64_t pacing_bps;   /* ceiling of each stream; 0: none */
-	const char *warning;   /* only when encoding; NULL for none */
+	uint64_t rcvbuf_bytes;         /* as the kernel reads it back: doubled */
+	uint64_t pacing_bps;           /* ceiling of each stream; 0: none */
+	uint64_t rcvbuf_ceiling_bytes; /* of autotuning (tcp_rmem); 0: unknown */
+	const char *warning;           /* only when encoding; NULL for none */
 };
 
 /* A new message of that type; further members may be added. */

@@ -26,6 +26,8 @@ void net_set_port(struct address *address, uint16_t port);
 
 /* A bound socket, to be tuned before net_listen; buffers must be set before a SYN arrives. */
 int net_bind(const struct address *address, struct failure *failure);
+/* The same for data connections, over MPTCP when asked for. */
+int net_bind_data(const struct address *address, bool mptcp, struct failure *failure);
 int net_listen(int fd, int backlog, struct failure *failure);
 /* Bind and listen on `host` (NULL: IPv6 and IPv4 at once where there is IPv6). */
 int net_listen_on(const char *host, uint16_t port, struct failure *failure);
@@ -34,6 +36,11 @@ int net_accept(int listener, struct address *peer);
 
 /* A nonblocking socket of the address's family. */
 int net_socket(const struct address *address, struct failure *failure);
+int net_socket_data(const struct address *address, bool mptcp, struct failure *failure);
+/* From that local address (a name or number), any port. */
+int net_bind_source(int fd, const char *host, const struct address *peer, struct failure *failure);
+/* Does the connection really use MPTCP? False after it fell back to TCP. */
+bool net_mptcp_used(int fd);
 /* Begins to connect; finished when the socket is writable and net_connect_status says 0. */
 int net_connect(int fd, const struct address *address, struct failure *failure);
 /* A connected socket, waiting at most half a minute for each address of the host; -1 on failure. */

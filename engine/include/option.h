@@ -39,6 +39,8 @@ extern const struct option_table options_of_send;
 extern const struct option_table options_of_files;     /* send */
 extern const struct option_table options_of_directory; /* receive */
 extern const struct option_table options_of_payload;
+extern const struct option_table options_of_path;     /* send */
+extern const struct option_table options_of_affinity; /* receive */
 
 /* Of options_check_send: what the options of a table must be together. */
 int options_check_payload(const struct options *options, struct failure *failure);

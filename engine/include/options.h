@@ -24,6 +24,9 @@ enum receive_mode {
 	RECEIVE_MODES
 };
 
+/* No code point was asked for: they end at 63. */
+#define DSCP_NONE 64
+
 /* A seed crosses JSON unchanged. */
 #define SEED_LIMIT (UINT64_C(1) << 53)
 
@@ -77,6 +80,16 @@ struct options {
 	const char *live;
 	uint64_t pacing_bps; /* 0: not paced */
 	uint64_t stagger_ns;
+	/* both: where the threads run */
+	const char *affinity; /* a list, "auto" or NULL */
+	/* send: the way of the data connections (options_path.c); --bind as above */
+	const char *device; /* NULL: the route's */
+	unsigned dscp;      /* DSCP_NONE: the system's */
+	unsigned mss;       /* 0: the path's */
+	bool mptcp;
+	uint64_t pacing_total_bps; /* 0: none */
+	uint64_t notsent_bytes;    /* 0: the system's */
+	uint64_t omit_ns;
 	/* send: how the bytes are made and handed over (options_payload.c) */
 	enum send_way send_way;
 	bool seeded;

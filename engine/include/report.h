@@ -24,11 +24,13 @@ struct stream_report {
 /* The receiver's account of a transfer, as it travels in MESSAGE_RESULT. */
 struct receiver_report {
 	bool complete;
-	cJSON *files;    /* of a file transfer, else NULL */
-	char error[512]; /* empty for none */
+	cJSON *files;       /* of a file transfer, else NULL */
+	char error[512];    /* empty for none */
+	char affinity[384]; /* where the threads ran, and why */
 	uint64_t start_unix_ns;
 	uint64_t duration_ns; /* first byte to last byte read; the time limit when that ended it */
 	uint64_t bytes;
+	uint64_t omitted_bytes; /* read in the warm-up, and not counted in `bytes` */
 	uint64_t rcvbuf_bytes;
 	uint64_t packets_received;
 	struct cpu_usage cpu;

@@ -11,6 +11,8 @@
 
 struct route {
 	char device[IF_NAMESIZE];
+	char qdisc[32];            /* at its root: "fq", "mq", ...; empty: unknown */
+	bool fq;                   /* fq there, or below mq: it paces what sockets ask for */
 	bool hardware;             /* a device is behind it: not lo, veth, tun, ... */
 	int numa_node;             /* -1: none, or unknown */
 	char cpus[CPU_LIST_BYTES]; /* near it, as the kernel lists them ("0-7,16-23"); may be empty

@@ -5,6 +5,7 @@
 #ifndef LANDSPEED_STREAMS_H
 #define LANDSPEED_STREAMS_H
 
+#include "cpus.h"
 #include "failure.h"
 #include "gate.h"
 #include "options.h"
@@ -60,6 +61,9 @@ int streams_fd(const struct streams *set, unsigned index);
 
 /* The share of stream `index` when `bytes` are split: the remainder goes to the first ones. */
 uint64_t streams_share(uint64_t bytes, unsigned count, unsigned index);
+
+/* Stream i runs on processor i of the list, round and round; before the threads are started. */
+void streams_pin(struct streams *set, const struct cpus *cpus);
 
 /* Sockets must all be adopted; they become blocking. The threads wait at the gate. */
 int streams_send(struct streams *set, const struct sending *sending, struct failure *failure);

@@ -4,6 +4,7 @@
 
 #include "failure.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,12 +27,24 @@ int tune_buffer(int fd, enum tune_side side, uint64_t *bytes, struct failure *fa
 /* The receiving process sleeps until that much is there (fewer, costlier wake-ups otherwise). */
 int tune_low_water(int fd, uint64_t bytes, struct failure *failure);
 
+/*
+ * The name that stream `index` takes of a list "reno,cubic", round and round. False when there is
+ * no list (NULL), or a name in it that the kernel could not have.
+ */
+bool congestion_of_stream(const char *list, unsigned index, char name[CONGESTION_NAME_BYTES]);
 /* The failure lists the congestion controls that there are. */
 int tune_congestion(int fd, const char *name, struct failure *failure);
 void tune_congestion_name(int fd, char name[CONGESTION_NAME_BYTES]);
+/* DSCP 0 to 63, for both families. */
+int tune_dscp(int fd, unsigned code_point, struct failure *failure);
+int tune_mss(int fd, unsigned bytes, struct failure *failure);
+int tune_device(int fd, const char *device, struct failure *failure);
+int tune_notsent(int fd, uint64_t bytes, struct failure *failure);
 int tune_pacing(int fd, uint64_t bits_per_second, struct failure *failure);
 
 /* One line of /proc/sys/... into text; empty when it cannot be read. */
+/* The last number in it (the ceiling of tcp_rmem and tcp_wmem); 0 when it cannot be read. */
+uint64_t sysctl_last(const char *path);
 void sysctl_read(const char *path, char *text, size_t size);
 
 #endif

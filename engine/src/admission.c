@@ -24,7 +24,8 @@ static int request_check(const struct admission *admission, const struct request
 		return failure_set(failure, "this receiver does not allow --receive %s",
 				   receive_mode_name(request->receive));
 	if (admission->max_duration_ns != 0 &&
-	    (request->duration_ns == 0 || request->duration_ns > admission->max_duration_ns))
+	    (request->duration_ns == 0 ||
+	     request->duration_ns + request->omit_ns > admission->max_duration_ns))
 		return failure_set(failure, "this receiver allows %.3f s: ask for --time %.3f",
 				   (double)admission->max_duration_ns / 1e9,
 				   (double)admission->max_duration_ns / 1e9);

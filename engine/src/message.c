@@ -90,6 +90,8 @@ cJSON *request_encode(const struct request *request)
 	json_add_u64(message, "duration_ns", request->duration_ns);
 	json_add_text(message, "receive", receive_mode_name(request->receive));
 	json_add_u64(message, "payload_seed", request->payload_seed);
+	json_add_bool(message, "mptcp", request->mptcp);
+	json_add_u64(message, "omit_ns", request->omit_ns);
 	return message;
 }
 
@@ -141,6 +143,11 @@ int request_decode(const cJSON *message, struct request *request, struct failure
 	    request->bytes / streams < BLOCK_MIN_BYTES)
 		return failure_set(failure, "request: fewer bytes than blocks");
 	request->window_exact = json_get_true(message, "window_exact");
+	request->mptcp = json_get_true(message, "mptcp");
+	request->omit_ns = 0;
+	if (cJSON_HasObjectItem(message, "omit_ns") &&
+	    !json_get_u64(message, "omit_ns", 0, JSON_INTEGER_MAX, &request->omit_ns))
+		return failure_set(failure, "request: omit_ns must be an integer from 0 to 2^53");
 	request->streams = (unsigned)streams;
 	return 0;
 }
@@ -154,6 +161,7 @@ cJSON *grant_encode(const struct grant *grant)
 	json_add_text(message, "token", token);
 	json_add_u64(message, "rcvbuf_bytes", grant->rcvbuf_bytes);
 	json_add_u64(message, "pacing_bps", grant->pacing_bps);
+	json_add_u64(message, "rcvbuf_ceiling_bytes", grant->rcvbuf_ceiling_bytes);
 	json_add_text(message, "warning", grant->warning);
 	return message;
 }
@@ -171,6 +179,9 @@ int grant_decode(const cJSON *message, struct grant *grant, struct failure *fail
 		return failure_set(failure, "grant: rcvbuf_bytes must be an integer");
 	if (!json_get_u64(message, "pacing_bps", 0, JSON_INTEGER_MAX, &grant->pacing_bps))
 		return failure_set(failure, "grant: pacing_bps must be an integer");
+	if (!json_get_u64(message, "rcvbuf_ceiling_bytes", 0, JSON_INTEGER_MAX,
+			  &grant->rcvbuf_ceiling_bytes))
+		grant->rcvbuf_ceiling_bytes = 0;
 	grant->data_port = (uint16_t)port;
 	grant->warning = NULL;
 	return 0;

@@ -10,6 +10,19 @@
 #include <unistd.h>
 
 #define LISTEN_BACKLOG 16
+/* Of linux/mptcp.h and netinet/in.h, which are younger than some C libraries. */
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+#ifndef SOL_MPTCP
+#define SOL_MPTCP 284
+#endif
+#ifndef MPTCP_INFO
+#define MPTCP_INFO 1
+#endif
+#ifndef MPTCP_INFO_FLAG_FALLBACK
+#define MPTCP_INFO_FLAG_FALLBACK 1
+#endif
 
 int net_resolve(const char *host, uint16_t port, struct addrinfo **list, struct failure *failure)
 {
@@ -78,13 +91,55 @@ void net_set_port(struct address *address, uint16_t port)
 	*port_field(address) = htons(port);
 }
 
-int net_socket(const struct address *address, struct failure *failure)
+int net_socket_data(const struct address *address, bool mptcp, struct failure *failure)
 {
 	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-			IPPROTO_TCP);
-	if (fd < 0)
-		return failure_set_errno(failure, errno, "socket");
-	return fd;
+			mptcp ? IPPROTO_MPTCP : IPPROTO_TCP);
+	if (fd >= 0)
+		return fd;
+	if (mptcp && (errno == EPROTONOSUPPORT || errno == ENOPROTOOPT || errno == EINVAL))
+		return failure_set(failure,
+				   "MPTCP is not to be had on this host: the kernel has none "
+				   "(CONFIG_MPTCP), or sysctl net.mptcp.enabled is 0");
+	return failure_set_errno(failure, errno, "socket");
+}
+
+int net_socket(const struct address *address, struct failure *failure)
+{
+	return net_socket_data(address, false, failure);
+}
+
+bool net_mptcp_used(int fd)
+{
+	/* struct mptcp_info of linux/mptcp.h begins so; on a connection that fell back: an error.
+	 */
+	struct {
+		uint8_t counts[8];
+		uint32_t flags;
+	} info = {0};
+	socklen_t length = sizeof(info);
+	return getsockopt(fd, SOL_MPTCP, MPTCP_INFO, &info, &length) == 0 &&
+	       (info.flags & MPTCP_INFO_FLAG_FALLBACK) == 0;
+}
+
+int net_bind_source(int fd, const char *host, const struct address *peer, struct failure *failure)
+{
+	struct addrinfo *list;
+	const struct addrinfo *entry;
+	if (net_resolve(host, 0, &list, failure) != 0)
+		return -1;
+	for (entry = list; entry != NULL && entry->ai_family != peer->storage.ss_family;
+	     entry = entry->ai_next)
+		continue;
+	int status = 0;
+	if (entry == NULL)
+		status = failure_set(failure,
+				     "--bind: '%s' is no address of the receiver's family (IPv%c)",
+				     host, peer->storage.ss_family == AF_INET6 ? '6' : '4');
+	else if (bind(fd, entry->ai_addr, entry->ai_addrlen) != 0)
+		status = failure_set_errno(failure, errno, "cannot connect from %s", host);
+	freeaddrinfo(list);
+	return status;
 }
 
 static int option_set(int fd, int level, int option, int value, const char *name,
@@ -97,8 +152,13 @@ static int option_set(int fd, int level, int option, int value, const char *name
 
 int net_bind(const struct address *address, struct failure *failure)
 {
+	return net_bind_data(address, false, failure);
+}
+
+int net_bind_data(const struct address *address, bool mptcp, struct failure *failure)
+{
 	char text[ADDRESS_TEXT_BYTES];
-	int fd = net_socket(address, failure);
+	int fd = net_socket_data(address, mptcp, failure);
 	if (fd < 0)
 		return -1;
 	if (option_set(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR", failure) != 0)

@@ -13,12 +13,20 @@
 #define FIRST_ID    256
 #define HELP_INDENT 23
 
-static const struct option_table *const receive_tables[] = {
-    &options_of_both,   &options_of_report,    &options_of_receive,
-    &options_of_server, &options_of_directory, NULL};
-static const struct option_table *const send_tables[] = {&options_of_both,    &options_of_report,
-							 &options_of_send,    &options_of_files,
-							 &options_of_payload, NULL};
+static const struct option_table *const receive_tables[] = {&options_of_both,
+							    &options_of_report,
+							    &options_of_receive,
+							    &options_of_server,
+							    &options_of_directory,
+							    &options_of_affinity,
+							    NULL};
+static const struct option_table *const send_tables[] = {&options_of_both,
+							 &options_of_report,
+							 &options_of_send,
+							 &options_of_files,
+							 &options_of_payload,
+							 &options_of_path,
+							 NULL};
 
 int option_refuse(const char *name, const char *value, const char *right, struct failure *failure)
 {
@@ -140,6 +148,7 @@ static const struct options defaults = {
     .report_ns = UINT64_C(1000000000),
     .idle_timeout_ns = UINT64_C(30000000000),
     .streams = 1,
+    .dscp = DSCP_NONE,
     .admission = {.clients = 1, .per_address = 32, .max_streams = STREAMS_LIMIT, .modes = UINT_MAX},
 };
 

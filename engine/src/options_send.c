@@ -3,6 +3,7 @@
 #include "hello.h"
 #include "option.h"
 #include "quantity.h"
+#include "tune.h"
 
 #include <string.h>
 
@@ -77,11 +78,14 @@ static int window_exact_apply(const char *name, const char *value, struct option
 static int congestion_apply(const char *name, const char *value, struct options *options,
 			    struct failure *failure)
 {
-	/* TCP_CA_NAME_MAX in the kernel, with the NUL. */
-	if (value[0] == '\0' || strlen(value) >= 16)
-		return option_refuse(name, value,
-				     "the name of a congestion control (reno, cubic, bbr, ...)",
-				     failure);
+	char one[CONGESTION_NAME_BYTES];
+	for (unsigned i = 0; i < STREAMS_LIMIT; i++) {
+		if (!congestion_of_stream(value, i, one))
+			return option_refuse(name, value,
+					     "the name of a congestion control (reno, cubic, "
+					     "bbr, ...) or a list of them",
+					     failure);
+	}
 	options->congestion = value;
 	return 0;
 }
@@ -140,7 +144,8 @@ static const struct option_rule rules[] = {
     {"streams", "N", "connections, a thread each, 1 to 128 (1)", streams_apply},
     {"window", "BYTES|auto", "window of each stream, set at both ends (auto)", window_apply},
     {"window-exact", NULL, "offer that window and no more", window_exact_apply},
-    {"congestion", "NAME", "congestion control of each stream (the system's)", congestion_apply},
+    {"congestion", "NAME,...", "congestion control; of a list, each stream takes the next one",
+     congestion_apply},
     {"time", "SECONDS", "end after that time from the first byte read (10)", time_apply},
     {"bytes", "BYTES", "end after that many bytes over all streams", bytes_apply},
     {"receive", "MODE",

@@ -28,6 +28,9 @@ struct receive_state {
 	struct samples *tcp_info;
 	bool started; /* the sender said go */
 	bool time_up; /* the time limit ended it */
+	uint64_t
+	    warm_ns; /* CLOCK_MONOTONIC: the warm-up was over; 0: it is not, or there is none */
+	uint64_t warm_bytes[STREAMS_LIMIT]; /* what had been read by then */
 	uint64_t start_unix_ns;
 	struct cpu_usage cpu;
 	struct host_meter *meter; /* NULL once stopped */

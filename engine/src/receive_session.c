@@ -35,7 +35,7 @@ static int data_listener_open(struct receive_state *state)
 	if (net_local_address(control_fd(state->control), &address, failure) != 0)
 		return -1;
 	net_set_port(&address, state->options->data_port);
-	state->data_listener = net_bind(&address, failure);
+	state->data_listener = net_bind_data(&address, state->request.mptcp, failure);
 	if (state->data_listener < 0)
 		return -1;
 	if (state->request.window_bytes != 0 &&
@@ -46,6 +46,7 @@ static int data_listener_open(struct receive_state *state)
 	    net_local_address(state->data_listener, &address, failure) != 0)
 		return -1;
 	state->grant.data_port = net_port(&address);
+	state->grant.rcvbuf_ceiling_bytes = sysctl_last("/proc/sys/net/ipv4/tcp_rmem");
 	return tune_buffer(state->data_listener, TUNE_RECEIVE, &state->grant.rcvbuf_bytes, failure);
 }
 

@@ -10,6 +10,21 @@
 /* The sender has this long to take the result and close. */
 #define DELIVERY_NS (10 * NS_PER_S)
 
+static int threads_place(struct receive_state *state)
+{
+	struct cpus cpus;
+	struct route route = {0};
+	struct failure ignored = {0};
+	if (state->options->affinity != NULL &&
+	    route_find(streams_fd(state->streams, 0), &route, &ignored) != 0)
+		route.device[0] = '\0';
+	if (cpus_choose(state->options->affinity, &route, &cpus, state->report.affinity,
+			sizeof(state->report.affinity), &state->failure) != 0)
+		return -1;
+	streams_pin(state->streams, &cpus);
+	return 0;
+}
+
 static int threads_start(struct receive_state *state)
 {
 	const struct receiving receiving = {
@@ -24,6 +39,8 @@ static int threads_start(struct receive_state *state)
 	    .samples = state->samples,
 	    .tcp_info = state->tcp_info,
 	};
+	if (threads_place(state) != 0)
+		return -1;
 	/* Without a go there are no figures; the clock of the processor runs from here. */
 	cpu_usage_read(&state->cpu);
 	state->meter = host_meter_start();
@@ -35,17 +52,27 @@ static int threads_start(struct receive_state *state)
 	return control_send(state->control, message_create(MESSAGE_READY), &state->failure);
 }
 
+/* CLOCK_MONOTONIC from which bytes and time count: the first byte read, or the end of the warm-up.
+ */
+static uint64_t figures_begin(const struct receive_state *state)
+{
+	return state->warm_ns != 0 ? state->warm_ns : streams_first_ns(state->streams);
+}
+
 /*
  * What the timer stands for depends on what has come so far: a go within the idle timeout, then a
- * first byte, then the time limit, counted from the first byte that any stream read.
+ * first byte, then the end of the warm-up, then the time limit, counted from there or from the
+ * first byte that any stream read.
  */
 static int timer_choose(struct receive_state *state)
 {
 	uint64_t first_ns = streams_first_ns(state->streams);
 	uint64_t duration_ns = state->request.duration_ns;
 	uint64_t at_ns = 0;
-	if (first_ns != 0)
-		at_ns = duration_ns != 0 ? first_ns + duration_ns : 0;
+	if (first_ns != 0 && state->request.omit_ns != 0 && state->warm_ns == 0)
+		at_ns = first_ns + state->request.omit_ns;
+	else if (first_ns != 0)
+		at_ns = duration_ns != 0 ? figures_begin(state) + duration_ns : 0;
 	else if (!state->started)
 		at_ns = clock_monotonic_ns() + state->options->idle_timeout_ns;
 	else if (duration_ns != 0)
@@ -99,8 +126,22 @@ static bool on_streams(struct receive_state *state)
 	return streams_all_finished(state->streams) || timer_choose(state) != 0;
 }
 
+static bool on_warm(struct receive_state *state)
+{
+	struct stream_view view;
+	state->warm_ns = clock_monotonic_ns();
+	for (unsigned i = 0; i < state->request.streams; i++) {
+		streams_look(state->streams, i, &view);
+		state->warm_bytes[i] = view.bytes;
+	}
+	return timer_choose(state) != 0;
+}
+
 static bool on_timer(struct receive_state *state)
 {
+	if (streams_first_ns(state->streams) != 0 && state->request.omit_ns != 0 &&
+	    state->warm_ns == 0)
+		return on_warm(state);
 	if (streams_first_ns(state->streams) != 0)
 		state->time_up = true;
 	else
@@ -154,7 +195,9 @@ static void stream_report_make(struct receive_state *state, unsigned index, uint
 	streams_look(state->streams, index, &view);
 	if (view.last_ns > end_ns)
 		view.last_ns = end_ns;
-	report->bytes = view.bytes;
+	if (view.first_ns != 0 && view.first_ns < state->warm_ns)
+		view.first_ns = state->warm_ns;
+	report->bytes = view.bytes - state->warm_bytes[index];
 	report->calls = view.calls;
 	report->cpu_ns = view.cpu_ns;
 	report->first_ns = since(view.first_ns, start_ns);
@@ -168,13 +211,14 @@ static void stream_report_make(struct receive_state *state, unsigned index, uint
 	if (verified != NULL)
 		report->verified = *verified;
 	state->report.packets_received += info->raw.segs_in;
-	state->report.bytes += view.bytes;
+	state->report.bytes += report->bytes;
+	state->report.omitted_bytes += state->warm_bytes[index];
 }
 
 void receive_report_make(struct receive_state *state)
 {
 	struct receiver_report *report = &state->report;
-	uint64_t first_ns = streams_first_ns(state->streams);
+	uint64_t first_ns = figures_begin(state);
 	uint64_t start_ns = gate_start_ns(streams_gate(state->streams));
 	uint64_t end_ns = state->time_up ? first_ns + state->request.duration_ns : UINT64_MAX;
 	uint64_t rcvbuf;
@@ -212,7 +256,11 @@ static void completeness_check(struct receive_state *state)
 {
 	const struct request *request = &state->request;
 	verification_check(state);
-	bool all = request->bytes != 0 && state->report.bytes == request->bytes;
+	bool all = request->bytes != 0 &&
+		   state->report.bytes + state->report.omitted_bytes == request->bytes;
+	/* An end within the warm-up leaves no figures. */
+	if (request->omit_ns != 0 && state->warm_ns == 0)
+		(void)failure_set(&state->failure, "the transfer ended within its warm-up");
 	if (!all && !state->time_up)
 		(void)failure_set(&state->failure, "the sender ended after %" PRIu64 " bytes",
 				  state->report.bytes);

@@ -49,10 +49,12 @@ cJSON *receiver_report_encode(const struct receiver_report *report)
 	cJSON *message = message_create(MESSAGE_RESULT);
 	json_add_bool(message, "complete", report->complete);
 	json_add_text(message, "error", report->error[0] != '\0' ? report->error : NULL);
+	json_add_text(message, "affinity", report->affinity);
 	/* Nanoseconds since 1970 do not fit a double: microseconds do. */
 	json_add_u64(message, "start_unix_us", report->start_unix_ns / 1000);
 	json_add_u64(message, "duration_ns", report->duration_ns);
 	json_add_u64(message, "bytes", report->bytes);
+	json_add_u64(message, "omitted_bytes", report->omitted_bytes);
 	json_add_u64(message, "rcvbuf_bytes", report->rcvbuf_bytes);
 	json_add_u64(message, "packets_received", report->packets_received);
 	json_add_u64(message, "cpu_user_ns", report->cpu.user_ns);
@@ -99,6 +101,8 @@ static bool totals_decode(const cJSON *message, struct receiver_report *report)
 	    !host_usage_decode(cJSON_GetObjectItemCaseSensitive(message, "host"), &report->host))
 		return false;
 	report->start_unix_ns = start_us * 1000;
+	if (!json_get_u64(message, "omitted_bytes", 0, JSON_INTEGER_MAX, &report->omitted_bytes))
+		report->omitted_bytes = 0;
 	return true;
 }
 
@@ -108,6 +112,9 @@ int receiver_report_decode(const cJSON *message, unsigned streams, struct receiv
 	memset(report, 0, sizeof(*report));
 	const char *error = json_get_text(message, "error");
 	report->complete = json_get_true(message, "complete");
+	const char *affinity = json_get_text(message, "affinity");
+	if (affinity != NULL)
+		(void)snprintf(report->affinity, sizeof(report->affinity), "%s", affinity);
 	if (error != NULL)
 		(void)snprintf(report->error, sizeof(report->error), "%s", error);
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(message, "streams");

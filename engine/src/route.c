@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -75,6 +76,61 @@ static int interface_ask(const struct address *peer, const struct address *local
 	return error;
 }
 
+struct qdisc_search {
+	struct route *route;
+	int index;
+};
+
+static int kind_take(const struct nlattr *attribute, void *kind)
+{
+	if (mnl_attr_get_type(attribute) == TCA_KIND &&
+	    mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) >= 0)
+		*(const char **)kind = mnl_attr_get_str(attribute);
+	return MNL_CB_OK;
+}
+
+static int qdisc_take(const struct nlmsghdr *header, void *argument)
+{
+	struct qdisc_search *search = argument;
+	const struct tcmsg *qdisc = mnl_nlmsg_get_payload(header);
+	const char *kind = NULL;
+	if (qdisc->tcm_ifindex != search->index ||
+	    mnl_attr_parse(header, sizeof(*qdisc), kind_take, &kind) < 0 || kind == NULL)
+		return MNL_CB_OK;
+	if (qdisc->tcm_parent == TC_H_ROOT)
+		(void)snprintf(search->route->qdisc, sizeof(search->route->qdisc), "%s", kind);
+	if (strcmp(kind, "fq") == 0)
+		search->route->fq = true;
+	return MNL_CB_OK;
+}
+
+/* What cannot be read stays unknown. */
+static void qdiscs_ask(struct route *route, int index)
+{
+	char buffer[16384];
+	struct qdisc_search search = {.route = route, .index = index};
+	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
+	struct tcmsg *question = mnl_nlmsg_put_extra_header(header, sizeof(*question));
+	header->nlmsg_type = RTM_GETQDISC;
+	header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	header->nlmsg_seq = 1;
+	question->tcm_ifindex = index;
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	if (socket == NULL)
+		return;
+	int more = mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+			   mnl_socket_sendto(socket, header, header->nlmsg_len) < 0
+		       ? MNL_CB_STOP
+		       : MNL_CB_OK;
+	while (more > MNL_CB_STOP) {
+		ssize_t got = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
+		more = got < 0 ? MNL_CB_ERROR
+			       : mnl_cb_run(buffer, (size_t)got, 1, mnl_socket_get_portid(socket),
+					    qdisc_take, &search);
+	}
+	(void)mnl_socket_close(socket);
+}
+
 static void device_read(const char *device, const char *name, char *text, size_t size)
 {
 	char path[128];
@@ -97,6 +153,7 @@ int route_find(int fd, struct route *route, struct failure *failure)
 		return failure_set_errno(failure, error, "cannot ask for the route");
 	if (index == 0 || if_indextoname(index, route->device) == NULL)
 		return failure_set(failure, "the route names no interface");
+	qdiscs_ask(route, (int)index);
 	device_read(route->device, "local_cpulist", route->cpus, sizeof(route->cpus));
 	device_read(route->device, "numa_node", text, sizeof(text));
 	route->hardware = text[0] != '\0' || route->cpus[0] != '\0';

@@ -4,7 +4,9 @@
 
 #include "control.h"
 #include "live.h"
+#include "net.h"
 #include "report.h"
+#include "route.h"
 #include "sampler.h"
 #include "samples.h"
 #include "streams.h"
@@ -28,6 +30,9 @@ struct send_state {
 	struct files_session *files; /* NULL: memory is sent */
 	struct sending sending;      /* how the bytes are made and handed over */
 	char sending_reason[192];    /* why so */
+	struct route route;          /* of the data connections; without a device: unknown */
+	char affinity[384];          /* where the threads run, and why */
+	bool mptcp;                  /* the data connections use it */
 	struct grant grant;
 	bool granted;
 	uint64_t sndbuf_bytes;
@@ -59,6 +64,14 @@ int send_transfer(struct send_state *state);
 /* The result as JSON; the caller deletes it. */
 cJSON *send_report(const struct send_state *state);
 /* The lower of what was asked for and what the receiver allows; 0: none. */
+/* What the socket may hold unsent (TCP_NOTSENT_LOWAT); 0: the system's. */
+uint64_t send_notsent_bytes(const struct send_state *state);
+/* The route of the connected streams, and their threads' processors. */
+int send_place(struct send_state *state);
+/* The way of the data connections in the result. */
+void send_path_report(const struct send_state *state, cJSON *object);
+/* What should be changed on it, or an empty text. */
+void send_path_warning(const struct send_state *state, char *text, size_t size);
 uint64_t send_pacing_bps(const struct send_state *state);
 /* As the receiver counts them; without its report, as it acknowledged. */
 uint64_t send_stream_bytes(const struct send_state *state, unsigned index);

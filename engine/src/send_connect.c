@@ -45,6 +45,16 @@ static int connect_finish(struct send_state *state, int fd)
 	return error != 0 ? error : net_connect_status(fd);
 }
 
+/* --bind and --bind-device hold for the control connection too: its peer is the data's. */
+static int way_choose(const struct send_state *state, int fd, const struct address *address,
+		      struct failure *failure)
+{
+	const struct options *options = state->options;
+	if (options->device != NULL && tune_device(fd, options->device, failure) != 0)
+		return -1;
+	return options->bind != NULL ? net_bind_source(fd, options->bind, address, failure) : 0;
+}
+
 /* A connected socket; -1 with *failure set to why this address did not do. */
 static int address_connect(struct send_state *state, const struct addrinfo *entry,
 			   struct failure *failure)
@@ -56,7 +66,8 @@ static int address_connect(struct send_state *state, const struct addrinfo *entr
 	if (fd < 0)
 		return -1;
 	int error = 0;
-	if (net_connect(fd, &address, failure) == 0 && (error = connect_finish(state, fd)) == 0)
+	if (way_choose(state, fd, &address, failure) == 0 &&
+	    net_connect(fd, &address, failure) == 0 && (error = connect_finish(state, fd)) == 0)
 		return fd;
 	net_address_text(&address, text);
 	(void)failure_set_errno(failure, error, "cannot connect to %s", text);
@@ -94,6 +105,8 @@ int send_negotiate(struct send_state *state)
 	    .duration_ns = options->duration_ns,
 	    .receive = options->receive,
 	    .payload_seed = state->sending.seed,
+	    .mptcp = options->mptcp,
+	    .omit_ns = options->omit_ns,
 	};
 	if (control_open(state) != 0 ||
 	    session_authenticate(state->waiter, state->control,
@@ -112,20 +125,31 @@ int send_negotiate(struct send_state *state)
 uint64_t send_pacing_bps(const struct send_state *state)
 {
 	uint64_t own = state->options->pacing_bps;
+	uint64_t share = state->options->pacing_total_bps / state->options->streams;
+	if (share != 0 && (own == 0 || share < own))
+		own = share;
 	uint64_t granted = state->grant.pacing_bps;
 	return own == 0 || (granted != 0 && granted < own) ? granted : own;
 }
 
 /* Buffers and congestion control must be set before the SYN leaves. */
-static int socket_tune(struct send_state *state, int fd)
+static int socket_tune(struct send_state *state, unsigned index, int fd)
 {
 	const struct options *options = state->options;
 	if (options->window_bytes != 0 &&
 	    tune_window(fd, TUNE_SEND, window_sndbuf_ask(options->window_bytes), &state->failure) !=
 		0)
 		return -1;
-	if (options->congestion != NULL &&
-	    tune_congestion(fd, options->congestion, &state->failure) != 0)
+	char congestion[CONGESTION_NAME_BYTES];
+	if (congestion_of_stream(options->congestion, index, congestion) &&
+	    tune_congestion(fd, congestion, &state->failure) != 0)
+		return -1;
+	if ((options->dscp != DSCP_NONE && tune_dscp(fd, options->dscp, &state->failure) != 0) ||
+	    (options->mss != 0 && tune_mss(fd, options->mss, &state->failure) != 0) ||
+	    (options->device != NULL && tune_device(fd, options->device, &state->failure) != 0))
+		return -1;
+	uint64_t notsent_bytes = send_notsent_bytes(state);
+	if (notsent_bytes != 0 && tune_notsent(fd, notsent_bytes, &state->failure) != 0)
 		return -1;
 	uint64_t pacing_bps = send_pacing_bps(state);
 	if (pacing_bps != 0 && tune_pacing(fd, pacing_bps, &state->failure) != 0)
@@ -140,11 +164,15 @@ static int streams_begin(struct send_state *state)
 		return -1;
 	net_set_port(&address, state->grant.data_port);
 	for (unsigned i = 0; i < state->options->streams; i++) {
-		int fd = net_socket(&address, &state->failure);
+		const char *source = state->options->bind;
+		int fd = net_socket_data(&address, state->options->mptcp, &state->failure);
 		if (fd < 0)
 			return -1;
 		streams_adopt(state->streams, i, fd);
-		if (socket_tune(state, fd) != 0 || net_connect(fd, &address, &state->failure) != 0)
+		if (socket_tune(state, i, fd) != 0 ||
+		    (source != NULL &&
+		     net_bind_source(fd, source, &address, &state->failure) != 0) ||
+		    net_connect(fd, &address, &state->failure) != 0)
 			return -1;
 		waiter_watch(state->waiter, SLOT_PEERS + i, fd, POLLOUT);
 	}

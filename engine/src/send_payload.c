@@ -1,11 +1,8 @@
-#include "route.h"
 #include "send.h"
 #include "tune.h"
 #include "verify_report.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 /* With copies at the other end it pays that the bytes are still in the cache (tests/bench_engine).
@@ -35,11 +32,8 @@ int send_prepare(struct send_state *state)
 
 static uint32_t slots_needed(uint64_t sndbuf_bytes)
 {
-	char text[64];
 	/* Autotuning may still raise the buffer that far. */
-	sysctl_read("/proc/sys/net/ipv4/tcp_wmem", text, sizeof(text));
-	const char *last = strrchr(text, '\t');
-	uint64_t limit = last != NULL ? strtoull(last, NULL, 10) : 0;
+	uint64_t limit = sysctl_last("/proc/sys/net/ipv4/tcp_wmem");
 	if (limit > sndbuf_bytes)
 		sndbuf_bytes = limit;
 	return (uint32_t)(sndbuf_bytes / BLOCK_BYTES) + SPARE_SLOTS;
@@ -47,16 +41,17 @@ static uint32_t slots_needed(uint64_t sndbuf_bytes)
 
 int send_choose(struct send_state *state)
 {
-	struct route route = {0};
 	struct sending *sending = &state->sending;
 	struct failure ignored = {0};
-	/* Without the route nothing is assumed of the device. */
-	bool known = route_find(streams_fd(state->streams, 0), &route, &ignored) == 0;
+	const struct route *route = &state->route;
+	if (send_place(state) != 0)
+		return -1;
+	bool known = route->device[0] != '\0';
 	const struct sending_facts facts = {
 	    .asked = sending->way,
 	    .made = sending->made,
-	    .device = known ? route.device : NULL,
-	    .device_copies = !known || !route.hardware,
+	    .device = known ? route->device : NULL,
+	    .device_copies = !known || !route->hardware,
 	    .bytes = sending->bytes,
 	    .zerocopy_there = send_way_check(SEND_ZEROCOPY, false, &ignored) == 0,
 	};
@@ -106,6 +101,7 @@ void send_payload_report(const struct send_state *state, cJSON *object)
 		zerocopy_report(state, used);
 	else
 		json_add_text(used, "zerocopy", NULL);
+	send_path_report(state, object);
 	json_add_bool(object, "delivery", receive_mode_delivers(state->options->receive));
 	if (sending->made && state->reported)
 		verification_report(state, object);

@@ -139,7 +139,9 @@ static cJSON *stream_json(const struct send_state *state, unsigned index)
 	json_add_u64(object, "max_rtt_us", view->max_rtt_us);
 	json_add_u64(object, "srtt_us", raw->rtt);
 	json_add_u64(object, "mss_bytes", raw->snd_mss);
-	json_add_text(object, "congestion_control", state->congestion);
+	char congestion[CONGESTION_NAME_BYTES];
+	bool asked = congestion_of_stream(state->options->congestion, index, congestion);
+	json_add_text(object, "congestion_control", asked ? congestion : state->congestion);
 	json_add_item(object, "sender_tcp_info", tcp_info_json(&view->info));
 	json_add_item(object, "receiver_tcp_info",
 		      state->reported ? cJSON_Duplicate(state->report.stream[index].tcp_info, true)
@@ -218,6 +220,9 @@ void send_summary(const struct send_state *state)
 		if (warning[0] != '\0')
 			output_note("Warning: %s", warning);
 	}
+	send_path_warning(state, warning, sizeof(warning));
+	if (warning[0] != '\0')
+		output_note("Warning: %s", warning);
 	if (state->failure.set)
 		output_note("Error: %s", state->failure.text);
 }

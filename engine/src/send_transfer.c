@@ -16,7 +16,7 @@ static int threads_start(struct send_state *state)
 	    .streams = state->streams,
 	    .side = TUNE_SEND,
 	    .interval_ns = options->interval_ns,
-	    .limit_ns = options->duration_ns,
+	    .limit_ns = options->duration_ns != 0 ? options->omit_ns + options->duration_ns : 0,
 	    .samples = state->samples,
 	    .tcp_info = state->tcp_info,
 	    .live = state->live,
@@ -46,7 +46,8 @@ static int barrier_open(struct send_state *state)
 	if (state->options->duration_ns == 0)
 		return 0;
 	return waiter_arm(state->waiter,
-			  state->start_ns + state->options->duration_ns + PATIENCE_NS,
+			  state->start_ns + state->options->omit_ns + state->options->duration_ns +
+			      PATIENCE_NS,
 			  &state->failure);
 }
 

@@ -17,6 +17,7 @@ struct streams {
 	unsigned count;
 	int event_fd;
 	struct gate *gate;
+	struct cpus cpus;
 	struct sending sending;
 	struct receiving receiving;
 	bool sends;
@@ -92,6 +93,17 @@ uint64_t streams_share(uint64_t bytes, unsigned count, unsigned index)
 	return bytes / count + (index < bytes % count ? 1 : 0);
 }
 
+static int thread_place(const struct stream *stream, pthread_attr_t *attributes)
+{
+	cpu_set_t set;
+	const struct cpus *cpus = &stream->set->cpus;
+	if (cpus->count == 0)
+		return 0;
+	CPU_ZERO(&set);
+	CPU_SET(cpus->number[stream->index % cpus->count], &set);
+	return pthread_attr_setaffinity_np(attributes, sizeof(set), &set);
+}
+
 static int thread_start(struct stream *stream, void *(*body)(void *), struct failure *failure)
 {
 	pthread_attr_t attributes;
@@ -99,7 +111,9 @@ static int thread_start(struct stream *stream, void *(*body)(void *), struct fai
 	if (status == 0) {
 		/* Refused only when the system wants larger ones: then its default is right. */
 		(void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-		status = pthread_create(&stream->thread, &attributes, body, stream);
+		status = thread_place(stream, &attributes);
+		if (status == 0)
+			status = pthread_create(&stream->thread, &attributes, body, stream);
 		(void)pthread_attr_destroy(&attributes);
 	}
 	if (status != 0)
@@ -120,6 +134,11 @@ static int threads_start(struct streams *set, uint64_t bytes, void *(*body)(void
 			return -1;
 	}
 	return 0;
+}
+
+void streams_pin(struct streams *set, const struct cpus *cpus)
+{
+	set->cpus = *cpus;
 }
 
 int streams_send(struct streams *set, const struct sending *sending, struct failure *failure)

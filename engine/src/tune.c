@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -68,6 +69,23 @@ void sysctl_read(const char *path, char *text, size_t size)
 	text[strcspn(text, "\n")] = '\0';
 }
 
+bool congestion_of_stream(const char *list, unsigned index, char name[CONGESTION_NAME_BYTES])
+{
+	unsigned count = 1;
+	if (list == NULL)
+		return false;
+	for (const char *c = list; *c != '\0'; c++)
+		count += *c == ',' ? 1 : 0;
+	for (index %= count; index > 0; index--)
+		list = strchr(list, ',') + 1;
+	size_t length = strcspn(list, ",");
+	if (length == 0 || length >= CONGESTION_NAME_BYTES)
+		return false;
+	memcpy(name, list, length);
+	name[length] = '\0';
+	return true;
+}
+
 int tune_congestion(int fd, const char *name, struct failure *failure)
 {
 	char list[256];
@@ -100,6 +118,45 @@ void tune_congestion_name(int fd, char name[CONGESTION_NAME_BYTES])
 		(void)snprintf(name, CONGESTION_NAME_BYTES, "unknown");
 }
 
+int tune_dscp(int fd, unsigned code_point, struct failure *failure)
+{
+	int family = AF_INET;
+	socklen_t length = sizeof(family);
+	int value = (int)code_point << 2; /* the two bits below are ECN's */
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length) != 0)
+		return failure_set_errno(failure, errno, "getsockopt SO_DOMAIN");
+	if (family == AF_INET6 &&
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &value, sizeof(value)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt IPV6_TCLASS");
+	/* An IPv6 socket may carry IPv4. */
+	if (setsockopt(fd, IPPROTO_IP, IP_TOS, &value, sizeof(value)) != 0 && family == AF_INET)
+		return failure_set_errno(failure, errno, "setsockopt IP_TOS");
+	return 0;
+}
+
+int tune_mss(int fd, unsigned bytes, struct failure *failure)
+{
+	int value = (int)bytes;
+	if (setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &value, sizeof(value)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt TCP_MAXSEG");
+	return 0;
+}
+
+int tune_device(int fd, const char *device, struct failure *failure)
+{
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)) != 0)
+		return failure_set_errno(failure, errno, "--bind-device: '%s'", device);
+	return 0;
+}
+
+int tune_notsent(int fd, uint64_t bytes, struct failure *failure)
+{
+	uint32_t value = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value, sizeof(value)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt TCP_NOTSENT_LOWAT");
+	return 0;
+}
+
 int tune_pacing(int fd, uint64_t bits_per_second, struct failure *failure)
 {
 	/* Bytes per second; 64 bits wide since Linux 4.20, or 34 Gbit/s would be the end. */
@@ -107,4 +164,12 @@ int tune_pacing(int fd, uint64_t bits_per_second, struct failure *failure)
 	if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)) != 0)
 		return failure_set_errno(failure, errno, "setsockopt SO_MAX_PACING_RATE");
 	return 0;
+}
+
+uint64_t sysctl_last(const char *path)
+{
+	char text[64];
+	sysctl_read(path, text, sizeof(text));
+	const char *last = strrchr(text, '\t');
+	return strtoull(last != NULL ? last : text, NULL, 10);
 }

@@ -1,6 +1,8 @@
 #include "check.h"
+#include "cpus.h"
 #include "options.h"
 #include "quantity.h"
+#include "tune.h"
 
 #include <string.h>
 
@@ -184,13 +186,79 @@ static void receive_takes_its_own(void **state)
 	assert_non_null(strstr(failure.text, "'host' is too much"));
 }
 
+static void processors_are_lists(void **state)
+{
+	(void)state;
+	struct cpus cpus;
+	assert_true(cpus_parse("3,0-2,2", &cpus));
+	assert_int_equal(cpus.count, 4);
+	assert_int_equal(cpus.number[0], 3);
+	assert_int_equal(cpus.number[3], 2);
+	static const char *const wrong[] = {"",     "a",    "1-", "-1", "2-1",
+					    "1,,2", "1024", "1 ", "0x1"};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(cpus_parse(wrong[i], &cpus));
+}
+
+static void congestion_controls_go_round(void **state)
+{
+	(void)state;
+	char name[CONGESTION_NAME_BYTES];
+	assert_true(congestion_of_stream("reno,cubic,bbr", 5, name));
+	assert_string_equal(name, "bbr");
+	assert_true(congestion_of_stream("reno", 127, name));
+	assert_string_equal(name, "reno");
+	assert_false(congestion_of_stream("reno,", 1, name));
+	assert_false(congestion_of_stream(NULL, 0, name));
+}
+
+static void send_takes_the_way_and_the_path(void **state)
+{
+	(void)state;
+	struct options options;
+	struct failure failure = {0};
+	SEND_OK("send", "h", "--send", "io_uring", "--payload-seed", "9007199254740991",
+		"--affinity", "0-1", "--bind", "10.0.0.2", "--bind-device", "eth0", "--dscp", "46",
+		"--mss", "8948", "--mptcp", "--pacing-total", "100G", "--notsent-lowat", "1M",
+		"--omit", "5", "--receive", "verify", "--congestion", "reno,bbr");
+	assert_int_equal(options.send_way, SEND_URING);
+	assert_true(options.payload_seed == (UINT64_C(1) << 53) - 1);
+	assert_string_equal(options.affinity, "0-1");
+	assert_string_equal(options.device, "eth0");
+	assert_int_equal(options.dscp, 46);
+	assert_int_equal(options.mss, 8948);
+	assert_true(options.mptcp);
+	assert_true(options.pacing_total_bps == 100000000000);
+	assert_int_equal(options.notsent_bytes, 1000000);
+	assert_true(options.omit_ns == 5000000000);
+	assert_int_equal(options.receive, RECEIVE_VERIFY);
+	SEND_OK("send", "h");
+	assert_int_equal(options.dscp, DSCP_NONE);
+	SEND_BAD("'io_uring'", "send", "h", "--send", "fast");
+	SEND_BAD("2^53", "send", "h", "--payload-seed", "9007199254740992");
+	SEND_BAD("0-3,8", "send", "h", "--affinity", "all");
+	SEND_BAD("0 to 63", "send", "h", "--dscp", "64");
+	SEND_BAD("88 to 32767", "send", "h", "--mss", "87");
+	SEND_BAD("interface", "send", "h", "--bind-device", "a-name-too-long-for-one");
+	SEND_BAD("list of them", "send", "h", "--congestion", "reno,,bbr");
+	SEND_BAD("at least one block", "send", "h", "--receive", "verify", "--bytes", "96",
+		 "--streams", "2");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(quantities_are_exact),    cmocka_unit_test(quantities_refuse_nonsense),
-	    cmocka_unit_test(send_takes_everything),   cmocka_unit_test(send_has_defaults),
-	    cmocka_unit_test(send_says_what_is_wrong), cmocka_unit_test(receive_takes_its_own),
-	    cmocka_unit_test(send_takes_files),        cmocka_unit_test(receive_takes_a_directory),
+	    cmocka_unit_test(quantities_are_exact),
+	    cmocka_unit_test(quantities_refuse_nonsense),
+	    cmocka_unit_test(send_takes_everything),
+	    cmocka_unit_test(send_has_defaults),
+	    cmocka_unit_test(processors_are_lists),
+	    cmocka_unit_test(congestion_controls_go_round),
+	    cmocka_unit_test(send_takes_the_way_and_the_path),
+	    cmocka_unit_test(send_says_what_is_wrong),
+	    cmocka_unit_test(receive_takes_its_own),
+	    cmocka_unit_test(send_takes_files),
+	    cmocka_unit_test(receive_takes_a_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
