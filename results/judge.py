@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .bound import limited_by
 from .record import RunRecord, Verdict
+from .rules import check_rules
 from .wording import grouped, signed_percent, tolerance_text
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
     record.score_bit_m_per_s = score(record.goodput_bps, distance_m(plan))
     record.limited_by, record.limited_by_why = limited_by(plan, record, curves, bundle_dir)
     record.verdicts = _verdicts(plan, record, curves)
+    record.rules = check_rules(plan, record, distance_m(plan)) if plan.contest else []
     record.passed = all(verdict.ok is not False for verdict in record.verdicts)
     return record
 

@@ -114,6 +114,17 @@ class Verdict(BaseModel):
     text: str
 
 
+class RuleCheck(BaseModel):
+    """One rule of the contest, and whether the run meets it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    rule: str
+    state: Literal["met", "not met", "not shown"]
+    evidence: str
+
+
 class RunRecord(BaseModel):
     """Everything known about one run; the content of `result.json`."""
 
@@ -150,6 +161,7 @@ class RunRecord(BaseModel):
     events: list[EventResult] = Field(default_factory=list)
     verdicts: list[Verdict] = Field(default_factory=list)
     passed: bool | None = None
+    rules: list[RuleCheck] = Field(default_factory=list)  # of the contest, for scenarios with a `contest` section
 
     engine: dict[str, Any] = Field(default_factory=dict)  # the engine's JSON without its streams
     window: WindowResult = Field(default_factory=WindowResult)
