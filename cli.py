@@ -100,6 +100,9 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=None, metavar="DIR", help="folder for the bundle (default: results/runs)"
     )
     run.add_argument("--queues", action="store_true", help="calibrate every queue by overflow too")
+    run.add_argument(
+        "--evidence", action="store_true", help="capture, ping and traceroute too, and write the submission page"
+    )
     _with_guest(run)
     _with_simulation(run)
     run.add_argument("--json", action="store_true", help="one JSON object on standard output")
@@ -133,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     real = commands.add_parser("real", help="Take a rehearsed scenario to real servers.", add_help=False)
     real.set_defaults(action=_real)
     real.add_argument("words", nargs=argparse.REMAINDER)
+    _with_book(command("record-book", _record_book, "Rehearse every record not rehearsed yet, and write the book."))
 
     command("schema", _schema, "Print the JSON Schema of scenario files.")
     return parser
@@ -148,6 +152,23 @@ def _with_overrides(made: argparse.ArgumentParser) -> None:
         help="change a value of the scenario, such as transfer.streams=4",
     )
     made.add_argument("--seed", type=_seed, help="seed of everything random")
+
+
+def _with_book(book: argparse.ArgumentParser) -> None:
+    book.add_argument("names", nargs="*", metavar="RECORD", help="only these, by name (default: all)")
+    book.add_argument("--basis", action="append", choices=("documents", "public", "what if"), default=[])
+    book.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at once (default: cores)"
+    )
+    book.add_argument("--out", type=Path, default=None, metavar="DIR", help="folder of the book (default: docs)")
+    book.add_argument(
+        "--runs", type=Path, default=None, metavar="DIR", help="bundles (default: results/runs/record-book)"
+    )
+    book.add_argument("--fresh", action="store_true", help="rehearse all anew")
+    book.add_argument("--no-evidence", action="store_true", help="no captures, no submission pages")
+    book.add_argument(
+        "--write-only", action="store_true", help="rehearse nothing: the book of the bundles that there are"
+    )
 
 
 def _with_guest(made: argparse.ArgumentParser) -> None:
@@ -373,6 +394,27 @@ def _results(parsed: argparse.Namespace) -> int:
     except QueryError as error:
         return _say(error, BAD_INPUT)
     return 0
+
+
+def _record_book(parsed: argparse.Namespace) -> int:
+    from .record_book import BookOptions, make_book
+
+    if parsed.jobs < 1:
+        raise UsageError(f"--jobs {parsed.jobs}: write a whole number from 1 on")
+    options = BookOptions(
+        runs=parsed.runs or _runs_dir(None) / "record-book",
+        out=parsed.out or Path(__file__).resolve().parent / "docs",
+        jobs=parsed.jobs,
+        names=tuple(parsed.names),
+        bases=tuple(parsed.basis),
+        fresh=parsed.fresh,
+        evidence=not parsed.no_evidence,
+        rehearse=not parsed.write_only,
+    )
+    try:
+        return make_book(options, lambda line: print(line, flush=True))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _report(parsed: argparse.Namespace) -> int:

@@ -45,6 +45,7 @@ def _emu(options: argparse.Namespace, command: list[str]) -> World:
             tool=options.tool,
             memory_bytes=options.memory,
             with_queues=options.queues,
+            with_evidence=options.evidence,
             stall_wall_s=options.stall or STALL_WALL_S,
             command=command,
         )
@@ -59,11 +60,17 @@ def _sim(options: argparse.Namespace, command: list[str]) -> World:
 
 MAKERS: dict[str, Callable[[argparse.Namespace, list[str]], World]] = {"emu": _emu, "sim": _sim}
 OPTIONS: dict[str, dict[str, Any]] = {
-    "emu": {"clock": "virtual", "tool": "engine", "memory": None, "queues": False, "stall": None},
+    "emu": {"clock": "virtual", "tool": "engine", "memory": None, "queues": False, "evidence": False, "stall": None},
     "sim": {"collapse": False, "scheduler": None},
 }
 """World → its own options of `landspeed run` and their defaults."""
-REPEATED = ("clock", "tool", "collapse", "scheduler")  # options that a record names, since they change what is measured
+REPEATED = (
+    "clock",
+    "tool",
+    "evidence",
+    "collapse",
+    "scheduler",
+)  # options that a record names, since they change what is measured
 
 
 def make_world(name: str, options: argparse.Namespace, command: Sequence[str] = ()) -> World:

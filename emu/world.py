@@ -21,7 +21,7 @@ from ..results.failure import RunFailed
 from ..results.progress import Progress
 from ..results.record import CalibrationResult, RunRecord
 from ..scenarios.plan import Plan
-from . import iperf3, machine, watch
+from . import evidence, iperf3, machine, watch
 from .kernel import Kernel, KernelError, find_kernel
 from .memory import check_memory
 
@@ -38,6 +38,7 @@ class EmuOptions:
         tool: "engine" or "iperf3".
         memory_bytes: the guest's memory; None takes the plan's figure.
         with_queues: calibrate every queue by overflow too.
+        with_evidence: captures, ping, traceroute and settings before and after, in the bundle's folder `evidence`.
         stall_wall_s: wall time without virtual time after which a run is given up.
         command: what the user typed, for the record.
     """
@@ -46,6 +47,7 @@ class EmuOptions:
     tool: str = "engine"
     memory_bytes: int | None = None
     with_queues: bool = False
+    with_evidence: bool = False
     stall_wall_s: float = watch.STALL_WALL_S
     command: list[str] = field(default_factory=list)
 
@@ -82,6 +84,8 @@ class EmuWorld:
                 raise ToolError(f"{program} is not built; run `make setup`")
         if self.options.tool == "iperf3" and not shutil.which("iperf3"):
             raise ToolError("iperf3 is not installed, or not in PATH; apt-get install iperf3")
+        if self.options.with_evidence and (missing := evidence.missing_programs()):
+            raise ToolError(f"evidence needs programs that are not here; apt-get install {' '.join(missing)}")
         memory = self._memory_bytes(plan)
         check_memory(memory)
         machine.shared_memory_folder(memory)
@@ -105,6 +109,7 @@ class EmuWorld:
         started = time.monotonic()
         record = self._begin(plan, bundle)
         job = {"mode": "transfer", "calibrate": True, "with_queues": self.options.with_queues, **self._commands(plan)}
+        job["evidence"] = self.options.with_evidence
         outcome = watch.Outcome()
         try:
             self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
@@ -113,6 +118,8 @@ class EmuWorld:
         if record.calibration is None:
             raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
+        if self.options.with_evidence:
+            record.guest["captured_packets"] = evidence.finish_evidence(bundle.path)
         bundle.record = record
         return record
 

@@ -1,8 +1,8 @@
 """Terrestrial distance of a path, leg by leg, from the positions of its places, beside the distances stated.
 
-Rule 7 of the contest counts the terrestrial distance between the cities of the router hops. A leg here is the geodesic on
-the WGS 84 ellipsoid (Karney 2013, as geographiclib computes it) between two neighbouring places of known position; nodes
-between them whose place is not known are part of the leg.
+Rule 7 of the contest counts the terrestrial distance between the cities of the router hops. A leg here is the geodesic
+on the WGS 84 ellipsoid (Karney 2013, as geographiclib computes it) between two neighbouring places of known position;
+nodes between them whose place is not known are part of the leg.
 """
 
 from __future__ import annotations

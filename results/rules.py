@@ -1,9 +1,9 @@
 """The contest's rules, one by one: met, not met, or not shown, with the evidence.
 
-The rules of the Internet2 Land Speed Record as the records' documents quote them (CERN and Caltech 2003; SUNET 2004, rule
-7), and those that RECORDS and the submissions name beside them: unique data, and ten per cent above the record before. A
-rule is *not shown* where a run in the guest cannot show it, or where nothing in its bundle does; then the evidence says
-what the recorded team's documents have.
+The rules of the Internet2 Land Speed Record as the records' documents quote them (CERN and Caltech 2003; SUNET 2004,
+rule 7), and those that submissions name beside them: unique data, and ten per cent above the record before. A rule is
+*not shown* where a run in the guest cannot show it, or where nothing in its bundle does; then the evidence says what
+the recorded team's documents have.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def _legs(plan: Plan, distance_m: int | None) -> RuleCheck:
         return _check("legs", rule, None, "no positions, or no distance stated")
     if not every_place_known(plan):
         missing = sum(1 for node in plan.nodes if node.latitude_deg is None)
-        at_least = f"{missing} of {len(plan.nodes)} places are not known; geodesics between the known ones: {_km(total)}"
+        at_least = (
+            f"{missing} of {len(plan.nodes)} places are not known; geodesics between the known ones: {_km(total)}"
+        )
         if total > distance_m * (1 + DISTANCE_TOLERANCE):
             return _check("legs", rule, False, f"{at_least}, more than the {_km(distance_m)} stated")
         return _check("legs", rule, None, f"{at_least}, of {_km(distance_m)} stated")

@@ -241,6 +241,10 @@ class Contest(Section):
     """What a record's documents say on the rules of the Internet2 Land Speed Record, rule by rule."""
 
     date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] = Field(description="Day or month of the record")
+    basis: Literal["documents", "public", "what if"] = Field(
+        "documents",
+        description="What the file rests on: the record's own documents, public notices, or nothing recorded",
+    )
     networks: Text | None = Field(None, description="Networks crossed, and that they were operational")
     payload: Text | None = Field(None, description="What is said on the uniqueness of the data sent")
     bound_by: Literal["window", "framing", "host", "not stated"] = Field(

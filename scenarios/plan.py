@@ -156,6 +156,7 @@ class Contest(_Part):
     """What a record's documents say on the contest's rules."""
 
     date: str  # ISO 8601, a day or a month
+    basis: Literal["documents", "public", "what if"] = "documents"
     networks: str | None = None
     payload: str | None = None
     bound_by: Literal["window", "framing", "host", "not stated"] = "not stated"

@@ -45,6 +45,7 @@ def contest_facts(scenario: Scenario) -> Contest | None:
     )
     return Contest(
         date=facts.date,
+        basis=facts.basis,
         networks=facts.networks,
         payload=facts.payload,
         bound_by=facts.bound_by,

@@ -81,9 +81,18 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
     if job.mode == "transfer":
         from .transfer import run_transfer
 
+        evidence = None
+        if job.evidence:
+            from .evidence import Evidence
+
+            phase("evidence")
+            evidence = Evidence(network, job.port)
+            evidence.before()
         phase("transfer")
         result["statuses"] = run_transfer(network, job)
         phase("read back")
+        if evidence:
+            evidence.after()
         result["qdiscs"] = effective_qdiscs(network)
     elif job.mode == "exec":
         phase("exec")

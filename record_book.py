@@ -1,0 +1,199 @@
+"""`landspeed record-book`: rehearse every record, side by side over the cores, and write the book.
+
+It can be stopped and started again: a record whose newest bundle is complete, and of the same plan, kernel and version,
+is not run a second time.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from . import __version__
+from .emu.kernel import find_kernel
+from .results.book import Entry, render_book
+from .results.bundle import OutputError, list_bundles, load_record
+from .results.record import RunRecord
+from .scenarios.load import load_scenario
+from .scenarios.plan import Plan
+from .scenarios.resolve import make_plan
+
+ROOT = Path(__file__).resolve().parent
+RECORDS = ROOT / "scenarios" / "records"
+COMMAND = Path(sys.executable).parent / "landspeed"
+
+
+@dataclass
+class BookOptions:
+    """How to make the book.
+
+    Attributes:
+        runs: folder of the bundles, kept and used again.
+        out: folder that gets record-book.html and record-book.md.
+        jobs: runs at once.
+        bases: which groups (`contest.basis`) to rehearse.
+        names: only these scenarios; empty: all of those groups.
+        fresh: run all anew.
+        evidence: captures, ping, traceroute and submission page of each.
+        rehearse: False: only write the book from the bundles that there are.
+    """
+
+    runs: Path
+    out: Path
+    jobs: int
+    bases: tuple[str, ...] = ("documents", "public", "what if")
+    names: tuple[str, ...] = ()
+    fresh: bool = False
+    evidence: bool = True
+    rehearse: bool = True
+
+
+def record_plans(names: tuple[str, ...] = (), bases: tuple[str, ...] = ()) -> dict[Path, Plan]:
+    """Plans of the records that belong into the book, by file.
+
+    Raises:
+        ValueError: a name is not that of a record.
+    """
+    found = {}
+    for file in sorted(RECORDS.glob("*.yaml")):
+        plan = make_plan(load_scenario(file))
+        if plan.contest is not None and (not bases or plan.contest.basis in bases):
+            found[file] = plan
+    known = [plan.scenario for plan in found.values()]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"no record {', '.join(unknown)}; there are {', '.join(known)}")
+    return {file: plan for file, plan in found.items() if not names or plan.scenario in names}
+
+
+def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
+    """Rehearse what is missing and write the book.
+
+    Returns:
+        exit status: 1 if a record is missing or failed.
+
+    Raises:
+        ValueError: an unknown record was asked for.
+        OutputError: the book cannot be written.
+    """
+    started = time.monotonic()
+    plans = record_plans(options.names, options.bases)
+    kernel = find_kernel().key
+    missing = [
+        file for file, plan in plans.items() if options.fresh or _newest(options.runs, plan, "emu", kernel) is None
+    ]
+    if options.rehearse and missing:
+        say(f"{len(missing)} of {len(plans)} records to rehearse, {options.jobs} at once")
+        _rehearse(missing, plans, options, say)
+    everything = record_plans()
+    entries = [_entry(plan, options, kernel) for plan in everything.values()]
+    facts = _facts(options, entries, time.monotonic() - started if missing else None)
+    html, markdown = render_book(entries, facts)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for name, text in (("record-book.html", html), ("record-book.md", markdown)):
+            (options.out / name).write_text(text, encoding="utf-8")
+            say(str(options.out / name))
+    except OSError as error:
+        raise OutputError(f"cannot write the book into {options.out}: {error.strerror}") from error
+    chosen = {plan.scenario for plan in plans.values()}
+    runs = [entry.emulated for entry in entries if entry.plan.scenario in chosen]
+    return 0 if all(run is not None and run.passed for run in runs) else 1
+
+
+def _rehearse(files: list[Path], plans: dict[Path, Plan], options: BookOptions, say: Callable[[str], None]) -> None:
+    """Run them, the longest first; a run that fails does not stop the others."""
+    running: set[subprocess.Popen[str]] = set()
+    lock = threading.Lock()
+    stopped = threading.Event()
+
+    def one(file: Path) -> None:
+        words = [str(COMMAND), "run", str(file), "--quiet", "--out", str(options.runs)]
+        words += ["--evidence"] if options.evidence else []
+        with lock:
+            if stopped.is_set():
+                return
+            program = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            running.add(program)
+        began = time.monotonic()
+        text, _ = program.communicate()
+        with lock:
+            running.discard(program)
+        last = text.strip().splitlines()[-1:] or [""]
+        word = "done" if program.returncode == 0 else f"FAILED ({program.returncode}) {last[0]}"
+        say(f"{plans[file].scenario}: {word}, {time.monotonic() - began:.0f} s")
+
+    with ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        try:
+            list(pool.map(one, sorted(files, key=lambda file: -_cost(plans[file]))))
+        except KeyboardInterrupt:
+            stopped.set()
+            with lock:
+                for program in running:
+                    program.terminate()
+            raise
+
+
+def _cost(plan: Plan) -> float:
+    """About how long a run takes: bytes times hops."""
+    seconds = (plan.transfer.duration_ns or 0) / 1e9
+    return (plan.transfer.bytes or plan.physics.expected_goodput_bps / 8 * seconds) * len(plan.links)
+
+
+def _newest(runs: Path, plan: Plan, world: str, kernel: str) -> tuple[Path, RunRecord] | None:
+    """The newest complete bundle of this very plan; simulated ones of any length count, their worth is their rate."""
+    found = None
+    for bundle in list_bundles(runs):
+        if not bundle.name.startswith(plan.scenario):
+            continue
+        try:
+            record = load_record(bundle)
+        except ValueError:
+            continue
+        if record.scenario != plan.scenario or record.world != world or not record.complete or record.plan is None:
+            continue
+        if world == "emu":
+            same = Plan.model_validate(record.plan).sha256 == plan.sha256
+            if not same or record.guest.get("kernel_key") != kernel or record.versions.get("landspeed") != __version__:
+                continue
+        if found is None or (record.started or "") >= (found[1].started or ""):
+            found = (bundle, record)
+    return found
+
+
+def _entry(plan: Plan, options: BookOptions, kernel: str) -> Entry:
+    emulated, simulated = (_newest(options.runs, plan, world, kernel) for world in ("emu", "sim"))
+    page = options.out / "submissions" / f"{plan.scenario}.html"
+    if emulated is not None and (emulated[0] / "submission.html").is_file():
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_bytes((emulated[0] / "submission.html").read_bytes())
+    shown = page.relative_to(options.out).as_posix() if page.is_file() else None
+    return Entry(plan, emulated[1] if emulated else None, simulated[1] if simulated else None, shown)
+
+
+def _facts(options: BookOptions, entries: list[Entry], took_s: float | None) -> dict[str, str]:
+    facts = {"Made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "Command": "landspeed record-book"}
+    known = [entry.emulated for entry in entries if entry.emulated is not None]
+    if known:
+        newest = max(known, key=lambda record: record.started or "")
+        rehearsed = sorted({(record.started or "")[:10] for record in known})
+        facts["Rehearsed"] = " to ".join(dict.fromkeys((rehearsed[0], rehearsed[-1])))
+        versions = newest.versions
+        facts["Versions"] = ", ".join(f"{name} {text}" for name, text in sorted(versions.items()))
+        facts["Kernel"] = str(newest.guest.get("kernel_key", "–"))
+        dated = [e.emulated for e in entries if e.emulated and e.plan.contest and e.plan.contest.basis == "documents"]
+        total = sum(record.wall_s or 0 for record in dated)
+        facts["Wall time"] = f"{total:.0f} s for the {len(dated)} with documents, added up"
+        if took_s is not None:
+            facts["Wall time"] += f"; this command took {took_s:.0f} s with {options.jobs} runs at once"
+    facts["Host"] = f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}"
+    return facts
