@@ -136,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     real = commands.add_parser("real", help="Take a rehearsed scenario to real servers.", add_help=False)
     real.set_defaults(action=_real)
     real.add_argument("words", nargs=argparse.REMAINDER)
+    _with_submission(command("submission", _submission, "Write a bundle's submission page and PDF, as a team would."))
     _with_book(command("record-book", _record_book, "Rehearse every record not rehearsed yet, and write the book."))
 
     command("schema", _schema, "Print the JSON Schema of scenario files.")
@@ -152,6 +153,11 @@ def _with_overrides(made: argparse.ArgumentParser) -> None:
         help="change a value of the scenario, such as transfer.streams=4",
     )
     made.add_argument("--seed", type=_seed, help="seed of everything random")
+
+
+def _with_submission(submission: argparse.ArgumentParser) -> None:
+    submission.add_argument("bundle", type=Path, metavar="BUNDLE")
+    submission.add_argument("--no-pdf", action="store_true", help="only the page")
 
 
 def _with_book(book: argparse.ArgumentParser) -> None:
@@ -393,6 +399,19 @@ def _results(parsed: argparse.Namespace) -> int:
         print(show_sql(parsed.sql, folder) if parsed.sql else show_runs(folder))
     except QueryError as error:
         return _say(error, BAD_INPUT)
+    return 0
+
+
+def _submission(parsed: argparse.Namespace) -> int:
+    from .results.submission import write_submission
+
+    if not (parsed.bundle / "result.json").is_file():
+        raise UsageError(f"{parsed.bundle}: not a bundle (it has no result.json)")
+    try:
+        for file in write_submission(parsed.bundle, pdf=not parsed.no_pdf):
+            print(file)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     return 0
 
 

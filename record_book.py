@@ -23,6 +23,7 @@ from .emu.kernel import find_kernel
 from .results.book import Entry, render_book
 from .results.bundle import OutputError, list_bundles, load_record
 from .results.record import RunRecord
+from .results.submission import write_submission
 from .scenarios.load import load_scenario
 from .scenarios.plan import Plan
 from .scenarios.resolve import make_plan
@@ -173,7 +174,9 @@ def _newest(runs: Path, plan: Plan, world: str, kernel: str) -> tuple[Path, RunR
 def _entry(plan: Plan, options: BookOptions, kernel: str) -> Entry:
     emulated, simulated = (_newest(options.runs, plan, world, kernel) for world in ("emu", "sim"))
     page = options.out / "submissions" / f"{plan.scenario}.html"
-    if emulated is not None and (emulated[0] / "submission.html").is_file():
+    if emulated is not None and options.evidence:
+        if not (emulated[0] / "submission.html").is_file():
+            write_submission(emulated[0], pdf=False)
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_bytes((emulated[0] / "submission.html").read_bytes())
     shown = page.relative_to(options.out).as_posix() if page.is_file() else None

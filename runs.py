@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .results.bundle import BundleWriter
+from .results.bundle import EVIDENCE, BundleWriter
 from .results.failure import NotReady, RunFailed
 from .results.progress import make_reporter
 from .results.record import RunRecord, command_json
@@ -50,6 +50,7 @@ def run_plan(world: World, loaded: LoadedScenario, plan: Plan, runs_dir: Path, *
         OutputError, MemoryError, NotReady: known before anything was started.
     """
     from .results.report import write_report
+    from .results.submission import write_submission
 
     started = time.monotonic()
     world.check(plan)
@@ -73,7 +74,10 @@ def run_plan(world: World, loaded: LoadedScenario, plan: Plan, runs_dir: Path, *
         raise
     finally:
         reporter.close()
-    return Run(record, bundle.path, write_report(bundle.path), interrupted)
+    report = write_report(bundle.path)
+    if record.complete and (bundle.path / EVIDENCE).is_dir():
+        write_submission(bundle.path)
+    return Run(record, bundle.path, report, interrupted)
 
 
 def run_scenario(loaded: LoadedScenario, plan: Plan, parsed: argparse.Namespace, runs_dir: Path) -> int:

@@ -7,7 +7,8 @@ import struct
 import subprocess
 from pathlib import Path
 
-FOLDER = "evidence"
+from ..results.bundle import EVIDENCE
+
 PROGRAMS = {"tcpdump": "tcpdump", "tshark": "tshark", "ping": "iputils-ping", "traceroute": "traceroute"}
 FIRST_PACKETS = 40
 LONGEST_LINE = 200
@@ -27,7 +28,7 @@ def finish_evidence(bundle_dir: Path) -> dict[str, int]:
     """
     found = {}
     for end in ("sender", "receiver"):
-        capture = bundle_dir / FOLDER / f"capture-{end}.pcap"
+        capture = bundle_dir / EVIDENCE / f"capture-{end}.pcap"
         if not capture.is_file():
             continue
         found[end] = cut_to_whole_packets(capture)

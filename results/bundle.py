@@ -27,6 +27,7 @@ PARTIAL = ".partial"
 RESULT = "result.json"
 SAMPLES = "samples.parquet"
 LINKS = "links.parquet"
+EVIDENCE = "evidence"  # a folder: captures, pings, traceroutes, settings
 RAW_SAMPLES = ("sender.csv", "receiver.csv")
 RAW_LINKS = "links.csv"
 DEFAULT_RUNS = Path("results/runs")
