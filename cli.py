@@ -170,6 +170,7 @@ def _with_book(book: argparse.ArgumentParser) -> None:
     book.add_argument(
         "--runs", type=Path, default=None, metavar="DIR", help="bundles (default: results/runs/record-book)"
     )
+    book.add_argument("--at-most", type=_seconds, metavar="SECONDS", help="of the run's clock, of longer transfers")
     book.add_argument("--fresh", action="store_true", help="rehearse all anew")
     book.add_argument("--no-evidence", action="store_true", help="no captures, no submission pages")
     book.add_argument(
@@ -427,6 +428,7 @@ def _record_book(parsed: argparse.Namespace) -> int:
         names=tuple(parsed.names),
         bases=tuple(parsed.basis),
         fresh=parsed.fresh,
+        at_most_s=parsed.at_most,
         evidence=not parsed.no_evidence,
         rehearse=not parsed.write_only,
     )

@@ -45,6 +45,7 @@ class BookOptions:
         names: only these scenarios; empty: all of those groups.
         fresh: run all anew.
         evidence: captures, ping, traceroute and submission page of each.
+        at_most_s: rehearse longer transfers for this much of the run's clock only; the book says so.
         rehearse: False: only write the book from the bundles that there are.
     """
 
@@ -55,7 +56,17 @@ class BookOptions:
     names: tuple[str, ...] = ()
     fresh: bool = False
     evidence: bool = True
+    at_most_s: float | None = None
     rehearse: bool = True
+
+
+@dataclass(frozen=True)
+class Job:
+    """A record's file, and what is laid over it."""
+
+    file: Path
+    plan: Plan
+    overrides: tuple[str, ...] = ()
 
 
 def record_plans(names: tuple[str, ...] = (), bases: tuple[str, ...] = ()) -> dict[Path, Plan]:
@@ -76,6 +87,17 @@ def record_plans(names: tuple[str, ...] = (), bases: tuple[str, ...] = ()) -> di
     return {file: plan for file, plan in found.items() if not names or plan.scenario in names}
 
 
+def shortened(file: Path, plan: Plan, at_most_s: float) -> Job:
+    """The record for so many seconds of its clock, if it takes longer."""
+    transfer = plan.transfer
+    takes_s = 8 * (transfer.bytes or 0) / plan.physics.expected_goodput_bps
+    takes_s = transfer.duration_ns / 1e9 if transfer.duration_ns else takes_s
+    if takes_s <= at_most_s:
+        return Job(file, plan)
+    overrides = (f"transfer.duration={at_most_s:g} s",)
+    return Job(file, make_plan(load_scenario(file, overrides)), overrides)
+
+
 def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
     """Rehearse what is missing and write the book.
 
@@ -89,14 +111,17 @@ def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
     started = time.monotonic()
     plans = record_plans(options.names, options.bases)
     kernel = find_kernel().key
-    missing = [
-        file for file, plan in plans.items() if options.fresh or _newest(options.runs, plan, "emu", kernel) is None
+    jobs = [
+        shortened(file, plan, options.at_most_s) if options.at_most_s else Job(file, plan)
+        for file, plan in plans.items()
+        if options.fresh or _newest(options.runs, plan, "emu", kernel) is None
     ]
+    missing = [job for job in jobs if options.fresh or _newest(options.runs, job.plan, "emu", kernel) is None]
     if options.rehearse and missing:
         say(f"{len(missing)} of {len(plans)} records to rehearse, {options.jobs} at once")
-        _rehearse(missing, plans, options, say)
+        _rehearse(missing, options, say)
     everything = record_plans()
-    entries = [_entry(plan, options, kernel) for plan in everything.values()]
+    entries = [_entry(file, plan, options, kernel) for file, plan in everything.items()]
     facts = _facts(options, entries, time.monotonic() - started if missing else None)
     html, markdown = render_book(entries, facts)
     try:
@@ -111,14 +136,15 @@ def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
     return 0 if all(run is not None and run.passed for run in runs) else 1
 
 
-def _rehearse(files: list[Path], plans: dict[Path, Plan], options: BookOptions, say: Callable[[str], None]) -> None:
+def _rehearse(jobs: list[Job], options: BookOptions, say: Callable[[str], None]) -> None:
     """Run them, the longest first; a run that fails does not stop the others."""
     running: set[subprocess.Popen[str]] = set()
     lock = threading.Lock()
     stopped = threading.Event()
 
-    def one(file: Path) -> None:
-        words = [str(COMMAND), "run", str(file), "--quiet", "--out", str(options.runs)]
+    def one(job: Job) -> None:
+        words = [str(COMMAND), "run", str(job.file), "--quiet", "--out", str(options.runs)]
+        words += [word for override in job.overrides for word in ("--set", override)]
         words += ["--evidence"] if options.evidence else []
         with lock:
             if stopped.is_set():
@@ -131,11 +157,11 @@ def _rehearse(files: list[Path], plans: dict[Path, Plan], options: BookOptions, 
             running.discard(program)
         last = text.strip().splitlines()[-1:] or [""]
         word = "done" if program.returncode == 0 else f"FAILED ({program.returncode}) {last[0]}"
-        say(f"{plans[file].scenario}: {word}, {time.monotonic() - began:.0f} s")
+        say(f"{job.plan.scenario}: {word}, {time.monotonic() - began:.0f} s")
 
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         try:
-            list(pool.map(one, sorted(files, key=lambda file: -_cost(plans[file]))))
+            list(pool.map(one, sorted(jobs, key=lambda job: -_cost(job.plan))))
         except KeyboardInterrupt:
             stopped.set()
             with lock:
@@ -171,8 +197,10 @@ def _newest(runs: Path, plan: Plan, world: str, kernel: str) -> tuple[Path, RunR
     return found
 
 
-def _entry(plan: Plan, options: BookOptions, kernel: str) -> Entry:
+def _entry(file: Path, plan: Plan, options: BookOptions, kernel: str) -> Entry:
     emulated, simulated = (_newest(options.runs, plan, world, kernel) for world in ("emu", "sim"))
+    if emulated is None and options.at_most_s:  # a whole run is better than a part of one
+        emulated = _newest(options.runs, shortened(file, plan, options.at_most_s).plan, "emu", kernel)
     page = options.out / "submissions" / f"{plan.scenario}.html"
     if emulated is not None and options.evidence:
         if not (emulated[0] / "submission.html").is_file():

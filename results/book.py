@@ -72,6 +72,9 @@ def book_row(entry: Entry) -> BookRow:
     more = ""
     if run is not None and known:
         more = f"{grouped((run.bytes or 0) / 1e6)} MB in {run.duration_s or 0:.1f} s"
+        whole = expect.duration_ns if expect else None
+        if whole and (run.duration_s or 0) < 0.9 * whole / 1e9:
+            more += f", a part of the record's {whole / 1e9:g} s"
     return BookRow(
         date=contest.date,
         title=plan.title,

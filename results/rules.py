@@ -144,12 +144,14 @@ def _unique(plan: Plan, record: RunRecord) -> RuleCheck:
     said = plan.contest.payload if plan.contest else None
     recorded = f"; recorded: {said.strip()}" if said else ""
     if record.engine.get("receive_mode") == "verify":
-        verification = record.engine.get("verification") or record.engine.get("verify") or {}
-        faults = verification.get("faults", verification.get("fault_count"))
-        blocks = verification.get("blocks", verification.get("blocks_verified"))
-        counted = f"; {grouped(blocks)} blocks, {grouped(faults)} faults" if blocks is not None else ""
-        text = f"generated block by block, numbered, and its checksums verified by the receiver{counted}{recorded}"
-        return _check("unique", rule, not faults, text)
+        each = [(stream.model_extra or {}).get("verified") for stream in record.streams]
+        blocks = sum(one.get("blocks", 0) for one in each if one)
+        faults = sum(one.get("faults", 0) for one in each if one)
+        if not blocks or not all(each):
+            return _check("unique", rule, None, f"verification was asked for, and no block is in the result{recorded}")
+        counted = f"{grouped(blocks)} blocks, {grouped(faults)} faults"
+        text = f"each block numbered, of generated data of its own, its checksum verified by the receiver: {counted}"
+        return _check("unique", rule, faults == 0, text + recorded)
     text = "the payload is one memory file of pseudo-random data, sent again and again"
     return _check("unique", rule, False if record.tool == "engine" else None, text + recorded)
 

@@ -22,15 +22,23 @@ def plan_of(name: str, *overrides: str) -> Plan:
     return make_plan(load_scenario(RECORDS / f"{name}.yaml", overrides))
 
 
+def streams(count: int, blocks: int = 5, faults: int = 0) -> list[StreamResult]:
+    """Streams whose payload was verified; the first one has the faults."""
+    return [
+        StreamResult.model_validate({"stream": n, "verified": {"blocks": blocks, "faults": faults if n == 0 else 0}})
+        for n in range(count)
+    ]
+
+
 def record_of(plan: Plan, **fields: Any) -> RunRecord:
     """A run that meets every rule a rehearsal can."""
     routers = [{"node": node.name, "rtt_ms": 1.0} for node in plan.nodes[1:]]
     back = [{"node": node.name, "rtt_ms": 1.0} for node in plan.nodes[-2::-1]]
     known: dict[str, Any] = {
         "bytes": 10**8,
-        "streams": [StreamResult(stream=number) for number in range(plan.transfer.streams)],
+        "streams": streams(plan.transfer.streams),
         "score_bit_m_per_s": 1.1 * (previous_score(plan) or 1),
-        "engine": {"receive_mode": "verify", "verification": {"blocks": 5, "faults": 0}},
+        "engine": {"receive_mode": "verify"},
         "calibration": CalibrationResult(hops=routers, reverse_hops=back),
     }
     return RunRecord(scenario=plan.scenario, **(known | fields))
@@ -59,7 +67,9 @@ def test_a_run_at_every_boundary_meets_the_rules() -> None:
         ("delivered", {"engine": {"receive_mode": "memory"}}, "met"),
         ("delivered", {"engine": {}}, "not shown"),
         ("unique", {"engine": {"receive_mode": "memory"}}, "not met"),
-        ("unique", {"engine": {"receive_mode": "verify", "verification": {"blocks": 5, "faults": 1}}}, "not met"),
+        ("unique", {"streams": streams(8, faults=1)}, "not met"),
+        ("unique", {"streams": streams(8, blocks=0)}, "not shown"),
+        ("unique", {"streams": [StreamResult(stream=0)]}, "not shown"),
         ("routers", {"calibration": None}, "not shown"),
         ("routers", {"calibration": CalibrationResult(hops=[{"node": "chicago", "rtt_ms": 1.0}])}, "not met"),
         ("improvement", {"score_bit_m_per_s": 1.0999 * 77.69931e15}, "not met"),
