@@ -130,13 +130,13 @@ def _parser() -> argparse.ArgumentParser:
     results.add_argument("sql", nargs="?", metavar="SQL")
     results.add_argument("--runs", type=Path, default=None, metavar="DIR")
 
-    report = command("report", _report, "Write a bundle's report.html anew.")
-    report.add_argument("bundle", type=Path, metavar="BUNDLE")
+    _with_bundle(command("report", _report, "Write a bundle's report.html anew."))
 
     real = commands.add_parser("real", help="Take a rehearsed scenario to real servers.", add_help=False)
     real.set_defaults(action=_real)
     real.add_argument("words", nargs=argparse.REMAINDER)
-    _with_submission(command("submission", _submission, "Write a bundle's submission page and PDF, as a team would."))
+    submission = command("submission", _submission, "Write a bundle's submission page and PDF, as a team would.")
+    _with_bundle(submission).add_argument("--no-pdf", action="store_true", help="only the page")
     _with_book(command("record-book", _record_book, "Rehearse every record not rehearsed yet, and write the book."))
 
     command("schema", _schema, "Print the JSON Schema of scenario files.")
@@ -155,9 +155,9 @@ def _with_overrides(made: argparse.ArgumentParser) -> None:
     made.add_argument("--seed", type=_seed, help="seed of everything random")
 
 
-def _with_submission(submission: argparse.ArgumentParser) -> None:
-    submission.add_argument("bundle", type=Path, metavar="BUNDLE")
-    submission.add_argument("--no-pdf", action="store_true", help="only the page")
+def _with_bundle(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    made.add_argument("bundle", type=Path, metavar="BUNDLE")
+    return made
 
 
 def _with_book(book: argparse.ArgumentParser) -> None:
