@@ -12,7 +12,7 @@ namespace landspeed
 
 // Accepts connections and reads what comes, segment by segment, without keeping it. ns-3's
 // PacketSink asks for all that is readable as one packet: when a hole is filled that is a whole
-// window, 1.6 GB of memory at 10 Gbit/s × 264 ms. docs/ns3/06-pieces.md.
+// window, 360 MB at 10 Gbit/s × 264 ms. docs/ns3/06-pieces.md.
 class CountingSink : public ns3::Application
 {
 public:

@@ -162,6 +162,11 @@ void OnePath::Run(double seconds)
 	Simulator::Run();
 }
 
+void OnePath::LoseNext()
+{
+	settings_.drops.push_back(data_packets_ + 1);
+}
+
 void OnePath::Every(double seconds, std::function<void()> what)
 {
 	Simulator::Schedule(Seconds(seconds), [this, seconds, what] {

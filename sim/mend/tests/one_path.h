@@ -48,6 +48,7 @@ public:
 	OnePath &operator=(const OnePath &) = delete;
 
 	void Run(double seconds); // so many more
+	void LoseNext();          // the next data packet
 	uint64_t Received(uint32_t stream = 0) const;
 	// Calls with the simulated time after each interval.
 	void Every(double seconds, std::function<void()> what);
