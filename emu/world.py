@@ -82,6 +82,10 @@ class EmuWorld:
         for program in (ENGINE_BINARY, LINKWATCH):
             if not os.access(program, os.X_OK):
                 raise ToolError(f"{program} is not built; run `make setup`")
+        if self.options.tool == "iperf3" and plan.events:
+            raise ToolError(
+                "iperf3 does not tell when its transfer starts, and events need it; leave out --tool iperf3"
+            )
         if self.options.tool == "iperf3" and not shutil.which("iperf3"):
             raise ToolError("iperf3 is not installed, or not in PATH; apt-get install iperf3")
         if self.options.with_evidence and (missing := evidence.missing_programs()):
@@ -290,6 +294,7 @@ class EmuWorld:
             "duration_s": engine.get("duration_s"),
             "retransmits": engine.get("retransmits"),
             "guest": record.guest | {"qdiscs": outcome.guest.get("qdiscs", {})},
+            "events": outcome.guest.get("events", []),
         }
         record = RunRecord.model_validate(record.model_dump() | measured)
         if engine.get("error") or not engine.get("complete", True):

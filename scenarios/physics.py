@@ -120,6 +120,11 @@ def square_root_law_bps(mss: int, rtt_ns: int, loss: float) -> int:
     return round(mss * 8 / (rtt_ns / 1e9) * math.sqrt(1.5) / math.sqrt(loss)) if loss > 0 and rtt_ns else 10**18
 
 
+def red_weight_log(queue_bytes: int) -> int:
+    """RED's weight as a power of two. Linux keeps the average in 32 bits: above 16 MB of queue it must be heavier."""
+    return min(RED_WEIGHT_LOG, 31 - red_thresholds_bytes(queue_bytes)[1].bit_length())
+
+
 def red_thresholds_bytes(queue_bytes: int) -> tuple[int, int]:
     """Average queues at which RED begins to drop and at which it drops everything: 1/12 and 1/4 of the queue."""
     return queue_bytes // 12, queue_bytes // 4

@@ -44,7 +44,7 @@ class Honours:
 
 
 WORLDS = {
-    "emu": Honours(),
+    "emu": Honours(disciplines=("fifo", "red", "fq_codel"), events=tuple(KINDS)),
     "sim": Honours(disciplines=("fifo", "red", "fq_codel"), events=tuple(KINDS)),
 }
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
 
 import pytest
@@ -76,7 +77,9 @@ def test_samples_lie_on_the_grid_and_grow(bench: Bench) -> None:
 def test_live_lines_are_json_of_each_second(bench: Bench) -> None:
     live = bench.folder / "live.jsonl"
     transfer(bench, "--time", "2", "--live", str(live))
-    lines = [json.loads(line) for line in live.read_text().splitlines()]
+    start, *lines = [json.loads(line) for line in live.read_text().splitlines()]
+    assert (start["time_s"], start["bytes"]) == (0, 0)
+    assert time.monotonic_ns() - start["start_monotonic_ns"] == pytest.approx(3e9, abs=1e9)
     assert [round(line["time_s"], 1) for line in lines] == [1.0, 2.0]
     assert lines[0].keys() == {"time_s", "bytes", "goodput_bps", "retransmits", "streams_open", "streams"}
     assert [stream["bytes"] for stream in lines[0]["streams"]] == [lines[0]["bytes"]]

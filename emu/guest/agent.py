@@ -90,6 +90,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
             evidence.before()
         phase("transfer")
         result["statuses"] = run_transfer(network, job)
+        result["events"] = result["statuses"].pop("events")
         phase("read back")
         if evidence:
             evidence.after()

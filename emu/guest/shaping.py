@@ -18,8 +18,8 @@ from typing import Any
 from .network import LEFT, RIGHT, Network
 from .offloads import allow_super_packets
 
-ROOT, CHILD = 0x10000, 0x20000  # handles 1: and 2:
-FIRST_CLASS = 0x10001  # parent 1:1
+ROOT, CHILD, GRANDCHILD = 0x10000, 0x20000, 0x30000  # handles 1:, 2: and 3:
+FIRST_CLASS, SECOND_CLASS = 0x10001, 0x20001  # parents 1:1 and 2:1
 INGRESS = 0xFFFF0000
 VETH_HEADER_BYTES = 14  # what a veth's qdisc counts beyond the IP packet
 SUPER_PACKET_BUCKET_BYTES = 200_000  # a super-packet with the headers of all its segments
@@ -56,10 +56,14 @@ def _shape_direction(network: Network, link: Any, direction: Any, *, forward: bo
     position, name = shaped_device(network, link.index, forward=forward)
     if name.startswith(IFB):
         _redirect_ingress(network, far, far_device, name)
-    # What a receiving host's bus can take is a limit of the link that reaches it.
-    device = (position, name)
-    spaced = network.plan.fidelity == "super-packets" and _spaced_before(network.plan, link.index, forward=forward)
-    _add_qdiscs(network, device, link, direction, network.plan.nodes[far].bus_rate_bps, spaced=spaced)
+    netlink, index = network.netlink(position), network.interface(position, name)
+    netem, bucket = lane_options(network.plan, link, direction, forward=forward)
+    netlink.tc("add", "netem", index, ROOT, **netem)
+    if bucket is not None:
+        netlink.tc("add", "tbf", index, CHILD, parent=FIRST_CLASS, **bucket)
+        if direction.discipline != "fifo":
+            options = _discipline_options(network.plan, link, direction, bucket)
+            netlink.tc("add", direction.discipline, index, GRANDCHILD, parent=SECOND_CLASS, **options)
 
 
 def _spaced_before(plan: Any, index: int, *, forward: bool) -> bool:
@@ -105,12 +109,21 @@ def burst_bytes(plan: Any, rate_bytes_per_s: int = 0) -> int:
     return packet + rate_bytes_per_s // 1_000_000
 
 
-def _add_qdiscs(
-    network: Network, device: tuple[int, str], link: Any, direction: Any, bus_bps: int | None, *, spaced: bool
-) -> None:
-    plan, netlink, index = network.plan, network.netlink(device[0]), network.interface(*device)
+def lane_options(
+    plan: Any, link: Any, direction: Any, *, forward: bool
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """All options of a direction's netem and, if it can queue, of the token bucket below it.
+
+    Args:
+        plan: the whole.
+        link: the link.
+        direction: one of its directions, as planned or as an event has made it.
+        forward: which.
+    """
     rate, overhead = wire_rate(plan, link, direction.rate_bps)
     can_queue = direction.can_queue
+    # What a receiving host's bus can take is a limit of the link that reaches it.
+    bus_bps = plan.nodes[link.index + 1 if forward else link.index].bus_rate_bps
     if bus_bps is not None:
         bus_rate, bus_overhead = bus_wire_rate(plan, bus_bps)
         if bus_rate < rate:
@@ -125,26 +138,42 @@ def _add_qdiscs(
         "limit_packets": direction.limit_packets,
         "seed": direction.seed,
     }
-    if not can_queue and spaced:
+    if can_queue:
+        return netem, {
+            "rate_bytes_per_s": rate,
+            "overhead_bytes": overhead,
+            "limit_bytes": max(direction.queue_bytes, burst_bytes(plan)),
+            "burst_bytes": burst_bytes(plan, rate),
+        }
+    if plan.fidelity == "super-packets" and _spaced_before(plan, link.index, forward=forward):
         # Routers pass on packets, not super-packets: one that is spaced already must not be serialized whole at each
         # hop, which would make 40 hops at 10 Gbit/s 6 ms longer. What is left out is one packet's time a hop.
-        netlink.tc("add", "netem", index, ROOT, **netem)
-        return
-    if not can_queue:
-        netlink.tc("add", "netem", index, ROOT, rate_bytes_per_s=rate, overhead_bytes=overhead, **netem)
-        return
-    netlink.tc("add", "netem", index, ROOT, **netem)
-    netlink.tc(
-        "add",
-        "tbf",
-        index,
-        CHILD,
-        parent=FIRST_CLASS,
-        rate_bytes_per_s=rate,
-        overhead_bytes=overhead,
-        limit_bytes=max(direction.queue_bytes, burst_bytes(plan)),
-        burst_bytes=burst_bytes(plan, rate),
-    )
+        return netem, None
+    return netem | {"rate_bytes_per_s": rate, "overhead_bytes": overhead}, None
+
+
+def _discipline_options(plan: Any, link: Any, direction: Any, bucket: dict[str, Any]) -> dict[str, Any]:
+    """Of RED or FqCoDel, set up as every world has them."""
+    from ...scenarios import physics as ph  # the one module of that room that needs nothing else
+
+    if direction.discipline == "red":
+        least, most = ph.red_thresholds_bytes(direction.queue_bytes)
+        return {
+            "limit_bytes": bucket["limit_bytes"],
+            "min_bytes": least,
+            "max_bytes": most,
+            "weight_log": ph.red_weight_log(direction.queue_bytes),
+            "probability": ph.RED_MAX_PROBABILITY,
+            "packet_us": min(each.mtu_bytes for each in plan.links) * 1e6 / bucket["rate_bytes_per_s"],
+        }
+    frame = link.mtu_bytes + VETH_HEADER_BYTES
+    return {
+        "limit_packets": max(bucket["limit_bytes"] // frame, 1),
+        "quantum_bytes": frame,
+        "target_ns": ph.CODEL_TARGET_NS,
+        "interval_ns": ph.CODEL_INTERVAL_NS,
+        "flows": ph.FQ_CODEL_FLOWS,
+    }
 
 
 def bus_wire_rate(plan: Any, bus_bps: int) -> tuple[int, int]:

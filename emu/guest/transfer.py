@@ -16,22 +16,27 @@ def run_transfer(network: Network, job: Any) -> dict[str, Any]:
     """Run the job's two commands, the receiver's first.
 
     Returns:
-        exit statuses of both programs.
+        exit statuses of both programs, and what became of the plan's events.
     """
     sender, receiver = network.nodes[0], network.nodes[-1]
     addresses = {"{receiver}": network.address(len(network.nodes) - 1), "{sender}": network.address(0)}
     watch = _start_watch(network, job) if job.watch_command else None
+    events = None
+    if network.plan.events:
+        from .events import Events
+
+        events = Events(network)
     receiving = _start(receiver, job.receiver_command, addresses, "receiver")
     _wait_listening(network, receiving, job.port)
     sending = _start(sender, job.sender_command, addresses, "sender")
-    statuses = {"sender": sending.wait()}
+    statuses: dict[str, Any] = {"sender": events.follow(sending) if events else sending.wait()}
     if statuses["sender"] != 0 and receiving.poll() is None:
         receiving.send_signal(signal.SIGTERM)  # it would wait for a sender that is gone
     statuses["receiver"] = receiving.wait()
     if watch:
         watch.send_signal(signal.SIGTERM)
         watch.wait()
-    return statuses
+    return statuses | {"events": events.records if events else []}
 
 
 def _start(node: Any, command: list[str], addresses: dict[str, str], name: str) -> subprocess.Popen[bytes]:

@@ -23,6 +23,10 @@ struct live_stream {
 
 /* "-" is standard output. NULL with the failure set. */
 struct live *live_open(const char *path, struct failure *failure);
+/* The line of time 0, written when the transfer starts: it alone has `start_monotonic_ns`, so that
+ * another program can act at a time of the transfer. */
+int live_start(struct live *live, uint64_t start_ns, unsigned streams_open,
+	       struct failure *failure);
 /* `streams` points to `count` of them. */
 int live_write(struct live *live, uint64_t time_ns, const struct live_stream *streams,
 	       unsigned count, unsigned streams_open, struct failure *failure);

@@ -64,8 +64,8 @@ static cJSON *stream_json(const struct live_stream *stream, unsigned index)
 	return object;
 }
 
-static char *line_compose(struct live *live, uint64_t time_ns, const struct live_stream *streams,
-			  unsigned count, unsigned streams_open)
+static cJSON *line_compose(struct live *live, uint64_t time_ns, const struct live_stream *streams,
+			   unsigned count, unsigned streams_open)
 {
 	uint64_t bytes = 0;
 	uint64_t retransmits = 0;
@@ -85,17 +85,16 @@ static char *line_compose(struct live *live, uint64_t time_ns, const struct live
 	json_add_u64(line, "retransmits", retransmits);
 	json_add_u64(line, "streams_open", streams_open);
 	json_add_item(line, "streams", list);
-	char *text = json_print(line);
-	cJSON_Delete(line);
 	live->time_ns = time_ns;
 	live->bytes = bytes;
-	return text;
+	return line;
 }
 
-int live_write(struct live *live, uint64_t time_ns, const struct live_stream *streams,
-	       unsigned count, unsigned streams_open, struct failure *failure)
+/* Takes the object over. */
+static int line_write(const struct live *live, cJSON *object, struct failure *failure)
 {
-	char *text = line_compose(live, time_ns, streams, count, streams_open);
+	char *text = json_print(object);
+	cJSON_Delete(object);
 	/* One write per line: a reader never sees half of one. */
 	size_t length = strlen(text);
 	char *line = realloc(text, length + 2);
@@ -112,6 +111,19 @@ int live_write(struct live *live, uint64_t time_ns, const struct live_stream *st
 			      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 				  SYNC_FILE_RANGE_WAIT_AFTER);
 	return status;
+}
+
+int live_start(struct live *live, uint64_t start_ns, unsigned streams_open, struct failure *failure)
+{
+	cJSON *line = line_compose(live, 0, NULL, 0, streams_open);
+	json_add_u64(line, "start_monotonic_ns", start_ns);
+	return line_write(live, line, failure);
+}
+
+int live_write(struct live *live, uint64_t time_ns, const struct live_stream *streams,
+	       unsigned count, unsigned streams_open, struct failure *failure)
+{
+	return line_write(live, line_compose(live, time_ns, streams, count, streams_open), failure);
 }
 
 int live_close(struct live *live, struct failure *failure)

@@ -160,6 +160,9 @@ static void *sampler_run(void *argument)
 	uint64_t start_ns;
 	if (!gate_wait(streams_gate(sampler->plan.streams), &start_ns) && start_ns == 0)
 		return NULL;
+	if (sampler->plan.live != NULL)
+		(void)live_start(sampler->plan.live, start_ns, streams_count(sampler->plan.streams),
+				 &sampler->failure);
 	if (sampler_follow(sampler, start_ns))
 		return NULL;
 	uint64_t now = clock_monotonic_ns() - start_ns;

@@ -1,0 +1,256 @@
+"""The plan's events, each at its time of the guest's clock, while the transfer runs.
+
+Each is told to the qdiscs at the nanosecond at which it is due: between waking and the change the virtual clock does
+not move. A queue stands behind its delay (shaping.py), so a rate changes there when what enters the link at the event's
+time arrives at it. In real time things happen as soon as they can; the record has the times at which they did.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import heapq
+import itertools
+import json
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import clock
+from .background import Background
+from .files import OUT, write_json
+from .lane import Lane
+from .network import Network
+
+LIVE = OUT / "live.jsonl"
+IN_MODIFY = 2
+WAKE_BEFORE_NS = 1_000_000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Events:
+    """Makes the events of a plan happen and writes down what they did."""
+
+    def __init__(self, network: Network) -> None:
+        """Prepare what can be prepared: sockets of background traffic, and a watch over the engine's progress."""
+        self._network = network
+        self._lanes: dict[tuple[int, str], Lane] = {}
+        self._agenda: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._start_ns = 0
+        self.records: list[dict[str, Any]] = []
+        self._traffic: list[tuple[dict[str, Any], list[Background]]] = []
+        self._notify = _libc.inotify_init1(os.O_CLOEXEC)
+        if self._notify < 0 or _libc.inotify_add_watch(self._notify, str(OUT).encode(), IN_MODIFY) < 0:
+            raise OSError(ctypes.get_errno(), "inotify")
+        for event in network.plan.events:
+            record = {
+                "kind": event.kind,
+                "link": event.link,
+                "direction": event.direction,
+                "planned_s": event.at_ns / 1e9,
+                "at_s": None,
+                "until_s": None,
+                "packets_lost": None,
+                "packets_sent": None,
+                "note": None,
+            }
+            self.records.append(record)
+            self._plan(event, record)
+
+    def follow(self, sending: subprocess.Popen[bytes]) -> int:
+        """Wait for the sender's end; meanwhile let happen what is due.
+
+        Returns:
+            the sender's exit status.
+        """
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+        try:
+            if self._wait_start(sending):
+                while self._agenda and self._sleep(sending, self._start_ns + self._agenda[0][0]):
+                    _, _, act = heapq.heappop(self._agenda)
+                    act()
+            status = sending.wait()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            self._end()
+        return status
+
+    # --- what the kinds do -------------------------------------------------------------------------------------------
+
+    def _plan(self, event: Any, record: dict[str, Any]) -> None:
+        ways = ("forward", "reverse") if event.direction == "both" else (event.direction,)
+        lanes = [self._lane(event.link, way) for way in ways]
+        if event.kind == "loss" and event.packets:
+            self._at(event.at_ns, lambda: self._lose(record, lanes, event.packets))
+        elif event.kind in ("loss", "down"):
+            probability = 1.0 if event.kind == "down" else event.probability
+            self._at(event.at_ns, lambda: self._lose_share(record, lanes, probability, event.duration_ns))
+        elif event.kind == "delay":
+            self._at(event.at_ns, lambda: self._set_delay(record, lanes, event.delay_ns, event.duration_ns))
+        elif event.kind == "rate":
+            self._at(event.at_ns, lambda: self._set_rate(record, lanes, event.rate_bps, event.duration_ns))
+        else:
+            self._plan_traffic(event, record, ways)
+
+    def _lose(self, record: dict[str, Any], lanes: list[Lane], packets: int) -> None:
+        if self._network.plan.fidelity == "super-packets":
+            record["note"] = "packets_lost counts super-packets: each takes all of its packets with it"
+        before = [lane.lost for lane in lanes]
+        for lane in lanes:
+            lane.to_lose += packets
+            lane.change_netem()
+        self._happened(record)
+        self._watch(record, list(zip(lanes, before, strict=True)))
+
+    def _watch(self, record: dict[str, Any], lanes: list[tuple[Lane, int]]) -> None:
+        """Come back to a counted loss until it is complete; the last packets are lost by themselves."""
+        waits = []
+        for lane, _ in lanes:
+            lane.count()
+            if (wait := lane.watch_again_ns()) is not None:
+                waits.append(wait)
+                if lane.to_lose and wait != 1_000_000:
+                    lane.change_netem()
+        record["packets_lost"] = sum(lane.lost - before for lane, before in lanes)
+        if waits:
+            self._at(self._now_ns() + min(waits), lambda: self._watch(record, lanes))
+            return
+        record["until_s"] = self._now_ns() / 1e9
+        for lane, _ in lanes:
+            lane.change_netem()  # back to the link's own chance
+
+    def _lose_share(self, record: dict[str, Any], lanes: list[Lane], probability: float, duration_ns: int) -> None:
+        for lane in lanes:
+            lane.count()
+        before = [lane.lost for lane in lanes]
+        self._switch(lanes, probability)
+        self._happened(record)
+
+        def end() -> None:
+            self._switch(lanes, None)
+            record["packets_lost"] = sum(lane.lost - was for lane, was in zip(lanes, before, strict=True))
+            record["until_s"] = self._now_ns() / 1e9
+
+        self._at(round(record["planned_s"] * 1e9) + duration_ns, end)
+
+    def _switch(self, lanes: list[Lane], probability: float | None) -> None:
+        for lane in lanes:
+            lane.count()
+            lane.probability = probability
+            lane.change_netem()
+
+    def _set_delay(self, record: dict[str, Any], lanes: list[Lane], delay_ns: int, duration_ns: int | None) -> None:
+        def change(value: int | None) -> None:
+            for lane in lanes:
+                lane.delay_ns = value
+                lane.change_netem()
+
+        change(delay_ns)
+        self._happened(record)
+        self._back(record, duration_ns, lambda: change(None))
+
+    def _set_rate(self, record: dict[str, Any], lanes: list[Lane], rate_bps: int, duration_ns: int | None) -> None:
+        due_ns = round(record["planned_s"] * 1e9)
+
+        def change(at_ns: int, value: int | None) -> None:
+            for lane in lanes:
+
+                def act(lane: Lane = lane) -> None:
+                    lane.rate_bps = value
+                    lane.change_rate()
+
+                self._at(at_ns + lane.queue_delay_ns, act)
+
+        change(due_ns, rate_bps)
+        self._happened(record)
+        self._back(record, duration_ns, lambda: change(due_ns + (duration_ns or 0), None))
+
+    def _plan_traffic(self, event: Any, record: dict[str, Any], ways: tuple[str, ...]) -> None:
+        link = self._network.plan.links[event.link]
+        traffic = [Background(self._network, link, forward=way == "forward", rate_bps=event.rate_bps) for way in ways]
+        self._traffic.append((record, traffic))
+        if traffic[0].together > 1:
+            record["note"] = f"{traffic[0].together} packets back to back each time"
+
+        def begin() -> None:
+            for each in traffic:
+                each.start(self._start_ns + event.at_ns, event.duration_ns)
+            self._happened(record)
+            self._back(record, event.duration_ns, lambda: None)
+
+        # The fork is made a little before: it takes no virtual time, but in real time it does.
+        self._at(event.at_ns, begin)
+
+    # --- time --------------------------------------------------------------------------------------------------------
+
+    def _at(self, time_ns: int, act: Callable[[], None]) -> None:
+        heapq.heappush(self._agenda, (time_ns, next(self._order), act))
+
+    def _back(self, record: dict[str, Any], duration_ns: int | None, act: Callable[[], None]) -> None:
+        if duration_ns is None:
+            return
+
+        def end() -> None:
+            act()
+            record["until_s"] = self._now_ns() / 1e9
+
+        self._at(round(record["planned_s"] * 1e9) + duration_ns, end)
+
+    def _happened(self, record: dict[str, Any]) -> None:
+        record["at_s"] = self._now_ns() / 1e9
+        write_json("events.json", self.records)  # kept if the run is ended from outside
+
+    def _now_ns(self) -> int:
+        return clock.now_ns() - self._start_ns
+
+    def _lane(self, link: int, way: str) -> Lane:
+        if (link, way) not in self._lanes:
+            self._lanes[link, way] = Lane(self._network, self._network.plan.links[link], forward=way == "forward")
+        return self._lanes[link, way]
+
+    def _wait_start(self, sending: subprocess.Popen[bytes]) -> bool:
+        """Wait until the engine says when the transfer started; false if it ended before."""
+        ready = select.poll()
+        ready.register(self._notify, select.POLLIN)
+        while (start_ns := _start_of_transfer(LIVE)) is None:
+            if sending.poll() is not None:
+                return False
+            if ready.poll(100):
+                os.read(self._notify, 65536)
+        self._start_ns = start_ns
+        return True
+
+    def _sleep(self, sending: subprocess.Popen[bytes], time_ns: int) -> bool:
+        """Wait for a time; false if the sender ended before."""
+        while sending.poll() is None:
+            left_ns = time_ns - clock.now_ns()
+            if left_ns <= WAKE_BEFORE_NS:
+                clock.sleep_until(time_ns)
+                return True
+            signal.sigtimedwait({signal.SIGCHLD}, (left_ns - WAKE_BEFORE_NS) / 1e9)
+        return False
+
+    def _end(self) -> None:
+        os.close(self._notify)
+        for record, traffic in self._traffic:
+            for each in traffic:
+                each.stop()
+            if record["at_s"] is not None:
+                record["packets_sent"] = sum(each.packets_sent for each in traffic)
+        for lane in self._lanes.values():
+            lane.close()
+        write_json("events.json", self.records)
+
+
+def _start_of_transfer(live: Path) -> int | None:
+    """The time of the monotonic clock that the first line of the engine's progress names; None before it is there."""
+    try:
+        with live.open() as handle:
+            line = handle.readline()
+    except FileNotFoundError:
+        return None
+    return int(json.loads(line)["start_monotonic_ns"]) if line.endswith("\n") else None

@@ -1,0 +1,103 @@
+"""A direction of a link whose qdiscs change while packets are in them: always the whole set of options, at once."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from . import loss
+from .direct import Qdiscs
+from .network import Network
+from .shaping import CHILD, FIRST_CLASS, ROOT, lane_options, shaped_device
+
+SEED_STEP = 0x9E3779B97F4A7C15  # each change begins another part of the random numbers
+
+
+class Lane:
+    """What events have made of one direction.
+
+    Attributes:
+        rate_bps, delay_ns: as they are now; None is as planned.
+        probability: of loss now; None is as planned.
+        to_lose: packets still to be lost, the next ones that come.
+        lost: packets that events have taken so far.
+    """
+
+    def __init__(self, network: Network, link: Any, *, forward: bool) -> None:
+        """The lane as it was built."""
+        self._plan, self._link, self._forward = network.plan, link, forward
+        self._planned = link.forward if forward else link.reverse
+        position, name = shaped_device(network, link.index, forward=forward)
+        self._qdiscs = Qdiscs(network.nodes[position], network.interface(position, name))
+        self.rate_bps: int | None = None
+        self.delay_ns: int | None = None
+        self.probability: float | None = None
+        self.to_lose = self.lost = 0
+        self._armed = 0  # packets that netem has been told to lose
+        self._changes = 0
+        self._netem_drops = 0
+
+    @property
+    def queue_delay_ns(self) -> int:
+        """How much later the queue sees what enters now: the delay comes before it (shaping.py says why)."""
+        queues = lane_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None
+        return (self._planned.delay_ns if self.delay_ns is None else self.delay_ns) if queues else 0
+
+    def close(self) -> None:
+        """Count for the last time."""
+        self.count()
+        self._qdiscs.close()
+
+    def count(self) -> None:
+        """Read how many packets netem itself has lost, and whose they were."""
+        drops = self._read_netem_drops()
+        fresh, self._netem_drops = drops - self._netem_drops, drops
+        if self._armed or self.probability is not None:  # else it was the link's own chance
+            self.lost += fresh
+        if self._armed:
+            self.to_lose -= fresh
+            self._armed -= fresh
+
+    def change_netem(self) -> None:
+        """Tell netem what holds from now on."""
+        self.count()
+        self._changes += 1
+        netem, _ = self._options()
+        netem["seed"] = (netem["seed"] + self._changes * SEED_STEP) % (1 << 64)
+        self._armed = 0
+        if self.probability is not None:
+            netem["loss"] = self.probability
+        elif self.to_lose > loss.MOST_AT_ONCE:
+            netem["loss"], self._armed = 1.0, self.to_lose  # `watch` comes back before too many are lost
+        elif self.to_lose:
+            netem["seed"], netem["loss_model"] = loss.exactly(self.to_lose)
+            self._armed = self.to_lose
+        self._qdiscs.change("netem", ROOT, None, netem)
+
+    def change_rate(self) -> None:
+        """Tell the token bucket, or netem where it has the rate."""
+        _, bucket = self._options()
+        if bucket is None:
+            self.change_netem()
+        else:
+            self._qdiscs.change("tbf", CHILD, FIRST_CLASS, bucket)
+
+    def watch_again_ns(self) -> int | None:
+        """After what time to look after a loss of counted packets; None when there is nothing to look after."""
+        if not self._armed:
+            return None
+        if self._armed <= loss.MOST_AT_ONCE:
+            return 1_000_000  # they are lost by themselves: this is for the record, and for the link's own chance
+        smallest_ns = 90 * 8e9 / max(self._planned.rate_bps, self.rate_bps or 0)  # an acknowledgement with its framing
+        return max(round((self._armed - loss.MOST_AT_ONCE) / 2 * smallest_ns), 1000)
+
+    def _options(self) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        changed = {"rate_bps": self.rate_bps, "delay_ns": self.delay_ns}
+        direction = SimpleNamespace(
+            **vars(self._planned) | {key: value for key, value in changed.items() if value is not None}
+        )
+        return lane_options(self._plan, self._link, direction, forward=self._forward)
+
+    def _read_netem_drops(self) -> int:
+        """Drops of the root, which counts those of its child too, less the child's."""
+        return self._qdiscs.drops(ROOT) - self._qdiscs.drops(CHILD)
