@@ -109,6 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quiet", action="store_true", help="no progress, no table")
     _with_overrides(run)
 
+    _add_compare(
+        command("compare", _compare, "Show runs side by side: bundles, scenario files, the worlds of one file.")
+    )
+
     execute = command("exec", _exec, "Run a program of yours on the emulated path, in virtual time.")
     execute.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
     execute.add_argument("file", type=Path, metavar="FILE")
@@ -141,6 +145,28 @@ def _parser() -> argparse.ArgumentParser:
 
     command("schema", _schema, "Print the JSON Schema of scenario files.")
     return parser
+
+
+def _add_compare(made: argparse.ArgumentParser) -> None:
+    made.add_argument("targets", nargs="+", type=Path, metavar="BUNDLE|FILE")
+    made.add_argument("--worlds", default="emu", metavar="WORLD,…", help="run files in each of these, such as sim,emu")
+    made.add_argument("--html", type=Path, metavar="FILE", help="the page (default: beside the bundles)")
+    made.add_argument("--out", type=Path, metavar="DIR", help="folder for bundles (default: results/runs)")
+    made.add_argument("--tolerance", type=_share, default=0.02, metavar="SHARE", help="of rates (default 2 %%)")
+    made.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    made.add_argument("--quiet", action="store_true", help="no progress, no table")
+    _with_guest(made)
+    _with_simulation(made)
+    _with_overrides(made)
+
+
+def _share(text: str) -> float:
+    from .scenarios.units import PROBABILITY, UnitError, parse_exact
+
+    try:
+        return float(parse_exact(PROBABILITY, text))
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _with_overrides(made: argparse.ArgumentParser) -> None:
@@ -290,6 +316,21 @@ def _run(parsed: argparse.Namespace) -> int:
     _refuse_foreign(parsed, [parsed.world])
     loaded, plan = _load(parsed)
     return run_scenario(loaded, plan, parsed, _runs_dir(parsed.out))
+
+
+def _compare(parsed: argparse.Namespace) -> int:
+    from .comparisons import CompareError, compare_targets
+    from .worlds import MAKERS
+
+    worlds = [name.strip() for name in parsed.worlds.split(",")]
+    for name in worlds:
+        if name not in MAKERS or worlds.count(name) > 1:
+            raise UsageError(f"--worlds {parsed.worlds}: write each of {', '.join(MAKERS)} at most once, with commas")
+    _refuse_foreign(parsed, worlds)
+    try:
+        return compare_targets(parsed, worlds, _runs_dir(parsed.out))
+    except CompareError as error:
+        raise UsageError(str(error)) from error
 
 
 def _refuse_foreign(parsed: argparse.Namespace, worlds: Sequence[str]) -> None:

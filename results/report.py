@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .bundle import OutputError, load_record
 from .compare import Row, plan_of, recorded_duration_s, rows
+from .page import environment, plotly_js, script_json, template_text
 from .record import RunRecord
 from .wording import DASH, bytes_text, duration_text, percent_of, rate_text, scientific
 
 if TYPE_CHECKING:
     from ..scenarios.plan import Plan
-
-TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 def write_report(bundle_dir: Path) -> Path:
@@ -46,26 +44,22 @@ def render_report(bundle_dir: Path) -> str:
     Raises:
         ValueError: the bundle's `result.json` cannot be read.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     record = load_record(bundle_dir)
     plan = plan_of(record)
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     context = _context(bundle_dir, record, plan)
     charts = context["charts"]
-    return environment.get_template("report.html.j2").render(
-        **context,
-        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        script=Markup((TEMPLATES / "report.js").read_text(encoding="utf-8")),
-        plotly=Markup(_plotly_js()) if charts else "",
-        figures=Markup(_script_json({chart.key: chart.figure for chart in charts})),
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            **context,
+            style=Markup(template_text("report.css")),
+            script=Markup(template_text("report.js")),
+            plotly=Markup(plotly_js()) if charts else "",
+            figures=Markup(script_json({chart.key: chart.figure for chart in charts})),
+        )
     )
 
 
@@ -98,6 +92,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
         "streams": None,
         "window": None,
         "limits": None,
+        "events": None,
         "notes": [],
     }
     if plan is not None:
@@ -113,6 +108,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
             "streams": tables.streams_table(record, plan.expect),
             "window": tables.window_table(record, plan),
             "limits": tables.limits_table(record, plan),
+            "events": tables.events_table(record, plan),
             "notes": tables.notes(record, plan),
         }
     return context
@@ -164,16 +160,3 @@ def _facts(record: RunRecord) -> list[Row]:
     if touched:
         found.append(Row("Memory touched by the guest", "", bytes_text(touched)))
     return found
-
-
-def _plotly_js() -> str:
-    """plotly.js, whose text must not end the script element that holds it."""
-    import plotly
-
-    file = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-    return file.read_text(encoding="utf-8").replace("</script", "<\\/script")
-
-
-def _script_json(value: Any) -> str:
-    """JSON that can stand inside a script element."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

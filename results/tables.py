@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .record import RunRecord
+from .record import EventResult, RunRecord
 from .wording import DASH, NARROW, bytes_text, grouped, rate_text, signed_percent, tolerance_text
 
 if TYPE_CHECKING:
@@ -226,6 +226,42 @@ def limits_table(record: RunRecord, plan: Plan) -> Table:
         for limit in sorted(plan.physics.limits, key=lambda each: each.goodput_bps)
     ]
     return Table("Limits of this path", ["limit", "goodput allowed", "reached"], rows)
+
+
+EVENT_WORDS = {
+    "loss": "loss",
+    "rate": "line rate",
+    "delay": "delay",
+    "down": "down",
+    "background": "background traffic",
+}
+
+
+def events_table(record: RunRecord, plan: Plan) -> Table | None:
+    """What happened to links during the transfer, numbered as in the charts."""
+    if not record.events:
+        return None
+    rows = []
+    for number, event in enumerate(record.events, start=1):
+        ways = ("forward", "reverse") if event.direction == "both" else (event.direction,)
+        where = ", ".join(link_text(plan, event.link, way) for way in ways)
+        row = [str(number), EVENT_WORDS.get(event.kind, event.kind), where, f"{event.planned_s:g}"]
+        row += [_number(event.at_s, 6), _number(event.until_s, 6), _event_effect(event)]
+        rows.append(row)
+    header = ["", "event", "where", "planned (s)", "happened (s)", "over (s)", "effect"]
+    note = "Times since the start of the transfer. The numbers are those of the dotted lines in the charts."
+    return Table("Events", header, rows, note, text_columns=3)
+
+
+def _event_effect(event: EventResult) -> str:
+    if event.at_s is None:
+        return "the transfer was over before"
+    found = []
+    if event.packets_lost is not None:
+        found.append(f"{grouped(event.packets_lost)} lost")
+    if event.packets_sent is not None:
+        found.append(f"{grouped(event.packets_sent)} packets sent")
+    return "; ".join([*found, *([event.note] if event.note else [])]) or DASH
 
 
 def notes(record: RunRecord, plan: Plan) -> list[str]:

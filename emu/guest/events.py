@@ -108,13 +108,7 @@ class Events:
 
     def _watch(self, record: dict[str, Any], lanes: list[tuple[Lane, int]]) -> None:
         """Come back to a counted loss until it is complete; the last packets are lost by themselves."""
-        waits = []
-        for lane, _ in lanes:
-            lane.count()
-            if (wait := lane.watch_again_ns()) is not None:
-                waits.append(wait)
-                if lane.to_lose and wait != 1_000_000:
-                    lane.change_netem()
+        waits = [wait for lane, _ in lanes if (wait := lane.follow_loss()) is not None]
         record["packets_lost"] = sum(lane.lost - before for lane, before in lanes)
         if waits:
             self._at(self._now_ns() + min(waits), lambda: self._watch(record, lanes))

@@ -10,6 +10,7 @@ from .direct import Qdiscs
 from .network import Network
 from .shaping import CHILD, FIRST_CLASS, ROOT, lane_options, shaped_device
 
+FOLLOW_NS = 1_000_000
 SEED_STEP = 0x9E3779B97F4A7C15  # each change begins another part of the random numbers
 
 
@@ -34,6 +35,7 @@ class Lane:
         self.probability: float | None = None
         self.to_lose = self.lost = 0
         self._armed = 0  # packets that netem has been told to lose
+        self._all = False  # told to lose everything until told otherwise
         self._changes = 0
         self._netem_drops = 0
 
@@ -64,12 +66,13 @@ class Lane:
         self._changes += 1
         netem, _ = self._options()
         netem["seed"] = (netem["seed"] + self._changes * SEED_STEP) % (1 << 64)
-        self._armed = 0
+        self._armed, self._all = 0, False
         if self.probability is not None:
             netem["loss"] = self.probability
         elif self.to_lose > loss.MOST_AT_ONCE:
-            netem["loss"], self._armed = 1.0, self.to_lose  # `watch` comes back before too many are lost
-        elif self.to_lose:
+            netem["loss"], self._armed = 1.0, self.to_lose  # `follow_loss` comes back before too many are lost
+            self._all = True
+        elif self.to_lose > 0:
             netem["seed"], netem["loss_model"] = loss.exactly(self.to_lose)
             self._armed = self.to_lose
         self._qdiscs.change("netem", ROOT, None, netem)
@@ -82,12 +85,19 @@ class Lane:
         else:
             self._qdiscs.change("tbf", CHILD, FIRST_CLASS, bucket)
 
-    def watch_again_ns(self) -> int | None:
-        """After what time to look after a loss of counted packets; None when there is nothing to look after."""
-        if not self._armed:
+    def follow_loss(self) -> int | None:
+        """Look after a loss of counted packets.
+
+        Returns:
+            after what time to look again; None when there is nothing to look after any more.
+        """
+        self.count()
+        if self._armed > 0 and self._all and self.to_lose <= loss.MOST_AT_ONCE:
+            self.change_netem()  # no time has passed since the count: none can have slipped through
+        if self._armed <= 0:
             return None
-        if self._armed <= loss.MOST_AT_ONCE:
-            return 1_000_000  # they are lost by themselves: this is for the record, and for the link's own chance
+        if not self._all:
+            return FOLLOW_NS  # they are lost by themselves: this is for the record, and for the link's own chance
         smallest_ns = 90 * 8e9 / max(self._planned.rate_bps, self.rate_bps or 0)  # an acknowledgement with its framing
         return max(round((self._armed - loss.MOST_AT_ONCE) / 2 * smallest_ns), 1000)
 

@@ -30,7 +30,7 @@
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
     layout.font = { family: getComputedStyle(document.body).fontFamily, size: narrow || printing ? 11 : 12, color: colour("--text") };
     layout.hoverlabel = { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--text") } };
-    layout.margin = { l: narrow ? 46 : 58, r: 12, t: 12, b: 46 };
+    layout.margin = { l: narrow ? 46 : 58, r: 12, t: layout.shapes ? 22 : 12, b: 46 };
     layout.xaxis.nticks = narrow ? 5 : 10;
     if (narrow || printing) { (layout.annotations || []).forEach(function (each) { each.font.size = narrow ? 9.5 : 10; }); }
     layout.dragmode = window.matchMedia("(pointer: coarse)").matches ? false : "zoom";
