@@ -22,7 +22,7 @@ from ..scenarios.plan import Plan
 from .measured import calibration, happened
 from .process import Simulation
 
-SIMULATOR = Path(__file__).resolve().parent / "build" / "src" / "landspeed-sim"
+SIMULATOR = Path(__file__).resolve().parent / "build" / "landspeed-sim"
 """Where `meson setup sim/build sim && ninja -C sim/build` puts the program."""
 PACKAGES = "libns3-dev nlohmann-json3-dev"
 MISSING = f"{SIMULATOR} is not built; apt-get install {PACKAGES}, then run `make setup`"
