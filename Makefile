@@ -4,7 +4,7 @@ RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-test rehearse test fuzz lint format bench shell doctor picture lock clean lab lab-down
+.PHONY: help setup setup-test rehearse test fuzz lint format bench bench-engine shell doctor picture lock clean lab lab-down
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,9 @@ lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
 
 lab-down:  ## remove them
 	@$(PYTHON) tests/lab/lab.py down
+
+bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
+	@$(PYTHON) tests/bench_engine.py
 
 picture: setup-test  ## docs/report.png anew, from the newest full rehearsal of the record
 	@docs/picture.sh

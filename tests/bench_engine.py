@@ -1,0 +1,259 @@
+"""`make bench-engine`: the engine against iperf3 and nuttcp, on one path, in one session, in turns.
+
+A veth pair between two namespaces of this process's own making; medians of the ratios of each turn. Processor time is
+that of both processes (wait4). Exit status 1 if a promise is not kept. `bench_engine.py NAME…` measures only those;
+ENGINE_BENCH_TURNS, ENGINE_BENCH_SECONDS and ENGINE_BENCH_GB change the effort.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import ONE_STREAM, Row, run
+
+ENGINE = Path(__file__).resolve().parent.parent / "engine" / "build" / "landspeed-engine"
+TURNS = int(os.environ.get("ENGINE_BENCH_TURNS", "7"))
+SECONDS = os.environ.get("ENGINE_BENCH_SECONDS", "2")
+VERIFY_GB = int(os.environ.get("ENGINE_BENCH_GB", "100"))
+SENDER, RECEIVER = f"lsb{os.getpid()}s", f"lsb{os.getpid()}r"
+HOST = "10.98.7.2"
+
+
+@dataclass
+class Run:
+    """One transfer of one program."""
+
+    goodput_bps: float
+    cpu_s_per_gb: float
+    result: dict
+
+
+@contextmanager
+def veth_pair(mtu: int) -> Iterator[None]:
+    """Two namespaces and a cable."""
+
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True)
+
+    try:
+        for namespace in (SENDER, RECEIVER):
+            ip("netns", "add", namespace)
+        ip(*f"link add v mtu {mtu} netns {SENDER} type veth peer name v mtu {mtu} netns {RECEIVER}".split())
+        for number, namespace in enumerate((SENDER, RECEIVER), 1):
+            ip(*f"-n {namespace} addr add 10.98.7.{number}/24 dev v".split())
+            ip(*f"-n {namespace} link set v up".split())
+            ip(*f"-n {namespace} link set lo up".split())
+        yield
+    finally:
+        for namespace in (SENDER, RECEIVER):
+            subprocess.run(["ip", "netns", "delete", namespace], check=False)
+
+
+def listening(namespace: str, port: int) -> bool:
+    """Does somebody listen on the port there?"""
+    words = ["ip", "netns", "exec", namespace, "ss", "-Hltn", f"sport = :{port}"]
+    return bool(subprocess.run(words, capture_output=True, check=True).stdout)
+
+
+def measure(
+    receiving: list[str], sending: list[str], port: int, read: Callable[[str], tuple[float, float, dict]]
+) -> Run:
+    """Run both; `read` makes bytes, seconds and a result of what the sender printed."""
+    with tempfile.TemporaryFile("w+") as output:
+        inside = ["ip", "netns", "exec", RECEIVER]
+        receiver = subprocess.Popen([*inside, *receiving], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not listening(RECEIVER, port):
+            time.sleep(0.02)
+        inside = ["ip", "netns", "exec", SENDER]
+        sender = subprocess.Popen([*inside, *sending], stdout=output, stderr=subprocess.DEVNULL)
+        _, status, near = os.wait4(sender.pid, 0)
+        sender.returncode = os.waitstatus_to_exitcode(status)
+        if sender.returncode != 0:
+            receiver.send_signal(signal.SIGTERM)
+        _, status, far = os.wait4(receiver.pid, 0)
+        receiver.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        moved, seconds, result = read(output.read())
+    cpu_s = near.ru_utime + near.ru_stime + far.ru_utime + far.ru_stime
+    return Run(moved * 8 / seconds, cpu_s / (moved / 1e9), result)
+
+
+def engine(mode: str, *options: str, limit: tuple[str, str] = ("--time", SECONDS)) -> Run:
+    """The engine with that receive mode."""
+
+    def read(text: str) -> tuple[float, float, dict]:
+        result = json.loads(text)
+        if not result["complete"]:
+            raise RuntimeError(result["error"])
+        return result["bytes"], result["duration_s"], result
+
+    sending = [str(ENGINE), "send", HOST, "--receive", mode, "--quiet", "--json", "-", *limit, *options]
+    return measure([str(ENGINE), "receive", "--one-off"], sending, 5201, read)
+
+
+def iperf3(*options: str) -> Run:
+    """iperf3, one stream."""
+
+    def read(text: str) -> tuple[float, float, dict]:
+        result = json.loads(text)["end"]["sum_received"]
+        return result["bytes"], result["seconds"], result
+
+    return measure(["iperf3", "-s", "-1"], ["iperf3", "-c", HOST, "-J", "-t", SECONDS, *options], 5201, read)
+
+
+def nuttcp() -> Run:
+    """nuttcp, one stream."""
+
+    def read(text: str) -> tuple[float, float, dict]:
+        values = dict(re.findall(r"(\w+)=([\d.]+)", text))
+        return float(values["megabytes"]) * 2**20, float(values["real_seconds"]), values
+
+    return measure(["nuttcp", "-1"], ["nuttcp", "-T", SECONDS, "-fparse", HOST], 5000, read)
+
+
+PROGRAMS: dict[str, Callable[[], Run]] = {
+    "discard": lambda: engine("discard"),
+    "iperf3": iperf3,
+    "memory": lambda: engine("memory"),
+    "iperf3 -Z": lambda: iperf3("-Z"),
+    "verify": lambda: engine("verify"),
+    "nuttcp": nuttcp,
+}
+
+
+def in_turns(mtu: int) -> list[Row]:
+    """All programs in turns; each ratio is taken within one turn."""
+    turns: list[dict[str, Run]] = []
+    with veth_pair(mtu):
+        for number in range(TURNS):
+            turns.append({name: program() for name, program in PROGRAMS.items()})
+            figures = ", ".join(
+                f"{name} {each.goodput_bps / 1e9:.1f} Gbit/s {each.cpu_s_per_gb:.3f} s/GB"
+                for name, each in turns[-1].items()
+            )
+            print(f"MTU {mtu}, turn {number + 1}: {figures}", file=sys.stderr, flush=True)
+
+    def row(mode: str, other: str, least: float, most: float | None) -> Row:
+        speed = statistics.median(turn[mode].goodput_bps / turn[other].goodput_bps for turn in turns)
+        cost = statistics.median(turn[mode].cpu_s_per_gb / turn[other].cpu_s_per_gb for turn in turns)
+        promised = f"≥ {least} ×" + (f", ≤ {most} ×" if most else "")
+        return Row(
+            f"MTU {mtu}: {mode} against {other}: goodput, CPU per byte",
+            f"{speed:.2f} ×, {cost:.2f} ×",
+            promised,
+            speed >= least and (most is None or cost <= most),
+        )
+
+    others = ("iperf3", "iperf3 -Z", "nuttcp")
+    rows = [row("discard", other, 2.0, 0.5) for other in others]
+    rows += [row("memory", other, 1.3, None) for other in others]
+    return [*rows, row("verify", "iperf3", 1.0, None)]
+
+
+def verification() -> list[Row]:
+    """Much verified data: no false alarm, and what a pair of processors manages."""
+    with veth_pair(9000):
+        result = engine("verify", limit=("--bytes", f"{VERIFY_GB}G"))
+    faults = result.result["verification"]["faults"]
+    rate, cpu = result.goodput_bps / 1e9, result.cpu_s_per_gb
+    # Sender and receiver have a processor each: the busier one decides.
+    busiest = max(sum(end.values()) for end in result.result["cpu"].values()) / VERIFY_GB
+    return [
+        Row(f"verify: false alarms in {VERIFY_GB} GB", str(faults), "0", faults == 0),
+        Row(
+            "verify: goodput of this run; what the busier processor's time allows",
+            f"{rate:.1f} Gbit/s ({cpu:.3f} s/GB); {8 / busiest:.1f} Gbit/s",
+            "≥ 10 Gbit/s per pair of processors",
+            8 / busiest >= 10,
+        ),
+    ]
+
+
+def fairness() -> list[Row]:
+    """Eight streams on this machine's processors, against one."""
+    totals, indices = [], []
+    with veth_pair(9000):
+        for _ in range(TURNS):
+            one, eight = engine("discard"), engine("discard", "--streams", "8")
+            goodputs = [stream["goodput_bps"] for stream in eight.result["streams"]]
+            totals.append(eight.goodput_bps / one.goodput_bps)
+            indices.append(sum(goodputs) ** 2 / (len(goodputs) * sum(each**2 for each in goodputs)))
+    total, jain = statistics.median(totals), statistics.median(indices)
+    return [
+        Row("8 streams: Jain's index", f"{jain:.4f}", "≥ 0.99", jain >= 0.99),
+        Row("8 streams: total against 1 stream", f"{total:.2f} ×", "≥ 1", total >= 1),
+    ]
+
+
+def guest(rate_gbps: int, streams: int, window: str, *, seconds: int, steady_s: int, share: float) -> list[Row]:
+    """264 ms in virtual time; the steady figure against the framing limit."""
+    limit = rate_gbps * 1e9 * 8948 / 9038
+    fidelity = "packets" if rate_gbps == 10 else "super-packets"
+    settings = {
+        "line_rate": f"{rate_gbps} Gbit/s",
+        "fidelity": fidelity,
+        "hosts.geneva.nic": f"{rate_gbps} Gbit/s",
+        "hosts.pasadena.nic": f"{rate_gbps} Gbit/s",
+        "transfer.streams": str(streams),
+        "transfer.window": window,
+        "transfer.duration": f"{seconds} s",
+        "expect.goodput": f"{limit / 1e9:.4f} Gbit/s",
+        "expect.from": f"{steady_s} s",
+        "expect.tolerance": f"{(1 - share) * 100:.0f} %",
+    }
+    options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
+        result = run(ONE_STREAM, *options, out=Path(folder))
+    steady = result["steady_goodput_bps"]
+    return [
+        Row(
+            f"guest, 264 ms, {rate_gbps} Gbit/s, {streams} streams: from second {steady_s} on",
+            f"{steady / 1e9:.3f} Gbit/s = {steady / limit:.2%} of the framing limit",
+            f"≥ {share:.0%}",
+            steady >= share * limit,
+        )
+    ]
+
+
+BENCHES: dict[str, Callable[[], list[Row]]] = {
+    "mtu9000": lambda: in_turns(9000),
+    "mtu1500": lambda: in_turns(1500),
+    "verify": verification,
+    "fairness": fairness,
+    "guest10x1": lambda: guest(10, 1, "330 MB", seconds=16, steady_s=10, share=0.99),
+    "guest10x8": lambda: guest(10, 8, "42 MB", seconds=16, steady_s=10, share=0.99),
+    "guest10x64": lambda: guest(10, 64, "6 MB", seconds=16, steady_s=10, share=0.99),
+    "guest100x8": lambda: guest(100, 8, "415 MB", seconds=12, steady_s=8, share=0.95),
+    "guest400x16": lambda: guest(400, 16, "830 MB", seconds=10, steady_s=6, share=0.95),
+}
+
+
+def main(names: list[str]) -> int:
+    """Measure and print a Markdown table."""
+    unknown = set(names) - set(BENCHES)
+    if unknown:
+        print(f"Error: no bench {sorted(unknown)}; there are {', '.join(BENCHES)}", file=sys.stderr)
+        return 2
+    rows: list[Row] = []
+    for name in names or BENCHES:
+        rows += BENCHES[name]()
+    print("\n| what | measured | promised | kept |\n|---|---|---|---|")
+    for row in rows:
+        print(f"| {row.what} | {row.measured} | {row.promised} | {'yes' if row.kept else 'NO'} |")
+    return 0 if all(row.kept for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
