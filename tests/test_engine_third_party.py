@@ -43,7 +43,7 @@ class Three:
 
 
 @pytest.fixture(name="three")
-def three_fixture(bench: Bench):  # noqa: ANN201
+def three_fixture(bench: Bench):
     """A that serves third parties, and B."""
     made = Three(bench, "--third-party")
     yield made
