@@ -1,6 +1,7 @@
 """What telemetry costs: all of TCP_INFO of both ends every 10 ms against none, alternating, over loopback.
 
-Prints the median of the ratios of goodput; `.venv/bin/python tests/bench_telemetry.py [PAIRS] [SECONDS] [STREAMS]`.
+Prints the medians of two ratios: goodput, and processor time per byte, which a busy machine disturbs less.
+`.venv/bin/python tests/bench_telemetry.py [PAIRS] [SECONDS] [STREAMS]`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ PORT = "5399"
 PROMISED_PERCENT = 1.0
 
 
-def goodput_bps(folder: Path, seconds: str, streams: str, *, watched: bool) -> float:
-    """One transfer, sampled every 10 ms at both ends or not at all."""
+def transfer(folder: Path, seconds: str, streams: str, *, watched: bool) -> tuple[float, float]:
+    """Goodput in bit/s and processor nanoseconds per byte of both ends, sampled every 10 ms or not at all."""
 
     def options(end: str) -> list[str]:
         files = ["--samples", str(folder / f"{end}.csv"), "--tcp-info", str(folder / f"{end}.tcp.csv")]
@@ -34,23 +35,26 @@ def goodput_bps(folder: Path, seconds: str, streams: str, *, watched: bool) -> f
     words = [str(ENGINE), "send", "127.0.0.1", "--port", PORT, "--time", seconds, "--streams", streams, "--json", "-"]
     sent = subprocess.run([*words, *options("sender")], capture_output=True, text=True, check=True)
     receiver.communicate(timeout=60)
-    return json.loads(sent.stdout)["goodput_bps"]
+    result = json.loads(sent.stdout)
+    cpu_s = sum(end[part] for end in result["cpu"].values() for part in ("user_s", "system_s"))
+    return result["goodput_bps"], cpu_s * 1e9 / result["bytes"]
 
 
 def main(pairs: int, seconds: str, streams: str) -> int:
     """Alternating pairs; the order within a pair changes too."""
-    ratios = []
+    goodputs, costs = [], []
     with tempfile.TemporaryDirectory() as name:
         for number in range(pairs):
             order = (True, False) if number % 2 else (False, True)
-            rates = {watched: goodput_bps(Path(name), seconds, streams, watched=watched) for watched in order}
-            ratios.append(rates[True] / rates[False])
-            print(f"{rates[True] / 1e9:.2f} Gbit/s watched, {rates[False] / 1e9:.2f} not: {ratios[-1]:.4f}", flush=True)
-    cost = (1 - statistics.median(ratios)) * 100
+            seen = {watched: transfer(Path(name), seconds, streams, watched=watched) for watched in order}
+            goodputs.append(seen[True][0] / seen[False][0])
+            costs.append(seen[True][1] / seen[False][1])
+    slower, dearer = (1 - statistics.median(goodputs)) * 100, (statistics.median(costs) - 1) * 100
+    print(f"all of TCP_INFO of both ends every 10 ms, {streams} streams, medians of {pairs} alternating pairs:")
     print(
-        f"telemetry every 10 ms costs {cost:.2f} % of the goodput (median of {pairs}); promised ≤ {PROMISED_PERCENT} %"
+        f"goodput {-slower:+.2f} %, processor time per byte {dearer:+.2f} % (promised: slower by ≤ {PROMISED_PERCENT} %)"
     )
-    return 0 if cost <= PROMISED_PERCENT else 1
+    return 0 if slower <= PROMISED_PERCENT else 1
 
 
 if __name__ == "__main__":

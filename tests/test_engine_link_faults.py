@@ -157,23 +157,23 @@ def frame(message: dict) -> bytes:
 def test_a_peer_that_dies_at_each_phase(bench: Bench, phase: str) -> None:
     receiver = bench.receive("--idle-timeout", "10s")
     with contextlib.ExitStack() as stack:
-        control = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+        dying = [stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))]
+        control = dying[0]
         if phase != "greeting":
             control.sendall(frame({"type": "greeting", "nonce": "5a" * 32, "key": False}))
             control.sendall(frame({"type": "request"} | REQUEST))
             length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
             grant = json.loads(control.recv(length, socket.MSG_WAITALL))
-        if phase in ("connected", "transferring"):
-            data = stack.enter_context(socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20))
-            data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]))
-            assert control.recv(65536)
-        if phase == "transferring":
-            control.sendall(frame({"type": "go"}))
-            data.sendall(b"x" * 500)
-        for dying in (control, *([data] if phase in ("connected", "transferring") else [])):
-            dying.setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-            )  # as the kernel of a killed one
+            if phase in ("connected", "transferring"):
+                data = stack.enter_context(socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20))
+                dying.append(data)
+                data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]))
+                assert control.recv(65536)
+                if phase == "transferring":
+                    control.sendall(frame({"type": "go"}))
+                    data.sendall(b"x" * 500)
+        for connection in dying:  # as the kernel of a killed one
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     receiver.wait_for("Error: session with")
     wait_until(lambda: None if children(receiver) else True, 20, receiver.process)
     after = bench.send("--bytes", "1M")
