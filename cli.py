@@ -127,8 +127,9 @@ def _parser() -> argparse.ArgumentParser:
     shell.add_argument("file", type=Path, metavar="FILE")
     _with_overrides(shell)
 
-    doctor = command("doctor", _doctor, "Look whether this host can run everything; each finding with its remedy.")
-    doctor.add_argument("--json", action="store_true")
+    command("doctor", _doctor, "Look whether this host can run everything; each finding with its remedy.").add_argument(
+        "--json", action="store_true"
+    )
 
     results = command("results", _results, "List the runs, or query them with SQL (tables: runs, samples, links).")
     results.add_argument("sql", nargs="?", metavar="SQL")
@@ -139,8 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     real = commands.add_parser("real", help="Take a rehearsed scenario to real servers.", add_help=False)
     real.set_defaults(action=_real)
     real.add_argument("words", nargs=argparse.REMAINDER)
-    submission = command("submission", _submission, "Write a bundle's submission page and PDF, as a team would.")
-    _with_bundle(submission).add_argument("--no-pdf", action="store_true", help="only the page")
+    _with_bundle(command("submission", _submission, "Write a run up as a record's team would: page and PDF."), pdf=True)
     _with_book(command("record-book", _record_book, "Rehearse every record not rehearsed yet, and write the book."))
 
     command("schema", _schema, "Print the JSON Schema of scenario files.")
@@ -181,9 +181,10 @@ def _with_overrides(made: argparse.ArgumentParser) -> None:
     made.add_argument("--seed", type=_seed, help="seed of everything random")
 
 
-def _with_bundle(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
+def _with_bundle(made: argparse.ArgumentParser, *, pdf: bool = False) -> None:
     made.add_argument("bundle", type=Path, metavar="BUNDLE")
-    return made
+    if pdf:
+        made.add_argument("--no-pdf", action="store_true", help="only the page")
 
 
 def _with_book(book: argparse.ArgumentParser) -> None:
