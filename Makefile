@@ -4,7 +4,7 @@ RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-test rehearse test fuzz lint format bench bench-engine shell doctor picture lock clean lab lab-down
+.PHONY: help setup setup-test rehearse test fuzz lint format bench bench-engine shell doctor picture lock clean lab lab-down bench-records record-book
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,12 @@ lab-down:  ## remove them
 
 bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
 	@$(PYTHON) tests/bench_engine.py
+
+bench-records: setup  ## the figures promised for the records: traceroutes, forty hops, goodput of the six
+	@$(PYTHON) tests/bench_records.py
+
+record-book: setup  ## rehearse every record that is not rehearsed yet, and write docs/record-book.html and .md
+	@.venv/bin/landspeed record-book --basis documents
 
 picture: setup-test  ## docs/report.png anew, from the newest full rehearsal of the record
 	@docs/picture.sh
