@@ -4,7 +4,7 @@ RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-test rehearse test fuzz lint format bench bench-engine shell doctor picture lock clean lab lab-down bench-records record-book
+.PHONY: help setup setup-test rehearse test fuzz lint format bench bench-engine bench-sim shell doctor picture lock clean lab lab-down bench-records record-book
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,9 @@ bench-records: setup  ## the figures promised for the records: traceroutes, fort
 
 record-book: setup  ## rehearse every record that is not rehearsed yet, and write docs/record-book.html and .md
 	@.venv/bin/landspeed record-book --basis documents
+
+bench-sim: setup  ## what simulating costs, and whether it is right, measured; writes docs/sim-cost.md
+	@$(PYTHON) tests/bench_sim.py
 
 picture: setup-test  ## docs/report.png anew, from the newest full rehearsal of the record
 	@docs/picture.sh
