@@ -91,24 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--json", action="store_true", help="print the plan as JSON")
     _with_overrides(show)
 
-    run = command("run", _run, "Calibrate the path, make the transfer, judge it.")
-    run.add_argument("file", type=Path, metavar="FILE")
-    _with_world(run)
-    run.add_argument("--clock", choices=("virtual", "real"), default="virtual")
-    run.add_argument("--tool", choices=("engine", "iperf3"), default="engine", help="program that makes the transfer")
-    run.add_argument(
-        "--out", type=Path, default=None, metavar="DIR", help="folder for the bundle (default: results/runs)"
-    )
-    run.add_argument("--queues", action="store_true", help="calibrate every queue by overflow too")
-    run.add_argument(
-        "--evidence", action="store_true", help="capture, ping and traceroute too, and write the submission page"
-    )
-    _with_guest(run)
-    _with_simulation(run)
-    run.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    run.add_argument("--quiet", action="store_true", help="no progress, no table")
-    _with_overrides(run)
-
+    _add_run(command("run", _run, "Calibrate the path, make the transfer, judge it."))
     _add_compare(
         command("compare", _compare, "Show runs side by side: bundles, scenario files, the worlds of one file.")
     )
@@ -145,6 +128,25 @@ def _parser() -> argparse.ArgumentParser:
 
     command("schema", _schema, "Print the JSON Schema of scenario files.")
     return parser
+
+
+def _add_run(made: argparse.ArgumentParser) -> None:
+    made.add_argument("file", type=Path, metavar="FILE")
+    _with_world(made)
+    made.add_argument("--clock", choices=("virtual", "real"), default="virtual")
+    made.add_argument("--tool", choices=("engine", "iperf3"), default="engine", help="program that makes the transfer")
+    made.add_argument(
+        "--out", type=Path, default=None, metavar="DIR", help="folder for the bundle (default: results/runs)"
+    )
+    made.add_argument("--queues", action="store_true", help="calibrate every queue by overflow too")
+    made.add_argument(
+        "--evidence", action="store_true", help="capture, ping and traceroute too, and write the submission page"
+    )
+    _with_guest(made)
+    _with_simulation(made)
+    made.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    made.add_argument("--quiet", action="store_true", help="no progress, no table")
+    _with_overrides(made)
 
 
 def _add_compare(made: argparse.ArgumentParser) -> None:
@@ -278,29 +280,40 @@ def _load(parsed: argparse.Namespace) -> tuple[Any, Any]:
 
 def _check(parsed: argparse.Namespace) -> int:
     from .scenarios.errors import ScenarioError
-    from .scenarios.load import load_scenario
     from .scenarios.resolve import make_plan
+    from .scenarios.vary import load_variants
 
     status = 0
     for file in parsed.files:
         try:
-            plan = make_plan(load_scenario(file, parsed.overrides))
-            print(f"{file}: ok ({plan.title})")
+            plans = [make_plan(loaded) for _, loaded in load_variants(file, parsed.overrides)]
+            many = f", {len(plans)} combinations" if len(plans) > 1 else ""
+            print(f"{file}: ok ({plans[0].title}{many})")
         except ScenarioError as error:
             status = _say(error, BAD_INPUT)
     return status
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    _, plan = _load(parsed)
+    from .scenarios.resolve import make_plan
+    from .scenarios.vary import load_variants
+
+    plans = [
+        (values, make_plan(loaded, seed=parsed.seed, world=parsed.world))
+        for values, loaded in load_variants(parsed.file, parsed.overrides)
+    ]
     if parsed.json:
-        print(plan.model_dump_json(indent=1))
+        shown = [plan.model_dump(mode="json") for _, plan in plans]
+        print(json.dumps(shown if plans[0][0] else shown[0], indent=1))
         return 0
     from rich.console import Console
 
     from .scenarios.show import render_plan
 
-    Console().print(render_plan(plan))
+    for values, plan in plans:
+        if values:
+            Console().rule(", ".join(f"{key} {value}" for key, value in values.items()))
+        Console().print(render_plan(plan))
     return 0
 
 
@@ -313,9 +326,17 @@ def _schema(_parsed: argparse.Namespace) -> int:
 
 def _run(parsed: argparse.Namespace) -> int:
     from .runs import run_scenario
+    from .scenarios.resolve import make_plan
+    from .scenarios.vary import load_variants
 
     _refuse_foreign(parsed, [parsed.world])
-    loaded, plan = _load(parsed)
+    variants = load_variants(parsed.file, parsed.overrides)
+    if variants[0][0]:
+        from .sweeps import run_sweep
+
+        return run_sweep(variants, parsed, _runs_dir(parsed.out))
+    loaded = variants[0][1]
+    plan = make_plan(loaded, seed=parsed.seed, world=parsed.world)
     return run_scenario(loaded, plan, parsed, _runs_dir(parsed.out))
 
 

@@ -14,8 +14,8 @@ from . import tables
 from .bundle import OutputError, load_record
 from .compare import plan_of, rows
 from .distance import legs
+from .page import TEMPLATES
 from .record import RunRecord
-from .report import TEMPLATES
 from .rules import contest_class, previous_score, rules_summary, transferred_text
 from .series import ByteCurves, receiver_curves
 from .weathermap import load_svg

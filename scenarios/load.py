@@ -46,6 +46,10 @@ def load_scenario(path: Path, overrides: Sequence[str] = ()) -> LoadedScenario:
     tree = _read_with_base(Path(path), ())
     for override in overrides:
         tree = apply_override(tree, override)
+    if "vary" in tree.mapping:
+        what = "this file is many scenarios: it varies " + ", ".join(tree.mapping["vary"].mapping)
+        right = "run, check and show take them all; elsewhere choose one: --set vary=null and a --set for each"
+        raise ScenarioError([Problem(what, right, tree.keys["vary"])])
     data = tree.plain()
     data.pop("extends", None)
     try:
@@ -56,6 +60,11 @@ def load_scenario(path: Path, overrides: Sequence[str] = ()) -> LoadedScenario:
         problems = [Problem(p.what, p.right, tree.locate(p.where, key=p.at_key)) for p in found]
         raise ScenarioError(problems)
     return LoadedScenario(scenario, _dump(data), Path(path), tuple(overrides), tree)
+
+
+def read_tree(path: Path) -> Node:
+    """The tree of a file, laid over what it extends; nothing is checked yet. Raises ScenarioError."""
+    return _read_with_base(path, ())
 
 
 def _read_with_base(path: Path, above: tuple[Path, ...]) -> Node:

@@ -293,6 +293,9 @@ class Scenario(Section):
     calibration: Calibration = Field(default_factory=lambda: Calibration.model_validate({}))
     expect: Expect | None = None
     contest: Contest | None = Field(None, description="For records: the facts that the contest's rules ask for")
+    vary: dict[str, list[Any]] | None = Field(
+        None, description="Dotted key → list of values: the file is every combination of them (see README.md)"
+    )
     sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")
     assumptions: list[Text] = Field(
         [], max_length=100, description="What the documents do not say and the file assumes"

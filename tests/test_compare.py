@@ -1,0 +1,164 @@
+"""`landspeed compare` and sweeps over the stand-in for the simulator: tables, differences, the page, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from emu_fixtures import FIRST
+from landspeed import cli
+from landspeed.results import differences as diff
+from landspeed.results.sides import Response, Side, SlowStart, load_side
+from landspeed.sim import world
+
+FAKE = Path(__file__).resolve().parent / "fake_simulator.py"
+SHORT = ("--set", "transfer.duration=2 s", "--set", "expect=null")
+LOSS = "events=[{at: 1 s, loss: 3 packets, from: frankfurt, to: milan}]"
+_REAL = world.SimOptions
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake in the simulator's place."""
+    monkeypatch.setattr(world, "SimOptions", lambda **options: _REAL(**{"program": FAKE, **options}))
+
+
+@pytest.fixture
+def side(tmp_path: Path) -> Side:
+    """A simulated run."""
+    words = ["run", str(FIRST), "--world", "sim", *SHORT, "--set", LOSS, "--quiet", "--out", str(tmp_path / "one")]
+    assert cli.main(words) == 0
+    (bundle,) = (tmp_path / "one").iterdir()
+    return load_side(bundle, "one")
+
+
+def test_bundle_beside_file_in_terminal_json_and_page(
+    side: Side, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    out = tmp_path / "two"
+    words = ["compare", str(side.bundle), str(FIRST), "--worlds", "sim", *SHORT, "--out", str(out), "--html", str(page)]
+    assert cli.main([*words, "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["goodput_bps"] for each in found["sides"]] == [4e8, 4e8]
+    assert found["differences"] == []
+    assert len({each["label"] for each in found["sides"]}) == 2
+    html = page.read_text()
+    assert "default-src 'none'" in html
+    assert "http://" not in html.split("<script")[0]
+    assert html.count('class="plot"') == 3
+    assert '"--event"' in html  # the loss is marked
+    assert cli.main([*words]) == 0
+    shown = capsys.readouterr().out
+    assert "No difference above the tolerance of 2 %." in shown
+    assert "Goodput" in shown
+    assert str(page) in shown
+
+
+def test_what_cannot_be_compared_is_told_before_anything_runs(
+    side: Side, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", str(tmp_path / "none"), "--html", str(tmp_path / "x.html")]
+    for words, said in (
+        ([str(side.bundle)], "nothing to compare with"),
+        ([str(side.bundle), str(tmp_path)], "not a bundle"),
+        ([str(FIRST), "--worlds", "sim,moon"], "at most once"),
+        ([str(FIRST), "--worlds", "sim,sim"], "at most once"),
+        ([str(FIRST), str(tmp_path / "no.yaml"), "--worlds", "sim"], "no such file"),
+        ([str(FIRST), "--collapse"], "--collapse is of the world sim"),
+    ):
+        assert cli.main(["compare", *words, *out]) == 2
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_difference_has_a_cause_only_with_evidence(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    assert diff.differences(side, other, 0.02) == []
+    side.settled_bps, other.settled_bps = 4e8, 4.2e8
+    (found,) = diff.differences(side, other, 0.02)
+    assert (found.what, found.cause) == ("Settled goodput", "")
+    assert diff.differences(side, other, 0.06) == []
+    # 25 MB over 50 ms are 4 Gbit/s: the window is no cause. 2.5 MB are 400 Mbit/s: it is.
+    side.offered_window_bytes, other.offered_window_bytes = 25_000_000, 27_000_000
+    assert diff.differences(side, other, 0.02)[0].cause == ""
+    side.offered_window_bytes = 2_500_000
+    assert diff.differences(side, other, 0.02)[0].cause == "buffer granting"
+
+
+def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    side.slow_start, other.slow_start = SlowStart(0.3, 800, by_loss=False), SlowStart(1.2, 3000, by_loss=True)
+    (found,) = diff.differences(side, other, 0.02)
+    assert (found.what, found.cause) == ("Slow start", "HyStart")
+    assert "0.30 s at 800 packets" in found.evidence
+    side.slow_start = SlowStart(0.3, 800, by_loss=True)
+    assert diff.differences(side, other, 0.02)[0].cause == "loss in slow start"
+    side.slow_start = SlowStart(1.1, 3000, by_loss=True)  # nearer than a tenth, a round trip and a sample
+    assert diff.differences(side, other, 0.02) == []
+
+
+def test_the_response_to_the_same_loss(side: Side) -> None:
+    assert [(each.number, each.kind, each.at_s) for each in side.responses] == [(1, "loss", 1.0)]
+    assert side.responses[0].share == 1.0
+    other = load_side(side.bundle, "two")
+    side.responses = [Response(1, "loss", 1.0, 10.0, 7.0, 4.0)]
+    other.responses = [Response(1, "loss", 1.0, 10.0, 5.0, 9.0)]
+    (found,) = diff.differences(side, other, 0.02)
+    assert found.what == "Response to event 1 (loss)"
+    assert found.apart == "70 % and 50 % of the window were left"
+
+
+# --- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+def sweep(folder: Path, vary: str) -> Path:
+    file = folder / "sweep.yaml"
+    file.write_text(f"extends: {FIRST}\nname: sweep\nexpect: null\ntransfer: {{duration: 2 s}}\nvary: {vary}\n")
+    return file
+
+
+def test_a_sweep_runs_every_combination(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = sweep(tmp_path, '{transfer.streams: [1, 2], path.1.loss: ["0 %", "1 %"]}')
+    out = tmp_path / "runs"
+    assert cli.main(["check", str(file)]) == 0
+    assert "4 combinations" in capsys.readouterr().out
+    assert cli.main(["show", str(file), "--json"]) == 0
+    plans = json.loads(capsys.readouterr().out)
+    wanted = [(1, 0.0), (1, 0.01), (2, 0.0), (2, 0.01)]
+    assert [(plan["transfer"]["streams"], plan["links"][1]["forward"]["loss"]) for plan in plans] == wanted
+    assert cli.main(["run", str(file), "--world", "sim", "--json", "--quiet", "--out", str(out)]) == 0
+    results = json.loads(capsys.readouterr().out)
+    assert [result["vary"] for result in results][1] == {"transfer.streams": "1", "path.1.loss": "1 %"}
+    assert len(list(out.iterdir())) == 4
+    assert cli.main(["run", str(file), "--world", "sim", "--set", "transfer.streams=2", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("passed") == 2
+    assert "path.1.loss" in shown
+
+
+@pytest.mark.parametrize(
+    ("vary", "said"),
+    [
+        ("[1]", "'vary' is a mapping of keys to lists"),
+        ("{transfer.streams: 2}", "varies over a list"),
+        ("{transfer.streams: []}", "varies over a list"),
+        ("{name: [a, b]}", "cannot vary"),
+        ("{transfer.streams: [1, many]}", "is a count"),
+        ("{transfer.strems: [1, 2]}", "unknown key"),
+    ],
+)
+def test_a_wrong_sweep_is_refused_before_anything_runs(
+    vary: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = sweep(tmp_path, vary)
+    assert cli.main(["run", str(file), "--world", "sim", "--out", str(tmp_path / "runs")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_other_commands_want_one_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = sweep(tmp_path, "{transfer.streams: [1, 2]}")
+    assert cli.main(["exec", str(file), "--at", "amsterdam", "--", "true"]) == 2
+    assert "it varies transfer.streams" in capsys.readouterr().err
