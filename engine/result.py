@@ -121,7 +121,8 @@ class Verification(_Part):
 class EngineResult(_Part):
     """A transfer as the sender reports it for both ends.
 
-    `bytes_source` is "receiver" when the receiver's account arrived; otherwise "sender": bytes acknowledged.
+    `bytes_source` is "receiver" when the receiver's account arrived; otherwise "sender": bytes acknowledged. `files`
+    is there when files were sent: the counts of the sender, and in `receiver` those of the receiver.
     """
 
     engine: EngineVersion
@@ -130,7 +131,8 @@ class EngineResult(_Part):
     error: str | None
     signal: str | None
     options: dict[str, Any]
-    receive_mode: Literal["discard", "memory", "verify"]
+    receive_mode: Literal["discard", "memory", "verify", "file"]
+    files: dict[str, Any] | None = None
     delivery: bool
     sending: Sending
     path: TransferPath

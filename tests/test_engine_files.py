@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from engine_fixtures import Bench, Program, bench_fixture, engine_fixture, free_port, wait_until  # noqa: F401
 from files_fixtures import BLOCK, JOURNAL, PARTIAL, Wire, block_header, describe, leftovers, make_tree, write_file
+from landspeed.engine.result import read_result
 
 
 @pytest.fixture(name="target")
@@ -273,3 +274,36 @@ def test_a_signal_leaves_a_result_and_what_can_be_resumed(bench: Bench, tmp_path
     files = transfer(bench, target, tmp_path / "file")
     assert files["blocks_skipped"] == result["files"]["receiver"]["blocks_verified"]
     assert (target / "file").read_bytes() == (tmp_path / "file").read_bytes()
+
+
+def test_the_result_is_one_of_the_engine(bench: Bench, tmp_path: Path, target: Path) -> None:
+    write_file(tmp_path / "file", 3 * BLOCK)
+    transfer(bench, target, tmp_path / "file")
+    result = read_result(bench.folder / "send.json")
+    assert result.receive_mode == "file"
+    assert result.delivery is True
+    assert result.files is not None
+    assert result.files["checksum"] == "xxh3-128"
+    assert result.bytes > 3 * BLOCK  # with headers and list
+    assert result.sending.way == "write"
+
+
+def test_two_transfers_at_once_do_not_mix(bench: Bench, tmp_path: Path, target: Path) -> None:
+    """Both want to write the same file: one does, the other is told; files of its own arrive."""
+    for name in ("one", "two"):
+        (tmp_path / name / "tree").mkdir(parents=True)
+        write_file(tmp_path / name / "tree" / "same", 16 * BLOCK, seed=len(name))
+        write_file(tmp_path / name / "tree" / name, BLOCK)
+    other = Bench(bench.binary, tmp_path / "two")
+    bench.receive("--directory", str(target))
+    other.receive("--directory", str(target))
+    first = bench.send("--pacing", "100M", "--files", str(tmp_path / "one" / "tree"))
+    journal = target / "tree" / f".same{JOURNAL}"
+    wait_until(lambda: (journal.exists() and journal.stat().st_size > 64) or None, 20, first.process)
+    second = other.send("--files", str(tmp_path / "two" / "tree"))
+    assert second.wait() == 1
+    assert other.result()["error"] == ("1 of 3 entries failed; 'tree/same': cannot be written: Device or resource busy")
+    assert first.wait() == 0, first.errors
+    assert (target / "tree" / "same").read_bytes() == (tmp_path / "one" / "tree" / "same").read_bytes()
+    assert (target / "tree" / "two").read_bytes() == (tmp_path / "two" / "tree" / "two").read_bytes()
+    other.close()

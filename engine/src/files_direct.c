@@ -1,8 +1,10 @@
 #include "files_direct.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 
 /* Below it the cache wins: it takes the file without waiting for the disk. */
 #define LARGE_BYTES (UINT64_C(64) << 20)
@@ -26,6 +28,13 @@ bool direct_policy_parse(const char *name, enum direct_policy *policy)
 	return false;
 }
 
+/* tmpfs takes the flag and has nothing but the cache. */
+static bool is_in_memory(int fd)
+{
+	struct statfs status;
+	return fstatfs(fd, &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
 /* Of some places over the file, are most in the page cache? */
 static bool is_cached(int fd, uint64_t file_size)
 {
@@ -43,8 +52,8 @@ bool direct_apply(int fd, uint64_t file_size, enum direct_policy policy, bool fo
 {
 	if (policy == DIRECT_OFF)
 		return false;
-	if (policy == DIRECT_AUTO &&
-	    (file_size < LARGE_BYTES || (for_reading && is_cached(fd, file_size))))
+	if (policy == DIRECT_AUTO && (file_size < LARGE_BYTES || is_in_memory(fd) ||
+				      (for_reading && is_cached(fd, file_size))))
 		return false;
 	int flags = fcntl(fd, F_GETFL);
 	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;

@@ -7,6 +7,7 @@
 #include "session.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* After a signal the receiver has this long to report. */
@@ -25,6 +26,10 @@ int files_prepare(struct send_state *state)
 	state->files = session;
 	progress_start(&session->line);
 	session->quiet = options->quiet;
+	/* What the checksum was computed of is what travels (files_source.h). */
+	state->sending.way = SEND_WRITE;
+	(void)snprintf(state->sending_reason, sizeof(state->sending_reason),
+		       "files are read into memory, and their blocks' checksums computed there");
 	state->usage = true;
 	if (file_set_fill(&session->set, options->paths, options->path_count, &state->failure) != 0)
 		return -1;

@@ -102,7 +102,8 @@ void send_payload_report(const struct send_state *state, cJSON *object)
 	else
 		json_add_text(used, "zerocopy", NULL);
 	send_path_report(state, object);
-	json_add_bool(object, "delivery", receive_mode_delivers(state->options->receive));
+	json_add_bool(object, "delivery",
+		      state->options->files || receive_mode_delivers(state->options->receive));
 	if (sending->made && state->reported)
 		verification_report(state, object);
 	else
