@@ -14,7 +14,7 @@ from .figures import Series, columns_of, series_of, total_of
 from .record import RunRecord
 from .series import largest_send_window, receiver_curves
 
-NO_THRESHOLD = 1 << 30  # ssthresh above this: slow start has not been left yet
+NO_THRESHOLD_BYTES = 1 << 31  # no window is so large (RFC 7323): a threshold above it is the one of the start
 FULL_SHARE = 0.95  # of the settled goodput: the run has reached its rate
 RECOVERY_RTTS = 6  # a window's fall after a loss is looked for in this time
 WORLD_WORDS = {"sim": "simulated", "emu": "emulated", "real": "real"}
@@ -104,19 +104,21 @@ def _read_samples(side: Side) -> None:
     if side.settled_bps:
         level = FULL_SHARE * side.settled_bps / 1e9
         side.full_s = next((time_s for time_s, value in side.goodput if value >= level), None)
-    side.slow_start = _slow_start(only("cwnd_packets", "ssthresh_packets", "retransmits"))
+    side.slow_start = _slow_start(only("cwnd_packets", "ssthresh_packets", "retransmits"), mss)
     side.offered_window_bytes = largest_send_window(side.bundle)
     pacing = total_of(series_of(only("pacing_rate_bps"), lambda row: row["pacing_rate_bps"]))
     side.paced_bps = max((value for _, value in pacing if value < 1e15), default=None)
     side.responses = _responses(side)
 
 
-def _slow_start(columns: dict[str, list[Any]]) -> SlowStart | None:
+def _slow_start(columns: dict[str, list[Any]], mss_bytes: int) -> SlowStart | None:
     exits = []
     cells = zip(*(columns[name] for name in columns), strict=True)
     left: set[int] = set()
     for stream, time_ns, window, threshold, retransmits in cells:
-        if stream not in left and window is not None and threshold is not None and threshold < NO_THRESHOLD:
+        if stream in left or window is None or threshold is None:
+            continue
+        if threshold * mss_bytes < NO_THRESHOLD_BYTES:
             left.add(stream)
             exits.append(SlowStart(time_ns / 1e9, float(threshold), bool(retransmits)))
     return min(exits, key=lambda each: each.exit_s, default=None)

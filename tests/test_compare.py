@@ -99,6 +99,20 @@ def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:
     assert diff.differences(side, other, 0.02) == []
 
 
+def test_the_threshold_of_the_start_is_no_end_of_slow_start() -> None:
+    from landspeed.results.sides import _slow_start
+
+    rows = {
+        "stream": [0, 0, 0],
+        "time_ns": [10**8, 2 * 10**8, 3 * 10**8],
+        "cwnd_packets": [100, 1500, 1500],
+        "ssthresh_packets": [479_991, 479_991, 1498],  # ns-3 begins with 2^32 B, Linux with 2^31 packets
+        "retransmits": [0, 0, 0],
+    }
+    assert _slow_start(rows, 8948) == SlowStart(0.3, 1498, by_loss=False)
+    assert _slow_start({**rows, "ssthresh_packets": [2**31 - 1] * 3}, 8948) is None
+
+
 def test_the_response_to_the_same_loss(side: Side) -> None:
     assert [(each.number, each.kind, each.at_s) for each in side.responses] == [(1, "loss", 1.0)]
     assert side.responses[0].share == 1.0
