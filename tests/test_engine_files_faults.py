@@ -184,6 +184,7 @@ def test_what_is_no_file_is_left_out_and_said(
         (["send", "h", "--files", "/dev/null"], "neither a file nor a directory"),
         (["send", "h", "--files", "/etc/hosts", "/etc/../etc/hosts"], "two of the paths would both be 'hosts' there"),
         (["send", "h", "--files", "x", "--bytes", "3"], "--bytes and --time do not go with it"),
+        (["send", "h", "--files", "x", "--omit", "3"], "do not go with it, nor --omit"),
         (["send", "h", "--files", "x", "--direct", "3"], "--direct: '3' is not 'auto', 'on' or 'off'"),
         (["receive", "--directory", "/no/such"], "--directory '/no/such': No such file or directory"),
         (["receive", "--directory", "/etc/hosts"], "--directory '/etc/hosts': Not a directory"),

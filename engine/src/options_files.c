@@ -78,8 +78,9 @@ int options_check_files(const struct options *options, struct failure *failure)
 {
 	if (options->path_count == 0)
 		return failure_set(failure, "--files needs a PATH after HOST");
-	if (options->bytes != 0 || options->duration_ns != 0)
+	if (options->bytes != 0 || options->duration_ns != 0 || options->omit_ns != 0)
 		return failure_set(
-		    failure, "--files sends whole files: --bytes and --time do not go with it");
+		    failure,
+		    "--files sends whole files: --bytes and --time do not go with it, nor --omit");
 	return 0;
 }
