@@ -69,7 +69,7 @@ install_packages() {
 		return
 	fi
 	say "apt packages missing:$missing"
-	as_root apt-get -q update >&2
+	as_root apt-get -q -o DPkg::Lock::Timeout=600 update >&2
 	names=
 	for entry in $missing; do
 		if [ "$entry" = linux-source ]; then
@@ -82,7 +82,7 @@ install_packages() {
 	done
 	# Without recommended packages: Mininet would bring Open vSwitch and start it.
 	# shellcheck disable=SC2086
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $names >&2
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 install -y --no-install-recommends $names >&2
 }
 
 # Packages without which only the simulated world is missing. install_optional STAMP NAMES
