@@ -21,13 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from .kernel import Kernel
+from .hugepages import huge_pages_possible, mount_huge
+from .kernel import Kernel, cache_root
 
 PACKAGE = Path(__file__).resolve().parent
 SHARED_MEMORY = Path("/dev/shm")
 CLOCK_START_NS = 1_767_225_600 * 1_000_000_000  # the guest's calendar starts on 2026-01-01 UTC in every run
 PR_SET_PDEATHSIG = 1
 ADDR_NO_RANDOMIZE = 0x0040000
+HUGE_MARGIN_BYTES = 16 << 20  # UML's memory file is a little larger than `mem=`
 OUT_FD, ERR_FD = 210, 211  # the guest's second and third console in the kernel's process
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -41,6 +43,7 @@ class Guest:
         folder: the run's folder, the guest's /run/landspeed.
         virtual: whether its clock is virtual.
         memory_bytes: its `mem=`.
+        huge_pages: whether its memory is in huge pages, as far as the host has them free.
     """
 
     process: subprocess.Popen[bytes]
@@ -48,6 +51,7 @@ class Guest:
     folder: Path
     virtual: bool
     memory_bytes: int = 0
+    huge_pages: bool = False
     _memory: IO[bytes] | None = None
     _memory_file: Path | None = None
 
@@ -158,27 +162,37 @@ def start(
         "PYTHONDONTWRITEBYTECODE=1",
         "PYTHONHASHSEED=0",
     ]
+    place = cache_root() / "memory"
+    huge_bytes = memory_bytes + HUGE_MARGIN_BYTES if huge_pages_possible(place) else 0
     process = subprocess.Popen(
         words,
         stdin=None if terminal else subprocess.DEVNULL,
         stdout=None if terminal else console,
         stderr=subprocess.STDOUT if not terminal else console,
         cwd=folder,  # the guest mounts this as its writable folder
-        env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TMPDIR": str(shm)},
+        env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TMPDIR": str(place if huge_bytes else shm)},
         close_fds=False,  # ours close by themselves on exec; the two made below must not
         # Ctrl-C is for this process, which ends the guest; on a terminal the guest must be in the foreground.
         start_new_session=not terminal,
-        preexec_fn=functools.partial(_prepare_child, os.getpid(), () if terminal else (out.fileno(), err.fileno())),  # noqa: PLW1509 (one thread here)
+        preexec_fn=functools.partial(  # noqa: PLW1509 (one thread here)
+            _prepare_child,
+            os.getpid(),
+            () if terminal else (out.fileno(), err.fileno()),
+            place,
+            huge_bytes,
+        ),
     )
     for handle in (console, out, err):
         handle.close()
-    return Guest(process, kernel, folder, virtual, memory_bytes)
+    return Guest(process, kernel, folder, virtual, memory_bytes, bool(huge_bytes))
 
 
-def _prepare_child(parent: int, consoles: tuple[int, ...]) -> None:
-    """Die with the parent; the same addresses and descriptors in every run."""
+def _prepare_child(parent: int, consoles: tuple[int, ...], place: Path, huge_bytes: int) -> None:
+    """Die with the parent; the same addresses and descriptors in every run; memory of huge pages."""
     for source, target in zip(consoles, (OUT_FD, ERR_FD), strict=False):
         os.dup2(source, target)
+    if huge_bytes:
+        mount_huge(place, huge_bytes)  # before the next line: new credentials forget a parent-death signal
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(1)
