@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ..engine.command import ENGINE_BINARY
 from ..results.finding import Finding
-from .kernel import KernelError, find_kernel
+from .hugepages import huge_pages_possible
+from .kernel import KernelError, cache_root, find_kernel
 from .memory import available_bytes
 from .world import LINKWATCH
 
@@ -41,6 +42,7 @@ def examine(shm: Path = Path("/dev/shm")) -> list[Finding]:
     checks: list[Callable[[], Finding]] = [
         _machine,
         lambda: _shared_memory(shm),
+        _huge_pages,
         _ptrace,
         _free_memory,
         _cores,
@@ -84,6 +86,18 @@ def _memory_folder(shm: Path) -> Finding:
         text = f"{shm} has {free / 2**30:.2f} GiB free, the smallest run needs {SMALLEST_RUN_BYTES / 2**30:.0f} GiB"
         return Finding(name, "fail", text, f"mount -o remount,size=8G {shm}, or set TMPDIR to a larger folder")
     return Finding(name, "ok", f"{shm}: {free / 2**30:.1f} GiB free, execution allowed")
+
+
+def _huge_pages() -> Finding:
+    if huge_pages_possible(cache_root() / "memory"):
+        return Finding("huge pages", "ok", "the guest's memory can be in pages of 2 MiB")
+    return Finding(
+        "huge pages",
+        "warn",
+        "no tmpfs of the guest's own can be mounted: long paths cost more wall time",
+        "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1; "
+        "Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0), or run as root",
+    )
 
 
 def _ptrace() -> Finding:

@@ -94,6 +94,16 @@ class Guest:
                 return self._memory_file.stat().st_blocks * 512
         return 0
 
+    def memory_beside_bytes(self) -> int:
+        """Memory of the host that is not the guest's `mem`: private pages of this process and of the guest's own."""
+        total = 0
+        for process in (os.getpid(), self.process.pid, *_descendants(self.process.pid)):
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                for line in Path(f"/proc/{process}/status").read_text().splitlines():
+                    if line.startswith("RssAnon:"):
+                        total += int(line.split()[1]) * 1024
+        return total
+
     def stop(self) -> None:
         """End the guest at once and wait until nothing of it is left."""
         if self.process.poll() is None:
@@ -106,6 +116,15 @@ class Guest:
         if self._memory is not None:
             self._memory.close()
             self._memory = None
+
+
+def _descendants(process: int) -> list[int]:
+    """The processes that hold the guest's programs; gone ones are left out."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+            found += [int(child), *_descendants(int(child))]
+    return found
 
 
 def start(

@@ -32,6 +32,8 @@ class Outcome:
 
     phase_wall_s: dict[str, float] = field(default_factory=dict)
     memory_touched_bytes: int = 0
+    memory_beside_bytes: int = 0
+    huge_pages: bool = False
     guest: dict[str, Any] = field(default_factory=dict)
 
 
@@ -97,6 +99,7 @@ def follow(
         if progress.phase == "transfer":
             progress.transfer_wall_s = time.monotonic() - phase_started
 
+    outcome.huge_pages = guest.huge_pages
     try:
         while guest.process.poll() is None:
             now = time.monotonic()
@@ -108,6 +111,7 @@ def follow(
                 elif now - anchor_wall > stall_wall_s:
                     raise GuestError(_stall_message(guest, progress, virtual, stall_wall_s))
             outcome.memory_touched_bytes = max(outcome.memory_touched_bytes, guest.touched_memory_bytes())
+            outcome.memory_beside_bytes = max(outcome.memory_beside_bytes, guest.memory_beside_bytes())
             progress.wall_s = now - started
             read_files()
             each_poll()

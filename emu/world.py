@@ -261,7 +261,12 @@ class EmuWorld:
             "transfer_wall_s": walls.get("transfer"),
             "wall_s": time.monotonic() - started,
             "guest": record.guest
-            | {"memory_touched_bytes": outcome.memory_touched_bytes, "network_build_s": walls.get("build")}
+            | {
+                "memory_touched_bytes": outcome.memory_touched_bytes,
+                "memory_beside_bytes": outcome.memory_beside_bytes,
+                "huge_pages": outcome.huge_pages,
+                "network_build_s": walls.get("build"),
+            }
             | outcome.guest.get("effective", {}),
         }
         if measured := outcome.guest.get("calibration"):

@@ -7,79 +7,18 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from emu_fixtures import COMMAND, FIRST, host_state, landspeed, plan_of, processes_in, wait_until
-from landspeed.emu import machine, memory
+from emu_faults import Running, nothing_left, only_record  # noqa: F401 (nothing_left is used by every test)
+from emu_fixtures import COMMAND, FIRST, landspeed, processes_in, wait_until
+from landspeed.emu import machine
 from landspeed.emu.kernel import SYMBOLS, Kernel
 from landspeed.emu.watch import GuestError, follow
-from landspeed.results.bundle import list_bundles, load_record
+from landspeed.results.bundle import list_bundles
 
 LONG = ("--set", "transfer.duration=3600 s")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """After each test: no process, mount, namespace, interface or file of the run on the host."""
-    scratch = tmp_path / "tmp"
-    scratch.mkdir()
-    monkeypatch.setenv("TMPDIR", str(scratch))
-    before = host_state()
-    yield
-    while Running.started:
-        Running.started.pop().kill()
-    wait_until(lambda: not processes_in(tmp_path), "the run's processes to end")
-    wait_until(lambda: host_state() == before, "the host to be as before")
-    wait_until(lambda: not list(scratch.iterdir()), "temporary files to be gone")
-
-
-class Running:
-    """The command, running."""
-
-    started: ClassVar[list[subprocess.Popen[str]]] = []
-
-    def __init__(self, folder: Path, *words: object) -> None:
-        """Start it, in a group of its own, with its bundles in `folder/out`."""
-        self.out = folder / "out"
-        command = [str(COMMAND), "run", *map(str, words), "--json", "--out", str(self.out)]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        self.started.append(self.process)
-
-    def bundle(self) -> Path:
-        """The bundle's folder as it is named now."""
-        (folder,) = self.out.iterdir()
-        return folder
-
-    def reached(self, moment: str) -> bool:
-        """Whether the guest has begun a phase; `moving`: has transferred for some seconds."""
-        assert self.process.poll() is None, self.process.stderr.read() if self.process.stderr else ""
-        if not self.out.is_dir() or not list(self.out.iterdir()):
-            return False
-        if moment == "moving":
-            live = self.bundle() / "live.jsonl"
-            return live.exists() and live.read_text().count("\n") > 3
-        console = self.bundle() / "log" / "console.log"
-        return console.exists() and f'"phase": "{moment}"' in console.read_text(errors="replace")
-
-    def wait_for(self, moment: str) -> None:
-        """Wait until a moment is reached."""
-        wait_until(lambda: self.reached(moment), moment)
-
-    def ended(self) -> tuple[int, str, str]:
-        """Exit status, standard output, standard error."""
-        out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, out, err
-
-
-def only_record(out: Path) -> Any:
-    """The one bundle's record."""
-    (bundle,) = list_bundles(out)
-    return load_record(bundle)
 
 
 # --- Stopped from outside --------------------------------------------------------------------------------------------
@@ -304,6 +243,24 @@ def test_memory_too_small_for_any_guest_is_bad_input(tmp_path: Path, size: str) 
     assert not (tmp_path / "out").exists()
 
 
+OVERWRITE_INIT = """
+import re
+for line in open("/proc/1/maps"):
+    if " r-xp " in line and "libc.so" in line:
+        start, end = (int(word, 16) for word in line.split()[0].split("-"))
+        with open("/proc/1/mem", "r+b", buffering=0) as memory:
+            memory.seek(start)
+            memory.write(bytes([0xCC]) * (end - start))
+"""
+
+
+def test_a_guest_whose_kernel_panics_is_told() -> None:
+    """PID 1 of the guest runs into a breakpoint in the C library: the kernel cannot go on without it."""
+    done = in_guest("/usr/bin/python3", "-c", OVERWRITE_INIT)
+    assert done.returncode == 1
+    assert re.search(r"the guest's kernel panicked .*Attempted to kill init", done.stderr), done.stderr
+
+
 @pytest.mark.parametrize(
     ("console", "wanted"),
     [
@@ -326,109 +283,6 @@ def test_what_the_console_said_last_is_told(tmp_path: Path, console: str, wanted
     kernel = Kernel(Path("linux"), "key", "6.12", dict.fromkeys(SYMBOLS, 0))
     with log, pytest.raises(GuestError, match=wanted):
         follow(machine.Guest(process, kernel, tmp_path, virtual=False))
-
-
-# --- Nowhere to write ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
-    """A file system of a size, mounted for the test."""
-    mounted: list[Path] = []
-
-    def mount(size_bytes: int) -> Path:
-        folder = tmp_path / f"disk{len(mounted)}"
-        folder.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(folder)], check=True)
-        mounted.append(folder)
-        return folder
-
-    yield mount
-    for folder in mounted:
-        wait_until(lambda folder=folder: not processes_in(folder), "the guest to end")
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_disk_that_is_full_at_the_start_is_bad_input(small_disk: Callable[[int], Path]) -> None:
-    disk = small_disk(128 << 10)
-    done = landspeed("run", FIRST, "--out", disk)
-    assert done.returncode == 2
-    assert "the disk is full; free some space or give another folder with --out" in done.stderr
-    assert list(disk.iterdir()) == []
-
-
-@pytest.mark.parametrize("kilobytes", [330, 400, 500, 700])
-def test_a_disk_that_fills_up_ends_the_run_with_a_message(small_disk: Callable[[int], Path], kilobytes: int) -> None:
-    """At whatever moment: never a trace, never a bundle that looks complete."""
-    disk = small_disk(kilobytes << 10)
-    done = landspeed("run", FIRST, "--json", "--set", "transfer.sample_interval=10 ms", "--out", disk)
-    assert done.returncode in {1, 2}
-    assert "Traceback" not in done.stderr
-    assert re.search(
-        r"Error: .*(disk is full|No space left|no space|wrote|left no result|cannot write)", done.stderr
-    ), done.stderr
-    for bundle in list_bundles(disk):
-        assert load_record(bundle).complete is False
-
-
-@pytest.mark.parametrize("what", ["file", "missing parent is a file", "read-only"])
-def test_a_folder_that_cannot_be_written_is_bad_input(
-    tmp_path: Path, what: str, small_disk: Callable[[int], Path]
-) -> None:
-    place = tmp_path / "place"
-    place.write_text("")
-    out = {"file": place, "missing parent is a file": place / "deeper"}.get(what)
-    if out is None:
-        out = small_disk(1 << 20)
-        subprocess.run(["mount", "-o", "remount,ro", str(out)], check=True)
-    done = landspeed("run", FIRST, "--out", out)
-    assert done.returncode == 2
-    assert f"cannot write {out}" in done.stderr
-    assert "--out" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-# --- The host has too little -----------------------------------------------------------------------------------------
-
-
-def test_too_little_memory_of_the_host_is_told_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from landspeed.cli import main
-
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
-    assert main(["run", str(FIRST), "--out", str(tmp_path / "out")]) == 2
-    err = capsys.readouterr().err
-    assert re.search(r"the run needs up to \d\.\d\d GiB and 0\.50 GiB for the host; 1\.00 GiB are available", err)
-    assert "--memory SIZE" in err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_shared_memory_too_small_falls_back_to_tmpdir(
-    small_disk: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    small = small_disk(16 << 20)
-    need = plan_of(tmp_path, FIRST).physics.guest_memory_bytes
-    monkeypatch.setattr(machine, "SHARED_MEMORY", small)
-    monkeypatch.delenv("TMPDIR")
-    with pytest.raises(MemoryError, match=rf"{small} has 0\.02 GiB free, the run needs {need / 2**30:.2f} GiB.*TMPDIR"):
-        machine.shared_memory_folder(need)
-    large = tmp_path / "large"
-    large.mkdir()
-    monkeypatch.setenv("TMPDIR", str(large))
-    assert machine.shared_memory_folder(1 << 20) == small
-    assert machine.shared_memory_folder(need) == large
-    monkeypatch.setenv("TMPDIR", str(small))
-    subprocess.run(["mount", "-o", "remount,noexec", str(small)], check=True)
-    with pytest.raises(MemoryError, match=rf"mounted noexec \(remedy: mount -o remount,exec {small}\)"):
-        machine.shared_memory_folder(1 << 20)
-
-
-def test_a_run_whose_memory_lies_in_the_fallback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from landspeed.cli import main
-
-    monkeypatch.setattr(machine, "SHARED_MEMORY", Path("/nonexistent"))
-    assert main(["run", str(FIRST), "--quiet", "--out", str(tmp_path / "out")]) == 0
 
 
 # --- Side by side ----------------------------------------------------------------------------------------------------
