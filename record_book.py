@@ -211,8 +211,15 @@ def _entry(file: Path, plan: Plan, options: BookOptions, kernel: str) -> Entry:
     return Entry(plan, emulated[1] if emulated else None, simulated[1] if simulated else None, shown)
 
 
+def _command(options: BookOptions) -> str:
+    words = ["landspeed", "record-book", *(f"--basis '{basis}'" for basis in options.bases), *options.names]
+    words += ["--write-only"] if not options.rehearse else []
+    words += [f"--at-most {options.at_most_s:g}"] if options.at_most_s else []
+    return " ".join(words)
+
+
 def _facts(options: BookOptions, entries: list[Entry], took_s: float | None) -> dict[str, str]:
-    facts = {"Made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "Command": "landspeed record-book"}
+    facts = {"Made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "Command": _command(options)}
     known = [entry.emulated for entry in entries if entry.emulated is not None]
     if known:
         newest = max(known, key=lambda record: record.started or "")
@@ -226,5 +233,6 @@ def _facts(options: BookOptions, entries: list[Entry], took_s: float | None) -> 
         facts["Wall time"] = f"{total:.0f} s for the {len(dated)} with documents, added up"
         if took_s is not None:
             facts["Wall time"] += f"; this command took {took_s:.0f} s with {options.jobs} runs at once"
-    facts["Host"] = f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}"
+    load = ", ".join(f"{each:.0f}" for each in os.getloadavg())
+    facts["Host"] = f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}; load average {load}"
     return facts

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .page import environment, template_text
 from .record import RunRecord
 from .rules import contest_class, rules_summary
 from .wording import DASH, NARROW, duration_text, grouped, rate_text, scientific, signed_percent
@@ -13,7 +13,6 @@ from .wording import DASH, NARROW, duration_text, grouped, rate_text, scientific
 if TYPE_CHECKING:
     from ..scenarios.plan import Plan
 
-TEMPLATES = Path(__file__).resolve().parent / "templates"
 GROUPS = {
     "documents": "Records with their own documents",
     "public": "Later records, from public notices",
@@ -130,7 +129,6 @@ def render_book(entries: list[Entry], facts: dict[str, str]) -> tuple[str, str]:
         entries: in any order; they are shown by group and date.
         facts: what to say of the making (date, versions, command, wall time), in order.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     groups = []
@@ -140,15 +138,8 @@ def render_book(entries: list[Entry], facts: dict[str, str]) -> tuple[str, str]:
         rows = [book_row(entry) for _, _, entry in sorted(chosen, key=lambda each: each[:2])]
         if rows:
             groups.append((title, rows))
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
-    html = environment.get_template("record-book.html.j2").render(groups=groups, facts=facts, style=style)
+    style = Markup(template_text("page.css"))
+    html = environment().get_template("record-book.html.j2").render(groups=groups, facts=facts, style=style)
     return html, _markdown(groups, facts)
 
 
@@ -161,7 +152,8 @@ def _markdown(groups: list[tuple[str, list[BookRow]]], facts: dict[str, str]) ->
     for title, rows in groups:
         lines += ["", f"## {title}", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         for row in rows:
-            cells = [row.date, row.category, f"`{row.scenario}`: {row.path}", row.recorded, row.emulated]
+            emulated = f"{row.emulated} ({row.emulated_more})" if row.emulated_more else row.emulated
+            cells = [row.date, row.category, f"`{row.scenario}`: {row.path}", row.recorded, emulated]
             cells += [row.difference, row.simulated, row.basis, row.bound_recorded, row.bound_emulated, row.score]
             cells += [row.rules, row.wall]
             lines.append("| " + " | ".join(cells) + " |")

@@ -14,7 +14,7 @@ from . import tables
 from .bundle import OutputError, load_record
 from .compare import plan_of, rows
 from .distance import legs
-from .page import TEMPLATES
+from .page import environment, template_text
 from .record import RunRecord
 from .rules import contest_class, previous_score, rules_summary, transferred_text
 from .series import ByteCurves, receiver_curves
@@ -76,7 +76,6 @@ def render_submission(bundle_dir: Path) -> str:
     Raises:
         ValueError: the bundle has no readable result, or died before it had a plan.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     record = load_record(bundle_dir)
@@ -85,37 +84,34 @@ def render_submission(bundle_dir: Path) -> str:
         raise ValueError(f"{bundle_dir}: the run has no plan, there is nothing to submit")
     route, load = route_svg(plan), load_svg(bundle_dir, plan)
     curves = receiver_curves(bundle_dir)
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("submission.html.j2").render(
-        record=record,
-        plan=plan,
-        category=contest_class(plan),
-        words={"description": "", "assumptions": [], "sources": [], **tables.scenario_words(bundle_dir)},
-        opening=transferred_text(record),
-        score=scientific(record.score_bit_m_per_s),
-        previous=_previous(plan, record),
-        summary=rules_summary(record.rules),
-        comparison=rows(record, plan),
-        result_tables=_result_tables(record, plan),
-        intervals=interval_lines(curves),
-        path=path_table(plan),
-        legs=_leg_rows(plan),
-        route=Markup(route[0]) if route else "",
-        route_note=route[1] if route else "",
-        load=Markup(load) if load else "",
-        hosts=_hosts(bundle_dir, plan),
-        commands=_commands(record, plan),
-        evidence=_evidence(bundle_dir),
-        captures=_captures(bundle_dir, record),
-        settings=_settings(bundle_dir),
-        facts=_facts(record),
-        style=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
+    return (
+        environment()
+        .get_template("submission.html.j2")
+        .render(
+            record=record,
+            plan=plan,
+            category=contest_class(plan),
+            words={"description": "", "assumptions": [], "sources": [], **tables.scenario_words(bundle_dir)},
+            opening=transferred_text(record),
+            score=scientific(record.score_bit_m_per_s),
+            previous=_previous(plan, record),
+            summary=rules_summary(record.rules),
+            comparison=rows(record, plan),
+            result_tables=_result_tables(record, plan),
+            intervals=interval_lines(curves),
+            path=path_table(plan),
+            legs=_leg_rows(plan),
+            route=Markup(route[0]) if route else "",
+            route_note=route[1] if route else "",
+            load=Markup(load) if load else "",
+            hosts=_hosts(bundle_dir, plan),
+            commands=_commands(record, plan),
+            evidence=_evidence(bundle_dir),
+            captures=_captures(bundle_dir, record),
+            settings=_settings(bundle_dir),
+            facts=_facts(record),
+            style=Markup(template_text("page.css")),
+        )
     )
 
 
