@@ -6,7 +6,10 @@
 #ifndef LANDSPEED_PAYLOAD_H
 #define LANDSPEED_PAYLOAD_H
 
+#include "buffer.h"
 #include "failure.h"
+
+#include <stdbool.h>
 
 #include <stdint.h>
 
@@ -14,13 +17,19 @@
 
 struct payload {
 	int fd;
-	const uint8_t *bytes; /* mapped for reading; NULL until payload_map */
+	const uint8_t *bytes; /* mapped for reading; NULL until payload_map or payload_huge */
+	struct buffer huge;   /* the same bytes in huge pages; empty unless payload_huge */
 };
 
 /* PAYLOAD_BYTES pseudo-random bytes of that seed (generator.h). 0 or -1. */
 int payload_open(struct payload *payload, uint64_t seed, struct failure *failure);
 /* For the ways of sending that take memory, not a file. */
 int payload_map(struct payload *payload, struct failure *failure);
+/*
+ * The same bytes once more in huge pages, read-only from then on: a pipe takes them with a fraction
+ * of the work that pages of 4 KiB are. False where there are none.
+ */
+bool payload_huge(struct payload *payload, uint64_t seed);
 void payload_close(struct payload *payload);
 
 #endif

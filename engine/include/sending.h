@@ -12,7 +12,7 @@ enum send_way {
 	SEND_AUTO,
 	SEND_WRITE,    /* copied into the socket */
 	SEND_SENDFILE, /* pages of the payload's file */
-	SEND_SPLICE,   /* the same, through a pipe */
+	SEND_SPLICE,   /* through a pipe: huge pages where they can be had, else the file's */
 	SEND_ZEROCOPY, /* MSG_ZEROCOPY */
 	SEND_URING,    /* io_uring, IORING_OP_SEND_ZC */
 	SEND_WAYS
@@ -27,6 +27,7 @@ struct send_counts {
 
 struct sending_facts {
 	enum send_way asked;
+	bool huge;           /* the payload lies in huge pages */
 	bool made;           /* blocks are made on the way (receive mode verify) */
 	bool device_copies;  /* lo, veth, ...: packets stay in this machine, or nothing is known */
 	const char *device;  /* name of the route's device; NULL: unknown */

@@ -70,9 +70,29 @@ int payload_map(struct payload *payload, struct failure *failure)
 	return 0;
 }
 
+bool payload_huge(struct payload *payload, uint64_t seed)
+{
+	const struct generator generator = generator_create(seed, UINT32_MAX);
+	struct buffer huge;
+	if (buffer_open(&huge, PAYLOAD_BYTES) != 0)
+		return false;
+	if (huge.pages != BUFFER_PAGES_PLAIN) {
+		generator_fill(&generator, 0, huge.bytes, PAYLOAD_BYTES);
+		if (mprotect(huge.bytes, huge.size, PROT_READ) == 0) {
+			payload->huge = huge;
+			payload->bytes = huge.bytes;
+			return true;
+		}
+	}
+	buffer_close(&huge);
+	return false;
+}
+
 void payload_close(struct payload *payload)
 {
-	if (payload->bytes != NULL)
+	if (payload->huge.bytes != NULL)
+		buffer_close(&payload->huge);
+	else if (payload->bytes != NULL)
 		(void)munmap((void *)payload->bytes, PAYLOAD_BYTES);
 	if (payload->fd >= 0)
 		(void)close(payload->fd);

@@ -47,9 +47,12 @@ int send_choose(struct send_state *state)
 	if (send_place(state) != 0)
 		return -1;
 	bool known = route->device[0] != '\0';
+	bool piped = sending->way == SEND_AUTO || sending->way == SEND_SPLICE;
+	bool huge = piped && !sending->made && payload_huge(&sending->payload, sending->seed);
 	const struct sending_facts facts = {
 	    .asked = sending->way,
 	    .made = sending->made,
+	    .huge = huge,
 	    .device = known ? route->device : NULL,
 	    .device_copies = !known || !route->hardware,
 	    .bytes = sending->bytes,
@@ -59,7 +62,9 @@ int send_choose(struct send_state *state)
 	    send_way_choose(&facts, state->sending_reason, sizeof(state->sending_reason));
 	sending->slots = slots_needed(state->sndbuf_bytes);
 	bool from_memory = sending->way != SEND_SENDFILE && sending->way != SEND_SPLICE;
-	return from_memory && !sending->made ? payload_map(&sending->payload, &state->failure) : 0;
+	return from_memory && !sending->made && !huge
+		   ? payload_map(&sending->payload, &state->failure)
+		   : 0;
 }
 
 static void zerocopy_report(const struct send_state *state, cJSON *object)
@@ -96,7 +101,10 @@ void send_payload_report(const struct send_state *state, cJSON *object)
 	json_add_text(used, "reason", begun ? state->sending_reason : NULL);
 	json_add_u64(used, "payload_seed", sending->seed);
 	json_add_text(used, "pages",
-		      begun && sending->made ? streams_pages(state->streams, 0) : NULL);
+		      begun && sending->made ? streams_pages(state->streams, 0)
+		      : begun && sending->payload.huge.bytes != NULL
+			  ? buffer_pages_name(sending->payload.huge.pages)
+			  : NULL);
 	if (begun && (way == SEND_ZEROCOPY || way == SEND_URING))
 		zerocopy_report(state, used);
 	else

@@ -43,6 +43,13 @@ enum send_way send_way_choose(const struct sending_facts *facts, char *why, size
 		(void)snprintf(why, size, "less than 1 MiB: a copy costs less than its avoidance");
 		return SEND_WRITE;
 	}
+	if (!facts->made && facts->huge) {
+		(void)snprintf(
+		    why, size,
+		    "the payload lies in huge pages and never changes: through a pipe they "
+		    "are sent without a copy, with little work per page");
+		return SEND_SPLICE;
+	}
 	if (!facts->made) {
 		(void)snprintf(why, size,
 			       "the payload is a sealed file: its pages are sent without a copy "

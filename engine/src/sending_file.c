@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/sendfile.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /*
@@ -57,12 +58,21 @@ static int splice_open(struct pump *pump)
 	return 0;
 }
 
+static ssize_t pipe_fill(const struct pump *pump, int pipe, const struct piece *piece)
+{
+	off_t offset = piece->offset;
+	struct iovec part = {.iov_base = (void *)piece->bytes, .iov_len = piece->count};
+	if (pump->source.payload->huge.bytes == NULL)
+		return splice(piece->fd, &offset, pipe, NULL, piece->count, 0);
+	/* The pipe is empty: it takes what it has room for. */
+	return vmsplice(pipe, &part, 1, SPLICE_F_NONBLOCK);
+}
+
 static ssize_t splice_send(struct pump *pump, const struct piece *piece)
 {
 	struct splice_state *state = pump->state;
 	if (state->inside == 0) {
-		off_t offset = piece->offset;
-		ssize_t in = splice(piece->fd, &offset, state->pipe[1], NULL, piece->count, 0);
+		ssize_t in = pipe_fill(pump, state->pipe[1], piece);
 		if (in <= 0)
 			return in;
 		state->inside = (size_t)in;

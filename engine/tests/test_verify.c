@@ -244,6 +244,8 @@ static void the_way_of_sending_has_a_reason(void **state)
 	struct failure failure = {0};
 	struct sending_facts facts = {.device = "eth7", .zerocopy_there = true};
 	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
+	facts.huge = true;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SPLICE);
 	facts.bytes = 1000;
 	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_WRITE);
 	facts.bytes = 0;
