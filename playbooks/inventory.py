@@ -111,6 +111,12 @@ def engine_identity(binary: Path = ENGINE_BINARY) -> tuple[str, str]:
     return match[1], hashlib.sha256(content).hexdigest()
 
 
+def engine_libraries(binary: Path = ENGINE_BINARY) -> list[str]:
+    """Names of the shared libraries that the engine is linked with."""
+    listed = subprocess.run(["ldd", binary], capture_output=True, text=True, check=False).stdout
+    return re.findall(r"^\s*(lib\S+) =>", listed, re.MULTILINE)
+
+
 def plan_variables(plan: Plan) -> dict[str, Any]:
     """The plan's figures, as the roles use them; bytes, bits per second, milliseconds."""
     transfer, physics = plan.transfer, plan.physics
@@ -130,6 +136,7 @@ def plan_variables(plan: Plan) -> dict[str, Any]:
         "landspeed_plan_sha256": plan.sha256,
         "landspeed_engine_build": build,
         "landspeed_engine_sha256": digest,
+        "landspeed_engine_libraries": engine_libraries(),
         "landspeed_engine_binary": str(ENGINE_BINARY),
         "landspeed_engine_man_page": str(MAN_PAGE),
         "landspeed_streams": transfer.streams,

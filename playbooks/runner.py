@@ -86,6 +86,8 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
         if "Host key verification failed" in message:
             remedy = f"check it, then ssh-keyscan or ssh-keygen -R {host}"
             return f"{host}: its ssh host key is not known or has changed. Remedy: {remedy}"
+        if "privilege escalation" in message:
+            return f"{host}: sudo does not answer ({last}). Remedy: a busy host? try again"
         remedy = "is it up, is the address right, is a jump host needed (,jump=…)?"
         return f"{host}: cannot be reached over ssh ({last}). Remedy: {remedy}"
     if re.search(r"sudo: |password is required|Missing sudo|not in the sudoers", message):

@@ -19,6 +19,7 @@ options:
   memory_bytes: {description: What all windows can take., type: int, required: true}
   congestion_control: {description: The plan's., type: str, required: true}
   controller_unix_s: {description: Time of the operator's machine., type: float, required: true}
+  libraries: {description: Shared libraries that the engine needs., type: list, elements: str, default: []}
   with_path: {description: Measure the path too., type: bool, default: true}
 author: landspeed
 """
@@ -88,6 +89,7 @@ class Examination:
         """All of it."""
         self.kernel()
         self.tools()
+        self.libraries()
         self.interface()
         if self.nic:
             self.link()
@@ -115,6 +117,18 @@ class Examination:
         self.add(
             "tools", "fail" if missing else "pass", f"missing: {', '.join(missing)}" if missing else "all", "", remedy
         )
+
+    def libraries(self):
+        """What the engine is linked with."""
+        try:
+            there = run("/sbin/ldconfig", "-p")
+        except Unavailable as error:
+            self.add("libraries", "warn", error)
+            return
+        missing = [name for name in self.wanted["libraries"] if f"{name} " not in there]
+        found = f"missing: {', '.join(missing)}" if missing else "all"
+        remedy = "apt-get install libcjson1 libsodium23 liburing2 libxxhash0 libmnl0"
+        self.add("libraries", "fail" if missing else "pass", found, "what the engine is linked with", remedy)
 
     def interface(self):
         """The NIC towards the peer."""
@@ -379,6 +393,7 @@ def main():
             "memory_bytes": {"type": "int", "required": True},
             "congestion_control": {"type": "str", "required": True},
             "controller_unix_s": {"type": "float", "required": True},
+            "libraries": {"type": "list", "elements": "str", "default": []},
             "with_path": {"type": "bool", "default": True},
         },
         supports_check_mode=True,

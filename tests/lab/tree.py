@@ -29,6 +29,7 @@ PACKAGES = [
     "kmod",
     "libcjson1",
     "libsodium23",
+    "liburing2",
 ]
 OPERATOR = "otto"  # may become root
 VISITOR = "vera"  # may not: for the message about it
