@@ -139,57 +139,6 @@ def test_restore_after_kill_in_the_middle(servers: Servers, before: dict[str, st
     _assert_as_before(servers, before)
 
 
-def test_a_bad_day_of_the_attempt(servers: Servers, before: dict[str, str]) -> None:
-    """Changed binary, wrong key, NIC down in the middle: each a message with host and remedy."""
-    servers.must("deploy")
-    servers.lab.root("receiver", "echo x >>/usr/local/bin/landspeed-engine")
-    changed = servers.play("attempt", "--attempt", "changed")
-    assert changed.returncode == 1
-    assert (
-        "receiver: /usr/local/bin/landspeed-engine is not the engine that was rehearsed and deployed" in changed.stderr
-    )
-    assert "Remedy: landspeed real deploy" in changed.stderr
-
-    servers.must("deploy")
-    servers.lab.root(
-        "receiver", "tr 0-9a-f 1-9a-f0 </etc/landspeed/key >/root/k && cat /root/k >/etc/landspeed/key; rm /root/k"
-    )
-    wrong = servers.play("attempt", "--attempt", "wrong")
-    assert wrong.returncode == 1
-    assert "sender: the engine ended with status 1" in wrong.stderr and "key" in wrong.stderr
-    assert _key(servers) not in wrong.stderr + wrong.stdout
-
-    servers.must("restore", "--remove-engine")
-    _assert_as_before(servers, before)
-
-
-def test_preflight_names_host_and_remedy(servers: Servers, before: dict[str, str]) -> None:
-    """Unreachable, without sudo, MTU too small, too little memory, in two runs."""
-    other = servers.make_inventory(
-        servers.folder / "unreachable",
-        sender=servers.host("sender", login="vera@sender"),
-        receiver=servers.host("receiver", login="otto@10.77.0.99", address="10.78.2.2"),
-    )
-    done = servers.play("preflight", inventory=other)
-    assert done.returncode == 1
-    assert "10.77.0.99: cannot be reached over ssh" in done.stderr
-    assert re.search(r"sender: .*(may not become root|no root there).*Remedy: allow sudo", done.stderr), done.stderr
-
-    small = servers.make_inventory(
-        servers.folder / "small", "--set", "transfer.window=1GB", "--set", "transfer.streams=128"
-    )
-    servers.lab.wire("ip link set lan-b mtu 1500")
-    try:
-        done = servers.play("preflight", inventory=small)
-    finally:
-        servers.lab.wire("ip link set lan-b mtu 9000")
-    assert done.returncode == 1
-    assert re.search(r"sender: memory: .* GB available, wanted 512.00 GB.*Remedy: free memory", done.stderr)
-    if "shaper" not in servers.lab.hosts:
-        assert re.search(r"sender: path mtu: .*wanted 9000 B. Remedy: a hop to 10.78.2.2 takes no 9000 B", done.stderr)
-    _assert_as_before(servers, before)
-
-
 def test_the_lab_leaves_nothing(tmp_path: Path) -> None:
     """A second lab beside the first, taken down by kill -9 of its first process and `down`."""
     lab = Lab.up(f"brief-{tmp_path.name}")
