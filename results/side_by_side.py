@@ -101,6 +101,7 @@ def _response_rows(sides: list[Side], number: int, kind: str, at_s: float) -> li
             sides,
             lambda side: of(side) and of(side).share * 100,
             lambda value: f"{value:.1f} %",
+            shares=False,
         ),
         _row(f"{name}: window back after", sides, lambda side: of(side) and of(side).back_s, duration_text),
     ]
@@ -112,12 +113,14 @@ def _row(
     value: Callable[[Side], float | None],
     text: Callable[[float], str],
     recorded: float | None = None,
+    *,
+    shares: bool = True,
 ) -> Row:
     values = [value(side) for side in sides]
     first, others = values[0], values[1:]
-    shares = [percent_of(each, first) for each in others] if first else []
+    parts = [percent_of(each, first) for each in others] if first and shares else []
     shown = [DASH if each is None else text(each) for each in values]
-    return Row(name, DASH if recorded is None else text(recorded), shown, ", ".join(shares) if any(others) else "")
+    return Row(name, DASH if recorded is None else text(recorded), shown, ", ".join(parts) if any(others) else "")
 
 
 def _recorded_s(expect: Any) -> float | None:
