@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from landspeed.scenarios.physics import linux_usable_window_bytes
 
 SIM_FOLDER = Path(__file__).resolve().parent.parent / "sim"
 PROGRAMS = SIM_FOLDER / "build" / "mend" / "tests"
@@ -74,3 +75,12 @@ def test_same_seed_same_samples(programs: Path) -> None:
     first, again, other = (run(programs, "theory", "mended", f"samples-seed-{seed}").stdout for seed in (1, 1, 2))
     assert len(first.splitlines()) > 100
     assert first == again != other
+
+
+@pytest.mark.parametrize("mss", [1448, 8948])
+def test_granted_window_is_the_plan_s(programs: Path, mss: int) -> None:
+    """What the simulation grants of a window asked is what the plan says that Linux grants."""
+    asked = [1, 65_535, 65_536, 131_071, 1 << 20, 33_554_432, 60_000_001, 360_000_000, (1 << 31) - 1]
+    words = [str(programs / "test_grant_mended"), str(mss), *map(str, asked)]
+    granted = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+    assert [int(line) for line in granted] == [linux_usable_window_bytes(each, mss, "packets") for each in asked]

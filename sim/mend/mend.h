@@ -6,7 +6,6 @@
 // with TcpSocket::Figures. docs/ns3/README.md has what is mended.
 
 #include "mend/grant.h"
-#include "mend/sink.h"
 #include "mend/socket.h"
 
 #include <cstdint>
