@@ -59,6 +59,7 @@ record-book: setup  ## rehearse every record that is not rehearsed yet, and writ
 
 bench-sim: setup  ## what simulating costs, and whether it is right, measured; writes docs/sim-cost.md
 	@$(PYTHON) tests/bench_sim.py
+	@$(PYTHON) tests/bench_sim_tcp.py
 
 picture: setup-test  ## docs/report.png anew, from the newest full rehearsal of the record
 	@docs/picture.sh

@@ -10,7 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAMS = Path(__file__).resolve().parent.parent / "sim" / "build" / "mend" / "tests"
+BUILD = Path(__file__).resolve().parent.parent / "sim" / "build"
+PROGRAMS = BUILD / "mend" / "tests"
 WANTED_RATIO = 50
 WANTED_MEMORY_BYTES = 2 << 30
 LONG_RUNS = ("reno-1-gigabit", "reno-10-gigabit", "cubic-1-gigabit", "cubic-10-gigabit")
@@ -46,5 +47,6 @@ def bench_theory() -> bool:
 
 
 if __name__ == "__main__":
+    subprocess.run(["ninja", "-C", str(BUILD)], check=True, stdout=subprocess.DEVNULL)
     results = [bench_cost(), bench_theory()]
     sys.exit(0 if all(results) else 1)
