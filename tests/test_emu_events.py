@@ -108,9 +108,10 @@ def test_background_traffic_takes_its_share_and_no_more(tmp_path: Path) -> None:
     (event,) = record.events
     wanted = 700e6 / 8 / MTU
     assert event.packets_sent == pytest.approx(wanted, rel=0.001)
-    assert link_packets(bundle, "packets", 0, 4) - link_packets(bundle, "packets", 0, 4, link=2) == pytest.approx(
-        wanted, rel=0.001
-    )  # it leaves at the far end of its link
+    # It leaves at the far end of its link; what is under way on the next one has been counted on the first alone.
+    under_way = 0.002 * 1e9 / 8 / FRAME
+    more = link_packets(bundle, "packets", 0, 4) - link_packets(bundle, "packets", 0, 4, link=2)
+    assert wanted - 1 <= more <= wanted + under_way + 1
     left_bps = (1e9 - 700e6 * FRAME / MTU) * MSS / FRAME
     assert goodput_bps(bundle, 2.1, 2.9) == pytest.approx(left_bps, rel=0.02)
 
