@@ -163,8 +163,8 @@ def write_cost(tables: dict[str, list[tuple[int, float, float, float]]]) -> None
         "# What a simulated second costs",
         "",
         "Processor seconds per simulated second in steady state: one stream over 264 ms, 40 Gbit/s links, MTU 9000,",
-        "held by its window. `make bench-sim` measures and writes this page (tests/bench_sim.py, `cost`), in one run; each",
-        f"figure is the difference of a run of {LONG_S} s and one of {SHORT_S} s.",
+        "held by its window. `make bench-sim` measures and writes this page (tests/bench_sim.py, `cost`), in one run;",
+        f"each figure is the difference of a run of {LONG_S} s and one of {SHORT_S} s.",
         "",
         "![cost against window and hops](sim-cost.svg)",
     ]

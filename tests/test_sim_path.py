@@ -65,6 +65,15 @@ def test_serialization_and_propagation_are_exact(tmp_path: Path, ip: int, packet
         assert (stream["first_byte_ns"], stream["last_byte_ns"]) == (times[0], times[-1]), words
 
 
+def test_the_initial_window_is_the_plan_s(tmp_path: Path) -> None:
+    plan = path_plan(ODD_PATH, bytes=FIRST_FLIGHT * 8948, initial_window_packets=3)
+    run = simulate(plan, tmp_path / "run")
+    rtt_ns = sum(2 * lane["delay_ns"] for lane in ODD_PATH)
+    # Three at first; the first acknowledgment comes a round trip later.
+    (stream,) = run.result["streams"]
+    assert rtt_ns < stream["last_byte_ns"] - stream["first_byte_ns"] < 2 * rtt_ns
+
+
 def test_calibration_is_the_echo_s_time_on_every_link(tmp_path: Path) -> None:
     run = simulate(path_plan(ODD_PATH, bytes=1000), tmp_path / "run")
     rtt_ns, expected = 0, []

@@ -170,6 +170,9 @@ Transfer transfer_read(const Field &field)
 	if (field.has("window_bytes"))
 		transfer.window_bytes = field.at("window_bytes").integer(1, 1ULL << 31);
 	transfer.window_exact = field.has("window_exact") && field.at("window_exact").boolean();
+	if (field.has("initial_window_packets"))
+		transfer.initial_window_packets =
+		    static_cast<uint32_t>(field.at("initial_window_packets").integer(1, 100'000));
 	transfer.congestion_control = field.at("congestion_control").text();
 	if (field.has("bytes"))
 		transfer.bytes = field.at("bytes").integer(1, INT64_MAX);

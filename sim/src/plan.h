@@ -47,6 +47,7 @@ struct Transfer {
 	std::optional<uint64_t>
 	    window_bytes;          ///< per stream, as asked of the system; none: autotuning
 	bool window_exact = false; ///< the receiver offers window_bytes to the byte
+	std::optional<uint32_t> initial_window_packets;
 	std::string congestion_control;
 	std::optional<uint64_t> bytes; ///< of all streams
 	std::optional<int64_t> duration_ns;

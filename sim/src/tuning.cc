@@ -47,6 +47,9 @@ TcpGrant tcp_settle(const Plan &plan)
 		ns3::Config::SetDefault("ns3::TcpSocket::RcvBufSize",
 					ns3::UintegerValue(grant.receive_window_bytes));
 	}
+	if (plan.transfer.initial_window_packets)
+		ns3::Config::SetDefault("ns3::TcpSocket::InitialCwnd",
+					ns3::UintegerValue(*plan.transfer.initial_window_packets));
 	// What the program writes ahead is not to take room from what is in flight.
 	grant.send_buffer_bytes =
 	    std::max(grant.send_buffer_bytes, grant.receive_window_bytes) + ahead_bytes;
