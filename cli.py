@@ -120,9 +120,11 @@ def _parser() -> argparse.ArgumentParser:
 
     _with_bundle(command("report", _report, "Write a bundle's report.html anew."))
 
-    real = commands.add_parser("real", help="Take a rehearsed scenario to real servers.", add_help=False)
+    more = "`landspeed real PLAY --help` tells each one's options."
+    real = commands.add_parser("real", help="Take a rehearsed scenario to real servers.", epilog=more)
     real.set_defaults(action=_real)
-    real.add_argument("words", nargs=argparse.REMAINDER)
+    plays = "inventory, preflight, tune, deploy, shape, attempt, collect, restore, site"
+    real.add_argument("words", nargs=argparse.REMAINDER, metavar="PLAY …", help=plays)
     _with_bundle(command("submission", _submission, "Write a run up as a record's team would: page and PDF."), pdf=True)
     _with_book(command("record-book", _record_book, "Rehearse every record not rehearsed yet, and write the book."))
 
