@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from emu_fixtures import wait_until
 from lab.lab import Lab
 from landspeed.results.bundle import load_record
 from real_fixtures import COMMAND, Servers, write_lab_scenario
@@ -144,7 +145,8 @@ def test_the_lab_leaves_nothing(tmp_path: Path) -> None:
     lab = Lab.up(f"brief-{tmp_path.name}")
     children = Path(f"/proc/{lab.pid}/task/{lab.pid}/children").read_text().split()
     lab.down()
-    assert not any(Path("/proc", child).exists() for child in children)
+    # Reaped by the host's first process, in its own time.
+    wait_until(lambda: not any(Path("/proc", child).exists() for child in children), "the lab's processes to be gone")
     assert not lab.folder.exists()
     mounts = Path("/proc/self/mounts").read_text()
     assert lab.folder.name not in mounts
