@@ -51,17 +51,26 @@ def transfer(engine: str, folder: Path, host: str, *options: str) -> dict:
     return json.loads(sent.stdout)
 
 
-def interrupted(engine: str) -> None:
+def moving(live: Path) -> bool:
+    """Whether the sender's progress tells of bytes."""
+    lines = live.read_text().splitlines(keepends=True) if live.exists() else []
+    return any(json.loads(line).get("bytes") for line in lines if line.endswith("\n"))
+
+
+def interrupted(engine: str, folder: Path) -> None:
     """A signal in the middle of a transfer: valid JSON, status 1, and the receiver goes on."""
     port = free_port()
     receiver = receiver_start(engine, port)
+    live = folder / "live.jsonl"
+    words = ["--time", "60", "--json", "-", "--streams", "3", "--live", str(live)]
     sender = subprocess.Popen(
-        [engine, "send", "127.0.0.1", "--port", str(port), "--time", "60", "--json", "-", "--streams", "3"],
+        [engine, "send", "127.0.0.1", "--port", str(port), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(0.7)
+    while not moving(live) and sender.poll() is None:
+        time.sleep(0.02)
     sender.send_signal(signal.SIGINT)
     out, errors = sender.communicate(timeout=60)
     assert sender.returncode == 1, errors
@@ -69,6 +78,9 @@ def interrupted(engine: str) -> None:
     assert result["signal"] == "SIGINT"
     assert result["complete"] is False
     assert result["bytes"] > 0
+    assert "stopped by the sender" in receiver.stderr.readline()
+    while Path(f"/proc/{receiver.pid}/task/{receiver.pid}/children").read_text():
+        time.sleep(0.02)  # the session's process ends; the receiver goes on
     receiver.send_signal(signal.SIGTERM)
     _, errors = receiver.communicate(timeout=60)
     assert receiver.returncode == 0, errors
@@ -89,7 +101,7 @@ def main(engine: str) -> None:
         assert result["duration_s"] == 0.5
         assert result["bytes"] > 0
         assert result["complete"]
-        interrupted(engine)
+        interrupted(engine, folder)
 
 
 if __name__ == "__main__":
