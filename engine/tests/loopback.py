@@ -78,6 +78,7 @@ def interrupted(engine: str, folder: Path) -> None:
     assert result["signal"] == "SIGINT"
     assert result["complete"] is False
     assert result["bytes"] > 0
+    assert receiver.stderr is not None
     assert "stopped by the sender" in receiver.stderr.readline()
     while Path(f"/proc/{receiver.pid}/task/{receiver.pid}/children").read_text():
         time.sleep(0.02)  # the session's process ends; the receiver goes on
