@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from landspeed.cli import _parser, _split
+from landspeed.cli import ACTIONS
+from landspeed.options import make_parser, split_program
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.resolve import make_plan
 
@@ -68,11 +69,11 @@ def problem(words: list[str]) -> str | None:
         return f"no such target: {missing}" if missing else None
     if not PROGRAM.match(words[0]):
         return None if "/" not in words[0] or (ROOT / words[0]).exists() else f"no such file: {words[0]}"
-    own, program = _split(words[1:])
+    own, program = split_program(words[1:])
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-            parsed = _parser().parse_args(own if not is_prose(words) else [words[1], "--help"])
+            parsed = make_parser(ACTIONS).parse_args(own if not is_prose(words) else [words[1], "--help"])
     except SystemExit as end:
         return said.getvalue() if end.code else None
     if own[0] == "exec" and not program:
