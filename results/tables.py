@@ -178,25 +178,45 @@ def streams_table(record: RunRecord, expect: Expect | None) -> Table | None:
 
 
 def totals_table(record: RunRecord) -> Table | None:
-    """The totals that NTttcp prints, as far as they were measured."""
+    """The totals that NTttcp prints, as far as they were measured.
+
+    On a virtual clock hosts compute in no time: what NTttcp says of their processors means nothing there.
+    """
     if record.bytes is None:
         return None
     sent, received = record.engine.get("packets_sent"), record.engine.get("packets_received")
-    cpu = record.engine.get("cpu") or {}
+    calls: list[Any] = [(stream.model_extra or {}).get("sender_calls") for stream in record.streams]
+    buffers = sum(map(int, calls)) if calls and None not in calls else None
     rows = [
         ["Total Bytes (MEG)", _number(record.bytes / 1e6, 6)],
         ["Realtime (s)", _number(record.duration_s, 3)],
         ["Average Frame Size (B of payload)", _number(record.bytes / received if received else None, 3)],
         ["Total Throughput (Mbit/s)", _number(record.goodput_bps / 1e6 if record.goodput_bps else None, 3)],
+        ["Total Buffers", grouped(buffers)],
+        ["Throughput (Buffers/s)", _number(buffers / record.duration_s if buffers and record.duration_s else None, 3)],
         ["Packets Sent", grouped(sent)],
         ["Packets Received", grouped(received)],
         ["Total Retransmits", grouped(record.retransmits)],
+        ["Total Errors", "1" if record.engine.get("error") else "0"],
     ]
-    for end in ("sender", "receiver"):
-        used = cpu.get(end) or {}
-        if used:
-            rows.append([f"CPU of the {end} (s)", _number(used.get("user_s", 0) + used.get("system_s", 0), 2)])
+    if record.clock == "virtual":
+        return Table("In total", ["", ""], rows, "Virtual time: hosts compute in none, so no CPU, interrupts, cycles.")
+    packets = {"sender": sent, "receiver": received}
+    for end, host in (record.engine.get("hosts") or {}).items():
+        rows += [[f"{name}, {end}", text] for name, text in _processor_rows(host, packets.get(end))]
     return Table("In total", ["", ""], rows)
+
+
+def _processor_rows(host: dict[str, Any], packets: int | None) -> list[tuple[str, str]]:
+    interrupts = host.get("interrupts")
+    source = host.get("cycles_source")
+    cycles = _number(host.get("cycles_per_byte"), 3) + (" (estimated)" if source == "estimated" else "")
+    return [
+        ("Pkts/Intr", _number(packets / interrupts if packets and interrupts else None, 2)),
+        ("Intr (count/s)", _number(host.get("interrupts_per_s"), 2)),
+        ("Cycles/Byte", cycles),
+        ("Avg. CPU %", _number(host.get("cpu_percent"), 2)),
+    ]
 
 
 def window_table(record: RunRecord, plan: Plan) -> Table:

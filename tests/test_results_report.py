@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,24 +16,8 @@ from landspeed.results.judge import judge
 from landspeed.results.report import render_report, write_report
 from landspeed.results.samples import LINK_COLUMNS, convert_links
 
+from .browser import dump, requests
 from .test_results_fixture import LIMITS, MSS, NS, make_bundle, make_plan, make_record
-
-CHROMIUM = shutil.which("chromium")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-SWITCHES = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=8000",
-    "--enable-logging=stderr",
-    "--v=0",
-]
-
 
 DRAWN = ["goodput", "goodput-start", "goodput-streams", "cwnd", "cwnd-streams", "rtt", "retransmits", "queues"]
 
@@ -252,27 +234,26 @@ def test_report_is_the_same_twice(bundle: Path) -> None:
 # --- In a browser ----------------------------------------------------------------------------------------------------
 
 
-def _dump(file: Path, folder: Path, *more: str) -> tuple[str, str]:
-    """The page's document after its scripts ran, and what the browser logged on its console."""
-    assert CHROMIUM is not None
-    command = [CHROMIUM, *SWITCHES, f"--user-data-dir={folder / 'profile'}", *more, "--dump-dom", file.as_uri()]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
-
-
-@needs_chromium
 def test_browser_draws_every_chart_without_a_complaint(bundle: Path, tmp_path: Path) -> None:
-    document, console = _dump(bundle / "report.html", tmp_path)
+    document, console = dump(bundle / "report.html", tmp_path)
     assert console == ""
     drawn = re.findall(r'<div class="plot js-plotly-plot" id="chart-([a-z-]+)"', document)
     assert drawn == DRAWN
     assert "NaN" not in re.sub(r"<script.*?</script>", "", document, flags=re.S)
 
 
-@needs_chromium
 def test_console_check_sees_errors(tmp_path: Path) -> None:
     (tmp_path / "x.html").write_text("<script>missing()</script>")
-    assert "missing is not defined" in _dump(tmp_path / "x.html", tmp_path)[1]
+    assert "missing is not defined" in dump(tmp_path / "x.html", tmp_path)[1]
+
+
+def test_browser_asks_no_network_for_anything(bundle: Path, tmp_path: Path) -> None:
+    assert requests(bundle / "report.html", tmp_path) == set()
+
+
+def test_request_check_sees_one(tmp_path: Path) -> None:
+    (tmp_path / "x.html").write_text('<img src="http://127.0.0.1:9/x.png">')
+    assert requests(tmp_path / "x.html", tmp_path) == {"http://127.0.0.1:9/x.png"}
 
 
 def _widths(page: str, folder: Path, width: int) -> tuple[int, int]:
@@ -284,13 +265,12 @@ def _widths(page: str, folder: Path, width: int) -> tuple[int, int]:
         "<script>onmessage=event=>{document.title=event.data.join(' of ')}</script>"
         f'<iframe src="inner.html" style="width:{width}px;height:900px;border:0"></iframe>'
     )
-    document, _ = _dump(folder / "outer.html", folder, "--window-size=1600,1000")
+    document, _ = dump(folder / "outer.html", folder, "--window-size=1600,1000")
     found = re.search(r"<title>(\d+) of (\d+)</title>", document)
     assert found is not None
     return int(found[1]), int(found[2])
 
 
-@needs_chromium
 @pytest.mark.parametrize("width", [360, 390, 768, 1440])
 def test_no_sideways_scrolling(page: str, tmp_path: Path, width: int) -> None:
     takes, has = _widths(page, tmp_path, width)
@@ -298,7 +278,6 @@ def test_no_sideways_scrolling(page: str, tmp_path: Path, width: int) -> None:
     assert takes == has
 
 
-@needs_chromium
 def test_width_check_sees_what_sticks_out(page: str, tmp_path: Path) -> None:
     takes, has = _widths(page.replace("</main>", '<p style="width:450px">x</p></main>'), tmp_path, 390)
     assert takes > has

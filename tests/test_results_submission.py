@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,20 +11,20 @@ from landspeed.emu.evidence import cut_to_whole_packets, first_packets, packet_e
 from landspeed.record_book import record_plans, shortened
 from landspeed.results.book import Entry, book_row, render_book
 from landspeed.results.bundle import load_record
-from landspeed.results.record import RunRecord
+from landspeed.results.record import RunRecord, StreamResult
 from landspeed.results.series import ByteCurves
 from landspeed.results.submission import interval_lines, print_pdf, render_submission
+from landspeed.results.tables import totals_table
 from landspeed.results.weathermap import COLUMNS, colour, link_load, load_svg
 from landspeed.results.worldmap import COASTLINES, route_svg
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.plan import Plan
 from landspeed.scenarios.resolve import make_plan
 
+from .browser import dump, requests
 from .test_results_fixture import make_bundle
 
 RECORDS = Path(__file__).resolve().parent.parent / "scenarios" / "records"
-SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
-CHROMIUM = shutil.which("chromium")
 
 
 def pasadena(*overrides: str) -> Plan:
@@ -86,6 +84,31 @@ def test_the_page_has_what_a_submission_had(bundle: Path) -> None:
     assert "Frame 4" not in page
     assert not re.search(r"(?:src|href)=[\"'](?!#)[^\"']*:", page), "loads something"
     assert "<script" not in page
+
+
+def test_totals_are_those_of_ntttcp(bundle: Path) -> None:
+    """NTttcp's totals of a run on real hosts, by hand from the engine's figures; on a virtual clock no processor's."""
+    host = {"interrupts": 500, "interrupts_per_s": 50.0, "cycles_per_byte": 1.25, "cpu_percent": 43.5}
+    sender, receiver = host | {"cycles_source": "host"}, host | {"cycles_source": "estimated"}
+    run = RunRecord(scenario="x", world="real", clock="real", bytes=80_000_000, duration_s=10.0, goodput_bps=64e6)
+    run.engine = {
+        "packets_sent": 10_001,
+        "packets_received": 10_000,
+        "hosts": {"sender": sender, "receiver": receiver},
+    }
+    run.streams = [StreamResult.model_validate({"stream": number, "sender_calls": 250}) for number in (0, 1)]
+    table = totals_table(run)
+    assert table
+    told = {row[0]: row[1] for row in table.rows}
+    assert told["Average Frame Size (B of payload)"] == "8000.000"
+    assert (told["Total Buffers"], told["Throughput (Buffers/s)"]) == ("500", "50.000")
+    assert (told["Pkts/Intr, sender"], told["Pkts/Intr, receiver"]) == ("20.00", "20.00")
+    assert (told["Cycles/Byte, sender"], told["Cycles/Byte, receiver"]) == ("1.250", "1.250 (estimated)")
+    assert (told["Intr (count/s), sender"], told["Avg. CPU %, receiver"]) == ("50.00", "43.50")
+    virtual = totals_table(load_record(bundle))
+    assert virtual
+    assert not any(row[0].startswith(("Avg. CPU", "Cycles", "Intr")) for row in virtual.rows)
+    assert "Virtual time" in virtual.note
 
 
 def test_the_map_has_coasts_and_a_dot_for_each_place() -> None:
@@ -152,14 +175,6 @@ def pages(bundle: Path) -> dict[str, str]:
     return {"submission": render_submission(bundle), "book": book}
 
 
-def dump(file: Path, folder: Path, *more: str) -> tuple[str, str]:
-    """The document, and what the browser logged on its console."""
-    assert CHROMIUM is not None, "apt-get install chromium"
-    words = [CHROMIUM, *SWITCHES, f"--user-data-dir={folder / 'profile'}", *more, "--dump-dom", file.as_uri()]
-    done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=240)
-    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
-
-
 def test_no_sideways_scrolling_and_no_complaint(bundle: Path, tmp_path: Path) -> None:
     """Both pages in frames of 390 and 1440 px, in one browser: the widths told by the frames, the console empty."""
     root = "document.documentElement"
@@ -183,6 +198,12 @@ def test_no_sideways_scrolling_and_no_complaint(bundle: Path, tmp_path: Path) ->
     for (_, has), width in zip(sorted(widths), (390, 390, 1440, 1440), strict=True):
         assert width - 20 <= has <= width
     assert all(takes == has for takes, has in widths)
+
+
+@pytest.mark.parametrize("name", ["submission", "book"])
+def test_browser_asks_no_network_for_anything(bundle: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "page.html").write_text(pages(bundle)[name])
+    assert requests(tmp_path / "page.html", tmp_path) == set()
 
 
 def test_pdf_is_printed(bundle: Path, tmp_path: Path) -> None:
