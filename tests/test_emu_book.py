@@ -1,0 +1,75 @@
+"""The record book and a run's evidence, for real: one whole record in the guest, its page, what is not run again."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from emu_fixtures import COMMAND
+from landspeed.results.bundle import list_bundles, load_record
+
+NAME = "2002-10-09-arnes-rediris"
+
+
+def book(folder: Path) -> str:
+    """Make the book of the one record, with its bundles and pages in a folder; what the command said."""
+    words = [str(COMMAND), "record-book", NAME, "--runs", str(folder / "runs"), "--out", str(folder / "docs")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a book that was just made."""
+    folder = tmp_path_factory.mktemp("book")
+    assert "1 of 1 records to rehearse" in book(folder)
+    return folder
+
+
+def test_the_book_has_the_rehearsed_record(made: Path) -> None:
+    (bundle,) = list_bundles(made / "runs")
+    record = load_record(bundle)
+    assert record.passed
+    assert record.goodput_bps
+    assert record.goodput_bps == pytest.approx(348e6, rel=0.03)
+    row = next(line for line in (made / "docs" / "record-book.md").read_text().splitlines() if f"`{NAME}`" in line)
+    assert "348.00 Mbit/s" in row
+    assert f"{record.goodput_bps / 1e6:.2f} Mbit/s" in row
+    assert "fitted: host limit of ljubljana" in row
+    assert (made / "docs" / "submissions" / f"{NAME}.html").read_text().startswith("<!doctype html>")
+
+
+def test_what_is_rehearsed_is_not_rehearsed_again(made: Path) -> None:
+    assert "to rehearse" not in book(made)
+    assert len(list(list_bundles(made / "runs"))) == 1
+
+
+def test_real_programs_were_the_witnesses(made: Path) -> None:
+    (bundle,) = list_bundles(made / "runs")
+    evidence = bundle / "evidence"
+    for end in ("sender", "receiver"):
+        ping = (evidence / f"ping-{end}.txt").read_text()
+        assert "10 packets transmitted, 10 received, 0% packet loss" in ping
+        times = [float(each) for each in re.findall(r"time=([\d.]+) ms", ping)]
+        assert times == pytest.approx([249.1] * 10, rel=0.002)
+        trace = (evidence / f"traceroute-{end}.txt").read_text().splitlines()
+        assert len([line for line in trace if re.match(r" *\d+ ", line)]) == 4
+        # the first of them are the opening of the one data connection
+        lines = (evidence / f"first-40-{end}-lines.txt").read_text().splitlines()
+        assert len(lines) == 40
+        assert "[SYN]" in lines[0]
+        assert "[SYN, ACK]" in lines[1]
+        expanded = (evidence / f"first-40-{end}.txt").read_text()
+        assert "Transmission Control Protocol" in expanded
+        assert "Window scale" in expanded
+        capture = evidence / f"capture-{end}.pcap"
+        assert 19_000_000 < capture.stat().st_size <= 20_000_000  # the first 20 MB, cut to whole packets
+        before, after = ((evidence / f"settings-{end}-{when}.txt").read_text() for when in ("before", "after"))
+        assert "net.ipv4.tcp_congestion_control" in before
+        assert before != after  # the counters of the transfer
+    page = (bundle / "submission.html").read_text()
+    assert "Transmission Control Protocol" in page
+    assert "10 packets transmitted" in page
