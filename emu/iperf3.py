@@ -15,6 +15,17 @@ from ..results.samples import SAMPLE_COLUMNS
 from ..scenarios.plan import Plan, Transfer
 
 
+def unable(plan: Plan) -> str | None:
+    """What the plan asks for and iperf3 does not have."""
+    if plan.events:
+        return "iperf3 does not tell when its transfer starts, and events need it"
+    if plan.transfer.congestion_controls:
+        return "iperf3 has one congestion control for all streams, and transfer.congestion_controls names several"
+    if plan.transfer.send not in ("auto", "write", "sendfile"):
+        return f"iperf3 has no transfer.send: {plan.transfer.send}"
+    return None
+
+
 def commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
     """Command lines of the receiver and the sender; `{receiver}` stands for the address."""
     receiver = ["iperf3", "-s", "-1", "-p", str(ENGINE_PORT), "--json", "--logfile", f"{out}/iperf3-receiver.json"]
@@ -38,6 +49,7 @@ def commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
         "--logfile",
         f"{out}/iperf3-sender.json",
     ]
+    sender += ["-Z"] if transfer.send == "sendfile" else []
     if transfer.window_bytes:
         sender += ["-w", str(transfer.window_bytes)]
     if transfer.pacing_rate_bps:

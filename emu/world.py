@@ -82,10 +82,8 @@ class EmuWorld:
         for program in (ENGINE_BINARY, LINKWATCH):
             if not os.access(program, os.X_OK):
                 raise ToolError(f"{program} is not built; run `make setup`")
-        if self.options.tool == "iperf3" and plan.events:
-            raise ToolError(
-                "iperf3 does not tell when its transfer starts, and events need it; leave out --tool iperf3"
-            )
+        if self.options.tool == "iperf3" and (why := iperf3.unable(plan)):
+            raise ToolError(f"{why}; leave out --tool iperf3")
         if self.options.tool == "iperf3" and not shutil.which("iperf3"):
             raise ToolError("iperf3 is not installed, or not in PATH; apt-get install iperf3")
         if self.options.with_evidence and (missing := evidence.missing_programs()):

@@ -149,6 +149,12 @@ def _transfer(scenario: Scenario) -> Iterator[Finding]:
     if transfer.bytes is not None and transfer.bytes < transfer.streams:
         what = f"{transfer.bytes} B cannot be shared among {transfer.streams} streams"
         yield Finding(("transfer", "bytes"), what, f"write at least {transfer.streams} B")
+    if len(transfer.congestion_controls or []) > transfer.streams:
+        what = f"{len(transfer.congestion_controls or [])} congestion controls for {transfer.streams} streams"
+        yield Finding(("transfer", "congestion_controls"), what, "write one for each stream at most", at_key=True)
+    if transfer.receive == "verify" and transfer.send in ("sendfile", "splice"):
+        what = f"send: {transfer.send} sends one file again and again, and receive: verify wants unique blocks"
+        yield Finding(("transfer", "send"), what, "write send: write, zerocopy or io_uring, or leave it out")
 
 
 def _expect(scenario: Scenario) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
+CongestionControl = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 Framing = Literal["ethernet", "pos"]
 Discipline = Literal["fifo", "red", "fq_codel"]
@@ -161,8 +162,11 @@ class Transfer(Section):
     initial_window: int | None = Field(
         None, ge=1, le=100_000, description="Packets a stream may send at first; default: the system's own (Linux 10)"
     )
-    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")] = Field(
+    congestion_control: CongestionControl = Field(
         "cubic", description="Name of the congestion control; the world must have it"
+    )
+    congestion_controls: list[CongestionControl] | None = Field(
+        None, min_length=1, max_length=128, description="Instead of one for all: each stream takes the next of the list"
     )
     bytes: Amount | None = Field(None, description="Total over all streams")
     duration: Duration | None = Field(None, description="How long to send")
@@ -170,6 +174,9 @@ class Transfer(Section):
         "discard", description="discard: truncated in the kernel; memory: copied; verify: copied and every byte checked"
     )
     sample_interval: Interval = Field(10**8, description="Time between two samples of the series; default 100 ms")
+    send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = Field(
+        "auto", description="How the payload comes into the socket; auto: by kernel, size and route"
+    )
     pacing: Rate | None = Field(None, description="Greatest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
 

@@ -76,9 +76,11 @@ class Transfer(_Part):
     window_exact: bool = False  # the receiver offers window_bytes to the byte
     initial_window_packets: int | None = None  # None: the system's own
     congestion_control: str
+    congestion_controls: list[str] | None = None  # each stream takes the next one; None: the one above for all
     bytes: int | None = None
     duration_ns: int | None = None
     receive: Literal["discard", "memory", "verify"]
+    send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = "auto"
     sample_interval_ns: int
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0

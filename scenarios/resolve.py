@@ -14,6 +14,7 @@ from .events import KINDS, plan_events
 from .load import LoadedScenario
 from .model import Lane, Scenario
 from .model import Link as ScenarioLink
+from .model import Transfer as ScenarioTransfer
 from .plan import (
     Calibration,
     Direction,
@@ -34,6 +35,9 @@ CONGESTION_CONTROLS = (
 )  # fmt: skip
 
 
+ENGINE_KEYS = ("congestion_controls", "send")
+
+
 @dataclass(frozen=True)
 class Honours:
     """What a world can do of what not every world can. Another one names here what it has."""
@@ -41,10 +45,11 @@ class Honours:
     congestion_controls: tuple[str, ...] = CONGESTION_CONTROLS
     disciplines: tuple[str, ...] = ("fifo",)
     events: tuple[str, ...] = ()  # keys of the file
+    engine_keys: tuple[str, ...] = ()  # keys of `transfer` that tell the transfer engine what to do
 
 
 WORLDS = {
-    "emu": Honours(disciplines=("fifo", "red", "fq_codel"), events=tuple(KINDS)),
+    "emu": Honours(disciplines=("fifo", "red", "fq_codel"), events=tuple(KINDS), engine_keys=ENGINE_KEYS),
     "sim": Honours(disciplines=("fifo", "red", "fq_codel"), events=tuple(KINDS)),
 }
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
@@ -79,9 +84,11 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
             window_exact=transfer.window_exact,
             initial_window_packets=transfer.initial_window,
             congestion_control=transfer.congestion_control,
+            congestion_controls=transfer.congestion_controls,
             bytes=transfer.bytes,
             duration_ns=transfer.duration,
             receive=transfer.receive,
+            send=transfer.send,
             sample_interval_ns=transfer.sample_interval,
             pacing_rate_bps=transfer.pacing,
             start_stagger_ns=transfer.start_stagger,
@@ -105,13 +112,18 @@ def _world_problems(loaded: LoadedScenario, world: str) -> list[Problem]:
             return
         able = [other for other, honours in WORLDS.items() if asked in getattr(honours, kind)]
         right = f"the world {' or '.join(able)} can (--world {able[0]}); here" if able else "no world can;"
-        known = ", ".join(getattr(WORLDS[world], kind)) or "none"
-        problems.append(
-            loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} write one of: {known}", key=key)
-        )
+        known = ", ".join(getattr(WORLDS[world], kind))
+        choice = f"write one of: {known}" if known else "leave it out"
+        problems.append(loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} {choice}", key=key))
 
     asked = scenario.transfer.congestion_control
     ask("congestion_controls", asked, ("transfer", "congestion_control"), f"congestion control '{asked}'")
+    for number, name in enumerate(scenario.transfer.congestion_controls or []):
+        where = ("transfer", "congestion_controls", number)
+        ask("congestion_controls", name, where, f"congestion control '{name}'")
+    for name in ENGINE_KEYS:
+        if getattr(scenario.transfer, name) not in (None, "auto"):
+            ask("engine_keys", name, ("transfer", name), f"transfer.{name}", key=True)
     for index, link in enumerate(scenario.path):
         for side, where in ((link, ("path", index)), (link.reverse, ("path", index, "reverse"))):
             if side and side.discipline:
@@ -308,6 +320,10 @@ def direction_seed(seed: int, index: int, direction: str) -> int:
 # --- physics --------------------------------------------------------------------------------------
 
 
+def _all_reno(transfer: ScenarioTransfer) -> bool:
+    return set(transfer.congestion_controls or [transfer.congestion_control]) == {"reno"}
+
+
 def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physics:
     ip, transfer = scenario.ip, scenario.transfer
     mtu = min(link.mtu_bytes for link in links)
@@ -330,7 +346,7 @@ def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physic
     if transfer.pacing:
         pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams, mtu, ip)
         limits.append(Limit(name="pacing", goodput_bps=pacing))
-    if (loss := _path_loss(links)) > 0 and transfer.congestion_control == "reno":
+    if (loss := _path_loss(links)) > 0 and _all_reno(transfer):
         square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
         limits.append(Limit(name="loss (square-root law)", goodput_bps=square_root))
     least = min(limits, key=lambda limit: limit.goodput_bps)

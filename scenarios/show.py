@@ -189,7 +189,7 @@ def _physics_rows(plan: Plan) -> Iterator[tuple[str, str, str]]:
     yield "Slow start", _seconds(start), f"until each stream has {format_round(SIZE, in_use, 3)} in flight"
     reno = ph.reno_recovery_ns(in_use, physics.mss_bytes, physics.rtt_ns)
     cubic = ph.cubic_recovery_ns(in_use, physics.mss_bytes)
-    used = transfer.congestion_control
+    used = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
     yield (
         "After one loss, Reno",
         _seconds(reno),

@@ -30,7 +30,7 @@ def frame(message: object) -> bytes:
 
 
 REQUEST = {
-    "protocol": 2,
+    "protocol": 3,
     "type": "request",
     "kind": "memory",
     "streams": 1,
@@ -41,7 +41,7 @@ REQUEST = {
 }
 
 
-GREETING = frame({"protocol": 2, "type": "greeting", "nonce": "5a" * 32, "key": False})
+GREETING = frame({"protocol": 3, "type": "greeting", "nonce": "5a" * 32, "key": False})
 
 
 def ask(bench: Bench, *parts: bytes) -> bytes:
@@ -186,11 +186,36 @@ def unprivileged(words: list[str]) -> list[str]:
     return ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", *words] if os.geteuid() == 0 else words
 
 
+def core_limit(side: str) -> int:
+    """What this host grants without the capability."""
+    return int(Path(f"/proc/sys/net/core/{side}mem_max").read_text())
+
+
+def test_a_window_that_is_refused_by_both_ends_is_a_warning_with_both_sysctls(bench: Bench) -> None:
+    write, read = core_limit("w"), core_limit("r")
+    asked = min(2 * max(write, read), 1 << 30)
+    assert asked > max(write, read), "this host grants every window: lower net.core.wmem_max and rmem_max"
+    words = unprivileged([str(bench.binary), "receive", "--one-off", "--port", str(bench.port)])
+    receiver = Program(words, bench.folder, "unprivileged")
+    bench.programs.append(receiver)
+    receiver.wait_for("listening")
+    words = ["send", "127.0.0.1", "--port", str(bench.port), "--window", str(asked), "--bytes", "1M", "--json", "-"]
+    sender = subprocess.run(
+        unprivileged([str(bench.binary), *words]), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert sender.returncode == 0, sender.stderr
+    assert receiver.wait() == 0, receiver.errors
+    window = json.loads(sender.stdout)["window"]
+    assert (window["sender_granted_bytes"], window["receiver_granted_bytes"]) == (write, read)
+    for end, sysctl, granted in (("sender", "wmem_max", write), ("receiver", "rmem_max", read)):
+        assert f"the {end} was granted {granted} of the {asked} bytes asked for" in window["warning"]
+        assert f"sysctl -w net.core.{sysctl}={asked}" in window["warning"]
+
+
 def test_a_window_that_is_not_granted_is_a_warning(bench: Bench) -> None:
-    limit = int(Path("/proc/sys/net/core/wmem_max").read_text())
+    limit = core_limit("w")
     asked = 4 * limit
-    if asked > 1 << 30:
-        pytest.skip("this host grants every window")
+    assert asked <= 1 << 30, "this host grants every window: lower net.core.wmem_max"
     receiver = bench.receive("--one-off")
     words = ["send", "127.0.0.1", "--port", str(bench.port), "--window", str(asked), "--bytes", "1M", "--json", "-"]
     sender = subprocess.run(
@@ -224,8 +249,8 @@ def test_another_sender_is_told_to_wait(bench: Bench) -> None:
         (b"\x00\x00\x00\x00", "empty control message"),
         (b"\x00\x00\x00\x04junk", "no control message"),
         (frame({"type": "request"}), "without a protocol version"),
-        (frame(REQUEST | {"protocol": 1}), "protocol version 1"),
-        (frame(REQUEST | {"protocol": 3}), "protocol version 3"),
+        (frame(REQUEST | {"protocol": 2}), "protocol version 2"),
+        (frame(REQUEST | {"protocol": 4}), "protocol version 4"),
         (frame(REQUEST), "'request' where 'greeting' belongs"),
         (GREETING + frame(REQUEST | {"type": "go"}), "'go' where it does not belong"),
         (GREETING + frame(REQUEST | {"streams": 10**6}), "streams must be 1 to 128"),
@@ -299,6 +324,21 @@ def test_a_sender_that_ends_too_early_is_seen(bench: Bench) -> None:
     assert b"the sender ended after 999 bytes" in said
     assert receiver.wait() == 1
     assert bench.result("receive")["bytes"] == 999
+
+
+def test_a_signal_after_a_session_that_failed_of_itself_is_no_failure_of_the_server(bench: Bench) -> None:
+    """Its process is still saying farewell to the sender when the server is told to end."""
+    receiver = bench.receive()
+    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+        control.sendall(GREETING + frame(REQUEST))
+        grant = json.loads(control.recv(65536)[4:])
+        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
+            data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]) + b"x" * 999)
+            data.shutdown(socket.SHUT_WR)
+            receiver.wait_for("the sender ended after 999 bytes")
+            assert children(receiver)
+            receiver.process.send_signal(signal.SIGTERM)
+            assert receiver.wait(9) == 0  # it does not wait for a sender that never closes
 
 
 @pytest.mark.parametrize(

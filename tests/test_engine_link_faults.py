@@ -21,6 +21,7 @@ from engine_fixtures import Bench, Program, bench_fixture, children, engine_fixt
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 PORT = 5201
+NOBODY = "02:00:00:00:00:99"  # nobody has this hardware address
 
 
 def ip(*words: str) -> None:
@@ -42,6 +43,7 @@ class Pair:
         for number, name in enumerate(self.names):
             ip("-n", name, "addr", "add", f"10.99.0.{number + 1}/24", "dev", "e0")
             ip("-n", name, "link", "set", "e0", "up")
+            ip("-n", name, "link", "set", "lo", "up")  # the kernel tells itself over it that a host does not answer
 
     def start(self, end: int, *words: str) -> Program:
         """The engine in the namespace of the sender (0) or the receiver (1)."""
@@ -75,8 +77,15 @@ class Pair:
         wait_until(lambda: True if any(line["bytes"] for line in self.lines()) else None, 30, sender.process)
 
     def link(self, state: str) -> None:
-        """The sender's side of the pair up or down."""
+        """The sender's side of the pair: up, down, or dark: it takes packets and nobody gets them."""
+        far = "10.99.0.2"
+        if state == "dark":
+            ip("-n", self.names[0], "neigh", "replace", far, "lladdr", NOBODY, "dev", "e0", "nud", "permanent")
+            return
         ip("-n", self.names[0], "link", "set", "e0", state)
+        if state == "up":  # what the link was told in the dark
+            words = ["ip", "-n", self.names[0], "neigh", "flush", "dev", "e0", "nud", "permanent"]
+            subprocess.run(words, check=True, capture_output=True, timeout=20)
 
     def close(self) -> None:
         """End all, remove all."""
@@ -98,12 +107,13 @@ def pair_fixture(engine: Path, tmp_path: Path) -> Iterator[Pair]:
         made.close()
 
 
-def test_a_link_that_is_down_for_a_second_only_delays(pair: Pair) -> None:
+@pytest.mark.parametrize("state", ["down", "dark"])
+def test_a_link_that_is_down_for_a_second_only_delays(pair: Pair, state: str) -> None:
     receiver = pair.receive("--one-off")
     sender = pair.send("--bytes", "60M", "--pacing", "160M", "--report-interval", "100ms")
     pair.moving(sender)
     before = pair.lines()[-1]
-    pair.link("down")
+    pair.link(state)
     # Down until lines show a second without progress: as long as the program itself sees it so.
     wait_until(lambda: True if pair.lines()[-1]["time_s"] > before["time_s"] + 1.2 else None, 20, sender.process)
     stalled = [line["goodput_bps"] for line in pair.lines()[-8:]]
@@ -115,6 +125,8 @@ def test_a_link_that_is_down_for_a_second_only_delays(pair: Pair) -> None:
     assert result["complete"] is True
     assert result["bytes"] == 60_000_000
     assert result["duration_s"] > 60e6 * 8 / 160e6 + 0.8
+    if state == "dark":  # a sender whose own link is down knows it and sends nothing that could be lost
+        assert result["retransmits"] > 0
 
 
 def test_a_link_that_never_comes_back_ends_with_a_signal_and_with_what_was_measured(pair: Pair) -> None:
@@ -144,12 +156,26 @@ def test_no_route(pair: Pair) -> None:
     assert pair.result()["streams"] == []
 
 
+def test_a_router_that_has_no_way(pair: Pair) -> None:
+    ip("-n", pair.names[0], "route", "add", "unreachable", "198.51.100.0/24")
+    sender = pair.start(0, "send", "198.51.100.1", "--quiet", "--json", str(pair.folder / "send.json"))
+    assert sender.wait() == 1
+    assert pair.result()["error"] == "cannot connect to 198.51.100.1:5201: No route to host"
+
+
+def test_a_neighbour_that_does_not_answer(pair: Pair) -> None:
+    """EHOSTUNREACH from ARP: the kernel asks three times, a second apart."""
+    sender = pair.start(0, "send", "10.99.0.77", "--quiet", "--json", str(pair.folder / "send.json"))
+    assert sender.wait() == 1
+    assert pair.result()["error"] == "cannot connect to 10.99.0.77:5201: No route to host"
+
+
 REQUEST = {"kind": "memory", "streams": 1, "window_bytes": 0, "bytes": 1000, "duration_ns": 0, "receive": "discard"}
 
 
 def frame(message: dict) -> bytes:
     """A frame of the control connection."""
-    text = json.dumps({"protocol": 2} | message).encode()
+    text = json.dumps({"protocol": 3} | message).encode()
     return struct.pack(">I", len(text)) + text
 
 

@@ -163,6 +163,25 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
     assert set(lines) >= {3, 8, 9, 11}
 
 
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["congestion_controls=[cubic, bbr]"], "2 congestion controls for 1 streams"),
+        (["streams=2", "congestion_controls=[cubic, warp]"], "congestion control 'warp' is not in the world 'emu'"),
+        (["send=splice", "receive=verify"], "write send: write, zerocopy or io_uring"),
+        (["send=carrier-pigeon"], "'write', 'sendfile'"),
+    ],
+)
+def test_what_the_engine_is_told_must_agree(tmp_path: Path, overrides: list[str], said: str) -> None:
+    file = write(tmp_path, GOOD)
+    assert said in refused(file, *(f"transfer.{override}" for override in overrides))
+
+
+def test_the_simulator_has_no_engine_to_tell(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"transfer.send is not in the world 'sim'(.|\n)*leave it out"):
+        make_plan(load_scenario(write(tmp_path, GOOD), ["transfer.send=write"]), world="sim")
+
+
 def test_plan_problems_at_once(tmp_path: Path) -> None:
     text = GOOD.replace("streams: 1", "congestion_control: x").replace("to: b,", "to: b, packet_limit: 3,")
     message = refused(write(tmp_path, text))

@@ -1,6 +1,7 @@
 /*
- * A stream of verified payload is a row of blocks: all of BLOCK_BYTES but the last ones, whose
- * generated payload is one sequence of pseudo-random bytes. No I/O.
+ * A stream of verified payload is a row of blocks: all of BLOCK_BYTES but the last ones. Each
+ * payload is the generator's bytes from block_origin() on, so that each is unique.
+ * No I/O.
  */
 #ifndef LANDSPEED_BLOCKS_H
 #define LANDSPEED_BLOCKS_H
@@ -21,6 +22,8 @@
 uint32_t block_size(uint64_t left);
 /* How many blocks a stream of that many bytes has; UINT64_MAX for UINT64_MAX (no limit). */
 uint64_t block_count(uint64_t bytes);
+/* Where in the generator's bytes a block's payload begins: with a piece. */
+uint64_t block_origin(uint64_t sequence);
 
 struct block_writer {
 	struct generator generator;

@@ -4,6 +4,8 @@
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE  2
+/* Of a session's process only: the server's signal cut it short. */
+#define EXIT_INTERRUPTED 3
 
 int receive_main(int argc, char **argv);
 int send_main(int argc, char **argv);

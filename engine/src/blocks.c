@@ -19,6 +19,11 @@ uint64_t block_count(uint64_t bytes)
 	return bytes / BLOCK_BYTES + (bytes % BLOCK_BYTES != 0 ? 1 : 0);
 }
 
+uint64_t block_origin(uint64_t sequence)
+{
+	return sequence * BLOCK_BYTES;
+}
+
 struct block_writer block_writer_create(uint64_t seed, uint32_t stream)
 {
 	return (struct block_writer){.generator = generator_create(seed, stream), .stream = stream};
@@ -33,8 +38,8 @@ uint32_t block_write(struct block_writer *writer, uint64_t left, uint8_t bytes[B
 	    .sequence = writer->sequence,
 	    .offset = writer->sequence * BLOCK_PAYLOAD_BYTES,
 	};
-	generator_fill(&writer->generator, header.offset, bytes + BLOCK_HEADER_BYTES,
-		       header.length);
+	generator_fill(&writer->generator, block_origin(header.sequence),
+		       bytes + BLOCK_HEADER_BYTES, header.length);
 	header.checksum = block_checksum(&header, bytes + BLOCK_HEADER_BYTES, header.length);
 	block_header_encode(&header, bytes);
 	writer->sequence++;

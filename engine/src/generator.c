@@ -3,10 +3,16 @@
 #include <endian.h>
 #include <string.h>
 
-#define GAMMA UINT64_C(0x9e3779b97f4a7c15)
-/* Words at a time: a count known to the compiler, so that it uses vectors. */
-#define GROUP_WORDS 64
-#define GROUP_BYTES (GROUP_WORDS * sizeof(uint64_t))
+#define GAMMA       UINT64_C(0x9e3779b97f4a7c15)
+#define LANES       8
+#define STATE_WORDS 4
+
+/* The widest vectors that all, some and few x86-64 processors have; other kinds have the first. */
+typedef uint64_t vector128 __attribute__((vector_size(16)));
+#if defined(__x86_64__)
+typedef uint64_t vector256 __attribute__((vector_size(32)));
+typedef uint64_t vector512 __attribute__((vector_size(64)));
+#endif
 
 static inline __attribute__((always_inline)) uint64_t word_mix(uint64_t word)
 {
@@ -15,51 +21,125 @@ static inline __attribute__((always_inline)) uint64_t word_mix(uint64_t word)
 	return word ^ word >> 31;
 }
 
-static inline __attribute__((always_inline)) void groups_fill(uint64_t state, uint8_t *bytes,
-							      size_t groups)
+/* Word k of the states of all lanes, then word k + 1: splitmix64, as xoshiro's authors advise. */
+static inline __attribute__((always_inline)) void seeds_fill(uint64_t origin, uint64_t piece,
+							     uint64_t seeds[STATE_WORDS * LANES])
 {
-	for (size_t group = 0; group < groups; group++) {
-		uint64_t words[GROUP_WORDS];
-		for (unsigned i = 0; i < GROUP_WORDS; i++)
-			words[i] = htole64(word_mix(state + (i + 1) * GAMMA));
-		memcpy(bytes + group * GROUP_BYTES, words, GROUP_BYTES);
-		state += GROUP_WORDS * GAMMA;
+	uint64_t counter = origin + piece * STATE_WORDS * LANES * GAMMA;
+	for (unsigned i = 0; i < STATE_WORDS * LANES; i++)
+		seeds[i] = word_mix(counter + (i + 1) * GAMMA);
+}
+
+static inline __attribute__((always_inline)) void words_to_little_endian(uint8_t *bytes)
+{
+	if (__BYTE_ORDER == __LITTLE_ENDIAN)
+		return;
+	for (size_t at = 0; at < GENERATOR_PIECE_BYTES; at += sizeof(uint64_t)) {
+		uint64_t word;
+		memcpy(&word, bytes + at, sizeof(word));
+		word = htole64(word);
+		memcpy(bytes + at, &word, sizeof(word));
 	}
 }
 
-static void groups_fill_plain(uint64_t state, uint8_t *bytes, size_t groups)
+/*
+ * A function that makes pieces with vectors of one type: a macro, since C has no other way to write
+ * the same code for several. The loop over the vectors is unrolled: the states stay in registers.
+ */
+#define PIECES_FILL(name, vector)                                                                  \
+	static inline __attribute__((always_inline)) void name(uint64_t origin, uint64_t piece,    \
+							       uint8_t *bytes, size_t pieces)      \
+	{                                                                                          \
+		enum { VECTORS = LANES * sizeof(uint64_t) / sizeof(vector) };                      \
+		for (size_t i = 0; i < pieces; i++, bytes += GENERATOR_PIECE_BYTES) {              \
+			uint64_t seeds[STATE_WORDS * LANES];                                       \
+			vector state[STATE_WORDS][VECTORS];                                        \
+			seeds_fill(origin, piece + i, seeds);                                      \
+			memcpy(state, seeds, sizeof(state));                                       \
+			for (size_t at = 0; at < GENERATOR_PIECE_BYTES;) {                         \
+				_Pragma("GCC unroll 8") for (unsigned v = 0; v < VECTORS; v++)     \
+				{                                                                  \
+					vector words = state[0][v] + state[3][v];                  \
+					vector shifted = state[1][v] << 17;                        \
+					state[2][v] ^= state[0][v];                                \
+					state[3][v] ^= state[1][v];                                \
+					state[1][v] ^= state[2][v];                                \
+					state[0][v] ^= state[3][v];                                \
+					state[2][v] ^= shifted;                                    \
+					state[3][v] = state[3][v] << 45 | state[3][v] >> 19;       \
+					memcpy(bytes + at, &words, sizeof(words));                 \
+					at += sizeof(words);                                       \
+				}                                                                  \
+			}                                                                          \
+			words_to_little_endian(bytes);                                             \
+		}                                                                                  \
+	}
+
+PIECES_FILL(pieces_fill_128, vector128)
+
+static void pieces_fill_plain(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces)
 {
-	groups_fill(state, bytes, groups);
+	pieces_fill_128(origin, piece, bytes, pieces);
 }
 
 #if defined(__x86_64__)
-/* The same code, compiled for the vector multiplication of 64 bits that AVX-512 has. */
-__attribute__((target("avx512f,avx512dq,avx512vl"))) static void
-groups_fill_avx512(uint64_t state, uint8_t *bytes, size_t groups)
+PIECES_FILL(pieces_fill_256, vector256)
+PIECES_FILL(pieces_fill_512, vector512)
+
+__attribute__((target("avx2"))) static void pieces_fill_avx2(uint64_t origin, uint64_t piece,
+							     uint8_t *bytes, size_t pieces)
 {
-	groups_fill(state, bytes, groups);
+	pieces_fill_256(origin, piece, bytes, pieces);
+}
+
+__attribute__((target("avx512f,avx512dq"))) static void
+pieces_fill_avx512(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces)
+{
+	pieces_fill_512(origin, piece, bytes, pieces);
 }
 #endif
 
+struct generator generator_create_plain(uint64_t seed, uint32_t stream)
+{
+	return (struct generator){.origin = word_mix(word_mix(seed + GAMMA) + stream),
+				  .fill = pieces_fill_plain};
+}
+
 struct generator generator_create(uint64_t seed, uint32_t stream)
 {
-	return (struct generator){.origin = word_mix(word_mix(seed + GAMMA) + stream)};
+	struct generator generator = generator_create_plain(seed, stream);
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+		generator.fill = pieces_fill_avx512;
+	else if (__builtin_cpu_supports("avx2"))
+		generator.fill = pieces_fill_avx2;
+#endif
+	return generator;
+}
+
+/* Part of one piece: what was made too much is thrown away. Returns its length. */
+static size_t part_fill(const struct generator *generator, uint64_t offset, uint8_t *bytes,
+			size_t count)
+{
+	uint8_t whole[GENERATOR_PIECE_BYTES];
+	size_t within = offset % GENERATOR_PIECE_BYTES;
+	size_t part = GENERATOR_PIECE_BYTES - within;
+	if (part > count)
+		part = count;
+	generator->fill(generator->origin, offset / GENERATOR_PIECE_BYTES, whole, 1);
+	memcpy(bytes, whole + within, part);
+	return part;
 }
 
 void generator_fill(const struct generator *generator, uint64_t offset, void *bytes, size_t count)
 {
-	uint64_t state = generator->origin + offset / GENERATOR_WORD_BYTES * GAMMA;
-	size_t groups = count / GROUP_BYTES;
-	size_t done = groups * GROUP_BYTES;
-	uint8_t tail[GROUP_BYTES];
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-		groups_fill_avx512(state, bytes, groups);
-	else
-#endif
-		groups_fill_plain(state, bytes, groups);
-	if (done == count)
-		return;
-	groups_fill_plain(state + groups * GROUP_WORDS * GAMMA, tail, 1);
-	memcpy((uint8_t *)bytes + done, tail, count - done);
+	uint8_t *to = bytes;
+	size_t done =
+	    offset % GENERATOR_PIECE_BYTES != 0 ? part_fill(generator, offset, to, count) : 0;
+	size_t pieces = (count - done) / GENERATOR_PIECE_BYTES;
+	generator->fill(generator->origin, (offset + done) / GENERATOR_PIECE_BYTES, to + done,
+			pieces);
+	done += pieces * GENERATOR_PIECE_BYTES;
+	if (done < count)
+		(void)part_fill(generator, offset + done, to + done, count - done);
 }

@@ -93,6 +93,8 @@ static int session_serve(const struct session *session)
 		(void)control_send(state.control, error_encode(state.failure.text), &ignored);
 	failed = failed || state.failure.set;
 	session_release(&state);
+	if (failed && state.signal != 0)
+		return EXIT_INTERRUPTED;
 	return failed ? EXIT_FAILED : 0;
 }
 

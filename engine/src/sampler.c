@@ -4,7 +4,11 @@
 #include "hello.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+
+/* Rows of one stream are this part of the interval apart, or more. */
+#define CROWDED 4
 
 struct sampler {
 	struct sampler_plan plan;
@@ -117,10 +121,13 @@ static void line_write(struct sampler *sampler, uint64_t time_ns)
 		intervals_print(sampler->plan.intervals, time_ns, now);
 }
 
-/* The next point of a grid after `now`: a sampler that came late skips rows, never crowds them. */
+/*
+ * The next point of a grid, a quarter of a step after `now` or later: a sampler that came late
+ * skips rows, never crowds them.
+ */
 static uint64_t grid_next(uint64_t now_ns, uint64_t step_ns)
 {
-	return (now_ns / step_ns + 1) * step_ns;
+	return ((now_ns + step_ns / CROWDED) / step_ns + 1) * step_ns;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -154,10 +161,21 @@ static bool sampler_follow(struct sampler *sampler, uint64_t start_ns)
 	}
 }
 
+/*
+ * Its work is little and has its time: it goes before the streams that compute all the time. Where
+ * that is not allowed (CAP_SYS_NICE, RLIMIT_RTPRIO) rows of a busy machine may come late.
+ */
+static void sampler_hurry(void)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	(void)pthread_setschedparam(pthread_self(), SCHED_RR, &first);
+}
+
 static void *sampler_run(void *argument)
 {
 	struct sampler *sampler = argument;
 	uint64_t start_ns;
+	sampler_hurry();
 	if (!gate_wait(streams_gate(sampler->plan.streams), &start_ns) && start_ns == 0)
 		return NULL;
 	if (sampler->plan.live != NULL)
@@ -169,7 +187,7 @@ static void *sampler_run(void *argument)
 	streams_sample(sampler);
 	/* Rows a moment apart would be a division by nearly nothing: the last one replaces the
 	 * other. */
-	if (sampler->row_ns != 0 && now - sampler->row_ns <= sampler->plan.interval_ns / 100)
+	if (sampler->row_ns != 0 && now - sampler->row_ns < sampler->plan.interval_ns / CROWDED)
 		rows_withdraw(sampler);
 	rows_write(sampler, now);
 	line_write(sampler, now);

@@ -271,7 +271,10 @@ static int server_step(struct server *server, struct failure *failure)
 		server_interrupt(server);
 	clients_read(server);
 	clients_expire(server);
-	if (children_reap(&server->children) && (server->ending || server->plan->options->one_off))
+	struct children_fates fates = {0};
+	children_reap(&server->children, &fates);
+	/* A session that failed of itself is no failure of a server that goes on without it. */
+	if (server->plan->options->one_off ? fates.failed : server->ending && fates.cut_short)
 		server->failed = true;
 	if (waiter_ready(server->waiter, SLOT_LISTENER))
 		client_accept(server);

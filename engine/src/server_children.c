@@ -1,6 +1,7 @@
 #include "server_children.h"
 
 #include "admission.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,9 +61,8 @@ void children_look(struct children *children)
 	}
 }
 
-bool children_reap(struct children *children)
+void children_reap(struct children *children, struct children_fates *fates)
 {
-	bool failed = false;
 	children_look(children);
 	for (unsigned i = children->count; i-- > 0;) {
 		int status = 0;
@@ -70,11 +70,13 @@ bool children_reap(struct children *children)
 		/* It waits at most for the rest of the exit: the pipe closes in it. */
 		if (!child->gone || waitpid(child->pid, &status, 0) < 0)
 			continue;
-		failed = failed || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+		bool broke = !WIFEXITED(status);
+		fates->failed = fates->failed || broke || WEXITSTATUS(status) != 0;
+		fates->cut_short =
+		    fates->cut_short || broke || WEXITSTATUS(status) == EXIT_INTERRUPTED;
 		(void)close(child->report_fd);
 		children->list[i] = children->list[--children->count];
 	}
-	return failed;
 }
 
 unsigned children_serving(const struct children *children)

@@ -17,6 +17,12 @@ struct child {
 	struct address address;
 };
 
+/* How those ended that have gone; what is set stays set. */
+struct children_fates {
+	bool failed;
+	bool cut_short; /* by a signal, or they broke */
+};
+
 struct children {
 	unsigned count;
 	struct child list[CHILDREN_LIMIT];
@@ -27,8 +33,8 @@ pid_t children_fork(struct children *children, const struct address *address, in
 		    struct failure *failure);
 /* Which of them leave. */
 void children_look(struct children *children);
-/* Forgets those that have gone; true when one of them failed. */
-bool children_reap(struct children *children);
+/* Forgets those that have gone. */
+void children_reap(struct children *children, struct children_fates *fates);
 /* Those that have not said that they leave. */
 unsigned children_serving(const struct children *children);
 unsigned children_of_host(const struct children *children, const struct address *address);

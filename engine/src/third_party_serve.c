@@ -24,6 +24,7 @@ struct run {
 	struct waiter *waiter;
 	pid_t pid;
 	int output_fd;
+	int signal; /* that came to us and was passed on; 0: none */
 	char *output;
 	size_t used;
 	struct failure failure;
@@ -117,8 +118,10 @@ static int run_follow(struct run *run)
 	while (!over) {
 		if (waiter_wait(run->waiter, &run->failure) != 0)
 			return -1;
-		if (waiter_ready(run->waiter, SLOT_SIGNAL))
-			(void)kill(run->pid, waiter_take_signal(run->waiter));
+		if (waiter_ready(run->waiter, SLOT_SIGNAL)) {
+			run->signal = waiter_take_signal(run->waiter);
+			(void)kill(run->pid, run->signal);
+		}
 		if (waiter_ready(run->waiter, SLOT_CONTROL))
 			on_control(run);
 		if (waiter_ready(run->waiter, SLOT_DATA))
@@ -176,5 +179,7 @@ int third_party_serve(const struct session *session)
 		(void)close(run.output_fd);
 	waiter_destroy(run.waiter);
 	free(run.output);
+	if (run.signal != 0)
+		return EXIT_INTERRUPTED;
 	return result != NULL ? 0 : EXIT_FAILED;
 }

@@ -122,11 +122,12 @@ static void place_check(struct verifier *verifier, const struct block_header *he
 static uint32_t payload_compare(const struct verifier *verifier, const struct block_header *header,
 				const uint8_t *payload)
 {
-	uint8_t right[4096];
+	uint8_t right[GENERATOR_PIECE_BYTES];
 	for (uint32_t at = 0; at < header->length; at += sizeof(right)) {
 		uint32_t left = header->length - at;
 		uint32_t count = left < sizeof(right) ? left : (uint32_t)sizeof(right);
-		generator_fill(&verifier->generator, header->offset + at, right, count);
+		generator_fill(&verifier->generator, block_origin(header->sequence) + at, right,
+			       count);
 		for (uint32_t i = 0; i < count; i++) {
 			if (payload[at + i] != right[i])
 				return at + i;

@@ -4,6 +4,7 @@
 #include "sending.h"
 #include "verify.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,11 +187,11 @@ static void foreign_blocks_are_refused(void **state)
 static void any_part_can_be_made_again(void **state)
 {
 	(void)state;
-	static uint8_t whole[10000];
+	static uint8_t whole[40000];
 	uint8_t part[1000];
 	struct generator generator = generator_create(7, 1);
 	generator_fill(&generator, 0, whole, sizeof(whole));
-	for (size_t at = 0; at + sizeof(part) <= sizeof(whole); at += GENERATOR_WORD_BYTES) {
+	for (size_t at = 0; at + sizeof(part) <= sizeof(whole); at += 88) {
 		size_t count = at % sizeof(part) + 1;
 		generator_fill(&generator, at, part, count);
 		assert_memory_equal(part, whole + at, count);
@@ -201,6 +202,31 @@ static void any_part_can_be_made_again(void **state)
 	generator = generator_create(8, 1);
 	generator_fill(&generator, 0, part, sizeof(part));
 	assert_memory_not_equal(part, whole, 16);
+}
+
+/* Computed by a second implementation, in Python. */
+static void the_bytes_are_those_of_the_description(void **state)
+{
+	(void)state;
+	static uint8_t fast[5 * GENERATOR_PIECE_BYTES];
+	static uint8_t plain[sizeof(fast)];
+	static const struct {
+		size_t word;
+		uint64_t value;
+	} known[] = {{0, UINT64_C(0x0c96c48654af6f11)},
+		     {1, UINT64_C(0x15601c503944c99e)},
+		     {5, UINT64_C(0x4cab066b977ea857)},
+		     {2047, UINT64_C(0x784d4ce7c2420f4b)}};
+	struct generator generator = generator_create(7, 1);
+	generator_fill(&generator, 0, fast, sizeof(fast));
+	generator = generator_create_plain(7, 1);
+	generator_fill(&generator, 0, plain, sizeof(plain));
+	assert_memory_equal(fast, plain, sizeof(fast));
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		uint64_t word;
+		memcpy(&word, fast + 2 * GENERATOR_PIECE_BYTES + 8 * known[i].word, sizeof(word));
+		assert_int_equal(le64toh(word), known[i].value);
+	}
 }
 
 static void slots_in_flight_are_not_used_again(void **state)
@@ -273,6 +299,7 @@ int main(void)
 	    cmocka_unit_test(cut_and_inserted_bytes_cost_one_block),
 	    cmocka_unit_test(foreign_blocks_are_refused),
 	    cmocka_unit_test(any_part_can_be_made_again),
+	    cmocka_unit_test(the_bytes_are_those_of_the_description),
 	    cmocka_unit_test(slots_in_flight_are_not_used_again),
 	    cmocka_unit_test(the_way_of_sending_has_a_reason),
 	};

@@ -1,0 +1,167 @@
+"""Death in the last phase: all data have come, and the peer dies before, in or instead of its result."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engine_fixtures import Bench, bench_fixture, children, engine_fixture, only_child, wait_until  # noqa: F401
+from files_fixtures import BLOCK, JOURNAL, describe, write_file
+
+TOTAL = 1_000_000
+TOKEN = "a5" * 16
+
+
+def frame(message: dict) -> bytes:
+    """A frame of the control connection."""
+    text = json.dumps({"protocol": 3} | message).encode()
+    return struct.pack(">I", len(text)) + text
+
+
+def take(control: socket.socket) -> dict:
+    """One message."""
+    length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
+    return json.loads(control.recv(length, socket.MSG_WAITALL))
+
+
+def abort(connection: socket.socket) -> None:
+    """As the kernel of a killed process does."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+class Dying:
+    """A receiver that takes all data of one stream and then says `last`, and dies."""
+
+    def __init__(self, port: int, last: bytes, *, reset: bool) -> None:
+        self.last, self.reset, self.got = last, reset, 0
+        self.control = socket.create_server(("127.0.0.1", port))
+        self.data = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self) -> None:
+        """The whole of its life."""
+        control, _ = self.control.accept()
+        assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
+        grant = {"data_port": self.data.getsockname()[1], "token": TOKEN, "rcvbuf_bytes": 1 << 20, "pacing_bps": 0}
+        control.sendall(frame({"type": "grant"} | grant))
+        data, _ = self.data.accept()
+        assert len(data.recv(32, socket.MSG_WAITALL)) == 32
+        control.sendall(frame({"type": "ready"}))
+        assert take(control)["type"] == "go"
+        while chunk := data.recv(1 << 20):
+            self.got += len(chunk)
+        control.sendall(self.last)
+        (abort if self.reset else socket.socket.close)(control)
+        data.close()
+
+    def close(self) -> None:
+        """Wait for its end."""
+        self.thread.join(20)
+        self.control.close()
+        self.data.close()
+
+
+@contextlib.contextmanager
+def dying(port: int, last: bytes, *, reset: bool) -> Iterator[Dying]:
+    """A receiver that dies."""
+    made = Dying(port, last, reset=reset)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+WHOLE = frame({"type": "result", "complete": True, "bytes": TOTAL})
+
+
+@pytest.mark.parametrize(
+    ("last", "reset", "said"),
+    [
+        (b"", False, "closed the control connection"),
+        (b"", True, "Connection reset by peer"),
+        (WHOLE[:40], False, "closed the control connection"),
+        (b"\0\0\0\x08nonsense", False, "no control message"),
+        (WHOLE, False, "the receiver's result is not as it should be"),
+    ],
+    ids=["silent", "reset", "cut", "garbage", "empty"],
+)
+def test_a_receiver_dies_before_its_result_is_whole(bench: Bench, last: bytes, reset: bool, said: str) -> None:
+    with dying(bench.port, last, reset=reset) as receiver:
+        sender = bench.send("--bytes", str(TOTAL))
+        assert sender.wait(20) == 1
+    assert receiver.got == TOTAL
+    result = bench.result()
+    assert said in result["error"]
+    assert result["complete"] is False
+    assert result["bytes_source"] == "sender"
+    assert result["bytes"] == TOTAL  # acknowledged, as far as the sender knows
+    assert len(result["streams"]) == 1
+
+
+def test_a_sender_dies_before_it_takes_the_result(bench: Bench) -> None:
+    """The receiver has all bytes, says so in its own result, and serves on."""
+    receiver = bench.receive()
+    request = {"kind": "memory", "streams": 1, "window_bytes": 0, "bytes": 1000, "duration_ns": 0, "receive": "memory"}
+    with contextlib.ExitStack() as stack:
+        control = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+        control.sendall(frame({"type": "greeting", "nonce": "5a" * 32, "key": False}))
+        control.sendall(frame({"type": "request"} | request))
+        grant = take(control)
+        data = stack.enter_context(socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20))
+        data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]))
+        assert take(control)["type"] == "ready"
+        control.sendall(frame({"type": "go"}))
+        os.kill(only_child(receiver), signal.SIGSTOP)  # so that we die before it has read the last byte
+        data.sendall(b"x" * 1000)
+        data.shutdown(socket.SHUT_WR)
+        session = only_child(receiver)
+        abort(control)
+        os.kill(session, signal.SIGCONT)
+    wait_until(lambda: None if children(receiver) else True, 20, receiver.process)
+    told = bench.result("receive")
+    assert told["bytes"] in (0, 1000)  # its loop may see the end of the control connection first
+    assert told["complete"] is (told["error"] is None)
+    sender = bench.send("--bytes", str(TOTAL))
+    assert sender.wait() == 0, sender.errors
+
+
+def test_two_signals_end_a_transfer_of_files_at_once_and_it_resumes(bench: Bench, tmp_path: Path) -> None:
+    """The second one does not wait for a receiver that does not answer."""
+    source, target = tmp_path / "tree", tmp_path / "target"
+    source.mkdir()
+    target.mkdir()
+    write_file(source / "file", 64 * BLOCK)
+    receiver = bench.receive("--directory", str(target))
+    sender = bench.send("--pacing", "400M", "--files", str(source))
+    journal = target / "tree" / f".file{JOURNAL}"
+    wait_until(lambda: (journal.exists() and journal.stat().st_size > 64 + 24) or None, 20, sender.process)
+    session = only_child(receiver)
+    os.kill(session, signal.SIGSTOP)
+    try:
+        sender.process.send_signal(signal.SIGINT)
+        sender.process.send_signal(signal.SIGTERM)
+        assert sender.wait(8) == 1
+    finally:
+        os.kill(session, signal.SIGCONT)
+    result = bench.result()
+    assert result["complete"] is False
+    assert result["signal"] in ("SIGINT", "SIGTERM")
+    assert result["files"]["outcomes"] is None or result["files"]["outcomes"] == []
+    receiver.wait_for("Error: session with")
+    wait_until(lambda: None if children(receiver) else True, 20, receiver.process)
+    again = bench.send("--files", str(source))
+    assert again.wait() == 0, again.errors
+    files = bench.result()["files"]
+    assert files["blocks_skipped"] >= 2
+    assert files["blocks_sent"] == 64 - files["blocks_skipped"]
+    assert describe(target / "tree") == describe(source)
