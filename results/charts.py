@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .bundle import LINKS, SAMPLES
-from .compare import recorded_streams
+from .compare import recorded_streams, wanted_word
 from .figures import (
     POINTS,
     Chart,
@@ -69,7 +69,7 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
     traces = [line("rehearsed", total, "--rehearsed", 2.0)]
     marks: list[Mark] = []
     if expect and expect.goodput_bps:
-        marks.append(Mark("recorded", expect.goodput_bps / 1e9, "--recorded", "dash"))
+        marks.append(Mark(wanted_word(plan), expect.goodput_bps / 1e9, "--recorded", "dash"))
         most = max(most, expect.goodput_bps / 1e9)
     beyond = []
     for limit in plan.physics.limits:
@@ -99,7 +99,7 @@ def _start(streams: dict[int, Series], plan: Plan) -> Chart | None:
     begin = [point for point in total if point[0] <= span_s]
     marks: list[Mark] = []
     if plan.expect and plan.expect.goodput_bps:
-        marks.append(Mark("recorded", plan.expect.goodput_bps / 1e9, "--recorded", "dash"))
+        marks.append(Mark(wanted_word(plan), plan.expect.goodput_bps / 1e9, "--recorded", "dash"))
     figure = figure_over_time([line("rehearsed", begin, "--rehearsed", 2.0)], marks, "Gbit/s", end_s=span_s)
     caption = f"The first {span_s:.1f} s, {START_RTTS} round trips: how long the run takes to reach its level."
     words = f"Total goodput in the first {span_s:.1f} s, up to {max(value for _, value in begin):.3f} Gbit/s."
@@ -113,7 +113,7 @@ def _goodput_streams(streams: dict[int, Series], plan: Plan) -> Chart | None:
     recorded = recorded_streams(plan.expect)
     marks: list[Mark] = []
     if recorded:
-        marks.append(Mark("recorded mean", sum(recorded) / len(recorded) / 1e6, "--recorded", "dash"))
+        marks.append(Mark(f"{wanted_word(plan)} mean", sum(recorded) / len(recorded) / 1e6, "--recorded", "dash"))
     figure = figure_over_time(_lines(in_mbit), marks, "Mbit/s", end_s=_end(in_mbit))
     caption = (
         "Streams that share one bottleneck fairly lie on top of each other; one that lost a packet dips and returns."

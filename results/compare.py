@@ -59,6 +59,12 @@ def stream_rates(record: RunRecord) -> list[float]:
     return [stream.goodput_bps for stream in record.streams if stream.goodput_bps is not None]
 
 
+def wanted_word(plan: Plan | None) -> str:
+    """What to call the figures that a run is held against: a record's were recorded, others are expected."""
+    contest = plan.contest if plan else None
+    return "recorded" if contest and contest.basis != "what if" else "expected"
+
+
 def recorded_streams(expect: Expect | None) -> list[float]:
     """Recorded goodput of each stream in bit/s; empty if not recorded."""
     return [float(rate) for rate in (expect.streams_goodput_bps if expect else None) or []]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .bundle import OutputError, load_record
-from .compare import Row, plan_of, recorded_duration_s, rows
+from .compare import Row, plan_of, recorded_duration_s, rows, wanted_word
 from .page import environment, plotly_js, script_json, template_text
 from .record import RunRecord
 from .wording import DASH, bytes_text, duration_text, percent_of, rate_text, scientific
@@ -76,6 +76,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
         "started": (record.started or "").replace("T", " ").removesuffix("+00:00").removesuffix("Z"),
         "headline": _headline(record, plan),
         "comparison": rows(record, plan),
+        "wanted": wanted_word(plan),
         "has_recorded": plan is not None and plan.expect is not None,
         "verdict": _verdict(record),
         "facts": _facts(record),

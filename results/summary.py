@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .compare import plan_of, rows
+from .compare import plan_of, rows, wanted_word
 from .record import RunRecord
 from .wording import duration_text
 
@@ -51,16 +51,16 @@ def _table(record: RunRecord, bundle: Path | None, report: Path | None) -> Rende
     from rich.text import Text
 
     plan = plan_of(record)
-    compared = rows(record, plan)
+    compared, word = rows(record, plan), wanted_word(plan)
     recorded = any(row.recorded != "–" for row in compared)
     title = Text(record.title or record.scenario, style="bold")
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", header_style="bold", expand=False)
     table.add_column()
     if recorded:
-        table.add_column("recorded", justify="right")
+        table.add_column(word, justify="right")
     table.add_column("rehearsed", justify="right", style="bold")
     if recorded:
-        table.add_column("of the record", justify="right")
+        table.add_column("of the record" if word == "recorded" else "of that", justify="right")
     for row in compared:
         table.add_row(
             row.name, *([row.recorded] if recorded else []), row.rehearsed, *([row.share] if recorded else [])
@@ -78,8 +78,10 @@ def _table(record: RunRecord, bundle: Path | None, report: Path | None) -> Rende
 def summary_lines(record: RunRecord, bundle: Path | None = None, report: Path | None = None) -> list[str]:
     """The same without colours, boxes or folding, one fact a line, for logs and pipes."""
     lines = [record.title or record.scenario]
-    for row in rows(record, plan_of(record)):
-        beside = "" if row.recorded == "–" else f" (recorded {row.recorded}{'; ' + row.share if row.share else ''})"
+    plan = plan_of(record)
+    for row in rows(record, plan):
+        share = f"; {row.share}" if row.share else ""
+        beside = "" if row.recorded == "–" else f" ({wanted_word(plan)} {row.recorded}{share})"
         lines.append(f"{row.name}: {row.rehearsed}{beside}")
     lines += [f"{_MARKS[verdict.ok][0]}: {verdict.name}: {verdict.text}" for verdict in record.verdicts]
     return lines + [f"{name}: {value}" for name, value in _facts(record, bundle, report)]

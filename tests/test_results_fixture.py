@@ -132,6 +132,7 @@ def make_plan(
         "transfer": transfer_part | (transfer or {}),
         "calibration": {},
         "expect": expect_part | (expect or {}) if with_expect else None,
+        "contest": {"date": "2004-06-25"} if with_expect else None,
         "physics": physics,
     }
     return Plan.model_validate(plan)

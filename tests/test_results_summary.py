@@ -96,3 +96,12 @@ def test_run_that_broke_early(tmp_path: Path) -> None:
 )
 def test_words_for_quantities(got: str, wanted: str) -> None:
     assert got == wanted
+
+
+def test_what_is_no_record_is_expected_not_recorded(tmp_path: Path) -> None:
+    """An example's goodput follows from theory; nobody recorded it."""
+    record = load_record(make_bundle(tmp_path, 3))
+    assert record.plan
+    lines = summary_lines(record.model_copy(update={"plan": {**record.plan, "contest": None}}))
+    assert any("(expected 6.627 Gbit/s" in line for line in lines)
+    assert not any("recorded" in line for line in lines[:6])
