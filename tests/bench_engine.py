@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import ONE_STREAM, Row, run
+from bench_engine_faults import faults
 
 ENGINE = Path(__file__).resolve().parent.parent / "engine" / "build" / "landspeed-engine"
 TURNS = int(os.environ.get("ENGINE_BENCH_TURNS", "7"))
@@ -201,6 +202,42 @@ def fairness() -> list[Row]:
     ]
 
 
+def zerocopy_receive() -> list[Row]:
+    """What TCP_ZEROCOPY_RECEIVE maps instead of copying, and both ends' time per byte with and without it."""
+    source = Path(__file__).with_name("zerocopy_receive.c")
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
+        program = str(Path(folder) / "zerocopy_receive")
+        subprocess.run(["cc", "-O2", "-o", program, str(source)], check=True)
+
+        def once(way: str, how: str) -> tuple[float, float, float]:
+            inside = ["ip", "netns", "exec", RECEIVER, program, "receive", "5301", how]
+            receiver = subprocess.Popen(inside, stdout=subprocess.PIPE, text=True)
+            while not listening(RECEIVER, 5301):
+                time.sleep(0.02)
+            words = ["ip", "netns", "exec", SENDER, program, "send", HOST, "5301", way, SECONDS]
+            sender = subprocess.Popen(words)
+            _, status, used = os.wait4(sender.pid, 0)
+            sender.returncode = os.waitstatus_to_exitcode(status)
+            result = json.loads(receiver.communicate()[0])
+            gigabytes = result["bytes"] / 1e9
+            near = (used.ru_utime + used.ru_stime) / gigabytes
+            return result["mapped"] / result["bytes"], result["cpu_s"] / gigabytes, near
+
+        for mtu in (9000, 4148, 1500):  # 4148: segments of exactly a page
+            with veth_pair(mtu):
+                for way in ("write", "sendfile", "zerocopy"):
+                    turns = [(once(way, "copy"), once(way, "map")) for _ in range(TURNS)]
+                    share, copied, mapped, sent, sent_map = (
+                        statistics.median(values)
+                        for values in zip(*((b[0], a[1], b[1], a[2], b[2]) for a, b in turns), strict=True)
+                    )
+                    figures = f"{share:.0%} mapped; receiver {copied:.3f} → {mapped:.3f} s/GB"
+                    figures += f"; sender {sent:.3f} → {sent_map:.3f} s/GB"
+                    rows.append(Row(f"MTU {mtu}, sender's {way}: copy → map", figures, "shown", True))
+    return rows
+
+
 def guest(rate_gbps: int, streams: int, window: str, *, seconds: int, steady_s: int, share: float) -> list[Row]:
     """264 ms in virtual time; the steady figure against the framing limit."""
     limit = rate_gbps * 1e9 * 8948 / 9038
@@ -235,7 +272,9 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
     "mtu9000": lambda: in_turns(9000),
     "mtu1500": lambda: in_turns(1500),
     "verify": verification,
+    "faults": lambda: faults(VERIFY_GB),
     "fairness": fairness,
+    "zerocopy-receive": zerocopy_receive,
     "guest10x1": lambda: guest(10, 1, "330 MB", seconds=16, steady_s=10, share=0.99),
     "guest10x8": lambda: guest(10, 8, "42 MB", seconds=16, steady_s=10, share=0.99),
     "guest10x64": lambda: guest(10, 64, "6 MB", seconds=16, steady_s=10, share=0.99),

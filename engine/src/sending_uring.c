@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <liburing.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -21,12 +22,27 @@
 /* How long the ring is asked for what is left at the end. */
 #define LAST_WAIT_S 1
 
+/*
+ * Rings are made and given back one at a time. liburing unmaps them by system calls of its own
+ * (it imports neither mmap nor munmap from the C library), which ThreadSanitizer does not see: a
+ * ring at the address of an older one of another thread would look like a race. The kernel keeps
+ * the order; the mutex says so.
+ */
+static pthread_mutex_t rings_mutex = PTHREAD_MUTEX_INITIALIZER;
+
 struct uring_state {
 	struct io_uring ring;
 	struct inflight inflight;
 	bool result_there;
 	int result;
 };
+
+static void ring_close(struct uring_state *state)
+{
+	(void)pthread_mutex_lock(&rings_mutex);
+	io_uring_queue_exit(&state->ring);
+	(void)pthread_mutex_unlock(&rings_mutex);
+}
 
 static int uring_open(struct pump *pump)
 {
@@ -35,9 +51,11 @@ static int uring_open(struct pump *pump)
 		return ENOMEM;
 	/* The notes of all slots in flight must fit the completion queue. */
 	struct io_uring_params params = {.flags = IORING_SETUP_CQSIZE, .cq_entries = 1024};
+	(void)pthread_mutex_lock(&rings_mutex);
 	int error = -io_uring_queue_init_params(RING_ENTRIES, &state->ring, &params);
+	(void)pthread_mutex_unlock(&rings_mutex);
 	if (error == 0 && (error = inflight_open(&state->inflight, &pump->source)) != 0)
-		io_uring_queue_exit(&state->ring);
+		ring_close(state);
 	if (error != 0) {
 		free(state);
 		return error;
@@ -134,7 +152,7 @@ static void uring_close(struct pump *pump)
 	struct uring_state *state = pump->state;
 	while (pump->counts->completed < pump->counts->calls && completions_take(pump) == 0)
 		continue;
-	io_uring_queue_exit(&state->ring);
+	ring_close(state);
 	inflight_release(&state->inflight);
 	free(state);
 	pump->state = NULL;
