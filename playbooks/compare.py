@@ -45,9 +45,21 @@ def _reasons(rehearsed: RunRecord, real: RunRecord) -> Iterator[str]:
         yield f"loss: {lost_now:.2e} of the bytes were sent again, {lost_before:.2e} in the rehearsal"
     if rehearsed.rtt_ms and real.rtt_ms and abs(real.rtt_ms / rehearsed.rtt_ms - 1) > RTT_TOLERANCE:
         yield f"RTT: {real.rtt_ms:.2f} ms, {rehearsed.rtt_ms:.2f} ms in the rehearsal"
+    for key, whose in (("rwnd_limited_us", "the receiver's window"), ("sndbuf_limited_us", "its own send buffer")):
+        before, now = _waited(rehearsed, key), _waited(real, key)
+        if now is not None and now > (before or 0.0) + GOODPUT_TOLERANCE:
+            yield f"window: TCP waited for {whose} {now:.1%} of the time, {before or 0.0:.1%} in the rehearsal"
     for name in ("advertised_bytes", "sender_granted_bytes", "receiver_granted_bytes"):
         before, now = getattr(rehearsed.window, name, None), getattr(real.window, name, None)
-        if before and now and now < before * (1 - WINDOW_TOLERANCE):
+        # What the streams can move with it in an RTT is less than what the rehearsal moved. (A window that nobody asked
+        # for is no limit but grows with the goodput.)
+        if (
+            real.window.asked_bytes
+            and before
+            and now
+            and now < before * (1 - WINDOW_TOLERANCE)
+            and _window_bps(real, now) < _goodput(rehearsed)
+        ):
             what = name.replace("_bytes", "").replace("_", " ")
             yield f"window: {what} {now / 1e6:.2f} MB, {before / 1e6:.2f} MB in the rehearsal (`landspeed real tune`?)"
             break
@@ -61,6 +73,21 @@ def _loss(record: RunRecord) -> float:
     """Bytes sent again, of all; 0 when it was not measured."""
     again = record.engine.get("bytes_retransmitted") or 0
     return again / record.bytes if record.bytes else 0.0
+
+
+def _waited(record: RunRecord, key: str) -> float | None:
+    """Share of the time that TCP waited for a window, mean of the streams; None when it was not measured."""
+    times = [us for stream in record.streams if (us := getattr(stream, key)) is not None]
+    return sum(times) / len(times) / 1e6 / record.duration_s if times and record.duration_s else None
+
+
+def _window_bps(record: RunRecord, window_bytes: int) -> float:
+    """What all streams can move with such a window each."""
+    return max(1, len(record.streams)) * window_bytes * 8 / (record.rtt_ms / 1e3) if record.rtt_ms else 0.0
+
+
+def _goodput(record: RunRecord) -> float:
+    return record.steady_goodput_bps or record.goodput_bps or 0.0
 
 
 def _busy(record: RunRecord, end: str) -> float | None:

@@ -28,9 +28,10 @@ from ..engine.command import ENGINE_BINARY, ENGINE_PORT, receive_command, send_c
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import Plan
 from .errors import RealError
-from .shaping import shape_lines
+from .shaping import shape_links
 
 MAN_PAGE = ENGINE_BINARY.parent.parent / "landspeed-engine.1"
+ENGINE_UNIT = MAN_PAGE.parent / "systemd" / "landspeed-engine.service"
 DATA_PORT = ENGINE_PORT + 1
 HOST_OPTIONS = ("address", "interface", "jump", "ssh_config")
 HOST_FORM = "user@host, with any of ,address=IP ,interface=NIC ,jump=user@host ,ssh_config=FILE"
@@ -117,8 +118,16 @@ def engine_libraries(binary: Path = ENGINE_BINARY) -> list[str]:
     return re.findall(r"^\s*(lib\S+) =>", listed, re.MULTILINE)
 
 
-def plan_variables(plan: Plan) -> dict[str, Any]:
-    """The plan's figures, as the roles use them; bytes, bits per second, milliseconds."""
+def plan_variables(plan: Plan, *, shaped: bool = False) -> dict[str, Any]:
+    """The plan's figures, as the roles use them; bytes, bits per second, milliseconds.
+
+    Raises:
+        RealError: the scenario has what nobody can make of a real path.
+    """
+    if plan.events:
+        raise RealError(
+            f"{plan.scenario} has events, which nobody makes happen on a real path; take them out (events: [])"
+        )
     transfer, physics = plan.transfer, plan.physics
     build, digest = engine_identity()
     rate_bps = min(lane.rate_bps for link in plan.links for lane in (link.forward, link.reverse))
@@ -139,6 +148,7 @@ def plan_variables(plan: Plan) -> dict[str, Any]:
         "landspeed_engine_libraries": engine_libraries(),
         "landspeed_engine_binary": str(ENGINE_BINARY),
         "landspeed_engine_man_page": str(MAN_PAGE),
+        "landspeed_engine_unit": str(ENGINE_UNIT),
         "landspeed_streams": transfer.streams,
         "landspeed_window_bytes": transfer.window_bytes,
         "landspeed_stream_bytes": transfer.window_bytes or -(-physics.bdp_bytes // transfer.streams),
@@ -153,7 +163,7 @@ def plan_variables(plan: Plan) -> dict[str, Any]:
         "landspeed_data_port": DATA_PORT,
         "landspeed_receive_options": shlex.join([*receive[2:], "--data-port", str(DATA_PORT)]),
         "landspeed_send_options": shlex.join(send[2:]).replace("PEER", peer, 1),
-        "landspeed_shape": shape_lines(plan),
+        "landspeed_shape": shape_links(plan) if shaped else [],
         # What other files of the inventory, or words of the command line, may say otherwise.
         "landspeed_interface": "",
         "landspeed_engine_key": "",
@@ -198,7 +208,9 @@ def write_inventory(
     head = f"# Written by `landspeed real inventory` from {plan.scenario_file}.\n"
     (folder / "hosts.yml").write_text(head + _yaml({"all": {"children": children}}))
     figures = head + "# The plan's figures; changing one here is no change of the plan: change the scenario.\n"
-    (folder / "group_vars" / "all" / "plan.yml").write_text(figures + _yaml(plan_variables(plan)))
+    (folder / "group_vars" / "all" / "plan.yml").write_text(
+        figures + _yaml(plan_variables(plan, shaped="shaper" in hosts))
+    )
     (folder / "plan.json").write_text(plan.model_dump_json(indent=1))
     (folder / "scenario.yaml").write_text(loaded.text_resolved)
 

@@ -1,42 +1,65 @@
-"""The plan's path folded into one Linux box between the hosts, as lines for `tc qdisc add`.
+"""The plan's links as lines for `tc qdisc add`, for a Linux box between the hosts that becomes the whole path.
 
-The box has one port for each direction. A port has netem with the sum of the links' delays, and below it the slowest
-link's rate and queue, the same two that the guest has for a link that can queue (emu/guest/shaping.py). What chance
-does to packets adds up: one minus the product of what passes. What is lost by folding: the hops are one hop, and a
-second queue in the path is not there.
+The same qdiscs as in the guest (emu/guest/shaping.py), one set for each direction of each link; on the box a link is a
+veth pair and a router is a namespace (library/landspeed_path.py). Two things differ. Timers of a real machine are late,
+so a token bucket may make up for a millisecond. And chance is not seeded: a packet's fate on a real path is its own.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from ..emu.guest.shaping import burst_bytes, wire_rate
+from ..emu.guest.shaping import VETH_HEADER_BYTES, lane_options
+from ..scenarios import physics as ph
 from ..scenarios.plan import Direction, Link, Plan
+from .errors import RealError
 
-LATE_TIMER_S = 0.001  # a real machine's timers are late: what a token bucket may make up for
-
-
-def shape_lines(plan: Plan) -> dict[str, list[str]]:
-    """Lines of `tc qdisc add dev PORT …` for the port to the receiver (`forward`) and to the sender (`reverse`)."""
-    return {
-        "forward": _port(plan, [(link, link.forward) for link in plan.links]),
-        "reverse": _port(plan, [(link, link.reverse) for link in plan.links]),
-    }
+LATE_TIMER_S = 0.001
 
 
-def _port(plan: Plan, lanes: list[tuple[Link, Direction]]) -> list[str]:
-    directions = [direction for _, direction in lanes]
-    netem = [f"root handle 1: netem limit {sum(each.limit_packets for each in directions)}"]
-    netem.append(f"delay {sum(each.delay_ns for each in directions) / 1e3:g}us")
-    # Independent deviations: their squares add.
-    if jitter := math.sqrt(sum(each.jitter_ns**2 for each in directions)):
-        netem.append(f"{jitter / 1e3:g}us")
-    for word in ("loss", "corrupt", "duplicate", "reorder"):
-        passing = math.prod(1 - getattr(each, word) for each in directions)
-        if passing < 1:
-            netem.append(f"{word} {(1 - passing) * 100:.9g}%")
-    slowest, lane = min(lanes, key=lambda each: each[1].rate_bps)
-    rate, overhead = wire_rate(plan, slowest, lane.rate_bps)
-    burst = burst_bytes(plan) + math.ceil(rate * LATE_TIMER_S)
-    bucket = f"parent 1:1 handle 2: tbf rate {rate * 8}bit burst {burst} limit {max(lane.queue_bytes, burst)}"
-    return [" ".join(netem), bucket + (f" overhead {overhead}" if overhead else "")]
+def shape_links(plan: Plan) -> list[dict[str, Any]]:
+    """For each link `mtu_bytes`, `rtt_ms`, and the lines `forward` and `reverse` of `tc qdisc add dev VETH …`.
+
+    Raises:
+        RealError: the scenario has what a box between real hosts cannot be.
+    """
+    single = plan.model_copy(update={"fidelity": "packets"})  # real hosts send single packets
+    return [
+        {
+            "mtu_bytes": link.mtu_bytes,
+            "rtt_ms": (link.forward.delay_ns + link.reverse.delay_ns) / 1e6,
+            "forward": _lines(single, link, link.forward, forward=True),
+            "reverse": _lines(single, link, link.reverse, forward=False),
+        }
+        for link in plan.links
+    ]
+
+
+def _lines(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> list[str]:
+    if direction.discipline == "red":
+        raise RealError(
+            f"{plan.scenario}: link {link.index}, {link.a}–{link.b}: tc cannot be told the scenario's RED parameters; "
+            "use discipline fifo or fq_codel on a shaped path"
+        )
+    netem, bucket = lane_options(plan, link, direction, forward=forward)
+    words = [f"root handle 1: netem limit {netem['limit_packets']} delay {netem['delay_ns'] / 1e3:.15g}us"]
+    words += [f"{netem['jitter_ns'] / 1e3:.15g}us"] if netem["jitter_ns"] else []
+    words += [f"{word} {netem[word] * 100:.9g}%" for word in ("loss", "corrupt", "duplicate", "reorder") if netem[word]]
+    if bucket is None:
+        return [" ".join([*words, f"rate {netem['rate_bytes_per_s'] * 8}bit {netem['overhead_bytes']}"])]
+    rate, overhead = bucket["rate_bytes_per_s"], bucket["overhead_bytes"]
+    burst = bucket["burst_bytes"] + math.ceil(rate * LATE_TIMER_S)
+    tbf = f"parent 1:1 handle 2: tbf rate {rate * 8}bit burst {burst} limit {max(bucket['limit_bytes'], burst)}"
+    lines = [" ".join(words), tbf + (f" overhead {overhead}" if overhead else "")]
+    if direction.discipline == "fq_codel":
+        lines.append("parent 2:1 handle 3: fq_codel " + _fq_codel(link, bucket["limit_bytes"]))
+    return lines
+
+
+def _fq_codel(link: Link, limit_bytes: int) -> str:
+    frame = link.mtu_bytes + VETH_HEADER_BYTES
+    return (
+        f"limit {max(limit_bytes // frame, 1)} flows {ph.FQ_CODEL_FLOWS} quantum {frame} "
+        f"target {ph.CODEL_TARGET_NS / 1e3:g}us interval {ph.CODEL_INTERVAL_NS / 1e3:g}us ecn memory_limit 4294967295"
+    )

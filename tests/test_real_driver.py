@@ -17,7 +17,7 @@ from landspeed.playbooks.errors import RealError
 from landspeed.playbooks.gate import pass_gate
 from landspeed.playbooks.inventory import Host, read_variables, write_inventory
 from landspeed.playbooks.runner import explain
-from landspeed.playbooks.shaping import shape_lines
+from landspeed.playbooks.shaping import shape_links
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.record import RunRecord
 from landspeed.scenarios.load import load_scenario
@@ -52,12 +52,13 @@ def test_the_inventory_has_the_plans_figures(tmp_path: Path) -> None:
     folder, plan = _inventory(tmp_path)
     variables = read_variables(folder / "group_vars" / "all" / "plan.yml")
     assert variables["landspeed_rtt_ms"] == 264.0
-    assert variables["landspeed_window_bytes"] == 3_000_000
+    assert variables["landspeed_window_bytes"] is None
+    assert variables["landspeed_stream_bytes"] == 100e6 / 8 * 0.264 / 2
     assert variables["landspeed_streams"] == 2
     assert variables["landspeed_mtu_bytes"] == 9000
     assert variables["landspeed_bdp_bytes"] == 100e6 / 8 * 0.264
     assert variables["landspeed_plan_sha256"] == plan.sha256
-    assert "--streams 2 --window 3000000 --congestion reno --time 3" in variables["landspeed_send_options"]
+    assert "--streams 2 --window auto --congestion reno --time 6" in variables["landspeed_send_options"]
     groups = read_variables(folder / "hosts.yml")["all"]["children"]
     assert groups["landspeed_receivers"]["hosts"]["192.0.2.2"] == {
         "ansible_host": "192.0.2.2",
@@ -148,18 +149,40 @@ def test_a_rehearsal_of_another_plan_is_none(tmp_path: Path) -> None:
 # --- Shaping, explanations, comparison -------------------------------------------------------------------------------
 
 
-def test_the_folded_path_has_the_plans_delay_loss_rate_and_queue(tmp_path: Path) -> None:
+def test_the_shaped_path_has_the_plans_qdiscs_on_every_link(tmp_path: Path) -> None:
     links = [
         {"from": "alpha", "to": "r1", "one_way_delay": "60 ms", "line_rate": "10 Gbit/s", "loss": "1 %"},
-        {"from": "r1", "to": "omega", "one_way_delay": "72.5 ms", "loss": "2 %"},
+        {"from": "r1", "to": "r2", "one_way_delay": "72.5 ms", "jitter": "1 ms", "reverse": {"loss": "2 %"}},
+        {"from": "r2", "to": "omega", "one_way_delay": "250 ns", "discipline": "fq_codel"},
     ]
     plan = _plan(tmp_path, path=links)
-    netem, bucket = shape_lines(plan)["forward"]
-    limit = sum(link.forward.limit_packets for link in plan.links)
-    assert netem == f"root handle 1: netem limit {limit} delay 132500us loss 2.98%"  # 1 - 0.99 × 0.98
+    first, middle, last = shape_links(plan)
+    limit = [link.forward.limit_packets for link in plan.links]
+    # No slower line is before the first link: it cannot queue, and netem has the rate.
+    assert first["forward"] == [
+        f"root handle 1: netem limit {limit[0]} delay 60000us loss 1% rate 10000000000bit 24",
+    ]
     # One packet of 9000 B and its headers, and a millisecond of 12.5 MB/s.
-    queue = plan.links[1].forward.queue_bytes
-    assert bucket == f"parent 1:1 handle 2: tbf rate 100000000bit burst 21600 limit {queue} overhead 24"
+    bucket = f"tbf rate 100000000bit burst {9100 + 12 + 12500} limit {plan.links[1].forward.queue_bytes} overhead 24"
+    assert middle["forward"] == [
+        f"root handle 1: netem limit {limit[1]} delay 72500us 1000us",
+        f"parent 1:1 handle 2: {bucket}",
+    ]
+    assert middle["reverse"] == [
+        f"root handle 1: netem limit {plan.links[1].reverse.limit_packets} delay 72500us 1000us loss 2% "
+        "rate 100000000bit 24"
+    ]
+    assert (first["rtt_ms"], middle["rtt_ms"], last["mtu_bytes"]) == (120.0, 145.0, 9000)
+    assert last["forward"][0].split(" delay ")[1].startswith("0.25us")
+
+
+def test_events_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    down = {"at": "1 s", "down": "1 s", "between": ["alpha", "r1"]}
+    file.write_text(json.dumps(lab_scenario() | {"events": [down]}))
+    loaded = load_scenario(file)
+    with pytest.raises(RealError, match="has events, which nobody makes happen on a real path"):
+        write_inventory(tmp_path / "inventory", loaded, make_plan(loaded), HOSTS)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +221,11 @@ def _record(goodput: float, **more: Any) -> RunRecord:
     [
         ({"again": 10**7}, "loss: 1.00e-02 of the bytes"),
         ({"rtt_ms": 290.0}, "RTT: 290.00 ms, 264.00 ms"),
-        ({"window": {"advertised_bytes": 1_500_000}}, "window: advertised 1.50 MB, 3.00 MB"),
+        ({"window": {"asked_bytes": 10**6, "advertised_bytes": 1_500_000}}, "window: advertised 1.50 MB, 3.00 MB"),
+        (
+            {"streams": [{"stream": 0, "rwnd_limited_us": 2_000_000}]},
+            "window: TCP waited for the receiver's window 20.0% of the time, 0.0% in the rehearsal",
+        ),
         ({"busy_s": 9.0}, "CPU of the sender: 91% of a core"),
         ({}, "neither loss, RTT, window nor the hosts' CPU explains it"),
     ],

@@ -1,11 +1,13 @@
-"""The plays against real Debian servers with systemd and sshd, booted here: rollout, undoing, kill -9, bad days.
+"""The plays against real Debian servers with systemd and sshd, booted here, in the order of a molecule scenario.
 
-One lab for all tests of this file. The tests use it one after the other, and each that changes a server puts it back.
+Create (the fixtures), side effects that are undone (kill -9 in the middle of each role), converge, idempotence, verify,
+bad days, cleanup, destroy. One lab for all tests of this file; they use it in this order, one after the other.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import shutil
 import subprocess
@@ -16,7 +18,8 @@ import pytest
 from emu_fixtures import wait_until
 from lab.lab import Lab
 from landspeed.results.bundle import load_record
-from real_fixtures import COMMAND, Servers, write_lab_scenario
+from landspeed.results.record import RunRecord
+from real_fixtures import COMMAND, SecretWatch, Servers, kill_session, read_until, write_lab_scenario
 
 UNIT_EXPOSURE_AT_MOST = 2.5
 
@@ -52,92 +55,254 @@ def before(servers: Servers) -> dict[str, str]:
     return servers.dump()
 
 
+@pytest.fixture(scope="session")
+def key(servers: Servers) -> str:
+    """The engine's key in clear."""
+    vault = servers.inventory / "group_vars" / "all" / "vault.yml"
+    words = ["view", "--vault-password-file", servers.folder / "vault-password", vault]
+    shown = subprocess.run([COMMAND.parent / "ansible-vault", *words], capture_output=True, text=True, check=True)
+    match = re.search(r"landspeed_engine_key: ([0-9a-f]{64})", shown.stdout)
+    assert match
+    return match[1]
+
+
+@pytest.fixture(scope="session")
+def converged(servers: Servers, before: dict[str, str], key: str) -> dict[str, dict[str, int]]:
+    """Tuned, deployed, shaped; the changes of each play. Nobody sees the key meanwhile."""
+    with SecretWatch(key) as watch:
+        made = {play: servers.must(play) for play in ("tune", "deploy", "shape")}
+    assert watch.looks > 10
+    assert not watch.found
+    return made
+
+
 def _assert_as_before(servers: Servers, before: dict[str, str]) -> None:
     for host, now in servers.dump().items():
         difference = "\n".join(difflib.unified_diff(before[host].splitlines(), now.splitlines(), lineterm="", n=0))
         assert not difference, f"{host} is not as before:\n{difference}"
 
 
-def _key(servers: Servers) -> str:
-    """The engine's key in clear."""
-    shown = subprocess.run(
-        [
-            COMMAND.parent / "ansible-vault",
-            "view",
-            "--vault-password-file",
-            servers.folder / "vault-password",
-            servers.inventory / "group_vars" / "all" / "vault.yml",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
+def _bundle_of(servers: Servers, attempt: str) -> tuple[RunRecord, Path]:
+    for folder in servers.runs.iterdir():
+        record = load_record(folder)
+        if record.world == "real" and record.guest["attempt"] == attempt:
+            return record, folder
+    raise AssertionError(f"there is no bundle of the attempt {attempt}")
+
+
+# --- Before anything is changed --------------------------------------------------------------------------------------
+
+
+def test_preflight_names_host_and_remedy(servers: Servers, before: dict[str, str]) -> None:
+    """Unreachable, without sudo, too little memory, clock off: each on a host of its own."""
+    other = servers.make_inventory(
+        servers.folder / "unreachable",
+        sender=servers.host("sender", login="vera@sender"),
+        receiver=servers.host("receiver", login="otto@10.77.0.99", address="10.78.2.2"),
     )
-    match = re.search(r"landspeed_engine_key: ([0-9a-f]{64})", shown.stdout)
-    assert match
-    return match[1]
+    done = servers.play("preflight", inventory=other)
+    assert done.returncode == 1
+    assert "10.77.0.99: cannot be reached over ssh" in done.stderr
+    assert re.search(r"sender: .*(may not become root|no root there).*Remedy: allow sudo", done.stderr), done.stderr
 
-
-def test_rollout_twice_then_restore(servers: Servers, before: dict[str, str]) -> None:
-    """First run works, second changes nothing, the attempt is a bundle, and restore leaves no trace."""
-    dry = servers.play("tune", "--check")
-    assert dry.returncode == 0, dry.stderr
-    _assert_as_before(servers, before)  # check mode changed nothing …
-    assert "tcp_congestion_control: bbr → reno" in dry.stderr  # … and said what it would change
-
-    assert all(count > 0 for host, count in servers.must("tune").items() if host != "shaper")
-    assert all(count > 0 for count in servers.must("deploy").values())
-    if "shaper" in servers.lab.hosts:
-        assert servers.must("shape")["shaper"] > 0
-    servers.must("attempt", "--attempt", "first", "--capture", "50")
-    collected = servers.play("collect")
-    (bundle,) = [folder for folder in servers.runs.iterdir() if load_record(folder).world == "real"]
-    record = load_record(bundle)
-    assert record.complete and record.bytes and record.bytes > 0, collected.stdout
-    assert record.verdicts[0].name == "rehearsal" and record.verdicts[0].ok is True
-    assert {file.name for file in (bundle / "log").iterdir()} >= {
-        f"{host}-{when}.txt" for host in ("sender", "receiver") for when in ("before", "after")
-    }
-    assert "Recorded" in (bundle / "report.html").read_text() or "The result" in (bundle / "report.html").read_text()
-    if "shaper" in servers.lab.hosts:
-        assert record.rtt_ms == pytest.approx(264.0, rel=0.01)
-        assert record.passed, collected.stdout
-
-    for play in ("tune", "deploy", *(["shape"] if "shaper" in servers.lab.hosts else [])):
-        again = servers.must(play)
-        assert set(again.values()) == {0}, f"{play}, the second time: {again}"
-    assert set(servers.must("attempt", "--attempt", "first").values()) == {0}  # it was made
-
-    for side in ("send", "receive"):
-        shown = servers.lab.root("sender", f"systemd-analyze security landspeed-{side}@first.service | tail -n 1")
-        exposure = re.search(r"exposure level for \S+: ([0-9.]+)", shown)
-        assert exposure and float(exposure[1]) <= UNIT_EXPOSURE_AT_MOST, shown
-
-    key = _key(servers)
-    for host in ("sender", "receiver"):
-        assert servers.lab.root(host, "cat /etc/landspeed/key").strip() == key
-        assert servers.lab.root(host, "stat -c '%a %U' /etc/landspeed/key").strip() == "400 root"
-        traces = servers.lab.root(host, f"journalctl --no-pager | grep -c {key} || true")
-        assert traces.strip() in ("0", "1"), traces  # our own grep, as root through sudo, is logged
-    written = [file for folder in (servers.runs, servers.inventory) for file in folder.rglob("*") if file.is_file()]
-    assert not [file for file in written if key.encode() in file.read_bytes()]
-
-    servers.must("restore")
-    for host in ("sender", "receiver"):  # settings are back, the engine stays until asked
-        servers.lab.root(host, "test -x /usr/local/bin/landspeed-engine")
-    servers.must("restore", "--remove-engine")
+    words = ("--set", "transfer.window=1GB", "--set", "transfer.streams=128")
+    hungry = servers.make_inventory(servers.folder / "hungry", *words)
+    # No server of the lab can have a clock of its own: the receiver's Python is made to see one an hour ahead.
+    ahead = "import time; now = time.time; time.time = lambda: now() + 3600"
+    place = "/etc/python3.11/sitecustomize.py"
+    servers.lab.root("receiver", f"cp {place} /root/s; echo '{ahead}' >>{place}")
+    try:
+        done = servers.play("preflight", inventory=hungry)
+    finally:
+        servers.lab.root("receiver", f"cat /root/s >{place}; rm /root/s")
+    assert done.returncode == 1
+    assert re.search(r"sender: memory: .* GB available, wanted 512.00 GB.*Remedy: free memory", done.stderr)
+    assert re.search(r"receiver: clock: \+36\d\d\.\d s .*Remedy: set up time synchronisation", done.stderr), done.stderr
+    assert "sender: clock" not in done.stderr
     _assert_as_before(servers, before)
-    assert set(servers.must("restore", "--remove-engine").values()) == {0}
+
+
+def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) -> None:
+    """And says what would change; the operator's time zone is no clock that is off."""
+    os.environ["TZ"] = "Asia/Tokyo"
+    try:
+        dry = servers.play("tune", "--check")
+    finally:
+        del os.environ["TZ"]
+    assert dry.returncode == 0, dry.stderr
+    assert re.search(r"tcp_congestion_control: \w+ → reno", dry.stderr)
+    _assert_as_before(servers, before)
 
 
 @pytest.mark.parametrize(
     ("play", "line"),
-    [("tune", "Find the NIC of the path: sender"), ("deploy", "Install its units: receiver")],
+    [
+        ("tune", "Find the NIC of the path: sender"),
+        ("deploy", "Install its units: receiver"),
+        ("shape", "Set the box up for the path: shaper"),
+    ],
 )
 def test_restore_after_kill_in_the_middle(servers: Servers, before: dict[str, str], play: str, line: str) -> None:
     """kill -9 of the play and of everything it started on the operator's machine."""
     servers.kill_during(play, line)
     servers.must("restore", "--remove-engine")
     _assert_as_before(servers, before)
+
+
+# --- Converge, idempotence, verify -----------------------------------------------------------------------------------
+
+
+def test_converge(servers: Servers, converged: dict[str, dict[str, int]], key: str) -> None:
+    """The first run changes every server; what it installed is hardened and keeps its secret."""
+    assert converged["tune"]["sender"] > 0 and converged["tune"]["receiver"] > 0
+    assert converged["deploy"]["sender"] > 0 and converged["deploy"]["receiver"] > 0
+    assert converged["shape"]["shaper"] > 0
+    for side in ("send", "receive"):
+        shown = servers.lab.root("sender", f"systemd-analyze security landspeed-{side}@first.service | tail -n 1")
+        exposure = re.search(r"exposure level for \S+: ([0-9.]+)", shown)
+        assert exposure and float(exposure[1]) <= UNIT_EXPOSURE_AT_MOST, shown
+    for host in ("sender", "receiver"):
+        assert servers.lab.root(host, "cat /etc/landspeed/key").strip() == key
+        assert servers.lab.root(host, "stat -c '%a %U' /etc/landspeed/key").strip() == "400 root"
+
+
+def test_idempotence(servers: Servers, converged: dict[str, dict[str, int]]) -> None:
+    """The second run changes nothing."""
+    for play in converged:
+        again = servers.must(play)
+        assert set(again.values()) == {0}, f"{play}, the second time: {again}"
+
+
+def test_verify(servers: Servers, converged: dict[str, dict[str, int]], key: str) -> None:
+    """An attempt across the shaped path is a bundle like any other: verified payload, RTT, goodput, submission."""
+    with SecretWatch(key) as watch:
+        servers.must("attempt", "--attempt", "first", "--capture", "50")
+    assert watch.looks > 10
+    assert not watch.found
+    assert set(servers.must("attempt", "--attempt", "first").values()) == {0}  # it was made
+    collected = servers.play("collect")
+    assert collected.returncode == 0, collected.stdout + collected.stderr
+    record, bundle = _bundle_of(servers, "first")
+    assert record.complete and record.passed, collected.stdout
+    assert record.rtt_ms == pytest.approx(264.0, rel=0.01)
+    assert record.calibration is not None and record.calibration.path_mtu_bytes == 9000
+    verified = record.engine["verification"]
+    assert verified["blocks"] > 100 and verified["faults"] == 0 and verified["missing"] == 0
+    assert verified["payload_bytes"] == pytest.approx(record.bytes, rel=0.01)
+    # As the rehearsal: after slow start what pacing lets through, and nothing sent again.
+    assert record.limited_by == "pacing" and not record.retransmits
+    verdicts = {verdict.name: verdict for verdict in record.verdicts}
+    assert verdicts["rehearsal"].ok is True
+    beside = verdicts["rehearsed beside real"]
+    assert beside.measured == pytest.approx(beside.wanted, rel=0.1)
+    logs = {file.name for file in (bundle / "log").iterdir()}
+    assert logs >= {f"{host}-{when}.txt" for host in ("sender", "receiver") for when in ("before", "after")}
+    assert logs >= {"sender-capture.pcap", "receiver-capture.pcap"}
+    assert "report of an attempt" in (bundle / "report.html").read_text()
+    made = servers.landspeed("submission", str(bundle))
+    assert made.returncode == 0, made.stderr
+    assert "lab" in (bundle / "submission.html").read_text()
+
+    for host in ("sender", "receiver"):
+        traces = servers.lab.root(host, f"journalctl --no-pager | grep -v grep | grep -c {key} || true")
+        assert traces.strip() == "0"
+    written = [file for folder in (servers.runs, servers.inventory) for file in folder.rglob("*") if file.is_file()]
+    assert len(written) > 20
+    assert not [file for file in written if key.encode() in file.read_bytes()]
+
+
+def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, converged: object) -> None:
+    """The path loses what the rehearsed one did not: the attempt is worse, and loss is named."""
+    change = "tc -n landspeed-hop1 qdisc change dev lspeed1a root netem limit 70000 delay 71000us"
+    servers.lab.root("shaper", f"{change} loss 2%")
+    try:
+        servers.must("attempt", "--attempt", "lossy")
+    finally:
+        servers.lab.root("shaper", change)
+    servers.play("collect")
+    record, _ = _bundle_of(servers, "lossy")
+    (verdict,) = [each for each in record.verdicts if each.name == "rehearsed beside real"]
+    assert verdict.ok is None and verdict.measured is not None and verdict.wanted is not None
+    assert verdict.measured < 0.8 * verdict.wanted
+    assert re.search(r"; loss: \d\.\d\de-0[12] of the bytes were sent again, 0\.00e\+00 in the rehearsal", verdict.text)
+
+
+# --- Bad days --------------------------------------------------------------------------------------------------------
+
+
+def test_a_hop_with_a_small_mtu(servers: Servers, converged: object) -> None:
+    """One router of the path takes 1500 B: the attempt is not begun."""
+    servers.lab.root("shaper", "ip -n landspeed-hop1 link set lspeed1a mtu 1500")
+    try:
+        done = servers.play("attempt", "--attempt", "small")
+    finally:
+        servers.lab.root("shaper", "ip -n landspeed-hop1 link set lspeed1a mtu 9000")
+        servers.lab.root("sender", "ip route flush cache")
+    assert done.returncode == 1
+    wanted = r"sender: path mtu: at most 1500 B, wanted 9000 B. Remedy: a hop to 10.78.2.2 takes no 9000 B packets"
+    assert re.search(wanted, done.stderr), done.stderr
+
+
+def test_a_changed_binary(servers: Servers, converged: object) -> None:
+    """Somebody has put another engine there."""
+    servers.lab.root("receiver", "cp /usr/local/bin/landspeed-engine /root/e; echo x >>/usr/local/bin/landspeed-engine")
+    try:
+        done = servers.play("attempt", "--attempt", "changed")
+    finally:
+        servers.lab.root("receiver", "cat /root/e >/usr/local/bin/landspeed-engine; rm /root/e")
+    assert done.returncode == 1
+    assert "receiver: /usr/local/bin/landspeed-engine is not the engine that was rehearsed and deployed" in done.stderr
+    assert "Remedy: landspeed real deploy" in done.stderr
+
+
+def test_a_wrong_key(servers: Servers, converged: object, key: str) -> None:
+    """The receiver has another key; neither is told."""
+    other = "tr 0-9a-f 1-9a-f0 </root/k >/etc/landspeed/key"
+    servers.lab.root("receiver", f"cp -p /etc/landspeed/key /root/k; {other}")
+    try:
+        done = servers.play("attempt", "--attempt", "wrong")
+    finally:
+        servers.lab.root("receiver", "cat /root/k >/etc/landspeed/key; rm /root/k")
+    assert done.returncode == 1
+    assert re.search(r"sender: the engine ended with status 1: .*key", done.stderr), done.stderr
+    assert "Remedy: landspeed real deploy" in done.stderr
+    assert key not in done.stderr + done.stdout
+
+
+def test_the_cable_is_pulled_during_the_attempt(servers: Servers, converged: object) -> None:
+    """The receiver's NIC loses its carrier: the sender notices that nobody is there, the receiver says why."""
+    play = servers.start("attempt", "--attempt", "cable")
+    try:
+        read_until(play, "sender: time_s")
+        servers.lab.wire("ip link set d-receiver down")
+        said, _ = play.communicate(timeout=120)
+    finally:
+        kill_session(play.pid)
+        servers.lab.wire("ip link set d-receiver up")
+    assert play.returncode == 1
+    assert re.search(r"receiver: the NIC data0 is (down|lowerlayerdown)\. Remedy: look at cable", said), said
+    assert re.search(r"sender: for \d+ s nothing has arrived at 10\.78\.2\.2, .*Remedy: look at the NIC there", said), (
+        said
+    )
+    for host in ("sender", "receiver"):
+        assert not servers.lab.root(host, "pgrep -x landspeed-engin || true")
+
+
+# --- Cleanup, destroy ------------------------------------------------------------------------------------------------
+
+
+def test_cleanup(servers: Servers, before: dict[str, str], converged: object) -> None:
+    """After all this, and after kill -9 in the middle of an attempt and of a restore, restore leaves no trace."""
+    servers.kill_during("attempt", "sender: time_s", "--attempt", "killed", "--capture", "1000000")
+    assert servers.lab.root("sender", "pgrep -x landspeed-engin || pgrep -x tcpdump")
+    servers.kill_during("restore", "Put former values back: shaper")
+    servers.must("restore")
+    for host in ("sender", "receiver"):  # settings are back, the engine stays until asked
+        servers.lab.root(host, "test -x /usr/local/bin/landspeed-engine")
+        assert not servers.lab.root(host, "pgrep -x landspeed-engin || pgrep -x tcpdump || true")
+    servers.must("restore", "--remove-engine")
+    _assert_as_before(servers, before)
+    assert set(servers.must("restore", "--remove-engine").values()) == {0}
 
 
 def test_the_lab_leaves_nothing(tmp_path: Path) -> None:

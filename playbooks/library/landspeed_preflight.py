@@ -31,7 +31,7 @@ EXAMPLES = r"""
     rate_bps: 10000000000
     memory_bytes: 1000000000
     congestion_control: cubic
-    controller_unix_s: "{{ now(utc=true).timestamp() }}"
+    controller_unix_s: "{{ now().timestamp() }}"
 """
 RETURN = r"""
 findings:
@@ -359,7 +359,8 @@ class Examination:
             found = f"at most {known[1]} B" if known else f"{mtu} B do not pass"
             state = "fail" if int(text(f"/sys/class/net/{self.nic['name']}/mtu", "0")) >= mtu else "warn"
             remedy = (
-                f"a hop to {peer} takes no {mtu} B packets: raise its MTU, or set mtu in the scenario"
+                f"a hop to {peer} takes no {mtu} B packets: raise its MTU (this host forgets the old one with "
+                "`ip route flush cache`), or set mtu in the scenario"
                 if state == "fail"
                 else "`tune` raises this host's own first"
             )

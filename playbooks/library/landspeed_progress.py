@@ -13,6 +13,7 @@ options:
   live: {description: The engine's progress file., type: str, default: ""}
   interface: {description: NIC of the path., type: str, required: true}
   errors_before: {description: Sum of the NIC's error counters before., type: int, default: -1}
+  peer: {description: Address of the other host; pinged when nothing arrives there any more., type: str, default: ""}
 author: landspeed
 """
 EXAMPLES = r"""
@@ -30,21 +31,36 @@ live: {description: The last line of the engine's progress., type: dict, returne
 """
 
 import json  # noqa: E402
+import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 from ansible.module_utils.landspeed_state import Unavailable, run  # type: ignore[import-not-found] # noqa: E402
 
 ERRORS = ("rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors", "tx_carrier_errors", "rx_length_errors")
+SILENT_S = 5.0  # no byte for so long: is the peer there?
 
 
-def last_line(path):
-    """The last whole line of JSON; empty when there is none."""
+def progress(path):
+    """The last whole line of the progress, and for how many seconds no byte has arrived."""
     try:
-        lines = Path(path).read_text().split("\n")[:-1]
-        return json.loads(lines[-1]) if lines else {}
+        lines = [json.loads(line) for line in Path(path).read_text().split("\n")[:-1]]
+        written_unix_s = Path(path).stat().st_mtime  # nothing is written any more once the sender waits for the peer
     except (OSError, ValueError):
-        return {}
+        return {}, 0.0
+    if not lines:
+        return {}, 0.0
+    arrived = next((line for line in lines if line.get("bytes") == lines[-1].get("bytes")), lines[-1])
+    return lines[-1], lines[-1].get("time_s", 0.0) - arrived.get("time_s", 0.0) + time.time() - written_unix_s
+
+
+def answers(peer):
+    """Whether it answers one of three pings."""
+    try:
+        run("ping", "-n", "-q", "-c", "3", "-i", "0.5", "-W", "2", peer)
+    except Unavailable:
+        return False
+    return True
 
 
 def main():
@@ -55,6 +71,7 @@ def main():
             "live": {"type": "str", "default": ""},
             "interface": {"type": "str", "required": True},
             "errors_before": {"type": "int", "default": -1},
+            "peer": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )
@@ -75,14 +92,21 @@ def main():
     elif wanted["errors_before"] >= 0 and errors > wanted["errors_before"]:
         more = errors - wanted["errors_before"]
         alarm = f"the NIC {name} counts {more} errors since the start. Remedy: cable and optics (ethtool -S {name})"
+    live, silent_s = progress(wanted["live"])
+    ended = unit["ActiveState"] in ("inactive", "failed")
+    if not alarm and not ended and silent_s >= SILENT_S and wanted["peer"] and not answers(wanted["peer"]):
+        remedy = "look at the NIC there, and at what is between"
+        alarm = (
+            f"for {silent_s:.0f} s nothing has arrived at {wanted['peer']}, and it answers no ping. Remedy: {remedy}"
+        )
     module.exit_json(
         changed=False,
-        ended=unit["ActiveState"] in ("inactive", "failed"),
+        ended=ended,
         status=int(unit.get("ExecMainStatus") or 0),
         result=unit.get("Result", ""),
         alarm=alarm,
         errors=errors,
-        live=last_line(wanted["live"]),
+        live=live,
     )
 
 

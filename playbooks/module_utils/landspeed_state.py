@@ -267,6 +267,10 @@ def _has_table(name):
     return any(line.split()[1:] == name.split() for line in run("nft", "list", "tables").splitlines())
 
 
+def _has_namespace(name):
+    return any(line.split()[0] == name for line in run("ip", "netns", "list").splitlines() if line)
+
+
 KINDS = {
     "sysctl": FileSetting(lambda name: Path("/proc/sys", *name.split("."))),
     "sysfs": FileSetting(Path),
@@ -280,6 +284,15 @@ KINDS = {
     "unit": UnitSetting(),
     "user": Presence(_has_user, lambda name: run("userdel", name)),
     "nft_table": Presence(_has_table, lambda name: run("nft", "delete", "table", *name.split())),
+    "netns": Presence(_has_namespace, lambda name: run("ip", "netns", "delete", name)),
+    "link": Presence(
+        lambda name: Path("/sys/class/net", name).exists(), lambda name: run("ip", "link", "delete", name)
+    ),
+    # A name such as `-4 7801`: family and priority.
+    "ip_rule": Presence(
+        lambda name: bool(run("ip", name.split()[0], "rule", "show", "priority", name.split()[1]).strip()),
+        lambda name: run("ip", name.split()[0], "rule", "delete", "priority", name.split()[1]),
+    ),
     "kernel_module": Presence(
         lambda name: Path("/sys/module", name).is_dir(), lambda name: run("modprobe", "--remove", name)
     ),
@@ -314,10 +327,9 @@ class State:
         self._lock = None
 
     def __enter__(self):
-        """Lock."""
-        if STATE.parent.is_dir():
-            self._lock = os.open(STATE.parent, os.O_RDONLY | os.O_DIRECTORY)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        """Lock: a module whose play was killed may still be at work here. The folder above is there before ours is."""
+        self._lock = os.open(FOLDER.parent, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         if STATE.exists():
             content = json.loads(STATE.read_text())
             self.entries, self.applied = content["entries"], content["applied"]
