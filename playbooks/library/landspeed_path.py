@@ -46,6 +46,8 @@ hops:
   returned: always
 """
 
+import ipaddress  # noqa: E402
+
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 from ansible.module_utils.landspeed_state import (  # type: ignore[import-not-found] # noqa: E402
     KINDS,
@@ -89,7 +91,7 @@ class Chain:
         """Address of an end of a link."""
         side = 1 if end == SENDERS_END else 2
         if self.version == "-6":
-            return f"2001:2:0:{link:x}::{side}"
+            return str(ipaddress.ip_address(f"2001:2:0:{link:x}::{side}"))  # as traceroute writes it
         number = 4 * link + side
         return f"198.18.{number // 256}.{number % 256}"
 
