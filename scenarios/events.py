@@ -39,7 +39,7 @@ def plan_events(scenario: Scenario) -> list[Event]:
     """The events in the order in which they happen. The scenario has been checked."""
     planned = []
     for event in scenario.events:
-        link, direction = _place(scenario, event) or (0, "forward")
+        link, direction = place_of(scenario, event) or (0, "forward")
         planned.append(
             Event(
                 at_ns=event.at,
@@ -60,7 +60,7 @@ def _kinds(event: ScenarioEvent) -> list[str]:
     return [key for key in KINDS if getattr(event, key) is not None]
 
 
-def _place(scenario: Scenario, event: ScenarioEvent) -> tuple[int, Where] | None:
+def place_of(scenario: Scenario, event: ScenarioEvent) -> tuple[int, Where] | None:
     """Link and direction of an event; None if the path has no such link."""
     first, second = event.between or (event.from_, event.to)
     for index, link in enumerate(scenario.path):
@@ -125,7 +125,7 @@ def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Itera
         yield Finding(key, f"the path has no node {name}", f"write one of: {', '.join(names)}")
     if unknown:
         return
-    if _place(scenario, event) is None:
+    if place_of(scenario, event) is None:
         (_, first), (key, second) = given
         near = [names[i] for i in range(len(names)) if abs(i - names.index(str(first))) == 1]
         what = f"{first} and {second} are not neighbours: there is no link between them"
@@ -149,7 +149,7 @@ def _overlaps(scenario: Scenario) -> Iterator[Finding]:
     lanes: dict[tuple[str, int, str], list[tuple[int, int | None, int]]] = {}
     for number, event in enumerate(scenario.events):
         kind = _kinds(event)[0]
-        place = _place(scenario, event)
+        place = place_of(scenario, event)
         if place is None or kind == "background":  # that adds up
             continue
         until = event.down or event.for_

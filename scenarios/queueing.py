@@ -13,11 +13,11 @@ def prove_queueing(nodes: list[Node], links: list[Link], ip_version: int, events
 
     What limits the arrivals: the sending host's NIC (framing of its link) and bus (no framing), and each link passed.
     One of them must give every packet size at least the time that it takes to leave here; both are linear in the size,
-    so the smallest and the largest packet decide. Jitter, reordering and duplication change the spacing: nothing passed
-    before them proves anything any more, and neither does anything passed before a delay that an event changes. A link
-    whose rate an event changes counts with its lowest rate for what leaves it and with its highest for what it lets
-    through; background traffic can make a queue anywhere, and ends at the far end of its link. A world that relies on
-    this must enforce the NIC and bus of its hosts.
+    so the smallest and the largest packet decide. A queue packs packets together again at the rate of its link: nothing
+    passed before it proves anything any more. The same holds for jitter, reordering and duplication, which change the
+    spacing, and for a delay that an event changes. A link whose rate an event changes counts with its lowest rate for
+    what leaves it and with its highest for what it lets through; background traffic can make a queue anywhere, and ends
+    at the far end of its link. A world that relies on this must enforce the NIC and bus of its hosts.
     """
     mtu = min(link.mtu_bytes for link in links)
     sizes = (ph.IP_HEADER[ip_version] + ph.TCP_HEADER, mtu)
@@ -65,9 +65,10 @@ def _can_queue(source: Node, lanes: list[_Lane], sizes: tuple[int, int]) -> list
             all((size + lane.framing) * rate <= (size + extra) * lane.slowest_bps for size in sizes)
             for rate, extra in bounds
         )
-        result.append(lane.background or not proved)
-        if lane.respaces:
+        queues = lane.background or not proved
+        result.append(queues)
+        if queues or lane.respaces:
             bounds.clear()
-        else:
+        if not lane.respaces:
             bounds.append((lane.fastest_bps, lane.framing))
     return result

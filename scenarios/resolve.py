@@ -10,7 +10,7 @@ from typing import Literal, cast
 from . import physics as ph
 from .document import Path
 from .errors import Problem, ScenarioError
-from .events import KINDS, plan_events
+from .events import KINDS, place_of, plan_events
 from .load import LoadedScenario
 from .model import Lane, Scenario
 from .model import Link as ScenarioLink
@@ -132,6 +132,24 @@ def _world_problems(loaded: LoadedScenario, world: str) -> list[Problem]:
         for kind in KINDS:
             if getattr(event, kind) is not None:
                 ask("events", kind, ("events", number, kind), f"an event of the kind {kind}", key=True)
+    if world == "emu":
+        problems += _uncountable_losses(loaded)
+    return problems
+
+
+def _uncountable_losses(loaded: LoadedScenario) -> list[Problem]:
+    """netem draws the loss of a packet and of its copy from one generator: with copies, a number cannot be kept to."""
+    scenario, problems = loaded.scenario, []
+    for number, event in enumerate(scenario.events):
+        if event.loss is None or event.loss.packets is None or (place := place_of(scenario, event)) is None:
+            continue
+        link, (index, direction) = scenario.path[place[0]], place
+        back = link.reverse.duplicate if link.reverse and link.reverse.duplicate is not None else link.duplicate
+        copies = {"forward": link.duplicate, "reverse": back, "both": link.duplicate or back}[direction]
+        if copies:
+            what = f"a number of packets cannot be lost where link {index + 1} duplicates, in the world 'emu'"
+            right = "the world sim can (--world sim); here write a share for a time: loss: 100 %, for: 1 ms"
+            problems.append(loaded.problem(("events", number, "loss"), what, right))
     return problems
 
 

@@ -157,6 +157,31 @@ def test_where_events_make_a_queue_possible(tmp_path: Path) -> None:
     assert can_queue(plan_with(tmp_path, faster, overrides=burst)) == [False, True, True]
 
 
+def test_a_queue_ends_what_came_before_it(tmp_path: Path) -> None:
+    """What a queue held back leaves it packed together, at the rate of its link: slower than that it was before."""
+    background = f"at: 1 s, background: 1 Mbit/s, for: 1 s, {FORWARD}"
+    slow_first = ("path.0.line_rate=500 Mbit/s", "path.2.line_rate=600 Mbit/s")
+    assert can_queue(plan_with(tmp_path, overrides=slow_first)) == [False, False, False]
+    assert can_queue(plan_with(tmp_path, background, overrides=slow_first)) == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("where", "copies"),
+    [
+        (FORWARD, "path.1.duplicate=1 %"),
+        (BOTH, "path.1.reverse={duplicate: 1 %}"),
+        ("from: q, to: r", "path.1.duplicate=1 %"),  # the reverse is the same unless it says otherwise
+    ],
+)
+def test_a_number_of_packets_cannot_be_lost_among_copies_in_the_guest(tmp_path: Path, where: str, copies: str) -> None:
+    event = f"at: 1 s, loss: 2 packets, {where}"
+    said = refused(tmp_path, event, world="emu", overrides=(copies,))
+    assert "a number of packets cannot be lost where link 2 duplicates, in the world 'emu'" in said
+    assert "--world sim" in said
+    assert plan_with(tmp_path, event, overrides=(copies,)).events  # the simulator can
+    assert plan_with(tmp_path, f"at: 1 s, loss: 50 %, for: 1 s, {where}", world="emu", overrides=(copies,)).events
+
+
 def test_the_packet_limit_counts_the_longest_delay_and_the_fastest_rate(tmp_path: Path) -> None:
     changed = plan_with(
         tmp_path, f"at: 1 s, one_way_delay: 200 ms, {FORWARD}", f"at: 1 s, line_rate: 2 Gbit/s, {FORWARD}"
