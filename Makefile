@@ -31,6 +31,7 @@ lint: setup-test  ## ruff, pyright, clang-format, clang-tidy, shellcheck
 	@clang-format --dry-run --Werror $(C_SOURCES)
 	@clang-tidy --quiet -p engine/build $$(git ls-files 'engine/src/*.c') 2>/dev/null
 	@clang-tidy --quiet -p emu/linkwatch/build $$(git ls-files 'emu/linkwatch/*.c') 2>/dev/null
+	@if [ -f sim/build/compile_commands.json ]; then git ls-files 'sim/src/*.cc' 'sim/mend/*.cc' ':!sim/mend/tests' | xargs -P 2 -n 4 clang-tidy --quiet -p sim/build --extra-arg=-Wno-sign-conversion 2>/dev/null; fi
 	@shellcheck $$(git ls-files '*.sh') .ci/run emu/guest/init tests/lab/shaper-init
 	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" ansible-lint -q --offline
 
