@@ -51,10 +51,17 @@ def calibration(plan: Plan, measured: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def happened(plan: Plan, simulated_s: float) -> list[dict[str, Any]]:
-    """The plan's events as records: a simulator's happen at their time to the nanosecond, if it came so far."""
+def happened(plan: Plan, simulated_s: float, counts: list[int | None] | None = None) -> list[dict[str, Any]]:
+    """The plan's events as records: a simulator's happen at their time to the nanosecond, if it came so far.
+
+    Args:
+        plan: what was to happen.
+        simulated_s: how far the simulation came.
+        counts: packets that each event took, null for one that takes none; None: not told.
+    """
     found = []
-    for event in plan.events:
+    for number, event in enumerate(plan.events):
+        counted = counts[number] if counts and event.kind in ("loss", "down") else None
         planned_s = event.at_ns / 1e9
         until_s = planned_s + event.duration_ns / 1e9 if event.duration_ns else None
         reached = planned_s <= simulated_s
@@ -66,7 +73,7 @@ def happened(plan: Plan, simulated_s: float) -> list[dict[str, Any]]:
                 "planned_s": planned_s,
                 "at_s": planned_s if reached else None,
                 "until_s": until_s if until_s is not None and until_s <= simulated_s else None,
-                "packets_lost": event.packets if reached else None,
+                "packets_lost": counted if reached else None,
             }
         )
     return found

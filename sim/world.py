@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -24,6 +25,13 @@ from .process import Simulation
 
 SIMULATOR = Path(__file__).resolve().parent / "build" / "landspeed-sim"
 """Where `meson setup sim/build sim && ninja -C sim/build` puts the program."""
+
+
+def simulator_key(program: Path = SIMULATOR) -> str | None:
+    """What tells this build of the simulator from another: 12 digits of its SHA-256. None: it is not built."""
+    return hashlib.sha256(program.read_bytes()).hexdigest()[:12] if os.access(program, os.X_OK) else None
+
+
 PACKAGES = "libns3-dev nlohmann-json3-dev"
 MISSING = f"{SIMULATOR} is not built; apt-get install {PACKAGES}, then run `make setup`"
 
@@ -108,7 +116,11 @@ class SimWorld:
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             plan=plan.model_dump(mode="json"),
             host={"kernel": platform.release(), "cores": os.cpu_count(), "cpu": platform.processor()},
-            versions={"landspeed": __version__, "python": platform.python_version()},
+            versions={
+                "landspeed": __version__,
+                "landspeed-sim": simulator_key(self.options.program) or "",
+                "python": platform.python_version(),
+            },
         )
         bundle.note(record)
         return record
@@ -126,7 +138,8 @@ class SimWorld:
         if measured := result.pop("calibration", None):
             known["calibration"] = calibration(plan, measured)
             known["rtt_ms"] = known["calibration"]["rtt_ms"]
-        known["events"] = happened(plan, result.get("simulated_s") or 0.0)
+        counts = result.pop("event_packets", None)
+        known["events"] = happened(plan, result.get("simulated_s") or 0.0, counts)
         found = {"engine": result, "transfer_wall_s": result.get("wall_s", wall_s), "wall_s": wall_s}
         return RunRecord.model_validate(record.model_dump() | known | found | {"versions": versions or record.versions})
 

@@ -82,6 +82,9 @@ def main() -> int:
         "retransmits": 0,
         "simulated_s": end_s,
         "calibration": calibration(plan),
+        "event_packets": [
+            (event["packets"] or 7) if event["kind"] in ("loss", "down") else None for event in plan.get("events") or []
+        ],
         "streams": [{"stream": 0, "bytes": count, "goodput_bps": RATE_BPS, "duration_s": end_s}],
         "ns3_version": "3.fake",
         "words": sys.argv[3:],

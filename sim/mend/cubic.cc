@@ -53,8 +53,9 @@ uint32_t Cubic::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 {
 	double window = static_cast<double>(tcb->m_cWnd.Get()) / tcb->m_segmentSize;
 	// Fast convergence, section 4.7: a window below the last maximum leaves room for a
-	// newcomer.
-	last_max_ = window < last_max_ ? window * (1 + BETA) / 2 : window;
+	// newcomer. In whole segments, as the window grows in them: one that has reached the
+	// plateau is not below it.
+	last_max_ = window < last_max_ ? std::floor(window * (1 + BETA) / 2) : window;
 	before_loss_ = window;
 	epoch_.reset();
 	auto segments = static_cast<uint32_t>(std::max(window * BETA, 2.0));
@@ -107,7 +108,10 @@ void Cubic::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t, const Time &rtt)
 	bool round_ended = tcb->m_lastAckedSeq > round_end_;
 	if (round_ended)
 		round_end_ = tcb->m_highTxMark;
-	bool slow_start = tcb->m_cWnd < tcb->m_ssThresh;
+	// In recovery the window is not slow start's, and may be below the threshold for a while.
+	bool slow_start = tcb->m_cWnd < tcb->m_ssThresh &&
+			  tcb->m_congState != TcpSocketState::CA_RECOVERY &&
+			  tcb->m_congState != TcpSocketState::CA_CWR;
 	if (slow_start &&
 	    hystart_->Acknowledged(Simulator::Now().GetNanoSeconds(), rtt.GetNanoSeconds(),
 				   tcb->GetCwndInSegments(), round_ended))

@@ -36,7 +36,7 @@ bool Hystart::Acknowledged(int64_t now, int64_t round_trip, uint32_t window_segm
 {
 	shortest_ = std::min(shortest_, round_trip);
 	if (found_ || window_segments < LEAST_WINDOW_SEGMENTS)
-		return found_;
+		return false;
 	if (round_ended || !in_round_)
 		BeginRound(now);
 	if (now - train_end_ <= TRAIN_GAP) {

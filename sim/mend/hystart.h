@@ -27,7 +27,7 @@ public:
 
 	// Slow start begins anew: forgets all but the shortest round trip.
 	void Restart();
-	// A round trip was measured; true when slow start is to end, from then on until Restart.
+	// A round trip was measured; true when slow start is to end, once until Restart.
 	bool Acknowledged(int64_t now, int64_t round_trip, uint32_t window_segments,
 			  bool round_ended);
 

@@ -34,16 +34,11 @@ constexpr uint32_t NO_THRESHOLD = UINT32_MAX;
 
 // Linux's names, and ns-3's classes.
 const std::map<std::string, std::string> ALGORITHMS = {
-    {"bbr", "ns3::TcpBbr"},
-    {"bic", "ns3::TcpBic"},
-    {"cubic", "landspeed::Cubic"},
-    {"dctcp", "ns3::TcpDctcp"},
-    {"highspeed", "ns3::TcpHighSpeed"},
-    {"htcp", "ns3::TcpHtcp"},
-    {"illinois", "ns3::TcpIllinois"},
-    {"reno", "ns3::TcpLinuxReno"},
-    {"scalable", "ns3::TcpScalable"},
-    {"vegas", "ns3::TcpVegas"},
+    {"bbr", "landspeed::Bbr"},          {"bic", "ns3::TcpBic"},
+    {"cubic", "landspeed::Cubic"},      {"dctcp", "landspeed::Dctcp"},
+    {"highspeed", "ns3::TcpHighSpeed"}, {"htcp", "ns3::TcpHtcp"},
+    {"illinois", "ns3::TcpIllinois"},   {"reno", "ns3::TcpLinuxReno"},
+    {"scalable", "ns3::TcpScalable"},   {"vegas", "ns3::TcpVegas"},
     {"westwood", "ns3::TcpWestwood"}, // with WestwoodPlus as its ProtocolType
     {"yeah", "ns3::TcpYeah"},
 };
@@ -65,6 +60,7 @@ TypeId AlgorithmOf(const std::string &name)
 std::vector<std::string> CongestionControls()
 {
 	std::vector<std::string> names;
+	names.reserve(ALGORITHMS.size());
 	for (const auto &each : ALGORITHMS)
 		names.push_back(each.first);
 	return names;
@@ -113,7 +109,8 @@ TcpGrant SetTcpDefaults(const TcpSettings &settings)
 	Config::SetDefault("ns3::TcpSocketState::EnablePacing", BooleanValue(paced));
 	Config::SetDefault("ns3::TcpWestwood::ProtocolType", StringValue("WestwoodPlus"));
 	Config::SetDefault("landspeed::Cubic::HyStart", BooleanValue(settings.hystart));
-	Config::SetDefault("landspeed::Cubic::Paced", BooleanValue(paced));
+	Config::SetDefault("landspeed::Cubic::Paced",
+			   BooleanValue(paced || settings.hystart_paced));
 	return grant;
 }
 

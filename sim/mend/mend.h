@@ -23,6 +23,7 @@ struct TcpSettings {
 	    window_bytes; // asked with SO_RCVBUF and SO_SNDBUF; none: autotuning
 	uint64_t autotuning_bytes = (uint64_t{1} << 31) - 1; // where tcp_rmem and tcp_wmem end
 	bool hystart = true;                                 // of CUBIC
+	bool hystart_paced = false;                          // it waits as long as with fq's pacing
 	bool paced = false; // as with fq: 2 cwnd/RTT in slow start, 1.2 after it
 	std::optional<uint64_t> pacing_rate_bps; // never faster than this (SO_MAX_PACING_RATE)
 	uint32_t segments_per_ack = 2;           // delayed acknowledgment (RFC 1122)

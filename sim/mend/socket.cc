@@ -1,5 +1,7 @@
 #include "mend/socket.h"
 
+#include "mend/validation.h"
+
 #include <ns3/node.h>
 #include <ns3/object-factory.h>
 #include <ns3/rtt-estimator.h>
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 using namespace ns3;
 
@@ -59,7 +62,9 @@ void TcpSocket::UpdateRttHistory(const SequenceNumber32 &seq, uint32_t sz, bool 
 		return;
 	}
 	++retransmitted_segments_;
-	auto before = [](const RttHistory &sent, SequenceNumber32 value) {
+	if (seq == m_txBuffer->HeadSequence())
+		RestartTimer(); // the head's repair takes a round trip from now on
+	auto before = [](const RttHistory &sent, const SequenceNumber32 &value) {
 		return sent.seq < value;
 	};
 	for (auto sent = std::lower_bound(m_history.begin(), m_history.end(), seq, before);
@@ -96,19 +101,51 @@ Time TcpSocket::Timeout() const
 	       Max(Max(m_clockGranularity, m_minRto), m_rtt->GetVariation() * 4);
 }
 
-void TcpSocket::NewAck(const SequenceNumber32 &seq, bool resetRTO)
+void TcpSocket::RestartTimer()
+{
+	Time wait = MayProbe() ? Min(m_rtt->GetEstimate() * 2, m_rto.Get()) : m_rto.Get();
+	deadline_ = Simulator::Now() + wait;
+	// A timer that is too early waits on when it fires (ReTxTimeout); one that is too late is
+	// replaced.
+	if (!m_retxEvent.IsRunning() || Simulator::GetDelayLeft(m_retxEvent) > wait) {
+		m_retxEvent.Cancel();
+		m_retxEvent = Simulator::Schedule(wait, &TcpSocket::ReTxTimeout, this);
+	}
+}
+
+// RFC 8985 section 7.2: all went well so far, and nothing says that the end of what was sent has
+// arrived.
+bool TcpSocket::MayProbe() const
+{
+	return m_state == ESTABLISHED && m_sackEnabled && !probing_ &&
+	       m_tcb->m_congState == TcpSocketState::CA_OPEN && m_rtt->GetNSamples() > 0 &&
+	       m_txBuffer->GetSacked() == 0;
+}
+
+// Section 7.3: a new segment if the receiver has room for it, else the last one once more. Its
+// acknowledgment shows what was lost before it, and the window is reduced as at any loss.
+void TcpSocket::Probe()
+{
+	SequenceNumber32 from;
+	SequenceNumber32 to;
+	probing_ = true;
+	if (!m_txBuffer->NextSeg(&from, &to, false)) {
+		to = m_tcb->m_highTxMark;
+		from = to - static_cast<int32_t>(std::min(m_tcb->m_segmentSize, UnAckDataCount()));
+	}
+	m_retxEvent.Cancel();
+	SendDataPacket(from, static_cast<uint32_t>(to - from), m_connected);
+	m_tcb->m_nextTxSequence = std::max(m_tcb->m_nextTxSequence.Get(), to);
+	RestartTimer();
+}
+
+void TcpSocket::NewAck(const SequenceNumber32 &seq, bool)
 {
 	m_dataRetrCount = m_dataRetries;
-	if (m_state != SYN_RCVD && resetRTO) {
+	if (m_state != SYN_RCVD) {
 		m_rto = Timeout();
-		deadline_ = Simulator::Now() + m_rto.Get();
-		// A timer that is too early waits on when it fires (ReTxTimeout); one that is too
-		// late is replaced.
-		if (!m_retxEvent.IsRunning() ||
-		    Simulator::GetDelayLeft(m_retxEvent) > m_rto.Get()) {
-			m_retxEvent.Cancel();
-			m_retxEvent = Simulator::Schedule(m_rto, &TcpSocket::ReTxTimeout, this);
-		}
+		probing_ = false;
+		RestartTimer();
 	}
 	if (GetTxAvailable() > 0)
 		NotifySend(GetTxAvailable());
@@ -122,6 +159,10 @@ void TcpSocket::ReTxTimeout()
 	if (deadline_ > Simulator::Now()) {
 		m_retxEvent = Simulator::Schedule(deadline_ - Simulator::Now(),
 						  &TcpSocket::ReTxTimeout, this);
+		return;
+	}
+	if (MayProbe() && m_tcb->m_highTxMark.Get() > m_txBuffer->HeadSequence()) {
+		Probe();
 		return;
 	}
 	timeouts_ += m_state == ESTABLISHED && m_txBuffer->Size() > 0;
@@ -155,6 +196,9 @@ void AttachTcpSocket(const Ptr<TcpSocket> &socket, const Ptr<Node> &node)
 	auto create = [&](const char *attribute) {
 		TypeIdValue type;
 		tcp->GetAttribute(attribute, type);
+		NS_ABORT_MSG_IF(attribute == std::string("SocketType") &&
+				    type.Get() != WindowValidation::GetTypeId(),
+				"the node was made before SetTcpDefaults");
 		ObjectFactory factory;
 		factory.SetTypeId(type.Get());
 		return factory.Create();

@@ -33,6 +33,11 @@ struct TcpFigures {
 // - RTO = SRTT + max(4 RTTVAR, MinRto): the floor bounds the variance term (RFC 6298 with Linux's
 // TCP_RTO_MIN), not the
 //   sum, which any path longer than the floor exceeds anyway. docs/ns3/05-rto-floor.md.
+// - It starts anew with each acknowledgment of new data, also in recovery, and with each
+//   retransmission of the head; ns-3 3.37 lets it run from the first partial acknowledgment on.
+//   docs/ns3/05-rto-floor.md.
+// - Before it fires, the end of what was sent is probed (RFC 8985, TLP).
+//   docs/ns3/12-lost-retransmissions.md.
 // - The retransmission timer is moved, not made anew with each acknowledgment: a hundred thousand
 // dead events waited in
 //   the scheduler.
@@ -61,8 +66,12 @@ protected:
 
 private:
 	ns3::Time Timeout() const;
+	void RestartTimer();
+	bool MayProbe() const;
+	void Probe();
 
 	ns3::Time deadline_;
+	bool probing_ = false; // a probe was sent and nothing acknowledged since
 	uint64_t written_bytes_ = 0;
 	uint64_t read_bytes_ = 0;
 	uint64_t retransmitted_segments_ = 0;

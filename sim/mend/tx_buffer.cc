@@ -1,110 +1,27 @@
-// ns3::TcpTxBuffer, written anew: the sender's scoreboard of RFC 6675 at a cost per segment that
-// does not depend on the window. The library's class walks its list of sent segments for every
-// segment it sends and for every SACK block; at 41 000 segments in flight that is nearly all of the
+// ns3::TcpTxBuffer, written anew: what the application wrote and the network has not acknowledged,
+// in segments. Which of them are lost, and which is sent next, is in tx_scoreboard.cc. Sending and
+// acknowledging cost per segment what does not depend on the window; the library's class walks its
+// list of sent segments for each, which at 41 000 segments in flight is nearly all of the
 // simulation's time. docs/ns3/01-tx-buffer.md.
 //
 // Its methods are not virtual and the socket makes its buffer itself, so a subclass cannot replace
 // them. What is defined here takes precedence over the shared library's (ELF symbol resolution: the
 // executable comes first). The library uses only the class's interface; what the header has no
-// member for is kept in a table beside it.
+// member for is kept in a table beside it (scoreboard.h).
 
-#include "mend/side_table.h"
+#include "mend/scoreboard.h"
 
 #include <ns3/packet.h>
 #include <ns3/simulator.h>
-#include <ns3/tcp-tx-buffer.h>
 
 #include <algorithm>
-#include <deque>
-
-namespace
-{
-
-using ns3::SequenceNumber32;
-using ns3::TcpTxBuffer;
-using ns3::TcpTxItem;
-
-struct Segment {
-	TcpTxItem *item;
-	SequenceNumber32 start;
-	uint32_t size;
-	uint64_t skip; // if sacked: there is no unsacked segment from this one up to the one
-		       // numbered `skip`
-};
-
-// What was sent and not yet discarded. Segments are numbered in the order of their bytes; a number
-// stays valid when segments before it are discarded.
-class Scoreboard
-{
-public:
-	std::deque<Segment> sent;
-	uint64_t first = 0;      // number of sent.front()
-	uint64_t lost_end = 0;   // every unsacked segment before it is marked lost
-	uint64_t retransmit = 0; // no segment before it waits to be retransmitted
-	uint64_t sack_end =
-	    0; // the one after the highest sacked; not above `first`: none is sacked
-
-	uint64_t End() const
-	{
-		return first + sent.size();
-	}
-
-	Segment &At(uint64_t number)
-	{
-		return sent[number - first];
-	}
-
-	// The first segment that begins at `seq` or after it.
-	uint64_t Find(SequenceNumber32 seq) const
-	{
-		auto before = [](const Segment &segment, SequenceNumber32 value) {
-			return segment.start < value;
-		};
-		auto found = std::lower_bound(sent.begin(), sent.end(), seq, before);
-		return first + static_cast<uint64_t>(found - sent.begin());
-	}
-
-	// The first unsacked segment from `number` on. Runs of sacked ones are remembered, so that
-	// all the calls together cost about one step for each segment.
-	uint64_t NextUnsacked(uint64_t number)
-	{
-		number = std::max(number, first);
-		uint64_t found = number;
-		while (found < End() && At(found).item->IsSacked())
-			found = std::max(found + 1, At(found).skip);
-		while (number < found) {
-			uint64_t next = std::max(number + 1, At(number).skip);
-			At(number).skip = found;
-			number = next;
-		}
-		return found;
-	}
-
-	void DropFront()
-	{
-		sent.pop_front();
-		++first;
-	}
-
-	// After segments were renumbered or unsacked.
-	void ForgetSkips()
-	{
-		for (Segment &segment : sent)
-			segment.skip = 0;
-	}
-};
-
-landspeed::SideTable<TcpTxBuffer, Scoreboard> &Boards()
-{
-	static auto *boards =
-	    new landspeed::SideTable<TcpTxBuffer, Scoreboard>; // outlives every socket
-	return *boards;
-}
-
-} // namespace
 
 namespace ns3
 {
+
+using landspeed::Scoreboard;
+using landspeed::Scoreboards;
+using landspeed::Segment;
 
 NS_OBJECT_ENSURE_REGISTERED(TcpTxBuffer);
 
@@ -129,11 +46,11 @@ TcpTxBuffer::TcpTxBuffer(uint32_t n) : m_maxBuffer(0), m_size(0), m_sentSize(0),
 
 TcpTxBuffer::~TcpTxBuffer()
 {
-	for (Segment &segment : Boards().Of(this).sent)
+	for (Segment &segment : Scoreboards().Of(this).sent)
 		delete segment.item;
 	for (TcpTxItem *item : m_appList)
 		delete item;
-	Boards().Drop(this);
+	Scoreboards().Drop(this);
 }
 
 SequenceNumber32 TcpTxBuffer::HeadSequence() const
@@ -189,7 +106,7 @@ void TcpTxBuffer::SetSegmentSize(uint32_t segmentSize)
 
 void TcpTxBuffer::SetRWndCallback(Callback<uint32_t> rWndCallback)
 {
-	m_rWndCallback = rWndCallback;
+	m_rWndCallback = std::move(rWndCallback);
 }
 
 uint32_t TcpTxBuffer::GetRetransmitsCount() const
@@ -209,7 +126,7 @@ uint32_t TcpTxBuffer::GetSacked() const
 
 void TcpTxBuffer::SetHeadSequence(const SequenceNumber32 &seq)
 {
-	NS_ABORT_MSG_UNLESS(Boards().Of(this).sent.empty(),
+	NS_ABORT_MSG_UNLESS(Scoreboards().Of(this).sent.empty(),
 			    "the first sequence number changes after data was sent");
 	m_firstByteSeq = seq;
 }
@@ -241,8 +158,11 @@ TcpTxItem *TcpTxBuffer::CopyFromSequence(uint32_t numBytes, const SequenceNumber
 		return nullptr;
 	SequenceNumber32 unsent = m_firstByteSeq.Get() + m_sentSize;
 	NS_ABORT_MSG_IF(seq > unsent, "asked for new bytes behind others that were not sent");
-	TcpTxItem *item = seq < unsent ? GetTransmittedSegment(size, seq) : GetNewSegment(size);
+	Scoreboard &board = Scoreboards().Of(this);
+	bool again = seq < unsent;
+	TcpTxItem *item = again ? GetTransmittedSegment(size, seq) : GetNewSegment(size);
 	item->m_lastSent = Simulator::Now();
+	board.Transmitted(again ? board.Find(seq) : board.End() - 1);
 	return item;
 }
 
@@ -266,7 +186,7 @@ TcpTxItem *TcpTxBuffer::GetNewSegment(uint32_t numBytes)
 	}
 	item->m_startSeq = m_firstByteSeq.Get() + m_sentSize;
 	uint32_t size = item->m_packet->GetSize();
-	Boards().Of(this).sent.push_back({item, item->m_startSeq, size, 0});
+	Scoreboards().Of(this).sent.push_back({item, item->m_startSeq, size});
 	m_sentSize += size;
 	return item;
 }
@@ -285,19 +205,15 @@ void TcpTxBuffer::SplitItems(TcpTxItem *first, TcpTxItem *rest, uint32_t size) c
 // neighbour.
 TcpTxItem *TcpTxBuffer::GetTransmittedSegment(uint32_t numBytes, const SequenceNumber32 &seq)
 {
-	Scoreboard &board = Boards().Of(this);
+	Scoreboard &board = Scoreboards().Of(this);
 	auto cut = [&](uint64_t number, uint32_t size) {
 		Segment &rest = board.At(number);
 		auto *item = new TcpTxItem;
 		SplitItems(item, rest.item, size);
-		Segment front{item, rest.start, size, 0};
+		Segment front{item, rest.start, size, rest.transmission, rest.again};
 		rest.start += size;
 		rest.size -= size;
-		board.sent.insert(board.sent.begin() + static_cast<ptrdiff_t>(number - board.first),
-				  front);
-		for (uint64_t *mark : {&board.lost_end, &board.retransmit, &board.sack_end})
-			*mark += *mark > number;
-		board.ForgetSkips();
+		board.Insert(number, front);
 	};
 	uint64_t number = board.Find(seq);
 	if (number == board.End() || board.At(number).start > seq) {
@@ -315,17 +231,6 @@ TcpTxItem *TcpTxBuffer::GetTransmittedSegment(uint32_t numBytes, const SequenceN
 	return item;
 }
 
-bool TcpTxBuffer::IsRetransmittedDataAcked(const SequenceNumber32 &ack) const
-{
-	Scoreboard &board = Boards().Of(this);
-	uint64_t number = board.Find(ack);
-	if (number == board.first)
-		return false;
-	Segment &segment = board.At(number - 1);
-	return segment.start + segment.size == ack && !segment.item->m_sacked &&
-	       segment.item->m_retrans;
-}
-
 void TcpTxBuffer::RemoveFromCounts(TcpTxItem *item, uint32_t size)
 {
 	m_sackedOut -= item->m_sacked ? size : 0;
@@ -338,7 +243,7 @@ void TcpTxBuffer::DiscardUpTo(const SequenceNumber32 &seq,
 {
 	if (seq <= m_firstByteSeq.Get())
 		return;
-	Scoreboard &board = Boards().Of(this);
+	Scoreboard &board = Scoreboards().Of(this);
 	auto left = static_cast<uint32_t>(seq - m_firstByteSeq.Get());
 	while (left > 0 && m_size > 0) {
 		if (board.sent.empty())
@@ -346,6 +251,8 @@ void TcpTxBuffer::DiscardUpTo(const SequenceNumber32 &seq,
 			    left); // acknowledged without being sent as a segment: a window probe
 		Segment &head = board.sent.front();
 		uint32_t size = std::min(left, head.size);
+		if (size == head.size && !head.item->m_sacked)
+			board.Delivered(board.first);
 		RemoveFromCounts(head.item, size);
 		m_size -= size;
 		m_sentSize -= size;
@@ -366,6 +273,8 @@ void TcpTxBuffer::DiscardUpTo(const SequenceNumber32 &seq,
 	}
 	if (m_size == 0)
 		m_firstByteSeq = seq; // a FIN counts as one more
+	if (m_sackEnabled)
+		UpdateLostCount();
 	if (!board.sent.empty() && board.sent.front().item->m_sacked) {
 		// With SACK: the receiver dropped what it had reported (RFC 2018 section 8).
 		// Without: the guess which segments caused duplicate acknowledgments was wrong, and
@@ -376,176 +285,10 @@ void TcpTxBuffer::DiscardUpTo(const SequenceNumber32 &seq,
 	}
 }
 
-uint32_t TcpTxBuffer::Update(const TcpOptionSack::SackList &list,
-			     const Callback<void, TcpTxItem *> &sackedCb)
-{
-	Scoreboard &board = Boards().Of(this);
-	uint32_t newly_sacked = 0;
-	bool above_lost = false;
-	for (const TcpOptionSack::SackBlock &block : list) {
-		if (block.second <= m_firstByteSeq.Get() ||
-		    block.first >= m_firstByteSeq.Get() + m_sentSize)
-			continue; // a duplicate's report (RFC 2883), or none of ours
-		uint64_t number = board.NextUnsacked(board.Find(block.first));
-		while (number < board.End() &&
-		       board.At(number).start + board.At(number).size <= block.second) {
-			TcpTxItem *item = board.At(number).item;
-			uint32_t size = board.At(number).size;
-			m_lostOut -= item->m_lost ? size : 0;
-			m_retrans -= item->m_retrans ? size : 0;
-			item->m_lost = false;
-			item->m_sacked = true;
-			m_sackedOut += size;
-			newly_sacked += size;
-			if (!sackedCb.IsNull())
-				sackedCb(item);
-			item->m_retrans = false; // it has left the network (RFC 6675, SetPipe)
-			above_lost |= number >= board.lost_end;
-			board.sack_end = std::max(board.sack_end, number + 1);
-			number = board.NextUnsacked(number + 1);
-		}
-	}
-	if (above_lost)
-		UpdateLostCount();
-	return newly_sacked;
-}
-
-// RFC 6675, IsLost: a segment is lost if above it DupThresh discontiguous sequences, or more than
-// DupThresh - 1 segments' bytes, are sacked. That holds for every unsacked segment below a point
-// which only moves up.
-void TcpTxBuffer::UpdateLostCount()
-{
-	Scoreboard &board = Boards().Of(this);
-	uint64_t point = board.sack_end;
-	uint64_t bytes = 0;
-	uint32_t sequences = 0;
-	bool in_sequence = false;
-	while (bytes <= uint64_t{m_dupAckThresh - 1} * m_segmentSize &&
-	       sequences < m_dupAckThresh) {
-		if (point <= std::max(board.lost_end, board.first))
-			return;
-		const Segment &segment = board.At(--point);
-		sequences += segment.item->m_sacked && !in_sequence;
-		bytes += segment.item->m_sacked ? segment.size : 0;
-		in_sequence = segment.item->m_sacked;
-	}
-	uint64_t number = board.NextUnsacked(board.lost_end);
-	while (number < point) {
-		Segment &segment = board.At(number);
-		m_lostOut += segment.item->m_lost ? 0 : segment.size;
-		segment.item->m_lost = true;
-		number = board.NextUnsacked(number + 1);
-	}
-	board.lost_end = point;
-}
-
-bool TcpTxBuffer::IsLost(const SequenceNumber32 &seq) const
-{
-	Scoreboard &board = Boards().Of(this);
-	uint64_t after = board.Find(seq + 1);
-	return after > board.first && board.At(after - 1).item->m_lost;
-}
-
-// RFC 6675 section 4, NextSeg, rules 1 to 3. Rule 4, the rescue retransmission, is a MAY that the
-// socket does not know.
-bool TcpTxBuffer::NextSeg(SequenceNumber32 *seq, SequenceNumber32 *seqHigh, bool isRecovery) const
-{
-	Scoreboard &board = Boards().Of(this);
-	auto take = [&](uint64_t number) {
-		*seq = board.At(number).start;
-		*seqHigh = *seq + board.At(number).size;
-		return true;
-	};
-	// Rule 1: the first lost segment that has not been sent again.
-	uint64_t number = board.NextUnsacked(board.retransmit);
-	while (number < board.lost_end && board.At(number).item->m_retrans)
-		number = board.NextUnsacked(number + 1);
-	board.retransmit = number;
-	if (number < board.lost_end)
-		return take(number);
-	// Rule 2: new data, if the receiver's window takes a whole segment of it (RFC 1122
-	// section 4.2.3.4), or, with nothing under way that could open the window, what it takes.
-	uint32_t unsent = m_size - m_sentSize;
-	uint32_t window = m_rWndCallback();
-	uint32_t room = window > m_sentSize ? window - m_sentSize : 0;
-	uint32_t size = std::min(unsent, m_segmentSize);
-	if (room < size)
-		size = m_sentSize == 0 ? room : 0;
-	if (size > 0) {
-		*seq = m_firstByteSeq.Get() + m_sentSize;
-		*seqHigh = *seq + size;
-		return true;
-	}
-	// Rule 3: any segment below the highest SACK that has not been sent again.
-	if (isRecovery) {
-		number = board.NextUnsacked(board.lost_end);
-		while (number < board.sack_end && board.At(number).item->m_retrans)
-			number = board.NextUnsacked(number + 1);
-		if (number < board.sack_end)
-			return take(number);
-	}
-	return false;
-}
-
-uint32_t TcpTxBuffer::BytesInFlight() const
-{
-	return m_sentSize - m_sackedOut - m_lostOut + m_retrans;
-}
-
-void TcpTxBuffer::SetSentListLost(bool resetSack)
-{
-	Scoreboard &board = Boards().Of(this);
-	for (Segment &segment : board.sent) {
-		segment.item->m_sacked &= !resetSack;
-		segment.item->m_lost = !segment.item->m_sacked;
-		segment.item->m_retrans = false;
-	}
-	if (resetSack) {
-		m_sackedOut = 0;
-		board.sack_end = 0;
-		board.ForgetSkips();
-	}
-	m_retrans = 0;
-	m_lostOut = m_sentSize - m_sackedOut;
-	board.lost_end = board.End();
-	board.retransmit = board.first;
-}
-
-bool TcpTxBuffer::IsHeadRetransmitted() const
-{
-	Scoreboard &board = Boards().Of(this);
-	return !board.sent.empty() && board.sent.front().item->m_retrans;
-}
-
-void TcpTxBuffer::DeleteRetransmittedFlagFromHead()
-{
-	Scoreboard &board = Boards().Of(this);
-	if (!IsHeadRetransmitted())
-		return;
-	board.sent.front().item->m_retrans = false;
-	m_retrans -= board.sent.front().size;
-	board.retransmit = board.first;
-}
-
-void TcpTxBuffer::MarkHeadAsLost()
-{
-	Scoreboard &board = Boards().Of(this);
-	if (board.sent.empty())
-		return;
-	Segment &head = board.sent.front();
-	RemoveFromCounts(head.item, head.size);
-	head.item->m_sacked = false;
-	head.item->m_retrans = false;
-	head.item->m_lost = true;
-	m_lostOut += head.size;
-	board.lost_end = std::max(board.lost_end, board.first + 1);
-	board.retransmit = board.first;
-}
-
 // Back to what was never sent.
 void TcpTxBuffer::ResetSentList()
 {
-	Scoreboard &board = Boards().Of(this);
+	Scoreboard &board = Scoreboards().Of(this);
 	for (; !board.sent.empty(); board.sent.pop_back()) {
 		TcpTxItem *item = board.sent.back().item;
 		item->m_retrans = item->m_sacked = item->m_lost = false;
@@ -557,7 +300,7 @@ void TcpTxBuffer::ResetSentList()
 
 void TcpTxBuffer::ResetLastSegmentSent()
 {
-	Scoreboard &board = Boards().Of(this);
+	Scoreboard &board = Scoreboards().Of(this);
 	if (board.sent.empty())
 		return;
 	Segment last = board.sent.back();
@@ -565,37 +308,11 @@ void TcpTxBuffer::ResetLastSegmentSent()
 	last.item->m_retrans = last.item->m_sacked = last.item->m_lost = false;
 	m_sentSize -= last.size;
 	board.sent.pop_back();
+	board.lost_again.erase(board.End());
 	for (uint64_t *mark : {&board.lost_end, &board.retransmit, &board.sack_end})
 		*mark = std::min(*mark, board.End());
 	board.ForgetSkips();
 	m_appList.push_front(last.item);
-}
-
-// Without SACK, a duplicate acknowledgment stands for one segment after the head (RFC 6582).
-void TcpTxBuffer::AddRenoSack()
-{
-	Scoreboard &board = Boards().Of(this);
-	m_renoSack = true;
-	uint64_t number = board.NextUnsacked(board.first + 1);
-	if (number >= board.End())
-		return;
-	Segment &segment = board.At(number);
-	RemoveFromCounts(segment.item, segment.size);
-	segment.item->m_lost = segment.item->m_retrans = false;
-	segment.item->m_sacked = true;
-	m_sackedOut += segment.size;
-	board.sack_end = std::max(board.sack_end, number + 1);
-}
-
-void TcpTxBuffer::ResetRenoSack()
-{
-	Scoreboard &board = Boards().Of(this);
-	for (Segment &segment : board.sent)
-		segment.item->m_sacked = false;
-	m_sackedOut = 0;
-	board.sack_end = 0;
-	board.ForgetSkips();
-	board.lost_end = board.first + (!board.sent.empty() && board.sent.front().item->m_lost);
 }
 
 std::ostream &operator<<(std::ostream &os, const TcpTxItem &item)

@@ -180,6 +180,14 @@ LaneCounters Lane::count(int64_t now_ns)
 	return counters;
 }
 
+std::vector<EventCount> Lane::event_counts() const
+{
+	std::vector<EventCount> found = mishaps_.counts();
+	for (const auto &each : background_)
+		found.push_back(each.count());
+	return found;
+}
+
 void Lane::proof_broken(int64_t waits_ns) const
 {
 	throw std::logic_error(config_.name + ": a packet waits " + std::to_string(waits_ns) +

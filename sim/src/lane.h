@@ -66,6 +66,8 @@ public:
 	virtual void begin(int64_t start_ns) = 0;
 	/// What has happened until `now_ns`, which must be the simulator's time.
 	virtual LaneCounters count(int64_t now_ns) = 0;
+	/// What the plan's events have done here.
+	[[nodiscard]] virtual std::vector<EventCount> event_counts() const = 0;
 };
 
 /// A lane whose packets keep their times: when a packet enters, it is known when it will leave.
@@ -102,6 +104,7 @@ public:
 	}
 
 	LaneCounters count(int64_t now_ns) override;
+	[[nodiscard]] std::vector<EventCount> event_counts() const override;
 
 private:
 	struct Passage {

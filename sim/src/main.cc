@@ -71,6 +71,8 @@ int simulate(const Options &options)
 	check_tcp(plan);
 	stop_on_signals();
 	Simulator::SetScheduler(ns3::ObjectFactory(schedulers.at(options.scheduler)));
+	const TcpGrant grant =
+	    tcp_settle(plan); // ns-3's nodes take the defaults when they are made
 	Path path(plan, options.collapse);
 	Sampler *sampling = nullptr;
 	Outcome outcome;
@@ -86,7 +88,7 @@ int simulate(const Options &options)
 		if (plan.transfer.duration_ns)
 			Simulator::Schedule(NanoSeconds(*plan.transfer.duration_ns), finished);
 	};
-	Streams streams(plan, path, options.whole_stack, started, finished);
+	Streams streams(plan, path, grant, options.whole_stack, started, finished);
 	Sampler sampler(options.folder, plan, path, streams);
 	sampling = &sampler;
 	Progress progress(streams);

@@ -36,8 +36,10 @@ Ptr<QueueDisc> queue_make(const LaneConfig &config)
 	if (config.discipline == Discipline::red) {
 		factory.SetTypeId("ns3::RedQueueDisc");
 		factory.Set("MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, room_bytes)));
-		factory.Set("MinTh", DoubleValue(static_cast<double>(config.queue_bytes / 12)));
-		factory.Set("MaxTh", DoubleValue(static_cast<double>(config.queue_bytes / 4)));
+		const uint64_t least_bytes = config.queue_bytes / 12,
+			       most_bytes = config.queue_bytes / 4;
+		factory.Set("MinTh", DoubleValue(static_cast<double>(least_bytes)));
+		factory.Set("MaxTh", DoubleValue(static_cast<double>(most_bytes)));
 		factory.Set("LInterm", DoubleValue(1 / red_max_probability));
 		factory.Set("QW", DoubleValue(red_weight));
 		factory.Set("Gentle", BooleanValue(false));
@@ -204,6 +206,14 @@ void ManagedLane::sent(Frame frame)
 			 std::move(frame));
 	}
 	send_next();
+}
+
+std::vector<EventCount> ManagedLane::event_counts() const
+{
+	std::vector<EventCount> found = mishaps_.counts();
+	for (const auto &each : background_)
+		found.push_back(each.count());
+	return found;
 }
 
 LaneCounters ManagedLane::count(int64_t /*now_ns*/)

@@ -18,6 +18,7 @@ public:
 	void take(Frame frame) override;
 	void begin(int64_t start_ns) override;
 	LaneCounters count(int64_t now_ns) override;
+	[[nodiscard]] std::vector<EventCount> event_counts() const override;
 
 private:
 	class Item;

@@ -53,8 +53,11 @@ void Mishaps::add(const Event &event)
 	const bool counted = event.packets.has_value();
 	const int64_t end_ns = counted ? INT64_MAX : event.at_ns + *event.duration_ns;
 	const bool down = event.kind == EventKind::down;
-	windows_.push_back({event.at_ns, end_ns, counted ? *event.packets : UINT64_MAX,
-			    down ? 1.0 : event.probability});
+	windows_.push_back({event.at_ns,
+			    end_ns,
+			    counted ? *event.packets : UINT64_MAX,
+			    down ? 1.0 : event.probability,
+			    {event.index, 0}});
 }
 
 void Mishaps::begin(int64_t start_ns)
@@ -77,15 +80,26 @@ bool Mishaps::strikes(int64_t time_ns, Random &random)
 			continue;
 		if (window.packets != UINT64_MAX)
 			window.packets--;
-		if (window.probability >= 1.0 || random.chance(window.probability))
+		if (window.probability >= 1.0 || random.chance(window.probability)) {
+			window.taken.packets++;
 			lost = true;
+		}
 	}
 	return lost;
 }
 
+std::vector<EventCount> Mishaps::counts() const
+{
+	std::vector<EventCount> found;
+	found.reserve(windows_.size());
+	for (const auto &window : windows_)
+		found.push_back(window.taken);
+	return found;
+}
+
 Background::Background(const Event &event, uint32_t packet_bytes)
-    : at_ns_(event.at_ns), end_ns_(event.at_ns + *event.duration_ns), rate_bps_(event.rate_bps),
-      packet_bytes_(packet_bytes)
+    : index_(event.index), at_ns_(event.at_ns), end_ns_(event.at_ns + *event.duration_ns),
+      rate_bps_(event.rate_bps), packet_bytes_(packet_bytes)
 {
 }
 

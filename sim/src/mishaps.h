@@ -53,6 +53,12 @@ private:
 	size_t next_ = 0;
 };
 
+/// Packets that an event of the plan has lost, or sent as background traffic.
+struct EventCount {
+	size_t index = 0;
+	uint64_t packets = 0;
+};
+
 /// Losses by chance and by event, at the entrance of a direction of a link.
 class Mishaps
 {
@@ -65,12 +71,15 @@ public:
 	void begin(int64_t start_ns);
 	/// Whether the packet that enters now is lost; times must not go back.
 	bool strikes(int64_t time_ns, Random &random);
+	/// How many packets each event has taken.
+	[[nodiscard]] std::vector<EventCount> counts() const;
 
 private:
 	struct Window {
 		int64_t at_ns, end_ns;
 		uint64_t packets; ///< that it still takes
 		double probability;
+		EventCount taken;
 	};
 
 	double loss_;
@@ -94,8 +103,14 @@ public:
 	{
 		return packet_bytes_;
 	}
+	/// How many packets have come.
+	[[nodiscard]] EventCount count() const
+	{
+		return {index_, count_};
+	}
 
 private:
+	size_t index_; ///< of the event
 	int64_t at_ns_, end_ns_;
 	uint64_t rate_bps_;
 	uint32_t packet_bytes_;

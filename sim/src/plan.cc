@@ -304,8 +304,10 @@ Plan plan_read(const std::string &path)
 		plan.links.push_back(link_read(item));
 	plan.transfer = transfer_read(field.at("transfer"));
 	if (field.has("events"))
-		for (const auto &item : field.at("events").items())
+		for (const auto &item : field.at("events").items()) {
 			plan.events.push_back(event_read(item, plan.links.size()));
+			plan.events.back().index = plan.events.size() - 1;
+		}
 	check_whole(plan);
 	return plan;
 }

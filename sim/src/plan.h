@@ -60,6 +60,7 @@ enum class EventKind { loss, rate, delay, down, background };
 
 /// Something that happens to a link at a time after the transfer's start.
 struct Event {
+	size_t index = 0; ///< in the plan
 	int64_t at_ns = 0;
 	EventKind kind = EventKind::loss;
 	size_t link = 0;

@@ -80,6 +80,21 @@ Json lanes_json(const Path &path)
 	return list;
 }
 
+/// For each event of the plan: packets lost, or of background traffic sent; null if it is of
+/// another kind.
+Json event_packets_json(const Plan &plan, const Path &path)
+{
+	Json list = Json::array();
+	for (const auto &event : plan.events) {
+		const bool counts = event.kind != EventKind::rate && event.kind != EventKind::delay;
+		list.push_back(counts ? Json(uint64_t{0}) : Json(nullptr));
+	}
+	for (const auto &info : path.lanes)
+		for (const auto &count : info.lane->event_counts())
+			list[count.index] = list[count.index].get<uint64_t>() + count.packets;
+	return list;
+}
+
 Json hops_json(const Plan &plan, bool from_sender)
 {
 	Json list = Json::array();
@@ -152,6 +167,7 @@ void result_write(const std::string &folder, const Plan &plan, const Path &path,
 	    {"bytes_retransmitted", bytes_retransmitted},
 	    {"corrupted_packets",
 	     path.sender.device->corrupted() + path.receiver.device->corrupted()},
+	    {"congestion_control", streams.congestion_control()},
 	    {"window",
 	     {{"asked_bytes",
 	       plan.transfer.window_bytes ? Json(*plan.transfer.window_bytes) : Json(nullptr)},
@@ -159,6 +175,7 @@ void result_write(const std::string &folder, const Plan &plan, const Path &path,
 	      {"send_buffer_bytes", streams.grant().send_buffer_bytes}}},
 	    {"streams", streams_json(plan, streams)},
 	    {"lanes", lanes_json(path)},
+	    {"event_packets", event_packets_json(plan, path)},
 	    {"calibration", calibration_json(plan)},
 	};
 	const std::string file_name = folder + "/result.json";

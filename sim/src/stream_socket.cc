@@ -1,12 +1,9 @@
 #include "stream_socket.h"
 
 #include <ns3/node.h>
-#include <ns3/object-factory.h>
 #include <ns3/rtt-estimator.h>
 #include <ns3/simulator.h>
 #include <ns3/tcp-congestion-ops.h>
-#include <ns3/tcp-l4-protocol.h>
-#include <ns3/tcp-recovery-ops.h>
 #include <ns3/tcp-tx-buffer.h>
 
 namespace landspeed
@@ -16,23 +13,7 @@ using namespace ns3;
 
 Ptr<StreamSocket> StreamSocket::create(const Ptr<ns3::Node> &node)
 {
-	// As CreateTcpSocket does, for the class derived here.
-	const auto tcp = node->GetObject<TcpL4Protocol>();
-	const auto make = [&](const char *attribute) {
-		TypeIdValue type;
-		tcp->GetAttribute(attribute, type);
-		ObjectFactory factory;
-		factory.SetTypeId(type.Get());
-		return factory.Create();
-	};
-	const auto socket = CreateObject<StreamSocket>();
-	socket->SetNode(node);
-	socket->SetTcp(tcp);
-	socket->SetRtt(DynamicCast<RttEstimator>(make("RttEstimatorType")));
-	socket->SetCongestionControlAlgorithm(DynamicCast<TcpCongestionOps>(make("SocketType")));
-	socket->SetRecoveryAlgorithm(DynamicCast<TcpRecoveryOps>(make("RecoveryType")));
-	tcp->AddSocket(socket);
-	return socket;
+	return CreateSocketOf<StreamSocket>(node);
 }
 
 Ptr<TcpSocketBase> StreamSocket::Fork()
@@ -106,11 +87,16 @@ void StreamSocket::wake()
 		SendPendingData(m_connected);
 }
 
+std::string StreamSocket::congestion_control() const
+{
+	return m_congestionControl->GetName();
+}
+
 SocketView StreamSocket::view() const
 {
 	SocketView view;
 	const uint32_t mss = m_tcb->m_segmentSize;
-	const auto microseconds = [](Time time) {
+	const auto microseconds = [](const Time &time) {
 		return static_cast<uint64_t>(time.GetMicroSeconds());
 	};
 	view.mss_bytes = mss;

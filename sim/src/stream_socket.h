@@ -29,6 +29,7 @@ public:
 	static ns3::Ptr<StreamSocket> create(const ns3::Ptr<ns3::Node> &node);
 
 	[[nodiscard]] SocketView view() const;
+	[[nodiscard]] std::string congestion_control() const;
 
 	/// Takes a segment of an established connection, as DoForwardUp does with one that came
 	/// through IP.

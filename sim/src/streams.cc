@@ -35,15 +35,15 @@ uint16_t port_of(const Address &address)
 
 } // namespace
 
-Streams::Streams(const Plan &plan, const Path &path, bool whole_stack,
+Streams::Streams(const Plan &plan, const Path &path, const TcpGrant &grant, bool whole_stack,
 		 std::function<void()> started, std::function<void()> finished)
     // ECN's bits are in the IP header.
     : plan_(plan), path_(path),
       whole_stack_(whole_stack || plan.transfer.congestion_control == "dctcp"),
-      started_(std::move(started)), finished_(std::move(finished)), streams_(plan.transfer.streams)
+      started_(std::move(started)), finished_(std::move(finished)), streams_(plan.transfer.streams),
+      tcp_(grant)
 {
 	chunk_bytes_ = chunk_packets * plan.mss_bytes();
-	tcp_ = tcp_settle(plan);
 	for (uint32_t i = 0; i < streams_.size(); i++) {
 		streams_[i].index = i;
 		if (plan.transfer.bytes) {

@@ -28,8 +28,8 @@ public:
 	/// Connects all streams when the simulation begins. `whole_stack`: every packet goes
 	/// through ns-3's IP. `started` is called when all are connected, `finished` when every
 	/// stream has delivered its share.
-	Streams(const Plan &plan, const Path &path, bool whole_stack, std::function<void()> started,
-		std::function<void()> finished);
+	Streams(const Plan &plan, const Path &path, const TcpGrant &grant, bool whole_stack,
+		std::function<void()> started, std::function<void()> finished);
 
 	[[nodiscard]] const std::vector<Stream> &all() const
 	{
@@ -45,6 +45,11 @@ public:
 	[[nodiscard]] const std::string &error() const
 	{
 		return error_;
+	}
+	/// ns-3's name of the congestion control that the sending sockets have.
+	[[nodiscard]] std::string congestion_control() const
+	{
+		return streams_.front().sender ? streams_.front().sender->congestion_control() : "";
 	}
 	/// The buffers that the sockets have.
 	[[nodiscard]] const TcpGrant &grant() const
@@ -71,7 +76,7 @@ private:
 	std::vector<Stream> streams_;
 	ns3::Ptr<StreamSocket> listener_;
 	uint32_t connected_ = 0, accepted_ = 0, delivered_ = 0;
-	TcpGrant tcp_{};
+	TcpGrant tcp_;
 	uint32_t chunk_bytes_ = 0;
 	int64_t start_ns_ = -1;
 	std::string error_;

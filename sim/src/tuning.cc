@@ -41,6 +41,11 @@ TcpGrant tcp_settle(const Plan &plan)
 	settings.mss_bytes = plan.mss_bytes();
 	settings.window_bytes = plan.transfer.window_bytes;
 	settings.pacing_rate_bps = plan.transfer.pacing_rate_bps;
+	// The emulated hosts have fq. Linux's HyStart asks whether it paces, and gives a train of
+	// acknowledgments twice the time then. The pacing itself is left out: acknowledgments and
+	// the host's own line clock what is sent, and a timer for each packet would cost a third
+	// more.
+	settings.hystart_paced = true;
 	TcpGrant grant = SetTcpDefaults(settings);
 	if (plan.transfer.window_exact && plan.transfer.window_bytes) {
 		grant.receive_window_bytes = static_cast<uint32_t>(*plan.transfer.window_bytes);

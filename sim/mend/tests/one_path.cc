@@ -144,10 +144,13 @@ void OnePath::Start(uint32_t index)
 
 void OnePath::Fill(uint32_t index)
 {
-	Ptr<TcpSocketBase> sender = streams_[index].sender;
-	while (sender->GetTxAvailable() >= settings_.mss_bytes)
-		if (sender->Send(Create<Packet>(settings_.mss_bytes), 0) < 0)
+	Stream &stream = streams_[index];
+	while (stream.written < settings_.total_bytes &&
+	       stream.sender->GetTxAvailable() >= settings_.mss_bytes) {
+		if (stream.sender->Send(Create<Packet>(settings_.mss_bytes), 0) < 0)
 			return;
+		stream.written += settings_.mss_bytes;
+	}
 }
 
 void OnePath::Read(uint32_t index, Ptr<Socket> socket)

@@ -37,6 +37,7 @@ struct PathSettings {
 	uint64_t drop_every = 0;               // each so-manyth data packet is lost; 0: none
 	uint32_t first_threshold_segments = 0; // initial slow start threshold; 0: none
 	uint32_t first_window_segments = 10;   // initial congestion window
+	uint64_t total_bytes = UINT64_MAX;     // of each stream; then it sends no more
 };
 
 class OnePath
@@ -62,6 +63,7 @@ private:
 		ns3::Ptr<ns3::TcpSocketBase> sender;
 		ns3::Ptr<ns3::TcpSocketBase> listening;
 		ns3::Ptr<ns3::Socket> accepted;
+		uint64_t written = 0;
 		uint64_t received = 0;
 		uint32_t window = 0;
 		uint32_t threshold = 0;

@@ -66,6 +66,46 @@ void Timers()
 	CheckNear("RTO, s", rto.GetSeconds(), 0.26414 + 0.2, 0.001);
 }
 
+// A third of a window is lost, and each third repair too: the recovery lasts several round trips,
+// in which the timer must not fire. ns-3 3.37 starts it anew with the first partial acknowledgment
+// only, and waits for it if a repair is lost.
+void LongRecovery()
+{
+	PathSettings settings;
+	settings.window_bytes = 600 * settings.mss_bytes;
+	settings.first_threshold_segments = 600;
+	settings.first_window_segments = 600;
+	for (uint64_t packet = 1500; packet < 2400; packet += 3)
+		settings.drops.push_back(packet);
+	OnePath path(settings);
+	uint32_t least = UINT32_MAX;
+	path.Run(2);
+	path.Every(0.01, [&] { least = std::min(least, Segments(settings, path.Window())); });
+	uint64_t before = path.Received();
+	path.Run(6);
+	CheckAtMost("window never below, segments", 20, least);
+	CheckAtMost("segments delivered in 6 s, at least", 3'000,
+		    Segments(settings, static_cast<uint32_t>(path.Received() - before)));
+}
+
+// The last segments of a transfer are lost: the end is probed (RFC 8985), and repaired in recovery.
+// ns-3 3.37 waits for the timeout, and begins with a window of one segment.
+void LostEnd()
+{
+	PathSettings settings;
+	settings.window_bytes = 400 * settings.mss_bytes;
+	settings.first_threshold_segments = 400;
+	settings.first_window_segments = 400;
+	settings.total_bytes = 2'000 * uint64_t{settings.mss_bytes};
+	for (uint64_t packet = 1'900; packet <= 2'000; ++packet)
+		settings.drops.push_back(packet);
+	OnePath path(settings);
+	path.Run(7);
+	CheckEqual("delivered, segments", static_cast<double>(path.Received()) / settings.mss_bytes,
+		   2'000);
+	CheckNear("window in the end, segments", Segments(settings, path.Window()), 200, 0.02);
+}
+
 // CUBIC leaves slow start before the queue overflows; ns-3's HyStart never fires at 264 ms.
 void HystartFires()
 {
@@ -90,5 +130,7 @@ int main(int argc, char **argv)
 		       {{"survives-a-loss", SurvivesALoss},
 			{"grows-only-while-the-limit", GrowsOnlyWhileTheLimit},
 			{"timers", Timers},
+			{"long-recovery", LongRecovery},
+			{"lost-end", LostEnd},
 			{"hystart-fires", HystartFires}});
 }

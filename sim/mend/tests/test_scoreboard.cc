@@ -3,6 +3,7 @@
 #include "mend/tests/check.h"
 
 #include <ns3/packet.h>
+#include <ns3/simulator.h>
 #include <ns3/tcp-tx-buffer.h>
 
 #include <algorithm>
@@ -114,11 +115,67 @@ void RepairedIsNotInFlight()
 {
 	Sender sender(20, 10);
 	sender.Sack(1, 2);
-	sender.Sack(3, 9); // 0 and 2 are lost
-	sender.SendNext(true);
-	sender.SendNext(true);
-	sender.Sack(1, 9);
-	CheckEqual("in flight", sender.buffer->BytesInFlight(), 2 * MSS);
+	sender.Sack(3, 4);
+	sender.Sack(5, 9);
+	for (int lost : {0, 2, 4})
+		CheckEqual("repaired", sender.SendNext(true), lost);
+	sender.buffer->DiscardUpTo(Sender::Start(2)); // the first repair has arrived
+	sender.Sack(3, 9);                            // the third too, so that the second is lost
+	CheckEqual("in flight", sender.buffer->BytesInFlight(), MSS);
+}
+
+// A repair is lost if something sent after it has arrived (RFC 8985). ns-3 3.37 waits for the
+// timeout.
+void LostAgain()
+{
+	Sender sender(40, 10);
+	sender.Sack(1, 9); // 0 is lost
+	CheckEqual("repaired", sender.SendNext(true), 0);
+	CheckEqual("then new data", sender.SendNext(true), 10);
+	sender.Sack(9, 10);
+	CheckEqual("sent before the repair: it may be on its way", sender.SendNext(true), 11);
+	CheckEqual("in flight", sender.buffer->BytesInFlight(), 3 * MSS);
+	sender.Sack(10, 11);
+	CheckEqual("in flight, the repair is lost", sender.buffer->BytesInFlight(), MSS);
+	CheckEqual("repaired again", sender.SendNext(true), 0);
+	CheckEqual("once", sender.SendNext(true), 12);
+	sender.Sack(11, 12);
+	CheckEqual("sent before the second repair", sender.SendNext(true), 13);
+	sender.Sack(12, 13);
+	CheckEqual("and a third time", sender.SendNext(true), 0);
+	sender.buffer->DiscardUpTo(Sender::Start(13));
+	CheckEqual("in flight at the end", sender.buffer->BytesInFlight(), MSS);
+	CheckEqual("none lost", sender.buffer->GetLost(), 0);
+}
+
+// Where packets overtake each other, a repair is given a quarter of the shortest round trip more.
+void ReorderingWindow()
+{
+	auto wait = [](double seconds) {
+		Simulator::Stop(Seconds(seconds));
+		Simulator::Run();
+	};
+	Sender sender(40, 10);
+	wait(0.1);
+	sender.Sack(1, 2);
+	sender.buffer->DiscardUpTo(Sender::Start(2)); // 0 came after 1
+	sender.Sack(3, 10);                           // 2 is lost
+	CheckEqual("repaired", sender.SendNext(true), 2);
+	CheckEqual("new data at once", sender.SendNext(true), 10);
+	wait(0.02);
+	CheckEqual("20 ms later", sender.SendNext(true), 11);
+	wait(0.01);
+	CheckEqual("30 ms later", sender.SendNext(true), 12);
+	wait(0.07);
+	sender.Sack(10, 11);
+	CheckEqual("it may have been overtaken", sender.SendNext(true), 13);
+	wait(0.02);
+	sender.Sack(11, 12);
+	CheckEqual("still, by less than 25 ms", sender.SendNext(true), 14);
+	wait(0.01);
+	sender.Sack(12, 13);
+	CheckEqual("too late", sender.SendNext(true), 2);
+	Simulator::Destroy();
 }
 
 // Rule 3 takes what is below the highest SACK, and only that (condition 1.b). ns-3 3.37 takes
@@ -148,6 +205,7 @@ void RandomAgainstModel()
 {
 	struct State {
 		bool sacked = false, sent_again = false;
+		uint32_t sent = 0; // when: what is sent is counted
 	};
 	std::mt19937 random(6675);
 	for (int round = 0; round < 200; ++round) {
@@ -155,6 +213,8 @@ void RandomAgainstModel()
 		Sender sender(total, 0);
 		std::vector<State> model;
 		uint32_t first = 0;
+		uint32_t transmissions = 0;
+		uint32_t arrived = 0; // the last one sent of those that have
 		auto lost = [&](uint32_t segment) {
 			uint32_t above = 0;
 			for (uint32_t other = segment; other < model.size(); ++other)
@@ -176,14 +236,20 @@ void RandomAgainstModel()
 					model.emplace_back();
 				else if (is >= 0)
 					model[static_cast<uint32_t>(is)].sent_again = true;
+				if (is >= 0)
+					model[static_cast<uint32_t>(is)].sent = ++transmissions;
 			} else if (action < 9 && sent > first + 1) {
 				uint32_t from = first + 1 + random() % (sent - first - 1);
 				uint32_t to = from + 1 + random() % std::min(4U, sent - from);
 				to = std::min(to, sent);
 				sender.Sack(from, to);
-				for (uint32_t segment = from; segment < to; ++segment)
+				for (uint32_t segment = from; segment < to; ++segment) {
+					if (!model[segment].sacked)
+						arrived = std::max(arrived, model[segment].sent);
 					model[segment].sacked = true;
+				}
 			} else if (sent > first) {
+				arrived = std::max(arrived, model[first].sent);
 				++first;
 				while (first < sent && model[first].sacked)
 					++first;
@@ -191,6 +257,9 @@ void RandomAgainstModel()
 					model[segment] = {};
 				sender.buffer->DiscardUpTo(Sender::Start(first));
 			}
+			// RFC 8985: a repair is lost if something sent later has arrived.
+			for (State &state : model)
+				state.sent_again &= state.sent > arrived;
 			uint32_t pipe = 0;
 			for (uint32_t segment = first; segment < model.size(); ++segment)
 				if (!model[segment].sacked)
@@ -237,6 +306,8 @@ int main(int argc, char **argv)
 			{"no-tiny-segment", NoTinySegment},
 			{"loss-and-repair", LossAndRepair},
 			{"repaired-is-not-in-flight", RepairedIsNotInFlight},
+			{"lost-again", LostAgain},
+			{"reordering-window", ReorderingWindow},
 			{"rule-three", RuleThree},
 			{"timeout", Timeout},
 			{"random-against-model", RandomAgainstModel},

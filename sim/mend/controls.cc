@@ -1,0 +1,77 @@
+#include "mend/controls.h"
+
+#include <ns3/tcp-socket-state.h>
+
+#include <algorithm>
+
+using namespace ns3;
+
+namespace landspeed
+{
+
+NS_OBJECT_ENSURE_REGISTERED(Bbr);
+NS_OBJECT_ENSURE_REGISTERED(Dctcp);
+
+TypeId Bbr::GetTypeId()
+{
+	static TypeId id = TypeId("landspeed::Bbr").SetParent<TcpBbr>().AddConstructor<Bbr>();
+	return id;
+}
+
+std::string Bbr::GetName() const
+{
+	return "BBR";
+}
+
+void Bbr::CongestionStateSet(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpCongState_t newState)
+{
+	const bool loses =
+	    newState == TcpSocketState::CA_LOSS || newState == TcpSocketState::CA_RECOVERY;
+	if (loses) {
+		const bool small = repairing_ || GetBbrState() == BBR_PROBE_RTT;
+		window_before_ =
+		    small ? std::max(window_before_, tcb->m_cWnd.Get()) : tcb->m_cWnd.Get();
+		timed_out_ |= newState == TcpSocketState::CA_LOSS;
+	}
+	TcpBbr::CongestionStateSet(tcb, newState);
+	if (newState == TcpSocketState::CA_OPEN && timed_out_) {
+		tcb->m_cWnd = std::max(tcb->m_cWnd.Get(), window_before_);
+		timed_out_ = false;
+	}
+	if (loses || newState == TcpSocketState::CA_OPEN)
+		repairing_ = loses;
+}
+
+Ptr<TcpCongestionOps> Bbr::Fork()
+{
+	return CopyObject<Bbr>(this);
+}
+
+TypeId Dctcp::GetTypeId()
+{
+	static TypeId id = TypeId("landspeed::Dctcp").SetParent<TcpDctcp>().AddConstructor<Dctcp>();
+	return id;
+}
+
+std::string Dctcp::GetName() const
+{
+	return "DCTCP";
+}
+
+uint32_t Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight)
+{
+	// The socket asks for a mark's answer while it takes in the mark, outside a recovery.
+	const bool marked = tcb->m_ecnState == TcpSocketState::ECN_ECE_RCVD &&
+			    tcb->m_congState != TcpSocketState::CA_RECOVERY &&
+			    tcb->m_congState != TcpSocketState::CA_LOSS;
+	if (marked)
+		return TcpDctcp::GetSsThresh(tcb, bytesInFlight);
+	return std::max(tcb->m_cWnd.Get() / 2, 2 * tcb->m_segmentSize);
+}
+
+Ptr<TcpCongestionOps> Dctcp::Fork()
+{
+	return CopyObject<Dctcp>(this);
+}
+
+} // namespace landspeed

@@ -1,0 +1,42 @@
+// Two of ns-3's congestion controls, put right where they differ from what they are written from.
+// docs/ns3/11-controls.md.
+#pragma once
+
+#include <ns3/tcp-bbr.h>
+#include <ns3/tcp-dctcp.h>
+
+namespace landspeed
+{
+
+// BBR that goes back to the window of before a timeout once the loss is repaired, as Linux's does;
+// ns-3's stays at the few segments that it has then, and measures their rate.
+class Bbr : public ns3::TcpBbr
+{
+public:
+	static ns3::TypeId GetTypeId();
+
+	std::string GetName() const override;
+	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
+				const ns3::TcpSocketState::TcpCongState_t newState) override;
+	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+
+private:
+	bool repairing_ = false; // since a loss or a timeout
+	bool timed_out_ = false; // meanwhile
+	uint32_t window_before_ = 0;
+};
+
+// DCTCP that halves its window at a loss (RFC 8257 section 3.5); ns-3's reduces it by what was
+// marked, which is nothing where nothing marks.
+class Dctcp : public ns3::TcpDctcp
+{
+public:
+	static ns3::TypeId GetTypeId();
+
+	std::string GetName() const override;
+	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
+			     uint32_t bytesInFlight) override;
+	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+};
+
+} // namespace landspeed

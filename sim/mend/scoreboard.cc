@@ -1,0 +1,142 @@
+#include "mend/scoreboard.h"
+
+#include <ns3/simulator.h>
+
+#include <algorithm>
+
+using namespace ns3;
+
+namespace landspeed
+{
+
+SideTable<TcpTxBuffer, Scoreboard> &Scoreboards()
+{
+	static auto *boards = new SideTable<TcpTxBuffer, Scoreboard>; // outlives every socket
+	return *boards;
+}
+
+uint64_t Scoreboard::Find(const SequenceNumber32 &seq) const
+{
+	auto before = [](const Segment &segment, const SequenceNumber32 &value) {
+		return segment.start < value;
+	};
+	auto found = std::lower_bound(sent.begin(), sent.end(), seq, before);
+	return first + static_cast<uint64_t>(found - sent.begin());
+}
+
+uint64_t Scoreboard::NextUnsacked(uint64_t number)
+{
+	number = std::max(number, first);
+	uint64_t found = number;
+	while (found < End() && At(found).item->IsSacked())
+		found = std::max(found + 1, At(found).skip);
+	while (number < found) {
+		uint64_t next = std::max(number + 1, At(number).skip);
+		At(number).skip = found;
+		number = next;
+	}
+	return found;
+}
+
+void Scoreboard::DropFront()
+{
+	sent.pop_front();
+	lost_again.erase(first);
+	++first;
+}
+
+void Scoreboard::Insert(uint64_t number, const Segment &front)
+{
+	sent.insert(sent.begin() + static_cast<ptrdiff_t>(number - first), front);
+	for (uint64_t *mark : {&lost_end, &retransmit, &sack_end, &delivered_end_})
+		*mark += *mark > number;
+	for (Transmission &each : retransmissions_)
+		each.segment += each.segment >= number;
+	std::set<uint64_t> moved;
+	for (uint64_t each : lost_again)
+		moved.insert(each + (each >= number));
+	lost_again = std::move(moved);
+	ForgetSkips();
+}
+
+void Scoreboard::ForgetSkips()
+{
+	for (Segment &segment : sent)
+		segment.skip = 0;
+}
+
+void Scoreboard::Transmitted(uint64_t number)
+{
+	Segment &segment = At(number);
+	segment.transmission = ++transmissions_;
+	if (!segment.item->IsRetrans())
+		return;
+	segment.again = true;
+	lost_again.erase(number);
+	retransmissions_.push_back({number, segment.transmission});
+}
+
+// RFC 8985 section 6.2, steps 1 to 3.
+void Scoreboard::Delivered(uint64_t number)
+{
+	const Segment &segment = At(number);
+	Time round_trip = Simulator::Now() - segment.item->GetLastSent();
+	if (segment.again) {
+		// Much sooner than any: what has arrived was sent before. Not to the nanosecond: an
+		// acknowledgment that is not delayed comes a packet's time sooner.
+		if (round_trip < least_round_trip_ - least_round_trip_ / 8)
+			return;
+	} else {
+		least_round_trip_ = std::min(least_round_trip_, round_trip);
+		reordered_ |= number + 1 < delivered_end_;
+	}
+	delivered_end_ = std::max(delivered_end_, number + 1);
+	if (segment.transmission > newest_delivered_) {
+		newest_delivered_ = segment.transmission;
+		newest_round_trip_ = round_trip;
+	}
+}
+
+// Steps 4 and 5. The reordering window is a quarter of the shortest round trip; duplicate SACKs,
+// which would widen it, are not sent by ns-3.
+bool Scoreboard::IsLate(const Segment &segment) const
+{
+	return Simulator::Now() >=
+	       segment.item->GetLastSent() + newest_round_trip_ + least_round_trip_ / 4;
+}
+
+bool Scoreboard::IsOverdue(uint64_t number)
+{
+	const Segment &segment = At(number);
+	return segment.transmission < newest_delivered_ && least_round_trip_.IsStrictlyPositive() &&
+	       IsLate(segment);
+}
+
+// In recovery there is no window until packets were seen to overtake each other.
+uint64_t Scoreboard::FindLostAgain()
+{
+	for (; !retransmissions_.empty(); retransmissions_.pop_front()) {
+		auto [number, transmission] = retransmissions_.front();
+		if (!Has(number) || At(number).transmission != transmission)
+			continue;
+		TcpTxItem *item = At(number).item;
+		if (item->IsSacked() || !item->IsRetrans())
+			continue;
+		if (transmission >= newest_delivered_)
+			break;
+		if (reordered_ && !IsLate(At(number)))
+			break;
+		retransmissions_.pop_front();
+		lost_again.insert(number);
+		return number;
+	}
+	return End();
+}
+
+void Scoreboard::ForgetRetransmissions()
+{
+	retransmissions_.clear();
+	lost_again.clear();
+}
+
+} // namespace landspeed

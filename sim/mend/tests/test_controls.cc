@@ -1,0 +1,77 @@
+// What two congestion controls make of a loss: landspeed's with the mends, ns-3's without.
+
+#include "mend/tests/check.h"
+
+#include <ns3/tcp-bbr.h>
+#include <ns3/tcp-dctcp.h>
+#include <ns3/tcp-socket-state.h>
+
+#ifdef LANDSPEED_MENDED
+#include "mend/controls.h"
+using landspeed::Bbr;
+using landspeed::Dctcp;
+#else
+using Bbr = ns3::TcpBbr;
+using Dctcp = ns3::TcpDctcp;
+#endif
+
+using namespace ns3;
+
+namespace
+{
+
+constexpr uint32_t MSS = 8948;
+constexpr uint32_t WINDOW_SEGMENTS = 40'000;
+
+Ptr<TcpSocketState> FullWindow()
+{
+	auto state = CreateObject<TcpSocketState>();
+	state->m_segmentSize = MSS;
+	state->m_cWnd = WINDOW_SEGMENTS * MSS;
+	state->m_lastRtt = MilliSeconds(264);
+	return state;
+}
+
+// Back to the window of before, also if a second timeout came in between.
+void BbrAfterTimeouts()
+{
+	auto state = FullWindow();
+	auto bbr = CreateObject<Bbr>();
+	bbr->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+	for (uint32_t window : {1, 4}) {
+		bbr->CongestionStateSet(state, TcpSocketState::CA_LOSS);
+		state->m_congState = TcpSocketState::CA_LOSS;
+		state->m_cWnd = window * MSS;
+	}
+	bbr->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+	CheckEqual("window, segments", state->m_cWnd.Get() / MSS, WINDOW_SEGMENTS);
+}
+
+// Half at a loss, whatever was marked; what the marks say at a mark.
+void DctcpAtALoss()
+{
+	auto state = FullWindow();
+	auto dctcp = CreateObject<Dctcp>();
+	state->m_ecnState = TcpSocketState::ECN_ECE_RCVD;
+	// ns-3 begins with everything marked.
+	CheckEqual("at a mark", dctcp->GetSsThresh(state, state->m_cWnd) / MSS,
+		   WINDOW_SEGMENTS / 2);
+	state->m_ecnState = TcpSocketState::ECN_IDLE;
+	for (uint32_t round = 1; round <= 100; ++round) { // unmarked round trips
+		state->m_nextTxSequence = SequenceNumber32(round * 1000);
+		state->m_lastAckedSeq = state->m_nextTxSequence;
+		dctcp->PktsAcked(state, 10, MilliSeconds(264));
+	}
+	state->m_congState = TcpSocketState::CA_RECOVERY;
+	CheckEqual("at a loss", dctcp->GetSsThresh(state, state->m_cWnd) / MSS,
+		   WINDOW_SEGMENTS / 2);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	return RunTest(
+	    argc, argv,
+	    {{"bbr-after-timeouts", BbrAfterTimeouts}, {"dctcp-at-a-loss", DctcpAtALoss}});
+}
