@@ -27,10 +27,13 @@ from .results.submission import write_submission
 from .scenarios.load import load_scenario
 from .scenarios.plan import Plan
 from .scenarios.resolve import make_plan
+from .sim.world import simulator_key
 
 ROOT = Path(__file__).resolve().parent
 RECORDS = ROOT / "scenarios" / "records"
 COMMAND = Path(sys.executable).parent / "landspeed"
+SIMULATED_S, SIMULATED_BITS = 60.0, 4e11
+"""A record is simulated for so long, or until so much is delivered: a simulated packet costs time whatever the rate."""
 
 
 @dataclass
@@ -62,11 +65,12 @@ class BookOptions:
 
 @dataclass(frozen=True)
 class Job:
-    """A record's file, and what is laid over it."""
+    """A record's file, what is laid over it, and the world that it is for."""
 
     file: Path
     plan: Plan
     overrides: tuple[str, ...] = ()
+    world: str = "emu"
 
 
 def record_plans(names: tuple[str, ...] = (), bases: tuple[str, ...] = ()) -> dict[Path, Plan]:
@@ -98,6 +102,13 @@ def shortened(file: Path, plan: Plan, at_most_s: float) -> Job:
     return Job(file, make_plan(load_scenario(file, overrides)), overrides)
 
 
+def simulated(file: Path, plan: Plan) -> Job:
+    """The record for the first while of its transfer, in the simulated world."""
+    job = shortened(file, plan, min(SIMULATED_S, SIMULATED_BITS / plan.physics.expected_goodput_bps))
+    overrides = (*job.overrides, "expect=null")  # a part of a record has no verdict
+    return Job(file, make_plan(load_scenario(file, overrides), world="sim"), overrides, "sim")
+
+
 def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
     """Rehearse what is missing and write the book.
 
@@ -110,18 +121,22 @@ def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
     """
     started = time.monotonic()
     plans = record_plans(options.names, options.bases)
-    kernel = find_kernel().key
+    kernel, simulator = find_kernel().key, simulator_key()
     jobs = [
         shortened(file, plan, options.at_most_s) if options.at_most_s else Job(file, plan)
         for file, plan in plans.items()
         if options.fresh or _newest(options.runs, plan, "emu", kernel) is None
     ]
     missing = [job for job in jobs if options.fresh or _newest(options.runs, job.plan, "emu", kernel) is None]
+    if simulator:  # without ns-3 the book is made without that column
+        asked = [simulated(file, plan) for file, plan in plans.items()]
+        missing += [job for job in asked if options.fresh or _newest(options.runs, job.plan, "sim", simulator) is None]
     if options.rehearse and missing:
-        say(f"{len(missing)} of {len(plans)} records to rehearse, {options.jobs} at once")
+        count = sum(job.world == "emu" for job in missing)
+        say(f"{count} of {len(plans)} records to rehearse, {len(missing) - count} to simulate, {options.jobs} at once")
         _rehearse(missing, options, say)
     everything = record_plans()
-    entries = [_entry(file, plan, options, kernel) for file, plan in everything.items()]
+    entries = [_entry(file, plan, options, kernel, simulator) for file, plan in everything.items()]
     facts = _facts(options, entries, time.monotonic() - started if missing else None)
     html, markdown = render_book(entries, facts)
     try:
@@ -145,7 +160,10 @@ def _rehearse(jobs: list[Job], options: BookOptions, say: Callable[[str], None])
     def one(job: Job) -> None:
         words = [str(COMMAND), "run", str(job.file), "--quiet", "--out", str(options.runs)]
         words += [word for override in job.overrides for word in ("--set", override)]
-        words += ["--evidence"] if options.evidence else []
+        if job.world == "sim":
+            words += ["--world", "sim", "--collapse"]
+        elif options.evidence:
+            words += ["--evidence"]
         with lock:
             if stopped.is_set():
                 return
@@ -157,7 +175,8 @@ def _rehearse(jobs: list[Job], options: BookOptions, say: Callable[[str], None])
             running.discard(program)
         last = text.strip().splitlines()[-1:] or [""]
         word = "done" if program.returncode == 0 else f"FAILED ({program.returncode}) {last[0]}"
-        say(f"{job.plan.scenario}: {word}, {time.monotonic() - began:.0f} s")
+        what = "simulation " if job.world == "sim" else ""
+        say(f"{job.plan.scenario}: {what}{word}, {time.monotonic() - began:.0f} s")
 
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         try:
@@ -176,8 +195,8 @@ def _cost(plan: Plan) -> float:
     return (plan.transfer.bytes or plan.physics.expected_goodput_bps / 8 * seconds) * len(plan.links)
 
 
-def _newest(runs: Path, plan: Plan, world: str, kernel: str) -> tuple[Path, RunRecord] | None:
-    """The newest complete bundle of this very plan; simulated ones of any length count, their worth is their rate."""
+def _newest(runs: Path, plan: Plan, world: str, key: str) -> tuple[Path, RunRecord] | None:
+    """The newest complete bundle of this very plan, made by this kernel or simulator (`key`)."""
     found = None
     for bundle in list_bundles(runs):
         if not bundle.name.startswith(plan.scenario):
@@ -188,17 +207,18 @@ def _newest(runs: Path, plan: Plan, world: str, kernel: str) -> tuple[Path, RunR
             continue
         if record.scenario != plan.scenario or record.world != world or not record.complete or record.plan is None:
             continue
-        if world == "emu":
-            same = Plan.model_validate(record.plan).sha256 == plan.sha256
-            if not same or record.guest.get("kernel_key") != kernel or record.versions.get("landspeed") != __version__:
-                continue
+        made_by = record.guest.get("kernel_key") if world == "emu" else record.versions.get("landspeed-sim")
+        same = Plan.model_validate(record.plan).sha256 == plan.sha256
+        if not same or made_by != key or record.versions.get("landspeed") != __version__:
+            continue
         if found is None or (record.started or "") >= (found[1].started or ""):
             found = (bundle, record)
     return found
 
 
-def _entry(file: Path, plan: Plan, options: BookOptions, kernel: str) -> Entry:
-    emulated, simulated = (_newest(options.runs, plan, world, kernel) for world in ("emu", "sim"))
+def _entry(file: Path, plan: Plan, options: BookOptions, kernel: str, simulator: str | None) -> Entry:
+    emulated = _newest(options.runs, plan, "emu", kernel)
+    parallel = _newest(options.runs, simulated(file, plan).plan, "sim", simulator) if simulator else None
     if emulated is None and options.at_most_s:  # a whole run is better than a part of one
         emulated = _newest(options.runs, shortened(file, plan, options.at_most_s).plan, "emu", kernel)
     page = options.out / "submissions" / f"{plan.scenario}.html"
@@ -208,7 +228,7 @@ def _entry(file: Path, plan: Plan, options: BookOptions, kernel: str) -> Entry:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_bytes((emulated[0] / "submission.html").read_bytes())
     shown = page.relative_to(options.out).as_posix() if page.is_file() else None
-    return Entry(plan, emulated[1] if emulated else None, simulated[1] if simulated else None, shown)
+    return Entry(plan, emulated[1] if emulated else None, parallel[1] if parallel else None, shown)
 
 
 def _command(options: BookOptions) -> str:
@@ -220,6 +240,11 @@ def _command(options: BookOptions) -> str:
 
 def _facts(options: BookOptions, entries: list[Entry], took_s: float | None) -> dict[str, str]:
     facts = {"Made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "Command": _command(options)}
+    if any(entry.simulated for entry in entries):
+        facts["Simulated"] = (
+            f"in ns-3, links that cannot queue joined, the first {SIMULATED_S:g} s"
+            f" (or {SIMULATED_BITS / 8e9:g} GB) of each transfer"
+        )
     known = [entry.emulated for entry in entries if entry.emulated is not None]
     if known:
         newest = max(known, key=lambda record: record.started or "")

@@ -106,8 +106,16 @@ def _simulated(entry: Entry, recorded: float | None) -> str:
     run = entry.simulated
     if run is None or not run.complete or run.goodput_bps is None:
         return DASH
-    rate = run.steady_goodput_bps or run.goodput_bps
-    span = f"{run.duration_s or 0:.0f} s" + (", from 10 s on" if run.steady_goodput_bps else "")
+    transfer = (run.plan or {}).get("transfer", {})
+    whole = (transfer.get("bytes"), transfer.get("duration_ns")) == (
+        entry.plan.transfer.bytes,
+        entry.plan.transfer.duration_ns,
+    )
+    rate = (
+        None if whole else run.steady_goodput_bps
+    ) or run.goodput_bps  # a part's mean has too much of the start in it
+    span = f"{run.duration_s or 0:.3g} s"
+    span += ", whole" if whole else ", from 10 s on" if run.steady_goodput_bps else ""
     apart = f"; {signed_percent(rate / recorded - 1, 2)}" if recorded else ""
     return f"{rate_text(rate)} ({span}{apart})"
 
