@@ -125,6 +125,8 @@ def _response_differences(first: Side, other: Side, tolerance: float) -> list[Di
             evidence = f"{one.before_mb:.1f} → {one.least_mb:.1f} MB {first.label}, "
             evidence += f"{two.before_mb:.1f} → {two.least_mb:.1f} MB {other.label}"
             cause = "loss and its recovery" if one.kind in ("loss", "down") else ""
+            if abs(two.before_mb / one.before_mb - 1) > tolerance:
+                cause = "the window that the event met"
             found.append(Difference(f"Response to event {one.number} ({one.kind})", apart, cause, evidence))
     return found
 

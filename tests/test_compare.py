@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from emu_fixtures import FIRST
 from landspeed import cli
 from landspeed.results import differences as diff
+from landspeed.results.comparison_page import render_page
+from landspeed.results.side_by_side import compare
 from landspeed.results.sides import Response, Side, SlowStart, load_side
 from landspeed.sim import world
+
+from .browser import dump, requests
 
 FAKE = Path(__file__).resolve().parent / "fake_simulator.py"
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect=null")
@@ -54,6 +59,47 @@ def test_bundle_beside_file_in_terminal_json_and_page(
     assert "No difference above the tolerance of 2 %." in shown
     assert "Goodput" in shown
     assert str(page) in shown
+
+
+def _page(side: Side) -> str:
+    """A comparison with everything on it: charts, an event, differences with and without a cause."""
+    other = load_side(side.bundle, "two, with a long name as a bundle of a long scenario has it")
+    other.settled_bps, other.record.goodput_bps = 3e8, 3.9e8
+    one, two = (SlowStart(0.4, 892, by_loss=False), SlowStart(1.2, 1974, by_loss=True))
+    side.slow_start, other.slow_start = one, two
+    side.responses, other.responses = ([Response(1, "loss", 1.0, 9.8, least, 3.0)] for least in (6.9, 3.0))
+    comparison = compare([side, other])
+    assert len(comparison.differences) >= 4
+    return render_page(comparison)
+
+
+def test_page_in_a_browser(side: Side, tmp_path: Path) -> None:
+    """At 390 and 1440 px: nothing on the console, no sideways scrolling, every chart drawn."""
+    page = _page(side)
+    told = "<script>onload=()=>{const r=document.documentElement;parent.postMessage([r.scrollWidth,r.clientWidth,"
+    told += "document.querySelectorAll('.plot svg.main-svg').length>=3],'*')}</script>"
+    (tmp_path / "inner.html").write_text(page.replace("</body>", told + "</body>"))
+    outer = "<script>let a=[];onmessage=e=>{a.push(e.data.join(' '));document.title=a.join(';')}</script>"
+    for width in (390, 1440):
+        outer += f'<iframe src="inner.html" style="width:{width}px;height:900px;border:0"></iframe>'
+    (tmp_path / "outer.html").write_text(outer)
+    document, console = dump(
+        tmp_path / "outer.html", tmp_path, "--window-size=1900,1000", "--virtual-time-budget=20000"
+    )
+    assert console == ""
+    found = re.search(r"<title>([^<]*)</title>", document)
+    assert found
+    told_of = sorted(each.split() for each in found[1].split(";"))
+    assert len(told_of) == 2
+    for (takes, has, drawn), width in zip(sorted(told_of, key=lambda each: int(each[1])), (390, 1440), strict=True):
+        assert width - 20 <= int(has) <= width
+        assert takes == has
+        assert drawn == "true"
+
+
+def test_page_asks_no_network_for_anything(side: Side, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(_page(side))
+    assert requests(tmp_path / "page.html", tmp_path) == set()
 
 
 def test_what_cannot_be_compared_is_told_before_anything_runs(
