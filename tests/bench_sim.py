@@ -1,7 +1,7 @@
 """`make bench-sim`: what simulating costs and whether it is right, measured.
 
-`bench_sim.py NAME…` measures only those of record_2004, geneva_chicago, schedulers, cost. `cost` also writes
-docs/sim-cost.md and docs/sim-cost.svg. Exit status 1 if a promise is not kept.
+`bench_sim.py NAME…` measures only those parts (ALL, below; none takes more than eight minutes); the parts on cost also
+write docs/sim-cost.md and docs/sim-cost.svg. Exit status 1 if a promise is not kept.
 
 Costs are processor seconds per simulated second, as the difference of two runs of different length: a start-up, and
 what else the machine does meanwhile, are not in it.
@@ -23,11 +23,13 @@ from bench import CHICAGO, CHICAGO_1500, COMMAND, PASADENA, ROOT, Row
 from bench_sim_chart import draw
 
 DOCS = ROOT / "docs"
+MEASURED = ROOT / "sim" / "build" / "sim-cost"  # the tables of the cost parts, which can be run apart
 WINDOWS, HOPS = (1_000, 5_000, 20_000, 41_000, 82_000), (2, 10, 20, 40)
 HOPS_WINDOW, WINDOW_HOPS = 5_000, 2
 SHORT_S, LONG_S = 4, 6  # slow start to 82 000 packets over 264 ms takes 3.5 s
 SCHEDULERS = ("heap", "map", "priority-queue", "calendar")
 MSS = 8948
+SAME_LOSS = ROOT / "scenarios" / "examples" / "same-loss.yaml"
 
 
 def run(scenario: Path, *words: str, out: Path, world: str = "sim") -> tuple[dict[str, Any], float]:
@@ -43,40 +45,89 @@ def run(scenario: Path, *words: str, out: Path, world: str = "sim") -> tuple[dic
     return result, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def record_2004(out: Path) -> list[Row]:
-    """The record's path, 12 routers and 8 streams, for 60 simulated seconds, with and without joining."""
-    rows = []
-    for name, words, promise in (("whole", (), 9.0), ("joined", ("--collapse",), 1.8)):
-        result, _ = run(PASADENA, "--set", "transfer.duration=60 s", "--set", "expect=null", *words, out=out)
-        engine = result["engine"]
-        wall, cpu = (engine[key] / engine["simulated_s"] for key in ("wall_s", "cpu_s"))
-        plan = json.loads((Path(result["bundle"]) / "plan.json").read_text())
-        theory = plan["physics"]["expected_goodput_bps"]
-        off = result["steady_goodput_bps"] / theory - 1
+def steady_bps(result: dict[str, Any]) -> float:
+    """Goodput from 10 s on."""
+    return float(result["steady_goodput_bps"])
+
+
+def plan_of(result: dict[str, Any]) -> dict[str, Any]:
+    """The plan in a run's bundle."""
+    return json.loads((Path(result["bundle"]) / "plan.json").read_text())
+
+
+def within(what: str, result: dict[str, Any], against_bps: float, share: float) -> Row:
+    """A row: goodput from 10 s on against a figure."""
+    off = steady_bps(result) / against_bps - 1
+    measured = f"{steady_bps(result) / 1e6:.2f} Mbit/s ({off:+.3%})"
+    return Row(what, measured, f"{against_bps / 1e6:.2f} ± {share * 100:g} %", abs(off) <= share)
+
+
+def record_2004(name: str, promise: float, out: Path, *words: str) -> list[Row]:
+    """The record's path, 12 routers and 8 streams, for 60 simulated seconds."""
+    over = ("--set", "transfer.duration=60 s", "--set", "expect=null")
+    emulated, _ = run(PASADENA, *over, out=out, world="emu")
+    result, _ = run(PASADENA, *over, *words, out=out)
+    engine = result["engine"]
+    wall, cpu = (engine[key] / engine["simulated_s"] for key in ("wall_s", "cpu_s"))
+    theory = plan_of(result)["physics"]["expected_goodput_bps"]
+    return [
+        Row(f"2004-06-25, {name}: wall s per simulated s", f"{wall:.2f}", f"≤ {promise}", wall <= promise),
+        Row(f"2004-06-25, {name}: processor s per simulated s", f"{cpu:.2f}", "shown", True),
+        within(f"2004-06-25, {name}: goodput from 10 s on, theory", result, theory, 0.005),
+        within(f"2004-06-25, {name}: … the emulated run", result, steady_bps(emulated), 0.02),
+    ]
+
+
+def record_2004_whole(out: Path) -> list[Row]:
+    """Every link by itself."""
+    return record_2004("whole", 9.0, out)
+
+
+def record_2004_joined(out: Path) -> list[Row]:
+    """Links that cannot queue joined."""
+    return record_2004("joined", 1.8, out, "--collapse")
+
+
+def geneva_chicago(out: Path) -> list[Row]:
+    """The record of 2003 at both MTUs, against the framing limit and the emulated run."""
+    rows, over = [], ("--set", "transfer.duration=20 s", "--set", "expect=null")
+    for mtu, scenario in (("9000", CHICAGO), ("1500", CHICAGO_1500)):
+        result, _ = run(scenario, *over, "--collapse", out=out)
+        emulated, _ = run(scenario, *over, out=out, world="emu")
+        what = f"Geneva–Chicago, MTU {mtu}: goodput from 10 s on"
         rows += [
-            Row(f"2004-06-25, {name}: wall s per simulated s", f"{wall:.2f}", f"≤ {promise}", wall <= promise),
-            Row(f"2004-06-25, {name}: processor s per simulated s", f"{cpu:.2f}", "shown", True),
-            Row(
-                f"2004-06-25, {name}: goodput from 10 s on",
-                f"{result['steady_goodput_bps'] / 1e6:.2f} Mbit/s ({off:+.3%})",
-                f"{theory / 1e6:.1f} ± 0.5 %",
-                abs(off) <= 0.005,
-            ),
+            within(f"{what}, framing", result, plan_of(result)["physics"]["framing_limit_bps"], 0.005),
+            within(f"Geneva–Chicago, MTU {mtu}: … the emulated run", result, steady_bps(emulated), 0.01),
         ]
     return rows
 
 
-def geneva_chicago(out: Path) -> list[Row]:
-    """The record of 2003 at both MTUs, against the framing limit."""
+def same_loss(out: Path) -> list[Row]:
+    """The same packet lost, the same line slow for a while, in both worlds."""
     rows = []
-    for name, scenario in (("9000", CHICAGO), ("1500", CHICAGO_1500)):
-        result, _ = run(scenario, "--set", "transfer.duration=20 s", "--set", "expect=null", "--collapse", out=out)
-        plan = json.loads((Path(result["bundle"]) / "plan.json").read_text())
-        limit = plan["physics"]["framing_limit_bps"]
-        off = result["steady_goodput_bps"] / limit - 1
-        measured = f"{result['steady_goodput_bps'] / 1e6:.2f} Mbit/s ({off:+.3%})"
-        what = f"Geneva–Chicago, MTU {name}: goodput from 10 s on"
-        rows.append(Row(what, measured, f"{limit / 1e6:.2f} ± 0.5 %", abs(off) <= 0.005))
+    for control in ("reno", "cubic"):
+        words = ["compare", "--worlds", "sim,emu", str(SAME_LOSS), "--set", f"transfer.congestion_control={control}"]
+        words += ["--json", "--quiet", "--out", str(out), "--html", str(out / "compare.html")]
+        done = subprocess.run([str(COMMAND), *words], stdout=subprocess.PIPE, text=True, check=True)
+        one, two = json.loads(done.stdout)["sides"]
+        apart = one["goodput_bps"] / two["goodput_bps"] - 1
+        told = f"{one['goodput_bps'] / 1e6:.1f}, {two['goodput_bps'] / 1e6:.1f} Mbit/s ({apart:+.2%})"
+        rows.append(Row(f"{control}, goodput: simulated, emulated", told, "± 2 %", abs(apart) <= 0.02))
+        sent = f"{one['retransmits']}, {two['retransmits']}"
+        rows.append(Row(f"{control}, sent again: simulated, emulated", sent, "shown", True))
+        for ours, theirs in zip(one["responses"], two["responses"], strict=True):
+            left = [each["least_mb"] / each["before_mb"] for each in (ours, theirs)]
+            told = " and ".join(
+                f"{each['before_mb']:.2f} → {each['least_mb']:.2f} MB, back after "
+                + ("–" if each["back_s"] is None else f"{each['back_s']:.1f} s")
+                for each in (ours, theirs)
+            )
+            what = f"{control}, window at event {ours['number']} ({ours['kind']}): simulated, emulated"
+            near = abs(left[0] - left[1]) <= 0.05
+            if ours["kind"] == "loss":
+                rows.append(Row(what, told, "share left ± 5 points", near))
+            else:  # what is left hangs on the window that the event met, and that on the start
+                rows.append(Row(what, told, "shown", True))
     return rows
 
 
@@ -130,31 +181,39 @@ def cost_s(window: int, hops: int, world: str, folder: Path, *words: str) -> flo
     return (used[1] - used[0]) / (LONG_S - SHORT_S)
 
 
-def cost(out: Path) -> list[Row]:
-    """Against window and hops, both worlds; written to docs/."""
-    tables: dict[str, list[tuple[int, float, float, float]]] = {"window": [], "hops": []}
-    for kind, points in (("window", [(w, WINDOW_HOPS) for w in WINDOWS]), ("hops", [(HOPS_WINDOW, h) for h in HOPS])):
-        for window, hops in points:
-            whole = cost_s(window, hops, "sim", out)
-            joined = cost_s(window, hops, "sim", out, "--collapse")
-            emulated = cost_s(window, hops, "emu", out)
-            tables[kind].append((window if kind == "window" else hops, whole, joined, emulated))
-            print(kind, tables[kind][-1], file=sys.stderr, flush=True)
-    write_cost(tables)
+def cost(kind: str, out: Path) -> list[Row]:
+    """Against window or hops, both worlds; written to docs/ together with what was measured of the other."""
+    points = {"window": [(w, WINDOW_HOPS) for w in WINDOWS], "hops": [(HOPS_WINDOW, h) for h in HOPS]}[kind]
+    table = []
+    for window, hops in points:
+        whole = cost_s(window, hops, "sim", out)
+        joined = cost_s(window, hops, "sim", out, "--collapse")
+        emulated = cost_s(window, hops, "emu", out)
+        table.append((window if kind == "window" else hops, whole, joined, emulated))
+        print(kind, table[-1], file=sys.stderr, flush=True)
+    MEASURED.mkdir(exist_ok=True)
+    (MEASURED / f"{kind}.json").write_text(json.dumps(table))
+    kept = {each: MEASURED / f"{each}.json" for each in ("window", "hops")}
+    write_cost({each: json.loads(file.read_text()) for each, file in kept.items() if file.exists()})
     rows = []
-    for kind, table in tables.items():
-        (least, first, *_), (most, last, *_) = table[0], table[-1]
-        growth = (last / first) / (most / least)
+    for column, name in ((1, "simulated"), (3, "emulated")):
         # Linear, or less where something does not grow; the square would be tens of times this.
+        growth = (table[-1][column] / table[0][column]) / (table[-1][0] / table[0][0])
+        what = f"cost against {kind}, {name}: growth over {table[-1][0] / table[0][0]:.0f} ×"
         rows.append(
-            Row(
-                f"cost against {kind}: growth over {most / least:.0f} ×",
-                f"{growth:.2f} of linear",
-                "≤ 1.5",
-                growth <= 1.5,
-            )
+            Row(what, f"{growth:.2f} of linear", "≤ 1.5" if column == 1 else "shown", column != 1 or growth <= 1.5)
         )
     return rows
+
+
+def cost_window(out: Path) -> list[Row]:
+    """Cost against the window."""
+    return cost("window", out)
+
+
+def cost_hops(out: Path) -> list[Row]:
+    """Cost against the number of links."""
+    return cost("hops", out)
 
 
 def write_cost(tables: dict[str, list[tuple[int, float, float, float]]]) -> None:
@@ -163,7 +222,7 @@ def write_cost(tables: dict[str, list[tuple[int, float, float, float]]]) -> None
         "# What a simulated second costs",
         "",
         "Processor seconds per simulated second in steady state: one stream over 264 ms, 40 Gbit/s links, MTU 9000,",
-        "held by its window. `make bench-sim` measures and writes this page (tests/bench_sim.py, `cost`), in one run;",
+        "held by its window. Made by `make bench-sim` (tests/bench_sim.py cost_window cost_hops); do not edit;",
         f"each figure is the difference of a run of {LONG_S} s and one of {SHORT_S} s.",
         "",
         "![cost against window and hops](sim-cost.svg)",
@@ -187,7 +246,8 @@ def write_cost(tables: dict[str, list[tuple[int, float, float, float]]]) -> None
 
 
 ALL: dict[str, Callable[[Path], list[Row]]] = {
-    each.__name__: each for each in (geneva_chicago, schedulers, cost, record_2004)
+    each.__name__: each
+    for each in (geneva_chicago, same_loss, schedulers, cost_window, cost_hops, record_2004_joined, record_2004_whole)
 }
 
 
