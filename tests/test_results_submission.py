@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from landspeed.emu.evidence import cut_to_whole_packets, first_packets, packet_ends
-from landspeed.record_book import record_plans, shortened
+from landspeed.record_book import SIMULATED_BITS, record_plans, shortened, simulated
 from landspeed.results.book import Entry, book_row, render_book
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord, StreamResult
@@ -165,6 +165,29 @@ def test_a_long_record_is_shortened_and_a_short_one_not() -> None:
     assert job.plan.transfer.duration_ns == 300 * 10**9
     assert job.plan.transfer.bytes is None
     assert shortened(file, make_plan(load_scenario(file)), 2000).overrides == ()
+
+
+def test_every_record_can_be_simulated_for_a_while() -> None:
+    for file, plan in record_plans().items():
+        job = simulated(file, plan)
+        if (plan.transfer.bytes or 0) * 8 / plan.physics.expected_goodput_bps < 50:
+            assert job.plan.transfer.bytes in (plan.transfer.bytes, None)
+        if job.plan.transfer.duration_ns:
+            seconds = job.plan.transfer.duration_ns / 1e9
+            assert 0 < seconds <= 60
+            assert seconds * plan.physics.expected_goodput_bps <= SIMULATED_BITS * 1.001
+        assert job.world == "sim"
+        assert job.plan.expect is None
+
+
+def test_a_part_is_held_against_the_record_by_its_steady_rate(bundle: Path) -> None:
+    plan = pasadena()
+    part = load_record(bundle)
+    part.goodput_bps, part.steady_goodput_bps, part.duration_s = 5e9, 6.6e9, 60.0
+    assert "6.6" in book_row(Entry(plan, simulated=part)).simulated
+    assert "60 s, from 10 s on" in book_row(Entry(plan, simulated=part)).simulated
+    whole = part.model_copy(update={"plan": plan.model_dump(mode="json")})
+    assert "5 Gbit/s (60 s, whole" in book_row(Entry(plan, simulated=whole)).simulated.replace(".000", "")
 
 
 # --- In a browser ----------------------------------------------------------------------------------------------------
