@@ -7,11 +7,11 @@ bad days, cleanup, destroy. One lab for all tests of this file; they use it in t
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -93,8 +93,11 @@ def _bundle_of(servers: Servers, attempt: str) -> tuple[RunRecord, Path]:
 # --- Before anything is changed --------------------------------------------------------------------------------------
 
 
-def test_preflight_names_host_and_remedy(servers: Servers, before: dict[str, str]) -> None:
-    """Unreachable, without sudo, too little memory, clock off: each on a host of its own."""
+def test_preflight_names_host_and_remedy(
+    servers: Servers, before: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unreachable, without sudo, too little memory, clock off (which the operator's time zone is not)."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
     other = servers.make_inventory(
         servers.folder / "unreachable",
         sender=servers.host("sender", login="vera@sender"),
@@ -123,28 +126,25 @@ def test_preflight_names_host_and_remedy(servers: Servers, before: dict[str, str
 
 
 def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) -> None:
-    """And says what would change; the operator's time zone is no clock that is off."""
-    os.environ["TZ"] = "Asia/Tokyo"
-    try:
-        dry = servers.play("tune", "--check")
-    finally:
-        del os.environ["TZ"]
-    assert dry.returncode == 0, dry.stderr
-    assert re.search(r"tcp_congestion_control: \w+ → reno", dry.stderr)
+    """And says what would change."""
+    plays = ("tune", "deploy", "shape")
+    with ThreadPoolExecutor() as pool:
+        dry = dict(zip(plays, pool.map(lambda play: servers.play(play, "--check"), plays), strict=True))
+    for done in dry.values():
+        assert done.returncode == 0, done.stderr
+    for host in ("sender", "receiver"):  # Ansible's own, and empty
+        servers.lab.root(host, "rmdir /tmp/landspeed-ansible")
+    assert re.search(r"tcp_congestion_control: \w+ → reno", dry["tune"].stderr)
+    assert "deploy: Install the engine: sender changed" in dry["deploy"].stderr
+    assert "shape: Make this box the path: shaper changed" in dry["shape"].stderr
     _assert_as_before(servers, before)
 
 
-@pytest.mark.parametrize(
-    ("play", "line"),
-    [
-        ("tune", "Find the NIC of the path: sender"),
-        ("deploy", "Install its units: receiver"),
-        ("shape", "Set the box up for the path: shaper"),
-    ],
-)
-def test_restore_after_kill_in_the_middle(servers: Servers, before: dict[str, str], play: str, line: str) -> None:
-    """kill -9 of the play and of everything it started on the operator's machine."""
-    servers.kill_during(play, line)
+def test_restore_after_kill_in_the_middle_of_each_role(servers: Servers, before: dict[str, str]) -> None:
+    """kill -9 of the play and of everything it started on the operator's machine; attempt and restore: test_cleanup."""
+    servers.kill_during("tune", "Find the NIC of the path: sender")
+    servers.kill_during("deploy", "Install its units: receiver")
+    servers.kill_during("shape", "Set the box up for the path: shaper")
     servers.must("restore", "--remove-engine")
     _assert_as_before(servers, before)
 
@@ -168,9 +168,9 @@ def test_converge(servers: Servers, converged: dict[str, dict[str, int]], key: s
 
 def test_idempotence(servers: Servers, converged: dict[str, dict[str, int]]) -> None:
     """The second run changes nothing."""
-    for play in converged:
-        again = servers.must(play)
-        assert set(again.values()) == {0}, f"{play}, the second time: {again}"
+    with ThreadPoolExecutor() as pool:
+        for play, again in zip(converged, pool.map(servers.must, converged), strict=True):
+            assert set(again.values()) == {0}, f"{play}, the second time: {again}"
 
 
 def test_verify(servers: Servers, converged: dict[str, dict[str, int]], key: str) -> None:
@@ -267,6 +267,20 @@ def test_a_wrong_key(servers: Servers, converged: object, key: str) -> None:
     assert re.search(r"sender: the engine ended with status 1: .*key", done.stderr), done.stderr
     assert "Remedy: landspeed real deploy" in done.stderr
     assert key not in done.stderr + done.stdout
+
+
+def test_the_receiver_dies_during_the_attempt(servers: Servers, converged: object) -> None:
+    """kill -9 of its engine: the sender ends at once, and both say what they know."""
+    play = servers.start("attempt", "--attempt", "dead")
+    try:
+        read_until(play, "sender: time_s")
+        servers.lab.root("receiver", "systemctl kill --signal=KILL landspeed-receive@dead.service")
+        said, _ = play.communicate(timeout=60)
+    finally:
+        kill_session(play.pid)
+    assert play.returncode == 1
+    assert re.search(r"receiver: the engine ended with status 9.*Remedy: ", said, re.DOTALL), said
+    assert re.search(r"sender: the engine ended with status 1: landspeed-engine: .*Remedy: ", said, re.DOTALL), said
 
 
 def test_the_cable_is_pulled_during_the_attempt(servers: Servers, converged: object) -> None:

@@ -251,7 +251,7 @@ class UnitSetting:
             run("systemctl", "stop", name)
         if value["UnitFileState"] != "enabled" and present["UnitFileState"] == "enabled":
             run("systemctl", "disable", "--quiet", name)
-        if present["ActiveState"] == "failed":
+        if self.read(name)["ActiveState"] == "failed":  # from before, or because it was stopped
             run("systemctl", "reset-failed", name)
 
 
