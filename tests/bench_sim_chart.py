@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 480, 330, 58, 46, 16, 46
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 480, 330, 58, 46, 30, 46
 SERIES = ("simulated", "joined", "emulated")
 STYLE = """<style>
 text{font:13px system-ui,sans-serif;fill:#222}.grid{stroke:#ddd}.s0{--c:#0b62c4}.s1{--c:#178a4c}.s2{--c:#c2410c}
@@ -48,8 +48,7 @@ def _chart(table: Table, head: str) -> str:
         parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{10.0**power:g} s</text>')
     for value, *_ in table:
         label = f"{value:,}".replace(",", " ")
-        anchor = "end" if value == table[-1][0] else "middle"
-        parts.append(f'<text x="{x(value):.1f}" y="{HEIGHT - BOTTOM + 19}" text-anchor="{anchor}">{label}</text>')
+        parts.append(f'<text x="{x(value):.1f}" y="{HEIGHT - BOTTOM + 19}" text-anchor="middle">{label}</text>')
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 7}" text-anchor="middle">{head}</text>')
     for number, name in enumerate(SERIES):
         points = [(x(row[0]), y(row[number + 1])) for row in table]
