@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
+import shutil
 import socket
 import struct
 import threading
@@ -176,9 +178,13 @@ def test_a_directory_swapped_for_a_link_during_the_transfer(bench: Bench, tmp_pa
         nonlocal swaps
         while not over.is_set():
             inside.rename(hidden)
-            link.rename(inside)
-            inside.rename(link)
-            hidden.rename(inside)
+            try:
+                link.rename(inside)
+                inside.rename(link)
+                hidden.rename(inside)
+            except OSError as error:  # the receiver made the folder anew while it was away
+                assert error.errno in (errno.EISDIR, errno.ENOTEMPTY)
+                shutil.rmtree(hidden)
             swaps += 1
 
     racer = threading.Thread(target=swap)
