@@ -121,7 +121,7 @@ def interval_lines(curves: ByteCurves | None, count: int = INTERVALS) -> list[st
         return []
     end = curves.end_s
     step = max(1.0, round(end / count))
-    cuts = [step * number for number in range(int(end / step) + 1) if step * number < end - 1e-6] + [end]
+    cuts = [step * number for number in range(int(end / step) + 1) if step * number < end - 0.01 * step] + [end]
     lines = ["[ ID] Interval              Transfer         Bandwidth"]
     spans = [*pairwise(cuts), (0.0, end)]
     for begin, stop in spans:
