@@ -111,11 +111,10 @@ def _simulated(entry: Entry, recorded: float | None) -> str:
         entry.plan.transfer.bytes,
         entry.plan.transfer.duration_ns,
     )
-    rate = (
-        None if whole else run.steady_goodput_bps
-    ) or run.goodput_bps  # a part's mean has too much of the start in it
+    steady = None if whole else run.steady_goodput_bps  # a part's mean has too much of the start in it
+    rate = steady or run.goodput_bps
     span = f"{run.duration_s or 0:.3g} s"
-    span += ", whole" if whole else ", from 10 s on" if run.steady_goodput_bps else ""
+    span += ", whole" if whole else ", from 10 s on" if steady else ""
     apart = f"; {signed_percent(rate / recorded - 1, 2)}" if recorded else ""
     return f"{rate_text(rate)} ({span}{apart})"
 

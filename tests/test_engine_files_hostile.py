@@ -182,10 +182,10 @@ def test_a_directory_swapped_for_a_link_during_the_transfer(bench: Bench, tmp_pa
                 link.rename(inside)
                 inside.rename(link)
                 hidden.rename(inside)
+                swaps += 1
             except OSError as error:  # the receiver made the folder anew while it was away
                 assert error.errno in (errno.EISDIR, errno.ENOTEMPTY)
                 shutil.rmtree(hidden)
-            swaps += 1
 
     racer = threading.Thread(target=swap)
     racer.start()

@@ -184,7 +184,7 @@ def test_windows_line_ends_and_byte_order_mark(base: Path) -> None:
 
 
 def test_import_is_quick() -> None:
-    """What reads scenarios costs at most twice what the two libraries that it needs cost, measured after them."""
+    """What reads scenarios costs at most one and a half times the two libraries that it needs, measured after them."""
     code = """
 import sys, time
 times = [time.process_time()]
@@ -197,6 +197,6 @@ print((times[2] - times[1]) / (times[1] - times[0]))
 """
     shares = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-        for _ in range(5)
+        for _ in range(7)
     ]
-    assert median(shares) < 2, shares
+    assert median(shares) < 1.5, shares
