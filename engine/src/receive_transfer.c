@@ -186,17 +186,22 @@ static uint64_t since(uint64_t time_ns, uint64_t start_ns)
 	return time_ns > start_ns ? time_ns - start_ns : 0;
 }
 
-/* Times since the start; a time limit is exact, whenever the thread was woken to notice it. */
+/*
+ * Times since the start; a time limit is exact, whenever the thread was woken to notice it. No
+ * stream begins before the figures do: a thread that has looked at the clock can be preempted
+ * before it says so, and another's later first byte is then the transfer's.
+ */
 static void stream_report_make(struct receive_state *state, unsigned index, uint64_t start_ns,
 			       uint64_t end_ns)
 {
+	uint64_t begin_ns = figures_begin(state);
 	struct stream_view view;
 	struct stream_report *report = &state->report.stream[index];
 	streams_look(state->streams, index, &view);
 	if (view.last_ns > end_ns)
 		view.last_ns = end_ns;
-	if (view.first_ns != 0 && view.first_ns < state->warm_ns)
-		view.first_ns = state->warm_ns;
+	if (view.first_ns != 0 && view.first_ns < begin_ns)
+		view.first_ns = begin_ns;
 	report->bytes = view.bytes - state->warm_bytes[index];
 	report->calls = view.calls;
 	report->cpu_ns = view.cpu_ns;
