@@ -15,8 +15,9 @@ import pytest
 from landspeed.sim.world import SIMULATOR
 from sim_fixtures import FRAMING, MS, S, direction, path_plan, simulate
 
+COST_PAGE = Path(__file__).resolve().parent.parent / "docs" / "sim-cost.md"
 GBIT = 1_000_000_000
-FIRST_FLIGHT = 65535 // 8948  # packets: the window in a SYN has no scale (RFC 7323)
+FIRST_FLIGHT = 10  # packets (RFC 6928)
 SENDS_AFTER_NS = 1  # ns-3's socket sends a nanosecond after it was given data
 HEADERS = {4: 20 + 32, 6: 40 + 32}  # IP, TCP with timestamps
 
@@ -66,7 +67,7 @@ def test_serialization_and_propagation_are_exact(tmp_path: Path, ip: int, packet
 
 
 def test_the_initial_window_is_the_plan_s(tmp_path: Path) -> None:
-    plan = path_plan(ODD_PATH, bytes=FIRST_FLIGHT * 8948, initial_window_packets=3)
+    plan = path_plan(ODD_PATH, bytes=7 * 8948, initial_window_packets=3)
     run = simulate(plan, tmp_path / "run")
     rtt_ns = sum(2 * lane["delay_ns"] for lane in ODD_PATH)
     # Three at first; the first acknowledgment comes a round trip later.
@@ -88,7 +89,7 @@ def test_calibration_is_the_echo_s_time_on_every_link(tmp_path: Path) -> None:
     assert calibration["rate_bps"] == pytest.approx(149_760_000 * 9000 / 9009, rel=1e-6)
 
 
-@pytest.mark.parametrize(("queue_bytes", "lost"), [(6 * 9000, 0), (6 * 9000 - 1, 1), (2 * 9000, 4)])
+@pytest.mark.parametrize(("queue_bytes", "lost"), [(9 * 9000, 0), (9 * 9000 - 1, 1), (2 * 9000, 7)])
 def test_a_queue_overflows_at_its_size(tmp_path: Path, queue_bytes: int, lost: int) -> None:
     path = [direction(10 * GBIT, MS), direction(GBIT, MS, queue_bytes=queue_bytes), direction(10 * GBIT, MS)]
     plan = path_plan(path, bytes=FIRST_FLIGHT * 8948)
@@ -238,6 +239,21 @@ def test_what_can_queue_is_not_joined(tmp_path: Path) -> None:
     plan["events"] = [{"kind": "rate", "at_ns": 0, "link": 2, "direction": "forward", "rate_bps": GBIT // 2}]
     run = simulate(plan, tmp_path / "event", "--collapse")
     assert not run.lane(2)["joined"]
+
+
+def test_the_default_scheduler_is_the_cheapest_and_none_changes_anything(tmp_path: Path) -> None:
+    """The first row of docs/sim-cost.md's table (`bench_sim.py schedulers`) is the cheapest one's."""
+    _, table = COST_PAGE.read_text().split("| scheduler |")
+    cheapest = table.splitlines()[2].split("|")[1].strip()
+    lanes = [direction(GBIT, 3 * MS, queue_bytes=200_000), direction(GBIT, MS, loss=0.001, jitter_ns=5_000, seed=5)]
+    plan = path_plan(lanes, streams=3, duration_ns=S)
+    default = simulate(plan, tmp_path / "default")
+    assert (default.status, default.result["scheduler"]) == (0, cheapest), default.error
+    for name in {"heap", "map", "priority-queue", "calendar", "list"} - {cheapest}:
+        other = simulate(plan, tmp_path / name, "--scheduler", name)
+        assert (other.status, other.result["scheduler"]) == (0, name), other.error
+        assert other.series() == default.series()
+        assert other.result["events"] == default.result["events"]
 
 
 def test_ip_is_only_its_header(tmp_path: Path) -> None:

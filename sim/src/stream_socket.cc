@@ -48,6 +48,11 @@ void StreamSocket::receive(const Ptr<Packet> &payload, const TcpHeader &header)
 	ProcessEstablished(payload, header);
 }
 
+void StreamSocket::learn_offer_of(const StreamSocket &other)
+{
+	m_rWnd = uint32_t{other.AdvertisedWindowSize()} << m_sndWindShift;
+}
+
 void StreamSocket::limit_host_queue(const Lane &host, uint64_t most_bytes)
 {
 	host_ = &host;

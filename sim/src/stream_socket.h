@@ -35,6 +35,11 @@ public:
 	/// through IP.
 	void receive(const ns3::Ptr<ns3::Packet> &payload, const ns3::TcpHeader &header);
 
+	/// What the other end offers, with its scale. A SYN's offer has none (RFC 7323
+	/// section 2.2); where something was acknowledged before the transfer, the sender knows the
+	/// whole of it.
+	void learn_offer_of(const StreamSocket &other);
+
 	/// At most this much of what the socket has sent waits in its own host, as with Linux's TCP
 	/// small queues: the rest waits in the socket, where it is not yet in flight. `host` is the
 	/// host's own lane.

@@ -106,6 +106,9 @@ void Streams::start_when_complete()
 	if (connected_ < streams_.size() || accepted_ < streams_.size())
 		return;
 	start_ns_ = Simulator::Now().GetNanoSeconds();
+	// The engine's connections have each carried a token by now.
+	for (const auto &stream : streams_)
+		stream.sender->learn_offer_of(*stream.receiver);
 	if (!whole_stack_)
 		start_carrying();
 	started_();
