@@ -30,6 +30,7 @@ TESTS = [
     ("recovery", "reduction", True),
     ("controls", "bbr-after-timeouts", True),
     ("controls", "dctcp-at-a-loss", True),
+    ("controls", "new-reno-growth", True),
     ("connection", "survives-a-loss", True),
     ("connection", "grows-only-while-the-limit", True),
     ("connection", "timers", True),
@@ -38,7 +39,15 @@ TESTS = [
     ("connection", "hystart-fires", True),
 ]
 # Mended TCP against theory.
-LAWS = ["window-limited", "slow-start", "reno-recovery", "cubic-growth", "square-root-law", "fairness"]
+LAWS = [
+    "window-limited",
+    "slow-start",
+    "reno-recovery",
+    "cubic-growth",
+    "cubic-1-gigabit",
+    "square-root-law",
+    "fairness",
+]
 
 
 @pytest.fixture(scope="module", name="programs")

@@ -1,10 +1,13 @@
-// What two congestion controls make of a loss: landspeed's with the mends, ns-3's without.
+// What two congestion controls make of a loss: landspeed's with the mends, ns-3's without; and how
+// those that fall back on NewReno's avoidance grow.
 
 #include "mend/tests/check.h"
 
 #include <ns3/tcp-bbr.h>
 #include <ns3/tcp-dctcp.h>
 #include <ns3/tcp-socket-state.h>
+#include <ns3/tcp-westwood.h>
+#include <ns3/tcp-yeah.h>
 
 #ifdef LANDSPEED_MENDED
 #include "mend/controls.h"
@@ -67,11 +70,39 @@ void DctcpAtALoss()
 		   WINDOW_SEGMENTS / 2);
 }
 
+// Each segment of a window is acknowledged once: a segment more.
+double GrowthOfARound(const Ptr<TcpCongestionOps> &control)
+{
+	auto state = FullWindow();
+	state->m_ssThresh = state->m_cWnd.Get() / 2;
+	for (uint32_t count = 0; count < WINDOW_SEGMENTS; ++count)
+		control->IncreaseWindow(state, 1);
+	return static_cast<double>(state->m_cWnd) / MSS - WINDOW_SEGMENTS;
+}
+
+// RFC 5681 section 3.1. YeAH has it while it believes that it competes with Reno.
+void NewRenoGrowth()
+{
+	CheckNear("Westwood, segments", GrowthOfARound(CreateObject<TcpWestwood>()), 1, 0.001);
+	// A round trip doubled by a queue: YeAH's slow mode from the next one on.
+	auto yeah = CreateObject<TcpYeah>();
+	auto state = FullWindow();
+	state->m_ssThresh = state->m_cWnd.Get() / 2;
+	for (uint32_t round : {1, 2}) {
+		yeah->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+		for (uint32_t sample = 0; sample < 3; ++sample)
+			yeah->PktsAcked(state, 1, MilliSeconds(264 * round));
+		yeah->IncreaseWindow(state, 1);
+	}
+	CheckNear("YeAH, segments", GrowthOfARound(yeah), 1, 0.001);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-	return RunTest(
-	    argc, argv,
-	    {{"bbr-after-timeouts", BbrAfterTimeouts}, {"dctcp-at-a-loss", DctcpAtALoss}});
+	return RunTest(argc, argv,
+		       {{"bbr-after-timeouts", BbrAfterTimeouts},
+			{"dctcp-at-a-loss", DctcpAtALoss},
+			{"new-reno-growth", NewRenoGrowth}});
 }
