@@ -1,0 +1,269 @@
+"""What a simulated second costs: against window, hops and event scheduler, in pieces of minutes.
+
+Each piece keeps what it measured in sim/build/sim-cost; docs/sim-cost.md and its picture are written from all the
+pieces that were measured with the present build of the simulator.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import PASADENA, ROOT, Row
+from bench_sim_chart import Table, draw
+from bench_sim_runs import run
+from landspeed.sim.world import simulator_key
+
+DOCS = ROOT / "docs"
+KEPT = ROOT / "sim" / "build" / "sim-cost"
+WINDOWS, HOPS = (1_000, 5_000, 20_000, 41_000, 82_000), (2, 10, 20, 40)
+HOPS_WINDOW, WINDOW_HOPS = 5_000, 2
+RTT_S = 0.264
+MSS = 8948
+SHORT_S = 4  # slow start to 82 000 packets over 264 ms takes 3.5 s
+LEAST_MORE_S, MOST_MORE_S, MORE_WINDOWS = 4, 60, 80_000  # the longer run: by so many seconds, few at a large window
+TURNS = 3  # of the costs; the schedulers take one turn each in every place
+KINDS = {"simulated": ("sim",), "joined": ("sim", "--collapse"), "emulated": ("emu",)}
+SCHEDULERS = ("heap", "map", "priority-queue", "calendar", "list")
+SIZES = {"large": "2004-06-25, 8 streams, 12 routers, 4 s", "small": "1 000 packets in flight, 12 links, 60 s"}
+
+INTRODUCTION = """
+# What a simulated second costs
+
+Processor seconds per simulated second in steady state: one stream over 264 ms, links of 40 Gbit/s, MTU 9000, held by
+its window. *Joined* is the simulated world with `--collapse`. Made by
+`.venv/bin/python tests/bench_sim.py cost_window cost_hops schedulers`, in pieces (`cost_window_41000`, …) that are
+joined here; do not edit, the text is in tests/bench_sim_cost.py. Each figure is the difference of a run of 4 s and one
+4 to 60 s longer, so that starting up is not in it; the median of three such pairs, in turns with the row's others.
+"""
+WINDOW_TEXT = """
+## Against the window
+"""
+HOPS_TEXT = """
+## Against the number of links
+"""
+SCHEDULERS_TEXT = """
+## The event scheduler
+
+Processor seconds of whole runs, links not joined: medians of five turns, each of which begins with another scheduler,
+and the median of the ratios within a turn. Few events wait at any time, one for each part of the path and a few timers
+for each stream, however many packets are under way. The first is the program's default (tests/test_sim_path.py holds
+it against this table); samples are the same to the byte with each.
+"""
+
+
+def scenario_file(folder: Path, window_packets: int, hops: int) -> Path:
+    """One stream over 264 ms and `hops` links of 40 Gbit/s, held by its window."""
+    names = ["a", *(f"r{number}" for number in range(1, hops)), "b"]
+    delay_us = round(RTT_S / 2 * 1e6 / hops)
+    links = "\n".join(f"  - {{from: {a}, to: {b}, one_way_delay: {delay_us} us}}" for a, b in itertools.pairwise(names))
+    scenario = folder / f"sim-cost-{window_packets}-{hops}.yaml"
+    scenario.write_text(
+        f"""format: 1
+name: sim-cost
+title: Cost of {window_packets} packets in flight over {hops} links
+ip: 4
+fidelity: packets
+mtu: 9000 B
+line_rate: 40 Gbit/s
+queue: 1 BDP
+hosts:
+  a: {{role: sender}}
+  b: {{role: receiver}}
+path:
+{links}
+transfer:
+  streams: 1
+  window: {window_packets * MSS} B
+  window_exact: true
+  congestion_control: reno
+  duration: {SHORT_S} s
+  receive: discard
+"""
+    )
+    return scenario
+
+
+def cost_piece(kind: str, window: int, hops: int) -> Callable[[Path], list[Row]]:
+    """Processor seconds per simulated second at one point, in turns: simulated, links joined, emulated."""
+
+    def measure(out: Path) -> list[Row]:
+        scenario = scenario_file(out, window, hops)
+        more_s = min(max(MORE_WINDOWS // window, LEAST_MORE_S), MOST_MORE_S)
+        costs: dict[str, list[float]] = {name: [] for name in KINDS}
+        for _, (name, (world, *words)) in itertools.product(range(TURNS), KINDS.items()):
+            used = [
+                run(scenario, "--set", f"transfer.duration={seconds} s", *words, out=out, world=world)[1]
+                for seconds in (SHORT_S, SHORT_S + more_s)
+            ]
+            costs[name].append((used[1] - used[0]) / more_s)
+        keep(f"{kind}-{window if kind == 'window' else hops}", costs)
+        what = f"cost of {window} packets over {hops} links"
+        return [
+            Row(f"{what}, {name}", " ".join(f"{each:.3f}" for each in sorted(found)) + " s", "shown", True)
+            for name, found in costs.items()
+        ]
+
+    return measure
+
+
+def schedulers_piece(size: str) -> Callable[[Path], list[Row]]:
+    """ns-3's event schedulers in turns on one input, nothing joined: cost, and whether samples are the same."""
+
+    def measure(out: Path) -> list[Row]:
+        if size == "large":
+            scenario, words = PASADENA, ("--set", "transfer.duration=4 s", "--set", "expect=null")
+        else:
+            scenario, words = scenario_file(out, 1_000, 12), ("--set", "transfer.duration=60 s")
+        costs: dict[str, list[float]] = {name: [] for name in SCHEDULERS}
+        samples = set()
+        for turn in range(len(SCHEDULERS)):
+            # Each turn begins with another: what the machine does at one time then strikes no scheduler alone.
+            for name in SCHEDULERS[turn:] + SCHEDULERS[:turn]:
+                result = run(scenario, *words, "--scheduler", name, out=out)[0]
+                costs[name].append(result["engine"]["cpu_s"])
+                files = [Path(result["bundle"]) / f"{each}.parquet" for each in ("samples", "links")]
+                samples.add(hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest())
+        default = run(scenario, *words, out=out)[0]["engine"]["scheduler"]
+        keep(f"schedulers-{size}", costs, default=default)
+        told = ratios(costs, default)
+        fastest = min(told, key=lambda name: told[name])
+        rows = [
+            Row(
+                f"scheduler {name}, {size}: processor time",
+                f"{statistics.median(costs[name]):.2f} s, {told[name]:.3f} of {default}'s",
+                "shown",
+                True,
+            )
+            for name in SCHEDULERS
+        ]
+        # Two that are this near each other change places from one measurement to the next.
+        near = told[fastest] >= 0.95
+        rows.append(Row(f"the default, {size}", default, f"within 5 % of the fastest, {fastest}", near))
+        rows.append(Row(f"samples, {size}", f"{len(samples)} different", "1, whichever scheduler", len(samples) == 1))
+        return rows
+
+    return measure
+
+
+def ratios(costs: dict[str, list[float]], against: str) -> dict[str, float]:
+    """Median over the turns of each one's cost against that of one of them in the same turn."""
+    return {
+        name: statistics.median(mine / theirs for mine, theirs in zip(found, costs[against], strict=True))
+        for name, found in costs.items()
+    }
+
+
+def keep(name: str, costs: dict[str, list[float]], **more: str) -> None:
+    """Keep what a piece measured, and write the page anew."""
+    KEPT.mkdir(exist_ok=True)
+    (KEPT / f"{name}.json").write_text(json.dumps({"build": simulator_key(), "costs": costs} | more))
+    write_page()
+
+
+def kept(name: str) -> dict[str, Any] | None:
+    """What a piece measured; None if it has not been measured with this build."""
+    file = KEPT / f"{name}.json"
+    found: dict[str, Any] | None = json.loads(file.read_text()) if file.exists() else None
+    if found and found["build"] != simulator_key():
+        print(f"{file}: measured with another build of the simulator, left out", file=sys.stderr)
+        return None
+    return found
+
+
+def medians(kind: str, points: Sequence[int]) -> Table:
+    """Of each point that was measured: what is on the x axis, then the cost of each of KINDS."""
+    measured = [(point, piece["costs"]) for point in points if (piece := kept(f"{kind}-{point}"))]
+    table = []
+    for point, costs in measured:
+        whole, joined, emulated = (statistics.median(costs[name]) for name in KINDS)
+        table.append((point, whole, joined, emulated))
+    return table
+
+
+def window_table(table: Table) -> list[str]:
+    """Cost against the window, and what each packet costs: the same at each window if the cost is linear."""
+    lines = [
+        "| packets in flight | simulated | joined | emulated | emulated : simulated | each packet, simulated | joined "
+        "| emulated |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for window, *costs in table:
+        told = " | ".join(f"{cost:.3f} s" for cost in costs)
+        each = " | ".join(f"{cost * RTT_S / window * 1e6:.1f} µs" for cost in costs)
+        lines.append(f"| {spaced(window)} | {told} | {costs[2] / costs[0]:.2f} | {each} |")
+    return lines
+
+
+def hops_table(table: Table) -> list[str]:
+    """Cost against the number of links, and what each link more costs: the same everywhere if the cost is linear."""
+    lines = [
+        "| links | simulated | joined | emulated | emulated : simulated | each link more, simulated | joined "
+        "| emulated |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for before, (hops, *costs) in zip([None, *table], table, strict=False):
+        told = " | ".join(f"{cost:.3f} s" for cost in costs)
+        more = ["", "", ""]
+        if before:
+            steps = [(cost - less) / (hops - before[0]) for cost, less in zip(costs, before[1:], strict=True)]
+            more = [f"{step * 1e3:.1f} ms" for step in steps]
+        lines.append(f"| {hops} | {told} | {costs[2] / costs[0]:.2f} | {' | '.join(more)} |")
+    return lines
+
+
+def schedulers_table() -> list[str]:
+    """Processor time with each scheduler, and the median of its ratios to the default's in the same turn."""
+    found = [(head, piece) for size, head in SIZES.items() if (piece := kept(f"schedulers-{size}"))]
+    if not found:
+        return []
+    told = [ratios(piece["costs"], piece["default"]) for _, piece in found]
+    heads = " | ".join(f"{head} | of {piece['default']}'s" for head, piece in found)
+    lines = [f"| scheduler | {heads} |", "|---|" + "---:|---:|" * len(found)]
+    for name in sorted(SCHEDULERS, key=lambda each: statistics.geometric_mean(ratio[each] for ratio in told)):
+        cells = " | ".join(
+            f"{statistics.median(piece['costs'][name]):.2f} s | {ratio[name]:.2f}"
+            for (_, piece), ratio in zip(found, told, strict=True)
+        )
+        lines.append(f"| {name} | {cells} |")
+    return lines
+
+
+def spaced(number: int) -> str:
+    """With a space at each thousand."""
+    return f"{number:,}".replace(",", " ")
+
+
+def write_page() -> None:
+    """docs/sim-cost.md and its picture, of what has been measured."""
+    tables = {"window": medians("window", WINDOWS), "hops": medians("hops", HOPS)}
+    heads = {
+        "window": f"packets in flight ({WINDOW_HOPS} links)",
+        "hops": f"links ({spaced(HOPS_WINDOW)} packets in flight)",
+    }
+    parts = [INTRODUCTION]
+    if drawn := {kind: table for kind, table in tables.items() if len(table) > 1}:
+        (DOCS / "sim-cost.svg").write_text(draw(drawn, heads, "window"))
+        parts.append("![cost against window and hops](sim-cost.svg)")
+    for kind, text, lines in (
+        ("window", WINDOW_TEXT, window_table(tables["window"])),
+        ("hops", HOPS_TEXT, hops_table(tables["hops"])),
+    ):
+        if tables[kind]:
+            parts += [text, "\n".join(lines)]
+    if lines := schedulers_table():
+        parts += [SCHEDULERS_TEXT, "\n".join(lines)]
+    (DOCS / "sim-cost.md").write_text("\n\n".join(part.strip() for part in parts) + "\n")
+
+
+PIECES: dict[str, dict[str, Callable[[Path], list[Row]]]] = {
+    "schedulers": {f"schedulers_{size}": schedulers_piece(size) for size in SIZES},
+    "cost_window": {f"cost_window_{window}": cost_piece("window", window, WINDOW_HOPS) for window in WINDOWS},
+    "cost_hops": {f"cost_hops_{hops}": cost_piece("hops", HOPS_WINDOW, hops) for hops in HOPS},
+}
