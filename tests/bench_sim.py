@@ -1,7 +1,7 @@
 """`make bench-sim`: what simulating costs and whether it is right, measured.
 
-`bench_sim.py NAME…` measures only those parts: ALL, below; `cost_window`, `cost_hops` and `schedulers` stand for all
-their pieces. No piece takes more than five minutes on a quiet machine. The pieces on cost
+`bench_sim.py NAME…` measures only those parts: ALL, below; `recovery`, `cost_window`, `cost_hops` and `schedulers`
+stand for all their pieces. No piece takes more than five minutes on a quiet machine. The pieces on cost
 (bench_sim_cost.py) also write docs/sim-cost.md and docs/sim-cost.svg. Exit status 1 if a promise is not kept.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 
 from bench import CHICAGO, CHICAGO_1500, COMMAND, PASADENA, ROOT, Row
 from bench_sim_cost import PIECES
+from bench_sim_recovery import PARTS as RECOVERY
 from bench_sim_runs import run
 
 SAME_LOSS = ROOT / "scenarios" / "examples" / "same-loss.yaml"
@@ -108,16 +109,17 @@ def same_loss(out: Path) -> list[Row]:
     return rows
 
 
+GROUPS = {"recovery": RECOVERY, **PIECES}
 ALL: dict[str, Callable[[Path], list[Row]]] = {
     each.__name__: each for each in (geneva_chicago, same_loss, record_2004_joined, record_2004_whole)
-} | {name: piece for pieces in PIECES.values() for name, piece in pieces.items()}
+} | {name: piece for pieces in GROUPS.values() for name, piece in pieces.items()}
 
 
 def main(words: list[str]) -> int:
     """Measure, print a table, say whether every promise is kept."""
-    names = [name for word in words for name in PIECES.get(word, [word])] or list(ALL)
+    names = [name for word in words for name in GROUPS.get(word, [word])] or list(ALL)
     if unknown := [name for name in names if name not in ALL]:
-        there = ", ".join((*ALL, *PIECES))
+        there = ", ".join((*ALL, *GROUPS))
         print(f"bench_sim.py: no {', '.join(unknown)}; there are {there}", file=sys.stderr)
         return 2
     rows: list[Row] = []

@@ -1,7 +1,7 @@
 """What a simulated second costs: against window, hops and event scheduler, in pieces of minutes.
 
-Each piece keeps what it measured in sim/build/sim-cost; docs/sim-cost.md and its picture are written from all the
-pieces that were measured with the present build of the simulator.
+Each piece keeps what it measured in sim/build/sim-cost; docs/sim-cost.md and its picture are written from all that was
+measured, and the page says with which builds of the simulator.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ import hashlib
 import itertools
 import json
 import statistics
+import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench import PASADENA, ROOT, Row
 from bench_sim_chart import Table, draw
 from bench_sim_runs import run
-from landspeed.sim.world import simulator_key
+from landspeed.scenarios.load import load_scenario
+from landspeed.scenarios.resolve import make_plan
+from landspeed.sim.world import SIMULATOR, simulator_key
 
 DOCS = ROOT / "docs"
 KEPT = ROOT / "sim" / "build" / "sim-cost"
@@ -28,8 +31,9 @@ RTT_S = 0.264
 MSS = 8948
 SHORT_S = 4  # slow start to 82 000 packets over 264 ms takes 3.5 s
 LEAST_MORE_S, MOST_MORE_S, MORE_WINDOWS = 4, 60, 80_000  # the longer run: by so many seconds, few at a large window
-TURNS = 3  # of the costs; the schedulers take one turn each in every place
-KINDS = {"simulated": ("sim",), "joined": ("sim", "--collapse"), "emulated": ("emu",)}
+TURNS = 3  # of each cost; the schedulers take as many as there are, so that each is once the first
+MOST_GROWTH = 1.5  # the square would be tens of times the proportion
+KINDS = ("simulated", "joined", "emulated")
 SCHEDULERS = ("heap", "map", "priority-queue", "calendar", "list")
 SIZES = {"large": "2004-06-25, 8 streams, 12 routers, 4 s", "small": "1 000 packets in flight, 12 links, 60 s"}
 
@@ -39,8 +43,9 @@ INTRODUCTION = """
 Processor seconds per simulated second in steady state: one stream over 264 ms, links of 40 Gbit/s, MTU 9000, held by
 its window. *Joined* is the simulated world with `--collapse`. Made by
 `.venv/bin/python tests/bench_sim.py cost_window cost_hops schedulers`, in pieces (`cost_window_41000`, …) that are
-joined here; do not edit, the text is in tests/bench_sim_cost.py. Each figure is the difference of a run of 4 s and one
-4 to 60 s longer, so that starting up is not in it; the median of three such pairs, in turns with the row's others.
+joined here; do not edit, the text is in tests/bench_sim_cost.py. Slow start, the first 4 s, is not in it: the simulator
+tells as it goes what it has used, and an emulated figure is what a longer run takes more than one of 4 s. Medians of
+three, in turns with the row's others.
 """
 WINDOW_TEXT = """
 ## Against the window
@@ -58,7 +63,7 @@ it against this table); samples are the same to the byte with each.
 """
 
 
-def scenario_file(folder: Path, window_packets: int, hops: int) -> Path:
+def scenario_file(folder: Path, window_packets: int, hops: int, seconds: int) -> Path:
     """One stream over 264 ms and `hops` links of 40 Gbit/s, held by its window."""
     names = ["a", *(f"r{number}" for number in range(1, hops)), "b"]
     delay_us = round(RTT_S / 2 * 1e6 / hops)
@@ -83,34 +88,73 @@ transfer:
   window: {window_packets * MSS} B
   window_exact: true
   congestion_control: reno
-  duration: {SHORT_S} s
+  duration: {seconds} s
   receive: discard
 """
     )
     return scenario
 
 
+def simulated_s(plan: Path, out: Path, *words: str) -> float:
+    """Processor seconds per simulated second from SHORT_S on, by what the simulator tells as it goes."""
+    command = [str(SIMULATOR), str(plan), str(out), *words]
+    print("+", " ".join(command), file=sys.stderr, flush=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    steady = [line for line in lines if line["time_s"] >= SHORT_S]
+    return (steady[-1]["cpu_s"] - steady[0]["cpu_s"]) / (steady[-1]["time_s"] - steady[0]["time_s"])
+
+
+def emulated_s(scenario: Path, more_s: int, out: Path) -> float:
+    """Processor seconds per virtual second from SHORT_S on: what a longer run takes more than a short one."""
+    short, long = (
+        run(scenario, "--set", f"transfer.duration={seconds} s", out=out, world="emu")[1]
+        for seconds in (SHORT_S, SHORT_S + more_s)
+    )
+    return (long - short) / more_s
+
+
 def cost_piece(kind: str, window: int, hops: int) -> Callable[[Path], list[Row]]:
     """Processor seconds per simulated second at one point, in turns: simulated, links joined, emulated."""
 
     def measure(out: Path) -> list[Row]:
-        scenario = scenario_file(out, window, hops)
         more_s = min(max(MORE_WINDOWS // window, LEAST_MORE_S), MOST_MORE_S)
+        scenario = scenario_file(out, window, hops, SHORT_S + more_s)
+        plan = out / "plan.json"
+        plan.write_text(make_plan(load_scenario(scenario), world="sim").model_dump_json())
         costs: dict[str, list[float]] = {name: [] for name in KINDS}
-        for _, (name, (world, *words)) in itertools.product(range(TURNS), KINDS.items()):
-            used = [
-                run(scenario, "--set", f"transfer.duration={seconds} s", *words, out=out, world=world)[1]
-                for seconds in (SHORT_S, SHORT_S + more_s)
-            ]
-            costs[name].append((used[1] - used[0]) / more_s)
+        for _ in range(TURNS):
+            costs["simulated"].append(simulated_s(plan, out))
+            costs["joined"].append(simulated_s(plan, out, "--collapse"))
+            costs["emulated"].append(emulated_s(scenario, more_s, out))
         keep(f"{kind}-{window if kind == 'window' else hops}", costs)
         what = f"cost of {window} packets over {hops} links"
         return [
             Row(f"{what}, {name}", " ".join(f"{each:.3f}" for each in sorted(found)) + " s", "shown", True)
             for name, found in costs.items()
-        ]
+        ] + linearity()
 
     return measure
+
+
+def linearity() -> list[Row]:
+    """Of what has all its points: how far the cost grows beyond the proportion."""
+    rows = []
+    for kind, points in (("window", WINDOWS), ("hops", HOPS)):
+        table = medians(kind, points)
+        for column, name in ((1, "simulated"), (3, "emulated")) if len(table) == len(points) else ():
+            more = table[-1][0] / table[0][0]
+            growth = table[-1][column] / table[0][column] / more
+            promised = MOST_GROWTH if name == "simulated" else None
+            rows.append(
+                Row(
+                    f"cost against {kind}, {name}: growth over {more:.0f} ×",
+                    f"{growth:.2f} of the proportion",
+                    f"≤ {promised}" if promised else "shown",
+                    promised is None or growth <= promised,
+                )
+            )
+    return rows
 
 
 def schedulers_piece(size: str) -> Callable[[Path], list[Row]]:
@@ -120,7 +164,7 @@ def schedulers_piece(size: str) -> Callable[[Path], list[Row]]:
         if size == "large":
             scenario, words = PASADENA, ("--set", "transfer.duration=4 s", "--set", "expect=null")
         else:
-            scenario, words = scenario_file(out, 1_000, 12), ("--set", "transfer.duration=60 s")
+            scenario, words = scenario_file(out, 1_000, 12, 60), ()
         costs: dict[str, list[float]] = {name: [] for name in SCHEDULERS}
         samples = set()
         for turn in range(len(SCHEDULERS)):
@@ -168,13 +212,15 @@ def keep(name: str, costs: dict[str, list[float]], **more: str) -> None:
 
 
 def kept(name: str) -> dict[str, Any] | None:
-    """What a piece measured; None if it has not been measured with this build."""
+    """What a piece measured last; None if it was not measured."""
     file = KEPT / f"{name}.json"
-    found: dict[str, Any] | None = json.loads(file.read_text()) if file.exists() else None
-    if found and found["build"] != simulator_key():
-        print(f"{file}: measured with another build of the simulator, left out", file=sys.stderr)
-        return None
-    return found
+    return json.loads(file.read_text()) if file.exists() else None
+
+
+def builds(names: Iterable[str]) -> str:
+    """A line that says with which builds of the simulator these pieces were measured."""
+    found = sorted({piece["build"] for name in names if (piece := kept(name))})
+    return f"Measured with simulator {', '.join(found)}."
 
 
 def medians(kind: str, points: Sequence[int]) -> Table:
@@ -256,9 +302,9 @@ def write_page() -> None:
         ("hops", HOPS_TEXT, hops_table(tables["hops"])),
     ):
         if tables[kind]:
-            parts += [text, "\n".join(lines)]
+            parts += [text, "\n".join(lines), builds(f"{kind}-{point}" for point in (*WINDOWS, *HOPS))]
     if lines := schedulers_table():
-        parts += [SCHEDULERS_TEXT, "\n".join(lines)]
+        parts += [SCHEDULERS_TEXT, "\n".join(lines), builds(f"schedulers-{size}" for size in SIZES)]
     (DOCS / "sim-cost.md").write_text("\n\n".join(part.strip() for part in parts) + "\n")
 
 

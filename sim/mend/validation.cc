@@ -48,14 +48,17 @@ bool WindowValidation::Limits(Ptr<const TcpSocketState> tcb)
 {
 	// In flight when this acknowledgment came: what it took off has been taken off already.
 	uint32_t in_flight = tcb->m_bytesInFlight + tcb->m_lastAckedSackedBytes;
-	if (tcb->m_lastAckedSeq >= round_end_ || in_flight > most_in_flight_) {
+	uint64_t window = tcb->m_cWnd;
+	bool full = window < uint64_t{in_flight} + tcb->m_segmentSize;
+	// A window that was full once counts as full for a round trip. Where the host makes the
+	// socket wait, it cannot be full again before what a burst of acknowledgments set free has
+	// left the host.
+	if (full || tcb->m_lastAckedSeq >= round_end_ || (!full_ && in_flight > most_in_flight_)) {
+		full_ = full;
 		most_in_flight_ = in_flight;
 		round_end_ = tcb->m_highTxMark;
 	}
-	uint64_t window = tcb->m_cWnd;
-	if (tcb->m_cWnd < tcb->m_ssThresh && window < uint64_t{2} * most_in_flight_)
-		return true;
-	return window < uint64_t{most_in_flight_} + tcb->m_segmentSize;
+	return full_ || (tcb->m_cWnd < tcb->m_ssThresh && window < uint64_t{2} * most_in_flight_);
 }
 
 void WindowValidation::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)

@@ -7,7 +7,8 @@ namespace landspeed
 
 // Puts Linux's conditions around any of ns-3's congestion controls (attribute Algorithm): the
 // window grows only while it is what limits the sender (RFC 7661's idea; Linux's is_cwnd_limited),
-// that is in slow start while it is below twice what was in flight, in avoidance while it is full;
+// that is while it was full in the last round trip, and in slow start while it is below twice what
+// was in flight;
 // and each segment newly delivered counts (RFC 3465 without a limit), not each acknowledgment.
 // docs/ns3/04-window-validation.md.
 class WindowValidation : public ns3::TcpCongestionOps
@@ -39,6 +40,7 @@ private:
 
 	ns3::TypeId algorithm_type_;
 	ns3::Ptr<ns3::TcpCongestionOps> algorithm_;
+	bool full_ = false;           // the window, in this round trip
 	uint32_t most_in_flight_ = 0; // in this round trip
 	ns3::SequenceNumber32 round_end_;
 };
