@@ -156,7 +156,7 @@ def _refuse_foreign(parsed: argparse.Namespace, worlds: Sequence[str]) -> None:
     from .worlds import foreign_options
 
     for option, world in foreign_options(parsed, worlds):
-        raise UsageError(f"--{option} is of the world {world}; add --world {world}, or leave it out")
+        raise UsageError(f"{option} is of the world {world}; add --world {world}, or leave it out")
 
 
 @contextlib.contextmanager

@@ -94,6 +94,11 @@ def _add_run(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--evidence", action="store_true", help="capture, ping and traceroute too, and write the submission page"
     )
+    made.add_argument(
+        "--exact-timers",
+        action="store_true",
+        help="every packet leaves a link at its own instant, also with hundreds under way (slower; see the README)",
+    )
     _with_guest(made)
     _with_simulation(made)
     made.add_argument("--json", action="store_true", help="one JSON object on standard output")

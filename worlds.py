@@ -46,6 +46,7 @@ def _emu(options: argparse.Namespace, command: list[str]) -> World:
             memory_bytes=options.memory,
             with_queues=options.queues,
             with_evidence=options.evidence,
+            exact_timers=options.exact_timers,
             stall_wall_s=options.stall or STALL_WALL_S,
             command=command,
         )
@@ -60,7 +61,15 @@ def _sim(options: argparse.Namespace, command: list[str]) -> World:
 
 MAKERS: dict[str, Callable[[argparse.Namespace, list[str]], World]] = {"emu": _emu, "sim": _sim}
 OPTIONS: dict[str, dict[str, Any]] = {
-    "emu": {"clock": "virtual", "tool": "engine", "memory": None, "queues": False, "evidence": False, "stall": None},
+    "emu": {
+        "clock": "virtual",
+        "tool": "engine",
+        "memory": None,
+        "queues": False,
+        "evidence": False,
+        "exact_timers": False,
+        "stall": None,
+    },
     "sim": {"collapse": False, "scheduler": None},
 }
 """World → its own options of `landspeed run` and their defaults."""
@@ -68,6 +77,7 @@ REPEATED = (
     "clock",
     "tool",
     "evidence",
+    "exact_timers",
     "collapse",
     "scheduler",
 )  # options that a record names, since they change what is measured
@@ -83,10 +93,15 @@ def make_world(name: str, options: argparse.Namespace, command: Sequence[str] = 
     return MAKERS[name](argparse.Namespace(**own), list(command))
 
 
+def option_word(key: str) -> str:
+    """An option as it is typed."""
+    return "--" + key.replace("_", "-")
+
+
 def foreign_options(options: argparse.Namespace, worlds: Sequence[str]) -> list[tuple[str, str]]:
-    """Options set that none of these worlds has: (option, the world that has it)."""
+    """Options set that none of these worlds has: (option as typed, the world that has it)."""
     return [
-        (key, world)
+        (option_word(key), world)
         for world, known in OPTIONS.items()
         for key, default in known.items()
         if world not in worlds and getattr(options, key, default) != default
@@ -99,5 +114,5 @@ def option_words(options: argparse.Namespace, world: str) -> list[str]:
     for key, default in OPTIONS[world].items():
         value = getattr(options, key, default)
         if key in REPEATED and value != default:
-            words += [f"--{key}"] if value is True else [f"--{key}", str(value)]
+            words += [option_word(key)] if value is True else [option_word(key), str(value)]
     return words

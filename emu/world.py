@@ -39,6 +39,7 @@ class EmuOptions:
         memory_bytes: the guest's memory; None takes the plan's figure.
         with_queues: calibrate every queue by overflow too.
         with_evidence: captures, ping, traceroute and settings before and after, in the bundle's folder `evidence`.
+        exact_timers: no moderation of busy links (emu/guest/moderation.py).
         stall_wall_s: wall time without virtual time after which a run is given up.
         command: what the user typed, for the record.
     """
@@ -48,6 +49,7 @@ class EmuOptions:
     memory_bytes: int | None = None
     with_queues: bool = False
     with_evidence: bool = False
+    exact_timers: bool = False
     stall_wall_s: float = watch.STALL_WALL_S
     command: list[str] = field(default_factory=list)
 
@@ -112,6 +114,7 @@ class EmuWorld:
         record = self._begin(plan, bundle)
         job = {"mode": "transfer", "calibrate": True, "with_queues": self.options.with_queues, **self._commands(plan)}
         job["evidence"] = self.options.with_evidence
+        job["moderate"] = self.options.clock == "virtual" and not self.options.exact_timers
         outcome = watch.Outcome()
         try:
             self._boot_and_follow(plan, bundle, job, report, outcome=outcome)

@@ -284,6 +284,16 @@ def _event_effect(event: EventResult) -> str:
     return "; ".join([*found, *([event.note] if event.note else [])]) or DASH
 
 
+def _moderation(record: RunRecord) -> str:
+    moderation_ns = record.guest.get("moderation_ns") or 0
+    if not moderation_ns:
+        return ""
+    return (
+        f" A link with more than 256 packets under way hands them on up to {moderation_ns / 1000:.0f} µs late (never "
+        "more than 1/2048 of its delay), several at once, as a card's interrupt moderation does."
+    )
+
+
 def notes(record: RunRecord, plan: Plan) -> list[str]:
     """What a reader must know before quoting a figure."""
     found = []
@@ -297,6 +307,7 @@ def notes(record: RunRecord, plan: Plan) -> list[str]:
     if plan.fidelity == "packets":
         found.append(
             "Fidelity: packets. Segmentation offloads are off; every packet is queued, delayed and lost by itself."
+            + _moderation(record)
         )
     else:
         found.append(

@@ -114,11 +114,14 @@ def speed(out: Path) -> list[Row]:
     speed_up = engine["duration_s"] / engine["transfer_wall_s"]
     memory = json.loads((Path(engine["bundle"]) / "result.json").read_text())["guest"]
     touched, beside = memory["memory_touched_bytes"], memory["memory_beside_bytes"]
+    exact = run(ONE_STREAM, "--set", "transfer.duration=60 s", "--exact-timers", out=out)
+    exact_speed_up = exact["duration_s"] / exact["transfer_wall_s"]
     short = ("--set", "transfer.duration=10 s")
     ours, theirs = run(ONE_STREAM, *short, out=out), run(ONE_STREAM, *short, "--tool", "iperf3", out=out)
     each = [result["transfer_wall_s"] / (result["bytes"] / 1e9) for result in (ours, theirs)]
     return [
         Row("10 Gbit/s × 264 ms, packets: faster than real time", f"{speed_up:.2f} ×", "≥ 2 ×", speed_up >= 2),
+        Row("… with --exact-timers", f"{exact_speed_up:.2f} ×", "shown", True),
         Row(
             "… wall seconds per GB, engine : iperf3",
             f"{each[0]:.2f} : {each[1]:.2f} = 1 : {each[1] / each[0]:.1f}",

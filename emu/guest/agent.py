@@ -18,6 +18,7 @@ from typing import Any
 
 from . import namespaces
 from .files import OUT, mount_all, mount_hosts, mount_visible, write_json
+from .moderation import moderate
 
 
 def phase(name: str, **facts: object) -> None:
@@ -88,6 +89,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
             phase("evidence")
             evidence = Evidence(network, job.port)
             evidence.before()
+        result["effective"]["moderation_ns"] = moderate(plan) if job.moderate else 0
         phase("transfer")
         result["statuses"] = run_transfer(network, job)
         result["events"] = result["statuses"].pop("events")

@@ -1,0 +1,27 @@
+"""Interrupt moderation of busy links, during a transfer of single packets in virtual time.
+
+Every packet of a long path is taken out of a link by a timer of its own, and timers are most of what such a run
+costs. Real cards wait for more packets before they interrupt; here a link with hundreds of packets under way may wait
+up to `MODERATION_NS`, never more than 1/2048 of its delay. Rates and order stay what they are; calibration and the
+user's own programs see every packet at its instant.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+MODERATION_NS = 64_000
+PARAMETER = Path("/sys/module/sch_netem/parameters/moderation_ns")  # of patch 0011
+
+
+def moderate(plan: Any) -> int:
+    """Switch it on where packets travel one by one.
+
+    Returns:
+        nanoseconds that the kernel took: 0 with super-packets, or for a kernel without the patch.
+    """
+    if plan.fidelity != "packets" or not PARAMETER.exists():
+        return 0
+    PARAMETER.write_text(str(MODERATION_NS))
+    return int(PARAMETER.read_text())

@@ -1,0 +1,50 @@
+"""Interrupt moderation of busy links: late by at most what it says, and only where it may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from emu_fixtures import plan_of, scenario, transfer
+from landspeed.results.record import RunRecord
+
+MSS = 9000 - 52
+RTT_US = 200_000
+LINK = {"one_way_delay": "50 ms", "line_rate": "10 Gbit/s"}
+ASKED = {"duration": "6 s", "window": "40 MB", "congestion_control": "reno"}
+
+
+def run(folder: Path, *, fidelity: str = "packets", **options: Any) -> tuple[int, float, float, RunRecord]:
+    """Moderation in ns, the least smoothed RTT of a steady, window-limited stream, its window over goodput, the record.
+
+    Times in seconds. The least: of packets that did not wait behind others of their own clump.
+    """
+    folder.mkdir()
+    plan = plan_of(folder, scenario([LINK, LINK], mtu="9000 B", fidelity=fidelity, transfer=ASKED))
+    record, bundle = transfer(plan, folder, **options)
+    rows = [row for row in pq.read_table(bundle / "samples.parquet").to_pylist() if row["time_ns"] > 3e9]
+    sender, receiver = ([row for row in rows if row["end"] == end] for end in ("sender", "receiver"))
+    moved = receiver[-1]["bytes"] - receiver[0]["bytes"]
+    took_s = (receiver[-1]["time_ns"] - receiver[0]["time_ns"]) / 1e9
+    window = sender[-1]["snd_wnd_bytes"] // MSS * MSS
+    least_s = min(row["srtt_us"] for row in sender) / 1e6
+    return record.guest["moderation_ns"], least_s, window / (moved / took_s), record
+
+
+def test_busy_links_hand_packets_on_at_most_a_2048th_late(tmp_path: Path) -> None:
+    """Each of the four crossings: 24.4 µs of 50 ms, less than the 64 µs that would be allowed."""
+    late_s = 4 * 0.05 / 2048
+    exact_ns, exact_s, exact_window_s, exact = run(tmp_path / "exact", exact_timers=True)
+    moderated_ns, moderated_s, window_s, moderated = run(tmp_path / "moderated")
+    assert (exact_ns, moderated_ns) == (0, 64_000)
+    assert exact.retransmits == moderated.retransmits == 0
+    assert exact.rtt_ms == moderated.rtt_ms  # calibrated before, each packet at its instant
+    assert late_s / 8 < moderated_s - exact_s <= late_s
+    # A window a round trip; where in its clumps the 3 s begin and end adds a few packets.
+    assert (exact_window_s, window_s) == pytest.approx((0.2, 0.2), rel=1 / 2048)
+
+
+def test_super_packets_leave_at_their_instants(tmp_path: Path) -> None:
+    assert run(tmp_path / "super", fidelity="super-packets")[0] == 0
