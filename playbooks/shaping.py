@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from ..emu.guest.shaping import VETH_HEADER_BYTES, lane_options
+from ..emu.guest.trains import link_name
 from ..scenarios import physics as ph
 from ..scenarios.plan import Direction, Link, Plan
 from .errors import RealError
@@ -19,7 +20,11 @@ LATE_TIMER_S = 0.001
 
 
 def shape_links(plan: Plan) -> list[dict[str, Any]]:
-    """For each link `mtu_bytes`, `rtt_ms`, and the lines `forward` and `reverse` of `tc qdisc add dev VETH …`.
+    """For each link what the roles need of it.
+
+    Returns:
+        `name`, `mtu_bytes`, `rtt_ms`; the lines `forward` and `reverse` of `tc qdisc add dev VETH …`; and what these
+        are to come to, `forward_bps` and `reverse_bps`, in bit/s of IP packets of full size.
 
     Raises:
         RealError: the scenario has what a box between real hosts cannot be.
@@ -27,13 +32,22 @@ def shape_links(plan: Plan) -> list[dict[str, Any]]:
     single = plan.model_copy(update={"fidelity": "packets"})  # real hosts send single packets
     return [
         {
+            "name": link_name(link),
             "mtu_bytes": link.mtu_bytes,
+            "forward_bps": _ip_rate_bps(single, link, link.forward, link.index + 1),
+            "reverse_bps": _ip_rate_bps(single, link, link.reverse, link.index),
             "rtt_ms": (link.forward.delay_ns + link.reverse.delay_ns) / 1e6,
             "forward": _lines(single, link, link.forward, forward=True),
             "reverse": _lines(single, link, link.reverse, forward=False),
         }
         for link in plan.links
     ]
+
+
+def _ip_rate_bps(plan: Plan, link: Link, direction: Direction, far: int) -> float:
+    """What IP packets of full size come to on a link's line, or on the bus of the host that it reaches."""
+    line_bps = direction.rate_bps * link.mtu_bytes / (link.mtu_bytes + link.framing_bytes)
+    return min(line_bps, plan.nodes[far].bus_rate_bps or line_bps)
 
 
 def _lines(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> list[str]:

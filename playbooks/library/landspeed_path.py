@@ -44,6 +44,7 @@ hops:
   description: Each router with its addresses as both hosts see it, and its RTT from each.
   type: list
   returned: always
+ends: {description: The devices of each link for M(landspeed_rates)., type: list, returned: always}
 """
 
 import ipaddress  # noqa: E402
@@ -191,6 +192,16 @@ class Chain:
             for node in range(1, self.last)
         ]
 
+    def ends(self):
+        """Device and namespace of both ends of each link."""
+        return [
+            {
+                "near": {"device": self.device(link, SENDERS_END), "namespace": self.namespace(link)},
+                "far": {"device": self.device(link, RECEIVERS_END), "namespace": self.namespace(link + 1)},
+            }
+            for link in range(self.last)
+        ]
+
     def shown(self):
         """All of it as the kernel shows it; `missing` where a part is not there."""
         found = []
@@ -245,7 +256,7 @@ def main():
         with State() as state:
             before = chain.shown()
             if state.applied.get(KEY) == {"asked": asked, "shown": before}:
-                module.exit_json(changed=False, shown=before, hops=chain.hops())
+                module.exit_json(changed=False, shown=before, hops=chain.hops(), ends=chain.ends())
             after = [
                 f"link {number}: {way}: {'; '.join(link[way])}"
                 for number, link in enumerate(chain.links)
@@ -263,7 +274,7 @@ def main():
         module.fail_json(msg=f"the path cannot be made: {reason}")
         return
     difference = {"before": "\n".join([*before, ""]), "after": "\n".join([*after, ""])}
-    module.exit_json(changed=True, shown=after, hops=chain.hops(), diff=difference)
+    module.exit_json(changed=True, shown=after, hops=chain.hops(), ends=chain.ends(), diff=difference)
 
 
 if __name__ == "__main__":
