@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import subprocess
 import sys
 import time
@@ -35,7 +36,8 @@ def main(words: list[str]) -> int:
 
 
 def _say(error: object, status: int) -> int:
-    print(f"Error: {error}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # nobody listens any more
+        print(f"Error: {error}", file=sys.stderr)
     return status
 
 
@@ -147,7 +149,7 @@ def _play(parsed: argparse.Namespace) -> int:
         progress = run_play(parsed.play, inventory, variables=variables, options=options)
     except KeyboardInterrupt:
         if parsed.play in ("attempt", "site"):
-            run_play("stop", inventory, options=options)
+            run_play("stop", inventory, options=options, say=lambda _: None)  # whether or not anybody listens
         raise
     print(f"{parsed.play}: " + ", ".join(f"{host} {count} changed" for host, count in sorted(progress.changed.items())))
     if parsed.play in ("collect", "site") and not parsed.check:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import re
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .errors import PlayFailed, RealError
 
 PLAYBOOKS = Path(__file__).resolve().parent
+WORK_PREFIX = "landspeed-real-"
 PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
 
 
@@ -96,6 +99,38 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
     return message if message.startswith(host) else f"{host}: {message}"
 
 
+@contextlib.contextmanager
+def work_folder() -> Iterator[Path]:
+    """A folder for what Ansible and its runner write down while they work.
+
+    It is locked as long as this process lives: so folders of processes that were killed are known, and removed first.
+
+    Yields:
+        the folder, which goes with the context.
+    """
+    for left in Path(tempfile.gettempdir()).glob(WORK_PREFIX + "*"):
+        with contextlib.suppress(OSError):  # another one sweeps too
+            descriptor = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(descriptor).st_uid == os.geteuid():
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(left)
+            finally:
+                os.close(descriptor)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=WORK_PREFIX))
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if folder.exists():  # nobody took it for a dead one's before it was locked
+            break
+        os.close(descriptor)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
 def run_play(
     play: str,
     inventory: Path,
@@ -123,33 +158,44 @@ def run_play(
     import ansible_runner
 
     progress = Progress(say or (lambda line: print(line, file=sys.stderr, flush=True)))
-    interrupted = []
-    before = signal.signal(signal.SIGINT, lambda *_: interrupted.append(True))
-    private = Path(tempfile.mkdtemp(prefix="landspeed-real-"))
+    interrupted: list[bool] = []
+
+    def follow(event: dict[str, Any]) -> None:
+        try:
+            progress.event(event)
+        except OSError:  # nobody hears any more what is said
+            interrupted.append(True)
+
+    # A play would outlive this process: the runner has it ignore that its terminal is gone. nohup(1) still holds.
+    ending = [signal.SIGINT, signal.SIGTERM]
+    ending += [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
+    before = {each: signal.signal(each, lambda *_: interrupted.append(True)) for each in ending}
     try:
-        words = [f"-e landspeed_{key}={_quoted(value)}" for key, value in (variables or {}).items()]
-        result = ansible_runner.run(
-            private_data_dir=str(private),
-            project_dir=str(PLAYBOOKS),
-            playbook=f"{play}.yml",
-            inventory=str(inventory.resolve() / "hosts.yml"),
-            cmdline=" ".join([*words, *(options or [])]) or None,
-            envvars={
-                "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
-                "ANSIBLE_DIFF_ALWAYS": "true",
-                "ANSIBLE_NOCOLOR": "true",
-                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-            },
-            event_handler=progress.event,
-            cancel_callback=lambda: bool(interrupted),
-            quiet=True,
-            suppress_env_files=True,
-        )
-        status = result.status
-        out = result.stdout.read() if result.rc and not progress.failures else ""  # type: ignore[union-attr]
+        with work_folder() as private:
+            words = [f"-e landspeed_{key}={_quoted(value)}" for key, value in (variables or {}).items()]
+            result = ansible_runner.run(
+                private_data_dir=str(private),
+                project_dir=str(PLAYBOOKS),
+                playbook=f"{play}.yml",
+                inventory=str(inventory.resolve() / "hosts.yml"),
+                cmdline=" ".join([*words, *(options or [])]) or None,
+                envvars={
+                    "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+                    "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
+                    "ANSIBLE_DIFF_ALWAYS": "true",
+                    "ANSIBLE_NOCOLOR": "true",
+                    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+                },
+                event_handler=follow,
+                cancel_callback=lambda: bool(interrupted),
+                quiet=True,
+                suppress_env_files=True,
+            )
+            status = result.status
+            out = result.stdout.read() if result.rc and not progress.failures else ""  # type: ignore[union-attr]
     finally:
-        signal.signal(signal.SIGINT, before)
-        shutil.rmtree(private, ignore_errors=True)
+        for each, handler in before.items():
+            signal.signal(each, handler)
     if interrupted:
         raise KeyboardInterrupt
     if progress.failures:

@@ -65,7 +65,7 @@ def normal(item, present):
 
 def differs(present, wanted):
     """Whether anything asked for is not so."""
-    if isinstance(wanted, dict):
+    if isinstance(wanted, dict) and isinstance(present, dict):
         return any(present.get(key, value) != value for key, value in wanted.items())
     return present != wanted
 
@@ -79,13 +79,14 @@ def apply(module, state, item):
             state.remember(kind, name, present, module.params["role"])
         return None
     wanted = normal(item, present)
-    if isinstance(wanted, dict) and (missing := sorted(set(wanted) - set(present))):
+    parts = isinstance(wanted, dict) and isinstance(present, dict)
+    if parts and (missing := sorted(set(wanted) - set(present))):
         raise Unavailable(f"{name}: this driver has no {', '.join(missing)} to set")
     if isinstance(wanted, list) and state.applied.get(f"{kind} {name}") == {"asked": wanted, "shown": present}:
         return None
     if not differs(present, wanted):
         return None
-    former = {key: present[key] for key in wanted} if isinstance(wanted, dict) else present
+    former = {key: present[key] for key in wanted} if parts else present
     if not module.check_mode:
         state.remember(kind, name, former, module.params["role"])
         try:

@@ -21,6 +21,7 @@ from pathlib import Path
 FOLDER = Path("/var/lib/landspeed")
 STATE = FOLDER / "state" / "state.json"
 SCHEMA = 1
+ERRORS = ("rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors", "tx_carrier_errors", "rx_length_errors")
 SHOWN_BY_FQ = {"bands": 1, "priomap": 16, "weights": 3}  # words with their values, of kernels from 6.7 on
 
 
@@ -45,6 +46,12 @@ def run(*words: str) -> str:
     if done.returncode:
         raise Unavailable(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
+
+
+def nic_errors(device):
+    """Sum of the error counters of an interface, whose folder in /sys/class/net this is."""
+    counters = device / "statistics"
+    return sum(int((counters / name).read_text()) for name in ERRORS if (counters / name).exists())
 
 
 # --- Kinds of settings: each reads the present value of a name, and writes a value ----------------------------------
@@ -103,7 +110,7 @@ class EthtoolSetting:
         found = {}
         for line in text.splitlines():
             name, colon, value = line.strip().partition(":")
-            if colon and "[fixed]" not in value and value.strip() not in ("", "n/a"):
+            if colon and "[fixed]" not in value and value.split()[:1] not in ([], ["n/a"]):
                 found[self.words.get(name, name.lower())] = value.split()[0]
         return found
 
@@ -217,6 +224,11 @@ class PathSetting:
             raise CannotPutBack(f"{name} is no ordinary file of at most 64 MiB; move it away first")
         return {"content": base64.b64encode(path.read_bytes()).decode(), **about}
 
+    def wanted(self, _, value):
+        """A file of root's with this `text` and `mode` (octal)."""
+        content = base64.b64encode(value["text"].encode()).decode()
+        return {"content": content, "mode": int(value["mode"], 8), "uid": 0, "gid": 0}
+
     def write(self, name, value):
         """Make it as it was."""
         path = Path(name)
@@ -277,7 +289,7 @@ KINDS = {
     "mtu": LinkSetting("mtu", "mtu"),
     "txqueuelen": LinkSetting("txqueuelen", "tx_queue_len"),
     "ring": EthtoolSetting("-g", "-G", current_after="Current hardware settings:"),
-    "coalesce": EthtoolSetting("-c", "-C"),
+    "coalesce": EthtoolSetting("-c", "-C", words={"Adaptive RX": "adaptive-rx"}),
     "offload": EthtoolSetting("-k", "-K"),
     "qdisc": QdiscSetting(),
     "path": PathSetting(),
@@ -302,14 +314,20 @@ KINDS = {
 # --- The state file --------------------------------------------------------------------------------------------------
 
 
+def beside(path):
+    """Where a file is written before it takes the place of the one that is there."""
+    return path.with_name(f".{path.name}.new")
+
+
 def write_safely(path, content):
-    """Write beside, flush, rename, flush the folder: never half a file, whatever dies when."""
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("wb") as handle:
+    """Write beside, flush, rename, flush the folder: never half a file, whatever dies when; its owner's alone."""
+    new = beside(path)
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
         handle.write(content)
         handle.flush()
         os.fsync(handle.fileno())
-    beside.replace(path)
+    new.replace(path)
     descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -363,7 +381,8 @@ class State:
             write_safely(STATE, text.encode())
             STATE.chmod(0o600)
             return
-        STATE.unlink(missing_ok=True)
+        for file in (STATE, beside(STATE)):
+            file.unlink(missing_ok=True)
         for folder in (STATE.parent, FOLDER):
             with contextlib.suppress(OSError):  # something of somebody else's is in it
                 folder.rmdir()
