@@ -97,7 +97,8 @@ def _begin(
     sent = files[0]
     engine = _json(sent.get("engine.json"))
     streams = engine.pop("streams", [])
-    path = _json(sent.get("path.json"))
+    seen = [_json(found.get("seen.json")) for found in files]
+    path = seen[0].get("path") or {}
     start_ns = engine.get("start_unix_ns")
     started = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat(timespec="seconds") if start_ns else None
     error = None
@@ -122,8 +123,8 @@ def _begin(
         "calibration": _calibration(plan, path),
         "transfer_wall_s": engine.get("duration_s"),
         "host": {
-            role: {"name": hosts[role], **_json(found.get("host.json"))}
-            for role, found in zip(("sender", "receiver"), files, strict=True)
+            role: {"name": hosts[role], "findings": found.get("findings") or [], "nic": found.get("nic") or {}}
+            for role, found in zip(("sender", "receiver"), seen, strict=True)
         },
         "guest": {"attempt": attempt, "rehearsal": rehearsal, "path": path},
         **{name: engine.get(name) for name in ("goodput_bps", "bytes", "duration_s", "retransmits")},

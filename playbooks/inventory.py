@@ -166,6 +166,7 @@ def plan_variables(plan: Plan, *, shaped: bool = False) -> dict[str, Any]:
         "landspeed_shape": shape_links(plan) if shaped else [],
         # What other files of the inventory, or words of the command line, may say otherwise.
         "landspeed_interface": "",
+        "landspeed_numa_node": -1,
         "landspeed_engine_key": "",
         "landspeed_rehearsal": "",
         "landspeed_rehearsed_engine_build": "",

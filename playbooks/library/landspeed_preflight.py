@@ -11,6 +11,7 @@ description:
   - Each finding is C(pass), C(warn) or C(fail), with what was found, what is wanted, and the remedy.
 options:
   interface: {description: NIC of the path; the one of the route to the peer when empty., type: str, default: ""}
+  numa_node: {description: That of the NIC; what the firmware says when negative., type: int, default: -1}
   peer: {description: Address of the other host on the path., type: str, required: true}
   mtu_bytes: {description: The plan's MTU., type: int, required: true}
   rtt_ms: {description: The plan's RTT; 0 when the path is not there yet., type: float, default: 0}
@@ -55,7 +56,7 @@ import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import Unavailable, run  # type: ignore[import-not-found] # noqa: E402
+from ansible.module_utils.landspeed_state import Unavailable, nic_errors, run  # type: ignore[import-not-found] # noqa: E402
 
 OLDEST_KERNEL = (5, 10)
 CLOCK_WARN_S = 5.0  # more than a slow login explains
@@ -156,12 +157,15 @@ class Examination:
         )
         device = Path("/sys/class/net", name)
         queues = sorted(str(path) for path in (device / "queues").iterdir()) if (device / "queues").is_dir() else []
-        node = int(text(device / "device/numa_node", "-1"))
+        node = self.wanted["numa_node"]
+        if node < 0:
+            node = int(text(device / "device/numa_node", "-1"))
         cpus = text(f"/sys/devices/system/node/node{node}/cpulist") if node >= 0 else ""
         cpus = cpus or text("/sys/devices/system/cpu/online", "0")
         irqs = device / "device/msi_irqs"
         self.nic = {
             "name": name,
+            "errors": nic_errors(device),
             "driver": (device / "device/driver").resolve().name if (device / "device/driver").exists() else "virtual",
             "numa_node": node,
             "cpulist": cpus,
@@ -386,6 +390,7 @@ def main():
     module = AnsibleModule(
         argument_spec={
             "interface": {"type": "str", "default": ""},
+            "numa_node": {"type": "int", "default": -1},
             "peer": {"type": "str", "required": True},
             "mtu_bytes": {"type": "int", "required": True},
             "rtt_ms": {"type": "float", "default": 0.0},

@@ -35,9 +35,8 @@ import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import Unavailable, run  # type: ignore[import-not-found] # noqa: E402
+from ansible.module_utils.landspeed_state import Unavailable, nic_errors, run  # type: ignore[import-not-found] # noqa: E402
 
-ERRORS = ("rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors", "tx_carrier_errors", "rx_length_errors")
 SILENT_S = 5.0  # no byte for so long: is the peer there?
 
 
@@ -82,8 +81,7 @@ def main():
         module.fail_json(msg=str(error))
     unit = dict(line.split("=", 1) for line in shown.splitlines())
     device = Path("/sys/class/net", wanted["interface"])
-    counters = device / "statistics"
-    errors = sum(int((counters / name).read_text()) for name in ERRORS if (counters / name).exists())
+    errors = nic_errors(device)
     alarm, name = "", wanted["interface"]
     operstate = (device / "operstate").read_text().strip() if device.exists() else "gone"
     if operstate not in ("up", "unknown"):
