@@ -34,9 +34,12 @@ for dev in $(ls /sys/class/net); do
     case $dev in vec*) continue;; esac  # its driver panics when it is asked for rings
     ethtool -g $dev; ethtool -c $dev
 done 2>/dev/null
+grep -H . /sys/class/net/*/queues/*/?ps_cpus /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null
 echo "## firewall"; nft list ruleset 2>/dev/null
-echo "## units"; systemctl list-unit-files --no-legend 2>/dev/null
-systemctl list-units --no-legend --all 'landspeed*' 2>/dev/null
+echo "## units"
+if [ -d /run/systemd/system ]; then
+    systemctl list-unit-files --no-legend; systemctl list-units --no-legend --all 'landspeed*'
+fi
 echo "## files"
 find /etc /usr/local /var/lib/landspeed /opt /root -xdev ! -name '*-' ! -name '.pwd.lock' \
     \( -type f -o -type l -o -type d \) -printf '%p %m %u %g %y %l\n' 2>/dev/null | sort
@@ -56,6 +59,7 @@ class Servers:
         inventory: of `scenario`.
         scenario: the file.
         runs: folder of bundles.
+        temporary: where the command and its plays put what they need while they work, and nothing when they do not.
     """
 
     lab: Lab
@@ -63,10 +67,17 @@ class Servers:
     inventory: Path
     scenario: Path
     runs: Path
+    temporary: Path
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        """Of the command. Logins are shared within this lab only: a second one's servers have the same names."""
+        here = {"TMPDIR": str(self.temporary), "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.lab.folder / "cp")}
+        return {**os.environ, **here}
 
     def landspeed(self, *words: str, deadline_s: float = PLAY_DEADLINE_S) -> subprocess.CompletedProcess[str]:
         """Run the command on the operator's machine."""
-        return self.lab.run(str(COMMAND), *words, timeout=deadline_s)
+        return self.lab.run(str(COMMAND), *words, timeout=deadline_s, env=self._environment)
 
     def play(self, name: str, *words: str, inventory: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run a play; deploy, attempt, collect and site look for rehearsals in this session's bundles."""
@@ -113,16 +124,16 @@ class Servers:
         """Start a play and `kill -9` it with all its processes when it says the line.
 
         Returns:
-            what it had said.
+            all that it said.
         """
         process = self.start(name, *words)
         try:
-            return read_until(process, line)
+            said = read_until(process, line)
         finally:
             kill_session(process.pid)
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
+            rest, _ = process.communicate()
+        assert process.returncode == -signal.SIGKILL, said + rest
+        return said + rest
 
     def start(self, name: str, *words: str) -> subprocess.Popen[str]:
         """Start a play; what it says on both its outputs comes by `stdout`."""
@@ -131,7 +142,12 @@ class Servers:
             str(COMMAND), "real", name, str(self.inventory), "--runs", str(self.runs), *vault, *words
         )
         return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            env=self._environment,
         )
 
 
@@ -147,12 +163,13 @@ def read_until(process: subprocess.Popen[str], line: str) -> str:
 
 
 class SecretWatch(threading.Thread):
-    """Looks for a secret in the command line and environment of every process, the servers' among them."""
+    """Looks for a secret in the command line and environment of every process, and in the files of a folder."""
 
-    def __init__(self, secret: str) -> None:
+    def __init__(self, secret: str, folder: Path) -> None:
         """It begins with `with`."""
         super().__init__(daemon=True)
         self.secret = secret.encode()
+        self.folder = folder
         self.looks = 0
         self.found: list[str] = []
         self._end = threading.Event()
@@ -166,6 +183,11 @@ class SecretWatch(threading.Thread):
                     with contextlib.suppress(OSError):
                         if entry.name.isdigit() and self.secret in (entry / name).read_bytes():
                             self.found.append(f"{name} of {(entry / 'comm').read_text().strip()}")
+            with contextlib.suppress(OSError):
+                for file in self.folder.rglob("*"):
+                    with contextlib.suppress(OSError):
+                        if file.is_file() and self.secret in file.read_bytes():
+                            self.found.append(str(file))
 
     def __enter__(self) -> SecretWatch:
         self.start()

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
+import signal
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from emu_fixtures import wait_until
 from landspeed.cli import main
 from landspeed.playbooks import inventory as inventory_module
 from landspeed.playbooks.compare import compare
 from landspeed.playbooks.errors import RealError
 from landspeed.playbooks.gate import pass_gate
 from landspeed.playbooks.inventory import Host, read_variables, write_inventory
-from landspeed.playbooks.runner import explain
+from landspeed.playbooks.runner import explain, work_folder
 from landspeed.playbooks.shaping import shape_links
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.record import RunRecord
@@ -172,6 +178,7 @@ def test_the_shaped_path_has_the_plans_qdiscs_on_every_link(tmp_path: Path) -> N
         f"root handle 1: netem limit {plan.links[1].reverse.limit_packets} delay 72500us 1000us loss 2% "
         "rate 100000000bit 24"
     ]
+    assert (middle["name"], middle["forward_bps"]) == ("link 2 (r1 – r2)", pytest.approx(100e6 * 9000 / 9038))
     assert (first["rtt_ms"], middle["rtt_ms"], last["mtu_bytes"]) == (120.0, 145.0, 9000)
     assert last["forward"][0].split(" delay ")[1].startswith("0.25us")
 
@@ -242,6 +249,77 @@ def test_what_is_alike_needs_no_reason() -> None:
     assert verdict.ok is True and ";" not in verdict.text
 
 
+# --- What is written down meanwhile ----------------------------------------------------------------------------------
+
+
+def test_the_folder_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A living one's stays, and one of another name."""
+    script = "import sys; from landspeed.playbooks.runner import work_folder\n"
+    script += "with work_folder() as folder: print(folder, flush=True); sys.stdin.read()"
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    (tmp_path / "other").mkdir()
+    started = [
+        subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    folders = []
+    for process in started:
+        assert process.stdout is not None
+        folders.append(Path(process.stdout.readline().strip()))
+    dead, living = started
+    dead.kill()
+    dead.communicate()
+    (folders[0] / "event.json").touch()
+    with work_folder() as own:
+        assert {file.name for file in tmp_path.iterdir()} == {own.name, folders[1].name, "other"}
+    living.communicate()
+    assert [file.name for file in tmp_path.iterdir()] == ["other"]
+
+
+@pytest.mark.parametrize("end", ["SIGINT", "SIGHUP", "SIGTERM", "nobody listens"])
+def test_a_play_ends_with_its_command(tmp_path: Path, end: str) -> None:
+    """Also when the terminal goes away, or whoever reads what it says."""
+    held = tmp_path / "held"
+    held.touch()
+    (tmp_path / "hosts.yml").write_text("all: {hosts: {here: {ansible_connection: local}}}\n")
+    tasks = [
+        {"name": "Begin", "command": "true"},
+        {"name": "Go on", "command": "true"},
+        {"name": "Hold", "command": f"sh -c 'while [ -e {held} ]; do sleep 0.1; done'"},
+    ]
+    (tmp_path / "preflight.yml").write_text(json.dumps([{"hosts": "here", "gather_facts": False, "tasks": tasks}]))
+    script = (
+        "import sys; from pathlib import Path; from landspeed.playbooks import runner; folder = Path(sys.argv[1])\n"
+    )
+    script += "runner.PLAYBOOKS = folder; runner.run_play('preflight', folder)"
+    process = subprocess.Popen([sys.executable, "-c", script, tmp_path], stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("Begin" if end == "nobody listens" else "Go on"):
+                break
+        if end == "nobody listens":
+            process.stderr.close()
+        else:
+            process.send_signal(getattr(signal, end))
+        assert process.wait(timeout=60) != 0
+        wait_until(lambda: not _with_word("ansible-playbook", str(tmp_path)), "the play to end", 60)
+    finally:
+        held.unlink()
+        process.kill()
+
+
+def _with_word(*words: str) -> list[str]:
+    """Command lines of the processes that have all these words."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            found += [line] if all(word in line for word in words) else []
+    return found
+
+
 # --- The state file --------------------------------------------------------------------------------------------------
 
 
@@ -281,6 +359,21 @@ def test_a_file_comes_back_with_content_and_mode(state: ModuleType, tmp_path: Pa
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"\0before", 0o640)
     kind.write(str(path), None)
     assert not path.exists()
+
+
+def test_a_secret_is_written_for_its_owner_alone(
+    state: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while it is written, whatever the umask."""
+    path, kind, modes = tmp_path / "key", state.KINDS["path"], []
+    monkeypatch.setattr(state.os, "fsync", lambda handle: modes.append(os.fstat(handle).st_mode & 0o777))
+    monkeypatch.setattr(state.os, "chown", lambda *_: None)
+    before = os.umask(0)
+    try:
+        kind.write(str(path), kind.wanted(str(path), {"text": "secret\n", "mode": "0400"}))
+    finally:
+        os.umask(before)
+    assert (path.read_text(), path.stat().st_mode & 0o777, modes[0]) == ("secret\n", 0o400, 0o600)
 
 
 def test_a_folder_that_was_not_there_goes_only_if_it_is_ours_or_empty(state: ModuleType, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The plays against real Debian servers with systemd and sshd, booted here, in the order of a molecule scenario.
 
-Create (the fixtures), side effects that are undone (kill -9 in the middle of each role), converge, idempotence, verify,
-bad days, cleanup, destroy. One lab for all tests of this file; they use it in this order, one after the other.
+Create (the fixtures), what changes nothing, converge, idempotence, verify, bad days, cleanup (after kill -9 in the
+middle of each role), destroy. One lab for all tests of this file; they use it in this order, one after the other.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from emu_fixtures import wait_until
 from lab.lab import Lab
+from landspeed.playbooks.inventory import read_variables, write_variables
+from landspeed.playbooks.runner import PLAYBOOKS
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
-from real_fixtures import COMMAND, SecretWatch, Servers, kill_session, read_until, write_lab_scenario
+from real_fixtures import COMMAND, SecretWatch, Servers, changes, kill_session, read_until, write_lab_scenario
 
 UNIT_EXPOSURE_AT_MOST = 2.5
 
@@ -36,7 +40,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     assert rehearsed.returncode == 0, rehearsed.stderr
     lab = Lab.up(f"test-{folder.name}-{folder.parent.name}")
     try:
-        made = Servers(lab, folder, folder / "inventory", scenario, runs)
+        (folder / "tmp").mkdir()
+        made = Servers(lab, folder, folder / "inventory", scenario, runs, folder / "tmp")
         made.make_inventory(made.inventory)
         (folder / "vault-password").write_text("a password for this test\n")
         made_key = made.landspeed(
@@ -67,16 +72,18 @@ def key(servers: Servers) -> str:
 
 
 @pytest.fixture(scope="session")
-def converged(servers: Servers, before: dict[str, str], key: str) -> dict[str, dict[str, int]]:
-    """Tuned, deployed, shaped; the changes of each play. Nobody sees the key meanwhile."""
-    with SecretWatch(key) as watch:
-        made = {play: servers.must(play) for play in ("tune", "deploy", "shape")}
+def converged(servers: Servers, before: dict[str, str], key: str) -> subprocess.CompletedProcess[str]:
+    """All plays in order, with an attempt that is collected. Nobody sees the key meanwhile."""
+    with SecretWatch(key, servers.temporary) as watch:
+        done = servers.play("site", "--attempt", "first", "--capture", "50")
+    assert done.returncode == 0, done.stdout + done.stderr
     assert watch.looks > 10
     assert not watch.found
-    return made
+    return done
 
 
 def _assert_as_before(servers: Servers, before: dict[str, str]) -> None:
+    assert not list(servers.temporary.iterdir())
     for host, now in servers.dump().items():
         difference = "\n".join(difflib.unified_diff(before[host].splitlines(), now.splitlines(), lineterm="", n=0))
         assert not difference, f"{host} is not as before:\n{difference}"
@@ -108,19 +115,22 @@ def test_preflight_names_host_and_remedy(
     assert "10.77.0.99: cannot be reached over ssh" in done.stderr
     assert re.search(r"sender: .*(may not become root|no root there).*Remedy: allow sudo", done.stderr), done.stderr
 
-    words = ("--set", "transfer.window=1GB", "--set", "transfer.streams=128")
-    hungry = servers.make_inventory(servers.folder / "hungry", *words)
-    # No server of the lab can have a clock of its own: the receiver's Python is made to see one an hour ahead.
-    ahead = "import time; now = time.time; time.time = lambda: now() + 3600"
-    place = "/etc/python3.11/sitecustomize.py"
-    servers.lab.root("receiver", f"cp {place} /root/s; echo '{ahead}' >>{place}")
+    # Of the lab's servers the shaper alone has a kernel and so a clock of its own: here it is the receiver, of itself
+    # (its NICs' driver panics when it is asked for rings, which lo is not).
+    hungry = servers.make_inventory(
+        servers.folder / "hungry",
+        *("--set", "transfer.window=1GB", "--set", "transfer.streams=128"),
+        sender=servers.host("sender", address="10.78.1.1"),
+        receiver=servers.host("shaper", address="10.78.2.1"),
+    )
+    servers.lab.root("shaper", "date --set=+1hour")
     try:
         done = servers.play("preflight", inventory=hungry)
     finally:
-        servers.lab.root("receiver", f"cat /root/s >{place}; rm /root/s")
+        servers.lab.root("shaper", "date --set=-1hour")
     assert done.returncode == 1
     assert re.search(r"sender: memory: .* GB available, wanted 512.00 GB.*Remedy: free memory", done.stderr)
-    assert re.search(r"receiver: clock: \+36\d\d\.\d s .*Remedy: set up time synchronisation", done.stderr), done.stderr
+    assert re.search(r"shaper: clock: \+36\d\d\.\d s .*Remedy: set up time synchronisation", done.stderr), done.stderr
     assert "sender: clock" not in done.stderr
     _assert_as_before(servers, before)
 
@@ -140,50 +150,70 @@ def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) ->
     _assert_as_before(servers, before)
 
 
-def test_restore_after_kill_in_the_middle_of_each_role(servers: Servers, before: dict[str, str]) -> None:
-    """kill -9 of the play and of everything it started on the operator's machine; attempt and restore: test_cleanup."""
-    servers.kill_during("tune", "Find the NIC of the path: sender")
-    servers.kill_during("deploy", "Install its units: receiver")
-    servers.kill_during("shape", "Set the box up for the path: shaper")
-    servers.must("restore", "--remove-engine")
-    _assert_as_before(servers, before)
+def test_a_link_of_another_rate(servers: Servers, before: dict[str, str]) -> None:
+    """The box is told to make one direction of one link a tenth slower than the plan's: its calibration names it."""
+    plan = servers.inventory / "group_vars" / "all" / "plan.yml"
+    links = read_variables(plan)["landspeed_shape"]
+    slower = links[1]["reverse"][-1].replace("rate 100000000bit", "rate 90000000bit")
+    assert slower != links[1]["reverse"][-1]
+    links[1]["reverse"][-1] = slower
+    told = servers.inventory / "host_vars" / "shaper.yml"
+    write_variables(told, "Not the plan's.", {"landspeed_shape": links})
+    try:
+        done = servers.play("shape")
+    finally:
+        told.unlink()
+    assert done.returncode == 1
+    wrong = r"shaper: rate of link 2 \(r1 – r2\), reverse: (\d+\.\d+) Mbit/s, the plan's 99\.58 Mbit/s ± 2%\. Remedy: "
+    (found,) = re.findall(wrong, done.stderr)
+    assert float(found) == pytest.approx(90.0 * 9000 / 9038, rel=0.02)
 
 
 # --- Converge, idempotence, verify -----------------------------------------------------------------------------------
 
 
-def test_converge(servers: Servers, converged: dict[str, dict[str, int]], key: str) -> None:
-    """The first run changes every server; what it installed is hardened and keeps its secret."""
-    assert converged["tune"]["sender"] > 0 and converged["tune"]["receiver"] > 0
-    assert converged["deploy"]["sender"] > 0 and converged["deploy"]["receiver"] > 0
-    assert converged["shape"]["shaper"] > 0
-    for side in ("send", "receive"):
-        shown = servers.lab.root("sender", f"systemd-analyze security landspeed-{side}@first.service | tail -n 1")
+def test_converge(servers: Servers, converged: subprocess.CompletedProcess[str], key: str) -> None:
+    """The first run changes every server; what it installed is hardened, bounded and keeps its secret."""
+    said = re.findall(r"^([a-z]+): ", converged.stderr, re.MULTILINE)
+    assert list(dict.fromkeys(said)) == ["preflight", "tune", "deploy", "shape", "attempt", "collect"]
+    assert all(count > 0 for count in changes("site", converged.stdout).values())
+    for host, side in (("sender", "send"), ("receiver", "receive")):
+        unit = f"landspeed-{side}@first.service"
+        shown = servers.lab.root(host, f"systemd-analyze security {unit} | tail -n 1")
         exposure = re.search(r"exposure level for \S+: ([0-9.]+)", shown)
         assert exposure and float(exposure[1]) <= UNIT_EXPOSURE_AT_MOST, shown
-    for host in ("sender", "receiver"):
+        limit = servers.lab.root(host, f"systemctl show --property=RuntimeMaxUSec {unit}")
+        assert limit.strip() == "RuntimeMaxUSec=1min 9s"  # a minute, and half as long again as the plan's 6 s
         assert servers.lab.root(host, "cat /etc/landspeed/key").strip() == key
         assert servers.lab.root(host, "stat -c '%a %U' /etc/landspeed/key").strip() == "400 root"
 
 
-def test_idempotence(servers: Servers, converged: dict[str, dict[str, int]]) -> None:
-    """The second run changes nothing."""
+def test_the_firewall_lets_the_peer_alone_in(servers: Servers, converged: object) -> None:
+    """To the engine's ports: who else knocks there gets no answer, elsewhere he does."""
+    listen = "import socket; each = [socket.create_server(('', port)) for port in (5201, 5203)]; each[0].accept()"
+    connect = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 1).close()"
     with ThreadPoolExecutor() as pool:
-        for play, again in zip(converged, pool.map(servers.must, converged), strict=True):
+        listening = pool.submit(servers.lab.root, "receiver", f'timeout 120 python3 -c "{listen}"')
+        wait_until(lambda: ":5201" in servers.lab.root("receiver", "ss --no-header -ltn"), "somebody to listen")
+        stranger = f'python3 -c "{connect}" 10.77.0.12'
+        assert servers.lab.ssh("shaper", f"{stranger} 5203").returncode == 0
+        assert "TimeoutError" in servers.lab.ssh("shaper", f"{stranger} 5201").stderr
+        servers.lab.root("sender", f'python3 -c "{connect}" 10.78.2.2 5201')
+        listening.result()
+
+
+def test_idempotence(servers: Servers, converged: object) -> None:
+    """The second run changes nothing; an attempt that was made is not made again."""
+    plays = {"tune": (), "deploy": (), "shape": (), "attempt": ("--attempt", "first")}
+    with ThreadPoolExecutor() as pool:
+        for play, again in zip(plays, pool.map(lambda play: servers.must(play, *plays[play]), plays), strict=True):
             assert set(again.values()) == {0}, f"{play}, the second time: {again}"
 
 
-def test_verify(servers: Servers, converged: dict[str, dict[str, int]], key: str) -> None:
+def test_verify(servers: Servers, converged: object, key: str) -> None:
     """An attempt across the shaped path is a bundle like any other: verified payload, RTT, goodput, submission."""
-    with SecretWatch(key) as watch:
-        servers.must("attempt", "--attempt", "first", "--capture", "50")
-    assert watch.looks > 10
-    assert not watch.found
-    assert set(servers.must("attempt", "--attempt", "first").values()) == {0}  # it was made
-    collected = servers.play("collect")
-    assert collected.returncode == 0, collected.stdout + collected.stderr
     record, bundle = _bundle_of(servers, "first")
-    assert record.complete and record.passed, collected.stdout
+    assert record.complete and record.passed
     assert record.rtt_ms == pytest.approx(264.0, rel=0.01)
     assert record.calibration is not None and record.calibration.path_mtu_bytes == 9000
     verified = record.engine["verification"]
@@ -195,6 +225,9 @@ def test_verify(servers: Servers, converged: dict[str, dict[str, int]], key: str
     assert verdicts["rehearsal"].ok is True
     beside = verdicts["rehearsed beside real"]
     assert beside.measured == pytest.approx(beside.wanted, rel=0.1)
+    for role, peer in (("sender", "10.78.2.2"), ("receiver", "10.78.1.2")):  # the box, two routers, the box
+        findings = {each["check"]: each["found"] for each in record.host[role]["findings"]}
+        assert findings["hops"] == f"4 routers on the way back from {peer}"
     logs = {file.name for file in (bundle / "log").iterdir()}
     assert logs >= {f"{host}-{when}.txt" for host in ("sender", "receiver") for when in ("before", "after")}
     assert logs >= {"sender-capture.pcap", "receiver-capture.pcap"}
@@ -209,6 +242,15 @@ def test_verify(servers: Servers, converged: dict[str, dict[str, int]], key: str
     written = [file for folder in (servers.runs, servers.inventory) for file in folder.rglob("*") if file.is_file()]
     assert len(written) > 20
     assert not [file for file in written if key.encode() in file.read_bytes()]
+
+
+def test_an_attempt_without_a_rehearsal(servers: Servers, converged: object) -> None:
+    """The report says so, and why."""
+    words = ("--attempt", "first", "--runs", str(servers.folder / "unrehearsed"))
+    servers.must("attempt", *words, "--unrehearsed", "the beam is on")
+    servers.must("collect", *words)
+    (bundle,) = (servers.folder / "unrehearsed").iterdir()
+    assert "UNREHEARSED: the beam is on" in (bundle / "report.html").read_text()
 
 
 def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, converged: object) -> None:
@@ -302,21 +344,88 @@ def test_the_cable_is_pulled_during_the_attempt(servers: Servers, converged: obj
         assert not servers.lab.root(host, "pgrep -x landspeed-engin || true")
 
 
+def test_the_operator_ends_an_attempt(servers: Servers, converged: object) -> None:
+    """Ctrl-C: the play ends, and both engines with it."""
+    play = servers.start("attempt", "--attempt", "ended")
+    try:
+        read_until(play, "sender: time_s")
+        play.send_signal(signal.SIGINT)
+        said, _ = play.communicate(timeout=120)
+    finally:
+        kill_session(play.pid)
+    assert play.returncode == 1 and "Error: interrupted" in said
+    for host in ("sender", "receiver"):
+        assert not servers.lab.root(host, "pgrep -x landspeed-engin || true")
+
+
 # --- Cleanup, destroy ------------------------------------------------------------------------------------------------
 
 
-def test_cleanup(servers: Servers, before: dict[str, str], converged: object) -> None:
-    """After all this, and after kill -9 in the middle of an attempt and of a restore, restore leaves no trace."""
-    servers.kill_during("attempt", "sender: time_s", "--attempt", "killed", "--capture", "1000000")
-    assert servers.lab.root("sender", "pgrep -x landspeed-engin || pgrep -x tcpdump")
-    servers.kill_during("restore", "Put former values back: shaper")
-    servers.must("restore")
-    for host in ("sender", "receiver"):  # settings are back, the engine stays until asked
-        servers.lab.root(host, "test -x /usr/local/bin/landspeed-engine")
-        assert not servers.lab.root(host, "pgrep -x landspeed-engin || pgrep -x tcpdump || true")
+@dataclass(frozen=True)
+class Kill:
+    """Where a role's play is killed.
+
+    Attributes:
+        role: of the play of the same name.
+        line: when this is said.
+        left: a task of the role that it does not come to any more.
+        words: for the play.
+    """
+
+    role: str
+    line: str
+    left: str
+    words: tuple[str, ...] = ()
+
+
+KILLS = [
+    # The first of the servers that have all in place, one after the other: each begins with what the one before left.
+    [
+        Kill("attempt", "sender: time_s", "Look at the host after", ("--attempt", "killed", "--capture", "1000000")),
+        Kill("collect", "collect: Look at what the attempt left: sender", "Fetch it"),
+        Kill("restore", "restore: Put former values back: ", "Remove temporary files of killed plays"),
+    ],
+    [
+        Kill("preflight", "preflight: See whether sudo works: sender", "Show the findings"),
+        Kill("tune", "tune: Find the NIC of the path: sender", "Show what this host does not have"),
+    ],
+    [Kill("deploy", "deploy: Install its unit: receiver", "Load it")],
+    [Kill("shape", "shape: Set the box up for the path: shaper", "Measure the rate of each link")],
+]
+
+
+def test_every_role_is_killed() -> None:
+    """A new role needs a row above."""
+    roles = {folder.name for folder in (PLAYBOOKS / "roles").iterdir()}
+    assert {kill.role for row in KILLS for kill in row} == roles
+    for row in KILLS:
+        for kill in row:
+            tasks = "".join(file.read_text() for file in (PLAYBOOKS / "roles" / kill.role / "tasks").iterdir())
+            assert f"- name: {kill.left}\n" in tasks
+
+
+@pytest.mark.parametrize("row", KILLS, ids=lambda row: "-".join(kill.role for kill in row))
+def test_restore_after_kill_in_the_middle_of(
+    row: list[Kill], servers: Servers, before: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    """kill -9 of the play and of everything it started on the operator's machine, while it is at this role."""
+    if row is KILLS[0]:
+        request.getfixturevalue("converged")
+    for kill in row:
+        said = servers.kill_during(kill.role, kill.line, *kill.words)
+        assert f"\n{kill.role}: " in f"\n{said}" and f"{kill.role}: {kill.left}: " not in said, said
+        assert len(list(servers.temporary.iterdir())) == 1  # its own; the next command removes it
+        if kill.role == "attempt":
+            assert servers.lab.root("sender", "pgrep -x landspeed-engin || pgrep -x tcpdump")
+    if row is KILLS[0]:  # settings are back, the engine stays until asked
+        servers.must("restore")
+        for host in ("sender", "receiver"):
+            servers.lab.root(host, "test -x /usr/local/bin/landspeed-engine")
+            assert not servers.lab.root(host, "pgrep -x landspeed-engin || pgrep -x tcpdump || true")
     servers.must("restore", "--remove-engine")
     _assert_as_before(servers, before)
-    assert set(servers.must("restore", "--remove-engine").values()) == {0}
+    if row is KILLS[-1]:  # nothing is left to restore
+        assert set(servers.must("restore", "--remove-engine").values()) == {0}
 
 
 def test_the_lab_leaves_nothing(tmp_path: Path) -> None:
