@@ -23,8 +23,8 @@ def shape_links(plan: Plan) -> list[dict[str, Any]]:
     """For each link what the roles need of it.
 
     Returns:
-        `name`, `mtu_bytes`, `rtt_ms`; the lines `forward` and `reverse` of `tc qdisc add dev VETH …`; and what these
-        are to come to, `forward_bps` and `reverse_bps`, in bit/s of IP packets of full size.
+        `name`, `mtu_bytes`, `rtt_ms`, `jitter_ms`; the lines `forward` and `reverse` of `tc qdisc add dev VETH …`; and
+        what these are to come to, `forward_bps` and `reverse_bps`, in bit/s of IP packets of full size.
 
     Raises:
         RealError: the scenario has what a box between real hosts cannot be.
@@ -36,6 +36,7 @@ def shape_links(plan: Plan) -> list[dict[str, Any]]:
             "mtu_bytes": link.mtu_bytes,
             "forward_bps": _ip_rate_bps(single, link, link.forward, link.index + 1),
             "reverse_bps": _ip_rate_bps(single, link, link.reverse, link.index),
+            "jitter_ms": max(link.forward.jitter_ns, link.reverse.jitter_ns) / 1e6,
             "rtt_ms": (link.forward.delay_ns + link.reverse.delay_ns) / 1e6,
             "forward": _lines(single, link, link.forward, forward=True),
             "reverse": _lines(single, link, link.reverse, forward=False),

@@ -179,6 +179,7 @@ def test_the_shaped_path_has_the_plans_qdiscs_on_every_link(tmp_path: Path) -> N
         "rate 100000000bit 24"
     ]
     assert (middle["name"], middle["forward_bps"]) == ("link 2 (r1 – r2)", pytest.approx(100e6 * 9000 / 9038))
+    assert (first["jitter_ms"], middle["jitter_ms"]) == (0.0, 1.0)
     assert (first["rtt_ms"], middle["rtt_ms"], last["mtu_bytes"]) == (120.0, 145.0, 9000)
     assert last["forward"][0].split(" delay ")[1].startswith("0.25us")
 
