@@ -81,6 +81,18 @@ def test_reno_halves_at_the_full_queue_and_adds_a_packet_each_round_trip(tmp_pat
     assert climb[-1]["cwnd_packets"] - climb[0]["cwnd_packets"] == pytest.approx(trips, rel=0.03)
 
 
+def test_a_host_as_fast_as_its_line_builds_no_queue_behind_it(tmp_path: Path) -> None:
+    """Framing is counted for each packet, also where the host takes many as one: else 0.2 % too much goes out.
+
+    TCP itself keeps a millisecond of its pacing rate below the socket (tcp_small_queue_check): a level, not a climb.
+    """
+    asked = {"duration": "8 s", "window": "200 MB", "congestion_control": "reno", "sample_interval": "100 ms"}
+    content = scenario(two_links(), nic="10 Gbit/s", mtu="9000 B", transfer=asked)
+    _, bundle = transfer(plan_of(tmp_path, content), tmp_path)
+    steady = [row for row in sender_samples(bundle) if row["time_ns"] > 3e9]
+    assert abs(steady[-1]["srtt_us"] - steady[0]["srtt_us"]) < 100  # of 11 000 µs that 0.2 % are in 5 s
+
+
 def test_bbr_fills_a_gigabit_over_100_ms(tmp_path: Path) -> None:
     """With HZ=100 and without fq, others saw a fifteenth of it."""
     asked = {"duration": "10 s", "congestion_control": "bbr"}

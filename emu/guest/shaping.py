@@ -24,7 +24,7 @@ INGRESS = 0xFFFF0000
 VETH_HEADER_BYTES = 14  # what a veth's qdisc counts beyond the IP packet
 SUPER_PACKET_BUCKET_BYTES = 200_000  # a super-packet with the headers of all its segments
 GSO_BUCKET_BYTES = 80_000  # a packet of 64 KB with the headers of all its segments
-FAST_HOST_BYTES_PER_S = 500_000_000  # 4 Gbit/s
+FAST_HOST_BPS = 4_000_000_000
 IFB = "ifb0"
 
 
@@ -88,15 +88,15 @@ def _redirect_ingress(network: Network, position: int, device: str, ifb: str) ->
     netlink.tc("add-filter", "matchall", arriving, parent=INGRESS, prio=1, protocol=3, action=action)  # 3: ETH_P_ALL
 
 
-def wire_rate(plan: Any, link: Any, rate_bps: int) -> tuple[int, int]:
+def wire_rate(plan: Any, link: Any, rate_bps: int, *, merged: bool = False) -> tuple[int, int]:
     """Rate in bytes per second and bytes to add per packet, so that framing is counted.
 
-    Where a packet may be a super-packet, overhead per packet would be counted once for many; there the rate is lowered
-    by the ratio for full-size segments instead. The same where the overhead is negative (POS is smaller than the
-    Ethernet header that a veth counts), which a token bucket cannot take.
+    Where a packet may be a super-packet (by the plan's fidelity, or `merged`), overhead per packet would be counted
+    once for many; there the rate is lowered by the ratio for full-size segments instead. The same where the overhead is
+    negative (POS is smaller than the Ethernet header that a veth counts), which a token bucket cannot take.
     """
     overhead = link.framing_bytes - VETH_HEADER_BYTES
-    if plan.fidelity == "packets" and overhead >= 0:
+    if plan.fidelity == "packets" and overhead >= 0 and not merged:
         return round(rate_bps / 8), overhead
     mtu = min(each.mtu_bytes for each in plan.links)
     return round(rate_bps / 8 * (mtu + VETH_HEADER_BYTES) / (mtu + link.framing_bytes)), 0
@@ -185,18 +185,22 @@ def bus_wire_rate(plan: Any, bus_bps: int) -> tuple[int, int]:
 def host_rate(plan: Any, position: int) -> tuple[int, int]:
     """Bytes per second, and bytes to add per packet, of a host's own limit: the slower of its NIC and its bus."""
     node, link = plan.nodes[position], plan.links[0 if position == 0 else -1]
-    nic = wire_rate(plan, link, node.nic_rate_bps)
+    nic = wire_rate(plan, link, node.nic_rate_bps, merged=_is_fast(node))
     return nic if node.bus_rate_bps is None else min(nic, bus_wire_rate(plan, node.bus_rate_bps))
 
 
-def host_burst_bytes(plan: Any, position: int) -> int:
-    """Token bucket depth of a host.
+def _is_fast(node: Any) -> bool:
+    """Whether a host takes TCP's packets of up to 64 KB whole and segments them behind its bucket.
 
-    A fast host takes TCP's packets of up to 64 KB whole and segments them behind its bucket, as Linux does without
-    offloads and a NIC does with them: a seventh of the events. The first link spaces them out again.
+    Linux does so without offloads, and a NIC with them: a seventh of the events. The first link spaces them out again.
     """
+    return min(node.nic_rate_bps, node.bus_rate_bps or node.nic_rate_bps) >= FAST_HOST_BPS
+
+
+def host_burst_bytes(plan: Any, position: int) -> int:
+    """Token bucket depth of a host: at least the largest packet that it takes whole."""
     rate, _ = host_rate(plan, position)
-    return max(burst_bytes(plan, rate), GSO_BUCKET_BYTES if rate >= FAST_HOST_BYTES_PER_S else 0)
+    return max(burst_bytes(plan, rate), GSO_BUCKET_BYTES if _is_fast(plan.nodes[position]) else 0)
 
 
 def _shape_host(network: Network, position: int, device: str) -> None:
