@@ -68,7 +68,7 @@ def test_samples_lie_on_the_grid_and_grow(bench: Bench) -> None:
             assert after["time_ns"] > before["time_ns"]
             assert after["bytes"] >= before["bytes"]
     sender = [row for row in bench.rows("send") if row["stream"] == 0]
-    assert sender[-1]["time_ns"] == pytest.approx(10**9, rel=0.05)
+    assert 10**9 <= sender[-1]["time_ns"] < 1.5e9  # at the end, never before it; a busy machine is late
     assert sender[-1]["cwnd_packets"] > 0
     assert sender[-1]["mss_bytes"] > 500
     assert sender[-1]["snd_wnd_bytes"] > 0
@@ -76,11 +76,15 @@ def test_samples_lie_on_the_grid_and_grow(bench: Bench) -> None:
 
 def test_live_lines_are_json_of_each_second(bench: Bench) -> None:
     live = bench.folder / "live.jsonl"
+    before_ns = time.monotonic_ns()
     transfer(bench, "--time", "2", "--live", str(live))
+    after_ns = time.monotonic_ns()
     start, *lines = [json.loads(line) for line in live.read_text().splitlines()]
     assert (start["time_s"], start["bytes"]) == (0, 0)
-    assert time.monotonic_ns() - start["start_monotonic_ns"] == pytest.approx(3e9, abs=1e9)
-    assert [round(line["time_s"], 1) for line in lines] == [1.0, 2.0]
+    assert before_ns < start["start_monotonic_ns"] <= after_ns - 2 * 10**9
+    first, last = (line["time_s"] for line in lines)
+    assert 1 <= first < 1.75  # a busy machine is late
+    assert 2 <= last < 2.75
     assert lines[0].keys() == {"time_s", "bytes", "goodput_bps", "retransmits", "streams_open", "streams"}
     assert [stream["bytes"] for stream in lines[0]["streams"]] == [lines[0]["bytes"]]
     assert lines[0]["streams"][0]["busy_us"] > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from itertools import pairwise
 
 import pytest
@@ -84,11 +85,13 @@ def test_the_verdict_names_pacing_and_window(bench: Bench) -> None:
 
 
 def test_hosts_are_accounted_for(bench: Bench) -> None:
+    begun = time.monotonic()
     told(bench, "--time", "1")
+    whole_s = time.monotonic() - begun
     result = bench.result()
     for end in ("sender", "receiver"):
         host = result["hosts"][end]
-        assert 1.0 <= host["elapsed_s"] < 3.0
+        assert 1.0 <= host["elapsed_s"] < whole_s
         assert 0 < host["cpu_percent"] <= 100
         assert host["interrupts"] > 0
         assert host["interrupts_per_s"] == pytest.approx(host["interrupts"] / host["elapsed_s"], rel=1e-3)

@@ -135,6 +135,18 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* The last ones come when the transfer ends, wherever in the grid that is. */
+static void last_rows_write(struct sampler *sampler, uint64_t now)
+{
+	streams_sample(sampler);
+	/* Rows a moment apart would be a division by nearly nothing: the last one replaces the
+	 * other. */
+	if (sampler->row_ns != 0 && now - sampler->row_ns < sampler->plan.interval_ns / CROWDED)
+		rows_withdraw(sampler);
+	rows_write(sampler, now);
+	line_write(sampler, now);
+}
+
 /* True when the limit was reached, false when told to stop. */
 static bool sampler_follow(struct sampler *sampler, uint64_t start_ns)
 {
@@ -147,17 +159,19 @@ static bool sampler_follow(struct sampler *sampler, uint64_t start_ns)
 		if (!gate_sleep_until(sampler->stop, start_ns + due))
 			return false;
 		uint64_t now = clock_monotonic_ns() - start_ns;
+		if (now >= limit) {
+			last_rows_write(sampler, now);
+			return true;
+		}
 		streams_sample(sampler);
-		if (now >= row || now >= limit) {
+		if (now >= row) {
 			rows_write(sampler, now);
 			row = grid_next(now, plan->interval_ns);
 		}
-		if (now >= line || now >= limit) {
+		if (now >= line) {
 			line_write(sampler, now);
 			line = lines_wanted(sampler) ? grid_next(now, plan->report_ns) : UINT64_MAX;
 		}
-		if (now >= limit)
-			return true;
 	}
 }
 
@@ -181,16 +195,8 @@ static void *sampler_run(void *argument)
 	if (sampler->plan.live != NULL)
 		(void)live_start(sampler->plan.live, start_ns, streams_count(sampler->plan.streams),
 				 &sampler->failure);
-	if (sampler_follow(sampler, start_ns))
-		return NULL;
-	uint64_t now = clock_monotonic_ns() - start_ns;
-	streams_sample(sampler);
-	/* Rows a moment apart would be a division by nearly nothing: the last one replaces the
-	 * other. */
-	if (sampler->row_ns != 0 && now - sampler->row_ns < sampler->plan.interval_ns / CROWDED)
-		rows_withdraw(sampler);
-	rows_write(sampler, now);
-	line_write(sampler, now);
+	if (!sampler_follow(sampler, start_ns))
+		last_rows_write(sampler, clock_monotonic_ns() - start_ns);
 	return NULL;
 }
 
