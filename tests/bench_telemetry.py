@@ -74,7 +74,8 @@ def transfer(folder: Path, seconds: str, streams: str, *, watched: bool) -> Figu
     words = [str(ENGINE), "send", "127.0.0.1", "--port", PORT, "--time", seconds, "--streams", streams]
     seen: dict[int, tuple[int, bool]] = {}
     told = folder / "result.json"
-    sender = subprocess.Popen([*words, "--json", str(told), *options("sender")], stderr=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    sender = subprocess.Popen([*words, "--json", str(told), *options("sender")], stdout=quiet, stderr=quiet)
     while sender.poll() is None:
         account(seen, [sender.pid, receiver.pid])
         time.sleep(0.1)  # a poll costs 1 ms
