@@ -10,7 +10,7 @@ description:
   - Sends a short train of full-size frames over each link inside the box, both ways, half as fast again as the link,
     and takes the rate from the times at which they arrive (packet-pair dispersion; Keshav, SIGCOMM 1991).
   - The frames have an EtherType for experiments (IEEE 802, 0x88B5), so that nothing takes them for its own.
-  - A link that the box cannot fill has to carry a tenth more than the slowest of the path.
+  - A link that the box cannot fill has to carry a tenth more than the slowest of the path, within the tolerance.
 options:
   links:
     description:
@@ -134,7 +134,7 @@ def examine(link, ends, slowest, tolerance):
                 arrived, lasted_s, sent = train(sender, receiver, link["mtu_bytes"], wanted, link["rtt_ms"] / 1e3)
                 found = max(found, arrived)
                 allowed = tolerance + 2 * link["jitter_ms"] / 1e3 / lasted_s  # it moves both ends of a train
-                enough = sent < wanted and found >= MORE_THAN_SLOWEST * slowest[way]
+                enough = sent < wanted and found >= MORE_THAN_SLOWEST * slowest[way] * (1 - tolerance)
                 if enough or found >= wanted * (1 - allowed):
                     break
         wrong = not enough and abs(found / wanted - 1) > allowed
