@@ -21,6 +21,18 @@ using namespace ns3;
 namespace landspeed
 {
 
+namespace
+{
+
+class NoEvent : public EventImpl
+{
+	void Notify() override
+	{
+	}
+};
+
+} // namespace
+
 NS_OBJECT_ENSURE_REGISTERED(TcpSocket);
 
 TypeId TcpSocket::GetTypeId()
@@ -28,6 +40,11 @@ TypeId TcpSocket::GetTypeId()
 	static TypeId id =
 	    TypeId("landspeed::TcpSocket").SetParent<TcpSocketBase>().AddConstructor<TcpSocket>();
 	return id;
+}
+
+TcpSocket::~TcpSocket()
+{
+	acknowledge_.Cancel();
 }
 
 TypeId TcpSocket::GetInstanceTypeId() const
@@ -152,6 +169,34 @@ void TcpSocket::NewAck(const SequenceNumber32 &seq, bool)
 	m_tcb->m_nextTxSequence = std::max(m_tcb->m_nextTxSequence.Get(), seq);
 	if (m_txBuffer->Size() == 0 && m_state != FIN_WAIT_1 && m_state != CLOSING)
 		m_retxEvent.Cancel();
+}
+
+// The library makes a timer for each acknowledgment that it delays, and cancels it with the next
+// segment; cancelled, it waits in the scheduler until its time. It is shown one here that runs and
+// that no scheduler has, and makes none.
+void TcpSocket::ReceivedData(Ptr<Packet> packet, const TcpHeader &tcpHeader)
+{
+	bool waited = m_delAckCount > 0;
+	if (m_delAckEvent.IsExpired())
+		m_delAckEvent = EventId(Create<NoEvent>(), UINT64_MAX, 0, 0);
+	TcpSocketBase::ReceivedData(packet, tcpHeader);
+	if (waited || m_delAckCount == 0)
+		return;
+	acknowledge_at_ = Simulator::Now() + m_delAckTimeout;
+	if (!acknowledge_.IsRunning())
+		acknowledge_ =
+		    Simulator::Schedule(m_delAckTimeout, &TcpSocket::AcknowledgeWhenDue, this);
+}
+
+void TcpSocket::AcknowledgeWhenDue()
+{
+	if (m_delAckCount == 0)
+		return;
+	if (acknowledge_at_ > Simulator::Now())
+		acknowledge_ = Simulator::Schedule(acknowledge_at_ - Simulator::Now(),
+						   &TcpSocket::AcknowledgeWhenDue, this);
+	else
+		DelAckTimeout();
 }
 
 void TcpSocket::ReTxTimeout()

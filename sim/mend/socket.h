@@ -38,9 +38,9 @@ struct TcpFigures {
 //   docs/ns3/05-rto-floor.md.
 // - Before it fires, the end of what was sent is probed (RFC 8985, TLP).
 //   docs/ns3/12-lost-retransmissions.md.
-// - The retransmission timer is moved, not made anew with each acknowledgment: a hundred thousand
-// dead events waited in
-//   the scheduler.
+// - The timers of retransmissions and of delayed acknowledgments are moved, not made anew with each
+//   acknowledgment: a hundred thousand dead events waited in the scheduler, the more the faster the
+//   stream.
 class TcpSocket : public ns3::TcpSocketBase
 {
 public:
@@ -48,6 +48,7 @@ public:
 
 	TcpSocket() = default;
 	TcpSocket(const TcpSocket &sock) = default;
+	~TcpSocket() override;
 
 	ns3::TypeId GetInstanceTypeId() const override;
 
@@ -62,6 +63,7 @@ protected:
 	void UpdateRttHistory(const ns3::SequenceNumber32 &seq, uint32_t sz,
 			      bool isRetransmission) override;
 	void NewAck(const ns3::SequenceNumber32 &seq, bool resetRTO) override;
+	void ReceivedData(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
 	void ReTxTimeout() override;
 
 private:
@@ -69,9 +71,12 @@ private:
 	void RestartTimer();
 	bool MayProbe() const;
 	void Probe();
+	void AcknowledgeWhenDue();
 
 	ns3::Time deadline_;
-	bool probing_ = false; // a probe was sent and nothing acknowledged since
+	ns3::EventId acknowledge_; // when the delayed acknowledgment may be due
+	ns3::Time acknowledge_at_; // when it is, if m_delAckCount says that one waits
+	bool probing_ = false;     // a probe was sent and nothing acknowledged since
 	uint64_t written_bytes_ = 0;
 	uint64_t read_bytes_ = 0;
 	uint64_t retransmitted_segments_ = 0;
