@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,14 @@ GBIT = 1_000_000_000
 FIRST_FLIGHT = 10  # packets (RFC 6928)
 SENDS_AFTER_NS = 1  # ns-3's socket sends a nanosecond after it was given data
 HEADERS = {4: 20 + 32, 6: 40 + 32}  # IP, TCP with timestamps
+MOST_MEMORY = """
+import os, sys
+no_output = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], {}, file_actions=[no_output])
+_, status, used = os.wait4(process, 0)
+assert status == 0
+print(used.ru_maxrss * 1024)
+"""
 
 # A gigabit, an STM-16 and an STM-1: serialization times with fractions of a nanosecond.
 ODD_PATH = [
@@ -256,13 +265,40 @@ def test_the_default_scheduler_is_the_cheapest_and_none_changes_anything(tmp_pat
         assert other.result["events"] == default.result["events"]
 
 
-def test_ip_is_only_its_header(tmp_path: Path) -> None:
+@pytest.mark.parametrize("discipline", ["fifo", "red", "fq_codel"])
+def test_ip_is_only_its_header(tmp_path: Path, discipline: str) -> None:
     for ip in (4, 6):
-        lanes = [direction(GBIT, MS), direction(GBIT, 3 * MS, loss=0.001, seed=5, queue_bytes=200_000)]
+        lossy = direction(GBIT, 3 * MS, loss=0.001, seed=5, queue_bytes=200_000, discipline=discipline)
+        lanes = [direction(GBIT, MS), lossy]
         plan = path_plan(lanes, ip=ip, streams=2, duration_ns=S)
         carried, whole = simulate(plan, tmp_path / f"c{ip}"), simulate(plan, tmp_path / f"w{ip}", "--whole-stack")
         assert carried.status == whole.status == 0, whole.error
         assert carried.series() == whole.series()
+
+
+def test_only_packets_are_events(tmp_path: Path) -> None:
+    """No timer is made for an acknowledgment: what was cancelled would wait in the scheduler, 4 000 of them here."""
+    plan = path_plan([direction(10 * GBIT, MS), direction(10 * GBIT, 19 * MS)], duration_ns=2 * S, window_bytes=10**8)
+    result = simulate(plan, tmp_path / "run").result
+    arrivals = sum(lane["packets"] for lane in result["lanes"])
+    told = result["lanes"][0]["packets"]  # ns-3 tells the application of each packet that it sends
+    assert arrivals + told <= result["events"] <= 1.01 * (arrivals + told)
+
+
+def test_a_packet_in_flight_takes_little_memory(tmp_path: Path) -> None:
+    """What each of 82 000 in flight takes must come from memory again: cost grew with the window when it was 700 B."""
+
+    def most_bytes(window_packets: int) -> int:
+        lanes = [direction(40 * GBIT, MS), direction(40 * GBIT, 49 * MS)]
+        folder = tmp_path / str(window_packets)
+        folder.mkdir()
+        plan = path_plan(lanes, duration_ns=2 * S, window_bytes=window_packets * 8948 // 2)  # twice that is granted
+        (folder / "plan.json").write_text(json.dumps(plan))
+        # By way of a small process: what a child's parent had when it was made counts as the child's.
+        words = [sys.executable, "-I", "-S", "-c", MOST_MEMORY, SIMULATOR, folder / "plan.json", folder]
+        return int(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+
+    assert most_bytes(16_000) - most_bytes(1_000) < 15_000 * 400
 
 
 def test_copies_and_disorder_cost_no_data(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ DelayLine::DelayLine(Hop &next, bool disorders)
 void DelayLine::put(int64_t now_ns, int64_t due_ns, Frame frame)
 {
 	if (disorders_) {
-		by_time_.push({due_ns, order_++, std::move(frame)});
+		by_time_.push({{due_ns, std::move(frame)}, order_++});
 		if (due_ns < scheduled_ns_)
 			schedule(now_ns, due_ns);
 		return;
 	}
 	const bool first = in_order_.empty();
-	in_order_.push({due_ns, 0, std::move(frame)});
+	in_order_.push({due_ns, std::move(frame)});
 	if (first)
 		schedule(now_ns, due_ns);
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "frame.h"
-#include "ring.h"
 
 #include <cstdint>
+#include <mend/ring.h>
 #include <ns3/event-id.h>
 #include <ns3/event-impl.h>
 #include <queue>
@@ -39,10 +39,13 @@ private:
 		DelayLine &line_;
 	};
 
-	struct Pending {
+	struct Due {
 		int64_t due_ns = 0;
-		uint64_t order = 0;
 		Frame frame;
+	};
+
+	struct Pending : Due {
+		uint64_t order = 0;
 		bool
 		operator<(const Pending &other) const // std::priority_queue has the largest first
 		{
@@ -56,7 +59,7 @@ private:
 	Hop &next_;
 	bool disorders_;
 	ns3::Ptr<Arrival> arrival_;
-	Ring<Pending> in_order_;
+	Ring<Due> in_order_;
 	std::priority_queue<Pending> by_time_; ///< instead, where frames overtake
 	uint64_t order_ = 0;
 	int64_t scheduled_ns_ = INT64_MAX;

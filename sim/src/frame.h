@@ -11,15 +11,15 @@ namespace landspeed
 
 /// An IP packet on its way.
 struct Frame {
-	ns3::Ptr<ns3::Packet> packet = nullptr; ///< headers included, if they are not carried
+	ns3::Ptr<ns3::Packet> packet = nullptr; ///< headers included; null: a segment is carried
 	uint32_t bytes = 0;                     ///< of the IP packet
 	bool corrupt = false;    ///< a bit was flipped: the host that gets it drops it
 	bool background = false; ///< it only takes room
-	ns3::Ptr<CarriedHeader> header = nullptr;
+	CarriedSegment segment = {};
 
 	[[nodiscard]] Frame copy() const
 	{
-		return {packet->Copy(), bytes, corrupt, background, header};
+		return {packet ? packet->Copy() : packet, bytes, corrupt, background, segment};
 	}
 };
 

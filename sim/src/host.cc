@@ -36,13 +36,14 @@ void HostDevice::take(Frame frame)
 		corrupted_++;
 		return;
 	}
-	if (!frame.header) {
+	const CarriedSegment &segment = frame.segment;
+	if (!segment) {
 		receive_(this, frame.packet, protocol_, address_);
 		return;
 	}
-	const TcpHeader &header = frame.header->tcp;
-	const uint16_t port = sends_data_ ? header.GetDestinationPort() : header.GetSourcePort();
-	sockets_.at(static_cast<size_t>(port - port_of_first_))->receive(frame.packet, header);
+	const uint16_t port = sends_data_ ? segment.destination_port() : segment.source_port();
+	sockets_.at(static_cast<size_t>(port - port_of_first_))
+	    ->receive(arrivals_.payload(segment), arrivals_.header(segment));
 }
 
 void HostDevice::start_carrying(std::vector<StreamSocket *> sockets, uint16_t port_of_first)
@@ -60,7 +61,7 @@ HostDevice *HostDevice::carrying(const Ptr<ns3::Node> &node)
 void HostDevice::carry(const Ptr<Packet> &payload, const TcpHeader &header)
 {
 	const uint32_t bytes = payload->GetSize() + header.GetSerializedSize() + ip_header_bytes_;
-	path_->take({payload, bytes, false, false, Create<CarriedHeader>(header)});
+	path_->take({nullptr, bytes, false, false, CarriedSegment(*payload, header)});
 }
 
 bool HostDevice::Send(Ptr<Packet> packet, const Address & /*dest*/, uint16_t /*protocol*/)

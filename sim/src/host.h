@@ -83,6 +83,7 @@ private:
 	uint32_t ip_header_bytes_;
 	bool sends_data_;
 	std::vector<StreamSocket *> sockets_;
+	Arrivals arrivals_;
 	uint16_t port_of_first_ = 0;
 };
 

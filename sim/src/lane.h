@@ -4,9 +4,9 @@
 #include "frame.h"
 #include "line.h"
 #include "mishaps.h"
-#include "ring.h"
 
 #include <cstdint>
+#include <mend/ring.h>
 #include <string>
 #include <vector>
 

@@ -96,8 +96,9 @@ class ManagedLane::Item : public QueueDiscItem
 {
 public:
 	Item(Frame given, int ip_version)
-	    : QueueDiscItem(given.packet, Mac48Address(), 0), frame(std::move(given)),
-	      ip_version_(ip_version)
+	    : QueueDiscItem(given.packet ? given.packet : Create<Packet>(given.bytes),
+			    Mac48Address(), 0),
+	      frame(std::move(given)), ip_version_(ip_version)
 	{
 	}
 	void AddHeader() override
@@ -105,7 +106,7 @@ public:
 	}
 	bool Mark() override
 	{
-		if (frame.background || frame.header) // carried: never with ECN
+		if (frame.background || frame.segment) // carried: never with ECN
 			return false;
 		return ip_version_ == 6 ? mark_congestion<Ipv6Header>(frame.packet)
 					: mark_congestion<Ipv4Header>(frame.packet);
@@ -114,11 +115,10 @@ public:
 	{
 		if (frame.background)
 			return perturbation;
-		if (!frame.header)
+		if (!frame.segment)
 			return flow_hash(frame.packet, ip_version_, perturbation);
-		const TcpHeader &header = frame.header->tcp;
 		const uint32_t ports =
-		    uint32_t{header.GetSourcePort()} << 16 | header.GetDestinationPort();
+		    uint32_t{frame.segment.source_port()} << 16 | frame.segment.destination_port();
 		return (ports ^ perturbation) * 2654435761U >> 8;
 	}
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "lane.h"
-#include "ring.h"
 
 #include <cstdint>
 #include <mend/mend.h>
+#include <mend/ring.h>
 #include <string>
 
 namespace landspeed

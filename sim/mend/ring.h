@@ -32,6 +32,10 @@ public:
 	{
 		return at(head_);
 	}
+	[[nodiscard]] T &back()
+	{
+		return at(tail_ - 1);
+	}
 	void push(T value)
 	{
 		if (tail_ - head_ == slots_.size())
@@ -41,6 +45,18 @@ public:
 	void pop()
 	{
 		at(head_++) = T{};
+	}
+	void pop_back()
+	{
+		at(--tail_) = T{};
+	}
+	/// Those from `position` on are named by one more.
+	void insert(uint64_t position, T value)
+	{
+		push(T{});
+		for (uint64_t i = tail_ - 1; i > position; i--)
+			at(i) = std::move(at(i - 1));
+		at(position) = std::move(value);
 	}
 
 private:
