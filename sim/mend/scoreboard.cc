@@ -15,20 +15,49 @@ SideTable<TcpTxBuffer, Scoreboard> &Scoreboards()
 	return *boards;
 }
 
-uint64_t Scoreboard::Find(const SequenceNumber32 &seq) const
+Ptr<Packet> Scoreboard::Cut(const SequenceNumber32 &seq, uint32_t size) const
 {
-	auto before = [](const Segment &segment, const SequenceNumber32 &value) {
-		return segment.start < value;
+	auto after = [](const SequenceNumber32 &value, const Written &each) {
+		return value < each.start;
 	};
-	auto found = std::lower_bound(sent.begin(), sent.end(), seq, before);
-	return first + static_cast<uint64_t>(found - sent.begin());
+	auto from = std::prev(std::upper_bound(written.begin(), written.end(), seq, after));
+	auto skipped = static_cast<uint32_t>(seq - from->start);
+	uint32_t there = std::min(size, from->packet->GetSize() - skipped);
+	Ptr<Packet> cut = from->packet->CreateFragment(skipped, there);
+	for (uint32_t left = size - there; left > 0; left -= there) {
+		++from;
+		there = std::min(left, from->packet->GetSize());
+		cut->AddAtEnd(from->packet->CreateFragment(0, there));
+	}
+	return cut;
+}
+
+Ptr<Packet> Scoreboard::OfSize(uint32_t size)
+{
+	if (!of_size_ || of_size_->GetSize() != size)
+		of_size_ = Create<Packet>(size);
+	return of_size_;
+}
+
+uint64_t Scoreboard::Find(const SequenceNumber32 &seq)
+{
+	uint64_t from = First();
+	uint64_t to = End();
+	while (from < to) {
+		uint64_t middle = from + (to - from) / 2;
+		if (At(middle).start < seq)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
 }
 
 uint64_t Scoreboard::NextUnsacked(uint64_t number)
 {
-	number = std::max(number, first);
+	number = std::max(number, First());
 	uint64_t found = number;
-	while (found < End() && At(found).item->IsSacked())
+	while (found < End() && At(found).item.IsSacked())
 		found = std::max(found + 1, At(found).skip);
 	while (number < found) {
 		uint64_t next = std::max(number + 1, At(number).skip);
@@ -40,14 +69,13 @@ uint64_t Scoreboard::NextUnsacked(uint64_t number)
 
 void Scoreboard::DropFront()
 {
-	sent.pop_front();
-	lost_again.erase(first);
-	++first;
+	lost_again.erase(First());
+	sent.pop();
 }
 
-void Scoreboard::Insert(uint64_t number, const Segment &front)
+void Scoreboard::Insert(uint64_t number, const SentSegment &front)
 {
-	sent.insert(sent.begin() + static_cast<ptrdiff_t>(number - first), front);
+	sent.insert(number, front);
 	for (uint64_t *mark : {&lost_end, &retransmit, &sack_end, &delivered_end_})
 		*mark += *mark > number;
 	for (Transmission &each : retransmissions_)
@@ -61,15 +89,15 @@ void Scoreboard::Insert(uint64_t number, const Segment &front)
 
 void Scoreboard::ForgetSkips()
 {
-	for (Segment &segment : sent)
-		segment.skip = 0;
+	for (uint64_t number = First(); number < End(); ++number)
+		At(number).skip = 0;
 }
 
 void Scoreboard::Transmitted(uint64_t number)
 {
-	Segment &segment = At(number);
+	SentSegment &segment = At(number);
 	segment.transmission = ++transmissions_;
-	if (!segment.item->IsRetrans())
+	if (!segment.item.IsRetrans())
 		return;
 	segment.again = true;
 	lost_again.erase(number);
@@ -79,8 +107,8 @@ void Scoreboard::Transmitted(uint64_t number)
 // RFC 8985 section 6.2, steps 1 to 3.
 void Scoreboard::Delivered(uint64_t number)
 {
-	const Segment &segment = At(number);
-	Time round_trip = Simulator::Now() - segment.item->GetLastSent();
+	const SentSegment &segment = At(number);
+	Time round_trip = Simulator::Now() - segment.item.GetLastSent();
 	if (segment.again) {
 		// Much sooner than any: what has arrived was sent before. Not to the nanosecond: an
 		// acknowledgment that is not delayed comes a packet's time sooner.
@@ -99,15 +127,15 @@ void Scoreboard::Delivered(uint64_t number)
 
 // Steps 4 and 5. The reordering window is a quarter of the shortest round trip; duplicate SACKs,
 // which would widen it, are not sent by ns-3.
-bool Scoreboard::IsLate(const Segment &segment) const
+bool Scoreboard::IsLate(const SentSegment &segment) const
 {
 	return Simulator::Now() >=
-	       segment.item->GetLastSent() + newest_round_trip_ + least_round_trip_ / 4;
+	       segment.item.GetLastSent() + newest_round_trip_ + least_round_trip_ / 4;
 }
 
 bool Scoreboard::IsOverdue(uint64_t number)
 {
-	const Segment &segment = At(number);
+	const SentSegment &segment = At(number);
 	return segment.transmission < newest_delivered_ && least_round_trip_.IsStrictlyPositive() &&
 	       IsLate(segment);
 }
@@ -119,8 +147,8 @@ uint64_t Scoreboard::FindLostAgain()
 		auto [number, transmission] = retransmissions_.front();
 		if (!Has(number) || At(number).transmission != transmission)
 			continue;
-		TcpTxItem *item = At(number).item;
-		if (item->IsSacked() || !item->IsRetrans())
+		const TcpTxItem &item = At(number).item;
+		if (item.IsSacked() || !item.IsRetrans())
 			continue;
 		if (transmission >= newest_delivered_)
 			break;

@@ -2,9 +2,11 @@
 // tx_scoreboard.cc) that its header has no member for.
 #pragma once
 
+#include "mend/ring.h"
 #include "mend/side_table.h"
 
 #include <ns3/nstime.h>
+#include <ns3/packet.h>
 #include <ns3/tcp-tx-buffer.h>
 
 #include <cstdint>
@@ -14,14 +16,22 @@
 namespace landspeed
 {
 
-struct Segment {
-	ns3::TcpTxItem *item;
+// One after the other in memory, and no packet of its own: at 80 000 in flight the time to fetch
+// what was put away a round trip ago is what a segment costs.
+struct SentSegment {
+	ns3::TcpTxItem item; // its packet, but for the last one handed out, is only of its size
 	ns3::SequenceNumber32 start;
-	uint32_t size;
+	uint32_t size = 0;
 	uint64_t transmission = 0; // the number of its last one; they are counted from 1
-	bool again = false;        // sent more than once
-	uint64_t skip = 0; // if sacked: there is no unsacked segment from this one up to the one
-			   // numbered `skip`
+	uint64_t skip = 0;  // if sacked: there is no unsacked segment from this one up to the one
+			    // numbered `skip`
+	bool again = false; // sent more than once
+};
+
+// What the application wrote at once.
+struct Written {
+	ns3::Ptr<ns3::Packet> packet;
+	ns3::SequenceNumber32 start;
 };
 
 // Segments are numbered in the order of their bytes; a number stays valid when segments before it
@@ -29,31 +39,44 @@ struct Segment {
 class Scoreboard
 {
 public:
-	std::deque<Segment> sent;
-	uint64_t first = 0;      // number of sent.front()
+	std::deque<Written> written; // and is not all acknowledged; what is sent is cut from it
+	Ring<SentSegment> sent;
+	uint64_t handed_out =
+	    UINT64_MAX;          // the last one that CopyFromSequence gave, with its packet
 	uint64_t lost_end = 0;   // every unsacked segment before it is marked lost
 	uint64_t retransmit = 0; // no segment before it waits for its first retransmission
 	uint64_t sack_end =
-	    0; // the one after the highest sacked; not above `first`: none is sacked
+	    0; // the one after the highest sacked; not above First(): none is sacked
 	std::set<uint64_t> lost_again; // segments whose retransmission is lost (FindLostAgain)
+
+	uint64_t First() const
+	{
+		return sent.head();
+	}
 
 	uint64_t End() const
 	{
-		return first + sent.size();
+		return sent.tail();
 	}
 
 	bool Has(uint64_t number) const
 	{
-		return number >= first && number < End();
+		return number >= First() && number < End();
 	}
 
-	Segment &At(uint64_t number)
+	SentSegment &At(uint64_t number)
 	{
-		return sent[number - first];
+		return sent.at(number);
 	}
+
+	// The bytes from `seq` on, which were written.
+	ns3::Ptr<ns3::Packet> Cut(const ns3::SequenceNumber32 &seq, uint32_t size) const;
+
+	// A packet of this size, shared with others: the library asks an item how large it is.
+	ns3::Ptr<ns3::Packet> OfSize(uint32_t size);
 
 	// The first segment that begins at `seq` or after it.
-	uint64_t Find(const ns3::SequenceNumber32 &seq) const;
+	uint64_t Find(const ns3::SequenceNumber32 &seq);
 
 	// The first unsacked segment from `number` on. Runs of sacked ones are remembered, so that
 	// all the calls together cost about one step for each segment.
@@ -62,7 +85,7 @@ public:
 	void DropFront();
 
 	// A segment is now two: `front`, and what is left under the number after it.
-	void Insert(uint64_t number, const Segment &front);
+	void Insert(uint64_t number, const SentSegment &front);
 
 	// After segments were renumbered or unsacked.
 	void ForgetSkips();
@@ -86,13 +109,14 @@ public:
 	void ForgetRetransmissions();
 
 private:
-	bool IsLate(const Segment &segment) const; // by more than the reordering window
+	bool IsLate(const SentSegment &segment) const; // by more than the reordering window
 
 	struct Transmission {
 		uint64_t segment;
 		uint64_t number;
 	};
 
+	ns3::Ptr<ns3::Packet> of_size_;            // the last one that was asked for
 	std::deque<Transmission> retransmissions_; // that may be under way, in order
 	uint64_t transmissions_ = 0;
 	uint64_t newest_delivered_ = 0; // transmission; RACK.xmit_ts is when it was sent

@@ -21,7 +21,8 @@ namespace ns3
 
 using landspeed::Scoreboard;
 using landspeed::Scoreboards;
-using landspeed::Segment;
+using landspeed::SentSegment;
+using landspeed::Written;
 
 NS_OBJECT_ENSURE_REGISTERED(TcpTxBuffer);
 
@@ -46,10 +47,6 @@ TcpTxBuffer::TcpTxBuffer(uint32_t n) : m_maxBuffer(0), m_size(0), m_sentSize(0),
 
 TcpTxBuffer::~TcpTxBuffer()
 {
-	for (Segment &segment : Scoreboards().Of(this).sent)
-		delete segment.item;
-	for (TcpTxItem *item : m_appList)
-		delete item;
 	Scoreboards().Drop(this);
 }
 
@@ -128,6 +125,8 @@ void TcpTxBuffer::SetHeadSequence(const SequenceNumber32 &seq)
 {
 	NS_ABORT_MSG_UNLESS(Scoreboards().Of(this).sent.empty(),
 			    "the first sequence number changes after data was sent");
+	for (Written &each : Scoreboards().Of(this).written)
+		each.start = seq + (each.start - m_firstByteSeq.Get());
 	m_firstByteSeq = seq;
 }
 
@@ -142,9 +141,7 @@ bool TcpTxBuffer::Add(Ptr<Packet> p)
 	if (p->GetSize() > Available())
 		return false;
 	if (p->GetSize() > 0) {
-		auto *item = new TcpTxItem;
-		item->m_packet = p->Copy();
-		m_appList.push_back(item);
+		Scoreboards().Of(this).written.push_back({p->Copy(), TailSequence()});
 		m_size += p->GetSize();
 	}
 	return true;
@@ -159,45 +156,42 @@ TcpTxItem *TcpTxBuffer::CopyFromSequence(uint32_t numBytes, const SequenceNumber
 	SequenceNumber32 unsent = m_firstByteSeq.Get() + m_sentSize;
 	NS_ABORT_MSG_IF(seq > unsent, "asked for new bytes behind others that were not sent");
 	Scoreboard &board = Scoreboards().Of(this);
+	if (board.Has(board.handed_out)) {
+		SentSegment &before = board.At(board.handed_out);
+		before.item.m_packet = board.OfSize(before.size);
+	}
 	bool again = seq < unsent;
 	TcpTxItem *item = again ? GetTransmittedSegment(size, seq) : GetNewSegment(size);
+	board.handed_out = again ? board.Find(seq) : board.End() - 1;
+	item->m_packet = board.Cut(seq, board.At(board.handed_out).size);
 	item->m_lastSent = Simulator::Now();
-	board.Transmitted(again ? board.Find(seq) : board.End() - 1);
+	board.Transmitted(board.handed_out);
 	return item;
 }
 
 // The next `numBytes` of what the application wrote, as one segment.
 TcpTxItem *TcpTxBuffer::GetNewSegment(uint32_t numBytes)
 {
-	TcpTxItem *item = m_appList.front();
-	m_appList.pop_front();
-	while (item->m_packet->GetSize() < numBytes && !m_appList.empty()) {
-		TcpTxItem *next = m_appList.front();
-		m_appList.pop_front();
-		item->m_packet->AddAtEnd(next->m_packet);
-		delete next;
-	}
-	if (item->m_packet->GetSize() > numBytes) {
-		auto *rest = new TcpTxItem;
-		rest->m_packet =
-		    item->m_packet->CreateFragment(numBytes, item->m_packet->GetSize() - numBytes);
-		item->m_packet = item->m_packet->CreateFragment(0, numBytes);
-		m_appList.push_front(rest);
-	}
-	item->m_startSeq = m_firstByteSeq.Get() + m_sentSize;
-	uint32_t size = item->m_packet->GetSize();
-	Scoreboards().Of(this).sent.push_back({item, item->m_startSeq, size});
+	Scoreboard &board = Scoreboards().Of(this);
+	uint32_t size = std::min(numBytes, m_size - m_sentSize);
+	board.sent.push({});
+	SentSegment &segment = board.sent.back();
+	segment.start = m_firstByteSeq.Get() + m_sentSize;
+	segment.size = size;
+	segment.item.m_startSeq = segment.start;
+	segment.item.m_packet = board.OfSize(size);
 	m_sentSize += size;
-	return item;
+	return &segment.item;
 }
 
 // Cuts a segment in two; `first` gets the first `size` bytes, `rest` is the one that is there.
 void TcpTxBuffer::SplitItems(TcpTxItem *first, TcpTxItem *rest, uint32_t size) const
 {
-	Ptr<Packet> whole = rest->m_packet;
+	Scoreboard &board = Scoreboards().Of(this);
+	uint32_t whole = rest->m_packet->GetSize();
 	*first = *rest;
-	first->m_packet = whole->CreateFragment(0, size);
-	rest->m_packet = whole->CreateFragment(size, whole->GetSize() - size);
+	first->m_packet = board.OfSize(size);
+	rest->m_packet = board.OfSize(whole - size);
 	rest->m_startSeq += size;
 }
 
@@ -207,10 +201,10 @@ TcpTxItem *TcpTxBuffer::GetTransmittedSegment(uint32_t numBytes, const SequenceN
 {
 	Scoreboard &board = Scoreboards().Of(this);
 	auto cut = [&](uint64_t number, uint32_t size) {
-		Segment &rest = board.At(number);
-		auto *item = new TcpTxItem;
-		SplitItems(item, rest.item, size);
-		Segment front{item, rest.start, size, rest.transmission, rest.again};
+		SentSegment &rest = board.At(number);
+		SentSegment front = rest;
+		front.size = size;
+		SplitItems(&front.item, &rest.item, size);
 		rest.start += size;
 		rest.size -= size;
 		board.Insert(number, front);
@@ -223,12 +217,12 @@ TcpTxItem *TcpTxBuffer::GetTransmittedSegment(uint32_t numBytes, const SequenceN
 	}
 	if (board.At(number).size > numBytes)
 		cut(number, numBytes);
-	TcpTxItem *item = board.At(number).item;
-	if (!item->m_retrans) {
-		item->m_retrans = true;
+	TcpTxItem &item = board.At(number).item;
+	if (!item.m_retrans) {
+		item.m_retrans = true;
 		m_retrans += board.At(number).size;
 	}
-	return item;
+	return &item;
 }
 
 void TcpTxBuffer::RemoveFromCounts(TcpTxItem *item, uint32_t size)
@@ -249,33 +243,35 @@ void TcpTxBuffer::DiscardUpTo(const SequenceNumber32 &seq,
 		if (board.sent.empty())
 			GetNewSegment(
 			    left); // acknowledged without being sent as a segment: a window probe
-		Segment &head = board.sent.front();
+		SentSegment &head = board.sent.front();
 		uint32_t size = std::min(left, head.size);
-		if (size == head.size && !head.item->m_sacked)
-			board.Delivered(board.first);
-		RemoveFromCounts(head.item, size);
+		if (size == head.size && !head.item.m_sacked)
+			board.Delivered(board.First());
+		RemoveFromCounts(&head.item, size);
 		m_size -= size;
 		m_sentSize -= size;
 		m_firstByteSeq += size;
 		left -= size;
 		if (size < head.size) {
-			head.item->m_packet =
-			    head.item->m_packet->CreateFragment(size, head.size - size);
-			head.item->m_startSeq += size;
+			head.item.m_packet = board.OfSize(head.size - size);
+			head.item.m_startSeq += size;
 			head.start += size;
 			head.size -= size;
 			break;
 		}
 		if (!beforeDelCb.IsNull())
-			beforeDelCb(head.item);
-		delete head.item;
+			beforeDelCb(&head.item);
 		board.DropFront();
 	}
+	while (!board.written.empty() &&
+	       board.written.front().start + board.written.front().packet->GetSize() <=
+		   m_firstByteSeq.Get())
+		board.written.pop_front();
 	if (m_size == 0)
 		m_firstByteSeq = seq; // a FIN counts as one more
 	if (m_sackEnabled)
 		UpdateLostCount();
-	if (!board.sent.empty() && board.sent.front().item->m_sacked) {
+	if (!board.sent.empty() && board.sent.front().item.m_sacked) {
 		// With SACK: the receiver dropped what it had reported (RFC 2018 section 8).
 		// Without: the guess which segments caused duplicate acknowledgments was wrong, and
 		// another one takes its place.
@@ -289,12 +285,9 @@ void TcpTxBuffer::DiscardUpTo(const SequenceNumber32 &seq,
 void TcpTxBuffer::ResetSentList()
 {
 	Scoreboard &board = Scoreboards().Of(this);
-	for (; !board.sent.empty(); board.sent.pop_back()) {
-		TcpTxItem *item = board.sent.back().item;
-		item->m_retrans = item->m_sacked = item->m_lost = false;
-		m_appList.push_front(item);
-	}
+	std::deque<Written> written = std::move(board.written);
 	board = Scoreboard{};
+	board.written = std::move(written);
 	m_sentSize = m_lostOut = m_retrans = m_sackedOut = 0;
 }
 
@@ -303,16 +296,14 @@ void TcpTxBuffer::ResetLastSegmentSent()
 	Scoreboard &board = Scoreboards().Of(this);
 	if (board.sent.empty())
 		return;
-	Segment last = board.sent.back();
-	RemoveFromCounts(last.item, last.size);
-	last.item->m_retrans = last.item->m_sacked = last.item->m_lost = false;
+	SentSegment &last = board.sent.back();
+	RemoveFromCounts(&last.item, last.size);
 	m_sentSize -= last.size;
 	board.sent.pop_back();
 	board.lost_again.erase(board.End());
 	for (uint64_t *mark : {&board.lost_end, &board.retransmit, &board.sack_end})
 		*mark = std::min(*mark, board.End());
 	board.ForgetSkips();
-	m_appList.push_front(last.item);
 }
 
 std::ostream &operator<<(std::ostream &os, const TcpTxItem &item)

@@ -12,17 +12,17 @@ namespace ns3
 
 using landspeed::Scoreboard;
 using landspeed::Scoreboards;
-using landspeed::Segment;
+using landspeed::SentSegment;
 
 bool TcpTxBuffer::IsRetransmittedDataAcked(const SequenceNumber32 &ack) const
 {
 	Scoreboard &board = Scoreboards().Of(this);
 	uint64_t number = board.Find(ack);
-	if (number == board.first)
+	if (number == board.First())
 		return false;
-	Segment &segment = board.At(number - 1);
-	return segment.start + segment.size == ack && !segment.item->m_sacked &&
-	       segment.item->m_retrans;
+	SentSegment &segment = board.At(number - 1);
+	return segment.start + segment.size == ack && !segment.item.m_sacked &&
+	       segment.item.m_retrans;
 }
 
 uint32_t TcpTxBuffer::Update(const TcpOptionSack::SackList &list,
@@ -37,18 +37,18 @@ uint32_t TcpTxBuffer::Update(const TcpOptionSack::SackList &list,
 		uint64_t number = board.NextUnsacked(board.Find(block.first));
 		while (number < board.End() &&
 		       board.At(number).start + board.At(number).size <= block.second) {
-			TcpTxItem *item = board.At(number).item;
+			TcpTxItem &item = board.At(number).item;
 			uint32_t size = board.At(number).size;
-			m_lostOut -= item->m_lost ? size : 0;
-			m_retrans -= item->m_retrans ? size : 0;
+			m_lostOut -= item.m_lost ? size : 0;
+			m_retrans -= item.m_retrans ? size : 0;
 			board.Delivered(number);
-			item->m_lost = false;
-			item->m_sacked = true;
+			item.m_lost = false;
+			item.m_sacked = true;
 			m_sackedOut += size;
 			newly_sacked += size;
 			if (!sackedCb.IsNull())
-				sackedCb(item);
-			item->m_retrans = false; // it has left the network (RFC 6675, SetPipe)
+				sackedCb(&item);
+			item.m_retrans = false; // it has left the network (RFC 6675, SetPipe)
 			board.sack_end = std::max(board.sack_end, number + 1);
 			number = board.NextUnsacked(number + 1);
 		}
@@ -64,17 +64,17 @@ void TcpTxBuffer::UpdateLostCount()
 {
 	Scoreboard &board = Scoreboards().Of(this);
 	for (uint64_t number; (number = board.FindLostAgain()) != board.End();) {
-		Segment &segment = board.At(number);
-		segment.item->m_retrans = false;
+		SentSegment &segment = board.At(number);
+		segment.item.m_retrans = false;
 		m_retrans -= segment.size;
-		m_lostOut += segment.item->m_lost ? 0 : segment.size;
-		segment.item->m_lost = true;
+		m_lostOut += segment.item.m_lost ? 0 : segment.size;
+		segment.item.m_lost = true;
 	}
 	for (uint64_t late = board.NextUnsacked(board.lost_end);
 	     late < board.sack_end && board.IsOverdue(late); late = board.NextUnsacked(late + 1)) {
-		Segment &segment = board.At(late);
-		m_lostOut += segment.item->m_lost ? 0 : segment.size;
-		segment.item->m_lost = true;
+		SentSegment &segment = board.At(late);
+		m_lostOut += segment.item.m_lost ? 0 : segment.size;
+		segment.item.m_lost = true;
 		board.lost_end = late + 1;
 	}
 	uint64_t point = board.sack_end;
@@ -83,18 +83,18 @@ void TcpTxBuffer::UpdateLostCount()
 	bool in_sequence = false;
 	while (bytes <= uint64_t{m_dupAckThresh - 1} * m_segmentSize &&
 	       sequences < m_dupAckThresh) {
-		if (point <= std::max(board.lost_end, board.first))
+		if (point <= std::max(board.lost_end, board.First()))
 			return;
-		const Segment &segment = board.At(--point);
-		sequences += segment.item->m_sacked && !in_sequence;
-		bytes += segment.item->m_sacked ? segment.size : 0;
-		in_sequence = segment.item->m_sacked;
+		const SentSegment &segment = board.At(--point);
+		sequences += segment.item.m_sacked && !in_sequence;
+		bytes += segment.item.m_sacked ? segment.size : 0;
+		in_sequence = segment.item.m_sacked;
 	}
 	uint64_t number = board.NextUnsacked(board.lost_end);
 	while (number < point) {
-		Segment &segment = board.At(number);
-		m_lostOut += segment.item->m_lost ? 0 : segment.size;
-		segment.item->m_lost = true;
+		SentSegment &segment = board.At(number);
+		m_lostOut += segment.item.m_lost ? 0 : segment.size;
+		segment.item.m_lost = true;
 		number = board.NextUnsacked(number + 1);
 	}
 	board.lost_end = point;
@@ -104,7 +104,7 @@ bool TcpTxBuffer::IsLost(const SequenceNumber32 &seq) const
 {
 	Scoreboard &board = Scoreboards().Of(this);
 	uint64_t after = board.Find(seq + 1);
-	return after > board.first && board.At(after - 1).item->m_lost;
+	return after > board.First() && board.At(after - 1).item.m_lost;
 }
 
 // RFC 6675 section 4, NextSeg, rules 1 to 3. Rule 4, the rescue retransmission, is a MAY that the
@@ -119,10 +119,10 @@ bool TcpTxBuffer::NextSeg(SequenceNumber32 *seq, SequenceNumber32 *seqHigh, bool
 	};
 	// Rule 1: the first lost segment that has not been sent again since it was.
 	uint64_t number = board.NextUnsacked(board.retransmit);
-	while (number < board.lost_end && board.At(number).item->m_retrans)
+	while (number < board.lost_end && board.At(number).item.m_retrans)
 		number = board.NextUnsacked(number + 1);
 	board.retransmit = number;
-	while (!board.lost_again.empty() && board.At(*board.lost_again.begin()).item->m_sacked)
+	while (!board.lost_again.empty() && board.At(*board.lost_again.begin()).item.m_sacked)
 		board.lost_again.erase(board.lost_again.begin());
 	if (!board.lost_again.empty())
 		number = std::min(number, *board.lost_again.begin());
@@ -144,7 +144,7 @@ bool TcpTxBuffer::NextSeg(SequenceNumber32 *seq, SequenceNumber32 *seqHigh, bool
 	// Rule 3: any segment below the highest SACK that has not been sent again.
 	if (isRecovery) {
 		number = board.NextUnsacked(board.lost_end);
-		while (number < board.sack_end && board.At(number).item->m_retrans)
+		while (number < board.sack_end && board.At(number).item.m_retrans)
 			number = board.NextUnsacked(number + 1);
 		if (number < board.sack_end)
 			return take(number);
@@ -160,10 +160,11 @@ uint32_t TcpTxBuffer::BytesInFlight() const
 void TcpTxBuffer::SetSentListLost(bool resetSack)
 {
 	Scoreboard &board = Scoreboards().Of(this);
-	for (Segment &segment : board.sent) {
-		segment.item->m_sacked &= !resetSack;
-		segment.item->m_lost = !segment.item->m_sacked;
-		segment.item->m_retrans = false;
+	for (uint64_t number = board.First(); number < board.End(); ++number) {
+		SentSegment &segment = board.At(number);
+		segment.item.m_sacked &= !resetSack;
+		segment.item.m_lost = !segment.item.m_sacked;
+		segment.item.m_retrans = false;
 	}
 	if (resetSack) {
 		m_sackedOut = 0;
@@ -174,13 +175,13 @@ void TcpTxBuffer::SetSentListLost(bool resetSack)
 	m_retrans = 0;
 	m_lostOut = m_sentSize - m_sackedOut;
 	board.lost_end = board.End();
-	board.retransmit = board.first;
+	board.retransmit = board.First();
 }
 
 bool TcpTxBuffer::IsHeadRetransmitted() const
 {
 	Scoreboard &board = Scoreboards().Of(this);
-	return !board.sent.empty() && board.sent.front().item->m_retrans;
+	return !board.sent.empty() && board.sent.front().item.m_retrans;
 }
 
 void TcpTxBuffer::DeleteRetransmittedFlagFromHead()
@@ -188,9 +189,9 @@ void TcpTxBuffer::DeleteRetransmittedFlagFromHead()
 	Scoreboard &board = Scoreboards().Of(this);
 	if (!IsHeadRetransmitted())
 		return;
-	board.sent.front().item->m_retrans = false;
+	board.sent.front().item.m_retrans = false;
 	m_retrans -= board.sent.front().size;
-	board.retransmit = board.first;
+	board.retransmit = board.First();
 }
 
 void TcpTxBuffer::MarkHeadAsLost()
@@ -198,14 +199,14 @@ void TcpTxBuffer::MarkHeadAsLost()
 	Scoreboard &board = Scoreboards().Of(this);
 	if (board.sent.empty())
 		return;
-	Segment &head = board.sent.front();
-	RemoveFromCounts(head.item, head.size);
-	head.item->m_sacked = false;
-	head.item->m_retrans = false;
-	head.item->m_lost = true;
+	SentSegment &head = board.sent.front();
+	RemoveFromCounts(&head.item, head.size);
+	head.item.m_sacked = false;
+	head.item.m_retrans = false;
+	head.item.m_lost = true;
 	m_lostOut += head.size;
-	board.lost_end = std::max(board.lost_end, board.first + 1);
-	board.retransmit = board.first;
+	board.lost_end = std::max(board.lost_end, board.First() + 1);
+	board.retransmit = board.First();
 }
 
 // Without SACK, a duplicate acknowledgment stands for one segment after the head (RFC 6582).
@@ -213,13 +214,13 @@ void TcpTxBuffer::AddRenoSack()
 {
 	Scoreboard &board = Scoreboards().Of(this);
 	m_renoSack = true;
-	uint64_t number = board.NextUnsacked(board.first + 1);
+	uint64_t number = board.NextUnsacked(board.First() + 1);
 	if (number >= board.End())
 		return;
-	Segment &segment = board.At(number);
-	RemoveFromCounts(segment.item, segment.size);
-	segment.item->m_lost = segment.item->m_retrans = false;
-	segment.item->m_sacked = true;
+	SentSegment &segment = board.At(number);
+	RemoveFromCounts(&segment.item, segment.size);
+	segment.item.m_lost = segment.item.m_retrans = false;
+	segment.item.m_sacked = true;
 	m_sackedOut += segment.size;
 	board.sack_end = std::max(board.sack_end, number + 1);
 }
@@ -227,12 +228,12 @@ void TcpTxBuffer::AddRenoSack()
 void TcpTxBuffer::ResetRenoSack()
 {
 	Scoreboard &board = Scoreboards().Of(this);
-	for (Segment &segment : board.sent)
-		segment.item->m_sacked = false;
+	for (uint64_t number = board.First(); number < board.End(); ++number)
+		board.At(number).item.m_sacked = false;
 	m_sackedOut = 0;
 	board.sack_end = 0;
 	board.ForgetSkips();
-	board.lost_end = board.first + (!board.sent.empty() && board.sent.front().item->m_lost);
+	board.lost_end = board.First() + (!board.sent.empty() && board.sent.front().item.m_lost);
 }
 
 } // namespace ns3
