@@ -32,6 +32,9 @@ bool block_header_decode(const uint8_t bytes[BLOCK_HEADER_BYTES], struct block_h
  */
 size_t block_header_find(const uint8_t *bytes, size_t count);
 
+/* A payload that is whole but in another block's place must not pass: what the checksum begins
+ * with. */
+uint64_t block_seed(const struct block_header *header);
 /* Depends on the payload, and on stream, sequence, object and offset of the header as well. */
 uint64_t block_checksum(const struct block_header *header, const void *payload, size_t length);
 

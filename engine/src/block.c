@@ -1,5 +1,7 @@
 #include "block.h"
 
+#include "making.h"
+
 #include <string.h>
 
 /*
@@ -104,9 +106,13 @@ size_t block_header_find(const uint8_t *bytes, size_t count)
 	return count;
 }
 
+uint64_t block_seed(const struct block_header *header)
+{
+	const uint64_t place[] = {header->stream, header->sequence, header->object, header->offset};
+	return XXH3_64bits(place, sizeof(place));
+}
+
 uint64_t block_checksum(const struct block_header *header, const void *payload, size_t length)
 {
-	/* A payload that is whole but in another block's place must not pass. */
-	const uint64_t place[] = {header->stream, header->sequence, header->object, header->offset};
-	return XXH3_64bits_withSeed(payload, length, XXH3_64bits(place, sizeof(place)));
+	return making_sum(making_way_best(), payload, length, block_seed(header));
 }

@@ -1,5 +1,7 @@
 #include "blocks.h"
 
+#include "making.h"
+
 #include <string.h>
 
 uint32_t block_size(uint64_t left)
@@ -38,9 +40,9 @@ uint32_t block_write(struct block_writer *writer, uint64_t left, uint8_t bytes[B
 	    .sequence = writer->sequence,
 	    .offset = writer->sequence * BLOCK_PAYLOAD_BYTES,
 	};
-	generator_fill(&writer->generator, block_origin(header.sequence),
-		       bytes + BLOCK_HEADER_BYTES, header.length);
-	header.checksum = block_checksum(&header, bytes + BLOCK_HEADER_BYTES, header.length);
+	header.checksum =
+	    making_fill(making_way_best(), &writer->generator, block_origin(header.sequence),
+			bytes + BLOCK_HEADER_BYTES, header.length, block_seed(&header));
 	block_header_encode(&header, bytes);
 	writer->sequence++;
 	return size;

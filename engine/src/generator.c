@@ -1,11 +1,9 @@
 #include "generator.h"
 
+#include "lanes.h"
+
 #include <endian.h>
 #include <string.h>
-
-#define GAMMA       UINT64_C(0x9e3779b97f4a7c15)
-#define LANES       8
-#define STATE_WORDS 4
 
 /* The widest vectors that all, some and few x86-64 processors have; other kinds have the first. */
 typedef uint64_t vector128 __attribute__((vector_size(16)));
@@ -13,22 +11,6 @@ typedef uint64_t vector128 __attribute__((vector_size(16)));
 typedef uint64_t vector256 __attribute__((vector_size(32)));
 typedef uint64_t vector512 __attribute__((vector_size(64)));
 #endif
-
-static inline __attribute__((always_inline)) uint64_t word_mix(uint64_t word)
-{
-	word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
-	return word ^ word >> 31;
-}
-
-/* Word k of the states of all lanes, then word k + 1: splitmix64, as xoshiro's authors advise. */
-static inline __attribute__((always_inline)) void seeds_fill(uint64_t origin, uint64_t piece,
-							     uint64_t seeds[STATE_WORDS * LANES])
-{
-	uint64_t counter = origin + piece * STATE_WORDS * LANES * GAMMA;
-	for (unsigned i = 0; i < STATE_WORDS * LANES; i++)
-		seeds[i] = word_mix(counter + (i + 1) * GAMMA);
-}
 
 static inline __attribute__((always_inline)) void words_to_little_endian(uint8_t *bytes)
 {
@@ -42,40 +24,40 @@ static inline __attribute__((always_inline)) void words_to_little_endian(uint8_t
 	}
 }
 
+#define STEP(v)                                                                                    \
+	LANES_STEP(v, words);                                                                      \
+	memcpy(bytes + at + (v) * sizeof(vector), &words, sizeof(words));
+#define STEPS_1 STEP(0)
+#define STEPS_2 STEP(0) STEP(1)
+#define STEPS_4 STEPS_2 STEP(2) STEP(3)
+
 /*
  * A function that makes pieces with vectors of one type: a macro, since C has no other way to write
- * the same code for several. The loop over the vectors is unrolled: the states stay in registers.
+ * the same code for several. The steps are written out, not a loop over the vectors: the states
+ * must stay in registers, and GCC 12 does not unroll that loop.
  */
-#define PIECES_FILL(name, vector)                                                                  \
+#define PIECES_FILL(name, type, count)                                                             \
 	static inline __attribute__((always_inline)) void name(uint64_t origin, uint64_t piece,    \
 							       uint8_t *bytes, size_t pieces)      \
 	{                                                                                          \
-		enum { VECTORS = LANES * sizeof(uint64_t) / sizeof(vector) };                      \
+		typedef type vector;                                                               \
+		_Static_assert((count) * sizeof(vector) == LANES * sizeof(uint64_t), "lanes");     \
 		for (size_t i = 0; i < pieces; i++, bytes += GENERATOR_PIECE_BYTES) {              \
 			uint64_t seeds[STATE_WORDS * LANES];                                       \
-			vector state[STATE_WORDS][VECTORS];                                        \
+			vector s0[count], s1[count], s2[count], s3[count], words;                  \
 			seeds_fill(origin, piece + i, seeds);                                      \
-			memcpy(state, seeds, sizeof(state));                                       \
-			for (size_t at = 0; at < GENERATOR_PIECE_BYTES;) {                         \
-				_Pragma("GCC unroll 8") for (unsigned v = 0; v < VECTORS; v++)     \
-				{                                                                  \
-					vector words = state[0][v] + state[3][v];                  \
-					vector shifted = state[1][v] << 17;                        \
-					state[2][v] ^= state[0][v];                                \
-					state[3][v] ^= state[1][v];                                \
-					state[1][v] ^= state[2][v];                                \
-					state[0][v] ^= state[3][v];                                \
-					state[2][v] ^= shifted;                                    \
-					state[3][v] = state[3][v] << 45 | state[3][v] >> 19;       \
-					memcpy(bytes + at, &words, sizeof(words));                 \
-					at += sizeof(words);                                       \
-				}                                                                  \
+			memcpy(s0, seeds, sizeof(s0));                                             \
+			memcpy(s1, seeds + LANES, sizeof(s1));                                     \
+			memcpy(s2, seeds + (ptrdiff_t)2 * LANES, sizeof(s2));                      \
+			memcpy(s3, seeds + (ptrdiff_t)3 * LANES, sizeof(s3));                      \
+			for (size_t at = 0; at < GENERATOR_PIECE_BYTES; at += sizeof(s0)) {        \
+				STEPS_##count                                                      \
 			}                                                                          \
 			words_to_little_endian(bytes);                                             \
 		}                                                                                  \
 	}
 
-PIECES_FILL(pieces_fill_128, vector128)
+PIECES_FILL(pieces_fill_128, vector128, 4)
 
 static void pieces_fill_plain(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces)
 {
@@ -83,8 +65,8 @@ static void pieces_fill_plain(uint64_t origin, uint64_t piece, uint8_t *bytes, s
 }
 
 #if defined(__x86_64__)
-PIECES_FILL(pieces_fill_256, vector256)
-PIECES_FILL(pieces_fill_512, vector512)
+PIECES_FILL(pieces_fill_256, vector256, 2)
+PIECES_FILL(pieces_fill_512, vector512, 1)
 
 __attribute__((target("avx2"))) static void pieces_fill_avx2(uint64_t origin, uint64_t piece,
 							     uint8_t *bytes, size_t pieces)

@@ -1,17 +1,21 @@
 /* Streams of verified blocks, whole and with each kind of fault. */
 #include "check.h"
 #include "inflight.h"
+#include "making.h"
 #include "sending.h"
 #include "verify.h"
 
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define SEED   42
 #define STREAM 3
-#define BLOCKS 6
-#define TOTAL  ((size_t)BLOCKS * BLOCK_BYTES - 1000)
+/* Of the first block of that stream, by the library, from before making.c. */
+#define FIRST_CHECKSUM UINT64_C(0x7cac0db491e4ddb2)
+#define BLOCKS         6
+#define TOTAL          ((size_t)BLOCKS * BLOCK_BYTES - 1000)
 
 static uint8_t *stream_make(void)
 {
@@ -263,6 +267,61 @@ static void slots_in_flight_are_not_used_again(void **state)
 	source_close(&source);
 }
 
+/* Each way against the generator and the library, at every kind of length and alignment. */
+static void ways_of_making_give_the_same_bytes_and_sums(void **state)
+{
+	(void)state;
+	static uint8_t right[3 * GENERATOR_PIECE_BYTES + 200];
+	static uint8_t made[sizeof(right) + 64];
+	static const size_t counts[] = {1,
+					240,
+					241,
+					1024,
+					1025,
+					GENERATOR_PIECE_BYTES,
+					GENERATOR_PIECE_BYTES + 1,
+					GENERATOR_PIECE_BYTES + 63,
+					GENERATOR_PIECE_BYTES + 64,
+					GENERATOR_PIECE_BYTES + 65,
+					2 * GENERATOR_PIECE_BYTES - 48,
+					2 * GENERATOR_PIECE_BYTES + 1024,
+					3 * GENERATOR_PIECE_BYTES,
+					sizeof(right)};
+	struct generator generator = generator_create_plain(SEED, STREAM);
+	for (unsigned i = 0; making_way(i) != NULL; i++) {
+		const struct making_way *way = making_way(i);
+		for (unsigned c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+			size_t count = counts[c];
+			uint64_t seed = c % 2 != 0 ? UINT64_C(0xfedcba9876543210) + c : 0;
+			uint64_t offset = c * 7 * GENERATOR_PIECE_BYTES;
+			uint8_t *bytes = made + c % 3 * 24; /* 24, 48: across cache lines */
+			generator_fill(&generator, offset, right, count);
+			memset(made, 0xa5, sizeof(made));
+			uint64_t sum = XXH3_64bits_withSeed(right, count, seed);
+			assert_true(making_fill(way, &generator, offset, bytes, count, seed) ==
+				    sum);
+			assert_memory_equal(bytes, right, count);
+			assert_int_equal(bytes[count], 0xa5); /* nothing beyond */
+			assert_true(making_sum(way, bytes, count, seed) == sum);
+			bytes[count / 2] ^= 1;
+			assert_true(making_sum(way, bytes, count, seed) != sum);
+		}
+	}
+	assert_string_equal(making_way_name(making_way(0)), "portable");
+}
+
+/* What the wire carries has not changed. */
+static void the_first_block_is_what_it_always_was(void **state)
+{
+	(void)state;
+	static uint8_t bytes[BLOCK_BYTES];
+	struct block_header header;
+	struct block_writer writer = block_writer_create(SEED, STREAM);
+	assert_int_equal(block_write(&writer, UINT64_MAX, bytes), BLOCK_BYTES);
+	assert_true(block_header_decode(bytes, &header));
+	assert_true(header.checksum == FIRST_CHECKSUM);
+}
+
 static void the_way_of_sending_has_a_reason(void **state)
 {
 	(void)state;
@@ -301,6 +360,8 @@ int main(void)
 	    cmocka_unit_test(any_part_can_be_made_again),
 	    cmocka_unit_test(the_bytes_are_those_of_the_description),
 	    cmocka_unit_test(slots_in_flight_are_not_used_again),
+	    cmocka_unit_test(ways_of_making_give_the_same_bytes_and_sums),
+	    cmocka_unit_test(the_first_block_is_what_it_always_was),
 	    cmocka_unit_test(the_way_of_sending_has_a_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

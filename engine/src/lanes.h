@@ -1,0 +1,40 @@
+/* The generator's lanes, for generator.c and those who work on its words while they are made. */
+#ifndef LANDSPEED_LANES_H
+#define LANDSPEED_LANES_H
+
+#include <stdint.h>
+
+#define GAMMA       UINT64_C(0x9e3779b97f4a7c15)
+#define LANES       8
+#define STATE_WORDS 4
+
+static inline __attribute__((always_inline)) uint64_t word_mix(uint64_t word)
+{
+	word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+	return word ^ word >> 31;
+}
+
+/* Word k of the states of all lanes, then word k + 1: splitmix64, as xoshiro's authors advise. */
+static inline __attribute__((always_inline)) void seeds_fill(uint64_t origin, uint64_t piece,
+							     uint64_t seeds[STATE_WORDS * LANES])
+{
+	uint64_t counter = origin + piece * STATE_WORDS * LANES * GAMMA;
+	for (unsigned i = 0; i < STATE_WORDS * LANES; i++)
+		seeds[i] = word_mix(counter + (i + 1) * GAMMA);
+}
+
+/* The words of the lanes in vector v, into `words`; then their states' next step. */
+#define LANES_STEP(v, words)                                                                       \
+	do {                                                                                       \
+		vector shifted = s1[v] << 17;                                                      \
+		(words) = s0[v] + s3[v];                                                           \
+		s2[v] ^= s0[v];                                                                    \
+		s3[v] ^= s1[v];                                                                    \
+		s1[v] ^= s2[v];                                                                    \
+		s0[v] ^= s3[v];                                                                    \
+		s2[v] ^= shifted;                                                                  \
+		s3[v] = s3[v] << 45 | s3[v] >> 19;                                                 \
+	} while (0)
+
+#endif

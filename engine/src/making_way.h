@@ -1,0 +1,128 @@
+/*
+ * One way of making.c with the vectors of one kind of processor. Included once for each kind, with
+ * TARGET, NAME(), VECTOR_BYTES and the intrinsics: C has no other way to write it once.
+ */
+#define COUNT ((unsigned)(STRIPE_BYTES / VECTOR_BYTES))
+
+/*
+ * A stripe of 64 bytes into the accumulators: the product of the halves of each word under its
+ * key, and the word itself into its neighbour.
+ */
+#define STRIPE_TAKE(v, words, key)                                                                 \
+	do {                                                                                       \
+		VECTOR_I under =                                                                   \
+		    XOR((VECTOR_I)(words), LOAD((key) + (ptrdiff_t)(v)*VECTOR_BYTES));             \
+		sums[v] = ADD(sums[v], MULTIPLY(under, HIGH_HALVES(under)));                       \
+		sums[v] = ADD(sums[v], NEIGHBOURS((VECTOR_I)(words)));                             \
+	} while (0)
+
+#define SCRAMBLE(v, key)                                                                           \
+	do {                                                                                       \
+		VECTOR_I mixed = XOR(XOR(sums[v], SHIFT_RIGHT(sums[v], 47)),                       \
+				     LOAD((key) + (ptrdiff_t)(v)*VECTOR_BYTES));                   \
+		VECTOR_I high = MULTIPLY(HIGH_HALVES(mixed), PRIME);                               \
+		sums[v] = ADD(MULTIPLY(mixed, PRIME), SHIFT_LEFT(high, 32));                       \
+	} while (0)
+
+__attribute__((target(TARGET))) static void
+NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struct making *making)
+{
+	typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
+	VECTOR_I sums[COUNT];
+	memcpy(sums, making->sums, sizeof(sums));
+	for (size_t i = 0; i < pieces; i++) {
+		uint64_t seeds[STATE_WORDS * LANES];
+		vector s0[COUNT];
+		vector s1[COUNT];
+		vector s2[COUNT];
+		vector s3[COUNT];
+		vector words;
+		seeds_fill(origin, piece + i, seeds);
+		memcpy(s0, seeds, sizeof(s0));
+		memcpy(s1, seeds + LANES, sizeof(s1));
+		memcpy(s2, seeds + (ptrdiff_t)2 * LANES, sizeof(s2));
+		memcpy(s3, seeds + (ptrdiff_t)3 * LANES, sizeof(s3));
+		for (size_t round = 0; round < GENERATOR_PIECE_BYTES / ROUND_BYTES; round++) {
+			const uint8_t *key = making->secret;
+			for (unsigned stripe = 0; stripe < ROUND_STRIPES; stripe++) {
+				LANES_STEP(0, words);
+				memcpy(bytes, &words, sizeof(words));
+				STRIPE_TAKE(0, words, key);
+#if VECTOR_BYTES < 64
+				LANES_STEP(1, words);
+				memcpy(bytes + VECTOR_BYTES, &words, sizeof(words));
+				STRIPE_TAKE(1, words, key);
+#endif
+				bytes += STRIPE_BYTES;
+				key += KEY_STEP_BYTES;
+			}
+			SCRAMBLE(0, making->secret + SCRAMBLE_KEY);
+#if VECTOR_BYTES < 64
+			SCRAMBLE(1, making->secret + SCRAMBLE_KEY);
+#endif
+		}
+	}
+	memcpy(making->sums, sums, sizeof(sums));
+}
+
+__attribute__((target(TARGET))) static const uint8_t *
+NAME(take)(const uint8_t *bytes, size_t stripes, const uint8_t *key, struct making *making)
+{
+	VECTOR_I sums[COUNT];
+	memcpy(sums, making->sums, sizeof(sums));
+	for (size_t i = 0; i < stripes; i++) {
+		VECTOR_I words = LOAD(bytes);
+		STRIPE_TAKE(0, words, key);
+#if VECTOR_BYTES < 64
+		words = LOAD(bytes + VECTOR_BYTES);
+		STRIPE_TAKE(1, words, key);
+#endif
+		bytes += STRIPE_BYTES;
+		key += KEY_STEP_BYTES;
+	}
+	memcpy(making->sums, sums, sizeof(sums));
+	return bytes;
+}
+
+__attribute__((target(TARGET))) static const uint8_t *
+NAME(rounds)(const uint8_t *bytes, size_t rounds, struct making *making)
+{
+	VECTOR_I sums[COUNT];
+	memcpy(sums, making->sums, sizeof(sums));
+	for (size_t round = 0; round < rounds; round++) {
+		const uint8_t *key = making->secret;
+		for (unsigned stripe = 0; stripe < ROUND_STRIPES; stripe++) {
+			VECTOR_I words = LOAD(bytes);
+			STRIPE_TAKE(0, words, key);
+#if VECTOR_BYTES < 64
+			words = LOAD(bytes + VECTOR_BYTES);
+			STRIPE_TAKE(1, words, key);
+#endif
+			bytes += STRIPE_BYTES;
+			key += KEY_STEP_BYTES;
+		}
+		SCRAMBLE(0, making->secret + SCRAMBLE_KEY);
+#if VECTOR_BYTES < 64
+		SCRAMBLE(1, making->secret + SCRAMBLE_KEY);
+#endif
+	}
+	memcpy(making->sums, sums, sizeof(sums));
+	return bytes;
+}
+
+#undef COUNT
+#undef STRIPE_TAKE
+#undef SCRAMBLE
+#undef TARGET
+#undef NAME
+#undef VECTOR_BYTES
+#undef VECTOR_I
+#undef LOAD
+#undef XOR
+#undef ADD
+#undef MULTIPLY
+#undef HIGH_HALVES
+#undef NEIGHBOURS
+#undef SHIFT_LEFT
+#undef SHIFT_RIGHT
+#undef PRIME
