@@ -90,6 +90,8 @@ void streams_stop(struct streams *set);
 /* Waits for the threads; only after streams_stop or when all have finished. */
 void streams_join(struct streams *set);
 
+/* Processor time of its thread so far; only between the start and streams_join. */
+uint64_t streams_cpu_ns(const struct streams *set, unsigned index);
 void streams_look(const struct streams *set, unsigned index, struct stream_view *view);
 bool streams_all_finished(const struct streams *set);
 unsigned streams_open_count(const struct streams *set);

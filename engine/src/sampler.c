@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "hello.h"
+#include "windows.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -17,6 +18,7 @@ struct sampler {
 	pthread_t thread;
 	bool running;
 	uint64_t row_ns; /* time of the last row */
+	struct windows *windows;
 	struct sampler_view views[];
 };
 
@@ -156,13 +158,16 @@ static bool sampler_follow(struct sampler *sampler, uint64_t start_ns)
 	uint64_t line = lines_wanted(sampler) ? plan->report_ns : UINT64_MAX;
 	for (;;) {
 		uint64_t due = least(least(row, line), limit);
-		if (!gate_sleep_until(sampler->stop, start_ns + due))
+		if (!gate_sleep_until(sampler->stop,
+				      windows_due_ns(sampler->windows, start_ns + due)))
 			return false;
 		uint64_t now = clock_monotonic_ns() - start_ns;
 		if (now >= limit) {
 			last_rows_write(sampler, now);
 			return true;
 		}
+		if (!windows_on(sampler->windows, plan->streams) || (now < row && now < line))
+			continue;
 		streams_sample(sampler);
 		if (now >= row) {
 			rows_write(sampler, now);
@@ -195,8 +200,10 @@ static void *sampler_run(void *argument)
 	if (sampler->plan.live != NULL)
 		(void)live_start(sampler->plan.live, start_ns, streams_count(sampler->plan.streams),
 				 &sampler->failure);
+	sampler->windows = windows_open();
 	if (!sampler_follow(sampler, start_ns))
 		last_rows_write(sampler, clock_monotonic_ns() - start_ns);
+	windows_close(sampler->windows);
 	return NULL;
 }
 

@@ -225,6 +225,17 @@ void streams_look(const struct streams *set, unsigned index, struct stream_view 
 	view->error = atomic_load(&stream->error);
 }
 
+uint64_t streams_cpu_ns(const struct streams *set, unsigned index)
+{
+	const struct stream *stream = &set->streams[index];
+	clockid_t clock;
+	struct timespec time;
+	if (atomic_load(&stream->finished) || pthread_getcpuclockid(stream->thread, &clock) != 0 ||
+	    clock_gettime(clock, &time) != 0)
+		return atomic_load(&stream->cpu_ns);
+	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
 unsigned streams_open_count(const struct streams *set)
 {
 	unsigned open = 0;
