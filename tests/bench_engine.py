@@ -169,6 +169,17 @@ def in_turns(mtu: int) -> list[Row]:
     return [*rows, row("verify", "iperf3", 1.0, None)]
 
 
+def making() -> list[Row]:
+    """What a verified block costs before it is sent: made, then summed by the library, against one pass."""
+    build = ENGINE.parent
+    subprocess.run(["ninja", "-C", str(build), "bench_making"], check=True, stdout=subprocess.DEVNULL)
+    told = subprocess.run([str(build / "bench_making")], check=True, stdout=subprocess.PIPE, text=True).stdout
+    apart, *ways = [json.loads(line) for line in told.splitlines()]
+    figures = ", ".join(f"{way['seconds_per_gb']:.3f} s/GB ({way['way']})" for way in ways)
+    row = f"{apart['seconds_per_gb']:.3f} s/GB → {figures or 'no vectors here'}"
+    return [Row("verified blocks: made, then summed → in one pass", row, "shown", True)]
+
+
 def verification() -> list[Row]:
     """Much verified data: no false alarm, and what a pair of processors manages."""
     with veth_pair(9000):
@@ -293,6 +304,7 @@ def guest(rate_gbps: int, streams: int, window: str, *, seconds: int, share: flo
 BENCHES: dict[str, Callable[[], list[Row]]] = {
     "mtu9000": lambda: in_turns(9000),
     "mtu1500": lambda: in_turns(1500),
+    "making": making,
     "verify": verification,
     "faults": lambda: faults(VERIFY_GB),
     "fairness": fairness,

@@ -1,9 +1,8 @@
 /*
  * Verified payload: made and summed in one pass, while its words are in registers. The bytes are
  * the generator's, the sum is XXH3-64 with a seed (Collet, xxHash specification: doc of XXH3), the
- * same values as of generator_fill() and the library. On one core the library keeps its
- * accumulators in memory and reads what was made once more; tests/bench_engine.py prints what
- * either costs. No I/O.
+ * same values as of generator_fill() and the library. `tests/bench_engine.py making`
+ * prints what either costs. No I/O.
  */
 #ifndef LANDSPEED_MAKING_H
 #define LANDSPEED_MAKING_H
