@@ -290,7 +290,8 @@ def _moderation(record: RunRecord) -> str:
         return ""
     return (
         f" A link with more than 256 packets under way hands them on up to {moderation_ns / 1000:.0f} µs late (never "
-        "more than 1/2048 of its delay), several at once, as a card's interrupt moderation does."
+        "more than 1/2048 of its delay), several at once, as a card's interrupt moderation does. The receiving host "
+        "joins what comes at once (GRO) and answers it with one ACK."
     )
 
 

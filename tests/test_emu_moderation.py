@@ -11,7 +11,7 @@ from emu_fixtures import plan_of, scenario, transfer
 from landspeed.results.record import RunRecord
 
 MSS = 9000 - 52
-RTT_US = 200_000
+RTT_S = 0.2
 LINK = {"one_way_delay": "50 ms", "line_rate": "10 Gbit/s"}
 ASKED = {"duration": "6 s", "window": "40 MB", "congestion_control": "reno"}
 
@@ -42,9 +42,26 @@ def test_busy_links_hand_packets_on_at_most_a_2048th_late(tmp_path: Path) -> Non
     assert exact.retransmits == moderated.retransmits == 0
     assert exact.rtt_ms == moderated.rtt_ms  # calibrated before, each packet at its instant
     assert late_s / 8 < moderated_s - exact_s <= late_s
-    # A window a round trip; where in its clumps the 3 s begin and end adds a few packets.
-    assert (exact_window_s, window_s) == pytest.approx((0.2, 0.2), rel=1 / 2048)
+    # A window a round trip; where in its clumps the 3 s begin and end adds a few packets. What is joined is sent on the
+    # ACK for it in one burst, whose last packet waits for the line behind the others: as long as they were gathered.
+    assert exact_window_s == pytest.approx(RTT_S, rel=1 / 2048)
+    assert exact_window_s < window_s < RTT_S + late_s + 0.05 / 2048
 
 
 def test_super_packets_leave_at_their_instants(tmp_path: Path) -> None:
     assert run(tmp_path / "super", fidelity="super-packets")[0] == 0
+
+
+def test_the_receiving_host_joins_what_comes_at_once(tmp_path: Path) -> None:
+    """In 24.4 µs come up to four packets of 7.2 µs, and of bursts the rest; for each two of them was an ACK."""
+    acks, joined = {}, {}
+    for exact in (True, False):
+        record = run(tmp_path / str(exact), exact_timers=exact)[3]
+        info = record.streams[0].receiver_tcp_info
+        acks[exact] = info["segs_out"] / info["data_segs_in"]
+        joined[exact] = {name: on["gro"] for name, on in record.guest["offloads"].items()}
+        assert info["data_segs_in"] == pytest.approx(record.bytes / MSS, rel=1e-3)
+    assert acks[True] == pytest.approx(1 / 2, rel=0.02)
+    assert 1 / 5 < acks[False] < 0.4
+    assert list(joined[True].values()) == [False, False]
+    assert list(joined[False].values()) == [False, True]

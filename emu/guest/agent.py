@@ -18,7 +18,6 @@ from typing import Any
 
 from . import namespaces
 from .files import OUT, mount_all, mount_hosts, mount_visible, write_json
-from .moderation import moderate
 
 
 def phase(name: str, **facts: object) -> None:
@@ -68,7 +67,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
 
         run_shell(network)
         return result | {"shell": True}
-    from .effective import effective_qdiscs, effective_settings
+    from .effective import effective_offloads, effective_qdiscs, effective_settings
 
     result["effective"] = effective_settings(network)
     if job.calibrate:
@@ -80,6 +79,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
             return result
         write_json("measured.json", result)  # kept if the run is ended from outside
     if job.mode == "transfer":
+        from .moderation import moderate
         from .transfer import run_transfer
 
         evidence = None
@@ -89,7 +89,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
             phase("evidence")
             evidence = Evidence(network, job.port)
             evidence.before()
-        result["effective"]["moderation_ns"] = moderate(plan) if job.moderate else 0
+        result["effective"] |= {"moderation_ns": moderate(network) if job.moderate else 0, "offloads": effective_offloads(network)}
         phase("transfer")
         result["statuses"] = run_transfer(network, job)
         result["events"] = result["statuses"].pop("events")

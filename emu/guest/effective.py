@@ -26,11 +26,16 @@ def effective_settings(network: Network) -> dict[str, Any]:
         "kernel": os.uname().release,
         "addresses": {name: network.address(position) for position, name in enumerate(network.names)},
         "sysctls": sysctls,
-        "offloads": {
-            f"{network.names[position]}:{interface}": offloads.read_offloads(network.nodes[position], interface)
-            for position in (0, last)
-            for interface in network.interfaces(position)
-        },
+        "offloads": effective_offloads(network),
+    }
+
+
+def effective_offloads(network: Network) -> dict[str, dict[str, bool]]:
+    """Which offloads are on at both hosts, by `HOST:INTERFACE`."""
+    return {
+        f"{network.names[position]}:{interface}": offloads.read_offloads(network.nodes[position], interface)
+        for position in (0, len(network.nodes) - 1)
+        for interface in network.interfaces(position)
     }
 
 

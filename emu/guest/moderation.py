@@ -4,24 +4,29 @@ Every packet of a long path is taken out of a link by a timer of its own, and ti
 costs. Real cards wait for more packets before they interrupt; here a link with hundreds of packets under way may wait
 up to `MODERATION_NS`, never more than 1/2048 of its delay. Rates and order stay what they are; calibration and the
 user's own programs see every packet at its instant.
+
+What a card hands to Linux at once, Linux joins before TCP sees it (GRO), and one ACK answers it. So does the receiving
+host here. Routers forward each packet by itself.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from .network import LEFT, Network
+from .offloads import join_received
 
 MODERATION_NS = 64_000
 PARAMETER = Path("/sys/module/sch_netem/parameters/moderation_ns")  # of patch 0011
 
 
-def moderate(plan: Any) -> int:
+def moderate(network: Network) -> int:
     """Switch it on where packets travel one by one.
 
     Returns:
         nanoseconds that the kernel took: 0 with super-packets, or for a kernel without the patch.
     """
-    if plan.fidelity != "packets" or not PARAMETER.exists():
+    if network.plan.fidelity != "packets" or not PARAMETER.exists():
         return 0
+    join_received(network.nodes[-1], LEFT)
     PARAMETER.write_text(str(MODERATION_NS))
     return int(PARAMETER.read_text())

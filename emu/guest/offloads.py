@@ -44,6 +44,11 @@ def set_offloads(node: NamespaceNode, interface: str, *, merged: bool) -> None:
         _ethtool(node, interface, command, int(merged))
 
 
+def join_received(node: NamespaceNode, interface: str) -> None:
+    """Join the packets of a stream that arrive at the same instant (GRO), as any Linux host does."""
+    _ethtool(node, interface, COMMANDS["gro"][1], 1)
+
+
 def allow_super_packets(netlink: IPRoute, index: int) -> None:
     """Let an interface take IPv4 super-packets beyond 64 KB ("BIG TCP", Linux 6.3).
 
