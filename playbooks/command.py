@@ -49,6 +49,14 @@ def _parser() -> argparse.ArgumentParser:
     inventory.add_argument("file", type=Path, metavar="SCENARIO")
     for role in ("sender", "receiver", "shaper"):
         inventory.add_argument(f"--{role}", required=role != "shaper", metavar="user@HOST[,address=IP,…]")
+    inventory.add_argument(
+        "--late-timers",
+        type=_time,
+        default="1 ms",
+        metavar="TIME",
+        help="how late timers of the shaper are, for which its token buckets make up (default: 1 ms; a virtual machine "
+        "on shared processors needs tens of milliseconds)",
+    )
     inventory.add_argument("--out", type=Path, metavar="DIR", help="default: inventories/SCENARIO")
     inventory.add_argument("--again", action="store_true", help="write over an inventory that is there")
     inventory.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
@@ -88,6 +96,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _time(text: str) -> int:
+    from ..scenarios.units import TIME, UnitError, parse
+
+    try:
+        return parse(TIME, text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _inventory(parsed: argparse.Namespace) -> int:
     from ..scenarios.load import load_scenario
     from ..scenarios.resolve import make_plan
@@ -98,7 +115,7 @@ def _inventory(parsed: argparse.Namespace) -> int:
     roles = ("sender", "receiver", "shaper")
     hosts = {role: Host.parse(getattr(parsed, role)) for role in roles if getattr(parsed, role)}
     folder = parsed.out or Path("inventories") / plan.scenario
-    write_inventory(folder, loaded, plan, hosts, again=parsed.again)
+    write_inventory(folder, loaded, plan, hosts, again=parsed.again, late_timers_ns=parsed.late_timers)
     print(f"{folder}: plan {plan.sha256[:12]}; next: landspeed real preflight {folder}")
     return 0
 

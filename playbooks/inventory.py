@@ -28,7 +28,7 @@ from ..engine.command import ENGINE_BINARY, ENGINE_PORT, receive_command, send_c
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import Plan
 from .errors import RealError
-from .shaping import shape_links
+from .shaping import LATE_TIMERS_NS, shape_links
 
 MAN_PAGE = ENGINE_BINARY.parent.parent / "landspeed-engine.1"
 ENGINE_UNIT = MAN_PAGE.parent / "systemd" / "landspeed-engine.service"
@@ -118,7 +118,7 @@ def engine_libraries(binary: Path = ENGINE_BINARY) -> list[str]:
     return re.findall(r"^\s*(lib\S+) =>", listed, re.MULTILINE)
 
 
-def plan_variables(plan: Plan, *, shaped: bool = False) -> dict[str, Any]:
+def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LATE_TIMERS_NS) -> dict[str, Any]:
     """The plan's figures, as the roles use them; bytes, bits per second, milliseconds.
 
     Raises:
@@ -163,7 +163,8 @@ def plan_variables(plan: Plan, *, shaped: bool = False) -> dict[str, Any]:
         "landspeed_data_port": DATA_PORT,
         "landspeed_receive_options": shlex.join([*receive[2:], "--data-port", str(DATA_PORT)]),
         "landspeed_send_options": shlex.join(send[2:]).replace("PEER", peer, 1),
-        "landspeed_shape": shape_links(plan) if shaped else [],
+        "landspeed_shape": shape_links(plan, late_timers_ns) if shaped else [],
+        "landspeed_late_timers_s": late_timers_ns / 1e9,
         # What other files of the inventory, or words of the command line, may say otherwise.
         "landspeed_interface": "",
         "landspeed_numa_node": -1,
@@ -181,7 +182,13 @@ def plan_variables(plan: Plan, *, shaped: bool = False) -> dict[str, Any]:
 
 
 def write_inventory(
-    folder: Path, loaded: LoadedScenario, plan: Plan, hosts: dict[str, Host], *, again: bool = False
+    folder: Path,
+    loaded: LoadedScenario,
+    plan: Plan,
+    hosts: dict[str, Host],
+    *,
+    again: bool = False,
+    late_timers_ns: int = LATE_TIMERS_NS,
 ) -> None:
     """Write the folder.
 
@@ -190,6 +197,7 @@ def write_inventory(
         loaded, plan: the scenario and its plan.
         hosts: `sender`, `receiver` and, if there is one, `shaper`.
         again: write over an inventory that is there (host_vars, vault and rehearsal stay).
+        late_timers_ns: how late timers of the shaper may be.
 
     Raises:
         RealError: it is there already, or a host is not usable.
@@ -198,6 +206,7 @@ def write_inventory(
         raise RealError(
             f"{folder} is an inventory already; give another folder with --out, or --again to write it anew"
         )
+    variables = plan_variables(plan, shaped="shaper" in hosts, late_timers_ns=late_timers_ns)
     children: dict[str, Any] = {}
     for role, group in GROUPS.items():
         members = {}
@@ -209,9 +218,7 @@ def write_inventory(
     head = f"# Written by `landspeed real inventory` from {plan.scenario_file}.\n"
     (folder / "hosts.yml").write_text(head + _yaml({"all": {"children": children}}))
     figures = head + "# The plan's figures; changing one here is no change of the plan: change the scenario.\n"
-    (folder / "group_vars" / "all" / "plan.yml").write_text(
-        figures + _yaml(plan_variables(plan, shaped="shaper" in hosts))
-    )
+    (folder / "group_vars" / "all" / "plan.yml").write_text(figures + _yaml(variables))
     (folder / "plan.json").write_text(plan.model_dump_json(indent=1))
     (folder / "scenario.yaml").write_text(loaded.text_resolved)
 

@@ -17,6 +17,7 @@ from typing import Any
 from .errors import PlayFailed, RealError
 
 PLAYBOOKS = Path(__file__).resolve().parent
+PROGRAM = PLAYBOOKS / "play.sh"
 WORK_PREFIX = "landspeed-real-"
 PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
 
@@ -176,6 +177,7 @@ def run_play(
             result = ansible_runner.run(
                 private_data_dir=str(private),
                 project_dir=str(PLAYBOOKS),
+                binary=str(PROGRAM),
                 playbook=f"{play}.yml",
                 inventory=str(inventory.resolve() / "hosts.yml"),
                 cmdline=" ".join([*words, *(options or [])]) or None,

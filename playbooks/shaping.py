@@ -2,7 +2,8 @@
 
 The same qdiscs as in the guest (emu/guest/shaping.py), one set for each direction of each link; on the box a link is a
 veth pair and a router is a namespace (library/landspeed_path.py). Two things differ. Timers of a real machine are late,
-so a token bucket may make up for a millisecond. And chance is not seeded: a packet's fate on a real path is its own.
+so a token bucket may make up for it (`late_timers_ns`). And chance is not seeded: a packet's fate on a real path is its
+own.
 """
 
 from __future__ import annotations
@@ -16,18 +17,26 @@ from ..scenarios import physics as ph
 from ..scenarios.plan import Direction, Link, Plan
 from .errors import RealError
 
-LATE_TIMER_S = 0.001
+LATE_TIMERS_NS = 1_000_000
+"""Of an idle machine of one's own."""
+DEEPEST_BUCKET_BYTES = 2 << 20
+"""What a train of the calibration surely empties (library/landspeed_rates.py)."""
 
 
-def shape_links(plan: Plan) -> list[dict[str, Any]]:
+def shape_links(plan: Plan, late_timers_ns: int = LATE_TIMERS_NS) -> list[dict[str, Any]]:
     """For each link what the roles need of it.
+
+    Args:
+        plan: of the path.
+        late_timers_ns: how late the box's timers may be; its token buckets hold what comes in that time, which is also
+            the longest burst that a link lets through after a pause.
 
     Returns:
         `name`, `mtu_bytes`, `rtt_ms`, `jitter_ms`; the lines `forward` and `reverse` of `tc qdisc add dev VETH …`; and
         what these are to come to, `forward_bps` and `reverse_bps`, in bit/s of IP packets of full size.
 
     Raises:
-        RealError: the scenario has what a box between real hosts cannot be.
+        RealError: the scenario has what a box between real hosts cannot be, or a bucket would be too deep.
     """
     single = plan.model_copy(update={"fidelity": "packets"})  # real hosts send single packets
     return [
@@ -38,8 +47,8 @@ def shape_links(plan: Plan) -> list[dict[str, Any]]:
             "reverse_bps": _ip_rate_bps(single, link, link.reverse, link.index),
             "jitter_ms": max(link.forward.jitter_ns, link.reverse.jitter_ns) / 1e6,
             "rtt_ms": (link.forward.delay_ns + link.reverse.delay_ns) / 1e6,
-            "forward": _lines(single, link, link.forward, forward=True),
-            "reverse": _lines(single, link, link.reverse, forward=False),
+            "forward": _lines(single, link, link.forward, late_timers_ns, forward=True),
+            "reverse": _lines(single, link, link.reverse, late_timers_ns, forward=False),
         }
         for link in plan.links
     ]
@@ -51,7 +60,7 @@ def _ip_rate_bps(plan: Plan, link: Link, direction: Direction, far: int) -> floa
     return min(line_bps, plan.nodes[far].bus_rate_bps or line_bps)
 
 
-def _lines(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> list[str]:
+def _lines(plan: Plan, link: Link, direction: Direction, late_ns: int, *, forward: bool) -> list[str]:
     if direction.discipline == "red":
         raise RealError(
             f"{plan.scenario}: link {link.index}, {link.a}–{link.b}: tc cannot be told the scenario's RED parameters; "
@@ -64,7 +73,14 @@ def _lines(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> li
     if bucket is None:
         return [" ".join([*words, f"rate {netem['rate_bytes_per_s'] * 8}bit {netem['overhead_bytes']}"])]
     rate, overhead = bucket["rate_bytes_per_s"], bucket["overhead_bytes"]
-    burst = bucket["burst_bytes"] + math.ceil(rate * LATE_TIMER_S)
+    late_bytes = math.ceil(rate * late_ns / 1e9)
+    if late_ns > LATE_TIMERS_NS and late_bytes > DEEPEST_BUCKET_BYTES:
+        most_ms = DEEPEST_BUCKET_BYTES / rate * 1e3
+        raise RealError(
+            f"{plan.scenario}: link {link.index}, {link.a}–{link.b}: timers that are {late_ns / 1e6:g} ms late need a "
+            f"bucket of {late_bytes} bytes, more than the calibration can empty; at this rate at most {most_ms:.3g} ms"
+        )
+    burst = bucket["burst_bytes"] + late_bytes
     tbf = f"parent 1:1 handle 2: tbf rate {rate * 8}bit burst {burst} limit {max(bucket['limit_bytes'], burst)}"
     lines = [" ".join(words), tbf + (f" overhead {overhead}" if overhead else "")]
     if direction.discipline == "fq_codel":

@@ -184,6 +184,15 @@ def test_the_shaped_path_has_the_plans_qdiscs_on_every_link(tmp_path: Path) -> N
     assert last["forward"][0].split(" delay ")[1].startswith("0.25us")
 
 
+def test_a_box_of_late_timers_has_deeper_buckets(tmp_path: Path) -> None:
+    plan = _plan(tmp_path)
+    line = shape_links(plan, 50_000_000)[1]["forward"][-1]
+    assert f" burst {9100 + 12 + 625_000} limit " in line
+    wrong = r"link 1, r1–r2: timers that are 200 ms late need a bucket of 2500000 bytes.* at most 168 ms"
+    with pytest.raises(RealError, match=wrong):
+        shape_links(plan, 200_000_000)
+
+
 def test_events_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     down = {"at": "1 s", "down": "1 s", "between": ["alpha", "r1"]}
@@ -278,7 +287,7 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, m
     assert [file.name for file in tmp_path.iterdir()] == ["other"]
 
 
-@pytest.mark.parametrize("end", ["SIGINT", "SIGHUP", "SIGTERM", "nobody listens"])
+@pytest.mark.parametrize("end", ["SIGINT", "SIGHUP", "SIGTERM", "SIGKILL", "nobody listens"])
 def test_a_play_ends_with_its_command(tmp_path: Path, end: str) -> None:
     """Also when the terminal goes away, or whoever reads what it says."""
     held = tmp_path / "held"

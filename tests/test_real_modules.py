@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from random import Random
 from types import ModuleType
 from typing import Any
 
@@ -60,6 +61,30 @@ def state(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def _library(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return _load(name, PLAYBOOKS / "library" / f"{name}.py", monkeypatch)
+
+
+# --- Rates -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5])
+def test_stalls_of_the_box_do_not_change_the_rate_of_a_link(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames of a token bucket that made up for all of its stalls: late in the stalls, never before their time."""
+    module = _library("landspeed_rates", monkeypatch)
+    random = Random(7)
+    due = [number * 0.00072 for number in range(500)]
+    stalls: list[tuple[float, float]] = []
+    while share and (not stalls or stalls[-1][1] < due[-1]):
+        begin = (stalls[-1][1] if stalls else 0.0) + random.expovariate(share / 0.02) * (1 - share)
+        stalls.append((begin, begin + random.uniform(0.005, 0.035)))
+    times = [next((end for begin, end in stalls if begin <= at < end), at) for at in due]
+    assert (sum(a != b for a, b in zip(times, due, strict=True)) > 0.5 * share * len(due)) is bool(share)
+    assert module.seconds_each(times) == pytest.approx(0.00072, rel=1e-6)
+
+
+def test_a_bucket_that_lost_tokens_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = _library("landspeed_rates", monkeypatch)
+    times = [number * 0.00072 + (0.0005 * (number // 5)) for number in range(500)]
+    assert module.seconds_each(times) == pytest.approx(0.00072 + 0.0001, rel=0.01)
 
 
 # --- ethtool ---------------------------------------------------------------------------------------------------------

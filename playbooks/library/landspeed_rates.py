@@ -8,9 +8,11 @@ module: landspeed_rates
 short_description: Compare the rate of each link of a shaped path with the plan
 description:
   - Sends a short train of full-size frames over each link inside the box, both ways, half as fast again as the link,
-    and takes the rate from the times at which they arrive (packet-pair dispersion; Keshav, SIGCOMM 1991).
+    and takes the rate from the times at which they arrive (packet-pair dispersion; Keshav, SIGCOMM 1991). A stall of
+    the box makes some frames late and none early, so the line below all times is the link's (Moon, Skelly and Towsley,
+    INFOCOM 1999).
   - The frames have an EtherType for experiments (IEEE 802, 0x88B5), so that nothing takes them for its own.
-  - A link that the box cannot fill has to carry a tenth more than the slowest of the path, within the tolerance.
+  - A link that the box cannot fill has to carry a tenth more than the slowest of the path.
 options:
   links:
     description:
@@ -24,6 +26,10 @@ options:
     type: list
     elements: dict
     required: true
+  late_timers_s:
+    description: How late the box's timers may be in seconds, which is what its token buckets hold beside a packet.
+    type: float
+    default: 0.001
   tolerance: {description: How far a rate may be off (0 to 1)., type: float, default: 0.02}
 author: landspeed
 """
@@ -41,6 +47,7 @@ shown: {description: A line for each link and direction., type: list, returned: 
 import contextlib  # noqa: E402
 import ctypes  # noqa: E402
 import errno  # noqa: E402
+import itertools  # noqa: E402
 import os  # noqa: E402
 import socket  # noqa: E402
 import struct  # noqa: E402
@@ -56,9 +63,8 @@ FASTER = 1.5  # than the link, so that its queue is never empty
 TRAIN_S = 0.2
 MOST_BYTES = 32 << 20  # of a train; what arrives waits in a socket's buffer
 BEHIND_S = 0.05  # so far behind its schedule: the box cannot fill this link
-BUCKET_S = 0.001  # what the role's token buckets hold, beside a packet (playbooks/shaping.py)
 SILENT_S = 0.1  # so long without a frame: that was the train
-ROUNDS = 5  # a stall of the box only ever slows a train down: the fastest counts
+ROUNDS = 5  # a stall longer than the bucket is deep only ever slows a train down: the fastest counts
 MORE_THAN_SLOWEST = 1.1
 
 
@@ -87,13 +93,28 @@ def enter(descriptor):
         os.close(descriptor)
 
 
-def train(sender, receiver, mtu_bytes, rate_bps, delay_s):
+def seconds_each(times):
+    """Slope of the line below all times that is closest to them: the lower hull's edge over their middle."""
+    hull = []
+    for number, seconds in enumerate(times):
+        while len(hull) > 1:
+            (before, above), (last, at) = hull[-2:]
+            if (at - above) * (number - before) < (seconds - above) * (last - before):
+                break
+            hull.pop()
+        hull.append((number, seconds))
+    middle = (len(times) - 1) / 2
+    (first, begin), (last, end) = next(edge for edge in itertools.pairwise(hull) if edge[1][0] >= middle)
+    return (end - begin) / (last - first)
+
+
+def train(sender, receiver, mtu_bytes, rate_bps, delay_s, late_timers_s):
     """Bit/s at which a train arrives, for how many seconds, and bit/s at which it was sent; 0 when too little arrived.
 
     What is lost or dropped on the way never was on the line: the queue is before it.
     """
     packet_s = mtu_bytes * 8 / rate_bps
-    full_bucket_s = 2 * (BUCKET_S + 2 * packet_s) / (FASTER - 1)
+    full_bucket_s = 2 * (late_timers_s + 2 * packet_s) / (FASTER - 1)
     packets = min(int(FASTER * (TRAIN_S + full_bucket_s) / packet_s) + 20, MOST_BYTES // mtu_bytes)
     target = receiver.getsockname()[4]
     frame = target + sender.getsockname()[4] + struct.pack("!H", ETHERTYPE) + b"\0" * mtu_bytes
@@ -120,21 +141,22 @@ def train(sender, receiver, mtu_bytes, rate_bps, delay_s):
     steady = [each for each in times if each >= times[0] + full_bucket_s]
     if len(steady) < 10 or steady[-1] == steady[0]:
         return 0.0, TRAIN_S, sent_bps
-    lasted_s = steady[-1] - steady[0]
-    return (len(steady) - 1) * mtu_bytes * 8 / lasted_s, lasted_s, sent_bps
+    return mtu_bytes * 8 / seconds_each(steady), steady[-1] - steady[0], sent_bps
 
 
-def examine(link, ends, slowest, tolerance):
+def examine(link, ends, slowest, late_timers_s, tolerance):
     """A line for each direction of a link, and whether it is wrong."""
     for way, near, far in (("forward", ends["near"], ends["far"]), ("reverse", ends["far"], ends["near"])):
         wanted = link[f"{way}_bps"]
         found, allowed, enough = 0.0, tolerance, False
         with open_socket(near) as sender, open_socket(far) as receiver:
             for _ in range(ROUNDS):
-                arrived, lasted_s, sent = train(sender, receiver, link["mtu_bytes"], wanted, link["rtt_ms"] / 1e3)
+                arrived, lasted_s, sent = train(
+                    sender, receiver, link["mtu_bytes"], wanted, link["rtt_ms"] / 1e3, late_timers_s
+                )
                 found = max(found, arrived)
                 allowed = tolerance + 2 * link["jitter_ms"] / 1e3 / lasted_s  # it moves both ends of a train
-                enough = sent < wanted and found >= MORE_THAN_SLOWEST * slowest[way] * (1 - tolerance)
+                enough = sent < wanted and found >= MORE_THAN_SLOWEST * slowest[way]
                 if enough or found >= wanted * (1 - allowed):
                     break
         wrong = not enough and abs(found / wanted - 1) > allowed
@@ -149,6 +171,7 @@ def main():
         argument_spec={
             "links": {"type": "list", "elements": "dict", "required": True},
             "ends": {"type": "list", "elements": "dict", "required": True},
+            "late_timers_s": {"type": "float", "default": 0.001},
             "tolerance": {"type": "float", "default": 0.02},
         },
         supports_check_mode=True,
@@ -158,7 +181,7 @@ def main():
     lines = []
     try:
         for link, ends in zip(links, module.params["ends"], strict=True):
-            lines += examine(link, ends, slowest, tolerance)
+            lines += examine(link, ends, slowest, module.params["late_timers_s"], tolerance)
     except OSError as error:
         module.fail_json(msg=f"the rates cannot be measured: {error}")
     module.exit_json(changed=False, shown=[text for text, _ in lines], wrong=[text for text, wrong in lines if wrong])
