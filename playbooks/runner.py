@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from typing import Any
 from .errors import PlayFailed, RealError
 
 PLAYBOOKS = Path(__file__).resolve().parent
-PROGRAM = PLAYBOOKS / "play.sh"
+MARK = "LANDSPEED_PLAY"  # in the environment of all processes of a play
+END_S = 20.0  # for a play to end its workers; then it is killed
+BIN = PLAYBOOKS / "bin"
 WORK_PREFIX = "landspeed-real-"
 PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
 
@@ -159,25 +162,35 @@ def run_play(
     import ansible_runner
 
     progress = Progress(say or (lambda line: print(line, file=sys.stderr, flush=True)))
-    interrupted: list[bool] = []
+    interrupted: list[float] = []
+    mark = ""
+
+    def end(*_: Any) -> None:
+        interrupted.append(time.monotonic())
+        cancelled()
+
+    def cancelled() -> bool:
+        if interrupted and mark:
+            _end_all(mark)
+        return bool(interrupted) and time.monotonic() > interrupted[0] + END_S
 
     def follow(event: dict[str, Any]) -> None:
         try:
             progress.event(event)
         except OSError:  # nobody hears any more what is said
-            interrupted.append(True)
+            end()
 
     # A play would outlive this process: the runner has it ignore that its terminal is gone. nohup(1) still holds.
     ending = [signal.SIGINT, signal.SIGTERM]
     ending += [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
-    before = {each: signal.signal(each, lambda *_: interrupted.append(True)) for each in ending}
+    before = {each: signal.signal(each, end) for each in ending}
     try:
         with work_folder() as private:
+            mark = str(private)
             words = [f"-e landspeed_{key}={_quoted(value)}" for key, value in (variables or {}).items()]
             result = ansible_runner.run(
                 private_data_dir=str(private),
                 project_dir=str(PLAYBOOKS),
-                binary=str(PROGRAM),
                 playbook=f"{play}.yml",
                 inventory=str(inventory.resolve() / "hosts.yml"),
                 cmdline=" ".join([*words, *(options or [])]) or None,
@@ -186,13 +199,15 @@ def run_play(
                     "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
                     "ANSIBLE_DIFF_ALWAYS": "true",
                     "ANSIBLE_NOCOLOR": "true",
-                    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+                    MARK: mark,
+                    "PATH": os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
                 },
                 event_handler=follow,
-                cancel_callback=lambda: bool(interrupted),
+                cancel_callback=cancelled,
                 quiet=True,
                 suppress_env_files=True,
             )
+            cancelled()  # a worker may have begun while the others were ended
             status = result.status
             out = result.stdout.read() if result.rc and not progress.failures else ""  # type: ignore[union-attr]
     finally:
@@ -205,6 +220,14 @@ def run_play(
     if status != "successful":
         raise RealError(f"{play} could not be run: {_last_lines(out)}")
     return progress
+
+
+def _end_all(mark: str) -> None:
+    """End every process of a play: its workers have sessions of their own, and outlive a play that is killed."""
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it is gone, or another's
+            if f"{MARK}={mark}".encode() in entry.read_bytes().split(b"\0"):
+                os.kill(int(entry.parent.name), signal.SIGTERM)
 
 
 def _quoted(value: Any) -> str:

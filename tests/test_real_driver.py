@@ -292,7 +292,8 @@ def test_a_play_ends_with_its_command(tmp_path: Path, end: str) -> None:
     """Also when the terminal goes away, or whoever reads what it says."""
     held = tmp_path / "held"
     held.touch()
-    (tmp_path / "hosts.yml").write_text("all: {hosts: {here: {ansible_connection: local}}}\n")
+    here = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"hosts": {"here": here}}}))
     tasks = [
         {"name": "Begin", "command": "true"},
         {"name": "Go on", "command": "true"},
@@ -309,6 +310,9 @@ def test_a_play_ends_with_its_command(tmp_path: Path, end: str) -> None:
         for line in process.stderr:
             if line.startswith("Begin" if end == "nobody listens" else "Go on"):
                 break
+        else:
+            pytest.fail("the play never began")
+        wait_until(lambda: end != "SIGKILL" or _with_word("sh -c", str(held)), "the task to begin")
         if end == "nobody listens":
             process.stderr.close()
         else:
