@@ -108,11 +108,12 @@ def seconds_each(times):
     return (end - begin) / (last - first)
 
 
-def train(sender, receiver, mtu_bytes, rate_bps, delay_s, late_timers_s):
+def train(sender, receiver, link, rate_bps, late_timers_s):
     """Bit/s at which a train arrives, for how many seconds, and bit/s at which it was sent; 0 when too little arrived.
 
     What is lost or dropped on the way never was on the line: the queue is before it.
     """
+    mtu_bytes = link["mtu_bytes"]
     packet_s = mtu_bytes * 8 / rate_bps
     full_bucket_s = 2 * (late_timers_s + 2 * packet_s) / (FASTER - 1)
     packets = min(int(FASTER * (TRAIN_S + full_bucket_s) / packet_s) + 20, MOST_BYTES // mtu_bytes)
@@ -132,7 +133,7 @@ def train(sender, receiver, mtu_bytes, rate_bps, delay_s, late_timers_s):
                 raise
     sent_bps = (number + 1) * mtu_bytes * 8 / (time.monotonic() - begin)
     times = []
-    receiver.settimeout(delay_s + SILENT_S + 5 * packet_s)
+    receiver.settimeout(link["rtt_ms"] / 1e3 + SILENT_S + 5 * packet_s)
     with contextlib.suppress(TimeoutError):
         while len(times) <= number:
             _, control, _, _ = receiver.recvmsg(16, 64)
@@ -151,9 +152,7 @@ def examine(link, ends, slowest, late_timers_s, tolerance):
         found, allowed, enough = 0.0, tolerance, False
         with open_socket(near) as sender, open_socket(far) as receiver:
             for _ in range(ROUNDS):
-                arrived, lasted_s, sent = train(
-                    sender, receiver, link["mtu_bytes"], wanted, link["rtt_ms"] / 1e3, late_timers_s
-                )
+                arrived, lasted_s, sent = train(sender, receiver, link, wanted, late_timers_s)
                 found = max(found, arrived)
                 allowed = tolerance + 2 * link["jitter_ms"] / 1e3 / lasted_s  # it moves both ends of a train
                 enough = sent < wanted and found >= MORE_THAN_SLOWEST * slowest[way]
