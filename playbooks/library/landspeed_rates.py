@@ -17,7 +17,8 @@ options:
   links:
     description:
       - From the sender to the receiver, each with C(name), C(mtu_bytes), C(rtt_ms), C(jitter_ms), and the plan's rates
-        C(forward_bps) and C(reverse_bps) in bit/s of IP packets of full size.
+        C(forward_bps) and C(reverse_bps) in bit/s of IP packets of full size; from the lines C(forward) and C(reverse)
+        for C(tc qdisc add dev VETH) is seen which have a token bucket.
     type: list
     elements: dict
     required: true
@@ -108,14 +109,14 @@ def seconds_each(times):
     return (end - begin) / (last - first)
 
 
-def train(sender, receiver, link, rate_bps, late_timers_s):
+def train(sender, receiver, link, rate_bps, bucket_s):
     """Bit/s at which a train arrives, for how many seconds, and bit/s at which it was sent; 0 when too little arrived.
 
     What is lost or dropped on the way never was on the line: the queue is before it.
     """
     mtu_bytes = link["mtu_bytes"]
     packet_s = mtu_bytes * 8 / rate_bps
-    full_bucket_s = 2 * (late_timers_s + 2 * packet_s) / (FASTER - 1)
+    full_bucket_s = 2 * (bucket_s + 2 * packet_s) / (FASTER - 1)
     packets = min(int(FASTER * (TRAIN_S + full_bucket_s) / packet_s) + 20, MOST_BYTES // mtu_bytes)
     target = receiver.getsockname()[4]
     frame = target + sender.getsockname()[4] + struct.pack("!H", ETHERTYPE) + b"\0" * mtu_bytes
@@ -150,9 +151,10 @@ def examine(link, ends, slowest, late_timers_s, tolerance):
     for way, near, far in (("forward", ends["near"], ends["far"]), ("reverse", ends["far"], ends["near"])):
         wanted = link[f"{way}_bps"]
         found, allowed, enough = 0.0, tolerance, False
+        bucket_s = late_timers_s if any(" tbf " in line for line in link.get(way, [])) else 0.0
         with open_socket(near) as sender, open_socket(far) as receiver:
             for _ in range(ROUNDS):
-                arrived, lasted_s, sent = train(sender, receiver, link, wanted, late_timers_s)
+                arrived, lasted_s, sent = train(sender, receiver, link, wanted, bucket_s)
                 found = max(found, arrived)
                 allowed = tolerance + 2 * link["jitter_ms"] / 1e3 / lasted_s  # it moves both ends of a train
                 enough = sent < wanted and found >= MORE_THAN_SLOWEST * slowest[way]
