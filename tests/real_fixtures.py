@@ -26,7 +26,7 @@ LATE_TIMERS = "50 ms"  # of the lab's box: a guest in real time whose processor 
 DUMP = r"""
 export LC_ALL=C
 echo "## sysctl"; sysctl -a 2>/dev/null | grep -vE 'conntrack_count|\.stable_secret|ip_local_port' |
-    grep -vE '^fs\.(dentry-state|file-nr|inode-|aio-nr|quota)|^kernel\.(ns_last_pid|pty\.nr|random|perf_event_max_sample)'
+    grep -vE '^fs\.(dentry-state|file-nr|inode-|aio-nr|quota)|^kernel\.(ns_last_pid|pty\.nr|random|perf_event_max)'
 echo "## links"; ip -d -o link show | sed 's/ qlen [0-9]*//'
 echo "## addresses and routes"; ip -o addr show; ip route show; ip -6 route show | grep -v '^fe80'
 ip rule show; ip -6 rule show; ip netns list
