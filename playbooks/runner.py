@@ -123,7 +123,10 @@ def work_folder() -> Iterator[Path]:
                 os.close(descriptor)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=WORK_PREFIX))
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if folder.exists():  # nobody took it for a dead one's before it was locked
             break

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -285,6 +286,20 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, m
         assert {file.name for file in tmp_path.iterdir()} == {own.name, folders[1].name, "other"}
     living.communicate()
     assert [file.name for file in tmp_path.iterdir()] == ["other"]
+
+
+def test_commands_that_begin_at_once_leave_each_other_their_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def begin(_: int) -> None:
+        with work_folder() as folder:
+            (folder / "event.json").touch()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(begin, range(1000)))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("end", ["SIGINT", "SIGHUP", "SIGTERM", "SIGKILL", "nobody listens"])
