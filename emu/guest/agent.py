@@ -89,7 +89,10 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
             phase("evidence")
             evidence = Evidence(network, job.port)
             evidence.before()
-        result["effective"] |= {"moderation_ns": moderate(network) if job.moderate else 0, "offloads": effective_offloads(network)}
+        result["effective"] |= {
+            "moderation_ns": moderate(network) if job.moderate else 0,
+            "offloads": effective_offloads(network),
+        }
         phase("transfer")
         result["statuses"] = run_transfer(network, job)
         result["events"] = result["statuses"].pop("events")

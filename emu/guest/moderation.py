@@ -12,6 +12,7 @@ host here. Routers forward each packet by itself.
 from __future__ import annotations
 
 from pathlib import Path
+
 from .network import LEFT, Network
 from .offloads import join_received
 
