@@ -107,7 +107,10 @@ class Guest:
     def stop(self) -> None:
         """End the guest at once and wait until nothing of it is left."""
         if self.process.poll() is None:
-            self.process.kill()  # its children die with it: each carries a parent-death signal
+            # Its children die with it, each by a parent-death signal; one that was just made may not have asked for it.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)  # where it leads no group: the next line
+            self.process.kill()
         self.process.wait()
         self.close()
 

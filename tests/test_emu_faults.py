@@ -285,6 +285,20 @@ def test_what_the_console_said_last_is_told(tmp_path: Path, console: str, wanted
         follow(machine.Guest(process, kernel, tmp_path, virtual=False))
 
 
+def test_what_a_guest_had_just_begun_ends_with_it(tmp_path: Path) -> None:
+    """A shell script as guest, whose child has asked for no parent-death signal."""
+    words = ["sh", "-c", "sleep 1000 & echo $!; wait"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout
+    child = int(process.stdout.readline())
+    kernel = Kernel(Path("linux"), "key", "6.12", dict.fromkeys(SYMBOLS, 0))
+    machine.Guest(process, kernel, tmp_path, virtual=False).stop()
+    process.stdout.close()
+    # Nobody may be there to bury it: then its command line is empty.
+    command = Path(f"/proc/{child}/cmdline")
+    wait_until(lambda: not command.exists() or not command.read_bytes(), "the child to end")
+
+
 # --- Side by side ----------------------------------------------------------------------------------------------------
 
 
