@@ -202,6 +202,7 @@ def run_play(
                     "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
                     "ANSIBLE_DIFF_ALWAYS": "true",
                     "ANSIBLE_NOCOLOR": "true",
+                    "TMPDIR": str(private),  # a module here that is ended leaves its files
                     MARK: mark,
                     "PATH": os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
                 },

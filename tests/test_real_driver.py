@@ -319,7 +319,14 @@ def test_a_play_ends_with_its_command(tmp_path: Path, end: str) -> None:
         "import sys; from pathlib import Path; from landspeed.playbooks import runner; folder = Path(sys.argv[1])\n"
     )
     script += "runner.PLAYBOOKS = folder; runner.run_play('preflight', folder)"
-    process = subprocess.Popen([sys.executable, "-c", script, tmp_path], stderr=subprocess.PIPE, text=True)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, tmp_path],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )
     try:
         assert process.stderr is not None
         for line in process.stderr:
@@ -334,6 +341,8 @@ def test_a_play_ends_with_its_command(tmp_path: Path, end: str) -> None:
             process.send_signal(getattr(signal, end))
         assert process.wait(timeout=60) != 0
         wait_until(lambda: not _with_word("ansible-playbook", str(tmp_path)), "the play to end", 60)
+        if end != "SIGKILL":  # what that leaves is removed by the next command
+            assert not list(scratch.iterdir())
     finally:
         held.unlink()
         process.kill()
