@@ -99,13 +99,19 @@ class ZeroCopy(_Part):
 
 
 class Sending(_Part):
-    """How the bytes were handed to the kernel, and why so; `way` is null when nothing was sent."""
+    """How the bytes were handed to the kernel, and why so; `way` is null when nothing was sent.
+
+    `packet_bytes`: what splice gives the socket for one packet, null when it is another way or not known;
+    `block_bytes`: of a full block of verified payload, null without.
+    """
 
     asked: str
     way: str | None
     reason: str | None
     payload_seed: int
     pages: str | None
+    packet_bytes: int | None = None
+    block_bytes: int | None = None
     zerocopy: ZeroCopy | None
 
 

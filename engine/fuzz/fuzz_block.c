@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct verifier *verifier = verifier_create(1, 1, 1 << 20);
+	struct verifier *verifier = verifier_create(1, 1, BLOCK_BYTES, 1 << 20);
 	if (verifier == NULL)
 		return 0;
 	/* A stream ends after what it takes; the faults are none of the fuzzer's business. */

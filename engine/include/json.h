@@ -13,6 +13,8 @@
 void json_start(void);
 
 void json_add_u64(cJSON *object, const char *name, uint64_t value);
+/* null when it is not known. */
+void json_add_known(cJSON *object, const char *name, uint64_t value, bool known);
 /* `ns` as seconds with nine decimals, or null. */
 void json_add_seconds(cJSON *object, const char *name, uint64_t ns);
 /* null when text is NULL. */

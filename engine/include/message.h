@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#define PROTOCOL_VERSION 3
+#define PROTOCOL_VERSION 4
 
 enum message_type {
 	MESSAGE_GREETING,  /* sender: opens the connection (auth.h) */
@@ -46,6 +46,7 @@ struct request {
 	uint64_t duration_ns;  /* 0: no limit */
 	enum receive_mode receive;
 	uint64_t payload_seed; /* of verified blocks */
+	uint32_t block_bytes;  /* of a full one */
 	bool mptcp;            /* data connections over multipath TCP */
 	uint64_t omit_ns;      /* warm-up before the figures begin */
 };

@@ -31,17 +31,20 @@ struct stream_view {
 struct sending {
 	enum send_way way; /* never SEND_AUTO */
 	struct payload payload;
-	uint64_t span;       /* bytes of the payload that go round */
-	bool made;           /* verified blocks instead of the payload */
-	uint64_t seed;       /* of the blocks */
-	uint32_t slots;      /* blocks that may be in flight from one stream's memory */
-	uint64_t bytes;      /* over all streams; 0: until stopped */
-	uint64_t stagger_ns; /* stream i starts i times this after the others */
+	uint64_t span;         /* bytes of the payload that go round */
+	bool made;             /* verified blocks instead of the payload */
+	uint64_t seed;         /* of the blocks */
+	uint32_t block_bytes;  /* of a full one */
+	uint32_t slots;        /* blocks that may be in flight from one stream's memory */
+	uint64_t bytes;        /* over all streams; 0: until stopped */
+	uint32_t packet_bytes; /* what TCP hands to the device at once; 0: unknown (packet.h) */
+	uint64_t stagger_ns;   /* stream i starts i times this after the others */
 };
 
 struct receiving {
 	enum receive_mode mode;
 	uint64_t seed;               /* of verified blocks */
+	uint32_t block_bytes;        /* of a full one */
 	uint64_t bytes;              /* over all streams; 0: until the end of the connection */
 	uint64_t window_clamp_bytes; /* offer no more than that; 0: what the kernel makes of the
 					buffer */

@@ -38,6 +38,8 @@ void tune_congestion_name(int fd, char name[CONGESTION_NAME_BYTES]);
 /* DSCP 0 to 63, for both families. */
 int tune_dscp(int fd, unsigned code_point, struct failure *failure);
 int tune_mss(int fd, unsigned bytes, struct failure *failure);
+/* Of a connected socket: payload bytes of a full segment; 0 when it does not say. */
+uint32_t tune_mss_read(int fd);
 int tune_device(int fd, const char *device, struct failure *failure);
 int tune_notsent(int fd, uint64_t bytes, struct failure *failure);
 int tune_pacing(int fd, uint64_t bits_per_second, struct failure *failure);

@@ -42,8 +42,11 @@ struct verify_report {
 
 struct verifier;
 
-/* `bytes`: what the stream will carry, headers included; UINT64_MAX: unknown. NULL: no memory. */
-struct verifier *verifier_create(uint64_t seed, uint32_t stream, uint64_t bytes);
+/*
+ * `full`: bytes of a full block; `bytes`: what the stream will carry, headers included, UINT64_MAX:
+ * unknown. NULL: no memory.
+ */
+struct verifier *verifier_create(uint64_t seed, uint32_t stream, uint32_t full, uint64_t bytes);
 void verifier_destroy(struct verifier *verifier);
 
 /*

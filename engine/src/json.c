@@ -37,6 +37,14 @@ void json_add_u64(cJSON *object, const char *name, uint64_t value)
 	(void)cJSON_AddRawToObject(object, name, text);
 }
 
+void json_add_known(cJSON *object, const char *name, uint64_t value, bool known)
+{
+	if (known)
+		json_add_u64(object, name, value);
+	else
+		json_add_text(object, name, NULL);
+}
+
 void json_add_seconds(cJSON *object, const char *name, uint64_t ns)
 {
 	char text[40];

@@ -90,6 +90,7 @@ cJSON *request_encode(const struct request *request)
 	json_add_u64(message, "duration_ns", request->duration_ns);
 	json_add_text(message, "receive", receive_mode_name(request->receive));
 	json_add_u64(message, "payload_seed", request->payload_seed);
+	json_add_u64(message, "block_bytes", request->block_bytes);
 	json_add_bool(message, "mptcp", request->mptcp);
 	json_add_u64(message, "omit_ns", request->omit_ns);
 	return message;
@@ -105,6 +106,25 @@ static bool kind_decode(const cJSON *message, enum request_kind *kind)
 		}
 	}
 	return false;
+}
+
+static int blocks_decode(const cJSON *message, struct request *request, uint64_t streams,
+			 struct failure *failure)
+{
+	uint64_t block_bytes = 0;
+	request->payload_seed = 0;
+	request->block_bytes = 0;
+	if (request->receive != RECEIVE_VERIFY)
+		return 0;
+	if (!json_get_u64(message, "payload_seed", 0, SEED_LIMIT - 1, &request->payload_seed))
+		return failure_set(failure, "request: payload_seed must be an integer below 2^53");
+	if (!json_get_u64(message, "block_bytes", BLOCK_LEAST_BYTES, BLOCK_BYTES, &block_bytes))
+		return failure_set(failure, "request: block_bytes must be %u to %u",
+				   BLOCK_LEAST_BYTES, BLOCK_BYTES);
+	if (request->bytes != 0 && request->bytes / streams < BLOCK_MIN_BYTES)
+		return failure_set(failure, "request: fewer bytes than blocks");
+	request->block_bytes = (uint32_t)block_bytes;
+	return 0;
 }
 
 int request_decode(const cJSON *message, struct request *request, struct failure *failure)
@@ -135,13 +155,8 @@ int request_decode(const cJSON *message, struct request *request, struct failure
 	if (receive == NULL || !receive_mode_parse(receive, &request->receive))
 		return failure_set(failure,
 				   "request: receive must be 'discard', 'memory' or 'verify'");
-	request->payload_seed = 0;
-	if (request->receive == RECEIVE_VERIFY &&
-	    !json_get_u64(message, "payload_seed", 0, SEED_LIMIT - 1, &request->payload_seed))
-		return failure_set(failure, "request: payload_seed must be an integer below 2^53");
-	if (request->receive == RECEIVE_VERIFY && request->bytes != 0 &&
-	    request->bytes / streams < BLOCK_MIN_BYTES)
-		return failure_set(failure, "request: fewer bytes than blocks");
+	if (blocks_decode(message, request, streams, failure) != 0)
+		return -1;
 	request->window_exact = json_get_true(message, "window_exact");
 	request->mptcp = json_get_true(message, "mptcp");
 	request->omit_ns = 0;

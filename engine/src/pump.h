@@ -11,6 +11,7 @@
 struct pump {
 	int fd;
 	struct source source;
+	uint32_t packet_bytes; /* what TCP hands to the device at once; 0: unknown (packet.h) */
 	struct send_counts *counts;
 	void *state;                    /* of the method */
 	bool (*stopping)(void *stream); /* the transfer is over: do not wait for anything */

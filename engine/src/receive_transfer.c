@@ -30,6 +30,7 @@ static int threads_start(struct receive_state *state)
 	const struct receiving receiving = {
 	    .mode = state->request.receive,
 	    .seed = state->request.payload_seed,
+	    .block_bytes = state->request.block_bytes,
 	    .bytes = state->request.bytes,
 	    .window_clamp_bytes = state->request.window_exact ? state->request.window_bytes : 0};
 	const struct sampler_plan plan = {

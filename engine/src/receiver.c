@@ -50,7 +50,8 @@ static int reader_prepare(struct reader *reader, struct stream *stream)
 				  .flags = discard ? MSG_TRUNC : 0,
 				  .low_water = 1};
 	if (receiving->mode == RECEIVE_VERIFY) {
-		stream->verifier = verifier_create(receiving->seed, stream->index, stream->limit);
+		stream->verifier = verifier_create(receiving->seed, stream->index,
+						   receiving->block_bytes, stream->limit);
 		if (stream->verifier == NULL)
 			return ENOMEM;
 	}

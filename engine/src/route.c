@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -12,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A link's answer lists its statistics too. */
+#define ANSWER_BYTES 16384
 
 /* `address` as the family and the bytes that rtnetlink wants; an IPv4 peer of an IPv6 socket too.
  */
@@ -44,10 +48,28 @@ static int answer_take(const struct nlmsghdr *header, void *index)
 	return mnl_attr_parse(header, sizeof(struct rtmsg), interface_take, index);
 }
 
+/* One question, one answer, which takes the question's place. 0 or a positive errno. */
+static int answer_get(char buffer[ANSWER_BYTES], mnl_cb_t take, void *argument)
+{
+	struct nlmsghdr *header = (struct nlmsghdr *)(void *)buffer;
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	if (socket == NULL)
+		return errno;
+	int error = 0;
+	ssize_t got = -1;
+	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    mnl_socket_sendto(socket, header, header->nlmsg_len) < 0 ||
+	    (got = mnl_socket_recvfrom(socket, buffer, ANSWER_BYTES)) < 0 ||
+	    mnl_cb_run(buffer, (size_t)got, 0, mnl_socket_get_portid(socket), take, argument) < 0)
+		error = errno;
+	(void)mnl_socket_close(socket);
+	return error;
+}
+
 /* RTM_GETROUTE: the kernel's own choice. 0 or a positive errno. */
 static int interface_ask(const struct address *peer, const struct address *local, uint32_t *index)
 {
-	char buffer[4096];
+	_Alignas(struct nlmsghdr) char buffer[ANSWER_BYTES];
 	uint8_t family;
 	const void *bytes;
 	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
@@ -61,19 +83,50 @@ static int interface_ask(const struct address *peer, const struct address *local
 	length = address_plain(local, &route->rtm_family, &bytes);
 	route->rtm_src_len = (unsigned char)(8 * length);
 	mnl_attr_put(header, RTA_SRC, length, bytes);
-	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	if (socket == NULL)
-		return errno;
-	int error = 0;
-	ssize_t got = -1;
-	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
-	    mnl_socket_sendto(socket, header, header->nlmsg_len) < 0 ||
-	    (got = mnl_socket_recvfrom(socket, buffer, sizeof(buffer))) < 0 ||
-	    mnl_cb_run(buffer, (size_t)got, 0, mnl_socket_get_portid(socket), answer_take, index) <
-		0)
-		error = errno;
-	(void)mnl_socket_close(socket);
-	return error;
+	return answer_get(buffer, answer_take, index);
+}
+
+/* IPv4 has a limit of its own since Linux 6.3. */
+#define GSO_IPV4_MAX_SIZE 63
+
+struct gso_limits {
+	uint32_t any;
+	uint32_t ipv4;
+};
+
+static int gso_take(const struct nlattr *attribute, void *argument)
+{
+	struct gso_limits *limits = argument;
+	if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+		return MNL_CB_OK;
+	if (mnl_attr_get_type(attribute) == IFLA_GSO_MAX_SIZE)
+		limits->any = mnl_attr_get_u32(attribute);
+	if (mnl_attr_get_type(attribute) == GSO_IPV4_MAX_SIZE)
+		limits->ipv4 = mnl_attr_get_u32(attribute);
+	return MNL_CB_OK;
+}
+
+static int link_take(const struct nlmsghdr *header, void *limits)
+{
+	return mnl_attr_parse(header, sizeof(struct ifinfomsg), gso_take, limits);
+}
+
+/* RTM_GETLINK: the device's largest packet before segmentation; 0: unknown. */
+static uint32_t gso_ask(const struct address *peer, int index)
+{
+	_Alignas(struct nlmsghdr) char buffer[ANSWER_BYTES];
+	uint8_t family;
+	const void *bytes;
+	struct gso_limits limits = {0};
+	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
+	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(header, sizeof(*link));
+	header->nlmsg_type = RTM_GETLINK;
+	header->nlmsg_flags = NLM_F_REQUEST;
+	link->ifi_index = index;
+	(void)address_plain(peer, &family, &bytes);
+	if (answer_get(buffer, link_take, &limits) != 0)
+		return 0;
+	return family == AF_INET && limits.ipv4 != 0 ? limits.ipv4 : limits.any;
 }
 
 struct qdisc_search {
@@ -154,6 +207,7 @@ int route_find(int fd, struct route *route, struct failure *failure)
 	if (index == 0 || if_indextoname(index, route->device) == NULL)
 		return failure_set(failure, "the route names no interface");
 	qdiscs_ask(route, (int)index);
+	route->gso_bytes = gso_ask(&peer, (int)index);
 	device_read(route->device, "local_cpulist", route->cpus, sizeof(route->cpus));
 	device_read(route->device, "numa_node", text, sizeof(text));
 	route->hardware = text[0] != '\0' || route->cpus[0] != '\0';

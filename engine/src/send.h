@@ -51,6 +51,8 @@ struct send_state {
 
 /* The payload, and whether this kernel can send it as asked; before anything is connected. */
 int send_prepare(struct send_state *state);
+/* How large verified blocks are, once the control connection knows the way. */
+void send_blocks_choose(struct send_state *state);
 /* The control connection and the receiver's grant. */
 int send_negotiate(struct send_state *state);
 /* All data connections, tuned, and the receiver's word that it has them. */

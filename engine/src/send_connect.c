@@ -96,6 +96,9 @@ int send_negotiate(struct send_state *state)
 {
 	cJSON *message;
 	const struct options *options = state->options;
+	if (control_open(state) != 0)
+		return -1;
+	send_blocks_choose(state);
 	const struct request request = {
 	    .kind = options->files ? REQUEST_FILES : REQUEST_MEMORY,
 	    .streams = options->streams,
@@ -105,11 +108,11 @@ int send_negotiate(struct send_state *state)
 	    .duration_ns = options->duration_ns,
 	    .receive = options->receive,
 	    .payload_seed = state->sending.seed,
+	    .block_bytes = state->sending.block_bytes,
 	    .mptcp = options->mptcp,
 	    .omit_ns = options->omit_ns,
 	};
-	if (control_open(state) != 0 ||
-	    session_authenticate(state->waiter, state->control,
+	if (session_authenticate(state->waiter, state->control,
 				 options->key != NULL ? &state->key : NULL,
 				 options->idle_timeout_ns, &state->signal, &state->failure) != 0 ||
 	    session_send(state->control, request_encode(&request), &state->failure) != 0 ||

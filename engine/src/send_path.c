@@ -37,14 +37,6 @@ int send_place(struct send_state *state)
 	return 0;
 }
 
-static void number_add(cJSON *object, const char *name, uint64_t value, bool known)
-{
-	if (known)
-		json_add_u64(object, name, value);
-	else
-		json_add_text(object, name, NULL);
-}
-
 void send_path_report(const struct send_state *state, cJSON *object)
 {
 	const struct options *options = state->options;
@@ -54,21 +46,22 @@ void send_path_report(const struct send_state *state, cJSON *object)
 	cJSON *path = json_add_object(object, "path");
 	json_add_text(path, "device", known ? route->device : NULL);
 	json_add_text(path, "qdisc", route->qdisc[0] != '\0' ? route->qdisc : NULL);
-	number_add(path, "numa_node", (uint64_t)route->numa_node, known && route->numa_node >= 0);
+	json_add_known(path, "numa_node", (uint64_t)route->numa_node,
+		       known && route->numa_node >= 0);
 	json_add_text(path, "affinity", state->affinity[0] != '\0' ? state->affinity : NULL);
 	json_add_text(path, "bind", options->bind);
 	json_add_text(path, "bind_device", options->device);
-	number_add(path, "dscp", options->dscp, options->dscp != DSCP_NONE);
-	number_add(path, "mss_bytes", options->mss, options->mss != 0);
+	json_add_known(path, "dscp", options->dscp, options->dscp != DSCP_NONE);
+	json_add_known(path, "mss_bytes", options->mss, options->mss != 0);
 	if (options->mptcp && state->start_ns != 0)
 		json_add_bool(path, "mptcp", state->mptcp);
 	else
 		json_add_text(path, "mptcp", NULL);
 	json_add_seconds(object, "omitted_s", options->omit_ns);
-	number_add(object, "omitted_bytes", state->report.omitted_bytes, state->reported);
-	number_add(path, "notsent_lowat_bytes", send_notsent_bytes(state),
-		   send_notsent_bytes(state) != 0);
-	number_add(path, "stream_pacing_bps", pacing_bps, pacing_bps != 0);
+	json_add_known(object, "omitted_bytes", state->report.omitted_bytes, state->reported);
+	json_add_known(path, "notsent_lowat_bytes", send_notsent_bytes(state),
+		       send_notsent_bytes(state) != 0);
+	json_add_known(path, "stream_pacing_bps", pacing_bps, pacing_bps != 0);
 	json_add_text(path, "paced_by",
 		      pacing_bps == 0 || !known ? NULL
 		      : route->fq               ? "fq"
@@ -81,8 +74,8 @@ void send_path_report(const struct send_state *state, cJSON *object)
 	/* Where autotuning ends: Linux offers half of the buffer as a window. */
 	uint64_t here = sysctl_last(TCP_WMEM);
 	uint64_t there = state->grant.rcvbuf_ceiling_bytes;
-	number_add(path, "autotuning_sender_ceiling_bytes", here, here != 0);
-	number_add(path, "autotuning_window_ceiling_bytes", there / 2, there != 0);
+	json_add_known(path, "autotuning_sender_ceiling_bytes", here, here != 0);
+	json_add_known(path, "autotuning_window_ceiling_bytes", there / 2, there != 0);
 }
 
 static void warning_add(char *text, size_t size, const char *sentence)

@@ -1,3 +1,5 @@
+#include "blocks.h"
+#include "packet.h"
 #include "send.h"
 #include "tune.h"
 #include "verify_report.h"
@@ -8,6 +10,8 @@
 /* With copies at the other end it pays that the bytes are still in the cache (tests/bench_engine).
  */
 #define CACHED_SPAN_BYTES (UINT64_C(1) << 20)
+/* Of each segment, which --mss counts and TCP's own figure does not (RFC 7323, appendix A). */
+#define TIMESTAMPS_BYTES 12
 /* Slots beyond what fits the send buffer: one being made, and completions on their way. */
 #define SPARE_SLOTS 4
 
@@ -28,6 +32,22 @@ int send_prepare(struct send_state *state)
 	if (send_way_check(sending->way, sending->made, &state->failure) != 0)
 		return -1;
 	return sending->made ? 0 : payload_open(&sending->payload, sending->seed, &state->failure);
+}
+
+/* The control connection takes the way that the streams will take, with segments as large. */
+void send_blocks_choose(struct send_state *state)
+{
+	struct route route = {0};
+	struct failure ignored = {0};
+	int fd = control_fd(state->control);
+	uint32_t mss_bytes = tune_mss_read(fd);
+	uint32_t clamp_bytes = state->options->mss;
+	if (clamp_bytes > TIMESTAMPS_BYTES && clamp_bytes - TIMESTAMPS_BYTES < mss_bytes)
+		mss_bytes = clamp_bytes - TIMESTAMPS_BYTES;
+	if (route_find(fd, &route, &ignored) != 0)
+		route.gso_bytes = 0;
+	state->sending.block_bytes =
+	    block_bytes_choose(packet_bytes(mss_bytes, route.gso_bytes, BLOCK_BYTES));
 }
 
 static uint32_t slots_needed(uint64_t sndbuf_bytes)
@@ -60,6 +80,8 @@ int send_choose(struct send_state *state)
 	};
 	sending->way =
 	    send_way_choose(&facts, state->sending_reason, sizeof(state->sending_reason));
+	sending->packet_bytes = packet_bytes(tune_mss_read(streams_fd(state->streams, 0)),
+					     route->gso_bytes, PACKET_PAGES_BYTES);
 	sending->slots = slots_needed(state->sndbuf_bytes);
 	bool from_memory = sending->way != SEND_SENDFILE && sending->way != SEND_SPLICE;
 	return from_memory && !sending->made && !huge
@@ -105,6 +127,9 @@ void send_payload_report(const struct send_state *state, cJSON *object)
 		      : begun && sending->payload.huge.bytes != NULL
 			  ? buffer_pages_name(sending->payload.huge.pages)
 			  : NULL);
+	uint32_t packet = way == SEND_SPLICE ? sending->packet_bytes : 0;
+	json_add_known(used, "packet_bytes", packet, begun && packet != 0);
+	json_add_known(used, "block_bytes", sending->block_bytes, begun && sending->made);
 	if (begun && (way == SEND_ZEROCOPY || way == SEND_URING))
 		zerocopy_report(state, used);
 	else

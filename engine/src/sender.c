@@ -65,7 +65,7 @@ static int source_open(struct stream *stream, struct pump *pump,
 	const struct sending *sending = stream_sending(stream);
 	if (sending->made)
 		return source_open_blocks(&pump->source, sending->seed, stream->index,
-					  method->keeps ? sending->slots : 1);
+					  sending->block_bytes, method->keeps ? sending->slots : 1);
 	return source_open_payload(&pump->source, &sending->payload, sending->span, stream->index);
 }
 
@@ -75,6 +75,7 @@ static int stream_work(struct stream *stream)
 	const struct sending_method *method = methods[sending->way];
 	struct gate *gate = streams_gate(stream->set);
 	struct pump pump = {.fd = stream->fd,
+			    .packet_bytes = sending->packet_bytes,
 			    .counts = &stream->counts,
 			    .stopping = pump_stopping,
 			    .stream = stream};

@@ -26,11 +26,27 @@ const struct sending_method sending_sendfile = {
 };
 
 /* An unprivileged process may have a pipe of that size (fs.pipe-max-size). */
-#define PIPE_BYTES (1 << 20)
+#define PIPE_BYTES ((size_t)1 << 20)
+/* What splice(2) takes from a pipe at once (splice_to_socket). */
+#define SPLICE_PAGES 16
+#define PIPE_PARTS   64
 
+/*
+ * Each time splice(2) has handed its pages over, TCP sends what it has: of 64 KiB a full packet and
+ * a nearly empty one, which costs as much. So the pipe is filled with packets, each from the
+ * beginning of a page on, such that what is handed over at once is whole ones.
+ */
 struct splice_state {
 	int pipe[2];
 	size_t inside;
+	size_t packet; /* payload bytes that are sent as one */
+	size_t stride; /* from the page where one begins to the next one's */
+};
+
+/* Of the payload. */
+struct part {
+	uint64_t at;
+	size_t count;
 };
 
 static void splice_close(struct pump *pump)
@@ -40,6 +56,19 @@ static void splice_close(struct pump *pump)
 	(void)close(state->pipe[1]);
 	free(state);
 	pump->state = NULL;
+}
+
+static void packet_choose(struct splice_state *state, size_t packet)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t pages = (packet + page - 1) / page;
+	/* Packets of another number of pages would be mixed up. */
+	if (pages == 0 || SPLICE_PAGES % pages != 0) {
+		pages = SPLICE_PAGES;
+		packet = pages * page;
+	}
+	state->packet = packet;
+	state->stride = pages * page;
 }
 
 static int splice_open(struct pump *pump)
@@ -54,25 +83,66 @@ static int splice_open(struct pump *pump)
 	}
 	/* A smaller pipe is slower, not wrong. */
 	(void)fcntl(state->pipe[1], F_SETPIPE_SZ, PIPE_BYTES);
+	packet_choose(state, pump->packet_bytes);
 	pump->state = state;
 	return 0;
 }
 
-static ssize_t pipe_fill(const struct pump *pump, int pipe, const struct piece *piece)
+/* From the piece's place on; which bytes of the payload they are is all the same. */
+static size_t parts_choose(const struct splice_state *state, const struct piece *piece,
+			   struct part parts[PIPE_PARTS])
 {
-	off_t offset = piece->offset;
-	struct iovec part = {.iov_base = (void *)piece->bytes, .iov_len = piece->count};
-	if (pump->source.payload->huge.bytes == NULL)
-		return splice(piece->fd, &offset, pipe, NULL, piece->count, 0);
-	/* The pipe is empty: it takes what it has room for. */
-	return vmsplice(pipe, &part, 1, SPLICE_F_NONBLOCK);
+	size_t count = 0;
+	uint64_t left = piece->count;
+	uint64_t at = (uint64_t)piece->offset / state->stride * state->stride;
+	for (size_t room = PIPE_BYTES; left > 0 && room >= state->stride && count < PIPE_PARTS;
+	     room -= state->stride) {
+		if (at + state->stride > PAYLOAD_BYTES)
+			at = 0;
+		parts[count] = (struct part){at, left < state->packet ? left : state->packet};
+		left -= parts[count++].count;
+		at += state->stride;
+	}
+	return count;
+}
+
+static ssize_t pipe_fill_huge(int pipe, const uint8_t *huge, const struct part *parts, size_t count)
+{
+	struct iovec vectors[PIPE_PARTS];
+	for (size_t i = 0; i < count; i++)
+		vectors[i] = (struct iovec){(void *)(huge + parts[i].at), parts[i].count};
+	return vmsplice(pipe, vectors, count, SPLICE_F_NONBLOCK);
+}
+
+static ssize_t pipe_fill_file(int pipe, int fd, const struct part *parts, size_t count)
+{
+	ssize_t filled = 0;
+	for (size_t i = 0; i < count; i++) {
+		off_t at = (off_t)parts[i].at;
+		ssize_t in = splice(fd, &at, pipe, NULL, parts[i].count, SPLICE_F_NONBLOCK);
+		if (in <= 0)
+			return filled != 0 ? filled : in;
+		filled += in;
+	}
+	return filled;
+}
+
+/* The pipe is empty: it takes what it has room for. */
+static ssize_t pipe_fill(const struct pump *pump, const struct piece *piece)
+{
+	const struct splice_state *state = pump->state;
+	const uint8_t *huge = pump->source.payload->huge.bytes;
+	struct part parts[PIPE_PARTS];
+	size_t count = parts_choose(state, piece, parts);
+	return huge != NULL ? pipe_fill_huge(state->pipe[1], huge, parts, count)
+			    : pipe_fill_file(state->pipe[1], piece->fd, parts, count);
 }
 
 static ssize_t splice_send(struct pump *pump, const struct piece *piece)
 {
 	struct splice_state *state = pump->state;
 	if (state->inside == 0) {
-		ssize_t in = pipe_fill(pump, state->pipe[1], piece);
+		ssize_t in = pipe_fill(pump, piece);
 		if (in <= 0)
 			return in;
 		state->inside = (size_t)in;

@@ -17,10 +17,11 @@ int source_open_payload(struct source *source, const struct payload *payload, ui
 	return 0;
 }
 
-int source_open_blocks(struct source *source, uint64_t seed, unsigned stream, uint32_t slots)
+int source_open_blocks(struct source *source, uint64_t seed, unsigned stream, uint32_t full,
+		       uint32_t slots)
 {
 	memset(source, 0, sizeof(*source));
-	source->writer = block_writer_create(seed, stream);
+	source->writer = block_writer_create(seed, stream, full);
 	source->idle = calloc(slots, sizeof(source->idle[0]));
 	if (source->idle == NULL)
 		return ENOMEM;

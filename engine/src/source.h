@@ -35,7 +35,8 @@ struct piece {
 /* Both: 0 or a positive errno. */
 int source_open_payload(struct source *source, const struct payload *payload, uint64_t span,
 			unsigned stream);
-int source_open_blocks(struct source *source, uint64_t seed, unsigned stream, uint32_t slots);
+int source_open_blocks(struct source *source, uint64_t seed, unsigned stream, uint32_t full,
+		       uint32_t slots);
 void source_close(struct source *source);
 
 /* False when every slot is in flight. */

@@ -142,6 +142,15 @@ int tune_mss(int fd, unsigned bytes, struct failure *failure)
 	return 0;
 }
 
+uint32_t tune_mss_read(int fd)
+{
+	int value = 0;
+	socklen_t length = sizeof(value);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &value, &length) != 0 || value < 0)
+		return 0;
+	return (uint32_t)value;
+}
+
 int tune_device(int fd, const char *device, struct failure *failure)
 {
 	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)) != 0)

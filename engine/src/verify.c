@@ -13,7 +13,8 @@ struct gap {
 struct verifier {
 	struct generator generator;
 	uint32_t stream;
-	uint64_t due; /* sequence number after the highest seen */
+	uint32_t full; /* bytes of a full block */
+	uint64_t due;  /* sequence number after the highest seen */
 	uint64_t total;
 	bool lost; /* looking for the next block; the fault is counted */
 	unsigned gap_count;
@@ -33,14 +34,15 @@ const char *verify_kind_name(enum verify_kind kind)
 	return kind_names[kind];
 }
 
-struct verifier *verifier_create(uint64_t seed, uint32_t stream, uint64_t bytes)
+struct verifier *verifier_create(uint64_t seed, uint32_t stream, uint32_t full, uint64_t bytes)
 {
 	struct verifier *verifier = calloc(1, sizeof(*verifier));
 	if (verifier == NULL)
 		return NULL;
 	verifier->generator = generator_create(seed, stream);
 	verifier->stream = stream;
-	verifier->total = block_count(bytes);
+	verifier->full = full;
+	verifier->total = block_count(bytes, full);
 	return verifier;
 }
 
@@ -75,7 +77,7 @@ static void faults_note(struct verifier *verifier, enum verify_kind kind, uint64
 static void missing_note(struct verifier *verifier, const struct gap *gap)
 {
 	faults_note(verifier, VERIFY_MISSING, gap->to - gap->from, gap->from,
-		    gap->from * BLOCK_PAYLOAD_BYTES);
+		    block_offset(gap->from, verifier->full));
 }
 
 static void gap_open(struct verifier *verifier, uint64_t from, uint64_t to)
@@ -154,8 +156,8 @@ static bool header_belongs(const struct verifier *verifier, const struct block_h
 {
 	return header->stream == verifier->stream && header->object == 0 &&
 	       header->sequence < verifier->total && header->sequence < UINT64_MAX / BLOCK_BYTES &&
-	       header->offset == header->sequence * BLOCK_PAYLOAD_BYTES &&
-	       header->length <= BLOCK_PAYLOAD_BYTES;
+	       header->offset == block_offset(header->sequence, verifier->full) &&
+	       header->length <= verifier->full - BLOCK_HEADER_BYTES;
 }
 
 /* Bytes done with; 0: more are needed. */
@@ -167,7 +169,7 @@ static size_t block_take(struct verifier *verifier, const struct block_header *h
 	if (!header_belongs(verifier, header)) {
 		/* Whatever its length says: the next one is found by its header. */
 		faults_note(verifier, VERIFY_FOREIGN, 1, verifier->due,
-			    verifier->due * BLOCK_PAYLOAD_BYTES);
+			    block_offset(verifier->due, verifier->full));
 		verifier->lost = true;
 		return BLOCK_HEADER_BYTES;
 	}
@@ -190,7 +192,7 @@ static size_t bytes_skip(struct verifier *verifier, const uint8_t *bytes, size_t
 	size_t next = block_header_find(bytes, count);
 	if (!verifier->lost)
 		faults_note(verifier, VERIFY_UNREADABLE, 1, verifier->due,
-			    verifier->due * BLOCK_PAYLOAD_BYTES);
+			    block_offset(verifier->due, verifier->full));
 	verifier->lost = true;
 	return next < count ? next : count - (BLOCK_HEADER_BYTES - 1);
 }

@@ -30,11 +30,11 @@ static double cost(const struct making_way *way, uint8_t *payload)
 		uint64_t begun_ns = clock_thread_cpu_ns();
 		for (uint64_t i = 0; i < BLOCKS; i++)
 			sum += making_fill(way, &generator, block_origin(i), payload,
-					   BLOCK_PAYLOAD_BYTES, i);
+					   BLOCK_BYTES - BLOCK_HEADER_BYTES, i);
 		uint64_t took_ns = clock_thread_cpu_ns() - begun_ns;
 		/* Nobody may find that the sums are not needed. */
 		*(volatile uint64_t *)payload = sum;
-		turns[turn] = (double)took_ns / BLOCKS / BLOCK_PAYLOAD_BYTES;
+		turns[turn] = (double)took_ns / BLOCKS / (BLOCK_BYTES - BLOCK_HEADER_BYTES);
 	}
 	qsort(turns, TURNS, sizeof(turns[0]), compare);
 	return turns[TURNS / 2];

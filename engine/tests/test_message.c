@@ -35,10 +35,10 @@ static void messages_are_checked(void **state)
 	    "no json",
 	    "[1]",
 	    "{}",
-	    "{\"protocol\":3}",
-	    "{\"protocol\":3,\"type\":\"nonsense\"}",
-	    "{\"protocol\":3,\"type\":7}",
-	    "{\"protocol\":\"3\",\"type\":\"go\"}",
+	    "{\"protocol\":4}",
+	    "{\"protocol\":4,\"type\":\"nonsense\"}",
+	    "{\"protocol\":4,\"type\":7}",
+	    "{\"protocol\":\"4\",\"type\":\"go\"}",
 	};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct failure failure = {0};
@@ -46,8 +46,8 @@ static void messages_are_checked(void **state)
 		assert_true(failure.set);
 	}
 	struct failure failure = {0};
-	assert_int_equal(text_parse("{\"protocol\":4,\"type\":\"go\"}", &failure), -1);
-	assert_non_null(strstr(failure.text, "protocol version 4"));
+	assert_int_equal(text_parse("{\"protocol\":5,\"type\":\"go\"}", &failure), -1);
+	assert_non_null(strstr(failure.text, "protocol version 5"));
 }
 
 static void request_round_trip(void **state)
@@ -59,7 +59,9 @@ static void request_round_trip(void **state)
 			       .window_exact = true,
 			       .bytes = UINT64_C(859000000000),
 			       .duration_ns = UINT64_C(1037000000000),
-			       .receive = RECEIVE_MEMORY};
+			       .receive = RECEIVE_VERIFY,
+			       .payload_seed = 4711,
+			       .block_bytes = 250544};
 	struct request got;
 	cJSON *message = round_trip(request_encode(&sent), MESSAGE_REQUEST);
 	assert_int_equal(request_decode(message, &got, &failure), 0);
@@ -70,6 +72,8 @@ static void request_round_trip(void **state)
 	assert_int_equal(got.bytes, sent.bytes);
 	assert_int_equal(got.duration_ns, sent.duration_ns);
 	assert_int_equal(got.receive, sent.receive);
+	assert_int_equal(got.payload_seed, sent.payload_seed);
+	assert_int_equal(got.block_bytes, sent.block_bytes);
 }
 
 static void request_is_checked(void **state)
@@ -95,6 +99,12 @@ static void request_is_checked(void **state)
 	    "{\"streams\":1,\"window_bytes\":0,\"bytes\":1,\"duration_ns\":0,\"receive\":"
 	    "\"elsewhere\"}",
 	    "{\"streams\":1,\"window_bytes\":0,\"bytes\":1,\"duration_ns\":0}",
+	    "{\"streams\":1,\"window_bytes\":0,\"bytes\":1e6,\"duration_ns\":0,\"receive\":"
+	    "\"verify\",\"payload_seed\":1}",
+	    "{\"streams\":1,\"window_bytes\":0,\"bytes\":1e6,\"duration_ns\":0,\"receive\":"
+	    "\"verify\",\"payload_seed\":1,\"block_bytes\":131071}",
+	    "{\"streams\":1,\"window_bytes\":0,\"bytes\":1e6,\"duration_ns\":0,\"receive\":"
+	    "\"verify\",\"payload_seed\":1,\"block_bytes\":262145}",
 	};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct failure failure = {0};

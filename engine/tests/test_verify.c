@@ -2,6 +2,7 @@
 #include "check.h"
 #include "inflight.h"
 #include "making.h"
+#include "packet.h"
 #include "sending.h"
 #include "verify.h"
 
@@ -15,12 +16,14 @@
 /* Of the first block of that stream, by the library, from before making.c. */
 #define FIRST_CHECKSUM UINT64_C(0x7cac0db491e4ddb2)
 #define BLOCKS         6
-#define TOTAL          ((size_t)BLOCKS * BLOCK_BYTES - 1000)
+/* Of a full block. */
+#define BLOCK_PAYLOAD_BYTES (BLOCK_BYTES - BLOCK_HEADER_BYTES)
+#define TOTAL               ((size_t)BLOCKS * BLOCK_BYTES - 1000)
 
 static uint8_t *stream_make(void)
 {
 	uint8_t *bytes = malloc(TOTAL + BLOCK_BYTES);
-	struct block_writer writer = block_writer_create(SEED, STREAM);
+	struct block_writer writer = block_writer_create(SEED, STREAM, BLOCK_BYTES);
 	assert_non_null(bytes);
 	for (size_t done = 0; done < TOTAL;)
 		done += block_write(&writer, TOTAL - done, bytes + done);
@@ -30,7 +33,7 @@ static uint8_t *stream_make(void)
 /* As the receiver does it: what is not taken is presented again, with more. */
 static struct verify_report stream_verify(const uint8_t *bytes, size_t count, size_t step)
 {
-	struct verifier *verifier = verifier_create(SEED, STREAM, TOTAL);
+	struct verifier *verifier = verifier_create(SEED, STREAM, BLOCK_BYTES, TOTAL);
 	size_t done = 0;
 	assert_non_null(verifier);
 	for (size_t there = 0; there < count;) {
@@ -58,12 +61,16 @@ static void expect(const struct verify_report *report, enum verify_kind kind, ui
 static void sizes_leave_no_crumbs(void **state)
 {
 	(void)state;
-	for (uint64_t total = BLOCK_MIN_BYTES; total < 3 * (uint64_t)BLOCK_BYTES; total += 7) {
-		uint64_t left = total;
-		uint64_t blocks = 0;
-		for (; left > 0; left -= block_size(left), blocks++)
-			assert_true(left >= BLOCK_MIN_BYTES);
-		assert_int_equal(blocks, block_count(total));
+	static const uint32_t sizes[] = {BLOCK_BYTES, 250544, BLOCK_LEAST_BYTES};
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint32_t full = sizes[i];
+		for (uint64_t total = BLOCK_MIN_BYTES; total < 3 * (uint64_t)full; total += 7) {
+			uint64_t left = total;
+			uint64_t blocks = 0;
+			for (; left > 0; left -= block_size(left, full), blocks++)
+				assert_true(left >= BLOCK_MIN_BYTES);
+			assert_int_equal(blocks, block_count(total, full));
+		}
 	}
 }
 
@@ -179,7 +186,7 @@ static void foreign_blocks_are_refused(void **state)
 {
 	(void)state;
 	uint8_t *bytes = stream_make();
-	struct block_writer writer = block_writer_create(SEED, STREAM + 1);
+	struct block_writer writer = block_writer_create(SEED, STREAM + 1, BLOCK_BYTES);
 	(void)block_write(&writer, UINT64_MAX, bytes);
 	struct verify_report report = stream_verify(bytes, TOTAL, 77777);
 	assert_int_equal(report.counts[VERIFY_FOREIGN], 1);
@@ -241,7 +248,7 @@ static void slots_in_flight_are_not_used_again(void **state)
 	struct piece first;
 	struct piece second;
 	struct piece third;
-	assert_int_equal(source_open_blocks(&source, SEED, STREAM, 2), 0);
+	assert_int_equal(source_open_blocks(&source, SEED, STREAM, BLOCK_BYTES, 2), 0);
 	assert_int_equal(inflight_open(&inflight, &source), 0);
 	assert_true(source_next(&source, UINT64_MAX, &first));
 	assert_true(source_next(&source, UINT64_MAX, &second));
@@ -316,10 +323,73 @@ static void the_first_block_is_what_it_always_was(void **state)
 	(void)state;
 	static uint8_t bytes[BLOCK_BYTES];
 	struct block_header header;
-	struct block_writer writer = block_writer_create(SEED, STREAM);
+	struct block_writer writer = block_writer_create(SEED, STREAM, BLOCK_BYTES);
 	assert_int_equal(block_write(&writer, UINT64_MAX, bytes), BLOCK_BYTES);
 	assert_true(block_header_decode(bytes, &header));
 	assert_true(header.checksum == FIRST_CHECKSUM);
+}
+
+/* 44, 45 and 7 segments of Ethernet's sizes, and what tests/test_engine_path.py sees on a device.
+ */
+static void packets_are_whole_segments(void **state)
+{
+	(void)state;
+	assert_int_equal(packet_bytes(1448, 0, PACKET_PAGES_BYTES), 45 * 1448);
+	assert_int_equal(packet_bytes(8948, 65536, PACKET_PAGES_BYTES), 7 * 8948);
+	assert_int_equal(packet_bytes(1448, 64000, PACKET_PAGES_BYTES), 43 * 1448);
+	/* BIG TCP: the device would take more than 16 pages are. */
+	assert_int_equal(packet_bytes(1448, 262144, PACKET_PAGES_BYTES), 45 * 1448);
+	assert_int_equal(packet_bytes(1448, 262144, BLOCK_BYTES), 180 * 1448);
+	/* Nothing to choose: no size, loopback's, a device that segments nothing. */
+	assert_int_equal(packet_bytes(0, 65536, PACKET_PAGES_BYTES), 0);
+	assert_int_equal(packet_bytes(65483, 65536, PACKET_PAGES_BYTES), 0);
+	assert_int_equal(packet_bytes(1448, 1514, PACKET_PAGES_BYTES), 0);
+	assert_int_equal(packet_bytes(1448, 100, PACKET_PAGES_BYTES), 0);
+}
+
+static void blocks_are_whole_packets(void **state)
+{
+	(void)state;
+	assert_int_equal(block_bytes_choose(0), BLOCK_BYTES);
+	assert_int_equal(block_bytes_choose(BLOCK_BYTES + 1), BLOCK_BYTES);
+	assert_int_equal(block_bytes_choose(7 * 8948), 4 * 7 * 8948);
+	assert_int_equal(block_bytes_choose(45 * 1448), 4 * 45 * 1448);
+	for (uint32_t packet = 1; packet <= BLOCK_BYTES; packet += 977) {
+		uint32_t block = block_bytes_choose(packet);
+		assert_int_equal(block % packet, 0);
+		assert_true(block >= BLOCK_LEAST_BYTES && block <= BLOCK_BYTES);
+	}
+}
+
+/* Both ends go by the size that was agreed, whatever it is: places and counts follow it. */
+static void smaller_blocks_are_verified_too(void **state)
+{
+	(void)state;
+	const uint32_t full = 4 * 7 * 8948;
+	const uint64_t total = UINT64_C(5) * full + 1000;
+	uint8_t *bytes = malloc(total);
+	struct block_writer writer = block_writer_create(SEED, STREAM, full);
+	assert_non_null(bytes);
+	for (uint64_t done = 0; done < total;)
+		done += block_write(&writer, total - done, bytes + done);
+	bytes[3 * (size_t)full + BLOCK_HEADER_BYTES + 4711] ^= 1;
+	for (uint32_t other = full; other <= BLOCK_BYTES; other += BLOCK_BYTES - full) {
+		struct verifier *verifier = verifier_create(SEED, STREAM, other, total);
+		assert_non_null(verifier);
+		assert_true(verifier_take(verifier, bytes, total) <= total);
+		verifier_finish(verifier, true);
+		struct verify_report report = *verifier_report(verifier);
+		if (other == full) {
+			expect(&report, VERIFY_DAMAGED, 3,
+			       UINT64_C(3) * (full - BLOCK_HEADER_BYTES) + 4711);
+			assert_int_equal(report.blocks, 5);
+		} else {
+			/* Who goes by another size accepts the first block alone. */
+			assert_int_equal(report.blocks, 1);
+		}
+		verifier_destroy(verifier);
+	}
+	free(bytes);
 }
 
 static void the_way_of_sending_has_a_reason(void **state)
@@ -362,6 +432,9 @@ int main(void)
 	    cmocka_unit_test(slots_in_flight_are_not_used_again),
 	    cmocka_unit_test(ways_of_making_give_the_same_bytes_and_sums),
 	    cmocka_unit_test(the_first_block_is_what_it_always_was),
+	    cmocka_unit_test(packets_are_whole_segments),
+	    cmocka_unit_test(blocks_are_whole_packets),
+	    cmocka_unit_test(smaller_blocks_are_verified_too),
 	    cmocka_unit_test(the_way_of_sending_has_a_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
