@@ -28,6 +28,7 @@ ENGINE = Path(__file__).resolve().parent.parent / "engine" / "build" / "landspee
 TURNS = int(os.environ.get("ENGINE_BENCH_TURNS", "7"))
 SECONDS = os.environ.get("ENGINE_BENCH_SECONDS", "2")
 VERIFY_GB = int(os.environ.get("ENGINE_BENCH_GB", "100"))
+HOSTS_OWN = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 SENDER, RECEIVER = f"lsb{os.getpid()}s", f"lsb{os.getpid()}r"
 HOST = "10.98.7.2"
 
@@ -42,8 +43,8 @@ class Run:
 
 
 @contextmanager
-def veth_pair(mtu: int) -> Iterator[None]:
-    """Two namespaces and a cable."""
+def veth_pair(mtu: int, congestion: str | None = None) -> Iterator[None]:
+    """Two namespaces and a cable; `congestion`: what all connections across it use, None for the host's own."""
 
     def ip(*words: str) -> None:
         subprocess.run(["ip", *words], check=True)
@@ -56,6 +57,10 @@ def veth_pair(mtu: int) -> Iterator[None]:
             ip(*f"-n {namespace} addr add 10.98.7.{number}/24 dev v".split())
             ip(*f"-n {namespace} link set v up".split())
             ip(*f"-n {namespace} link set lo up".split())
+            if congestion is not None:
+                # By the route: none of the programs needs an option for it.
+                way = f"10.98.7.0/24 dev v src 10.98.7.{number} congctl {congestion}"
+                ip("-n", namespace, "route", "replace", *way.split())
         yield
     finally:
         for namespace in (SENDER, RECEIVER):
@@ -68,16 +73,30 @@ def listening(namespace: str, port: int) -> bool:
     return bool(subprocess.run(words, capture_output=True, check=True).stdout)
 
 
+def on_processor(number: int) -> list[str]:
+    """What goes before a command to keep all its threads on that one of the processors that are ours."""
+    return ["taskset", "-c", str(sorted(os.sched_getaffinity(0))[number])]
+
+
 def measure(
-    receiving: list[str], sending: list[str], port: int, read: Callable[[str], tuple[float, float, dict]]
+    receiving: list[str],
+    sending: list[str],
+    port: int,
+    read: Callable[[str], tuple[float, float, dict]],
+    *,
+    apart: bool,
 ) -> Run:
-    """Run both; `read` makes bytes, seconds and a result of what the sender printed."""
+    """Run both; `read` makes bytes, seconds and a result of what the sender printed.
+
+    `apart`: each end has a processor to itself, as on two hosts. The scheduler alone puts both on one at times and
+    leaves the other idle, and then a turn compares nothing.
+    """
     with tempfile.TemporaryFile("w+") as output:
-        inside = ["ip", "netns", "exec", RECEIVER]
+        inside = ["ip", "netns", "exec", RECEIVER, *(on_processor(-1) if apart else ())]
         receiver = subprocess.Popen([*inside, *receiving], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not listening(RECEIVER, port):
             time.sleep(0.02)
-        inside = ["ip", "netns", "exec", SENDER]
+        inside = ["ip", "netns", "exec", SENDER, *(on_processor(0) if apart else ())]
         sender = subprocess.Popen([*inside, *sending], stdout=output, stderr=subprocess.DEVNULL)
         _, status, near = os.wait4(sender.pid, 0)
         sender.returncode = os.waitstatus_to_exitcode(status)
@@ -92,7 +111,11 @@ def measure(
 
 
 def engine(
-    mode: str, *options: str, limit: tuple[str, str] = ("--time", SECONDS), receiver: tuple[str, ...] = ()
+    mode: str,
+    *options: str,
+    limit: tuple[str, str] = ("--time", SECONDS),
+    receiver: tuple[str, ...] = (),
+    apart: bool = False,
 ) -> Run:
     """The engine with that receive mode."""
 
@@ -103,7 +126,7 @@ def engine(
         return result["bytes"], result["duration_s"], result
 
     sending = [str(ENGINE), "send", HOST, "--receive", mode, "--quiet", "--json", "-", *limit, *options]
-    return measure([str(ENGINE), "receive", "--one-off", *receiver], sending, 5201, read)
+    return measure([str(ENGINE), "receive", "--one-off", *receiver], sending, 5201, read, apart=apart)
 
 
 def iperf3(*options: str) -> Run:
@@ -113,7 +136,8 @@ def iperf3(*options: str) -> Run:
         result = json.loads(text)["end"]["sum_received"]
         return result["bytes"], result["seconds"], result
 
-    return measure(["iperf3", "-s", "-1"], ["iperf3", "-c", HOST, "-J", "-t", SECONDS, *options], 5201, read)
+    sending = ["iperf3", "-c", HOST, "-J", "-t", SECONDS, *options]
+    return measure(["iperf3", "-s", "-1"], sending, 5201, read, apart=True)
 
 
 def nuttcp() -> Run:
@@ -123,7 +147,7 @@ def nuttcp() -> Run:
         values = dict(re.findall(r"(\w+)=([\d.]+)", text))
         return float(values["megabytes"]) * 2**20, float(values["real_seconds"]), values
 
-    run = measure(["nuttcp", "-1"], ["nuttcp", "-T", SECONDS, "-fparse", HOST], 5000, read)
+    run = measure(["nuttcp", "-1"], ["nuttcp", "-T", SECONDS, "-fparse", HOST], 5000, read, apart=True)
     # Its receiver goes to the background, where wait4 does not see it: its own account, in per cent of a processor.
     busy_s = sum(float(run.result[end]) for end in ("tx_cpu", "rx_cpu")) / 100 * float(run.result["real_seconds"])
     run.cpu_s_per_gb = busy_s / (float(run.result["megabytes"]) * 2**20 / 1e9)
@@ -131,33 +155,34 @@ def nuttcp() -> Run:
 
 
 PROGRAMS: dict[str, Callable[[], Run]] = {
-    "discard": lambda: engine("discard"),
+    "discard": lambda: engine("discard", apart=True),
     "iperf3": iperf3,
-    "memory": lambda: engine("memory"),
+    "memory": lambda: engine("memory", apart=True),
     "iperf3 -Z": lambda: iperf3("-Z"),
-    "verify": lambda: engine("verify"),
+    "verify": lambda: engine("verify", apart=True),
     "nuttcp": nuttcp,
 }
 
 
-def in_turns(mtu: int) -> list[Row]:
+def in_turns(mtu: int, congestion: str | None = None) -> list[Row]:
     """All programs in turns; each ratio is taken within one turn."""
     turns: list[dict[str, Run]] = []
-    with veth_pair(mtu):
+    path = f"MTU {mtu}, {congestion or HOSTS_OWN.read_text().strip()}"
+    with veth_pair(mtu, congestion):
         for number in range(TURNS):
             turns.append({name: program() for name, program in PROGRAMS.items()})
             figures = ", ".join(
                 f"{name} {each.goodput_bps / 1e9:.1f} Gbit/s {each.cpu_s_per_gb:.3f} s/GB"
                 for name, each in turns[-1].items()
             )
-            print(f"MTU {mtu}, turn {number + 1}: {figures}", file=sys.stderr, flush=True)
+            print(f"{path}, turn {number + 1}: {figures}", file=sys.stderr, flush=True)
 
     def row(mode: str, other: str, least: float, most: float | None) -> Row:
         speed = statistics.median(turn[mode].goodput_bps / turn[other].goodput_bps for turn in turns)
         cost = statistics.median(turn[mode].cpu_s_per_gb / turn[other].cpu_s_per_gb for turn in turns)
         promised = f"≥ {least} ×" + (f", ≤ {most} ×" if most else "")
         return Row(
-            f"MTU {mtu}: {mode} against {other}: goodput, CPU per byte",
+            f"{path}: {mode} against {other}: goodput, CPU per byte",
             f"{speed:.2f} ×, {cost:.2f} ×",
             promised,
             speed >= least and (most is None or cost <= most),
@@ -304,6 +329,8 @@ def guest(rate_gbps: int, streams: int, window: str, *, seconds: int, share: flo
 BENCHES: dict[str, Callable[[], list[Row]]] = {
     "mtu9000": lambda: in_turns(9000),
     "mtu1500": lambda: in_turns(1500),
+    "mtu9000cubic": lambda: in_turns(9000, "cubic"),
+    "mtu1500cubic": lambda: in_turns(1500, "cubic"),
     "making": making,
     "verify": verification,
     "faults": lambda: faults(VERIFY_GB),
