@@ -28,6 +28,7 @@ struct send_counts {
 struct sending_facts {
 	enum send_way asked;
 	bool huge;           /* the payload lies in huge pages */
+	bool calls_dear;     /* this kernel's packets cost less than its system calls */
 	bool made;           /* blocks are made on the way (receive mode verify) */
 	bool device_copies;  /* lo, veth, ...: packets stay in this machine, or nothing is known */
 	const char *device;  /* name of the route's device; NULL: unknown */

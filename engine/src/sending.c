@@ -50,11 +50,17 @@ enum send_way send_way_choose(const struct sending_facts *facts, char *why, size
 		    "are sent without a copy, with little work per page");
 		return SEND_SPLICE;
 	}
+	if (!facts->made && facts->calls_dear) {
+		(void)snprintf(why, size,
+			       "the payload is a sealed file, and system calls are dear in User "
+			       "Mode Linux: one sends megabytes of its pages");
+		return SEND_SENDFILE;
+	}
 	if (!facts->made) {
 		(void)snprintf(why, size,
-			       "the payload is a sealed file: its pages are sent without a copy "
-			       "and need not be given back");
-		return SEND_SENDFILE;
+			       "the payload is a sealed file: through a pipe its pages are sent "
+			       "without a copy, a whole packet at a time");
+		return SEND_SPLICE;
 	}
 	if (facts->device_copies) {
 		(void)snprintf(why, size,

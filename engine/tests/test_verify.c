@@ -398,9 +398,13 @@ static void the_way_of_sending_has_a_reason(void **state)
 	char why[192];
 	struct failure failure = {0};
 	struct sending_facts facts = {.device = "eth7", .zerocopy_there = true};
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SPLICE);
+	assert_non_null(strstr(why, "sealed file"));
+	facts.calls_dear = true;
 	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
 	facts.huge = true;
 	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SPLICE);
+	assert_non_null(strstr(why, "huge pages"));
 	facts.bytes = 1000;
 	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_WRITE);
 	facts.bytes = 0;
