@@ -6,6 +6,7 @@ and print. Every line is thinned to at most `POINTS` points, keeping the extreme
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,12 +83,23 @@ def series_of(columns: dict[str, list[Any]], value: Callable[[dict[str, Any]], f
 
 
 def total_of(streams: dict[int, Series]) -> Series:
-    """The streams' total where every sampling time has a row of each (a stream that ended counts as its rows say)."""
-    total: dict[float, float] = {}
-    for series in streams.values():
-        for time_s, value in series:
-            total[time_s] = total.get(time_s, 0.0) + value
-    return sorted(total.items())
+    """The streams' total, a point whenever each of those under way has a new row: at one time, or each at its own.
+
+    A stream is under way from its first row to its last.
+    """
+    rows = sorted((time_s, stream, value) for stream, series in streams.items() for time_s, value in series)
+    span = {stream: (series[0][0], series[-1][0]) for stream, series in streams.items() if series}
+    latest: dict[int, float] = {}
+    fresh: set[int] = set()
+    total: Series = []
+    for time_s, together in itertools.groupby(rows, key=lambda row: row[0]):
+        for _, stream, value in together:
+            latest[stream] = value
+            fresh.add(stream)
+        if not any(span[stream][0] <= time_s <= span[stream][1] for stream in span.keys() - fresh):
+            total.append((time_s, sum(latest[each] for each in span if span[each][0] <= time_s <= span[each][1])))
+            fresh = set()
+    return total
 
 
 def line(name: str, series: Series, colour: str, width: float, dash: str = "solid") -> dict[str, Any]:

@@ -12,6 +12,7 @@ from landspeed.results import charts
 from landspeed.results.bundle import SAMPLES, BundleWriter, OutputError, load_record
 from landspeed.results.compare import plan_of
 from landspeed.results.diagram import bottleneck, slowest_links, tall_svg, wide_svg
+from landspeed.results.figures import total_of
 from landspeed.results.judge import judge
 from landspeed.results.report import render_report, write_report
 from landspeed.results.samples import LINK_COLUMNS, convert_links
@@ -281,3 +282,13 @@ def test_no_sideways_scrolling(page: str, tmp_path: Path, width: int) -> None:
 def test_width_check_sees_what_sticks_out(page: str, tmp_path: Path) -> None:
     takes, has = _widths(page.replace("</main>", '<p style="width:450px">x</p></main>'), tmp_path, 390)
     assert takes > has
+
+
+def test_a_total_takes_rows_of_one_time_or_of_each_streams_own() -> None:
+    together = {0: [(1.0, 3.0), (2.0, 5.0), (3.0, 7.0)], 1: [(1.0, 10.0), (2.0, 20.0)]}
+    assert total_of(together) == [(1.0, 13.0), (2.0, 25.0), (3.0, 7.0)]  # stream 1 has ended
+    apart = {0: [(1.0, 3.0), (2.1, 5.0), (3.0, 7.0)], 1: [(1.0, 10.0), (2.2, 20.0), (3.0, 30.0)]}
+    assert total_of(apart) == [(1.0, 13.0), (2.2, 25.0), (3.0, 37.0)]
+    skipped = {0: [(1.0, 3.0), (2.0, 5.0), (3.0, 7.0)], 1: [(1.0, 10.0), (3.0, 30.0)]}
+    assert total_of(skipped) == [(1.0, 13.0), (3.0, 37.0)]  # never a dip to what one stream has alone
+    assert total_of({}) == total_of({0: []}) == []

@@ -1,4 +1,4 @@
-/* The thread that reads TCP_INFO of all streams on an absolute time grid. */
+/* The thread that has TCP_INFO of all streams read on an absolute time grid. */
 #ifndef LANDSPEED_SAMPLER_H
 #define LANDSPEED_SAMPLER_H
 
@@ -36,6 +36,7 @@ struct sampler_view {
 struct sampler *sampler_start(const struct sampler_plan *plan, struct failure *failure);
 /* Takes the last row and ends the thread; the gate must be open or cancelled. */
 void sampler_stop(struct sampler *sampler);
+/* Once the streams' threads are joined: they act for it. */
 void sampler_destroy(struct sampler *sampler);
 
 /* Only after sampler_stop. */

@@ -21,11 +21,13 @@ enum samples_format {
 
 /* Creates or empties the file and writes the header row. NULL with the failure set. */
 struct samples *samples_open(const char *path, enum samples_format format, struct failure *failure);
+/* Would that many more rows have those before them written? */
+bool samples_due(const struct samples *samples, unsigned rows);
 /* Begins the rows of one point in time, which samples_withdraw can take back. */
 int samples_begin(struct samples *samples, unsigned rows, struct failure *failure);
 /* Forgets the rows since samples_begin. */
 void samples_withdraw(struct samples *samples);
-/* Rows are written about once a second of the transfer, or a megabyte at a time. */
+/* Rows are kept as they are, and made text and written about once a second of the transfer. */
 int samples_add(struct samples *samples, const struct sample *sample, struct failure *failure);
 int samples_close(struct samples *samples, struct failure *failure);
 

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "payload.h"
 #include "sending.h"
+#include "tcpinfo.h"
 #include "verify.h"
 
 #include <stdbool.h>
@@ -26,6 +27,12 @@ struct stream_view {
 	uint64_t cpu_ns;   /* of its thread; 0 until it has finished */
 	bool finished;     /* its thread moves nothing any more */
 	int error;         /* errno that ended it, or 0 */
+};
+
+/* TCP_INFO as the stream's own thread read it, between two of its calls. */
+struct stream_answer {
+	uint64_t time_ns; /* CLOCK_MONOTONIC; 0: never */
+	struct tcp_info info;
 };
 
 struct sending {
@@ -95,6 +102,18 @@ void streams_join(struct streams *set);
 
 /* Processor time of its thread so far; only between the start and streams_join. */
 uint64_t streams_cpu_ns(const struct streams *set, unsigned index);
+/*
+ * Asks the stream's thread to read TCP_INFO when its call is over, from `due_ns` on: it need not
+ * wait for the lock of its socket, which anybody else finds taken, even while the thread only waits
+ * for a processor. One question at a time, from one thread.
+ */
+void streams_ask(struct streams *set, unsigned index, uint64_t due_ns);
+/* Called by the thread that gave the last answer that was wanted; before the first question. */
+void streams_when_answered(struct streams *set, void (*act)(void *context), void *context);
+/* The last answer; NULL while a question is open. Valid until the next one. */
+const struct stream_answer *streams_answer(const struct streams *set, unsigned index);
+/* Calls that moved payload, so far. */
+uint64_t streams_calls(const struct streams *set, unsigned index);
 void streams_look(const struct streams *set, unsigned index, struct stream_view *view);
 bool streams_all_finished(const struct streams *set);
 unsigned streams_open_count(const struct streams *set);

@@ -19,7 +19,7 @@ static int bytes_receive(struct stream *stream, uint8_t *buffer, size_t count)
 			errno = got < 0 ? errno : used == 0 ? 0 : ECONNRESET;
 			return -1;
 		}
-		(void)atomic_fetch_add(&stream->calls, 1);
+		stream_count_call(stream);
 		uint64_t now_ns = clock_monotonic_ns();
 		if (atomic_fetch_add(&stream->bytes, (uint64_t)got) == 0)
 			stream_report_first(stream, now_ns);

@@ -45,7 +45,7 @@ static int record_send(struct sender *sender, const struct record *record)
 			continue;
 		if (sent < 0)
 			return errno;
-		(void)atomic_fetch_add(&stream->calls, 1);
+		stream_count_call(stream);
 		iovec_advance(&message, (size_t)sent);
 		atomic_fetch_add(&stream->bytes, (uint64_t)sent);
 	}

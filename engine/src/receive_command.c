@@ -58,8 +58,10 @@ static void session_tell(struct receive_state *state)
 
 static void session_release(struct receive_state *state)
 {
-	if (state->streams != NULL)
+	if (state->streams != NULL) {
 		streams_stop(state->streams);
+		streams_join(state->streams);
+	}
 	struct host_usage ignored;
 	host_meter_stop(state->meter, &ignored);
 	sampler_destroy(state->sampler);

@@ -118,7 +118,7 @@ static int reader_account(struct reader *reader, uint64_t got)
 	uint64_t done = atomic_load(&stream->bytes) + got;
 	uint64_t left = stream->limit - done;
 	atomic_store(&stream->bytes, done);
-	(void)atomic_fetch_add(&stream->calls, 1);
+	stream_count_call(stream);
 	if (done == got) {
 		uint64_t now_ns = clock_monotonic_ns();
 		stream_report_first(stream, now_ns);

@@ -57,9 +57,11 @@ static void outputs_close(struct send_state *state)
 
 static void send_release(struct send_state *state)
 {
-	/* The sampler reads the streams, so it goes first; streams reset before control closes. */
-	if (state->streams != NULL)
+	/* Streams act for the sampler, which reads them; they reset before control closes. */
+	if (state->streams != NULL) {
 		streams_stop(state->streams);
+		streams_join(state->streams);
+	}
 	sampler_destroy(state->sampler);
 	streams_destroy(state->streams);
 	intervals_destroy(state->intervals);

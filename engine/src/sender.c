@@ -28,7 +28,7 @@ static int piece_send(struct stream *stream, const struct sending_method *method
 			piece.count -= (uint64_t)sent;
 			*done += (uint64_t)sent;
 			atomic_store(&stream->bytes, *done);
-			(void)atomic_fetch_add(&stream->calls, 1);
+			stream_count_call(stream);
 		} else if (sent == 0) {
 			return EIO; /* neither a sealed file nor memory ends */
 		} else if (errno != EINTR) {

@@ -22,6 +22,10 @@ struct stream {
 	_Atomic uint64_t cpu_ns;
 	_Atomic int error;
 	_Atomic bool finished;
+	/* While it is set the answer is the thread's, else of whoever asks. */
+	_Atomic bool asked;
+	uint64_t due_ns;
+	struct stream_answer answer;
 	/* Of the thread; others read them after streams_join. */
 	struct send_counts counts;
 	enum buffer_pages pages;
@@ -37,6 +41,8 @@ const struct sending *stream_sending(const struct stream *stream);
 const struct receiving *stream_receiving(const struct stream *stream);
 /* The first byte of the session opens the gate and wakes the main thread. */
 void stream_report_first(struct stream *stream, uint64_t now_ns);
+/* After each call that moved payload. */
+void stream_count_call(struct stream *stream);
 /* Last act of a thread. */
 void stream_finish(struct stream *stream, int error);
 

@@ -25,6 +25,9 @@ struct streams {
 	void *work_context;
 	_Atomic bool stopping;
 	_Atomic uint64_t first_ns;
+	_Atomic unsigned questions; /* open */
+	void (*answered)(void *context);
+	void *answered_context;
 	struct stream streams[];
 };
 
@@ -236,6 +239,30 @@ uint64_t streams_cpu_ns(const struct streams *set, unsigned index)
 	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
+void streams_ask(struct streams *set, unsigned index, uint64_t due_ns)
+{
+	set->streams[index].due_ns = due_ns;
+	(void)atomic_fetch_add(&set->questions, 1);
+	atomic_store(&set->streams[index].asked, true);
+}
+
+void streams_when_answered(struct streams *set, void (*act)(void *context), void *context)
+{
+	set->answered = act;
+	set->answered_context = context;
+}
+
+const struct stream_answer *streams_answer(const struct streams *set, unsigned index)
+{
+	const struct stream *stream = &set->streams[index];
+	return atomic_load(&stream->asked) ? NULL : &stream->answer;
+}
+
+uint64_t streams_calls(const struct streams *set, unsigned index)
+{
+	return atomic_load(&set->streams[index].calls);
+}
+
 unsigned streams_open_count(const struct streams *set)
 {
 	unsigned open = 0;
@@ -306,6 +333,25 @@ void stream_report_first(struct stream *stream, uint64_t now_ns)
 	(void)gate_open(stream->set->gate, now_ns);
 	if (atomic_compare_exchange_strong(&stream->set->first_ns, &none, now_ns))
 		streams_post(stream->set);
+}
+
+static void question_answer(struct stream *stream)
+{
+	struct streams *set = stream->set;
+	if (clock_monotonic_ns() < stream->due_ns ||
+	    !tcp_info_read(stream->fd, &stream->answer.info))
+		return;
+	stream->answer.time_ns = clock_monotonic_ns();
+	atomic_store(&stream->asked, false);
+	if (atomic_fetch_sub(&set->questions, 1) == 1 && set->answered != NULL)
+		set->answered(set->answered_context);
+}
+
+void stream_count_call(struct stream *stream)
+{
+	(void)atomic_fetch_add(&stream->calls, 1);
+	if (atomic_load(&stream->asked))
+		question_answer(stream);
 }
 
 void stream_finish(struct stream *stream, int error)

@@ -47,6 +47,11 @@ static bool window_samples(uint64_t window)
 	return ((window ^ window >> 1) & 1) != 0;
 }
 
+bool windows_sampling(const struct windows *windows)
+{
+	return windows == NULL || window_samples(clock_monotonic_ns() / WINDOW_NS);
+}
+
 uint64_t windows_due_ns(const struct windows *windows, uint64_t row_ns)
 {
 	if (windows == NULL)

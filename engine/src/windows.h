@@ -15,7 +15,9 @@ struct windows;
 struct windows *windows_open(void);
 /* When to wake, given when the next row is due. CLOCK_MONOTONIC, both. */
 uint64_t windows_due_ns(const struct windows *windows, uint64_t row_ns);
-/* Is sampling on? At the first call in a window notes what the streams have moved so far. */
+/* Is sampling on? */
+bool windows_sampling(const struct windows *windows);
+/* Is it? At the first call in a window notes what the streams have moved so far. */
 bool windows_on(struct windows *windows, const struct streams *streams);
 /* Writes the notes to the file that LANDSPEED_TELEMETRY_WINDOWS names. */
 void windows_close(struct windows *windows);
@@ -28,6 +30,11 @@ static inline uint64_t windows_due_ns(const struct windows *windows, uint64_t ro
 {
 	(void)windows;
 	return row_ns;
+}
+static inline bool windows_sampling(const struct windows *windows)
+{
+	(void)windows;
+	return true;
 }
 static inline bool windows_on(struct windows *windows, const struct streams *streams)
 {

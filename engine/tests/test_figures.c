@@ -5,6 +5,7 @@
 #include "streams.h"
 #include "window.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,43 @@ static void samples_have_one_integer_row_each(void **state)
 				 "0,7,8,9,11,12,13,8948\n");
 }
 
+/* Every number of digits, at both ends of its range. */
+static void samples_hold_numbers_of_any_size(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/landspeed-samples-XXXXXX";
+	static char text[8192];
+	char expected[64];
+	struct failure failure = {0};
+	struct tcp_info info = {0};
+	uint64_t numbers[40];
+	unsigned count = 0;
+	for (uint64_t power = 1; count < 38; power *= 10) {
+		numbers[count++] = power - 1;
+		numbers[count++] = power;
+	}
+	numbers[count++] = UINT64_C(10000000000000000000);
+	numbers[count++] = UINT64_MAX;
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	struct samples *samples = samples_open(path, SAMPLES_SERIES, &failure);
+	assert_non_null(samples);
+	for (unsigned i = 0; i < count; i++) {
+		struct sample sample = {.bytes = numbers[i], .info = &info};
+		assert_int_equal(samples_add(samples, &sample, &failure), 0);
+	}
+	assert_int_equal(samples_close(samples, &failure), 0);
+	(void)file_read(path, text, sizeof(text));
+	(void)unlink(path);
+	const char *row = text;
+	for (unsigned i = 0; i < count; i++) {
+		row = strchr(row, '\n') + 1;
+		(void)snprintf(expected, sizeof(expected), "0,0,%" PRIu64 ",0,", numbers[i]);
+		assert_memory_equal(row, expected, strlen(expected));
+	}
+}
+
 static void samples_beyond_the_buffer_are_all_written(void **state)
 {
 	(void)state;
@@ -244,6 +282,7 @@ int main(void)
 	    cmocka_unit_test(window_warns_where_it_holds_back),
 	    cmocka_unit_test(window_figures),
 	    cmocka_unit_test(samples_have_one_integer_row_each),
+	    cmocka_unit_test(samples_hold_numbers_of_any_size),
 	    cmocka_unit_test(samples_beyond_the_buffer_are_all_written),
 	    cmocka_unit_test(samples_of_one_moment_can_be_taken_back),
 	    cmocka_unit_test(samples_say_when_the_disk_is_full),
