@@ -143,11 +143,13 @@ static bool on_timer(struct receive_state *state)
 	if (streams_first_ns(state->streams) != 0 && state->request.omit_ns != 0 &&
 	    state->warm_ns == 0)
 		return on_warm(state);
-	if (streams_first_ns(state->streams) != 0)
+	if (streams_first_ns(state->streams) != 0) {
+		streams_cut(state->streams);
 		state->time_up = true;
-	else
+	} else {
 		(void)failure_set(&state->failure, state->started ? "no data came from the sender"
 								  : "the sender did not begin");
+	}
 	return true;
 }
 

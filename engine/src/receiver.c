@@ -134,7 +134,7 @@ static int reader_account(struct reader *reader, uint64_t got)
 static int stream_drain(struct reader *reader)
 {
 	struct stream *stream = reader->stream;
-	while (atomic_load(&stream->bytes) < stream->limit) {
+	while (atomic_load(&stream->bytes) < stream->limit && !stream_cut(stream)) {
 		uint64_t left = stream->limit - atomic_load(&stream->bytes);
 		size_t room = reader->size - reader->to;
 		ssize_t got = recv(stream->fd, reader->buffer + reader->to,
@@ -164,7 +164,8 @@ void *stream_receive(void *argument)
 		if (atomic_load(&stream->bytes) != 0)
 			atomic_store(&stream->last_ns, clock_monotonic_ns());
 		if (stream->verifier != NULL)
-			verifier_finish(stream->verifier, error == 0 && !stream_stopping(stream));
+			verifier_finish(stream->verifier, error == 0 && !stream_stopping(stream) &&
+							      !stream_cut(stream));
 		(void)munmap(reader.buffer, reader.size);
 	}
 	stream_finish(stream, error);

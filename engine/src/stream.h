@@ -37,6 +37,7 @@ void *stream_send(void *argument);
 void *stream_receive(void *argument);
 
 bool stream_stopping(const struct stream *stream);
+bool stream_cut(const struct stream *stream);
 const struct sending *stream_sending(const struct stream *stream);
 const struct receiving *stream_receiving(const struct stream *stream);
 /* The first byte of the session opens the gate and wakes the main thread. */

@@ -24,6 +24,7 @@ struct streams {
 	int (*work)(struct stream *stream, void *context);
 	void *work_context;
 	_Atomic bool stopping;
+	_Atomic bool cut; /* the time is up */
 	_Atomic uint64_t first_ns;
 	_Atomic unsigned questions; /* open */
 	void (*answered)(void *context);
@@ -194,6 +195,11 @@ void streams_post(const struct streams *set)
 		return;
 }
 
+void streams_cut(struct streams *set)
+{
+	atomic_store(&set->cut, true);
+}
+
 void streams_stop(struct streams *set)
 {
 	atomic_store(&set->stopping, true);
@@ -308,6 +314,11 @@ const struct verify_report *streams_verified(const struct streams *set, unsigned
 uint64_t streams_first_ns(const struct streams *set)
 {
 	return atomic_load(&set->first_ns);
+}
+
+bool stream_cut(const struct stream *stream)
+{
+	return atomic_load(&stream->set->cut);
 }
 
 bool stream_stopping(const struct stream *stream)

@@ -1,0 +1,82 @@
+/* Readers end when the time is up, not when their sockets' locks can be had. */
+#include "check.h"
+#include "net.h"
+#include "streams.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 20000
+
+/* Until nobody reads any more. */
+static void *flood(void *peer)
+{
+	static const char bytes[1 << 16];
+	while (send(*(int *)peer, bytes, sizeof(bytes), MSG_NOSIGNAL) > 0)
+		continue;
+	return NULL;
+}
+
+static int connected(int *peer)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, length), 0);
+	*peer = accept(listener, NULL, NULL);
+	assert_true(*peer >= 0);
+	(void)close(listener);
+	return fd;
+}
+
+static void event_wait(const struct streams *set)
+{
+	struct pollfd event = {.fd = streams_event_fd(set), .events = POLLIN};
+	assert_int_equal(poll(&event, 1, PATIENCE_MS), 1);
+	streams_acknowledge((struct streams *)set);
+}
+
+static void readers_end_with_the_time(void **state)
+{
+	(void)state;
+	int peer;
+	pthread_t thread;
+	struct failure failure = {0};
+	struct stream_view view;
+	const struct receiving receiving = {.mode = RECEIVE_MEMORY};
+	struct streams *set = streams_create(1, &failure);
+	assert_non_null(set);
+	streams_adopt(set, 0, connected(&peer));
+	assert_int_equal(pthread_create(&thread, NULL, flood, &peer), 0);
+	assert_int_equal(streams_receive(set, &receiving, &failure), 0);
+	event_wait(set); /* the first byte */
+	assert_false(streams_all_finished(set));
+	/* The sender goes on, and nothing is shut down. */
+	streams_cut(set);
+	while (!streams_all_finished(set))
+		event_wait(set);
+	streams_look(set, 0, &view);
+	assert_true(view.bytes > 0);
+	streams_stop(set);
+	streams_join(set);
+	streams_destroy(set);
+	(void)pthread_join(thread, NULL);
+	(void)close(peer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(readers_end_with_the_time),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
