@@ -88,8 +88,7 @@ def measure(
 ) -> Run:
     """Run both; `read` makes bytes, seconds and a result of what the sender printed.
 
-    `apart`: each end has a processor to itself, as on two hosts. The scheduler alone puts both on one at times and
-    leaves the other idle, and then a turn compares nothing.
+    `apart`: each end has a processor to itself, as on two hosts: where the scheduler puts them is not compared.
     """
     with tempfile.TemporaryFile("w+") as output:
         inside = ["ip", "netns", "exec", RECEIVER, *(on_processor(-1) if apart else ())]
