@@ -17,6 +17,7 @@ from .figures import (
     labels,
     line,
     mark_events,
+    rounds_of,
     series_of,
     thin,
     total_of,
@@ -234,17 +235,10 @@ def _lines(streams: dict[int, Series]) -> list[dict[str, Any]]:
 
 
 def _band(streams: dict[int, Series]) -> list[dict[str, Any]]:
-    at: dict[float, list[float]] = {}
-    for series in streams.values():
-        for time_s, value in series:
-            at.setdefault(time_s, []).append(value)
-    times = sorted(at)
-    ordered = [sorted(at[time_s]) for time_s in times]
+    ordered = [(time_s, sorted(values)) for time_s, values in rounds_of(streams)]
     named = (("least", 0.0), ("median", 0.5), ("most", 1.0))
     traces = []
     for number, (name, part) in enumerate(named):
-        series = [
-            (time_s, values[round(part * (len(values) - 1))]) for time_s, values in zip(times, ordered, strict=True)
-        ]
+        series = [(time_s, values[round(part * (len(values) - 1))]) for time_s, values in ordered]
         traces.append(line(f"{name} of {len(streams)} streams", series, PALETTE[number], 1.3))
     return traces

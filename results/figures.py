@@ -7,7 +7,7 @@ and print. Every line is thinned to at most `POINTS` points, keeping the extreme
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -82,8 +82,8 @@ def series_of(columns: dict[str, list[Any]], value: Callable[[dict[str, Any]], f
     return found
 
 
-def total_of(streams: dict[int, Series]) -> Series:
-    """The streams' total, a point whenever each of those under way has a new row: at one time, or each at its own.
+def rounds_of(streams: dict[int, Series]) -> Iterator[tuple[float, list[float]]]:
+    """The streams' values, whenever each of those under way has a new row: at one time, or each at its own.
 
     A stream is under way from its first row to its last.
     """
@@ -91,15 +91,18 @@ def total_of(streams: dict[int, Series]) -> Series:
     span = {stream: (series[0][0], series[-1][0]) for stream, series in streams.items() if series}
     latest: dict[int, float] = {}
     fresh: set[int] = set()
-    total: Series = []
     for time_s, together in itertools.groupby(rows, key=lambda row: row[0]):
         for _, stream, value in together:
             latest[stream] = value
             fresh.add(stream)
         if not any(span[stream][0] <= time_s <= span[stream][1] for stream in span.keys() - fresh):
-            total.append((time_s, sum(latest[each] for each in span if span[each][0] <= time_s <= span[each][1])))
+            yield time_s, [latest[each] for each in span if span[each][0] <= time_s <= span[each][1]]
             fresh = set()
-    return total
+
+
+def total_of(streams: dict[int, Series]) -> Series:
+    """The streams' total over time."""
+    return [(time_s, sum(values)) for time_s, values in rounds_of(streams)]
 
 
 def line(name: str, series: Series, colour: str, width: float, dash: str = "solid") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from landspeed.results import charts
 from landspeed.results.bundle import SAMPLES, BundleWriter, OutputError, load_record
 from landspeed.results.compare import plan_of
 from landspeed.results.diagram import bottleneck, slowest_links, tall_svg, wide_svg
-from landspeed.results.figures import total_of
+from landspeed.results.figures import rounds_of, total_of
 from landspeed.results.judge import judge
 from landspeed.results.report import render_report, write_report
 from landspeed.results.samples import LINK_COLUMNS, convert_links
@@ -183,6 +183,15 @@ def test_many_streams_are_a_band(tmp_path: Path) -> None:
     made = charts.make_charts(bundle, record, make_plan(transfer={"streams": 40}, with_expect=False))
     lines = next(chart for chart in made if chart.key == "goodput-streams").figure["data"]
     assert [line["name"] for line in lines] == ["least of 40 streams", "median of 40 streams", "most of 40 streams"]
+
+
+def test_a_band_is_of_all_streams_though_their_rows_come_apart() -> None:
+    # As the engine samples: the first rows and the last are read at one time, those between by each stream itself.
+    times = {stream: [0.0, *(second + stream / 100 for second in (1, 2, 3)), 5.0] for stream in range(40)}
+    apart = {stream: [(time_s, float(stream)) for time_s in times[stream]] for stream in times}
+    assert [sorted(values) for _, values in rounds_of(apart)] == [[float(stream) for stream in range(40)]] * 5
+    for which, trace in enumerate(charts._band(apart)):
+        assert trace["y"] == [(0.0, 20.0, 39.0)[which]] * 5
 
 
 def test_diagram_marks_what_binds() -> None:
