@@ -12,7 +12,7 @@
 /* With copies at the other end it pays that the bytes are still in the cache (tests/bench_engine).
  */
 #define CACHED_SPAN_BYTES (UINT64_C(1) << 20)
-/* Of each segment, which --mss counts and TCP's own figure does not (RFC 7323, appendix A). */
+/* Of each segment, which --mss counts and TCP's own figure does not (RFC 6691). */
 #define TIMESTAMPS_BYTES 12
 /* Slots beyond what fits the send buffer: one being made, and completions on their way. */
 #define SPARE_SLOTS 4
