@@ -96,9 +96,9 @@ int streams_event_fd(const struct streams *set);
 void streams_acknowledge(struct streams *set);
 
 /*
- * The time is up: readers begin no further call, whatever is in their sockets. By streams_stop
- * alone they would end late, by half a second at times, since it must wait for locks that they
- * release and take again at once.
+ * The time is up: readers take what is in their sockets and end. By streams_stop alone they would
+ * go on, for half a second at times, since it must wait for locks that they release and take again
+ * at once.
  */
 void streams_cut(struct streams *set);
 /* Ends sending or reading now: a reader first takes what is in its socket. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -131,11 +132,24 @@ static int reader_account(struct reader *reader, uint64_t got)
 	return left < reader->low_water ? low_water_set(reader, left) : 0;
 }
 
+/* Once the time is up, what is in the socket has come in time, and no more. */
+static uint64_t end_choose(const struct stream *stream, uint64_t end)
+{
+	int there = 0;
+	if (end != stream->limit || !stream_cut(stream))
+		return end;
+	uint64_t done = atomic_load(&stream->bytes);
+	if (ioctl(stream->fd, FIONREAD, &there) != 0 || there < 0)
+		return done;
+	return (uint64_t)there < end - done ? done + (uint64_t)there : end;
+}
+
 static int stream_drain(struct reader *reader)
 {
 	struct stream *stream = reader->stream;
-	while (atomic_load(&stream->bytes) < stream->limit && !stream_cut(stream)) {
-		uint64_t left = stream->limit - atomic_load(&stream->bytes);
+	uint64_t end = end_choose(stream, stream->limit);
+	for (; atomic_load(&stream->bytes) < end; end = end_choose(stream, end)) {
+		uint64_t left = end - atomic_load(&stream->bytes);
 		size_t room = reader->size - reader->to;
 		ssize_t got = recv(stream->fd, reader->buffer + reader->to,
 				   room < left ? room : left, reader->flags);

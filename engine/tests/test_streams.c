@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -73,10 +74,40 @@ static void readers_end_with_the_time(void **state)
 	(void)close(peer);
 }
 
+/* Sleeping until a low-water mark or waiting for the processor, they had it in time. */
+static void what_had_come_counts(void **state)
+{
+	(void)state;
+	int peer;
+	static const char bytes[100000];
+	struct failure failure = {0};
+	struct stream_view view;
+	const struct receiving receiving = {.mode = RECEIVE_MEMORY};
+	struct streams *set = streams_create(1, &failure);
+	assert_non_null(set);
+	int fd = connected(&peer);
+	int there = 0;
+	streams_adopt(set, 0, fd);
+	assert_int_equal(send(peer, bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
+	while (there < (int)sizeof(bytes))
+		assert_int_equal(ioctl(fd, FIONREAD, &there), 0);
+	streams_cut(set);
+	assert_int_equal(streams_receive(set, &receiving, &failure), 0);
+	while (!streams_all_finished(set))
+		event_wait(set);
+	streams_look(set, 0, &view);
+	assert_int_equal(view.bytes, sizeof(bytes));
+	streams_stop(set);
+	streams_join(set);
+	streams_destroy(set);
+	(void)close(peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(readers_end_with_the_time),
+	    cmocka_unit_test(what_had_come_counts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
