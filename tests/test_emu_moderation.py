@@ -46,8 +46,8 @@ def test_busy_links_hand_packets_on_at_most_a_2048th_late(tmp_path: Path) -> Non
     assert exact.retransmits == moderated.retransmits == 0
     assert exact.rtt_ms == moderated.rtt_ms  # calibrated before, each packet at its instant
     assert late_s / 8 < moderated_s - exact_s <= late_s
-    # A window a round trip, but for what the receiver's low-water mark (1/128 of it) may leave unread when the window is
-    # told. What is joined is sent on the ACK for it in one burst, whose last packet waits for the line behind the
+    # A window a round trip, but for what the receiver's low-water mark (1/128 of it) may leave unread when the window
+    # is told. What is joined is sent on the ACK for it in one burst, whose last packet waits for the line behind the
     # others: as long as they were gathered.
     assert RTT_S < exact_window_s < RTT_S * (1 + 1 / 128)
     assert late_s / 8 < window_s - exact_window_s < late_s + 0.05 / 2048
