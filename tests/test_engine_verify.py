@@ -169,8 +169,10 @@ class Harm:
 
     def cut(self, stream: int, number: int, block: bytes) -> list[bytes]:
         """A segment's worth is lost inside it."""
-        at = self.random.randrange(HEADER, len(block) - 1448)
-        self._expect("cut", stream, number, at - HEADER)
+        at = self.random.randrange(HEADER, len(block) - 2 * 1448)
+        # One byte of 256 is by chance what was there before: the first wrong one comes later then.
+        wrong = next(place for place in range(at, len(block)) if block[place] != block[place + 1448])
+        self._expect("cut", stream, number, wrong - HEADER)
         return [block[:at], block[at + 1448 :]]
 
 
