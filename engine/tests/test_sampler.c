@@ -1,12 +1,11 @@
 /* Who reads TCP_INFO: the sampler, or the stream's own thread when the socket's lock is taken. */
 #include "check.h"
 #include "clock.h"
+#include "connection.h"
 #include "net.h"
 #include "sampler.h"
 #include "stream.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,21 +66,9 @@ static int calls_make(struct stream *stream, void *context)
 static struct streams *stream_open(int *peer)
 {
 	struct failure failure = {0};
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t length = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, length), 0);
-	*peer = accept(listener, NULL, NULL);
-	assert_true(*peer >= 0);
-	(void)close(listener);
 	struct streams *streams = streams_create(1, &failure);
 	assert_non_null(streams);
-	streams_adopt(streams, 0, fd);
+	streams_adopt(streams, 0, connected(peer));
 	assert_int_equal(streams_work(streams, true, calls_make, NULL, &failure), 0);
 	return streams;
 }

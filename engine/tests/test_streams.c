@@ -1,10 +1,9 @@
 /* Readers end when the time is up, not when their sockets' locks can be had. */
 #include "check.h"
+#include "connection.h"
 #include "net.h"
 #include "streams.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -20,23 +19,6 @@ static void *flood(void *peer)
 	while (send(*(int *)peer, bytes, sizeof(bytes), MSG_NOSIGNAL) > 0)
 		continue;
 	return NULL;
-}
-
-static int connected(int *peer)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t length = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, length), 0);
-	*peer = accept(listener, NULL, NULL);
-	assert_true(*peer >= 0);
-	(void)close(listener);
-	return fd;
 }
 
 static void event_wait(const struct streams *set)
