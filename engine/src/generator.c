@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) void words_to_little_endian(uint8_t
 }
 
 #define STEP(v)                                                                                    \
-	LANES_STEP(v, words);                                                                      \
+	LANES_STEP(v, words, LANES_XOR3);                                                          \
 	memcpy(bytes + at + (v) * sizeof(vector), &words, sizeof(words));
 #define STEPS_1 STEP(0)
 #define STEPS_2 STEP(0) STEP(1)

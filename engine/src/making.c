@@ -55,6 +55,7 @@ static const struct making_way portable = {.name = "portable"};
 #define VECTOR_I           __m256i
 #define LOAD(at)           _mm256_loadu_si256((const __m256i *)(const void *)(at))
 #define XOR(a, b)          _mm256_xor_si256(a, b)
+#define XOR3               LANES_XOR3
 #define ADD(a, b)          _mm256_add_epi64(a, b)
 #define MULTIPLY(a, b)     _mm256_mul_epu32(a, b)
 #define HIGH_HALVES(a)     _mm256_shuffle_epi32(a, 0x31)
@@ -64,12 +65,14 @@ static const struct making_way portable = {.name = "portable"};
 #define PRIME              _mm256_set1_epi64x((long long)PRIME32_1)
 #include "making_way.h"
 
-#define TARGET             "avx512f,avx512dq"
-#define NAME(what)         avx512_##what
-#define VECTOR_BYTES       64
-#define VECTOR_I           __m512i
-#define LOAD(at)           _mm512_loadu_si512(at)
-#define XOR(a, b)          _mm512_xor_si512(a, b)
+#define TARGET       "avx512f,avx512dq"
+#define NAME(what)   avx512_##what
+#define VECTOR_BYTES 64
+#define VECTOR_I     __m512i
+#define LOAD(at)     _mm512_loadu_si512(at)
+#define XOR(a, b)    _mm512_xor_si512(a, b)
+#define XOR3(a, b, c)                                                                              \
+	((vector)_mm512_ternarylogic_epi64((__m512i)(a), (__m512i)(b), (__m512i)(c), 0x96))
 #define ADD(a, b)          _mm512_add_epi64(a, b)
 #define MULTIPLY(a, b)     _mm512_mul_epu32(a, b)
 #define HIGH_HALVES(a)     _mm512_shuffle_epi32(a, (_MM_PERM_ENUM)0x31)

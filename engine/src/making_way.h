@@ -6,18 +6,26 @@
 
 /*
  * A stripe of 64 bytes into the accumulators: the product of the halves of each word under its
- * key, and the word itself into its neighbour.
+ * key, and the word itself into its neighbour. Of the words only a total is kept until SETTLE: it
+ * goes to the neighbours once for many stripes.
  */
 #define STRIPE_TAKE(v, words, key)                                                                 \
 	do {                                                                                       \
 		VECTOR_I under =                                                                   \
 		    XOR((VECTOR_I)(words), LOAD((key) + (ptrdiff_t)(v)*VECTOR_BYTES));             \
 		sums[v] = ADD(sums[v], MULTIPLY(under, HIGH_HALVES(under)));                       \
-		sums[v] = ADD(sums[v], NEIGHBOURS((VECTOR_I)(words)));                             \
+		totals[v] = ADD(totals[v], (VECTOR_I)(words));                                     \
+	} while (0)
+
+#define SETTLE(v)                                                                                  \
+	do {                                                                                       \
+		sums[v] = ADD(sums[v], NEIGHBOURS(totals[v]));                                     \
+		totals[v] = XOR(totals[v], totals[v]);                                             \
 	} while (0)
 
 #define SCRAMBLE(v, key)                                                                           \
 	do {                                                                                       \
+		SETTLE(v);                                                                         \
 		VECTOR_I mixed = XOR(XOR(sums[v], SHIFT_RIGHT(sums[v], 47)),                       \
 				     LOAD((key) + (ptrdiff_t)(v)*VECTOR_BYTES));                   \
 		VECTOR_I high = MULTIPLY(HIGH_HALVES(mixed), PRIME);                               \
@@ -29,6 +37,7 @@ NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struc
 {
 	typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
 	VECTOR_I sums[COUNT];
+	VECTOR_I totals[COUNT] = {0};
 	memcpy(sums, making->sums, sizeof(sums));
 	for (size_t i = 0; i < pieces; i++) {
 		uint64_t seeds[STATE_WORDS * LANES];
@@ -45,11 +54,11 @@ NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struc
 		for (size_t round = 0; round < GENERATOR_PIECE_BYTES / ROUND_BYTES; round++) {
 			const uint8_t *key = making->secret;
 			for (unsigned stripe = 0; stripe < ROUND_STRIPES; stripe++) {
-				LANES_STEP(0, words);
+				LANES_STEP(0, words, XOR3);
 				memcpy(bytes, &words, sizeof(words));
 				STRIPE_TAKE(0, words, key);
 #if VECTOR_BYTES < 64
-				LANES_STEP(1, words);
+				LANES_STEP(1, words, XOR3);
 				memcpy(bytes + VECTOR_BYTES, &words, sizeof(words));
 				STRIPE_TAKE(1, words, key);
 #endif
@@ -69,6 +78,7 @@ __attribute__((target(TARGET))) static const uint8_t *
 NAME(take)(const uint8_t *bytes, size_t stripes, const uint8_t *key, struct making *making)
 {
 	VECTOR_I sums[COUNT];
+	VECTOR_I totals[COUNT] = {0};
 	memcpy(sums, making->sums, sizeof(sums));
 	for (size_t i = 0; i < stripes; i++) {
 		VECTOR_I words = LOAD(bytes);
@@ -80,6 +90,10 @@ NAME(take)(const uint8_t *bytes, size_t stripes, const uint8_t *key, struct maki
 		bytes += STRIPE_BYTES;
 		key += KEY_STEP_BYTES;
 	}
+	SETTLE(0);
+#if VECTOR_BYTES < 64
+	SETTLE(1);
+#endif
 	memcpy(making->sums, sums, sizeof(sums));
 	return bytes;
 }
@@ -88,6 +102,7 @@ __attribute__((target(TARGET))) static const uint8_t *
 NAME(rounds)(const uint8_t *bytes, size_t rounds, struct making *making)
 {
 	VECTOR_I sums[COUNT];
+	VECTOR_I totals[COUNT] = {0};
 	memcpy(sums, making->sums, sizeof(sums));
 	for (size_t round = 0; round < rounds; round++) {
 		const uint8_t *key = making->secret;
@@ -112,6 +127,7 @@ NAME(rounds)(const uint8_t *bytes, size_t rounds, struct making *making)
 
 #undef COUNT
 #undef STRIPE_TAKE
+#undef SETTLE
 #undef SCRAMBLE
 #undef TARGET
 #undef NAME
@@ -119,6 +135,7 @@ NAME(rounds)(const uint8_t *bytes, size_t rounds, struct making *making)
 #undef VECTOR_I
 #undef LOAD
 #undef XOR
+#undef XOR3
 #undef ADD
 #undef MULTIPLY
 #undef HIGH_HALVES
