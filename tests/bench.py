@@ -152,7 +152,7 @@ def repetition(out: Path) -> list[Row]:
     return [
         Row(
             "same scenario and seed twice: samples, links",
-            f"{hashes[0]} {hashes[1]}",
+            "; ".join(", ".join(each) for each in hashes[:2]),
             "identical",
             hashes[0] == hashes[1],
         ),
