@@ -181,8 +181,11 @@ def _build(archive: Path, scratch: Path, key: str, log) -> None:
         )
 
     with tarfile.open(archive) as tar:
-        # Python 3.11.2, Debian 12's own, has no filters yet. The archive is the distribution's.
-        tar.extractall(scratch, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))
+        # The archive is the distribution's; Python 3.11.2, Debian 12's own, has no filters yet.
+        if hasattr(tarfile, "tar_filter"):
+            tar.extractall(scratch, filter="tar")
+        else:
+            tar.extractall(scratch)
     source = next(path for path in scratch.iterdir() if path.is_dir())
     for patch in sorted((RECIPE / "patches").glob("*.patch")):
         command = ("patch", "-p1", "--forward", "-i", str(patch))
