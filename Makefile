@@ -4,7 +4,7 @@ RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-test rehearse test fuzz lint format bench bench-engine bench-sim shell doctor picture lock clean lab lab-down bench-records record-book
+.PHONY: help setup setup-test rehearse test fuzz lint format bench bench-engine bench-sim shell doctor picture lock clean lab lab-down bench-records record-book fresh
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ format: setup-test  ## let the formatters write
 
 bench: setup  ## the figures the project promises, measured
 	@$(PYTHON) tests/bench.py
+
+fresh:  ## `make rehearse` by a stranger on a new Debian in a folder (SUITE=trixie for another one; needs root)
+	@setup/fresh.sh $(or $(SUITE),bookworm)
 
 lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
 	@$(PYTHON) tests/lab/lab.py up
