@@ -31,12 +31,15 @@ TESTS = [
     ("controls", "bbr-after-timeouts", True),
     ("controls", "dctcp-at-a-loss", True),
     ("controls", "new-reno-growth", True),
+    ("controls", "scalable-growth", True),
+    ("controls", "scalable-at-a-loss", True),
     ("connection", "survives-a-loss", True),
     ("connection", "grows-only-while-the-limit", True),
     ("connection", "timers", True),
     ("connection", "long-recovery", True),
     ("connection", "lost-end", True),
     ("connection", "hystart-fires", True),
+    ("connection", "pacing-rate", True),
 ]
 # Mended TCP against theory.
 LAWS = [
@@ -45,6 +48,7 @@ LAWS = [
     "reno-recovery",
     "cubic-growth",
     "cubic-1-gigabit",
+    "scalable-growth",
     "square-root-law",
     "fairness",
 ]

@@ -9,8 +9,17 @@ using namespace ns3;
 namespace landspeed
 {
 
+namespace
+{
+
+constexpr uint32_t SCALABLE_SEGMENTS_FOR_ONE = 100; // Kelly's a = 0.01
+constexpr uint32_t SCALABLE_LOSS_SHARE = 8;         // his b = 1/8
+
+} // namespace
+
 NS_OBJECT_ENSURE_REGISTERED(Bbr);
 NS_OBJECT_ENSURE_REGISTERED(Dctcp);
+NS_OBJECT_ENSURE_REGISTERED(Scalable);
 
 TypeId Bbr::GetTypeId()
 {
@@ -72,6 +81,38 @@ uint32_t Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFligh
 Ptr<TcpCongestionOps> Dctcp::Fork()
 {
 	return CopyObject<Dctcp>(this);
+}
+
+TypeId Scalable::GetTypeId()
+{
+	static TypeId id =
+	    TypeId("landspeed::Scalable").SetParent<TcpNewReno>().AddConstructor<Scalable>();
+	return id;
+}
+
+std::string Scalable::GetName() const
+{
+	return "Scalable";
+}
+
+// Below a hundred segments, as Reno does.
+void Scalable::CongestionAvoidance(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
+{
+	const uint32_t for_one = std::min(tcb->GetCwndInSegments(), SCALABLE_SEGMENTS_FOR_ONE);
+	acknowledged_segments_ += segmentsAcked;
+	tcb->m_cWnd += acknowledged_segments_ / for_one * tcb->m_segmentSize;
+	acknowledged_segments_ %= for_one;
+}
+
+uint32_t Scalable::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
+{
+	const uint32_t segments = tcb->GetCwndInSegments();
+	return std::max(segments - segments / SCALABLE_LOSS_SHARE, 2U) * tcb->m_segmentSize;
+}
+
+Ptr<TcpCongestionOps> Scalable::Fork()
+{
+	return CopyObject<Scalable>(this);
 }
 
 } // namespace landspeed

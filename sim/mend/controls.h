@@ -1,8 +1,9 @@
-// Two of ns-3's congestion controls, put right where they differ from what they are written from.
+// Three of ns-3's congestion controls, put right where they differ from what they are written from.
 // docs/ns3/11-controls.md.
 #pragma once
 
 #include <ns3/tcp-bbr.h>
+#include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-dctcp.h>
 
 namespace landspeed
@@ -37,6 +38,27 @@ public:
 	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
 			     uint32_t bytesInFlight) override;
 	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+};
+
+// Scalable TCP (Kelly 2003, and Linux) adds a segment for each hundred acknowledged, and takes an
+// eighth off the window at a loss; ns-3's adds one for each fifty, and takes the eighth off what is
+// in flight then, which is less by all that was found lost.
+class Scalable : public ns3::TcpNewReno
+{
+public:
+	static ns3::TypeId GetTypeId();
+
+	std::string GetName() const override;
+	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
+			     uint32_t bytesInFlight) override;
+	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+
+protected:
+	void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> tcb,
+				 uint32_t segmentsAcked) override;
+
+private:
+	uint32_t acknowledged_segments_ = 0; // since the window last grew
 };
 
 } // namespace landspeed

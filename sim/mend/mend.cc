@@ -34,11 +34,16 @@ constexpr uint32_t NO_THRESHOLD = UINT32_MAX;
 
 // Linux's names, and ns-3's classes.
 const std::map<std::string, std::string> ALGORITHMS = {
-    {"bbr", "landspeed::Bbr"},          {"bic", "ns3::TcpBic"},
-    {"cubic", "landspeed::Cubic"},      {"dctcp", "landspeed::Dctcp"},
-    {"highspeed", "ns3::TcpHighSpeed"}, {"htcp", "ns3::TcpHtcp"},
-    {"illinois", "ns3::TcpIllinois"},   {"reno", "ns3::TcpLinuxReno"},
-    {"scalable", "ns3::TcpScalable"},   {"vegas", "ns3::TcpVegas"},
+    {"bbr", "landspeed::Bbr"},
+    {"bic", "ns3::TcpBic"},
+    {"cubic", "landspeed::Cubic"},
+    {"dctcp", "landspeed::Dctcp"},
+    {"highspeed", "ns3::TcpHighSpeed"},
+    {"htcp", "ns3::TcpHtcp"},
+    {"illinois", "ns3::TcpIllinois"},
+    {"reno", "ns3::TcpLinuxReno"},
+    {"scalable", "landspeed::Scalable"},
+    {"vegas", "ns3::TcpVegas"},
     {"westwood", "ns3::TcpWestwood"}, // with WestwoodPlus as its ProtocolType
     {"yeah", "ns3::TcpYeah"},
 };

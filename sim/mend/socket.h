@@ -41,6 +41,8 @@ struct TcpFigures {
 // - The timers of retransmissions and of delayed acknowledgments are moved, not made anew with each
 //   acknowledgment: a hundred thousand dead events waited in the scheduler, the more the faster the
 //   stream.
+// - The rate at which it paces is computed in 64 bits, from the smoothed round trip; ns-3 3.37
+//   multiplies the window by 8 in 32 bits. docs/ns3/13-pacing-rate.md.
 class TcpSocket : public ns3::TcpSocketBase
 {
 public:
@@ -62,6 +64,9 @@ protected:
 	void EstimateRtt(const ns3::TcpHeader &tcpHeader) override;
 	void UpdateRttHistory(const ns3::SequenceNumber32 &seq, uint32_t sz,
 			      bool isRetransmission) override;
+	void ProcessAck(const ns3::SequenceNumber32 &ackNumber, bool scoreboardUpdated,
+			uint32_t currentDelivered,
+			const ns3::SequenceNumber32 &oldHeadSequence) override;
 	void NewAck(const ns3::SequenceNumber32 &seq, bool resetRTO) override;
 	void ReceivedData(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
 	void ReTxTimeout() override;
@@ -69,6 +74,7 @@ protected:
 private:
 	ns3::Time Timeout() const;
 	void RestartTimer();
+	void UpdatePacing();
 	bool MayProbe() const;
 	void Probe();
 	void AcknowledgeWhenDue();

@@ -43,6 +43,7 @@ void SetDefaults(const PathSettings &settings)
 	Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(settings.mss_bytes));
 	Config::SetDefault("ns3::TcpSocketState::MaxPacingRate",
 			   DataRateValue(DataRate(1'000'000'000'000)));
+	Config::SetDefault("ns3::TcpSocketState::EnablePacing", BooleanValue(settings.paced));
 #endif
 	Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(settings.window_bytes));
 	Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(2 * settings.window_bytes));

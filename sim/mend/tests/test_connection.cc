@@ -122,6 +122,34 @@ void HystartFires()
 	CheckAtMost("at least, of it", 0.3, Segments(settings, path.Threshold()) / product);
 }
 
+// Linux: twice the window in a round trip, 1.2 times from half of the threshold on. With 540 MB of
+// window the bits of it are more than 32 bits hold.
+void PacingRate()
+{
+	constexpr uint32_t WINDOW_SEGMENTS = 60'348;
+	for (bool early : {true, false}) {
+		PathSettings settings;
+		settings.paced = true;
+		settings.rtt_ms = 545.2;
+		settings.segments_per_ack = 1;
+		settings.first_window_segments = WINDOW_SEGMENTS;
+		settings.first_threshold_segments = early ? 0 : WINDOW_SEGMENTS;
+		settings.total_bytes = 7 * uint64_t{settings.mss_bytes};
+		OnePath path(settings);
+		DataRate rate;
+		path.Sender()->TraceConnectWithoutContext(
+		    "PacingRate", Callback<void, DataRate, DataRate>(
+				      [&](DataRate, DataRate now) { rate = now; }));
+		path.Run(3 * 0.5452);
+		CheckEqual("delivered, bytes", static_cast<double>(path.Received()),
+			   static_cast<double>(settings.total_bytes));
+		double window_bits = 8.0 * WINDOW_SEGMENTS * settings.mss_bytes;
+		// Of the round trip, seven segments of 7.2 µs are 1e-4.
+		CheckNear("pacing, bit/s", static_cast<double>(rate.GetBitRate()),
+			  (early ? 2 : 1.2) * window_bits / 0.5452, 2e-4);
+	}
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -132,5 +160,6 @@ int main(int argc, char **argv)
 			{"timers", Timers},
 			{"long-recovery", LongRecovery},
 			{"lost-end", LostEnd},
-			{"hystart-fires", HystartFires}});
+			{"hystart-fires", HystartFires},
+			{"pacing-rate", PacingRate}});
 }

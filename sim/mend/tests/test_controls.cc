@@ -1,10 +1,11 @@
-// What two congestion controls make of a loss: landspeed's with the mends, ns-3's without; and how
-// those that fall back on NewReno's avoidance grow.
+// What three congestion controls make of a loss: landspeed's with the mends, ns-3's without; and
+// how Scalable grows, and those that fall back on NewReno's avoidance.
 
 #include "mend/tests/check.h"
 
 #include <ns3/tcp-bbr.h>
 #include <ns3/tcp-dctcp.h>
+#include <ns3/tcp-scalable.h>
 #include <ns3/tcp-socket-state.h>
 #include <ns3/tcp-westwood.h>
 #include <ns3/tcp-yeah.h>
@@ -13,9 +14,11 @@
 #include "mend/controls.h"
 using landspeed::Bbr;
 using landspeed::Dctcp;
+using landspeed::Scalable;
 #else
 using Bbr = ns3::TcpBbr;
 using Dctcp = ns3::TcpDctcp;
+using Scalable = ns3::TcpScalable;
 #endif
 
 using namespace ns3;
@@ -70,7 +73,7 @@ void DctcpAtALoss()
 		   WINDOW_SEGMENTS / 2);
 }
 
-// Each segment of a window is acknowledged once: a segment more.
+// Each segment of a window is acknowledged once: so many segments more.
 double GrowthOfARound(const Ptr<TcpCongestionOps> &control)
 {
 	auto state = FullWindow();
@@ -97,6 +100,32 @@ void NewRenoGrowth()
 	CheckNear("YeAH, segments", GrowthOfARound(yeah), 1, 0.001);
 }
 
+// Kelly 2003, a = 0.01: a segment for each hundred that are acknowledged. Every round trip begins
+// with the window that the one before left, so that 70 of them double it (ln 2 / ln 1.01 = 69.66).
+void ScalableGrowth()
+{
+	CheckEqual("in a round trip, segments", GrowthOfARound(CreateObject<Scalable>()),
+		   WINDOW_SEGMENTS / 100.0);
+	auto scalable = CreateObject<Scalable>();
+	auto state = FullWindow();
+	state->m_cWnd = WINDOW_SEGMENTS / 2 * MSS;
+	state->m_ssThresh = state->m_cWnd.Get() / 2;
+	uint32_t rounds = 0;
+	for (; state->m_cWnd < WINDOW_SEGMENTS * MSS; ++rounds)
+		for (uint32_t left = state->m_cWnd / MSS; left > 0; --left)
+			scalable->IncreaseWindow(state, 1);
+	CheckEqual("doubles in round trips", rounds, std::ceil(std::log(2.0) / std::log(1.01)));
+}
+
+// b = 1/8 of the window, however much of it was found lost and is no longer in flight.
+void ScalableAtALoss()
+{
+	auto state = FullWindow();
+	auto scalable = CreateObject<Scalable>();
+	CheckEqual("left, segments", scalable->GetSsThresh(state, state->m_cWnd / 2) / MSS,
+		   WINDOW_SEGMENTS * 7 / 8);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -104,5 +133,7 @@ int main(int argc, char **argv)
 	return RunTest(argc, argv,
 		       {{"bbr-after-timeouts", BbrAfterTimeouts},
 			{"dctcp-at-a-loss", DctcpAtALoss},
-			{"new-reno-growth", NewRenoGrowth}});
+			{"new-reno-growth", NewRenoGrowth},
+			{"scalable-growth", ScalableGrowth},
+			{"scalable-at-a-loss", ScalableAtALoss}});
 }
