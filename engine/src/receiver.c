@@ -1,3 +1,4 @@
+#include "buffer.h"
 #include "clock.h"
 #include "lowwater.h"
 #include "stream.h"
@@ -18,7 +19,8 @@
 
 struct reader {
 	struct stream *stream;
-	uint8_t *buffer;
+	struct buffer memory;
+	uint8_t *buffer; /* it, as bytes */
 	size_t size;
 	size_t from; /* what is not verified yet begins here */
 	size_t to;   /* and ends here, where the next bytes go; 0 in the other modes */
@@ -42,6 +44,18 @@ static size_t buffer_size(enum receive_mode mode)
 	}
 }
 
+/* Addresses only. */
+static int range_map(struct buffer *buffer, size_t size)
+{
+	buffer->size = size;
+	buffer->bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (buffer->bytes != MAP_FAILED)
+		return 0;
+	buffer->bytes = NULL;
+	return errno;
+}
+
 static int reader_prepare(struct reader *reader, struct stream *stream)
 {
 	const struct receiving *receiving = stream_receiving(stream);
@@ -56,10 +70,15 @@ static int reader_prepare(struct reader *reader, struct stream *stream)
 		if (stream->verifier == NULL)
 			return ENOMEM;
 	}
+	int error = discard ? range_map(&reader->memory, reader->size)
+			    : buffer_open(&reader->memory, reader->size);
+	if (error != 0)
+		return error;
+	reader->buffer = reader->memory.bytes;
 	/* Copying reads touch every page anyhow: take them now, not during the transfer. */
-	int mapping = MAP_PRIVATE | MAP_ANONYMOUS | (discard ? MAP_NORESERVE : MAP_POPULATE);
-	reader->buffer = mmap(NULL, reader->size, PROT_READ | PROT_WRITE, mapping, -1, 0);
-	return reader->buffer == MAP_FAILED ? errno : 0;
+	if (!discard)
+		memset(reader->buffer, 0, reader->size);
+	return 0;
 }
 
 /* Checks what came; a block that is not whole yet waits, at the front once the end is reached. */
@@ -180,8 +199,8 @@ void *stream_receive(void *argument)
 		if (stream->verifier != NULL)
 			verifier_finish(stream->verifier, error == 0 && !stream_stopping(stream) &&
 							      !stream_cut(stream));
-		(void)munmap(reader.buffer, reader.size);
 	}
+	buffer_close(&reader.memory);
 	stream_finish(stream, error);
 	return NULL;
 }
