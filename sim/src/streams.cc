@@ -61,7 +61,10 @@ void Streams::listen()
 {
 	listener_ = StreamSocket::create(path_.receiver.node);
 	listener_->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address &>(),
-				     MakeCallback(&Streams::accepted, this));
+				     Callback<void, Ptr<Socket>, const Address &>(
+					 [this](const Ptr<Socket> &socket, const Address &from) {
+						 accepted(socket, from);
+					 }));
 	if (listener_->Bind(socket_address(path_.receiver.address, receiver_port)) != 0 ||
 	    listener_->Listen() != 0)
 		throw std::logic_error("the receiver cannot listen");
@@ -71,21 +74,22 @@ void Streams::connect(Stream &stream)
 {
 	stream.sender = StreamSocket::create(path_.sender.node);
 	stream.sender->limit_host_queue(path_.host_lane(true), host_queue_bytes(plan_));
-	stream.sender->SetConnectCallback(MakeCallback(&Streams::connected, this),
-					  MakeCallback(&Streams::refused, this));
+	stream.sender->SetConnectCallback(
+	    Callback<void, Ptr<Socket>>([this](const Ptr<Socket> &) { connected(); }),
+	    Callback<void, Ptr<Socket>>([this](const Ptr<Socket> &) { refused(); }));
 	const auto port = static_cast<uint16_t>(first_sender_port + stream.index);
 	if (stream.sender->Bind(socket_address(path_.sender.address, port)) != 0 ||
 	    stream.sender->Connect(socket_address(path_.receiver.address, receiver_port)) != 0)
 		throw std::logic_error("the sender cannot connect");
 }
 
-void Streams::connected(const Ptr<Socket> & /*socket*/)
+void Streams::connected()
 {
 	connected_++;
 	start_when_complete();
 }
 
-void Streams::refused(const Ptr<Socket> & /*socket*/)
+void Streams::refused()
 {
 	error_ = "a stream could not connect: every attempt was lost";
 	Simulator::Stop();

@@ -60,8 +60,8 @@ public:
 private:
 	void listen();
 	void connect(Stream &stream);
-	void connected(const ns3::Ptr<ns3::Socket> &socket);
-	void refused(const ns3::Ptr<ns3::Socket> &socket);
+	void connected();
+	void refused();
 	void accepted(const ns3::Ptr<ns3::Socket> &socket, const ns3::Address &from);
 	void start_when_complete();
 	void start_carrying();
