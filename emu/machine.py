@@ -180,7 +180,8 @@ def start(
         *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}", "nohz=off"] if virtual else []),
         f'init="{PACKAGE / "guest" / "init"}"',
         f'LANDSPEED_PYTHON="{_python()}"',
-        "SETUPTOOLS_USE_DISTUTILS=stdlib",
+        # Mininet wants distutils: Python's own while there is one, since setuptools' takes longer to import.
+        *(["SETUPTOOLS_USE_DISTUTILS=stdlib"] if sys.version_info < (3, 12) else []),
         "PYTHONDONTWRITEBYTECODE=1",
         "PYTHONHASHSEED=0",
     ]
