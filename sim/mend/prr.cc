@@ -30,12 +30,21 @@ void PrrRecovery::EnterRecovery(Ptr<TcpSocketState> tcb, uint32_t, uint32_t unAc
 	delivered_ = 0;
 	sent_ = 0;
 	flight_size_ = std::max<uint64_t>(unAckDataCount, 1);
-	DoRecovery(tcb, deliveredBytes);
+	recover(tcb, deliveredBytes);
 }
 
+#ifdef NS3_TELLS_MORE
+void PrrRecovery::DoRecovery(Ptr<TcpSocketState> tcb, uint32_t deliveredBytes, bool)
+#else
 void PrrRecovery::DoRecovery(Ptr<TcpSocketState> tcb, uint32_t deliveredBytes)
+#endif
 {
-	delivered_ += deliveredBytes;
+	recover(tcb, deliveredBytes);
+}
+
+void PrrRecovery::recover(const Ptr<TcpSocketState> &tcb, uint32_t delivered_bytes)
+{
+	delivered_ += delivered_bytes;
 	uint64_t pipe = tcb->m_bytesInFlight;
 	uint64_t threshold = tcb->m_ssThresh;
 	uint64_t may_send = 0;
@@ -44,7 +53,7 @@ void PrrRecovery::DoRecovery(Ptr<TcpSocketState> tcb, uint32_t deliveredBytes)
 		may_send = share > sent_ ? share - sent_ : 0;
 	} else {
 		uint64_t owed = delivered_ > sent_ ? delivered_ - sent_ : 0;
-		uint64_t limit = std::max<uint64_t>(owed, deliveredBytes) + tcb->m_segmentSize;
+		uint64_t limit = std::max<uint64_t>(owed, delivered_bytes) + tcb->m_segmentSize;
 		may_send = std::min(threshold - pipe, limit);
 	}
 	if (sent_ == 0)

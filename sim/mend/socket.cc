@@ -156,12 +156,23 @@ void TcpSocket::Probe()
 	RestartTimer();
 }
 
+#ifdef NS3_TELLS_MORE
+void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpdated,
+			   uint32_t currentDelivered, const SequenceNumber32 &oldHeadSequence,
+			   bool receivedData)
+{
+	TcpSocketBase::ProcessAck(ackNumber, scoreboardUpdated, currentDelivered, oldHeadSequence,
+				  receivedData);
+	UpdatePacing();
+}
+#else
 void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpdated,
 			   uint32_t currentDelivered, const SequenceNumber32 &oldHeadSequence)
 {
 	TcpSocketBase::ProcessAck(ackNumber, scoreboardUpdated, currentDelivered, oldHeadSequence);
 	UpdatePacing();
 }
+#endif
 
 // Linux: twice the window in a round trip while slow start is far from its end, then 1.2 times. The
 // library has just done it in 32 bits, of the last one. docs/ns3/13-pacing-rate.md.

@@ -64,9 +64,15 @@ protected:
 	void EstimateRtt(const ns3::TcpHeader &tcpHeader) override;
 	void UpdateRttHistory(const ns3::SequenceNumber32 &seq, uint32_t sz,
 			      bool isRetransmission) override;
+#ifdef NS3_TELLS_MORE
+	void ProcessAck(const ns3::SequenceNumber32 &ackNumber, bool scoreboardUpdated,
+			uint32_t currentDelivered, const ns3::SequenceNumber32 &oldHeadSequence,
+			bool receivedData) override;
+#else
 	void ProcessAck(const ns3::SequenceNumber32 &ackNumber, bool scoreboardUpdated,
 			uint32_t currentDelivered,
 			const ns3::SequenceNumber32 &oldHeadSequence) override;
+#endif
 	void NewAck(const ns3::SequenceNumber32 &seq, bool resetRTO) override;
 	void ReceivedData(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
 	void ReTxTimeout() override;

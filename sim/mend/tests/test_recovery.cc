@@ -44,7 +44,11 @@ void Reduction(uint32_t window)
 	for (uint32_t acknowledged = 4; acknowledged < window; ++acknowledged) {
 		pipe -= MSS;
 		state->m_bytesInFlight = pipe;
+#ifdef NS3_TELLS_MORE
+		recovery->DoRecovery(state, MSS, true);
+#else
 		recovery->DoRecovery(state, MSS);
+#endif
 		send();
 		if (acknowledged == window / 2)
 			at_half = sent;
