@@ -72,9 +72,9 @@ static int reader_prepare(struct reader *reader, struct stream *stream)
 	}
 	int error = discard ? range_map(&reader->memory, reader->size)
 			    : buffer_open(&reader->memory, reader->size);
-	if (error != 0)
-		return error;
 	reader->buffer = reader->memory.bytes;
+	if (reader->buffer == NULL)
+		return error;
 	/* Copying reads touch every page anyhow: take them now, not during the transfer. */
 	if (!discard)
 		memset(reader->buffer, 0, reader->size);
