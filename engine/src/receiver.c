@@ -44,16 +44,12 @@ static size_t buffer_size(enum receive_mode mode)
 	}
 }
 
-/* Addresses only. */
-static int range_map(struct buffer *buffer, size_t size)
+/* Addresses only; NULL bytes if there are none. */
+static void range_map(struct buffer *buffer, size_t size)
 {
-	buffer->size = size;
-	buffer->bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (buffer->bytes != MAP_FAILED)
-		return 0;
-	buffer->bytes = NULL;
-	return errno;
+	void *range = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	*buffer = (struct buffer){.bytes = range != MAP_FAILED ? range : NULL, .size = size};
 }
 
 static int reader_prepare(struct reader *reader, struct stream *stream)
@@ -70,11 +66,13 @@ static int reader_prepare(struct reader *reader, struct stream *stream)
 		if (stream->verifier == NULL)
 			return ENOMEM;
 	}
-	int error = discard ? range_map(&reader->memory, reader->size)
-			    : buffer_open(&reader->memory, reader->size);
+	if (discard)
+		range_map(&reader->memory, reader->size);
+	else
+		(void)buffer_open(&reader->memory, reader->size);
 	reader->buffer = reader->memory.bytes;
 	if (reader->buffer == NULL)
-		return error;
+		return ENOMEM;
 	/* Copying reads touch every page anyhow: take them now, not during the transfer. */
 	if (!discard)
 		memset(reader->buffer, 0, reader->size);
