@@ -34,6 +34,11 @@ def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
+def make_variables() -> set[str]:
+    """Those that a user may set: `$(or $(NAME),…)`."""
+    return set(re.findall(r"\$\(or \$\(([A-Z]+)\)", (ROOT / "Makefile").read_text()))
+
+
 def commands(document: str) -> Iterator[list[str]]:
     """Every command of the `sh` blocks, and every inline piece of code that begins as one; as words."""
     text = text_of(document)
@@ -65,8 +70,9 @@ def is_prose(words: list[str]) -> bool:
 def problem(words: list[str]) -> str | None:
     """What is wrong with a command of this project; None if nothing is, or if it is another program's."""
     if words[0] == "make":
-        missing = set(words[1:]) - make_targets()
-        return f"no such target: {missing}" if missing else None
+        set_ones = {word.partition("=")[0] for word in words[1:] if "=" in word}
+        missing = {word for word in words[1:] if "=" not in word} - make_targets() | set_ones - make_variables()
+        return f"no such target or variable: {missing}" if missing else None
     if not PROGRAM.match(words[0]):
         return None if "/" not in words[0] or (ROOT / words[0]).exists() else f"no such file: {words[0]}"
     own, program = split_program(words[1:])
@@ -105,6 +111,7 @@ def test_the_documents_have_commands() -> None:
     "words",
     [
         "make reherse",
+        "make fresh SIUTE=noble",
         "landspeed rnu FILE",
         "landspeed run FILE2 --sed 1",
         "landspeed show scenarios/examples/frist.yaml",
