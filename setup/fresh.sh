@@ -1,6 +1,7 @@
 #!/bin/sh
 # Does the set-up bring all that a machine without anything needs? A new Debian or Ubuntu in a folder, an ordinary user
 # with sudo, a clone of what is committed, and one command there. It takes what a stranger's first run takes.
+# A host without the keys of the other family checks no signatures: DEBOOTSTRAP_OPTIONS=--no-check-gpg.
 # Needs root, debootstrap and the network. Usage: fresh.sh [SUITE [COMMAND]], else bookworm and "make rehearse".
 set -eu
 cd "$(dirname "$0")/.."
