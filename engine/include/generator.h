@@ -1,8 +1,10 @@
 /*
  * Pseudo-random payload in counter mode: piece n of GENERATOR_PIECE_BYTES is a function of seed,
  * stream and n alone, so that any part can be made again, anywhere. Within a piece eight
- * xoshiro256+ side by side (Blackman, Vigna: Scrambled Linear Pseudorandom Number Generators, ACM
- * TOMS 47:4, 2021), seeded by splitmix64 of a counter (Steele, Lea, Flood, OOPSLA 2014). Not for
+ * xoshiro256 side by side (Blackman, Vigna: Scrambled Linear Pseudorandom Number Generators, ACM
+ * TOMS 47:4, 2021), seeded by splitmix64 of a counter (Steele, Lea, Flood, OOPSLA 2014). Each step
+ * of their state gives two words, the sum of its first and last and the sum of the other two: 64
+ * bytes of the one, 64 of the other. Their authors take the first sum only (xoshiro256+). Not for
  * secrets.
  *
  * Chosen by measurement, several times as fast as splitmix64 alone, AES-128-CTR of libcrypto,
@@ -19,8 +21,9 @@
 
 struct generator {
 	uint64_t origin;
-	/* For this processor's vectors; the bytes are the same with all. */
-	void (*fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces);
+	/* From the beginning of a piece on, a whole number of steps, with this processor's vectors;
+	 * the bytes are the same with all. */
+	void (*fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t length);
 };
 
 struct generator generator_create(uint64_t seed, uint32_t stream);

@@ -24,16 +24,20 @@ static inline __attribute__((always_inline)) void seeds_fill(uint64_t origin, ui
 		seeds[i] = word_mix(counter + (i + 1) * GAMMA);
 }
 
+#define STEP_BYTES (2 * LANES * sizeof(uint64_t))
+
 /*
- * The words of the lanes in vector v, into `words`; then their states' next step, written such that
- * no result waits for another. XOR3 is one instruction with AVX-512.
+ * Two words of each lane in vector v, into `words` and, for the next 64 bytes, `more`; then their
+ * states' next step, written such that no result waits for another. XOR3 is one instruction with
+ * AVX-512.
  */
-#define LANES_STEP(v, words, XOR3)                                                                 \
+#define LANES_STEP(v, words, more, XOR3)                                                           \
 	do {                                                                                       \
 		vector old0 = s0[v];                                                               \
 		vector old1 = s1[v];                                                               \
 		vector turned = s3[v] ^ old1;                                                      \
 		(words) = old0 + s3[v];                                                            \
+		(more) = old1 + s2[v];                                                             \
 		s0[v] = XOR3(old0, s3[v], old1);                                                   \
 		s1[v] = XOR3(old1, s2[v], old0);                                                   \
 		s2[v] = XOR3(old1 << 17, s2[v], old0);                                             \

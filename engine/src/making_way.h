@@ -32,6 +32,16 @@
 		sums[v] = ADD(MULTIPLY(mixed, PRIME), SHIFT_LEFT(high, 32));                       \
 	} while (0)
 
+/* A step of the generator: two stripes. */
+#define STEP_TAKE(v, bytes, key)                                                                   \
+	do {                                                                                       \
+		LANES_STEP(v, words, more, XOR3);                                                  \
+		memcpy(bytes, &words, sizeof(words));                                              \
+		STRIPE_TAKE(v, words, key);                                                        \
+		memcpy((bytes) + STRIPE_BYTES, &more, sizeof(more));                               \
+		STRIPE_TAKE(v, more, (key) + KEY_STEP_BYTES);                                      \
+	} while (0)
+
 __attribute__((target(TARGET))) static void
 NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struct making *making)
 {
@@ -46,6 +56,7 @@ NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struc
 		vector s2[COUNT];
 		vector s3[COUNT];
 		vector words;
+		vector more;
 		seeds_fill(origin, piece + i, seeds);
 		memcpy(s0, seeds, sizeof(s0));
 		memcpy(s1, seeds + LANES, sizeof(s1));
@@ -53,17 +64,13 @@ NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struc
 		memcpy(s3, seeds + (ptrdiff_t)3 * LANES, sizeof(s3));
 		for (size_t round = 0; round < GENERATOR_PIECE_BYTES / ROUND_BYTES; round++) {
 			const uint8_t *key = making->secret;
-			for (unsigned stripe = 0; stripe < ROUND_STRIPES; stripe++) {
-				LANES_STEP(0, words, XOR3);
-				memcpy(bytes, &words, sizeof(words));
-				STRIPE_TAKE(0, words, key);
+			for (unsigned step = 0; step < ROUND_BYTES / STEP_BYTES; step++) {
+				STEP_TAKE(0, bytes, key);
 #if VECTOR_BYTES < 64
-				LANES_STEP(1, words, XOR3);
-				memcpy(bytes + VECTOR_BYTES, &words, sizeof(words));
-				STRIPE_TAKE(1, words, key);
+				STEP_TAKE(1, bytes + VECTOR_BYTES, key);
 #endif
-				bytes += STRIPE_BYTES;
-				key += KEY_STEP_BYTES;
+				bytes += STEP_BYTES;
+				key += 2 * KEY_STEP_BYTES;
 			}
 			SCRAMBLE(0, making->secret + SCRAMBLE_KEY);
 #if VECTOR_BYTES < 64
@@ -127,6 +134,7 @@ NAME(rounds)(const uint8_t *bytes, size_t rounds, struct making *making)
 
 #undef COUNT
 #undef STRIPE_TAKE
+#undef STEP_TAKE
 #undef SETTLE
 #undef SCRAMBLE
 #undef TARGET
