@@ -2,6 +2,7 @@
 #ifndef LANDSPEED_LANES_H
 #define LANDSPEED_LANES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define GAMMA       UINT64_C(0x9e3779b97f4a7c15)
@@ -24,7 +25,7 @@ static inline __attribute__((always_inline)) void seeds_fill(uint64_t origin, ui
 		seeds[i] = word_mix(counter + (i + 1) * GAMMA);
 }
 
-#define STEP_BYTES (2 * LANES * sizeof(uint64_t))
+#define STEP_BYTES ((size_t)2 * LANES * sizeof(uint64_t))
 
 /*
  * Two words of each lane in vector v, into `words` and, for the next 64 bytes, `more`; then their

@@ -70,7 +70,7 @@ NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struc
 				STEP_TAKE(1, bytes + VECTOR_BYTES, key);
 #endif
 				bytes += STEP_BYTES;
-				key += 2 * KEY_STEP_BYTES;
+				key += (ptrdiff_t)2 * KEY_STEP_BYTES;
 			}
 			SCRAMBLE(0, making->secret + SCRAMBLE_KEY);
 #if VECTOR_BYTES < 64
