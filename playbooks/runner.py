@@ -107,7 +107,8 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
 def work_folder() -> Iterator[Path]:
     """A folder for what Ansible and its runner write down while they work.
 
-    It is locked as long as this process lives: so folders of processes that were killed are known, and removed first.
+    It is locked as long as this process lives: so folders of processes that were killed are known, and removed first,
+    after what may have outlived its play there.
 
     Yields:
         the folder, which goes with the context.
@@ -118,7 +119,8 @@ def work_folder() -> Iterator[Path]:
             try:
                 if os.fstat(descriptor).st_uid == os.geteuid():
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(left)
+                    _end_all(str(left))
+                    _remove(left)
             finally:
                 os.close(descriptor)
     while True:
@@ -134,7 +136,7 @@ def work_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         os.close(descriptor)
 
 
@@ -224,6 +226,16 @@ def run_play(
     if status != "successful":
         raise RealError(f"{play} could not be run: {_last_lines(out)}")
     return progress
+
+
+def _remove(folder: Path) -> None:
+    """Remove a play's folder. What survived the play and still writes there, and only that, is ended first."""
+    last = time.monotonic() + END_S
+    shutil.rmtree(folder, ignore_errors=True)
+    while folder.exists() and time.monotonic() < last:
+        _end_all(str(folder))
+        time.sleep(0.05)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_all(mark: str) -> None:

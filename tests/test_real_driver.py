@@ -23,7 +23,7 @@ from landspeed.playbooks.compare import compare
 from landspeed.playbooks.errors import RealError
 from landspeed.playbooks.gate import pass_gate
 from landspeed.playbooks.inventory import Host, read_variables, write_inventory
-from landspeed.playbooks.runner import explain, work_folder
+from landspeed.playbooks.runner import MARK, WORK_PREFIX, explain, work_folder
 from landspeed.playbooks.shaping import shape_links
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.record import RunRecord
@@ -286,6 +286,28 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, m
         assert {file.name for file in tmp_path.iterdir()} == {own.name, folders[1].name, "other"}
     living.communicate()
     assert [file.name for file in tmp_path.iterdir()] == ["other"]
+
+
+def test_who_outlived_a_killed_play_does_not_keep_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that writes there on and on; one of another play goes on."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / f"{WORK_PREFIX}left"
+    writing = 'while mkdir -p "$0/tmp"; do n=$((n + 1)); : >"$0/tmp/$n"; done; sleep 60'
+    workers = []
+    for folder in (left, tmp_path / "other"):
+        folder.mkdir()
+        words = ["sh", "-c", writing, str(folder)]
+        workers.append(subprocess.Popen(words, env={**os.environ, MARK: str(folder)}, start_new_session=True))
+        wait_until(lambda folder=folder: list(folder.glob("tmp/*")), "the worker to write")
+    try:
+        with work_folder() as own:
+            assert {file.name for file in tmp_path.iterdir()} == {own.name, "other"}
+        assert workers[0].wait(60) == -signal.SIGTERM
+        assert workers[1].poll() is None
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
 
 
 def test_commands_that_begin_at_once_leave_each_other_their_folders(
