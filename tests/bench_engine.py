@@ -112,15 +112,15 @@ def verification() -> list[Row]:
     ]
 
 
-def jain(run: Run) -> float:
-    """Jain's fairness index of the streams' goodputs (Jain, Chiu, Hawe, DEC-TR-301, 1984)."""
-    goodputs = [stream["goodput_bps"] for stream in run.result["streams"]]
+def jain(goodputs: list[float]) -> float:
+    """Jain's fairness index (Jain, Chiu, Hawe, DEC-TR-301, 1984)."""
     return sum(goodputs) ** 2 / (len(goodputs) * sum(each**2 for each in goodputs))
 
 
 def fairness() -> list[Row]:
     """Eight streams on this machine's processors: for how long, and placed by whom; their total against one."""
-    pinned = ("--affinity", f"0-{(os.cpu_count() or 1) - 1}")
+    processors = os.cpu_count() or 1
+    pinned = ("--affinity", f"0-{processors - 1}")
     ways: dict[str, Callable[[], Run]] = {
         "2 s": lambda: engine("discard", "--streams", "8", limit=("--time", "2")),
         "2 s, both ends pinned": lambda: engine(
@@ -129,14 +129,18 @@ def fairness() -> list[Row]:
         "5 s": lambda: engine("discard", "--streams", "8", limit=("--time", "5")),
         "10 s": lambda: engine("discard", "--streams", "8", limit=("--time", "10")),
     }
-    indices: dict[str, list[float]] = {way: [] for way in ways}
+    within = "2 s, both ends pinned, those of one processor among themselves"
+    indices: dict[str, list[float]] = {way: [] for way in [*ways, within]}
     totals = []
     with veth_pair(9000):
         for _ in range(TURNS):
             one = engine("discard", limit=("--time", "2"))
             for way, transfer in ways.items():
                 eight = transfer()
-                indices[way].append(jain(eight))
+                goodputs = [stream["goodput_bps"] for stream in eight.result["streams"]]
+                indices[way].append(jain(goodputs))
+                if "pinned" in way:  # stream by stream on the next processor
+                    indices[within] += [jain(goodputs[each::processors]) for each in range(processors)]
                 if way == "2 s":
                     totals.append(eight.goodput_bps / one.goodput_bps)
     total = statistics.median(totals)
