@@ -2,7 +2,7 @@
 
 A veth pair between two namespaces of this process's own making; medians of the ratios of each turn. Processor time is
 that of both processes (wait4). Exit status 1 if a promise is not kept. `bench_engine.py NAME…` measures only those;
-ENGINE_BENCH_TURNS, ENGINE_BENCH_SECONDS and ENGINE_BENCH_GB change the effort.
+ENGINE_BENCH_TURNS, ENGINE_BENCH_SECONDS (whole ones) and ENGINE_BENCH_GB change the effort.
 """
 
 from __future__ import annotations

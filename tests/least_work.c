@@ -1,24 +1,18 @@
 /*
  * The least that any program must ask of the kernel to move bytes over one TCP connection: no
  * measuring, no looking at what comes. `bench_engine.py least` builds it and sets the engine and
- * iperf3 beside it: what this cannot do, no engine can.
+ * iperf3 beside it.
  *
  *   least_work receive PORT discard|memory
  *   least_work send HOST PORT splice|write SECONDS PACKET      prints JSON: bytes, seconds
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
+#include "bench_socket.h"
+
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
-#include <unistd.h>
 
 #define PAYLOAD_BYTES   ((size_t)2 << 20)
 #define PIPE_BYTES      ((size_t)1 << 20)
@@ -26,19 +20,6 @@
 #define COPY_BYTES      ((size_t)128 << 10)
 #define DISCARD_BYTES   ((size_t)64 << 20)
 #define LOW_WATER_BYTES (1 << 20)
-
-static _Noreturn void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static double now_s(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void *range_map(size_t size)
 {
@@ -51,20 +32,10 @@ static void *range_map(size_t size)
 
 static void receive(const char *port, int discard)
 {
-	const int one = 1;
 	const int low_water = LOW_WATER_BYTES;
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_port = htons((uint16_t)atoi(port))};
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-	if (listener < 0 ||
-	    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
-	    bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-	    listen(listener, 1) != 0)
-		die("listen");
-	int fd = accept(listener, NULL, NULL);
-	if (fd < 0 || (discard &&
-		       setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low_water, sizeof(low_water)) != 0))
-		die("accept");
+	int fd = connection_accept(port);
+	if (discard && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low_water, sizeof(low_water)) != 0)
+		die("SO_RCVLOWAT");
 	size_t size = discard ? DISCARD_BYTES : COPY_BYTES;
 	void *buffer = range_map(size);
 	ssize_t got;
@@ -75,8 +46,7 @@ static void receive(const char *port, int discard)
 		die("recv");
 }
 
-/* The same pages again and again, each packet from the beginning of a page on. Returns the bytes.
- */
+/* The same pages again and again, each packet from the beginning of a page on; their bytes. */
 static size_t pages_lend(int fd, const int pipe[2], char *bytes, size_t packet)
 {
 	struct iovec parts[PIPE_BYTES / STRIDE_BYTES];

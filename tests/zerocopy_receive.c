@@ -6,54 +6,17 @@
  *   zerocopy_receive send HOST PORT write|sendfile|zerocopy SECONDS
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
+#include "bench_socket.h"
+
 #include <errno.h>
 #include <linux/tcp.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 #define CHUNK_BYTES ((size_t)1 << 20)
-
-static _Noreturn void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static double now_s(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int connection_accept(const char *port)
-{
-	const int one = 1;
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_port = htons((uint16_t)atoi(port))};
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-	if (listener < 0 ||
-	    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
-	    bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-	    listen(listener, 1) != 0)
-		die("listen");
-	int fd = accept(listener, NULL, NULL);
-	if (fd < 0)
-		die("accept");
-	(void)close(listener);
-	return fd;
-}
 
 static ssize_t part_copy(int fd, void *buffer, size_t count)
 {
