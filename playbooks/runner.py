@@ -229,7 +229,7 @@ def run_play(
 
 
 def _remove(folder: Path) -> None:
-    """Remove a play's folder. What survived the play and still writes there, and only that, is ended first."""
+    """Remove a play's folder; if it stays, what survived the play and writes there is ended."""
     last = time.monotonic() + END_S
     shutil.rmtree(folder, ignore_errors=True)
     while folder.exists() and time.monotonic() < last:

@@ -148,7 +148,9 @@ def fairness() -> list[Row]:
     for way, seen in indices.items():
         median = statistics.median(seen)
         figures = f"{median:.4f} ({min(seen):.4f} to {max(seen):.4f})"
-        rows.append(Row(f"8 streams, {way}: Jain's index", figures, "≥ 0.99", median >= 0.99))
+        # That of one processor tells the streams from the processors; it is not what is promised.
+        promised, kept = ("shown", True) if way == within else ("≥ 0.99", median >= 0.99)
+        rows.append(Row(f"8 streams, {way}: Jain's index", figures, promised, kept))
     return [*rows, Row("8 streams, 2 s: total against 1 stream", f"{total:.2f} ×", "≥ 1", total >= 1)]
 
 
