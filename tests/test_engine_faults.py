@@ -30,7 +30,7 @@ def frame(message: object) -> bytes:
 
 
 REQUEST = {
-    "protocol": 5,
+    "protocol": 6,
     "type": "request",
     "kind": "memory",
     "streams": 1,
@@ -41,7 +41,7 @@ REQUEST = {
 }
 
 
-GREETING = frame({"protocol": 5, "type": "greeting", "nonce": "5a" * 32, "key": False})
+GREETING = frame({"protocol": 6, "type": "greeting", "nonce": "5a" * 32, "key": False})
 
 
 def ask(bench: Bench, *parts: bytes) -> bytes:
@@ -250,7 +250,7 @@ def test_another_sender_is_told_to_wait(bench: Bench) -> None:
         (b"\x00\x00\x00\x04junk", "no control message"),
         (frame({"type": "request"}), "without a protocol version"),
         (frame(REQUEST | {"protocol": 2}), "protocol version 2"),
-        (frame(REQUEST | {"protocol": 6}), "protocol version 6"),
+        (frame(REQUEST | {"protocol": 7}), "protocol version 7"),
         (frame(REQUEST), "'request' where 'greeting' belongs"),
         (GREETING + frame(REQUEST | {"type": "go"}), "'go' where it does not belong"),
         (GREETING + frame(REQUEST | {"streams": 10**6}), "streams must be 1 to 128"),

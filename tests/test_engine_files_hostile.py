@@ -67,7 +67,7 @@ def visit(bench: Bench, *records: bytes) -> dict:
         with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
             data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]))
             assert get()["type"] == "ready"
-            control.sendall(frame({"protocol": 5, "type": "go"}))
+            control.sendall(frame({"protocol": 6, "type": "go"}))
             with contextlib.suppress(OSError):  # it may have had enough
                 data.sendall(b"".join(records))
                 data.shutdown(socket.SHUT_WR)

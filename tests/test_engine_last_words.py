@@ -22,7 +22,7 @@ TOKEN = "a5" * 16
 
 def frame(message: dict) -> bytes:
     """A frame of the control connection."""
-    text = json.dumps({"protocol": 5} | message).encode()
+    text = json.dumps({"protocol": 6} | message).encode()
     return struct.pack(">I", len(text)) + text
 
 

@@ -175,7 +175,7 @@ REQUEST = {"kind": "memory", "streams": 1, "window_bytes": 0, "bytes": 1000, "du
 
 def frame(message: dict) -> bytes:
     """A frame of the control connection."""
-    text = json.dumps({"protocol": 5} | message).encode()
+    text = json.dumps({"protocol": 6} | message).encode()
     return struct.pack(">I", len(text)) + text
 
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#define PROTOCOL_VERSION 5
+#define PROTOCOL_VERSION 6
 
 enum message_type {
 	MESSAGE_GREETING,  /* sender: opens the connection (auth.h) */

@@ -25,10 +25,12 @@ static inline __attribute__((always_inline)) void words_to_little_endian(uint8_t
 	}
 }
 
+#define WORD_PUT(v, word)                                                                          \
+	memcpy(bytes + at + sizeof(uint64_t) * LANES * (word) + sizeof(vector) * (v),              \
+	       &words[word], sizeof(vector));
 #define STEP(v)                                                                                    \
-	LANES_STEP(v, words, more, LANES_XOR3);                                                    \
-	memcpy(bytes + at + (v) * sizeof(vector), &words, sizeof(words));                          \
-	memcpy(bytes + at + STEP_BYTES / 2 + (v) * sizeof(vector), &more, sizeof(more));
+	LANES_STEP(v, words, LANES_XOR3);                                                          \
+	WORD_PUT(v, 0) WORD_PUT(v, 1) WORD_PUT(v, 2) WORD_PUT(v, 3)
 #define STEPS_1 STEP(0)
 #define STEPS_2 STEP(0) STEP(1)
 #define STEPS_4 STEPS_2 STEP(2) STEP(3)
@@ -48,7 +50,8 @@ static inline __attribute__((always_inline)) void words_to_little_endian(uint8_t
 			size_t left = (size_t)(end - bytes);                                       \
 			size_t here = left < GENERATOR_PIECE_BYTES ? left : GENERATOR_PIECE_BYTES; \
 			uint64_t seeds[STATE_WORDS * LANES];                                       \
-			vector s0[count], s1[count], s2[count], s3[count], words, more;            \
+			vector s0[count], s1[count], s2[count], s3[count];                         \
+			vector words[STATE_WORDS];                                                 \
 			seeds_fill(origin, piece, seeds);                                          \
 			memcpy(s0, seeds, sizeof(s0));                                             \
 			memcpy(s1, seeds + LANES, sizeof(s1));                                     \

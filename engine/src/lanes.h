@@ -25,20 +25,23 @@ static inline __attribute__((always_inline)) void seeds_fill(uint64_t origin, ui
 		seeds[i] = word_mix(counter + (i + 1) * GAMMA);
 }
 
-#define STEP_BYTES ((size_t)2 * LANES * sizeof(uint64_t))
+/* A step gives as many words as a state has. */
+#define STEP_BYTES (sizeof(uint64_t) * STATE_WORDS * LANES)
 
 /*
- * Two words of each lane in vector v, into `words` and, for the next 64 bytes, `more`; then their
+ * Four words of each lane in vector v, 64 bytes of all lanes' first ones and so on; then their
  * states' next step, written such that no result waits for another. XOR3 is one instruction with
  * AVX-512.
  */
-#define LANES_STEP(v, words, more, XOR3)                                                           \
+#define LANES_STEP(v, words, XOR3)                                                                 \
 	do {                                                                                       \
 		vector old0 = s0[v];                                                               \
 		vector old1 = s1[v];                                                               \
 		vector turned = s3[v] ^ old1;                                                      \
-		(words) = old0 + s3[v];                                                            \
-		(more) = old1 + s2[v];                                                             \
+		(words)[0] = old0 + s3[v];                                                         \
+		(words)[1] = old1 + s2[v];                                                         \
+		(words)[2] = s2[v] + s3[v];                                                        \
+		(words)[3] = old0;                                                                 \
 		s0[v] = XOR3(old0, s3[v], old1);                                                   \
 		s1[v] = XOR3(old1, s2[v], old0);                                                   \
 		s2[v] = XOR3(old1 << 17, s2[v], old0);                                             \

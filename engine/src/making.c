@@ -21,6 +21,7 @@
 #define MERGE_KEY      11
 #define ROUND_STRIPES  (SCRAMBLE_KEY / KEY_STEP_BYTES)
 #define ROUND_BYTES    ((size_t)STRIPE_BYTES * ROUND_STRIPES)
+#define PIECE_ROUNDS   (GENERATOR_PIECE_BYTES / ROUND_BYTES)
 /* Shorter ones are summed in other ways, which the library knows. */
 #define LONG_BYTES 241
 
@@ -34,9 +35,9 @@ struct making {
 
 struct making_way {
 	const char *name;
-	/* Makes whole pieces and sums them. */
-	void (*fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces,
-		     struct making *making);
+	/* Makes whole rounds and sums them; makes one more, of which no sum is taken. */
+	void (*fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t rounds,
+		     uint8_t rest[ROUND_BYTES], struct making *making);
 	/* Sum what is there, whole rounds or single stripes; return where they end. */
 	const uint8_t *(*rounds)(const uint8_t *bytes, size_t rounds, struct making *making);
 	const uint8_t *(*take)(const uint8_t *bytes, size_t stripes, const uint8_t *key,
@@ -176,17 +177,18 @@ uint64_t making_fill(const struct making_way *way, const struct generator *gener
 		     uint64_t offset, void *bytes, size_t count, uint64_t seed)
 {
 	struct making making;
+	uint8_t rest[ROUND_BYTES];
 	uint8_t *to = bytes;
-	if (way == &portable || count <= GENERATOR_PIECE_BYTES) {
+	if (way == &portable || count < LONG_BYTES) {
 		generator_fill(generator, offset, bytes, count);
 		return making_sum(way, bytes, count, seed);
 	}
-	/* Pieces that something follows: they are whole rounds. */
-	size_t pieces = (count - 1) / GENERATOR_PIECE_BYTES;
-	size_t done = pieces * GENERATOR_PIECE_BYTES;
+	/* Rounds that something follows. */
+	size_t rounds = (count - 1) / ROUND_BYTES;
+	size_t done = rounds * ROUND_BYTES;
 	making_begin(&making, seed);
-	way->fill(generator->origin, offset / GENERATOR_PIECE_BYTES, to, pieces, &making);
-	generator_fill(generator, offset + done, to + done, count - done);
+	way->fill(generator->origin, offset / GENERATOR_PIECE_BYTES, to, rounds, rest, &making);
+	memcpy(to + done, rest, count - done);
 	rest_sum(way, to + done, count - done, &making);
 	return making_end(&making, count);
 }

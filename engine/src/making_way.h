@@ -32,45 +32,56 @@
 		sums[v] = ADD(MULTIPLY(mixed, PRIME), SHIFT_LEFT(high, 32));                       \
 	} while (0)
 
-/* A step of the generator: two stripes. */
-#define STEP_TAKE(v, bytes, key)                                                                   \
+#define WORD_TAKE(v, word, bytes, key)                                                             \
 	do {                                                                                       \
-		LANES_STEP(v, words, more, XOR3);                                                  \
-		memcpy(bytes, &words, sizeof(words));                                              \
-		STRIPE_TAKE(v, words, key);                                                        \
-		memcpy((bytes) + STRIPE_BYTES, &more, sizeof(more));                               \
-		STRIPE_TAKE(v, more, (key) + KEY_STEP_BYTES);                                      \
+		memcpy((bytes) + (ptrdiff_t)(word)*STRIPE_BYTES, &words[word], sizeof(vector));    \
+		STRIPE_TAKE(v, words[word], (key) + (ptrdiff_t)(word)*KEY_STEP_BYTES);             \
 	} while (0)
 
-__attribute__((target(TARGET))) static void
-NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struct making *making)
+/* A step of the generator: a stripe of each of its words. Written out, or GCC 12 keeps loops. */
+#define STEP_TAKE(v, bytes, key)                                                                   \
+	do {                                                                                       \
+		LANES_STEP(v, words, XOR3);                                                        \
+		WORD_TAKE(v, 0, bytes, key);                                                       \
+		WORD_TAKE(v, 1, bytes, key);                                                       \
+		WORD_TAKE(v, 2, bytes, key);                                                       \
+		WORD_TAKE(v, 3, bytes, key);                                                       \
+	} while (0)
+
+__attribute__((target(TARGET))) static void NAME(fill)(uint64_t origin, uint64_t piece,
+						       uint8_t *bytes, size_t rounds,
+						       uint8_t rest[ROUND_BYTES],
+						       struct making *making)
 {
 	typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
 	VECTOR_I sums[COUNT];
 	VECTOR_I totals[COUNT] = {0};
 	memcpy(sums, making->sums, sizeof(sums));
-	for (size_t i = 0; i < pieces; i++) {
+	for (size_t round = 0; round <= rounds; piece++) {
 		uint64_t seeds[STATE_WORDS * LANES];
 		vector s0[COUNT];
 		vector s1[COUNT];
 		vector s2[COUNT];
 		vector s3[COUNT];
-		vector words;
-		vector more;
-		seeds_fill(origin, piece + i, seeds);
+		vector words[STATE_WORDS];
+		seeds_fill(origin, piece, seeds);
 		memcpy(s0, seeds, sizeof(s0));
 		memcpy(s1, seeds + LANES, sizeof(s1));
 		memcpy(s2, seeds + (ptrdiff_t)2 * LANES, sizeof(s2));
 		memcpy(s3, seeds + (ptrdiff_t)3 * LANES, sizeof(s3));
-		for (size_t round = 0; round < GENERATOR_PIECE_BYTES / ROUND_BYTES; round++) {
+		for (size_t left = PIECE_ROUNDS; left > 0 && round <= rounds; left--, round++) {
 			const uint8_t *key = making->secret;
+			uint8_t *to = round < rounds ? bytes + round * ROUND_BYTES : rest;
+			/* What is summed after that counts for nothing. */
+			if (round == rounds)
+				memcpy(making->sums, sums, sizeof(sums));
 			for (unsigned step = 0; step < ROUND_BYTES / STEP_BYTES; step++) {
-				STEP_TAKE(0, bytes, key);
+				STEP_TAKE(0, to, key);
 #if VECTOR_BYTES < 64
-				STEP_TAKE(1, bytes + VECTOR_BYTES, key);
+				STEP_TAKE(1, to + VECTOR_BYTES, key);
 #endif
-				bytes += STEP_BYTES;
-				key += (ptrdiff_t)2 * KEY_STEP_BYTES;
+				to += STEP_BYTES;
+				key += (ptrdiff_t)STATE_WORDS * KEY_STEP_BYTES;
 			}
 			SCRAMBLE(0, making->secret + SCRAMBLE_KEY);
 #if VECTOR_BYTES < 64
@@ -78,7 +89,6 @@ NAME(fill)(uint64_t origin, uint64_t piece, uint8_t *bytes, size_t pieces, struc
 #endif
 		}
 	}
-	memcpy(making->sums, sums, sizeof(sums));
 }
 
 __attribute__((target(TARGET))) static const uint8_t *
@@ -134,6 +144,7 @@ NAME(rounds)(const uint8_t *bytes, size_t rounds, struct making *making)
 
 #undef COUNT
 #undef STRIPE_TAKE
+#undef WORD_TAKE
 #undef STEP_TAKE
 #undef SETTLE
 #undef SCRAMBLE

@@ -35,10 +35,10 @@ static void messages_are_checked(void **state)
 	    "no json",
 	    "[1]",
 	    "{}",
-	    "{\"protocol\":5}",
-	    "{\"protocol\":5,\"type\":\"nonsense\"}",
-	    "{\"protocol\":5,\"type\":7}",
-	    "{\"protocol\":\"5\",\"type\":\"go\"}",
+	    "{\"protocol\":6}",
+	    "{\"protocol\":6,\"type\":\"nonsense\"}",
+	    "{\"protocol\":6,\"type\":7}",
+	    "{\"protocol\":\"6\",\"type\":\"go\"}",
 	};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct failure failure = {0};
@@ -46,8 +46,8 @@ static void messages_are_checked(void **state)
 		assert_true(failure.set);
 	}
 	struct failure failure = {0};
-	assert_int_equal(text_parse("{\"protocol\":6,\"type\":\"go\"}", &failure), -1);
-	assert_non_null(strstr(failure.text, "protocol version 6"));
+	assert_int_equal(text_parse("{\"protocol\":7,\"type\":\"go\"}", &failure), -1);
+	assert_non_null(strstr(failure.text, "protocol version 7"));
 }
 
 static void request_round_trip(void **state)
