@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 import pytest
 
 ENGINE_FOLDER = Path(__file__).resolve().parent.parent / "engine"
+# Of the control connection's messages, as the engine has it.
+PROTOCOL = int(re.findall(r"#define PROTOCOL_VERSION (\d+)", (ENGINE_FOLDER / "include" / "message.h").read_text())[0])
 ENV_BINARY = "LANDSPEED_ENGINE"  # another build, for instance one with a sanitizer
 T = TypeVar("T")
 REPORTS = ("Sanitizer", "runtime error")

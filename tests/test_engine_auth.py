@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from engine_fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from engine_fixtures import PROTOCOL, Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 
 
 def make_key(bench: Bench, name: str = "key") -> Path:
@@ -112,7 +112,7 @@ class Client:
 
     def put(self, message: dict, tag: bytes = b"") -> None:
         """One frame."""
-        text = json.dumps({"protocol": 6} | message).encode() + tag
+        text = json.dumps({"protocol": PROTOCOL} | message).encode() + tag
         self.socket.sendall(struct.pack(">I", len(text)) + text)
 
     def get(self, tagged: bool = False) -> dict:
@@ -134,11 +134,11 @@ class Client:
     def prove(self) -> None:
         """Proof and welcome."""
         self.put({"type": "proof", "proof": self.mac("proof of the client").hex()})
-        assert self.get() == {"protocol": 6, "type": "welcome", "proof": self.mac("proof of the server").hex()}
+        assert self.get() == {"protocol": PROTOCOL, "type": "welcome", "proof": self.mac("proof of the server").hex()}
 
     def tagged(self, message: dict, change: bytes | None = None) -> None:
         """One frame with the tag that belongs to it, or with what an attacker made of it."""
-        text = json.dumps({"protocol": 6} | message).encode()
+        text = json.dumps({"protocol": PROTOCOL} | message).encode()
         up = self.mac("client to server")
         tag = hmac.new(up, struct.pack(">Q", self.sent) + text, hashlib.sha512).digest()[:32]
         self.sent += 1
@@ -220,7 +220,7 @@ def test_a_message_that_was_changed_on_the_way(bench: Bench) -> None:
     client = Client(bench, key)
     client.greet()
     client.prove()
-    client.tagged(REQUEST, json.dumps({"protocol": 6} | REQUEST | {"bytes": 1001}).encode())
+    client.tagged(REQUEST, json.dumps({"protocol": PROTOCOL} | REQUEST | {"bytes": 1001}).encode())
     assert "wrong tag" in client.get(tagged=True)["text"]
     receiver.wait_for("it was changed on the way")
     transfer(bench, key)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from engine_fixtures import (  # noqa: F401  (fixtures)
+    PROTOCOL,
     Bench,
     Program,
     bench_fixture,
@@ -30,7 +31,7 @@ def frame(message: object) -> bytes:
 
 
 REQUEST = {
-    "protocol": 6,
+    "protocol": PROTOCOL,
     "type": "request",
     "kind": "memory",
     "streams": 1,
@@ -41,7 +42,7 @@ REQUEST = {
 }
 
 
-GREETING = frame({"protocol": 6, "type": "greeting", "nonce": "5a" * 32, "key": False})
+GREETING = frame({"protocol": PROTOCOL, "type": "greeting", "nonce": "5a" * 32, "key": False})
 
 
 def ask(bench: Bench, *parts: bytes) -> bytes:
@@ -250,7 +251,7 @@ def test_another_sender_is_told_to_wait(bench: Bench) -> None:
         (b"\x00\x00\x00\x04junk", "no control message"),
         (frame({"type": "request"}), "without a protocol version"),
         (frame(REQUEST | {"protocol": 2}), "protocol version 2"),
-        (frame(REQUEST | {"protocol": 7}), "protocol version 7"),
+        (frame(REQUEST | {"protocol": PROTOCOL + 1}), f"protocol version {PROTOCOL + 1}"),
         (frame(REQUEST), "'request' where 'greeting' belongs"),
         (GREETING + frame(REQUEST | {"type": "go"}), "'go' where it does not belong"),
         (GREETING + frame(REQUEST | {"streams": 10**6}), "streams must be 1 to 128"),

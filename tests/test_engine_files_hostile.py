@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_fixtures import Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from engine_fixtures import PROTOCOL, Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from files_fixtures import BLOCK, PARTIAL, leftovers, write_file
 from test_engine_faults import GREETING, REQUEST, frame
 
@@ -67,7 +67,7 @@ def visit(bench: Bench, *records: bytes) -> dict:
         with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
             data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]))
             assert get()["type"] == "ready"
-            control.sendall(frame({"protocol": 6, "type": "go"}))
+            control.sendall(frame({"protocol": PROTOCOL, "type": "go"}))
             with contextlib.suppress(OSError):  # it may have had enough
                 data.sendall(b"".join(records))
                 data.shutdown(socket.SHUT_WR)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_fixtures import Bench, bench_fixture, children, engine_fixture, only_child, wait_until  # noqa: F401
+from engine_fixtures import PROTOCOL, Bench, bench_fixture, children, engine_fixture, only_child, wait_until  # noqa: F401
 from files_fixtures import BLOCK, JOURNAL, describe, write_file
 
 TOTAL = 1_000_000
@@ -22,7 +22,7 @@ TOKEN = "a5" * 16
 
 def frame(message: dict) -> bytes:
     """A frame of the control connection."""
-    text = json.dumps({"protocol": 6} | message).encode()
+    text = json.dumps({"protocol": PROTOCOL} | message).encode()
     return struct.pack(">I", len(text)) + text
 
 

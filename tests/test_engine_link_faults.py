@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_fixtures import Bench, Program, bench_fixture, children, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from engine_fixtures import PROTOCOL, Bench, Program, bench_fixture, children, engine_fixture, wait_until  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 PORT = 5201
@@ -175,7 +175,7 @@ REQUEST = {"kind": "memory", "streams": 1, "window_bytes": 0, "bytes": 1000, "du
 
 def frame(message: dict) -> bytes:
     """A frame of the control connection."""
-    text = json.dumps({"protocol": 6} | message).encode()
+    text = json.dumps({"protocol": PROTOCOL} | message).encode()
     return struct.pack(">I", len(text)) + text
 
 
