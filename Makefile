@@ -2,9 +2,12 @@
 SHELL := /bin/sh
 RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
+JOBS ?= $(shell nproc)
+UPGRADE ?= --upgrade
+PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-test rehearse test fuzz lint format bench bench-engine bench-sim shell doctor picture lock clean lab lab-down bench-records record-book fresh
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -12,25 +15,52 @@ help:  ## this list
 setup:  ## packages, Python environment, engine, virtual-time kernel; each only when missing
 	@setup/setup.sh
 
+setup-run:
+	@setup/setup.sh run
+
 setup-test:
 	@setup/setup.sh test
 
-rehearse: setup  ## rehearse the record of 25 June 2004 in virtual time
+rehearse: setup-run  ## rehearse the record of 25 June 2004 in virtual time
 	@.venv/bin/landspeed run $(RECORD)
 
-test: setup-test  ## the tests
-	@$(PYTHON) -m pytest
+test: setup-test  ## the tests, as many at once as there are cores (JOBS=1: one after the other)
+	@$(PYTHON) -m pytest $(PARALLEL)
+
+test-fast: setup-test  ## the tests that need neither guest nor root nor lab and are quick
+	@$(PYTHON) -m pytest $(PARALLEL) -m "not (guest or root or lab or slow)"
 
 fuzz: setup-test  ## libFuzzer on everything that comes from strangers, 60 s each at once
 	@engine/fuzz/run.sh $(or $(SECONDS),60)
 
-lint: setup-test  ## ruff, pyright, clang-format, clang-tidy, shellcheck
+fuzz-python: setup-test  ## the property tests of Python, each with 2000 examples that nobody has tried (EXAMPLES=…)
+	@LANDSPEED_EXAMPLES=$(or $(EXAMPLES),2000) $(PYTHON) -m pytest $(PARALLEL) --timeout 3600 -m fuzz
+
+coverage: setup-test  ## lines of Python that the tests run, commands and guests counted; fails below 90 %
+	@$(PYTHON) tests/coverage_run.py $(PARALLEL) $(ONLY)
+
+mutation: setup-test  ## whether the tests notice a changed line of physics, queueing or judge; fails below 85 %
+	@$(PYTHON) tests/mutation.py
+
+sanitize: setup-test  ## the engine under ASan, UBSan and TSan by all tests that drive it, the simulator under ASan and UBSan
+	@tests/sanitize.sh $(JOBS)
+
+coverage-engine: setup-test  ## which lines of the engine's C its tests run, at least 85 %
+	@tests/coverage_engine.sh 85 $(JOBS)
+
+test-loaded: setup-test  ## the tests beside a build of the guest's kernel at nice 19, five times (TIMES=1 for one)
+	@tests/loaded.sh $(or $(TIMES),5)
+
+lint: setup-test  ## ruff, pyright, the arrows of the house, the engine's rooms, clang-format, clang-tidy, shellcheck
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/pyright
+	@.venv/bin/lint-imports --no-cache >build/stamps/imports.log || { cat build/stamps/imports.log; exit 1; }
+	@.venv/bin/python engine/check_includes.py
 	@clang-format --dry-run --Werror $(C_SOURCES)
 	@clang-tidy --quiet -p engine/build $$(git ls-files 'engine/src/*.c') 2>/dev/null
 	@clang-tidy --quiet -p emu/linkwatch/build $$(git ls-files 'emu/linkwatch/*.c') 2>/dev/null
+	@clang-tidy --quiet -p emu/launch/build $$(git ls-files 'emu/launch/*.c') 2>/dev/null
 	@if [ -f sim/build/compile_commands.json ]; then git ls-files 'sim/src/*.cc' 'sim/mend/*.cc' ':!sim/mend/tests' | xargs -P 2 -n 4 clang-tidy --quiet -p sim/build --extra-arg=-Wno-sign-conversion 2>/dev/null; fi
 	@shellcheck $$(git ls-files '*.sh') .ci/run emu/guest/init tests/lab/shaper-init
 	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" ansible-lint -q --offline
@@ -43,8 +73,20 @@ format: setup-test  ## let the formatters write
 bench: setup  ## the figures the project promises, measured
 	@$(PYTHON) tests/bench.py
 
+profile: setup  ## where the wall time of a guest goes, by perf (OPTIONS=--every-hop: every router passed; package linux-perf)
+	@$(PYTHON) tests/profile_guest.py $(OPTIONS)
+
 fresh:  ## `make rehearse` by a stranger on a new Debian in a folder (SUITE=trixie for another one; needs root)
 	@setup/fresh.sh $(or $(SUITE),bookworm)
+
+wheel: setup-test  ## build/wheel/landspeed-….whl, all that a run needs, and the simulated world as another one
+	@setup/wheel.sh
+
+wheel-twice: setup-test  ## two clones make the wheels, each with a kernel of its own: the same bytes?
+	@setup/wheel-twice.sh
+
+fresh-wheel:  ## the wheel, by an ordinary user on a new Debian in a folder (SUITE=trixie, noble; needs root)
+	@setup/fresh-wheel.sh $(or $(SUITE),bookworm)
 
 lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
 	@$(PYTHON) tests/lab/lab.py up
@@ -58,23 +100,30 @@ bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (roo
 bench-records: setup  ## the figures promised for the records: traceroutes, forty hops, goodput of the six
 	@$(PYTHON) tests/bench_records.py
 
-record-book: setup  ## rehearse every record that is not rehearsed yet, and write docs/record-book.html and .md
+record-book: setup  ## rehearse every record that is not rehearsed yet, the later ones for 300 s; write the book
 	@.venv/bin/landspeed record-book --basis documents
+	@.venv/bin/landspeed record-book --at-most 300
+	@cp build/record-book/record-book.json docs/
 
-bench-sim: setup  ## what simulating costs, and whether it is right, measured; writes docs/sim-cost.md
+bench-sim: setup  ## what simulating costs, and whether it is right, measured; writes docs/explanation/sim-cost.md
 	@$(PYTHON) tests/bench_sim.py
 	@$(PYTHON) tests/bench_sim_tcp.py
 
-picture: setup-test  ## docs/report.png anew, from the newest full rehearsal of the record
-	@docs/picture.sh
+docs: setup-test  ## these documents as a site in build/docs; a warning is an error
+	@$(PYTHON) -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo build/docs/index.html
+
+figures: setup-test  ## every figure and picture of the documents anew (KIND=quick, slow or measured: only those)
+	@$(PYTHON) docs/figures.py $(if $(KIND),--kind $(KIND)) $(FILES)
 
 doctor: setup  ## look whether this host can run everything
 	@.venv/bin/landspeed doctor
 
-lock:  ## pin the requirements anew, with hashes
+lock:  ## pin the requirements anew, with hashes (UPGRADE= keeps the present versions)
 	@$(PYTHON) -m pip -q install pip-tools
-	@.venv/bin/pip-compile -q --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-trusted-host -o requirements.txt requirements.in
-	@.venv/bin/pip-compile -q --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-trusted-host -o requirements-dev.txt requirements-dev.in
+	@for list in requirements requirements-more requirements-dev; do \
+		.venv/bin/pip-compile -q $(UPGRADE) --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o $$list.txt $$list.in || exit 1; \
+	done
 
 clean:  ## remove what was built here (the kernel stays in the cache)
-	@rm -rf .venv build engine/build* emu/linkwatch/build* sim/build* .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv build engine/build* emu/launch/build* emu/linkwatch/build* sim/build* .pytest_cache .ruff_cache .hypothesis

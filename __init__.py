@@ -1,3 +1,83 @@
-"""landspeed: rehearse very long, very fast network paths. The rooms are described in ARCHITECTURE.md."""
+"""landspeed: rehearse very long, very fast network paths. Nothing is defined here; docs/ has the reference.
 
-__version__ = "0.1.0"
+import landspeed as ls
+run = ls.run("scenarios/examples/first.yaml", seed=7, progress=print)
+run.passed, run.goodput_bps, run.limited_by
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .version import __version__
+
+if TYPE_CHECKING:
+    from .rehearsal.library import Going, Runs, arun, load, make_world, run, runs, sweep
+    from .rehearsal.run import Run
+    from .rehearsal.scenario import Scenario
+    from .results.bundle import OutputError
+    from .results.failure import BundleError, NotReady, RunFailed, RunInterrupted
+    from .results.progress import Progress
+    from .results.query import QueryError
+    from .scenarios.errors import LandspeedError, ScenarioError
+    from .scenarios.plan import Plan
+    from .worlds.options import option
+    from .worlds.tool import Tool, ToolError
+    from .worlds.world import UnknownWorld, World
+
+# Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
+_PLACES = {
+    ".rehearsal.library": ("Going", "Runs", "arun", "load", "make_world", "run", "runs", "sweep"),
+    ".rehearsal.run": ("Run",),
+    ".rehearsal.scenario": ("Scenario",),
+    ".results.bundle": ("OutputError",),
+    ".results.failure": ("BundleError", "NotReady", "RunFailed", "RunInterrupted"),
+    ".results.progress": ("Progress",),
+    ".results.query": ("QueryError",),
+    ".scenarios.errors": ("LandspeedError", "ScenarioError"),
+    ".scenarios.plan": ("Plan",),
+    ".worlds.options": ("option",),
+    ".worlds.tool": ("Tool", "ToolError"),
+    ".worlds.world": ("UnknownWorld", "World"),
+}
+_HOME = {name: place for place, names in _PLACES.items() for name in names}
+
+__all__ = [
+    "BundleError",
+    "Going",
+    "LandspeedError",
+    "NotReady",
+    "OutputError",
+    "Plan",
+    "Progress",
+    "QueryError",
+    "Run",
+    "RunFailed",
+    "RunInterrupted",
+    "Runs",
+    "Scenario",
+    "ScenarioError",
+    "Tool",
+    "ToolError",
+    "UnknownWorld",
+    "World",
+    "__version__",
+    "arun",
+    "load",
+    "make_world",
+    "option",
+    "run",
+    "runs",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

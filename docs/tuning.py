@@ -1,14 +1,12 @@
-"""Each tuning before and after, in virtual time: the table of docs/tuning.md. Run: .venv/bin/python docs/tuning.py"""
+"""Prints the table of docs/reference/host-settings.md: each tuning before and after, in virtual time."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-COMMAND = Path(sys.executable).parent / "landspeed"
+import landspeed
+
 SCENARIO = {
     "format": 1,
     "name": "tuning",
@@ -52,17 +50,12 @@ ROWS = [
 ]
 
 
-def measure(scenario: Path, runs: Path, changes: list[str]) -> tuple[float, int]:
+def measure(runs: Path, changes: list[str]) -> tuple[float, int]:
     """Goodput in Mbit/s over the whole run, and retransmitted packets."""
-    words = [word for change in changes for word in ("--set", change)]
-    done = subprocess.run(
-        [COMMAND, "run", scenario, "--out", runs, "--json", "--quiet", *words],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    record = json.loads(done.stdout)
-    return record["goodput_bps"] / 1e6, record["retransmits"]
+    scenario = landspeed.Scenario.build(SCENARIO)
+    changed = {key: value for key, _, value in (change.partition("=") for change in changes)}
+    run = landspeed.run(scenario.with_(changed), runs_dir=runs, report=False)
+    return (run.goodput_bps or 0) / 1e6, run.record.retransmits or 0
 
 
 def main() -> None:
@@ -70,12 +63,10 @@ def main() -> None:
     known: dict[tuple[str, ...], tuple[float, int]] = {}
     print("| setting | without | Mbit/s | with `tune` | Mbit/s |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        scenario = Path(folder) / "tuning.yaml"
-        scenario.write_text(json.dumps(SCENARIO))
         for setting, without, change, tuned, also in ROWS:
             for changes in (change, also):
                 if tuple(changes) not in known:
-                    known[tuple(changes)] = measure(scenario, Path(folder) / "runs", changes)
+                    known[tuple(changes)] = measure(Path(folder), changes)
             (slow, slow_again), (fast, fast_again) = known[tuple(change)], known[tuple(also)]
             cells = (
                 setting,

@@ -11,29 +11,37 @@ from pathlib import Path
 
 from ..engine.command import ENGINE_BINARY
 from ..results.finding import Finding
+from ..results.places import is_clone, runs_dir
+from ..worlds.distribution import how_to_install
+from ..worlds.programs import REINSTALL, program_trouble
 from .hugepages import huge_pages_possible
-from .kernel import KernelError, cache_root, find_kernel
+from .kernel_build import KernelError, cache_root, find_kernel
+from .machine import memory_folders
 from .memory import available_bytes
 from .world import LINKWATCH
 
 SMALLEST_RUN_BYTES = 1 << 30
-TOOLS = {  # program → Debian package, and what stops working without it
-    "ip": ("iproute2", "fail", "reading the path's settings back"),
-    "tc": ("iproute2", "fail", "reading the path's settings back"),
-    "gcc": ("gcc", "warn", "building the engine and the kernel"),
-    "meson": ("meson", "warn", "building the engine"),
-    "flex": ("flex", "warn", "building the kernel"),
-    "bison": ("bison", "warn", "building the kernel"),
-    "bc": ("bc", "warn", "building the kernel"),
-    "patch": ("patch", "warn", "building the kernel"),
-    "mnexec": ("mininet", "warn", "`landspeed shell`"),
-    "ping": ("iputils-ping", "warn", "ping in `landspeed shell`"),
-    "traceroute": ("traceroute", "warn", "traceroute in `landspeed shell`"),
-    "iperf3": ("iperf3", "warn", "`--tool iperf3`"),
+TOOLS = {  # program → what does without it
+    "tc": "each queue's settings and counters in tc's own words (else in netlink's)",
+    "ip": "`--evidence`",
+    "mnexec": "`landspeed shell`",
+    "ping": "ping in `landspeed shell`, and `--evidence`",
+    "traceroute": "traceroute in `landspeed shell`, and `--evidence`",
+    "iperf3": "`--tool iperf3`",
+}
+BUILD_TOOLS = {  # of a clone alone
+    "gcc": "building the engine and the kernel",
+    "meson": "building the engine",
+    "flex": "building the kernel",
+    "bison": "building the kernel",
+    "bc": "building the kernel",
+    "patch": "building the kernel",
 }
 PTRACE_TRACEME = 0
+ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
+RANDOMIZE = Path("/proc/sys/kernel/randomize_va_space")
 PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
-BUNDLES = Path(__file__).resolve().parent.parent / "results" / "runs"
+BUNDLES = runs_dir()
 SMALLEST_DISK_BYTES = 1 << 30  # a long run of many streams writes some hundred megabytes of samples
 
 
@@ -44,6 +52,7 @@ def examine(shm: Path = Path("/dev/shm")) -> list[Finding]:
         lambda: _shared_memory(shm),
         _huge_pages,
         _ptrace,
+        _addresses,
         _free_memory,
         _cores,
         _disk,
@@ -51,7 +60,8 @@ def examine(shm: Path = Path("/dev/shm")) -> list[Finding]:
         lambda: _program("transfer engine", ENGINE_BINARY),
         lambda: _program("link watch", LINKWATCH),
     ]
-    return [check() for check in checks] + [_tool(name) for name in TOOLS]
+    tools = TOOLS | (BUILD_TOOLS if is_clone() else {})
+    return [check() for check in checks] + [_tool(name, purpose) for name, purpose in tools.items()]
 
 
 def _machine() -> Finding:
@@ -64,13 +74,13 @@ def _machine() -> Finding:
 
 
 def _shared_memory(shm: Path) -> Finding:
-    """As a run looks for it: /dev/shm, then the folder that TMPDIR names."""
+    """As a run looks for it: /dev/shm, then the folder that TMPDIR names, then the usual ones."""
     first = _memory_folder(shm)
-    if first.state == "fail" and "TMPDIR" in os.environ:
-        other = _memory_folder(Path(os.environ["TMPDIR"]))
-        if other.state == "ok":
-            return Finding("shared memory", "ok", f"{other.text} (TMPDIR; {first.text})")
-    return first
+    if first.state == "ok":
+        return first
+    others = [_memory_folder(folder) for folder in memory_folders(shm)[1:]]
+    good = next((other for other in others if other.state == "ok"), None)
+    return Finding("shared memory", "ok", f"{good.text} ({first.text})") if good else first
 
 
 def _memory_folder(shm: Path) -> Finding:
@@ -118,6 +128,25 @@ def _ptrace() -> Finding:
     )
 
 
+def _addresses() -> Finding:
+    """Tried by the program that starts the guest; a container's profile may refuse it."""
+    name = "addresses"
+    if RANDOMIZE.exists() and RANDOMIZE.read_text().strip() == "0":
+        return Finding(name, "ok", "this host randomizes none")
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE) >= 0 else 1)
+    _, status = os.waitpid(child, 0)
+    if status == 0:
+        return Finding(name, "ok", "the guest's kernel has the same in every run")
+    return Finding(
+        name,
+        "warn",
+        "personality(2) is refused: the guest's kernel has other addresses in every run",
+        "in a container allow it in the seccomp profile (docker run --security-opt seccomp=unconfined)",
+    )
+
+
 def _free_memory() -> Finding:
     available = available_bytes()
     text = f"{available / 2**30:.1f} GiB available"
@@ -133,9 +162,8 @@ def _free_memory() -> Finding:
 
 def _cores() -> Finding:
     cores = len(os.sched_getaffinity(0))
-    if cores < 2:  # the guest is one process, and each program in it another
-        return Finding("cores", "warn", f"{cores} available", "give it two: with one a run takes nearly twice as long")
-    return Finding("cores", "ok", f"{cores} available")
+    shared = ": runs beside each other share it" if cores == 1 else ""  # one run needs no second one: emu/cores.py
+    return Finding("cores", "ok", f"{cores} available{shared}")
 
 
 def _disk() -> Finding:
@@ -151,21 +179,19 @@ def _kernel() -> Finding:
     try:
         kernel = find_kernel()
     except KernelError as error:
-        return Finding("virtual-time kernel", "fail", str(error), "make setup")
+        return Finding("virtual-time kernel", "fail", str(error), "make setup" if is_clone() else REINSTALL)
     return Finding("virtual-time kernel", "ok", f"Linux {kernel.version} ({kernel.key})")
 
 
 def _program(name: str, path: Path) -> Finding:
-    if os.access(path, os.X_OK):
-        return Finding(name, "ok", str(path))
-    return Finding(name, "fail", f"{path} is not built", "make setup")
+    if trouble := program_trouble(path):
+        text, _, remedy = trouble.partition("; ")
+        return Finding(name, "fail", text, remedy)
+    return Finding(name, "ok", str(path))
 
 
-def _tool(name: str) -> Finding:
-    package, state, purpose = TOOLS[name]
+def _tool(name: str, purpose: str) -> Finding:
     where = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if where:
         return Finding(name, "ok", where)
-    return Finding(
-        name, "fail" if state == "fail" else "warn", f"missing: needed for {purpose}", f"apt-get install {package}"
-    )
+    return Finding(name, "warn", f"missing: needed for {purpose}", how_to_install(name))

@@ -9,15 +9,16 @@ from pathlib import Path
 
 from ..results.bundle import EVIDENCE
 
-PROGRAMS = {"tcpdump": "tcpdump", "tshark": "tshark", "ping": "iputils-ping", "traceroute": "traceroute"}
+PROGRAMS = ("ip", "tc", "tcpdump", "tshark", "ping", "traceroute")
+GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # guest/agent.py
 FIRST_PACKETS = 40
 LONGEST_LINE = 200
 _GLOBAL_HEADER, _RECORD_HEADER = 24, 16
 
 
 def missing_programs() -> list[str]:
-    """apt packages of programs that evidence needs and this host has not."""
-    return [package for program, package in PROGRAMS.items() if not shutil.which(program)]
+    """Programs that evidence needs and this host has not."""
+    return [program for program in PROGRAMS if not shutil.which(program, path=GUEST_PATH)]
 
 
 def finish_evidence(bundle_dir: Path) -> dict[str, int]:
@@ -26,7 +27,7 @@ def finish_evidence(bundle_dir: Path) -> dict[str, int]:
     Returns:
         packets in each capture, by end.
     """
-    found = {}
+    found: dict[str, int] = {}
     for end in ("sender", "receiver"):
         capture = bundle_dir / EVIDENCE / f"capture-{end}.pcap"
         if not capture.is_file():
@@ -62,7 +63,8 @@ def packet_ends(content: bytes) -> list[int]:
     if len(content) < _GLOBAL_HEADER:
         return []
     order = "<" if content[:1] in (b"\xd4", b"\x4d") else ">"
-    ends, at = [], _GLOBAL_HEADER
+    ends: list[int] = []
+    at = _GLOBAL_HEADER
     while at + _RECORD_HEADER <= len(content):
         (length,) = struct.unpack_from(order + "I", content, at + 8)
         at += _RECORD_HEADER + length

@@ -6,27 +6,70 @@ It is here as the peer that everybody knows, so that the engine's figures can be
 from __future__ import annotations
 
 import csv
-import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from ..engine.command import ENGINE_PORT
-from ..results.samples import SAMPLE_COLUMNS
+from ..results.files import read_object
+from ..results.raw_samples import SAMPLE_COLUMNS
 from ..scenarios.plan import Plan, Transfer
+from ..worlds.distribution import how_to_install
+from ..worlds.tool import Tool, ToolError
 
 
-def unable(plan: Plan) -> str | None:
-    """What the plan asks for and iperf3 does not have."""
-    if plan.events:
-        return "iperf3 does not tell when its transfer starts, and events need it"
-    if plan.transfer.congestion_controls:
-        return "iperf3 has one congestion control for all streams, and transfer.congestion_controls names several"
-    if plan.transfer.send not in ("auto", "write", "sendfile"):
-        return f"iperf3 has no transfer.send: {plan.transfer.send}"
-    return None
+class Iperf3(Tool):
+    """iperf3 3.x of the distribution, on the path inside the guest."""
+
+    name = "iperf3"
+    summary = "the peer that everybody knows"
+
+    def refusals(self, plan: Plan) -> list[str]:
+        """What iperf3 does not have: it is refused, not left out."""
+        transfer, found = plan.transfer, list[str]()
+        if plan.events:
+            found.append("it does not tell when its transfer starts, and events need it: leave out the events")
+        if transfer.congestion_controls:
+            found.append("it has one congestion control for all streams: use transfer.congestion_control")
+        if transfer.send not in ("auto", "write", "sendfile"):
+            found.append(f"it has no transfer.send: {transfer.send}: write auto, write or sendfile")
+        if transfer.window_exact:
+            found.append("it cannot offer a window to the byte: leave out transfer.window_exact")
+        if transfer.receive == "verify":
+            found.append("it does not verify what it receives: write transfer.receive: memory or discard")
+        if transfer.start_stagger_ns:
+            found.append("it starts all streams at once: leave out transfer.start_stagger")
+        if transfer.duration_ns is not None and transfer.duration_ns % 10**9:
+            found.append("it counts whole seconds: give transfer.duration in seconds without a fraction")
+        return found
+
+    def check(self, plan: Plan) -> None:
+        """Refuse what cannot be done, and a host without iperf3."""
+        super().check(plan)
+        if not shutil.which("iperf3"):
+            raise ToolError(f"iperf3 is not installed, or not in PATH; {how_to_install('iperf3')}")
+
+    def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
+        """Receiver and sender."""
+        return _commands(plan.transfer, out)
+
+    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
+        """Write sender.csv and receiver.csv from iperf3's two JSON files; what they tell of the transfer."""
+        return _convert(folder, plan)
+
+    def build_id(self) -> str:
+        """Its version."""
+        if not (program := shutil.which("iperf3")):
+            return ""
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.split()
+        return said[1] if len(said) > 1 else ""
 
 
-def commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
+IPERF3 = Iperf3()
+
+
+def _commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
     """Command lines of the receiver and the sender; `{receiver}` stands for the address."""
     receiver = ["iperf3", "-s", "-1", "-p", str(ENGINE_PORT), "--json", "--logfile", f"{out}/iperf3-receiver.json"]
     sender = [
@@ -54,25 +97,22 @@ def commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
         sender += ["-w", str(transfer.window_bytes)]
     if transfer.pacing_rate_bps:
         sender += ["--fq-rate", str(transfer.pacing_rate_bps)]
-    sender += ["-n", str(transfer.bytes)] if transfer.bytes else ["-t", str(round((transfer.duration_ns or 0) / 1e9))]
+    sender += ["-n", str(transfer.bytes)] if transfer.bytes else ["-t", str((transfer.duration_ns or 0) // 10**9)]
     return receiver, sender
 
 
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
+def _convert(folder: Path, plan: Plan) -> dict[str, Any]:
+    """Write sender.csv and receiver.csv from iperf3's two JSON files.
 
-
-def convert(folder: Path, plan: Plan) -> None:
-    """Write engine.json, sender.csv and receiver.csv from iperf3's two JSON files."""
-    sender, receiver = (_load(folder / f"iperf3-{end}.json") for end in ("sender", "receiver"))
+    Returns:
+        what iperf3 told of the transfer, in the terms of the engine's JSON.
+    """
+    sender, receiver = (read_object(folder / f"iperf3-{end}.json") for end in ("sender", "receiver"))
     start, end = sender.get("start", {}), sender.get("end", {})
     mss = start.get("tcp_mss") or start.get("tcp_mss_default") or plan.physics.mss_bytes
     _write_samples(folder / "sender.csv", sender, mss)
     _write_samples(folder / "receiver.csv", receiver, mss)
-    streams = []
+    streams: list[dict[str, Any]] = []
     for number, (sent, received) in enumerate(
         zip(end.get("streams", []), receiver.get("end", {}).get("streams", []), strict=False)
     ):
@@ -92,7 +132,7 @@ def convert(folder: Path, plan: Plan) -> None:
         )
     total = receiver.get("end", {}).get("sum_received", {})
     error = sender.get("error") or (None if streams else "iperf3 left no streams in its result")
-    result = {
+    return {
         "engine": {"version": start.get("version", "iperf3"), "build": ""},
         "role": "send",
         "complete": error is None,
@@ -111,7 +151,6 @@ def convert(folder: Path, plan: Plan) -> None:
         "retransmits": end.get("sum_sent", {}).get("retransmits"),
         "streams": streams,
     }
-    (folder / "engine.json").write_text(json.dumps(result, indent=1))
 
 
 def _write_samples(path: Path, data: dict[str, Any], mss: int) -> None:

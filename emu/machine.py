@@ -8,11 +8,11 @@ tidied up, and a `kill -9` of this process leaves as little as its orderly end.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import functools
 import os
+import select
 import shutil
 import signal
+import site
 import stat
 import struct
 import subprocess
@@ -21,17 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from .hugepages import huge_pages_possible, mount_huge
-from .kernel import Kernel, cache_root
+from .hugepages import LAUNCH, huge_pages_possible
+from .kernel_build import Kernel, cache_root
 
 PACKAGE = Path(__file__).resolve().parent
 SHARED_MEMORY = Path("/dev/shm")
+FALLBACKS = (Path("/tmp"), Path("/var/tmp"))  # a container's /dev/shm is often small, and mounted noexec
 CLOCK_START_NS = 1_767_225_600 * 1_000_000_000  # the guest's calendar starts on 2026-01-01 UTC in every run
-PR_SET_PDEATHSIG = 1
-ADDR_NO_RANDOMIZE = 0x0040000
 HUGE_MARGIN_BYTES = 16 << 20  # UML's memory file is a little larger than `mem=`
 OUT_FD, ERR_FD = 210, 211  # the guest's second and third console in the kernel's process
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass
@@ -54,6 +52,7 @@ class Guest:
     huge_pages: bool = False
     _memory: IO[bytes] | None = None
     _memory_file: Path | None = None
+    _ended: int | None = None
 
     def virtual_time_s(self) -> float | None:
         """The guest's clock since its boot, read in the kernel's memory; None when it is gone or not readable."""
@@ -77,8 +76,11 @@ class Guest:
             self._memory.seek(address)
             raw = self._memory.read(length)
         except (OSError, ValueError):
-            return None
-        return raw if raw and len(raw) == length else None
+            raw = None
+        if raw and len(raw) == length:
+            return raw
+        self.close()  # it may be the memory of what becomes the kernel (emu/launch): look again next time
+        return None
 
     def touched_memory_bytes(self) -> int:
         """Memory of the host that the guest has touched: the blocks of its memory file, which has no name any more.
@@ -94,15 +96,27 @@ class Guest:
                 return self._memory_file.stat().st_blocks * 512
         return 0
 
+    def processes(self) -> list[int]:
+        """The kernel, then those it made, which hold the guest's programs."""
+        return [self.process.pid, *_descendants(self.process.pid)]
+
     def memory_beside_bytes(self) -> int:
         """Memory of the host that is not the guest's `mem`: private pages of this process and of the guest's own."""
         total = 0
-        for process in (os.getpid(), self.process.pid, *_descendants(self.process.pid)):
+        for process in (os.getpid(), *self.processes()):
             with contextlib.suppress(OSError):  # it ended meanwhile
                 for line in Path(f"/proc/{process}/status").read_text().splitlines():
                     if line.startswith("RssAnon:"):
                         total += int(line.split()[1]) * 1024
         return total
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the guest has ended, at most so long."""
+        if self._ended is None:
+            self._ended = os.pidfd_open(self.process.pid)
+        poll = select.poll()
+        poll.register(self._ended, select.POLLIN)
+        poll.poll(1000 * seconds)
 
     def stop(self) -> None:
         """End the guest at once and wait until nothing of it is left."""
@@ -119,6 +133,9 @@ class Guest:
         if self._memory is not None:
             self._memory.close()
             self._memory = None
+        if self._ended is not None:
+            os.close(self._ended)
+            self._ended = None
 
 
 def _descendants(process: int) -> list[int]:
@@ -140,7 +157,7 @@ def start(
     shm: Path,
     terminal: bool = False,
 ) -> Guest:
-    """Boot a guest whose job is in the folder (plan.json, job.json).
+    """Boot a guest whose job is in the folder (plan.json, job.json), on the cores that the calling thread may use.
 
     Args:
         kernel: the built kernel.
@@ -182,44 +199,27 @@ def start(
         f'LANDSPEED_PYTHON="{_python()}"',
         # Mininet wants distutils: Python's own while there is one, since setuptools' takes longer to import.
         *(["SETUPTOOLS_USE_DISTUTILS=stdlib"] if sys.version_info < (3, 12) else []),
+        *(f'{name}="{value}"' for name, value in _package_places().items()),
         "PYTHONDONTWRITEBYTECODE=1",
         "PYTHONHASHSEED=0",
     ]
     place = cache_root() / "memory"
     huge_bytes = memory_bytes + HUGE_MARGIN_BYTES if huge_pages_possible(place) else 0
+    moved = () if terminal else (f"{out.fileno()}:{OUT_FD}", f"{err.fileno()}:{ERR_FD}")
     process = subprocess.Popen(
-        words,
+        [LAUNCH, str(os.getpid()), place, str(huge_bytes), *moved, "--", *words],
         stdin=None if terminal else subprocess.DEVNULL,
         stdout=None if terminal else console,
         stderr=subprocess.STDOUT if not terminal else console,
         cwd=folder,  # the guest mounts this as its writable folder
         env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "TMPDIR": str(place if huge_bytes else shm)},
-        close_fds=False,  # ours close by themselves on exec; the two made below must not
+        pass_fds=() if terminal else (out.fileno(), err.fileno()),
         # Ctrl-C is for this process, which ends the guest; on a terminal the guest must be in the foreground.
         start_new_session=not terminal,
-        preexec_fn=functools.partial(  # noqa: PLW1509 (one thread here)
-            _prepare_child,
-            os.getpid(),
-            () if terminal else (out.fileno(), err.fileno()),
-            place,
-            huge_bytes,
-        ),
     )
     for handle in (console, out, err):
         handle.close()
     return Guest(process, kernel, folder, virtual, memory_bytes, bool(huge_bytes))
-
-
-def _prepare_child(parent: int, consoles: tuple[int, ...], place: Path, huge_bytes: int) -> None:
-    """Die with the parent; the same addresses and descriptors in every run; memory of huge pages."""
-    for source, target in zip(consoles, (OUT_FD, ERR_FD), strict=False):
-        os.dup2(source, target)
-    if huge_bytes:
-        mount_huge(place, huge_bytes)  # before the next line: new credentials forget a parent-death signal
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the line above
-        os._exit(1)
-    _libc.personality(ADDR_NO_RANDOMIZE)
 
 
 def _python() -> Path:
@@ -228,21 +228,37 @@ def _python() -> Path:
     return python if python.exists() else Path(sys.executable)
 
 
+def _package_places() -> dict[str, str]:
+    """Variables with which the guest's Python finds this package where neither it nor its environment has it."""
+    if given := os.environ.get("PYTHONPATH"):
+        return {"PYTHONPATH": os.pathsep.join(str(Path(each).absolute()) for each in given.split(os.pathsep) if each)}
+    if site.ENABLE_USER_SITE and PACKAGE.is_relative_to(site.getusersitepackages()):
+        return {"PYTHONUSERBASE": site.getuserbase()}  # `pip install --user`: the guest's user has another home
+    return {}
+
+
 def visible_folders() -> list[str]:
     """Host folders that the guest needs even below /tmp or /run: this package, its Python, the working folder."""
     root = PACKAGE.parent
-    folders = {str(root), sys.prefix, sys.base_prefix, str(Path.cwd())}
+    more = [folder for value in _package_places().values() for folder in value.split(os.pathsep)]
+    folders = {str(root), sys.prefix, sys.base_prefix, str(Path.cwd()), *more}
     return sorted(folders)
 
 
+def memory_folders(first: Path) -> list[Path]:
+    """Where the guest's memory may be, in the order in which a place is looked for."""
+    named = [Path(os.environ["TMPDIR"])] if "TMPDIR" in os.environ else []
+    return list(dict.fromkeys([first, *named, *FALLBACKS]))
+
+
 def shared_memory_folder(need_bytes: int) -> Path:
-    """A folder for the guest's memory: /dev/shm, or the fallback that TMPDIR names.
+    """A folder for the guest's memory: /dev/shm, or the fallback that TMPDIR names, or one of the usual ones.
 
     Raises:
         MemoryError: none is large enough and executable; the message has the numbers and the remedy.
     """
     findings: list[str] = []
-    for candidate in [SHARED_MEMORY, *([Path(os.environ["TMPDIR"])] if "TMPDIR" in os.environ else [])]:
+    for candidate in memory_folders(SHARED_MEMORY):
         if not candidate.is_dir() or not os.access(candidate, os.W_OK):
             findings.append(f"{candidate} is not writable")
             continue

@@ -1,11 +1,51 @@
-"""Memory: what the host can give, told before anything starts."""
+"""Memory: what the guest needs, and what the host can give; told before anything starts."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+
+from ..scenarios import physics as ph
+from ..scenarios.plan import Plan
+from ..scenarios.units import UnitError, parse_size
 
 SMALLEST_GUEST_BYTES = 128 << 20  # below this its programs do not even start
 KEEP_FREE_BYTES = 512 << 20  # for this program and the host
+
+# Estimates, to be calibrated against measurement.
+BASE_BYTES = 1 << 30  # kernel, file cache, programs, sockets at rest
+SKB_BYTES = 1536  # per packet in flight: sk_buff, head, shared info
+SKB_COPIES = 2  # in flight, and in the sender's retransmit queue
+PAYLOAD_COPIES = 1.0  # payload in flight held once: none with the engine's shared pages, one with plain programs
+MARGIN = 1.25
+STEP_BYTES = 256 << 20
+SINK_BYTES = 64 << 20  # receive: memory
+
+
+def guest_memory_bytes(plan: Plan) -> int:
+    """What `mem=` of the guest must be for a plan: for one BDP and full queues, or for its windows if they are less."""
+    mtu = min(link.mtu_bytes for link in plan.links)
+    in_flight = plan.physics.bdp_bytes + sum(each.forward.queue_bytes for each in plan.links if each.forward.can_queue)
+    transfer = plan.transfer
+    if (usable := transfer.window_bytes) is not None:
+        if not transfer.window_exact:
+            usable = ph.linux_usable_window_bytes(usable, plan.physics.mss_bytes, plan.fidelity)
+        in_flight = min(in_flight, transfer.streams * usable)
+    return memory_for_bytes(in_flight, mtu, plan.fidelity, transfer.receive)
+
+
+def memory_for_bytes(in_flight_bytes: int, mtu: int, fidelity: str, receive: str) -> int:
+    """Memory for so much in flight; it costs the host only the pages that are touched.
+
+    (base + payload in flight and queued + skb metadata per packet, twice) × margin, a buffer if the receiver copies;
+    rounded up to 256 MiB. 10 Gbit/s × 264 ms: 2 GiB; with a full queue of one BDP 2.5 GiB.
+    """
+    unit = mtu if fidelity == "packets" else ph.SUPER_PACKET_BYTES
+    packets = math.ceil(in_flight_bytes / unit)
+    metadata = packets * SKB_BYTES * SKB_COPIES
+    wanted = (BASE_BYTES + PAYLOAD_COPIES * in_flight_bytes + metadata) * MARGIN
+    wanted += SINK_BYTES if receive != "discard" else 0
+    return math.ceil(wanted / STEP_BYTES) * STEP_BYTES
 
 
 def available_bytes() -> int:
@@ -29,3 +69,14 @@ def check_memory(need_bytes: int) -> None:
             f"{available / 2**30:.2f} GiB are available. Smaller windows or fewer streams need less; --memory SIZE "
             "overrides the figure"
         )
+
+
+def parse_memory(text: str) -> int:
+    """A guest's memory in bytes, from text such as `4GiB`. Raises ValueError."""
+    try:
+        size = parse_size(text)
+    except UnitError as error:
+        raise ValueError(str(error)) from error
+    if size < SMALLEST_GUEST_BYTES:
+        raise ValueError(f"a guest needs at least {SMALLEST_GUEST_BYTES >> 20} MiB, not {text}")
+    return size

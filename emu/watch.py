@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ..results.failure import RunFailed
+from ..results.files import read_object
 from ..results.progress import Progress
 from .machine import Guest
 
 POLL_S = 0.05
+COUNT_S = 0.5  # how often memory beside the guest's is counted: all its processes are asked
 STALL_WALL_S = 20.0  # no run is so slow that its clock moves less than STALL_VIRTUAL_S in this time
 STALL_VIRTUAL_S = 0.001
 
@@ -28,13 +30,14 @@ class GuestError(RunFailed):
 
 @dataclass
 class Outcome:
-    """How a guest ended. Wall seconds of each phase; the guest's own last words in `guest`."""
+    """How a guest ended. Wall seconds of each phase; the host's cores that it ran on; its own last words in `guest`."""
 
-    phase_wall_s: dict[str, float] = field(default_factory=dict)
+    phase_wall_s: dict[str, float] = field(default_factory=dict[str, float])
     memory_touched_bytes: int = 0
     memory_beside_bytes: int = 0
     huge_pages: bool = False
-    guest: dict[str, Any] = field(default_factory=dict)
+    cores: list[int] = field(default_factory=list[int])
+    guest: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 class LineFollower:
@@ -69,7 +72,7 @@ def follow(
 
     Args:
         guest: a started guest; it is stopped when this returns or raises.
-        report: called a few times a second.
+        report: called when a phase begins and a few times a second.
         outcome: filled in as things become known, so that it has them too when this raises.
         stall_wall_s: wall time without any virtual time after which the run is given up.
         each_poll: called at every poll (to pass on a program's output).
@@ -82,6 +85,7 @@ def follow(
     progress, outcome = Progress(), outcome or Outcome()
     phase_started, anchor_wall, anchor_virtual = started, started, -1.0
     messages: list[str] = []
+    next_count = started
 
     def read_files() -> None:
         nonlocal phase_started
@@ -90,6 +94,7 @@ def follow(
                 now = time.monotonic()
                 outcome.phase_wall_s[progress.phase] = now - phase_started
                 progress.phase, phase_started = json.loads(line.removeprefix("@landspeed "))["phase"], now
+                report(progress)  # each phase, also one that began and ended between two polls
             else:
                 messages.append(line)
         for line in live.read():
@@ -111,12 +116,14 @@ def follow(
                 elif now - anchor_wall > stall_wall_s:
                     raise GuestError(_stall_message(guest, progress, virtual, stall_wall_s))
             outcome.memory_touched_bytes = max(outcome.memory_touched_bytes, guest.touched_memory_bytes())
-            outcome.memory_beside_bytes = max(outcome.memory_beside_bytes, guest.memory_beside_bytes())
+            if now >= next_count:
+                outcome.memory_beside_bytes = max(outcome.memory_beside_bytes, guest.memory_beside_bytes())
+                next_count = now + COUNT_S
             progress.wall_s = now - started
             read_files()
             each_poll()
             report(progress)
-            time.sleep(POLL_S)
+            guest.wait(POLL_S)
         read_files()
         each_poll()
         report(progress)
@@ -124,16 +131,8 @@ def follow(
     finally:
         guest.stop()
         if not outcome.guest:
-            outcome.guest = _read_json(guest.folder / "measured.json")
+            outcome.guest = read_object(guest.folder / "measured.json")
     return outcome
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """A file of the guest; empty when it is not there, or was cut short."""
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
 
 
 def _stall_message(guest: Guest, progress: Progress, virtual_s: float, stall_wall_s: float) -> str:
@@ -155,7 +154,12 @@ def last_words(guest: Guest, messages: list[str], progress: Progress) -> dict[st
         )
     if panic := re.search(r"Kernel panic - not syncing: (.*)", text):
         raise GuestError(f"the guest's kernel panicked {where}: {panic[1]} (see log/console.log)")
-    words = _read_json(guest.folder / "guest.json")
+    words = read_object(guest.folder / "guest.json")
+    if not words and progress.phase == "boot":  # no program of the guest has run: the host does not let it
+        said = next((line.strip() for line in reversed(messages) if line.strip()), "it said nothing")
+        raise GuestError(
+            f"the guest did not boot (exit status {guest.process.returncode}): {said}; `landspeed doctor` says more"
+        )
     if not words:
         raise GuestError(
             f"the guest ended {where} without a result (exit status {guest.process.returncode}; see log/console.log)"

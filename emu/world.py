@@ -2,94 +2,160 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import shutil
 import termios
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from .. import __version__
-from ..engine.command import ENGINE_BINARY, ENGINE_PORT, engine_commands
+from ..engine.command import ENGINE_BINARY, ENGINE_PORT
 from ..results.bundle import BundleWriter
+from ..results.facts import EmuFacts, GuestFacts, HostFacts
 from ..results.failure import RunFailed
+from ..results.finding import Finding
 from ..results.progress import Progress
 from ..results.record import CalibrationResult, RunRecord
-from ..scenarios.plan import Plan
-from . import evidence, iperf3, machine, watch
-from .kernel import Kernel, KernelError, find_kernel
-from .memory import check_memory
+from ..results.tool_result import record_fields
+from ..scenarios.capabilities import SPECIAL_KEYS, Capabilities
+from ..scenarios.duration import expected_duration_s
+from ..scenarios.errors import Problem
+from ..scenarios.events import KINDS
+from ..scenarios.load import LoadedScenario
+from ..scenarios.plan import DisciplineName, Plan
+from ..worlds.distribution import how_to_install
+from ..worlds.options import option, parse_seconds
+from ..worlds.programs import program_trouble
+from ..worlds.registry import tool
+from ..worlds.tool import ToolError
+from ..worlds.world import World
+from . import evidence, machine, watch
+from .cores import CoreLoad, Seat, allowed_cores, check_core, parse_core
+from .hugepages import LAUNCH
+from .job import Job
+from .kernel_build import Kernel, find_kernel
+from .memory import check_memory, guest_memory_bytes, parse_memory
+from .refusals import uncountable_losses
 
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
 LINKWATCH = machine.PACKAGE / "linkwatch" / "build" / "landspeed-linkwatch"
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class EmuOptions:
-    """How to run a plan in this world.
+    """How to run a plan in this world."""
 
-    Attributes:
-        clock: "virtual" or "real".
-        tool: "engine" or "iperf3".
-        memory_bytes: the guest's memory; None takes the plan's figure.
-        with_queues: calibrate every queue by overflow too.
-        with_evidence: captures, ping, traceroute and settings before and after, in the bundle's folder `evidence`.
-        exact_timers: no moderation of busy links (emu/guest/moderation.py).
-        stall_wall_s: wall time without virtual time after which a run is given up.
-        command: what the user typed, for the record.
-    """
-
-    clock: str = "virtual"
-    tool: str = "engine"
-    memory_bytes: int | None = None
-    with_queues: bool = False
-    with_evidence: bool = False
-    exact_timers: bool = False
-    stall_wall_s: float = watch.STALL_WALL_S
-    command: list[str] = field(default_factory=list)
+    clock: str = option("virtual", "clock of the run (default: virtual)", choices=("virtual", "real"), words=("exec",))
+    tool: str = option("engine", "program that makes the transfer (default: engine)", metavar="NAME")
+    memory: int | None = option(
+        None,
+        "memory of the guest, such as 4GiB, instead of what the plan is estimated to need",
+        parse=parse_memory,
+        metavar="SIZE",
+        repeated=False,
+        words=("exec",),
+    )
+    queues: bool = option(False, "measure every queue too: fill it until it overflows", repeated=False)
+    evidence: bool = option(False, "keep captures, ping and traceroute, and write the submission page")
+    exact_timers: bool = option(False, "give each packet its own instant, also with hundreds under way (slower)")
+    every_hop: bool = option(
+        False, "pass every router with every packet, also where nothing can queue (slower)", words=("exec", "shell")
+    )
+    stall: float = option(
+        watch.STALL_WALL_S,
+        "give up when virtual time has stood still for so many seconds (default: 20)",
+        parse=parse_seconds,
+        metavar="SECONDS",
+        repeated=False,
+        words=("exec",),
+    )
+    core: int | str | None = option(
+        None,
+        "core of the host that the guest runs on (default: the least busy one); any: the host's scheduler chooses",
+        parse=parse_core,
+        metavar="N|any",
+        repeated=False,
+        words=("exec", "shell"),
+    )
 
 
 def _no_report(_: Progress) -> None:
     pass
 
 
-class ToolError(KernelError):
-    """A program that the run needs is not there; the message says which and what to do."""
-
-
-class EmuWorld:
+class EmuWorld(World):
     """Mininet and netem under a real Linux TCP stack, in virtual or real time."""
 
-    def __init__(self, options: EmuOptions) -> None:
-        """Find the kernel.
+    name = "emu"
+    summary = "the real kernel in virtual time"
+    capabilities = Capabilities(disciplines=get_args(DisciplineName), events=tuple(KINDS), special_keys=SPECIAL_KEYS)
+    Options = EmuOptions
+    options: EmuOptions
+
+    def __init__(self, options: Any = None) -> None:
+        """From now on it is counted how busy the host's cores are."""
+        super().__init__(options)
+        self._load = CoreLoad()
+
+    @classmethod
+    def problems(cls, loaded: LoadedScenario) -> list[Problem]:
+        """What netem cannot do."""
+        return uncountable_losses(loaded)
+
+    @classmethod
+    def doctor(cls) -> list[Finding]:
+        """Whether this host can run a guest."""
+        from .doctor import examine
+
+        return examine()
+
+    @classmethod
+    def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
+        """The memory of its guest."""
+        memory = f"{guest_memory_bytes(plan) / 2**30:.2f} GiB"
+        return [("Memory of the guest", memory, "only what is touched is taken")]
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The guest's kernel.
 
         Raises:
             KernelError: it is not built.
         """
-        self.options = options
-        self.kernel: Kernel = find_kernel()
+        return find_kernel()
+
+    @property
+    def clock(self) -> str:
+        """As asked."""
+        return self.options.clock
+
+    def build_id(self) -> str:
+        """Kernel and transfer tool."""
+        return f"kernel {self.kernel.key}, {self.options.tool} {tool(self.options.tool).build_id()}"
 
     def check(self, plan: Plan) -> None:
         """What can be known before anything is made.
 
         Raises:
             MemoryError: the host has too little memory for this plan, with the numbers.
-            ToolError: a program is missing.
+            KernelError: the kernel is not built.
+            CoreError: the core that was asked for cannot be had.
+            ToolError: a program is missing, or cannot do what the plan asks.
+            CoreError: the core that was asked for cannot be had.
         """
-        for program in (ENGINE_BINARY, LINKWATCH):
-            if not os.access(program, os.X_OK):
-                raise ToolError(f"{program} is not built; run `make setup`")
-        if self.options.tool == "iperf3" and (why := iperf3.unable(plan)):
-            raise ToolError(f"{why}; leave out --tool iperf3")
-        if self.options.tool == "iperf3" and not shutil.which("iperf3"):
-            raise ToolError("iperf3 is not installed, or not in PATH; apt-get install iperf3")
-        if self.options.with_evidence and (missing := evidence.missing_programs()):
-            raise ToolError(f"evidence needs programs that are not here; apt-get install {' '.join(missing)}")
+        check_core(self.options.core)
+        tool(self.options.tool).check(plan)
+        _ = self.kernel
+        for program in (ENGINE_BINARY, LINKWATCH, LAUNCH):
+            if trouble := program_trouble(program):
+                raise ToolError(trouble)
+        if self.options.evidence and (missing := evidence.missing_programs()):
+            raise ToolError(
+                f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
+            )
         memory = self._memory_bytes(plan)
         check_memory(memory)
         machine.shared_memory_folder(memory)
@@ -112,9 +178,7 @@ class EmuWorld:
         """
         started = time.monotonic()
         record = self._begin(plan, bundle)
-        job = {"mode": "transfer", "calibrate": True, "with_queues": self.options.with_queues, **self._commands(plan)}
-        job["evidence"] = self.options.with_evidence
-        job["moderate"] = self.options.clock == "virtual" and not self.options.exact_timers
+        job = self._transfer(plan)
         outcome = watch.Outcome()
         try:
             self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
@@ -123,8 +187,8 @@ class EmuWorld:
         if record.calibration is None:
             raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
-        if self.options.with_evidence:
-            record.guest["captured_packets"] = evidence.finish_evidence(bundle.path)
+        if self.options.evidence:
+            record.guest.captured_packets = evidence.finish_evidence(bundle.path)
         bundle.record = record
         return record
 
@@ -144,14 +208,7 @@ class EmuWorld:
         Returns:
             the program's exit status.
         """
-        job = {
-            "mode": "exec",
-            "calibrate": calibrate,
-            "with_queues": False,
-            "at": at,
-            "command": command,
-            "cwd": str(Path.cwd()),
-        }
+        job = Job(mode="exec", calibrate=calibrate, at=at, command=command, cwd=str(Path.cwd()))
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
         calibration = outcome.guest.get("calibration")
         if calibration and not calibration["passed"]:
@@ -164,63 +221,65 @@ class EmuWorld:
         Raises:
             GuestError: the guest broke.
         """
-        self._write_inputs(plan, folder, {"mode": "shell", "calibrate": False, "with_queues": False})
+        self._write_inputs(plan, folder, Job(mode="shell"))
         modes = termios.tcgetattr(0) if os.isatty(0) else None
-        guest = self._start(plan, folder, virtual=False, terminal=True)
-        try:
-            guest.process.wait()
-            watch.last_words(guest, [], Progress(phase="shell"))
-        finally:
-            guest.stop()
-            if modes is not None:  # the guest's console makes the terminal raw
-                termios.tcsetattr(0, termios.TCSADRAIN, modes)
+        with Seat(self.options.core, self._load):
+            guest = self._start(plan, folder, virtual=False, terminal=True)
+            try:
+                guest.process.wait()
+                watch.last_words(guest, [], Progress(phase="shell"))
+            finally:
+                guest.stop()
+                if modes is not None:  # the guest's console makes the terminal raw
+                    termios.tcsetattr(0, termios.TCSADRAIN, modes)
 
     # --- steps of a run ----------------------------------------------------------------------------------------------
 
     def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
-        record = RunRecord(
-            scenario=plan.scenario,
-            title=plan.title,
-            world="emu",
-            clock="virtual" if self.options.clock == "virtual" else "real",
-            seed=plan.seed,
-            fidelity=plan.fidelity,
-            tool=self.options.tool,
-            command=self.options.command,
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
-            plan=plan.model_dump(mode="json"),
-            guest={"kernel_key": self.kernel.key, "memory_bytes": self._memory_bytes(plan)},
-            host={"kernel": platform.release(), "cores": os.cpu_count(), "cpu": _cpu_model()},
-            versions={"landspeed": __version__, "python": platform.python_version(), "kernel": self.kernel.version},
+        known = bundle.record
+        record = known.model_copy(
+            update={
+                "tool": self.options.tool,
+                "world_facts": EmuFacts(
+                    host=HostFacts(
+                        kernel=platform.release(),
+                        cores=os.cpu_count(),
+                        allowed_cores=sorted(allowed_cores()),
+                        cpu=_cpu_model(),
+                    ),
+                    guest=GuestFacts(kernel_key=self.kernel.key, memory_bytes=self._memory_bytes(plan)),
+                ),
+                "versions": known.versions | {"kernel": self.kernel.version},
+            }
         )
         bundle.note(record)
         return record
 
-    def _commands(self, plan: Plan) -> dict[str, Any]:
-        build = iperf3.commands if self.options.tool == "iperf3" else engine_commands
-        receiver, sender = build(plan.transfer, GUEST_OUT)
-        duration_s = (
-            plan.transfer.duration_ns / 1e9
-            if plan.transfer.duration_ns
-            else 8 * (plan.transfer.bytes or 0) / plan.physics.expected_goodput_bps
-        )
+    def _transfer(self, plan: Plan) -> Job:
+        receiver, sender = tool(self.options.tool).commands(plan, GUEST_OUT)
         # A thousand points of each link are enough for any picture; each costs a dump of every namespace.
-        interval_ns = max(plan.transfer.sample_interval_ns, round(duration_s / 1000 * 1e9 / 1e8) * 10**8)
-        return {
-            "receiver_command": receiver,
-            "sender_command": sender,
-            "port": ENGINE_PORT,
-            "watch_command": [str(LINKWATCH), str(interval_ns), f"{GUEST_OUT}/links.csv"],
-        }
+        interval_ns = max(plan.transfer.sample_interval_ns, round(expected_duration_s(plan) / 1000 * 1e9 / 1e8) * 10**8)
+        return Job(
+            mode="transfer",
+            calibrate=True,
+            with_queues=self.options.queues,
+            receiver_command=receiver,
+            sender_command=sender,
+            port=ENGINE_PORT,
+            watch_command=[str(LINKWATCH), str(interval_ns), f"{GUEST_OUT}/links.csv"],
+            evidence=self.options.evidence,
+            moderate=self.options.clock == "virtual" and not self.options.exact_timers,
+        )
 
     def _memory_bytes(self, plan: Plan) -> int:
-        return self.options.memory_bytes or plan.physics.guest_memory_bytes
+        return self.options.memory or guest_memory_bytes(plan)
 
-    def _write_inputs(self, plan: Plan, folder: Path, job: dict[str, Any]) -> None:
+    def _write_inputs(self, plan: Plan, folder: Path, job: Job) -> None:
         (folder / "log").mkdir(exist_ok=True)
-        (folder / "plan.json").write_text(plan.model_dump_json(indent=1))
-        everything = job | {"clock": self.options.clock, "visible": machine.visible_folders()}
-        (folder / "job.json").write_text(json.dumps(everything, indent=1))
+        (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
+        clock = "virtual" if self.options.clock == "virtual" else "real"
+        whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=machine.visible_folders())
+        (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
 
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
         memory = self._memory_bytes(plan)
@@ -239,7 +298,7 @@ class EmuWorld:
         self,
         plan: Plan,
         bundle: BundleWriter | None,
-        job: dict[str, Any],
+        job: Job,
         report: Callable[[Progress], None],
         *,
         folder: Path | None = None,
@@ -249,9 +308,17 @@ class EmuWorld:
         folder = bundle.path if bundle else folder
         assert folder is not None
         self._write_inputs(plan, folder, job)
-        guest = self._start(plan, folder, virtual=self.options.clock == "virtual")
-        stall_wall_s = self.options.stall_wall_s
-        return watch.follow(guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=each_poll)
+        outcome, stall_wall_s = outcome or watch.Outcome(), self.options.stall
+        with Seat(self.options.core, self._load) as seat:
+            outcome.cores = seat.cores
+            guest = self._start(plan, folder, virtual=self.options.clock == "virtual")
+            seat.step_aside()
+
+            def poll() -> None:
+                seat.improve(guest.processes)
+                each_poll()
+
+            return watch.follow(guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=poll)
 
     def _with_facts(self, record: RunRecord, outcome: watch.Outcome, started: float) -> RunRecord:
         """The record with what the guest was found to be and to measure, as far as it came."""
@@ -261,14 +328,17 @@ class EmuWorld:
             "calibrate_s": walls.get("calibrate"),
             "transfer_wall_s": walls.get("transfer"),
             "wall_s": time.monotonic() - started,
-            "guest": record.guest
-            | {
-                "memory_touched_bytes": outcome.memory_touched_bytes,
-                "memory_beside_bytes": outcome.memory_beside_bytes,
-                "huge_pages": outcome.huge_pages,
-                "network_build_s": walls.get("build"),
-            }
-            | outcome.guest.get("effective", {}),
+            "world_facts": _with_guest(
+                record,
+                {
+                    "memory_touched_bytes": outcome.memory_touched_bytes,
+                    "memory_beside_bytes": outcome.memory_beside_bytes,
+                    "huge_pages": outcome.huge_pages,
+                    "network_build_s": walls.get("build"),
+                    "host_cores": outcome.cores,
+                }
+                | outcome.guest.get("effective", {}),
+            ),
         }
         if measured := outcome.guest.get("calibration"):
             found["calibration"] = CalibrationResult.model_validate(measured)
@@ -281,52 +351,32 @@ class EmuWorld:
             raise RunFailed(
                 "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
             )
-        if self.options.tool == "iperf3":
-            iperf3.convert(bundle.path, plan)
-        engine = _read_json(bundle.path / "engine.json")
-        if engine is None:
-            raise RunFailed(
-                f"the {self.options.tool} left no result (see log/sender.log): "
-                + _last_line(bundle.path / "log" / "sender.log")
-            )
-        _shift_links(bundle.path / "links.csv", int(engine.get("start_unix_ns") or 0))
-        streams = engine.pop("streams", [])
-        measured = {
-            "engine": engine,
-            "window": engine.get("window") or {},
-            "streams": streams,
-            "goodput_bps": engine.get("goodput_bps"),
-            "bytes": engine.get("bytes"),
-            "duration_s": engine.get("duration_s"),
-            "retransmits": engine.get("retransmits"),
-            "guest": record.guest | {"qdiscs": outcome.guest.get("qdiscs", {})},
+        told = tool(self.options.tool).convert(bundle.path, plan)
+        measured = record_fields(told) | {
+            "world_facts": _with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
             "events": outcome.guest.get("events", []),
         }
         record = RunRecord.model_validate(record.model_dump() | measured)
-        if engine.get("error") or not engine.get("complete", True):
+        _shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
+        if record.tool_result.error or not record.tool_result.complete:
             bundle.record = record
-            raise RunFailed(f"the transfer broke: {engine.get('error') or 'it was stopped'}")
+            raise RunFailed(f"the transfer broke: {record.tool_result.error or 'it was stopped'}")
         return record
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _last_line(path: Path) -> str:
-    lines = path.read_text(errors="replace").split("\n") if path.exists() else []
-    return next((line for line in reversed(lines) if line.strip()), "no message")
+def _with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
+    """The record's facts with more of the guest."""
+    facts = record.world_facts
+    assert isinstance(facts, EmuFacts)
+    return facts.model_copy(update={"guest": GuestFacts.model_validate(facts.guest.model_dump() | found)})
 
 
 def _shift_links(path: Path, start_unix_ns: int) -> None:
     """The links' samples carry the calendar's time; count from the transfer's start, as the streams' samples do."""
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         return
     head, *rows = path.read_text().splitlines()
-    shifted = []
+    shifted: list[str] = []
     for row in rows:
         time_text, _, rest = row.partition(",")
         if time_text.isdigit() and rest.count(",") == head.count(",") - 1:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class ResultError(ValueError):
+    """A file is not a result of the engine; the message names the file and the member."""
 
 
 class _Part(BaseModel):
@@ -70,8 +74,8 @@ class Stream(_Part):
     busy_us: int
     rwnd_limited_us: int
     sndbuf_limited_us: int
-    sender_tcp_info: dict[str, Any] = Field(default_factory=dict)
-    receiver_tcp_info: dict[str, Any] = Field(default_factory=dict)
+    sender_tcp_info: dict[str, Any] = Field(default_factory=dict[str, Any])
+    receiver_tcp_info: dict[str, Any] = Field(default_factory=dict[str, Any])
 
 
 class TransferPath(_Part):
@@ -128,7 +132,8 @@ class EngineResult(_Part):
     """A transfer as the sender reports it for both ends.
 
     `bytes_source` is "receiver" when the receiver's account arrived; otherwise "sender": bytes acknowledged. `files`
-    is there when files were sent: the counts of the sender, and in `receiver` those of the receiver.
+    is there when files were sent: the counts of the sender, and in `receiver` those of the receiver. `direction`:
+    "forward": the client sent; "reverse": the server did; "both": each did, and `reverse` has what the server sent.
     """
 
     engine: EngineVersion
@@ -157,6 +162,8 @@ class EngineResult(_Part):
     packets_received: int | None
     cpu: Cpu
     streams: list[Stream]
+    direction: Literal["forward", "reverse", "both"] = "forward"
+    reverse: EngineResult | None = None
 
 
 def read_result(path: Path) -> EngineResult:
@@ -164,6 +171,24 @@ def read_result(path: Path) -> EngineResult:
 
     Raises:
         OSError: it cannot be read.
-        pydantic.ValidationError: it is not a result of the engine.
+        ResultError: it is not a result of the engine.
     """
-    return EngineResult.model_validate_json(path.read_text(encoding="utf-8"))
+    return parse_result(path.read_bytes(), str(path))
+
+
+def parse_result(content: bytes, name: str) -> EngineResult:
+    """Read a result that is in memory.
+
+    Args:
+        content: JSON in UTF-8.
+        name: what the message of an error calls it.
+
+    Raises:
+        ResultError: it is not a result of the engine.
+    """
+    try:
+        return EngineResult.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise ResultError(f"{name}: {where}: {first['msg']}") from error

@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import sys
 import tarfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ..engine.command import engine_commands
+from ..engine.result import EngineResult, ResultError, parse_result
 from ..results.bundle import BundleWriter, load_record
+from ..results.calibration_checks import calibration_checks
+from ..results.check import Check
+from ..results.files import last_line, read_object
 from ..results.judge import judge
-from ..results.record import CalibrationResult, RunRecord, Verdict
+from ..results.record import CalibrationResult, RunRecord
+from ..results.record_schema1 import GATE_VARIABLES
+from ..results.tool_result import record_fields
 from ..scenarios.plan import Plan
-from .compare import compare
+from .beside_rehearsal import compare
 from .errors import RealError
 from .inventory import read_variables
 
@@ -68,7 +76,9 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> in
                 if name in source:
                     (bundle.path / "log" / f"{role}-{name}").write_bytes(source[name])
         bundle.write_text("scenario.yaml", (inventory / "scenario.yaml").read_text())
-        bundle.write_text("plan.json", plan.model_dump_json(indent=1))
+        bundle.write_text("plan.json", plan.to_json(indent=1))
+        receiving, sending = engine_commands(plan.transfer, ".")
+        bundle.write_text("job.json", json.dumps({"receiver_command": receiving, "sender_command": sending}))
         broken = record.error
         if broken:
             bundle.fail(broken, record)
@@ -80,11 +90,15 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> in
 
 
 def _names(inventory: Path) -> dict[str, str]:
-    groups = read_variables(inventory / "hosts.yml")["all"]["children"]
-    return {
-        role: next(iter(groups[group]["hosts"]))
-        for role, group in (("sender", "landspeed_senders"), ("receiver", "landspeed_receivers"))
-    }
+    try:
+        groups = read_variables(inventory / "hosts.yml")["all"]["children"]
+        return {
+            role: next(iter(groups[group]["hosts"]))
+            for role, group in (("sender", "landspeed_senders"), ("receiver", "landspeed_receivers"))
+        }
+    except (LookupError, TypeError, StopIteration) as error:
+        what = "a host in landspeed_senders and one in landspeed_receivers are wanted"
+        raise RealError(f"{inventory / 'hosts.yml'}: {what}; write the inventory anew with `--again`") from error
 
 
 def _begin(
@@ -95,18 +109,13 @@ def _begin(
     attempt: str,
 ) -> RunRecord:
     sent = files[0]
-    engine = _json(sent.get("engine.json"))
-    streams = engine.pop("streams", [])
-    seen = [_json(found.get("seen.json")) for found in files]
-    path = seen[0].get("path") or {}
-    start_ns = engine.get("start_unix_ns")
+    engine, error = _told(sent)
+    seen = [read_object(found.get("seen.json")) for found in files]
+    path: dict[str, Any] = seen[0].get("path") or {}
+    start_ns = engine.start_unix_ns if engine else None
     started = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat(timespec="seconds") if start_ns else None
-    error = None
-    if not engine:
-        error = "the sender's engine left no result: " + (_last(sent.get("send.log")) or "see log/")
-    elif engine.get("error") or not engine.get("complete", True):
-        error = f"the transfer broke: {engine.get('error') or 'it was stopped'}"
-    data = {
+    gate = {field: rehearsal.get(name) or None for name, field in GATE_VARIABLES.items()}
+    data: dict[str, Any] = {
         "scenario": plan.scenario,
         "title": plan.title,
         "world": "real",
@@ -116,21 +125,36 @@ def _begin(
         "command": ["landspeed", "real", "attempt", "INVENTORY", "--attempt", attempt],
         "started": started,
         "error": error,
-        "plan": plan.model_dump(mode="json"),
-        "engine": engine,
-        "window": engine.get("window") or {},
-        "streams": streams,
+        "plan": plan.to_dict(),
         "calibration": _calibration(plan, path),
-        "transfer_wall_s": engine.get("duration_s"),
-        "host": {
-            role: {"name": hosts[role], "findings": found.get("findings") or [], "nic": found.get("nic") or {}}
-            for role, found in zip(("sender", "receiver"), seen, strict=True)
+        "transfer_wall_s": engine.duration_s if engine else None,
+        "world_facts": {
+            "world": "real",
+            "attempt": attempt,
+            "rehearsal": gate,
+            "path": path,
+            "hosts": {
+                role: {"name": hosts[role], "findings": found.get("findings") or [], "nic": found.get("nic") or {}}
+                for role, found in zip(("sender", "receiver"), seen, strict=True)
+            },
         },
-        "guest": {"attempt": attempt, "rehearsal": rehearsal, "path": path},
-        **{name: engine.get(name) for name in ("goodput_bps", "bytes", "duration_s", "retransmits")},
+        **(record_fields(engine.model_dump(mode="json")) if engine else {}),
     }
     record = RunRecord.model_validate(data)
     return record.model_copy(update={"rtt_ms": path.get("rtt_ms")})
+
+
+def _told(sent: dict[str, bytes]) -> tuple[EngineResult | None, str | None]:
+    """What the sender's engine told, and what went wrong."""
+    if "engine.json" not in sent:
+        return None, "the sender's engine left no result: " + last_line(sent.get("send.log"), "see log/")
+    try:
+        engine = parse_result(sent["engine.json"], "engine.json")
+    except ResultError as error:
+        return None, f"the sender's engine left no result: {last_line(sent.get('send.log'), 'see log/')}; {error}"
+    if engine.error or not engine.complete:
+        return engine, f"the transfer broke: {engine.error or 'it was stopped'}"
+    return engine, None
 
 
 def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
@@ -138,38 +162,33 @@ def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
     if path.get("rtt_ms") is None:
         return None
     wanted, mtu = plan.physics.rtt_ns / 1e6, min(link.mtu_bytes for link in plan.links)
-    failures = []
-    if abs(path["rtt_ms"] / wanted - 1) > RTT_TOLERANCE:
-        failures.append(f"RTT is {path['rtt_ms']:.3f} ms, the plan says {wanted:.3f} ms")
-    if path.get("path_mtu_bytes") != mtu:
-        failures.append(f"packets of {mtu} B do not pass undivided")
-    return CalibrationResult(
+    measured = CalibrationResult(
         rtt_ms=path["rtt_ms"],
         rtt_expected_ms=wanted,
         tolerance=RTT_TOLERANCE,
+        rtt_floor_ms=0.0,
         path_mtu_bytes=path.get("path_mtu_bytes"),
         mtu_expected_bytes=mtu,
-        passed=not failures,
-        failures=failures,
     )
+    checks = calibration_checks(plan, measured)
+    failures = [check.text for check in checks if not check.ok]
+    return measured.model_copy(update={"checks": checks, "passed": not failures, "failures": failures})
 
 
 def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, Any], runs_dir: Path) -> RunRecord:
-    tolerant = plan.model_copy(
-        update={"calibration": plan.calibration.model_copy(update={"rtt_tolerance": RTT_TOLERANCE})}
-    )
+    tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
     judged = judge(tolerant, record, folder)
     name = rehearsal.get("landspeed_rehearsal")
     if not name:
         reason = rehearsal.get("landspeed_unrehearsed") or "no reason was given"
-        more = [Verdict(name="rehearsal", ok=None, text=f"UNREHEARSED: {reason}")]
+        more = [Check("rehearsal", None, f"UNREHEARSED: {reason}")]
     else:
         text = f"rehearsed in {name}, same plan, same build of the engine"
-        more = [Verdict(name="rehearsal", ok=True, text=text)]
+        more = [Check("rehearsal", True, text)]
         try:
             more.append(compare(load_record(runs_dir / name), judged))
         except ValueError as error:
-            more.append(Verdict(name="rehearsed beside real", ok=None, text=f"not compared: {error}"))
+            more.append(Check("rehearsed beside real", None, f"not compared: {error}"))
     judged.verdicts = [*more, *judged.verdicts]
     return judged
 
@@ -177,24 +196,11 @@ def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, An
 def _show(record: RunRecord, folder: Path) -> int:
     from rich.console import Console
 
-    from ..results.report import write_report
-    from ..results.summary import render_summary
+    from ..report.run_report import write_report
+    from ..report.summary import render_summary
 
     report = write_report(folder)
     Console().print(render_summary(load_record(folder), folder, report))
     if record.error:
         print(f"Error: {record.error}", file=sys.stderr)
     return 0 if record.passed and not record.error else 1
-
-
-def _json(content: bytes | None) -> dict[str, Any]:
-    try:
-        found = json.loads(content or b"{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _last(content: bytes | None) -> str:
-    lines = (content or b"").decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""

@@ -34,7 +34,7 @@ def rehearsal_of(plan: Plan, build: str, runs_dir: Path) -> tuple[Path | None, s
             record = load_record(folder)
             if record.world != "emu" or record.tool != "engine" or record.plan is None:
                 continue
-            same_plan = Plan.model_validate(record.plan).sha256 == plan.sha256
+            same_plan = Plan.from_dict(record.plan).sha256 == plan.sha256
         except ValueError:
             continue
         if not same_plan:
@@ -45,7 +45,7 @@ def rehearsal_of(plan: Plan, build: str, runs_dir: Path) -> tuple[Path | None, s
                 )
         elif not record.complete or not record.passed:
             rank, why = max((rank, why), (2, f"{folder.name} did not pass"))
-        elif (record.engine.get("engine") or {}).get("build") != build:
+        elif record.tool_result.build != build:
             rank, why = max((rank, why), (3, f"{folder.name} was rehearsed with another build of the engine"))
         else:
             best = folder

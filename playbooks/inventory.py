@@ -22,9 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
+from ruamel.yaml import YAML, YAMLError
 
 from ..engine.command import ENGINE_BINARY, ENGINE_PORT, receive_command, send_command
+from ..engine.identity import engine_build
+from ..scenarios.json_form import is_object
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import Plan
 from .errors import RealError
@@ -70,7 +72,7 @@ class Host:
         found: dict[str, Any] = {"ansible_host": self.name}
         if self.user:
             found["ansible_user"] = self.user
-        words = []
+        words: list[str] = []
         if "jump" in self.options:
             words += ["-o", f"ProxyJump={self.options['jump']}"]
         if "ssh_config" in self.options:
@@ -101,15 +103,10 @@ def engine_identity(binary: Path = ENGINE_BINARY) -> tuple[str, str]:
     Raises:
         RealError: it is not built.
     """
-    try:
-        said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout
-        content = binary.read_bytes()
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise RealError(f"{binary} is not built; run `make setup`") from error
-    match = re.search(r"\(build ([0-9a-f]+)\)", said)
-    if not match:
-        raise RealError(f"{binary} --version does not tell its build: {said.strip()}")
-    return match[1], hashlib.sha256(content).hexdigest()
+    build = engine_build(binary)
+    if build is None:
+        raise RealError(f"{binary} is not built, or does not tell its build; run `make setup`")
+    return build, hashlib.sha256(binary.read_bytes()).hexdigest()
 
 
 def engine_libraries(binary: Path = ENGINE_BINARY) -> list[str]:
@@ -219,7 +216,7 @@ def write_inventory(
     (folder / "hosts.yml").write_text(head + _yaml({"all": {"children": children}}))
     figures = head + "# The plan's figures; changing one here is no change of the plan: change the scenario.\n"
     (folder / "group_vars" / "all" / "plan.yml").write_text(figures + _yaml(variables))
-    (folder / "plan.json").write_text(plan.model_dump_json(indent=1))
+    (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
     (folder / "scenario.yaml").write_text(loaded.text_resolved)
 
 
@@ -230,7 +227,7 @@ def read_plan(folder: Path) -> Plan:
         RealError: the folder is none.
     """
     try:
-        return Plan.model_validate_json((folder / "plan.json").read_text())
+        return Plan.from_json((folder / "plan.json").read_bytes())
     except (OSError, ValueError) as error:
         raise RealError(
             f"{folder} is not an inventory of landspeed; make one with `landspeed real inventory`"
@@ -238,8 +235,21 @@ def read_plan(folder: Path) -> Plan:
 
 
 def read_variables(file: Path) -> dict[str, Any]:
-    """Variables of a file of the inventory; none when it is not there."""
-    return dict(YAML(typ="safe").load(file.read_text()) or {}) if file.exists() else {}
+    """Variables of a file of the inventory; none when it is not there.
+
+    Raises:
+        RealError: it cannot be read, or is no mapping of names to values; the message names the file.
+    """
+    if not file.exists():
+        return {}
+    try:
+        read: Any = YAML(typ="safe").load(file.read_text())
+    except (YAMLError, OSError, ValueError) as error:
+        said = " ".join(str(error).split())
+        raise RealError(f"{file}: no YAML: {said}; write the inventory anew with `--again`") from error
+    if read is not None and not is_object(read):
+        raise RealError(f"{file}: names and values are wanted; write the inventory anew with `--again`")
+    return read or {}
 
 
 def write_variables(file: Path, head: str, variables: dict[str, Any]) -> None:

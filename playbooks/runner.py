@@ -11,10 +11,11 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
+from ..scenarios.json_form import object_of
 from .errors import PlayFailed, RealError
 
 PLAYBOOKS = Path(__file__).resolve().parent
@@ -22,6 +23,7 @@ MARK = "LANDSPEED_PLAY"  # in the environment of all processes of a play
 END_S = 20.0  # for a play to end its workers; then it is killed
 BIN = PLAYBOOKS / "bin"
 WORK_PREFIX = "landspeed-real-"
+REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all that begin so
 PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
 
 
@@ -43,7 +45,8 @@ class Progress:
     def event(self, event: dict[str, Any]) -> None:
         """One event of ansible-runner."""
         kind, data = event.get("event", ""), event.get("event_data", {})
-        host, result = data.get("host", ""), data.get("res", {}) or {}
+        host: str = data.get("host", "")
+        result: dict[str, Any] = data.get("res", {}) or {}
         task = data.get("task", "")
         role = data.get("role", "")
         if kind == "playbook_on_stats":
@@ -67,8 +70,8 @@ class Progress:
         if task.startswith("Show ") and isinstance(result.get("msg"), list):
             for line in result["msg"]:
                 self._say(f"    {line}")
-        difference = result.get("diff") or {}
-        if isinstance(difference, dict) and isinstance(difference.get("before"), str) and result.get("changed"):
+        difference = object_of(result.get("diff"))
+        if isinstance(difference.get("before"), str) and result.get("changed"):
             before, after = difference["before"].splitlines(), str(difference.get("after", "")).splitlines()
             if len(before) == len(after):
                 for old, new in zip(before, after, strict=True):
@@ -76,7 +79,7 @@ class Progress:
                         self._say(f"    {old} → {new.partition(': ')[2]}")
 
     def _progress(self, host: str, result: dict[str, Any]) -> None:
-        live = result.get("live") or {}
+        live: dict[str, Any] = result.get("live") or {}
         if live:
             words = [f"{key} {value}" for key, value in live.items() if isinstance(value, (int, float, str))]
             self._say(f"    {host}: {', '.join(words[:6])}")
@@ -104,7 +107,7 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
 
 
 @contextlib.contextmanager
-def work_folder() -> Iterator[Path]:
+def work_folder() -> Generator[Path]:
     """A folder for what Ansible and its runner write down while they work.
 
     It is locked as long as this process lives: so folders of processes that were killed are known, and removed first,
@@ -202,6 +205,8 @@ def run_play(
                 envvars={
                     "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
                     "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
+                    # One for each play: what is empty may go while another play begins (shell_plugins/landspeed_sh.py).
+                    "ANSIBLE_REMOTE_TMP": f"{REMOTE_TEMPORARY}-{private.name.removeprefix(WORK_PREFIX)}",
                     "ANSIBLE_DIFF_ALWAYS": "true",
                     "ANSIBLE_NOCOLOR": "true",
                     "TMPDIR": str(private),  # a module here that is ended leaves its files
@@ -215,7 +220,7 @@ def run_play(
             )
             cancelled()  # a worker may have begun while the others were ended
             status = result.status
-            out = result.stdout.read() if result.rc and not progress.failures else ""  # type: ignore[union-attr]
+            out = result.stdout.read() if result.rc and not progress.failures else ""
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)

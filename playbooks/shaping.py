@@ -1,20 +1,20 @@
 """The plan's links as lines for `tc qdisc add`, for a Linux box between the hosts that becomes the whole path.
 
-The same qdiscs as in the guest (emu/guest/shaping.py), one set for each direction of each link; on the box a link is a
-veth pair and a router is a namespace (library/landspeed_path.py). Two things differ. Timers of a real machine are late,
-so a token bucket may make up for it (`late_timers_ns`). And chance is not seeded: a packet's fate on a real path is its
-own.
+The same qdiscs as in the guest (emu/guest/lane_options.py), one set for each direction of each link; on the box a link
+is a veth pair and a router is a namespace (library/landspeed_path.py). Two things differ. Timers of a real machine are
+late, so a token bucket may make up for it (`late_timers_ns`). And chance is not seeded: a packet's fate on a real path
+is its own.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
-from ..emu.guest.shaping import VETH_HEADER_BYTES, lane_options
-from ..emu.guest.trains import link_name
-from ..scenarios import physics as ph
+from ..emu.guest.lane_options import VETH_HEADER_BYTES, lane_options
 from ..scenarios.plan import Direction, Link, Plan
+from ..scenarios.timing import link_name
 from .errors import RealError
 
 LATE_TIMERS_NS = 1_000_000
@@ -38,7 +38,7 @@ def shape_links(plan: Plan, late_timers_ns: int = LATE_TIMERS_NS) -> list[dict[s
     Raises:
         RealError: the scenario has what a box between real hosts cannot be, or a bucket would be too deep.
     """
-    single = plan.model_copy(update={"fidelity": "packets"})  # real hosts send single packets
+    single = replace(plan, fidelity="packets")  # real hosts send single packets
     return [
         {
             "name": link_name(link),
@@ -66,9 +66,11 @@ def _lines(plan: Plan, link: Link, direction: Direction, late_ns: int, *, forwar
             f"{plan.scenario}: link {link.index}, {link.a}–{link.b}: tc cannot be told the scenario's RED parameters; "
             "use discipline fifo or fq_codel on a shaped path"
         )
-    netem, bucket = lane_options(plan, link, direction, forward=forward)
+    netem, bucket = lane_options(plan, link, direction, forward=forward, stock=True)
     words = [f"root handle 1: netem limit {netem['limit_packets']} delay {netem['delay_ns'] / 1e3:.15g}us"]
     words += [f"{netem['jitter_ns'] / 1e3:.15g}us"] if netem["jitter_ns"] else []
+    if bucket is not None and "rate_bytes_per_s" in netem:
+        words += [f"rate {netem['rate_bytes_per_s'] * 8}bit"]  # at which nothing takes time: jitter keeps the order
     words += [f"{word} {netem[word] * 100:.9g}%" for word in ("loss", "corrupt", "duplicate", "reorder") if netem[word]]
     if bucket is None:
         return [" ".join([*words, f"rate {netem['rate_bytes_per_s'] * 8}bit {netem['overhead_bytes']}"])]
@@ -84,13 +86,16 @@ def _lines(plan: Plan, link: Link, direction: Direction, late_ns: int, *, forwar
     tbf = f"parent 1:1 handle 2: tbf rate {rate * 8}bit burst {burst} limit {max(bucket['limit_bytes'], burst)}"
     lines = [" ".join(words), tbf + (f" overhead {overhead}" if overhead else "")]
     if direction.discipline == "fq_codel":
-        lines.append("parent 2:1 handle 3: fq_codel " + _fq_codel(link, bucket["limit_bytes"]))
+        lines.append("parent 2:1 handle 3: fq_codel " + _fq_codel(link, direction, bucket["limit_bytes"]))
     return lines
 
 
-def _fq_codel(link: Link, limit_bytes: int) -> str:
-    frame = link.mtu_bytes + VETH_HEADER_BYTES
-    return (
-        f"limit {max(limit_bytes // frame, 1)} flows {ph.FQ_CODEL_FLOWS} quantum {frame} "
-        f"target {ph.CODEL_TARGET_NS / 1e3:g}us interval {ph.CODEL_INTERVAL_NS / 1e3:g}us ecn memory_limit 4294967295"
+def _fq_codel(link: Link, direction: Direction, limit_bytes: int) -> str:
+    frame, asked = link.mtu_bytes + VETH_HEADER_BYTES, direction.parameters
+    assert asked is not None
+    words = (
+        f"limit {max(limit_bytes // frame, 1)} flows {asked.flows} quantum {asked.quantum_bytes or frame} "
+        f"target {(asked.target_ns or 0) / 1e3:g}us interval {(asked.interval_ns or 0) / 1e3:g}us "
     )
+    threshold = f" ce_threshold {asked.ce_threshold_ns / 1e3:g}us" if asked.ce_threshold_ns is not None else ""
+    return words + ("ecn" if asked.ecn else "noecn") + f" memory_limit 4294967295{threshold}"

@@ -1,21 +1,25 @@
-"""What bound a run: the window, the bus, the framing, loss, one of the ends, or the time it had."""
+"""What bound a run: the window, the bus, the framing, the ACK path, loss, one of the ends, or the time it had."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..scenarios import physics as ph
+from .ack_path import FullLine, full_line_back
 from .record import LimitedBy, RunRecord
 from .wording import rate_text
 
 if TYPE_CHECKING:
-    from ..scenarios.plan import Plan
+    from ..scenarios.plan import Limit, Plan
+    from .samples import Samples
     from .series import ByteCurves
 
 LIMIT_NEARNESS = 0.02  # a goodput this close to a limit is bound by it
 WINDOW_NEARNESS = 0.10  # rwnd-limited and this close to window / RTT: the window, else a slow reader
 LARGE_SHARE = 0.5
+PACE_NEARNESS = 0.10
+STARTS = 2.0  # so many times what slow start needs
 GROWING = 1.1  # the last fifth this much faster than the rate: still in its start
 
 
@@ -28,17 +32,16 @@ class _Shares:
     sndbuf: float | None
 
 
-def limited_by(
-    plan: Plan, record: RunRecord, curves: ByteCurves | None = None, bundle_dir: Path | None = None
-) -> tuple[LimitedBy | None, str | None]:
+def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) -> tuple[LimitedBy | None, str | None]:
     """What bound the run, and the figures that say so.
 
     A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
-    by that limit (the nearest). Otherwise TCP's own account decides (time limited by the receiver's window or the send
-    buffer, time with something to send), then retransmissions, then whether the run was over before the window had
-    grown.
+    by that limit (the nearest). Otherwise a line of the way back that was full of acknowledgments; then TCP's own
+    account decides (time limited by the receiver's window or the send buffer, time with something to send), then
+    pacing, retransmissions, and whether the run was over before the window had grown.
     """
-    goodput, span = _settled(record, curves)
+    curves = samples.curves if samples else None
+    goodput, from_s, span = _settled(record, curves)
     if not goodput:
         return None, None
     near = [limit for limit in plan.physics.limits if abs(goodput / limit.goodput_bps - 1) <= LIMIT_NEARNESS + 1e-9]
@@ -46,44 +49,86 @@ def limited_by(
         limit = min(near, key=lambda each: abs(goodput / each.goodput_bps - 1))
         apart = _apart(goodput, limit.goodput_bps)
         allowed = f"the {rate_text(limit.goodput_bps)} that the {limit.name} allows"
-        return _kind(limit.name), f"goodput {span} was {rate_text(goodput)}, {apart} {allowed}"
-    return _from_tcp(plan, record, curves, bundle_dir, goodput)
+        return word_of(limit), f"goodput {span} was {rate_text(goodput)}, {apart} {allowed}"
+    if samples and (full := full_line_back(plan, record.world, samples, from_s)):
+        return "ack path", _acks(plan, full, goodput)
+    return _from_tcp(plan, record, samples, goodput)
 
 
-def _settled(record: RunRecord, curves: ByteCurves | None) -> tuple[float | None, str]:
-    """The goodput that shows the limit, and when it was measured."""
+def _settled(record: RunRecord, curves: ByteCurves | None) -> tuple[float | None, float, str]:
+    """The goodput that shows the limit, and from when on it was measured, in seconds and in words."""
     if record.steady_goodput_bps:
-        return record.steady_goodput_bps, "from 10 s on"
+        return record.steady_goodput_bps, 10.0, "from 10 s on"
     if curves is not None and (late := curves.goodput_bps(curves.end_s / 2)):
-        return late, "in the second half"
-    return record.goodput_bps, "over the whole run"
+        return late, curves.end_s / 2, "in the second half"
+    return record.goodput_bps, 0.0, "over the whole run"
 
 
-def _from_tcp(
-    plan: Plan, record: RunRecord, curves: ByteCurves | None, bundle_dir: Path | None, goodput: float
-) -> tuple[LimitedBy, str]:
+def _acks(plan: Plan, full: FullLine, goodput: float) -> str:
+    link = full.link
+    line = f"{link.b} → {link.a}, {rate_text(link.reverse.rate_bps)}"
+    each = goodput / 8 / full.packets_per_s / plan.physics.mss_bytes if full.packets_per_s else 0
+    return (
+        f"the line back {line}, was {full.share * 100:.0f} % full: {full.packets_per_s:.0f} packets a second, "
+        f"each the acknowledgment of {each:.1f} full packets"
+    )
+
+
+def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: float) -> tuple[LimitedBy, str]:
     shares = _shares(record)
     if shares.rwnd is not None and shares.rwnd > LARGE_SHARE:
-        return _window_or_receiver(plan, record, bundle_dir, goodput, shares.rwnd)
+        return _window_or_receiver(plan, record, samples, goodput, shares.rwnd)
     if shares.sndbuf is not None and shares.sndbuf > LARGE_SHARE:
         return "sender", f"TCP waited for room in the send buffer {shares.sndbuf * 100:.0f} % of the time"
     if shares.busy is not None and shares.busy < LARGE_SHARE:
         return "application", f"there was something to send only {shares.busy * 100:.0f} % of the time"
-    if record.retransmits:
-        return "loss", f"{record.retransmits} retransmissions held the window down" + _where_dropped(plan, bundle_dir)
-    if curves is not None and (last := curves.goodput_bps(0.8 * curves.end_s)) and last > GROWING * goodput:
+    return (
+        _paced(plan, goodput)
+        or _lost(plan, record, samples)
+        or _starting(plan, record, samples)
+        or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason")
+    )
+
+
+def _lost(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
+    if not record.retransmits:
+        return None
+    return "loss", f"{record.retransmits} retransmissions held the window down" + _where_dropped(plan, samples)
+
+
+def _paced(plan: Plan, goodput: float) -> tuple[LimitedBy, str] | None:
+    """A paced run not far from its pace: short runs and losses stay below, and what had waited behind a hole adds."""
+    pace = next((limit.goodput_bps for limit in plan.physics.limits if limit.kind == "pacing"), None)
+    if pace is None or not abs(goodput / pace - 1) <= PACE_NEARNESS:
+        return None
+    return "pacing", f"{rate_text(goodput)} is {_apart(goodput, pace)} the {rate_text(pace)} to which it was paced"
+
+
+def _starting(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
+    """A run without a loss that still grew, or that ended before slow start could bring it to the plan's goodput."""
+    curves = samples.curves if samples else None
+    over, last = _settled(record, curves)[0], curves.goodput_bps(0.8 * curves.end_s) if curves is not None else None
+    if last and over and last > GROWING * over:
         return "slow start", f"the last fifth ran at {rate_text(last)}: it was over before its window had grown"
-    return "unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason"
+    if samples is None or samples.left_slow_start() is not False:
+        return None
+    physics, streams = plan.physics, plan.transfer.streams
+    wanted = physics.expected_goodput_bps * physics.rtt_ns // (8 * 10**9 * streams)
+    needs_s = ph.slow_start_ns(wanted, physics.mss_bytes, physics.rtt_ns) / 1e9
+    if record.duration_s is None or record.duration_s > STARTS * needs_s:
+        return None
+    return (
+        "slow start",
+        f"no stream left it in {record.duration_s:.2f} s; it takes {needs_s:.2f} s to the plan's goodput",
+    )
 
 
 def _window_or_receiver(
-    plan: Plan, record: RunRecord, bundle_dir: Path | None, goodput: float, share: float
+    plan: Plan, record: RunRecord, samples: Samples | None, goodput: float, share: float
 ) -> tuple[LimitedBy, str]:
     """TCP waited for the receiver: because the window is small for the RTT, or because it was not emptied."""
-    from .series import largest_send_window
-
     told = f"TCP waited for the receiver's window {share * 100:.0f} % of the time"
-    window = largest_send_window(bundle_dir) if bundle_dir else None
+    window = samples.largest_send_window() if samples else None
     if window is None:
         return "window", told
     rtt_ms = record.rtt_ms or plan.physics.rtt_ns / 1e6
@@ -94,10 +139,8 @@ def _window_or_receiver(
     return "receiver", f"{told}, though {allowed}: it reads too slowly"
 
 
-def _where_dropped(plan: Plan, bundle_dir: Path | None) -> str:
-    from .series import drops_by_link
-
-    drops = drops_by_link(bundle_dir) if bundle_dir else {}
+def _where_dropped(plan: Plan, samples: Samples | None) -> str:
+    drops = samples.drops_by_link() if samples else {}
     where = ", ".join(f"{count} dropped at {_link(plan, *key)}" for key, count in sorted(drops.items()))
     return f" ({where})" if where else ""
 
@@ -114,13 +157,9 @@ def _shares(record: RunRecord) -> _Shares:
     return _Shares(busy=share("busy_us"), rwnd=share("rwnd_limited_us"), sndbuf=share("sndbuf_limited_us"))
 
 
-def _kind(limit_name: str) -> LimitedBy:
-    """The word for a limit of the plan, whose name begins with it."""
-    word = limit_name.split(maxsplit=1)[0].rstrip(":,")
-    if word == "bus":
-        return "bus (fitted)" if "fitted" in limit_name else "bus"
-    kinds: dict[str, LimitedBy] = {"window": "window", "framing": "framing", "pacing": "pacing", "loss": "loss"}
-    return kinds.get(word, "unknown")
+def word_of(limit: Limit) -> LimitedBy:
+    """The judge's word for a limit of the plan."""
+    return "bus (fitted)" if limit.kind == "bus" and limit.fitted else limit.kind
 
 
 def _link(plan: Plan, index: int, direction: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
 import secrets
@@ -16,12 +17,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pydantic import ValidationError
 
-from .. import __version__
+from ..scenarios.json_form import is_object
+from ..version import __version__
+from .failure import BundleError, LandspeedError
+from .files import write_atomically
 from .record import RECORD_SCHEMA_VERSION, RunRecord
+from .record_schema1 import to_schema_2
 
 PARTIAL = ".partial"
 RESULT = "result.json"
@@ -30,12 +35,11 @@ LINKS = "links.parquet"
 EVIDENCE = "evidence"  # a folder: captures, pings, traceroutes, settings
 RAW_SAMPLES = ("sender.csv", "receiver.csv")
 RAW_LINKS = "links.csv"
-DEFAULT_RUNS = Path("results/runs")
 _RESERVE = ".reserve"  # given back when the disk is full, so that the result can still say so
 _RESERVE_BYTES = 256 * 1024
 
 
-class OutputError(Exception):
+class OutputError(LandspeedError):
     """The output folder cannot take the bundle; the message names the path and what would help."""
 
 
@@ -103,7 +107,7 @@ class BundleWriter:
         """
         target = self.path / name
         try:
-            _write_atomically(target, text.encode())
+            write_atomically(target, text.encode())
         except OSError as error:
             raise _output_error(error, target) from error
         return target
@@ -115,7 +119,7 @@ class BundleWriter:
             OutputError: the parquet files cannot be written; the CSV files are kept.
             SamplesError: a CSV file has not the expected columns; it is kept.
         """
-        from .samples import convert_links, convert_samples
+        from .raw_samples import convert_links, convert_samples
 
         try:
             sender, receiver = (self.path / name for name in RAW_SAMPLES)
@@ -167,7 +171,7 @@ class BundleWriter:
         target = self.path / RESULT
         record.versions.setdefault("landspeed", __version__)
         try:
-            _write_atomically(target, (record.model_dump_json(indent=1) + "\n").encode())
+            write_atomically(target, (record.model_dump_json(indent=1) + "\n").encode())
         except OSError as error:
             raise _output_error(error, target) from error
 
@@ -203,24 +207,52 @@ def load_record(bundle: Path) -> RunRecord:
     """Read a bundle's `result.json`.
 
     Raises:
-        ValueError: it is missing, broken, or of a newer schema; the message names the file.
+        BundleError: it is missing, broken, or of a newer schema; the message names the file.
     """
     file = Path(bundle) / RESULT
     try:
-        record = RunRecord.model_validate_json(file.read_bytes())
-    except OSError as error:
-        raise ValueError(f"{file}: {error.strerror}") from error
+        record = RunRecord.model_validate(read_result(bundle))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise ValueError(f"{file}: {where}: {first['msg']}") from error
-    if record.schema_version > RECORD_SCHEMA_VERSION:
-        raise ValueError(
-            f"{file}: schema version {record.schema_version}; this landspeed reads up to {RECORD_SCHEMA_VERSION}"
-        )
-    if Path(bundle).name.endswith(PARTIAL) and record.complete:
-        return record.model_copy(update={"complete": False})
+        raise BundleError(f"{file}: {where}: {first['msg']}") from error
     return record
+
+
+def read_result(bundle: Path) -> dict[str, Any]:
+    """The content of a bundle's `result.json` in the present schema, its members unchecked.
+
+    Raises:
+        BundleError: it is missing, no JSON, or of a newer schema; the message names the file and the place.
+    """
+    file = Path(bundle) / RESULT
+    try:
+        data = json.loads(file.read_bytes(), parse_constant=_no_number)
+    except OSError as error:
+        raise BundleError(f"{file}: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise BundleError(f"{file}:{error.lineno}:{error.colno}: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{file}: byte {error.start}: not UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{file}: {error}") from error
+    version = data.get("schema_version", 1) if is_object(data) else None
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise BundleError(f"{file}: schema_version: a record of landspeed has a whole number there")
+    if version > RECORD_SCHEMA_VERSION:
+        raise BundleError(f"{file}: schema version {version}; this landspeed reads up to {RECORD_SCHEMA_VERSION}")
+    if version == 1:
+        try:
+            data = to_schema_2(data)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise BundleError(f"{file}: engine, guest or host: not what schema 1 has there ({error})") from error
+    if Path(bundle).name.endswith(PARTIAL):
+        data["complete"] = False
+    return data
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def list_bundles(runs_dir: Path) -> Iterator[Path]:
@@ -230,20 +262,6 @@ def list_bundles(runs_dir: Path) -> Iterator[Path]:
     for folder in sorted(runs_dir.iterdir()):
         if folder.is_dir() and (folder / RESULT).is_file():
             yield folder
-
-
-def _write_atomically(target: Path, content: bytes) -> None:
-    """Write beside, flush to the disk, rename: a reader sees the old or the new file, never half of one."""
-    beside = target.with_name(f".{target.name}.new")
-    try:
-        with beside.open("wb") as handle:
-            handle.write(content)
-            handle.flush()
-            os.fsync(handle.fileno())
-        beside.replace(target)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..scenarios.timing import RTT_FLOOR_MS, echo_ns, rtt_allowed_ms
+from ..scenarios.words import time_text
 from .bound import limited_by
-from .record import RunRecord, Verdict
+from .check import Check
+from .record import RunRecord
 from .rules import check_rules
-from .wording import grouped, signed_percent, tolerance_text
+from .samples import Samples
+from .wording import NARROW, grouped, rate_text, signed_percent, tolerance_text
 
 if TYPE_CHECKING:
     from ..scenarios.plan import Plan
@@ -36,16 +40,15 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
         a copy of the record with `steady_goodput_bps`, `score_bit_m_per_s`, `limited_by`, `limited_by_why`,
         `verdicts` and `passed`.
     """
-    from .series import receiver_curves
-
-    curves = receiver_curves(bundle_dir) if bundle_dir else None
+    samples = Samples(bundle_dir) if bundle_dir else None
+    curves = samples.curves if samples else None
     record = raw.model_copy(deep=True)
     if curves is not None and curves.end_s >= STEADY_FROM_S + STEADY_LEAST_S:
         record.steady_goodput_bps = curves.goodput_bps(STEADY_FROM_S)
     if record.rtt_ms is None and record.calibration is not None:
         record.rtt_ms = record.calibration.rtt_ms
     record.score_bit_m_per_s = score(record.goodput_bps, distance_m(plan))
-    record.limited_by, record.limited_by_why = limited_by(plan, record, curves, bundle_dir)
+    record.limited_by, record.limited_by_why = limited_by(plan, record, samples)
     record.verdicts = _verdicts(plan, record, curves)
     record.rules = check_rules(plan, record, distance_m(plan)) if plan.contest else []
     record.passed = all(verdict.ok is not False for verdict in record.verdicts)
@@ -67,57 +70,66 @@ def score(goodput_bps: float | None, distance: float | None) -> float | None:
 # --- Verdicts --------------------------------------------------------------------------------------------------------
 
 
-def _verdicts(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> list[Verdict]:
+def _verdicts(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> list[Check]:
     found = [_calibration(record), _rtt(plan, record), _delivery(plan, record)]
     found += [_goodput(plan, record, curves), _bytes(plan, record), _streams(plan, record)]
     return [verdict for verdict in found if verdict is not None]
 
 
-def _within(measured: float, wanted: float, tolerance: float) -> bool:
-    return abs(measured - wanted) <= tolerance * abs(wanted) * (1 + SLACK) + SLACK
+def _ok(measured: float, expected: float, allowed: float) -> bool:
+    return abs(measured - expected) <= allowed * (1 + SLACK) + SLACK
 
 
-def _calibration(record: RunRecord) -> Verdict:
-    calibration = record.calibration
+def _calibration(record: RunRecord) -> Check:
+    name, what, calibration = "calibration", "the path before the transfer", record.calibration
     if calibration is None or calibration.passed is None:
-        return Verdict(name="calibration", ok=None, text="the path was not calibrated")
+        return Check(name, None, "the path was not calibrated", what=what)
     if calibration.passed:
-        return Verdict(name="calibration", ok=True, text="RTT, MTU and rate of the built path match the plan")
-    return Verdict(name="calibration", ok=False, text="; ".join(calibration.failures) or "calibration failed")
+        return Check(name, True, "RTT, MTU and rate of the built path match the plan", what=what)
+    return Check(name, False, "; ".join(calibration.failures) or "calibration failed", what=what)
 
 
-def _rtt(plan: Plan, record: RunRecord) -> Verdict:
+def _rtt(plan: Plan, record: RunRecord) -> Check:
     recorded = plan.expect is not None and plan.expect.rtt_ns is not None
-    wanted = (plan.expect.rtt_ns if plan.expect and plan.expect.rtt_ns else plan.physics.rtt_ns) / 1e6
+    expected = (plan.expect.rtt_ns if plan.expect and plan.expect.rtt_ns else echo_ns(plan)) / 1e6
     tolerance = plan.calibration.rtt_tolerance
-    whose = "the record's" if recorded else "the plan's"
-    if record.rtt_ms is None:
-        return Verdict(name="rtt", ok=None, wanted=wanted, tolerance=tolerance, text="RTT was not measured")
-    ok = _within(record.rtt_ms, wanted, tolerance)
-    text = f"{record.rtt_ms:.3f} ms, {whose} {wanted:g} ms ({tolerance_text(tolerance)})"
-    return Verdict(name="rtt", ok=ok, measured=record.rtt_ms, wanted=wanted, tolerance=tolerance, text=text)
+    floor_ms = record.calibration.rtt_floor_ms if record.calibration else None
+    allowed = rtt_allowed_ms(
+        plan, 0, len(plan.links), expected, tolerance=tolerance, floor_ms=RTT_FLOOR_MS if floor_ms is None else floor_ms
+    )
+    ok, text = None, "RTT was not measured"
+    if record.rtt_ms is not None:
+        ok = _ok(record.rtt_ms, expected, allowed)
+        limit = tolerance_text(tolerance)
+        if allowed > tolerance * expected * (1 + SLACK):
+            limit = f"±{NARROW}{time_text(allowed * 1e6)}"
+        whose = "the record's" if recorded else "the plan's"
+        text = f"{time_text(record.rtt_ms * 1e6)}, {whose} {time_text(expected * 1e6)} ({limit})"
+    return Check("rtt", ok, text, expected, record.rtt_ms, allowed, "ms", "RTT")
 
 
-def _delivery(plan: Plan, record: RunRecord) -> Verdict:
-    wanted = plan.transfer.bytes
+def _delivery(plan: Plan, record: RunRecord) -> Check:
+    expected, what = plan.transfer.bytes, "bytes that the receiver read"
     if record.bytes is None or record.error is not None:
-        why = record.error or "no transfer was made"
-        return Verdict(name="delivery", ok=False, measured=record.bytes, wanted=wanted, text=why)
-    if wanted is not None:
-        ok = record.bytes >= wanted and record.engine.get("complete", True) is True
-        text = f"{grouped(record.bytes)} B read by the receiver, {grouped(wanted)} B asked for"
-        return Verdict(name="delivery", ok=ok, measured=record.bytes, wanted=wanted, text=text)
-    ok = record.engine.get("complete", True) is True and record.bytes > 0
+        return Check("delivery", False, record.error or "no transfer was made", expected, record.bytes, 0, "B", what)
     text = f"{grouped(record.bytes)} B read by the receiver"
-    return Verdict(name="delivery", ok=ok, measured=record.bytes, text=text)
+    if expected is not None:
+        ok = record.bytes >= expected and record.tool_result.complete
+        return Check("delivery", ok, f"{text}, {grouped(expected)} B asked for", expected, record.bytes, 0, "B", what)
+    ok = record.tool_result.complete and record.bytes > 0
+    return Check("delivery", ok, text, None, record.bytes, None, "B", what)
 
 
-def _goodput(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> Verdict | None:
+def _goodput_tolerance(plan: Plan) -> float:
+    stated = plan.expect.goodput_tolerance if plan.expect else None
+    return GOODPUT_TOLERANCE if stated is None else stated
+
+
+def _goodput(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> Check | None:
     expect = plan.expect
     if expect is None or expect.goodput_bps is None:
         return None
-    tolerance = GOODPUT_TOLERANCE if expect.goodput_tolerance is None else expect.goodput_tolerance
-    wanted, begin = float(expect.goodput_bps), expect.goodput_from_s
+    tolerance, expected, begin = _goodput_tolerance(plan), float(expect.goodput_bps), expect.goodput_from_s
     if begin <= 0:
         measured, span = record.goodput_bps, "over the whole run"
     else:
@@ -125,47 +137,41 @@ def _goodput(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> Verdic
         if measured is None and curves is not None:
             measured = curves.goodput_bps(begin)
         span = f"from {begin:g} s on"
-    if measured is None:
-        text = f"not measured {span}"
-        return Verdict(name="goodput", ok=False, wanted=wanted, tolerance=tolerance, text=text)
-    text = (
-        f"{measured / 1e6:.3f} Mbit/s {span}, expected {wanted / 1e6:.3f} Mbit/s "
-        f"({signed_percent(measured / wanted - 1)}, {tolerance_text(tolerance)})"
-    )
-    ok = _within(measured, wanted, tolerance)
-    return Verdict(name="goodput", ok=ok, measured=measured, wanted=wanted, tolerance=tolerance, text=text)
+    allowed = tolerance * expected
+    ok, text = False, f"not measured {span}"
+    if measured is not None:
+        ok = _ok(measured, expected, allowed)
+        error = f"{signed_percent(measured / expected - 1)}, {tolerance_text(tolerance)}"
+        text = f"{rate_text(measured)} {span}, expected {rate_text(expected)} ({error})"
+    return Check("goodput", ok, text, expected, measured, allowed, "bit/s", "goodput")
 
 
-def _bytes(plan: Plan, record: RunRecord) -> Verdict | None:
-    expect, transfer = plan.expect, plan.transfer
+def _bytes(plan: Plan, record: RunRecord) -> Check | None:
+    expect, transfer, what = plan.expect, plan.transfer, "bytes moved, beside the record's"
     if expect is None or expect.bytes is None:
         return None
-    same = transfer.bytes == expect.bytes or (transfer.bytes is None and transfer.duration_ns == expect.duration_ns)
+    expected, moved = expect.bytes, record.bytes
+    same = transfer.bytes == expected or (transfer.bytes is None and transfer.duration_ns == expect.duration_ns)
     if not same:
         text = "not compared: this run was asked for another amount than the record's"
-        return Verdict(name="bytes", ok=None, measured=record.bytes, wanted=expect.bytes, text=text)
-    if record.bytes is None:
-        return Verdict(name="bytes", ok=False, wanted=expect.bytes, text="no bytes were moved")
-    tolerance = 0.0
-    if transfer.bytes is None:
-        tolerance = GOODPUT_TOLERANCE if expect.goodput_tolerance is None else expect.goodput_tolerance
-    ok = _within(record.bytes, expect.bytes, tolerance)
-    text = f"{record.bytes / 1e9:.3f} GB moved, the record moved {expect.bytes / 1e9:.3f} GB"
-    return Verdict(
-        name="bytes", ok=ok, measured=record.bytes, wanted=expect.bytes, tolerance=tolerance or None, text=text
-    )
+        return Check("bytes", None, text, expected, moved, None, "B", what)
+    allowed = 0.0 if transfer.bytes is not None else _goodput_tolerance(plan) * expected
+    if moved is None:
+        return Check("bytes", False, "no bytes were moved", expected, None, allowed, "B", what)
+    text = f"{moved / 1e9:.3f} GB moved, the record moved {expected / 1e9:.3f} GB"
+    return Check("bytes", _ok(moved, expected, allowed), text, expected, moved, allowed, "B", what)
 
 
-def _streams(plan: Plan, record: RunRecord) -> Verdict | None:
+def _streams(plan: Plan, record: RunRecord) -> Check | None:
     if plan.expect is None or not plan.expect.streams_goodput_bps:
         return None
+    what = "share of the mean by which a stream differs from it, at most"
     rates = [stream.goodput_bps for stream in record.streams if stream.goodput_bps is not None]
     if len(rates) != plan.transfer.streams or not sum(rates):
         text = f"{len(rates)} of {plan.transfer.streams} streams were measured"
-        return Verdict(name="streams", ok=False, wanted=0.0, tolerance=STREAM_SPREAD, text=text)
+        return Check("streams", False, text, 0.0, None, STREAM_SPREAD, "", what)
     mean = sum(rates) / len(rates)
     spread = max(abs(rate / mean - 1) for rate in rates)
     limit = f"at most {STREAM_SPREAD * 100:g} %"
-    text = f"every stream within {spread * 100:.2g} % of the mean of {mean / 1e6:.1f} Mbit/s ({limit})"
-    ok = spread <= STREAM_SPREAD * (1 + SLACK)
-    return Verdict(name="streams", ok=ok, measured=spread, wanted=0.0, tolerance=STREAM_SPREAD, text=text)
+    text = f"every stream within {spread * 100:.2g} % of the mean of {rate_text(mean)} ({limit})"
+    return Check("streams", spread <= STREAM_SPREAD * (1 + SLACK), text, 0.0, spread, STREAM_SPREAD, "", what)

@@ -7,14 +7,20 @@ time series of all bundles, with a column `bundle`).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .bundle import LINKS, SAMPLES, list_bundles, load_record
+from ..scenarios.errors import LandspeedError
+from ..scenarios.json_form import is_array, is_object, object_of
+from .bundle import LINKS, SAMPLES, list_bundles, read_result
+from .failure import BundleError
+from .raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS
 from .record import RunRecord
-from .samples import LINK_COLUMNS, SAMPLE_COLUMNS
+from .samples import is_whole_parquet
 from .wording import DASH, grouped, percent_of, rate_text, scientific
 
 if TYPE_CHECKING:
@@ -51,11 +57,18 @@ _RUN_COLUMNS = {
     "path": "VARCHAR",
     "result": "JSON",
 }
-_FIELDS = [name for name in _RUN_COLUMNS if name in RunRecord.model_fields and name not in {"streams", "started"}]
-_PARQUET_MAGIC = b"PAR1"
+_FIELDS = {
+    name: RunRecord.model_fields[name].default
+    for name in _RUN_COLUMNS
+    if name in RunRecord.model_fields and name not in {"streams", "started"}
+}
+"""Columns that are a member of result.json as it is, and what stands there when the member is not."""
 
 
-class QueryError(Exception):
+_BITS = {"BIGINT": 64, "INTEGER": 32}
+
+
+class QueryError(LandspeedError):
     """The SQL is wrong; the message is DuckDB's."""
 
 
@@ -69,6 +82,17 @@ class QueryResult:
     def dicts(self) -> list[dict[str, Any]]:
         """The rows as dicts."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def to_html(self) -> str:
+        """A table for notebooks."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(_plain(value))}</td>" for value in row) + "</tr>" for row in self.rows
+        )
+        return f"<table><tr>{head}</tr>{rows}</table>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
 
 
 def query(sql: str, runs_dir: Path) -> QueryResult:
@@ -100,18 +124,15 @@ def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     connection = duckdb.connect(":memory:")
-    columns = ", ".join(f'"{name}" {kind}' for name, kind in _RUN_COLUMNS.items())
-    connection.execute(f"CREATE TABLE runs ({columns})")
-    bundles: list[Path] = []
-    for bundle in list_bundles(runs_dir):
-        try:
-            record = load_record(bundle)
-        except ValueError:
-            continue
-        bundles.append(bundle)
-        row = _run_row(bundle, record)
-        marks = ", ".join("?" * len(row))
-        connection.execute(f"INSERT INTO runs VALUES ({marks})", row)
+    rows = list(_run_rows(runs_dir, with_result=True))
+    # One column as one list of JSON texts: a statement for each row took most of the time of a query.
+    typed = ", ".join(f'"{name}": "{kind}"' for name, kind in _RUN_COLUMNS.items())
+    connection.execute(
+        "CREATE TABLE runs AS SELECT row.* FROM "
+        f"(SELECT from_json(text, '{{{typed}}}') AS row FROM (SELECT unnest($1::JSON[]) AS text))",
+        [[json.dumps(row) for row in rows]],
+    )
+    bundles = [Path(row["path"]) for row in rows]
     _series_view(connection, "samples", bundles, SAMPLES, ["end VARCHAR", *SAMPLE_COLUMNS, "goodput_bps DOUBLE"])
     _series_view(connection, "links", bundles, LINKS, [*LINK_COLUMNS, "rate_bps DOUBLE"])
     return connection
@@ -119,11 +140,7 @@ def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
 
 def show_runs(runs_dir: Path) -> str:
     """The table of all runs, for a terminal or, tab-separated, for a pipe."""
-    sql = (
-        "SELECT bundle, goodput_bps, retransmits, score_bit_m_per_s,"
-        " record_score_bit_m_per_s, limited_by, complete, passed FROM runs ORDER BY runs.started, bundle"
-    )
-    found = query(sql, runs_dir).dicts()
+    found = sorted(_run_rows(runs_dir), key=lambda row: (row["started"] is None, row["started"] or "", row["bundle"]))
     if not found:
         return f"no runs in {runs_dir} yet; `landspeed run FILE` makes one"
     header = ["bundle", "goodput", "retransmits", "score (bit·m/s)", "of record", "bound by", "result"]
@@ -185,49 +202,92 @@ def _laid_out(header: list[str], rows: list[list[str]], *, right: Sequence[int],
     return capture.get().rstrip("\n")
 
 
-def _run_row(bundle: Path, record: RunRecord) -> list[Any]:
-    expect = (record.plan or {}).get("expect") or {}
-    data: dict[str, Any] = {name: getattr(record, name) for name in _FIELDS}
-    known = {
+def _run_rows(runs_dir: Path, *, with_result: bool = False) -> Iterator[dict[str, Any]]:
+    """A row for each bundle whose `result.json` can be read, without the cost of a checked record.
+
+    Args:
+        runs_dir: folder of bundles.
+        with_result: with the whole of `result.json` as JSON.
+    """
+    for bundle in list_bundles(runs_dir):
+        try:
+            data = read_result(bundle)
+        except BundleError:
+            continue
+        row = _run_row(bundle, data)
+        if all(_fits(row[name], kind) for name, kind in _RUN_COLUMNS.items()):
+            yield row | ({"result": data} if with_result else {})
+
+
+def _run_row(bundle: Path, data: dict[str, Any]) -> dict[str, Any]:
+    listed = data.get("streams")
+    streams = [each for each in listed if is_object(each)] if is_array(listed) else []
+    expect, started = object_of(object_of(data.get("plan")).get("expect")), data.get("started")
+    return {name: data.get(name, default) for name, default in _FIELDS.items()} | {
         "bundle": bundle.name,
-        "started": record.started.removesuffix("Z").split("+")[0] if record.started else None,
-        "streams": len(record.streams) or None,
-        "congestion_control": next((each.congestion_control for each in record.streams), None),
-        "window_asked_bytes": record.window.asked_bytes,
+        "started": _wall_time(started),
+        "streams": len(streams) or None,
+        "congestion_control": next((each.get("congestion_control") for each in streams), None),
+        "window_asked_bytes": object_of(data.get("window")).get("asked_bytes"),
         "record_score_bit_m_per_s": expect.get("score_bit_m_per_s"),
         "path": str(bundle.resolve()),
-        "result": json.dumps(record.model_dump(mode="json")),
+        "result": None,
     }
-    return [{**data, **known}[name] for name in _RUN_COLUMNS]
+
+
+def _wall_time(text: object) -> str | None:
+    """UTC as DuckDB reads it; None for what is no time."""
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(UTC).replace(tzinfo=None).isoformat()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _fits(value: object, kind: str) -> bool:
+    """Whether a value of a JSON file can stand in a column."""
+    if value is None or kind in ("JSON", "TIMESTAMP"):
+        return True
+    if kind == "BOOLEAN" or isinstance(value, bool):
+        return kind == "BOOLEAN" and isinstance(value, bool)
+    if kind in _BITS:
+        return isinstance(value, int) and abs(value) < 1 << _BITS[kind] - 1
+    return isinstance(value, (int, float) if kind == "DOUBLE" else str)
 
 
 def _series_view(
     connection: duckdb.DuckDBPyConnection, name: str, bundles: list[Path], file: str, columns: list[str]
 ) -> None:
     """A view over the parquet files of all bundles; an empty table of the same columns if there are none."""
-    files = [str((bundle / file).resolve()) for bundle in bundles if _is_whole_parquet(bundle / file)]
+    files = [str((bundle / file).resolve()) for bundle in bundles if is_whole_parquet(bundle / file)]
+    if not _readable(connection, files, columns):
+        files = [each for each in files if _readable(connection, [each], columns)]
     if not files:
         typed = [column if " " in column else f"{column} BIGINT" for column in columns]
         typed = ["direction VARCHAR" if column == "direction BIGINT" else column for column in typed]
         quoted = ", ".join('"{}" {}'.format(*column.split()) for column in typed)
         connection.execute(f"CREATE TABLE {name} (bundle VARCHAR, {quoted})")
         return
-    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
     connection.execute(
         f"CREATE VIEW {name} AS SELECT parse_filename(parse_dirpath(filename)) AS bundle, * EXCLUDE (filename) "
-        f"FROM read_parquet([{listed}], filename = true, union_by_name = true)"
+        f"FROM {_parquet(files)}"
     )
 
 
-def _is_whole_parquet(file: Path) -> bool:
-    """Whether the file has parquet's mark at both ends: it was written to its end."""
+def _parquet(files: list[str]) -> str:
+    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
+    return f"read_parquet([{listed}], filename = true, union_by_name = true)"
+
+
+def _readable(connection: duckdb.DuckDBPyConnection, files: list[str], columns: list[str]) -> bool:
+    """Whether DuckDB can tell the columns of the files, and they are those of a time series."""
+    import duckdb
+
+    wanted = {column.split()[0] for column in columns}
     try:
-        with file.open("rb") as handle:
-            begin = handle.read(4)
-            handle.seek(-4, 2)
-            return begin == _PARQUET_MAGIC and handle.read(4) == _PARQUET_MAGIC
-    except OSError:
+        found = connection.execute(f"DESCRIBE SELECT * FROM {_parquet(files)}").fetchall() if files else []
+    except duckdb.Error:
         return False
+    return not files or {row[0] for row in found} == {*wanted, "filename"}
 
 
 def _plain(value: object) -> str:

@@ -10,14 +10,20 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-RECORD_SCHEMA_VERSION = 1
+from .check import Check
+from .facts import EmuFacts, GuestFacts, WorldFacts
+from .tool_result import Open, StreamResult, ToolResult, WindowResult
+
+RECORD_SCHEMA_VERSION = 2
 
 LimitedBy = Literal[
     "window",
     "bus",
     "bus (fitted)",
     "framing",
+    "token bucket",
     "pacing",
+    "ack path",
     "loss",
     "receiver",
     "sender",
@@ -27,54 +33,20 @@ LimitedBy = Literal[
 ]
 
 
-class _Open(BaseModel):
-    """Known fields are checked, further ones are kept: what a world measures may grow."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class StreamResult(_Open):
-    """One stream of the transfer, as the engine's JSON gives it."""
-
-    stream: int
-    goodput_bps: float | None = None
-    bytes: int | None = None
-    duration_s: float | None = None
-    retransmits: int | None = None
-    bytes_retransmitted: int | None = None
-    min_rtt_us: int | None = None
-    srtt_us: int | None = None
-    mss_bytes: int | None = None
-    congestion_control: str | None = None
-    busy_us: int | None = None
-    rwnd_limited_us: int | None = None
-    sndbuf_limited_us: int | None = None
-
-
-class WindowResult(_Open):
-    """Window asked for, what the kernels made of it, and the bandwidth-delay product it has to hold."""
-
-    asked_bytes: int | None = None
-    sender_granted_bytes: int | None = None
-    receiver_granted_bytes: int | None = None
-    sender_sndbuf_bytes: int | None = None
-    receiver_rcvbuf_bytes: int | None = None
-    bdp_bytes: int | None = None
-    warning: str | None = None
-
-
-class CalibrationResult(_Open):
+class CalibrationResult(Open):
     """What the built path measured before the transfer, against the plan.
 
     `hops` and `reverse_hops` have `ttl`, `node`, `address`, `rtt_ms` and `expected_ms`; `queue` has `link`,
-    `direction`, `expected_bytes` and `measured_bytes`.
+    `direction`, `expected_bytes` and `measured_bytes`. `joined` is there when links are passed in one step: for each
+    end the `rtt_ms` and the `reply_ttl` of an echo that goes so, and the rate of a train that goes hop by hop.
     """
 
     rtt_ms: float | None = None
     rtt_expected_ms: float | None = None
     tolerance: float | None = None
-    hops: list[dict[str, Any]] = Field(default_factory=list)
-    reverse_hops: list[dict[str, Any]] = Field(default_factory=list)
+    rtt_floor_ms: float | None = None  # the least error of an RTT that counts
+    hops: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    reverse_hops: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     path_mtu_bytes: int | None = None
     mtu_expected_bytes: int | None = None
     rate_bps: float | None = None
@@ -82,12 +54,14 @@ class CalibrationResult(_Open):
     rate_reverse_bps: float | None = None
     rate_reverse_expected_bps: float | None = None
     rate_tolerance: float | None = None
+    joined: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])  # of links passed in one step
     queue: list[dict[str, Any]] | None = None
+    checks: list[Check] = Field(default_factory=list[Check])  # none in records of schema 1
     passed: bool | None = None
-    failures: list[str] = Field(default_factory=list)
+    failures: list[str] = Field(default_factory=list[str])
 
 
-class EventResult(_Open):
+class EventResult(Open):
     """An event of the plan, as it happened. Times are since the transfer's start."""
 
     kind: str
@@ -99,19 +73,6 @@ class EventResult(_Open):
     packets_lost: int | None = None
     packets_sent: int | None = None  # of background traffic
     note: str | None = None
-
-
-class Verdict(BaseModel):
-    """One comparison of measured with wanted; `ok` is null when there was nothing to compare."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str
-    ok: bool | None
-    measured: float | None = None
-    wanted: float | None = None
-    tolerance: float | None = None  # relative, 0…1; null: exact, or not a number
-    text: str
 
 
 class RuleCheck(BaseModel):
@@ -130,49 +91,53 @@ class RunRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    schema_version: int = RECORD_SCHEMA_VERSION
-    complete: bool = False
-    error: str | None = None
-    scenario: str
-    title: str = ""
-    world: Literal["sim", "emu", "real"] = "emu"
-    clock: Literal["virtual", "real"] = "virtual"
-    seed: int = 0
-    fidelity: str | None = None
-    tool: str = "engine"
-    command: list[str] = Field(default_factory=list)  # what the user typed, seed included: repeats the run
+    schema_version: int = RECORD_SCHEMA_VERSION  # of this table
+    complete: bool = False  # whether the run came to its end
+    error: str | None = None  # why it did not
+    scenario: str  # its name
+    title: str = ""  # its title
+    world: str = "emu"  # a name of worlds/registry.py, or of somebody else's world
+    clock: str = "virtual"  # "virtual" or "real"
+    seed: int = 0  # of everything random
+    fidelity: str | None = None  # packets or super-packets
+    tool: str = "engine"  # program that made the transfer
+    command: list[str] = Field(default_factory=list[str])  # what the user typed, seed included: repeats the run
     started: str | None = None  # ISO 8601 wall time, UTC
 
     wall_s: float | None = None  # the whole command
     build_s: float | None = None  # wall time: guest and network
     calibrate_s: float | None = None  # wall time
-    transfer_wall_s: float | None = None
+    transfer_wall_s: float | None = None  # wall time
 
-    goodput_bps: float | None = None
+    goodput_bps: float | None = None  # payload that the receiver read, over the whole run
     steady_goodput_bps: float | None = None  # from the tenth second on
-    bytes: int | None = None
+    bytes: int | None = None  # the same, as an amount
     duration_s: float | None = None  # on the run's clock, first to last byte read
     rtt_ms: float | None = None  # calibrated, end to end
-    retransmits: int | None = None
-    streams: list[StreamResult] = Field(default_factory=list)
-    score_bit_m_per_s: float | None = None
-    limited_by: LimitedBy | None = None
-    limited_by_why: str | None = None
-    events: list[EventResult] = Field(default_factory=list)
-    verdicts: list[Verdict] = Field(default_factory=list)
-    passed: bool | None = None
-    rules: list[RuleCheck] = Field(default_factory=list)  # of the contest, for scenarios with a `contest` section
+    retransmits: int | None = None  # packets that all streams sent again
+    streams: list[StreamResult] = Field(default_factory=list[StreamResult])  # one by one
+    score_bit_m_per_s: float | None = None  # goodput × terrestrial distance
+    limited_by: LimitedBy | None = None  # what bound the run
+    limited_by_why: str | None = None  # the figures that say so
+    events: list[EventResult] = Field(default_factory=list[EventResult])  # as they happened
+    verdicts: list[Check] = Field(default_factory=list[Check])  # measured against wanted
+    passed: bool | None = None  # no verdict failed
+    rules: list[RuleCheck] = Field(default_factory=list[RuleCheck])  # of the contest, where a scenario has one
 
-    engine: dict[str, Any] = Field(default_factory=dict)  # the engine's JSON without its streams
-    window: WindowResult = Field(default_factory=WindowResult)
-    calibration: CalibrationResult | None = None
-    guest: dict[str, Any] = Field(default_factory=dict)  # kernel, mem, qdiscs, sysctls, offloads, addresses
-    versions: dict[str, str] = Field(default_factory=dict)
-    host: dict[str, Any] = Field(default_factory=dict)  # cpu, cores, kernel
-    plan: dict[str, Any] | None = None
+    tool_result: ToolResult = Field(default_factory=ToolResult)  # what the tool told
+    window: WindowResult = Field(default_factory=WindowResult)  # asked, granted, needed
+    calibration: CalibrationResult | None = None  # the path before the transfer
+    versions: dict[str, str] = Field(default_factory=dict[str, str])  # of landspeed, Python, the kernel, …
+    world_facts: WorldFacts | None = None  # the machinery that made the run
+    plan: dict[str, Any] | None = None  # the work, as in plan.json
+
+    @property
+    def guest(self) -> GuestFacts:
+        """The guest of the emulated world; of another world, one of which nothing is known."""
+        return self.world_facts.guest if isinstance(self.world_facts, EmuFacts) else GuestFacts()
 
 
 def command_json(record: RunRecord, bundle: object) -> dict[str, Any]:
     """The one object that `landspeed run --json` prints: the record without plan and guest, and the bundle's folder."""
-    data = record.model_dump(mode="json", exclude={"plan", "guest"})
+    data = record.model_dump(mode="json", exclude={"plan": True, "world_facts": {"guest"}})
     return {**data, "bundle": str(bundle)}

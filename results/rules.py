@@ -130,7 +130,7 @@ def _class(plan: Plan, record: RunRecord) -> RuleCheck:
 
 def _delivered(record: RunRecord) -> RuleCheck:
     rule = "The data reaches the receiving application"
-    mode = record.engine.get("receive_mode")
+    mode = record.tool_result.receive_mode
     if mode is None:
         return _check("delivered", rule, None, f"{record.tool} does not say how it received")
     text = f"received in mode {mode}"
@@ -143,10 +143,10 @@ def _unique(plan: Plan, record: RunRecord) -> RuleCheck:
     rule = "The data is unique, not one buffer again and again"
     said = plan.contest.payload if plan.contest else None
     recorded = f"; recorded: {said.strip()}" if said else ""
-    if record.engine.get("receive_mode") == "verify":
-        each = [(stream.model_extra or {}).get("verified") for stream in record.streams]
-        blocks = sum(one.get("blocks", 0) for one in each if one)
-        faults = sum(one.get("faults", 0) for one in each if one)
+    if record.tool_result.receive_mode == "verify":
+        each = [stream.verified for stream in record.streams]
+        blocks = sum(one.blocks for one in each if one)
+        faults = sum(one.faults for one in each if one)
         if not blocks or not all(each):
             return _check("unique", rule, None, f"verification was asked for, and no block is in the result{recorded}")
         counted = f"{grouped(blocks)} blocks, {grouped(faults)} faults"
@@ -183,5 +183,6 @@ def rules_summary(checks: list[RuleCheck]) -> str:
 
 def transferred_text(record: RunRecord) -> str:
     """Start, amount, time and rate in one line, as the submissions begin."""
-    rate = f"{record.goodput_bps / 1e6:.3f} Mbit/s" if record.goodput_bps else "–"
+    size, unit = (1e3, "kbit/s") if (record.goodput_bps or 0) < 1e6 else (1e6, "Mbit/s")
+    rate = f"{record.goodput_bps / size:.3f} {unit}" if record.goodput_bps else "–"
     return f"{bytes_text(record.bytes)} in {record.duration_s or 0:.3f} s, {rate}"

@@ -1,157 +1,217 @@
-"""Time series: the engine's and the link watch's CSV files become parquet.
+"""The time series of a bundle: the one reader of `samples.parquet` and `links.parquet`.
 
-The same CSV gives the same parquet bytes. A last line cut short (a killed run, a full disk) is dropped. pyarrow is
-imported inside the functions: a run must begin before anybody needs it.
+Nothing is read before it is asked for, and nothing twice. Tables are Arrow's; pyarrow is imported inside the functions,
+because a command begins before anybody needs it.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .bundle import LINKS, SAMPLES
+from .raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError
+from .series import ByteCurves, Series, total_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
-SAMPLE_COLUMNS = [
-    "time_ns",
-    "stream",
-    "bytes",
-    "cwnd_packets",
-    "ssthresh_packets",
-    "srtt_us",
-    "rttvar_us",
-    "min_rtt_us",
-    "retransmits",
-    "lost_packets",
-    "in_flight_packets",
-    "state",
-    "delivery_rate_bps",
-    "pacing_rate_bps",
-    "busy_us",
-    "rwnd_limited_us",
-    "sndbuf_limited_us",
-    "rcv_space_bytes",
-    "snd_wnd_bytes",
-    "bytes_retransmitted",
-    "mss_bytes",
-]
-LINK_COLUMNS = ["time_ns", "link", "direction", "bytes", "packets", "drops", "backlog_bytes", "backlog_packets"]
+TEXT_COLUMNS = ("end", "direction")
+NEWER_COLUMNS = frozenset({"marks"})  # not in bundles from before 24 November 2026
+RATE_COLUMNS = ("goodput_bps", "rate_bps")
+PARQUET_MAGIC = b"PAR1"
 
 
-class SamplesError(ValueError):
-    """A raw file is not what the engine or the link watch writes; the message names file and line."""
+class Samples:
+    """What was sampled during a run. A file that is not there is an empty table.
 
-
-def convert_samples(sender_csv: Path | None, receiver_csv: Path | None, out: Path) -> int:
-    """Write `samples.parquet`: the CSV's columns, `end` ("sender" or "receiver") and `goodput_bps` per interval.
-
-    Rows are sorted by end, stream and time. The first interval of a stream begins at time 0 with 0 bytes.
-
-    Args:
-        sender_csv: samples of the sending end; may be missing.
-        receiver_csv: samples of the receiving end; may be missing.
-        out: the parquet file; replaced as a whole.
-
-    Returns:
-        number of rows.
-
-    Raises:
-        SamplesError: columns missing or unknown, or a line in the middle is not integers.
-        OSError: cannot read or write.
+    Attributes:
+        bundle: the bundle's folder.
     """
-    import pyarrow as pa
 
-    parts = []
-    for end, file in (("receiver", receiver_csv), ("sender", sender_csv)):
-        if file is None or not file.exists():
-            continue
-        table = _read_integers(file, SAMPLE_COLUMNS).sort_by([("stream", "ascending"), ("time_ns", "ascending")])
-        table = table.add_column(0, "end", pa.array([end] * len(table), pa.string()))
-        parts.append(table.append_column("goodput_bps", _rate_bps(table, ["stream"])))
-    return _write(pa.concat_tables(parts), out) if parts else 0
+    def __init__(self, bundle: Path) -> None:
+        """Nothing is opened yet."""
+        self.bundle = Path(bundle)
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def sender(self) -> pa.Table:
+        """Samples of the sending end: the columns `SAMPLE_COLUMNS`, `end` and `goodput_bps`.
+
+        Rows are sorted by stream and time.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        return self._end("sender")
+
+    @cached_property
+    def receiver(self) -> pa.Table:
+        """Samples of the receiving end, in the same columns.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        return self._end("receiver")
+
+    @cached_property
+    def links(self) -> pa.Table:
+        """Samples of the links: the columns `LINK_COLUMNS` and `rate_bps`, sorted by link, direction and time.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        return _read(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
+
+    def to_arrow(self) -> pa.Table:
+        """Samples of both ends as one Arrow table.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        return self._both
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Samples of both ends as a pandas frame, one row for each stream, end and time."""
+        return self._both.to_pandas()
+
+    # --- series ------------------------------------------------------------------------------------------------------
+
+    def goodput(self, stream: int | None = None) -> Series:
+        """Goodput over time in bit/s as the receiving application read it: of a stream, or of all together."""
+        streams = self.by_stream("receiver", "goodput_bps")
+        return total_of(streams) if stream is None else streams.get(stream, [])
+
+    def by_stream(self, end: str, column: str, per: float = 1) -> dict[int, Series]:
+        """A column over time in s, stream by stream; rows without the figure are left out.
+
+        Args:
+            end: "sender" or "receiver".
+            column: its name.
+            per: each value is divided by this (1e9 makes Gbit/s of bit/s).
+        """
+        table = getattr(self, end)
+        return _grouped(table["stream"], table["time_ns"], _divided(table[column], per))
+
+    def windows(self, mss_bytes: int, per: float = 1) -> dict[int, Series]:
+        """Each stream's congestion window over time, in bytes divided by `per`.
+
+        Args:
+            mss_bytes: packet size of rows that do not tell theirs.
+            per: each value is divided by this.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        call, table = pc.call_function, self.sender
+        told = call("greater", [table["mss_bytes"], pa.scalar(0)])
+        size = call("if_else", [told, table["mss_bytes"], pa.scalar(None, pa.int64())])
+        size = call("coalesce", [size, pa.scalar(mss_bytes, pa.int64())])
+        values = _divided(call("multiply", [table["cwnd_packets"], size]), per)
+        return _grouped(table["stream"], table["time_ns"], values)
+
+    @cached_property
+    def curves(self) -> ByteCurves | None:
+        """The receiver's byte curves; None without samples of the receiver."""
+        curves = ByteCurves()
+        columns = [self.receiver[name].to_pylist() for name in ("stream", "time_ns", "bytes")]
+        for stream, time_ns, count in zip(*columns, strict=True):
+            curves.add(stream, time_ns / 1e9, count)
+        return curves if curves.streams else None
+
+    # --- figures -----------------------------------------------------------------------------------------------------
+
+    def largest_send_window(self) -> int | None:
+        """Sum over the streams of the largest window that the receiver offered, in bytes; None if not sampled."""
+        table = self.sender.group_by("stream").aggregate([("snd_wnd_bytes", "max")])
+        largest = table["snd_wnd_bytes_max"].to_pylist()
+        known = [each for each in largest if each]
+        return sum(known) if known and len(known) == len(largest) else None
+
+    def left_slow_start(self) -> bool | None:
+        """Whether any stream's window has passed its threshold; None if not sampled."""
+        pairs = zip(*(self.sender[name].to_pylist() for name in ("cwnd_packets", "ssthresh_packets")), strict=True)
+        known = [(window, threshold) for window, threshold in pairs if window is not None and threshold is not None]
+        return any(window >= threshold for window, threshold in known) if known else None
+
+    def drops_by_link(self) -> dict[tuple[int, str], int]:
+        """Packets dropped during the run for each link and direction that dropped any."""
+        return {key: count for key, count in self.passed_by_link("drops").items() if count}
+
+    def passed_by_link(self, counter: str) -> dict[tuple[int, str], int]:
+        """How much a counter of each (link, direction) grew: "packets", "bytes", "drops" or "marks"."""
+        grouped = self.links.group_by(["link", "direction"]).aggregate([(counter, "min"), (counter, "max")])
+        return {
+            (row["link"], row["direction"]): row[f"{counter}_max"] - row[f"{counter}_min"]
+            for row in grouped.to_pylist()
+            if row[f"{counter}_max"] is not None
+        }
+
+    def backlogs(self, per: float = 1) -> dict[tuple[int, str], Series]:
+        """Bytes waiting at each (link, direction) from the transfer's start on, divided by `per`."""
+        found: dict[tuple[int, str], Series] = {}
+        columns = [self.links[name].to_pylist() for name in ("link", "direction", "time_ns", "backlog_bytes")]
+        for link, direction, time_ns, backlog in zip(*columns, strict=True):
+            if backlog is not None and time_ns >= 0:
+                found.setdefault((link, direction), []).append((time_ns / 1e9, backlog / per))
+        return found
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _both(self) -> pa.Table:
+        return _read(self.bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps"])
+
+    def _end(self, end: str) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return self._both.filter(pc.call_function("equal", [self._both["end"], pa.scalar(end)]))
 
 
-def convert_links(csv: Path, out: Path) -> int:
-    """Write `links.parquet`: the CSV's columns, direction in words, and `rate_bps` per interval.
-
-    Rows are sorted by link, direction and time; the rate of a series' first row is null, because the counters began
-    before the transfer.
-
-    Returns:
-        number of rows.
-
-    Raises:
-        SamplesError: columns missing or unknown, or a line in the middle is not integers.
-        OSError: cannot read or write.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    order: list[tuple[str, Any]] = [("link", "ascending"), ("direction", "ascending"), ("time_ns", "ascending")]
-    table = _read_integers(csv, LINK_COLUMNS).sort_by(order)
-    rate = _rate_bps(table, ["link", "direction"], from_zero=False)
-    words = pc.if_else(pc.equal(table["direction"], 0), pa.scalar("forward"), pa.scalar("reverse"))  # type: ignore[attr-defined]
-    position = table.column_names.index("direction")
-    return _write(table.set_column(position, "direction", words).append_column("rate_bps", rate), out)
-
-
-def _read_integers(file: Path, columns: list[str]) -> pa.Table:
-    """The rows of a CSV of integers; empty fields are null."""
-    import io
-
-    import pyarrow as pa
-    from pyarrow import csv
-
-    content = file.read_bytes()
-    content = content[: content.rfind(b"\n") + 1]  # a killed guest leaves half a line, or a hole
-    schema = pa.schema([(name, pa.int64()) for name in columns])
-    if not content:
-        return schema.empty_table()
-    found = content[: content.find(b"\n")].decode(errors="replace").strip().split(",")
-    if sorted(found) != sorted(columns):
-        missing, unknown = sorted(set(columns) - set(found)), sorted(set(found) - set(columns))
-        raise SamplesError(f"{file}:1: columns missing: {missing or 'none'}; unknown: {unknown or 'none'}")
-    types: dict[str, Any] = {name: pa.int64() for name in columns}
-    options = csv.ConvertOptions(column_types=types, include_columns=columns, null_values=[""])
+def is_whole_parquet(file: Path) -> bool:
+    """Whether the file has parquet's mark at both ends: it was written to its end."""
     try:
-        table = csv.read_csv(io.BytesIO(content), csv.ReadOptions(use_threads=False), convert_options=options)
-    except pa.ArrowInvalid as error:
-        raise SamplesError(f"{file}: {error}") from error
-    return table.combine_chunks()
+        with file.open("rb") as handle:
+            begin = handle.read(4)
+            handle.seek(-4, 2)
+            return begin == PARQUET_MAGIC and handle.read(4) == PARQUET_MAGIC
+    except OSError:
+        return False
 
 
-def _rate_bps(table: pa.Table, keys: list[str], *, from_zero: bool = True) -> pa.Array:
-    """Bits per second between a row and the one before it of the same series; null where no time passed."""
+def _read(file: Path, columns: list[str]) -> pa.Table:
     import pyarrow as pa
-    import pyarrow.compute as pc
-
-    call = pc.call_function  # the wrappers are made at run time, so type checkers do not know them
-
-    def previous(name: str) -> Any:
-        column = table[name].combine_chunks()
-        return pa.concat_arrays([pa.nulls(1, pa.int64()), column.slice(0, len(column) - 1)]) if len(column) else column
-
-    begins: Any = pa.array([True] * len(table))
-    for number, key in enumerate(keys):
-        changed = call("coalesce", [call("not_equal", [table[key], previous(key)]), pa.scalar(True)])
-        begins = changed if number == 0 else call("or", [begins, changed])
-    start = pa.scalar(0 if from_zero else None, pa.int64())
-    spans = []
-    for name in ("bytes", "time_ns"):
-        before = call("if_else", [begins, start, previous(name)])
-        spans.append(call("cast", [call("subtract", [table[name], before])], pc.CastOptions(target_type=pa.float64())))
-    passed = call("if_else", [call("greater", [spans[1], pa.scalar(0.0)]), spans[1], pa.scalar(None, pa.float64())])
-    return call("divide", [call("multiply", [spans[0], pa.scalar(8e9)]), passed])
-
-
-def _write(table: pa.Table, out: Path) -> int:
     from pyarrow import parquet
 
-    beside = out.with_name(f".{out.name}.new")
+    if not file.exists():
+        kinds = {name: pa.string() for name in TEXT_COLUMNS} | {name: pa.float64() for name in RATE_COLUMNS}
+        return pa.schema([(name, kinds.get(name, pa.int64())) for name in columns]).empty_table()
     try:
-        parquet.write_table(table.combine_chunks(), beside, compression="zstd", row_group_size=1 << 20)
-        beside.replace(out)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-    return len(table)
+        table = parquet.read_table(file)
+        for name in NEWER_COLUMNS.intersection(columns).difference(table.column_names):
+            table = table.append_column(name, pa.nulls(table.num_rows, pa.int64()))
+        return table.select(columns)
+    except (OSError, pa.ArrowException) as error:
+        raise SamplesError(f"{file}: {error}") from error
+
+
+def _divided(column: pa.Column, per: float) -> pa.Column:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if per == 1:
+        return column
+    as_float = pc.call_function("cast", [column], pc.CastOptions(target_type=pa.float64()))
+    return pc.call_function("divide", [as_float, pa.scalar(float(per))])
+
+
+def _grouped(streams: pa.Column, times_ns: pa.Column, values: pa.Column) -> dict[int, Series]:
+    found: dict[int, Series] = {}
+    for stream, time_ns, value in zip(streams.to_pylist(), times_ns.to_pylist(), values.to_pylist(), strict=True):
+        if value is not None:
+            found.setdefault(stream, []).append((time_ns / 1e9, value))
+    return found

@@ -1,12 +1,15 @@
-"""Figures from the time series that the judge needs. Reads `samples.parquet` and `links.parquet`, nothing else."""
+"""Quantities over time: a series of one quantity, several streams together, and bytes counted up. Plain numbers."""
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TypeAlias
 
-from .bundle import LINKS, SAMPLES
+Series: TypeAlias = list[tuple[float, float]]
+"""(time since the transfer's start in s, value), in the order of time."""
 
 
 @dataclass
@@ -17,7 +20,16 @@ class ByteCurves:
         streams: for each stream the times in s and the bytes, both rising, beginning at (0, 0).
     """
 
-    streams: dict[int, tuple[list[float], list[int]]] = field(default_factory=dict)
+    streams: dict[int, tuple[list[float], list[int]]] = field(default_factory=dict[int, tuple[list[float], list[int]]])
+
+    def add(self, stream: int, time_s: float, count: int) -> None:
+        """A stream's next sample; at a time that is known already, the larger count holds."""
+        times, counts = self.streams.setdefault(stream, ([0.0], [0]))
+        if time_s > times[-1]:
+            times.append(time_s)
+            counts.append(count)
+        elif count >= counts[-1]:
+            counts[-1] = count
 
     @property
     def end_s(self) -> float:
@@ -37,52 +49,27 @@ class ByteCurves:
         return (self.bytes_at(end) - self.bytes_at(from_s)) * 8 / (end - from_s)
 
 
-def receiver_curves(bundle: Path) -> ByteCurves | None:
-    """The receiver's byte curves of a bundle; None without samples of the receiver."""
-    if not (bundle / SAMPLES).exists():
-        return None
-    from pyarrow import parquet
+def rounds_of(streams: dict[int, Series]) -> Iterator[tuple[float, list[float]]]:
+    """The streams' values, whenever each of those under way has a new row: at one time, or each at its own.
 
-    table = parquet.read_table(
-        bundle / SAMPLES, columns=["stream", "time_ns", "bytes"], filters=[("end", "=", "receiver")]
-    )
-    curves = ByteCurves()
-    columns = [table[name].to_pylist() for name in ("stream", "time_ns", "bytes")]
-    for stream, time_ns, count in zip(*columns, strict=True):
-        times, counts = curves.streams.setdefault(stream, ([0.0], [0]))
-        if time_ns / 1e9 > times[-1]:
-            times.append(time_ns / 1e9)
-            counts.append(count)
-        elif count >= counts[-1]:
-            counts[-1] = count
-    return curves if curves.streams else None
+    A stream is under way from its first row to its last.
+    """
+    rows = sorted((time_s, stream, value) for stream, series in streams.items() for time_s, value in series)
+    span = {stream: (series[0][0], series[-1][0]) for stream, series in streams.items() if series}
+    latest: dict[int, float] = {}
+    fresh: set[int] = set()
+    for time_s, together in itertools.groupby(rows, key=lambda row: row[0]):
+        for _, stream, value in together:
+            latest[stream] = value
+            fresh.add(stream)
+        if not any(span[stream][0] <= time_s <= span[stream][1] for stream in span.keys() - fresh):
+            yield time_s, [latest[each] for each in span if span[each][0] <= time_s <= span[each][1]]
+            fresh = set()
 
 
-def largest_send_window(bundle: Path) -> int | None:
-    """Sum over the streams of the largest window that the receiver offered, in bytes; None if not sampled."""
-    if not (bundle / SAMPLES).exists():
-        return None
-    from pyarrow import parquet
-
-    table = parquet.read_table(bundle / SAMPLES, columns=["stream", "snd_wnd_bytes"], filters=[("end", "=", "sender")])
-    largest = table.group_by("stream").aggregate([("snd_wnd_bytes", "max")])["snd_wnd_bytes_max"].to_pylist()
-    known = [each for each in largest if each]
-    return sum(known) if known and len(known) == len(largest) else None
-
-
-def drops_by_link(bundle: Path) -> dict[tuple[int, str], int]:
-    """Packets dropped during the run for each link and direction that dropped any."""
-    if not (bundle / LINKS).exists():
-        return {}
-    from pyarrow import parquet
-
-    table = parquet.read_table(bundle / LINKS, columns=["link", "direction", "drops"])
-    grouped = table.group_by(["link", "direction"]).aggregate([("drops", "min"), ("drops", "max")])
-    return {
-        (row["link"], row["direction"]): row["drops_max"] - row["drops_min"]
-        for row in grouped.to_pylist()
-        if row["drops_max"] and row["drops_max"] > row["drops_min"]
-    }
+def total_of(streams: dict[int, Series]) -> Series:
+    """The streams' total over time."""
+    return [(time_s, sum(values)) for time_s, values in rounds_of(streams)]
 
 
 def _interpolate(times: list[float], counts: list[int], time_s: float) -> float:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from ..scenarios import words
+
 DASH = "–"
 NARROW = "\u202f"  # narrow no-break space
 
 
 def rate_text(bps: float | None) -> str:
     """`6.627 Gbit/s`, `983.12 Mbit/s`, or a dash."""
-    if bps is None:
-        return DASH
-    if abs(bps) >= 1e9:
-        return f"{bps / 1e9:.3f} Gbit/s"
-    return f"{bps / 1e6:.2f} Mbit/s" if abs(bps) >= 1e6 else f"{bps / 1e3:.2f} kbit/s"
+    return DASH if bps is None else words.rate_text(bps)
 
 
 def bytes_text(count: float | None) -> str:

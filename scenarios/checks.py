@@ -13,7 +13,7 @@ IPV6_MIN_MTU = 1280  # RFC 8200 section 5
 
 
 @dataclass(frozen=True)
-class Finding:
+class Fault:
     """A problem by the path of its key; the caller knows the line."""
 
     where: Path
@@ -22,7 +22,7 @@ class Finding:
     at_key: bool = False
 
 
-def check_structure(scenario: Scenario) -> list[Finding]:
+def check_structure(scenario: Scenario) -> list[Fault]:
     """Every contradiction in the scenario, in the order of the file's sections."""
     return [
         *_mtus(scenario),
@@ -34,44 +34,44 @@ def check_structure(scenario: Scenario) -> list[Finding]:
     ]
 
 
-def _mtus(scenario: Scenario) -> Iterator[Finding]:
+def _mtus(scenario: Scenario) -> Iterator[Fault]:
     if scenario.ip == 6:
         mtus: list[tuple[Path, int | None]] = [(("mtu",), scenario.mtu)]
         mtus += [(("path", index, "mtu"), link.mtu) for index, link in enumerate(scenario.path)]
         for where, mtu in mtus:
             if mtu is not None and mtu < IPV6_MIN_MTU:
                 what = f"an MTU of {format_exact(SIZE, mtu)} cannot carry IPv6"
-                yield Finding(where, what, f"write at least {IPV6_MIN_MTU} B (RFC 8200), or ip: 4")
+                yield Fault(where, what, f"write at least {IPV6_MIN_MTU} B (RFC 8200), or ip: 4")
 
 
-def _hosts(scenario: Scenario) -> Iterator[Finding]:
+def _hosts(scenario: Scenario) -> Iterator[Fault]:
     roles: dict[str, str] = {}
     for name, host in scenario.hosts.items():
         if host.role in roles:
             other = "receiver" if host.role == "sender" else "sender"
             what = f"{name} and {roles[host.role]} are both {host.role}"
-            yield Finding(("hosts", name, "role"), what, f"write role: {other} for one of them")
+            yield Fault(("hosts", name, "role"), what, f"write role: {other} for one of them")
         roles.setdefault(host.role, name)
     for name in scenario.routers:
         if name in scenario.hosts:
             what = f"{name} is a host and a router"
-            yield Finding(("routers", name), what, "remove it from one of the two", at_key=True)
+            yield Fault(("routers", name), what, "remove it from one of the two", at_key=True)
 
 
-def _hops(scenario: Scenario) -> Iterator[Finding]:
+def _hops(scenario: Scenario) -> Iterator[Fault]:
     path = scenario.path
     seen = [path[0].from_]
     for index, link in enumerate(path):
         if link.from_ != seen[-1]:
             what = f"gap in the path: the hop before ends at {seen[-1]}, this one begins at {link.from_}"
-            yield Finding(("path", index, "from"), what, f"write from: {seen[-1]}, or add the hop between")
+            yield Fault(("path", index, "from"), what, f"write from: {seen[-1]}, or add the hop between")
             seen.append(link.from_)
         if link.to in seen:
             what = f"loop in the path: {link.to} was passed before"
-            yield Finding(("path", index, "to"), what, "write each node once, from sender to receiver")
+            yield Fault(("path", index, "to"), what, "write each node once, from sender to receiver")
         elif link.to in scenario.hosts and index < len(path) - 1:
             what = f"{link.to} is a host in the middle of the path"
-            yield Finding(("path", index, "to"), what, "hosts are the first and the last node: route through a router")
+            yield Fault(("path", index, "to"), what, "hosts are the first and the last node: route through a router")
         seen.append(link.to)
     for role, node, where in (
         ("sender", path[0].from_, ("path", 0, "from")),
@@ -80,21 +80,21 @@ def _hops(scenario: Scenario) -> Iterator[Finding]:
         named = [name for name, host in scenario.hosts.items() if host.role == role]
         if named and node not in named:
             end = "begins" if role == "sender" else "ends"
-            yield Finding(where, f"the path {end} at {node}, which is not the {role}", f"write {named[0]}")
+            yield Fault(where, f"the path {end} at {node}, which is not the {role}", f"write {named[0]}")
     on_path = set(seen)
     for name in scenario.routers:
         if name not in on_path:
             what = f"router {name} is not on the path"
-            yield Finding(("routers", name), what, "remove it, or name it in the path", at_key=True)
+            yield Fault(("routers", name), what, "remove it, or name it in the path", at_key=True)
 
 
-def _links(scenario: Scenario) -> Iterator[Finding]:
+def _links(scenario: Scenario) -> Iterator[Fault]:
     for index, link in enumerate(scenario.path):
         where: Path = ("path", index)
         yield from _delays(link, where)
         if link.line_rate is None and scenario.line_rate is None:
             what = f"the link {link.from_} – {link.to} has no line rate"
-            yield Finding(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
+            yield Fault(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
     for link, index, name in (
         (scenario.path[0], 0, scenario.path[0].from_),
         (scenario.path[-1], -1, scenario.path[-1].to),
@@ -104,21 +104,19 @@ def _links(scenario: Scenario) -> Iterator[Finding]:
             at = index % len(scenario.path)
             key: Path = ("path", at, "line_rate") if link.line_rate else ("hosts", name, "nic")
             what = f"the link at {name} has a higher line rate than the network interface (nic) of {name}"
-            yield Finding(key, what, "write the same rate for both, or a higher nic")
+            yield Fault(key, what, "write the same rate for both, or a higher nic")
 
 
-def _delays(link: Link, where: Path) -> Iterator[Finding]:
+def _delays(link: Link, where: Path) -> Iterator[Fault]:
     name = f"the link {link.from_} – {link.to}"
     if link.rtt is None and link.one_way_delay is None:
-        yield Finding(where, f"{name} has no delay", "add one_way_delay: 10 ms, or rtt: 20 ms for both directions")
+        yield Fault(where, f"{name} has no delay", "add one_way_delay: 10 ms, or rtt: 20 ms for both directions")
     if link.rtt is not None and link.one_way_delay is not None:
         what = f"{name} has both rtt and one_way_delay"
-        yield Finding((*where, "rtt"), what, "keep one: rtt is split evenly", at_key=True)
+        yield Fault((*where, "rtt"), what, "keep one: rtt is split evenly", at_key=True)
     if link.rtt is not None and link.reverse and link.reverse.one_way_delay is not None:
         what = f"{name} has an rtt and a delay of its reverse direction"
-        yield Finding(
-            (*where, "reverse", "one_way_delay"), what, "write one_way_delay for both directions", at_key=True
-        )
+        yield Fault((*where, "reverse", "one_way_delay"), what, "write one_way_delay for both directions", at_key=True)
     forward = link.one_way_delay if link.one_way_delay is not None else (link.rtt or 0) // 2
     delay = {"forward": forward, "reverse": forward}
     if link.reverse and link.reverse.one_way_delay is not None:
@@ -130,34 +128,32 @@ def _delays(link: Link, where: Path) -> Iterator[Finding]:
         if jitter[direction] > delay[direction]:
             own = direction == "reverse" and link.reverse and link.reverse.jitter is not None
             key: Path = (*where, "reverse", "jitter") if own else (*where, "jitter")
-            yield Finding(
-                key, f"jitter is larger than the {direction} delay of {name}", "write a jitter up to the delay"
-            )
+            yield Fault(key, f"jitter is larger than the {direction} delay of {name}", "write a jitter up to the delay")
             return
 
 
-def _transfer(scenario: Scenario) -> Iterator[Finding]:
+def _transfer(scenario: Scenario) -> Iterator[Fault]:
     transfer = scenario.transfer
     if transfer.bytes is None and transfer.duration is None:
-        yield Finding(("transfer",), "the transfer has no end", "add duration: 10 s or bytes: 1 GB", at_key=True)
+        yield Fault(("transfer",), "the transfer has no end", "add duration: 10 s or bytes: 1 GB", at_key=True)
     if transfer.bytes is not None and transfer.duration is not None:
         what = "the transfer has both bytes and duration"
-        yield Finding(("transfer", "duration"), what, "keep the one that ends it", at_key=True)
+        yield Fault(("transfer", "duration"), what, "keep the one that ends it", at_key=True)
     if transfer.window_exact and transfer.window is None:
         what = "window_exact without a window"
-        yield Finding(("transfer", "window_exact"), what, "add window: 150 MB, or remove it", at_key=True)
+        yield Fault(("transfer", "window_exact"), what, "add window: 150 MB, or remove it", at_key=True)
     if transfer.bytes is not None and transfer.bytes < transfer.streams:
         what = f"{transfer.bytes} B cannot be shared among {transfer.streams} streams"
-        yield Finding(("transfer", "bytes"), what, f"write at least {transfer.streams} B")
+        yield Fault(("transfer", "bytes"), what, f"write at least {transfer.streams} B")
     if len(transfer.congestion_controls or []) > transfer.streams:
         what = f"{len(transfer.congestion_controls or [])} congestion controls for {transfer.streams} streams"
-        yield Finding(("transfer", "congestion_controls"), what, "write one for each stream at most", at_key=True)
+        yield Fault(("transfer", "congestion_controls"), what, "write one for each stream at most", at_key=True)
     if transfer.receive == "verify" and transfer.send in ("sendfile", "splice"):
         what = f"send: {transfer.send} sends one file again and again, and receive: verify wants unique blocks"
-        yield Finding(("transfer", "send"), what, "write send: write, zerocopy or io_uring, or leave it out")
+        yield Fault(("transfer", "send"), what, "write send: write, zerocopy or io_uring, or leave it out")
 
 
-def _expect(scenario: Scenario) -> Iterator[Finding]:
+def _expect(scenario: Scenario) -> Iterator[Fault]:
     expect = scenario.expect
     if expect and expect.goodput is not None and expect.tolerance is None:
-        yield Finding(("expect", "goodput"), "an expected goodput needs a tolerance", "add tolerance: 1 %", at_key=True)
+        yield Fault(("expect", "goodput"), "an expected goodput needs a tolerance", "add tolerance: 1 %", at_key=True)

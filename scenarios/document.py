@@ -6,7 +6,9 @@ be judged at their place and nothing is ever constructed from a tag.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -33,9 +35,9 @@ class Node:
     mark: Mark
     kind: str  # "mapping" | "list" | "scalar"
     scalar: Any = None
-    mapping: dict[str, Node] = field(default_factory=dict)
-    keys: dict[str, Mark] = field(default_factory=dict)
-    items: list[Node] = field(default_factory=list)
+    mapping: dict[str, Node] = field(default_factory=dict[str, "Node"])
+    keys: dict[str, Mark] = field(default_factory=dict[str, Mark])
+    items: list[Node] = field(default_factory=list["Node"])
 
     def plain(self) -> Any:
         """The value as dicts, lists and scalars."""
@@ -147,7 +149,7 @@ class _Builder:
     def _mapping(self, node: MappingNode, mark: Mark, above: tuple[int, ...]) -> Node:
         made = Node(mark, "mapping")
         merged: list[Node] = []
-        for key_node, value_node in cast(list[tuple[YamlNode, YamlNode]], node.value):
+        for key_node, value_node in node.value:
             key_mark = self._mark(key_node)
             if not isinstance(key_node, ScalarNode):
                 self.problems.append(Problem("a key must be a word", "write key: value", key_mark))
@@ -195,6 +197,46 @@ def _integer(text: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise ValueError
     return int(digits, 0) if digits.lstrip("+-").lower().startswith(("0x", "0o", "0b")) else int(digits)
+
+
+def tree_of(data: Any, source: Source, path: str = "") -> Node:
+    """The tree of data that was built in Python; its marks have key paths instead of lines.
+
+    Raises:
+        ScenarioError: something in it is no mapping, list, text, number, truth value or None.
+    """
+    mark = Mark(source, key_path=path or "the top")
+    if isinstance(data, Mapping):
+        given = cast(Mapping[Any, Any], data)
+        below = {str(key): tree_of(value, source, f"{path}.{key}".lstrip(".")) for key, value in given.items()}
+        return Node(mark, "mapping", mapping=below, keys={key: node.mark for key, node in below.items()})
+    if isinstance(data, list | tuple):
+        listed = cast(Sequence[Any], data)
+        below = [tree_of(each, source, f"{path}.{n}".lstrip(".")) for n, each in enumerate(listed)]
+        return Node(mark, "list", items=below)
+    if data is None or isinstance(data, str | int | float | bool):
+        return Node(mark, "scalar", scalar=data)
+    what = f"{type_word(data)} cannot stand in a scenario"
+    raise ScenarioError([Problem(what, "write a text with its unit, a number, a list or a dict", mark)])
+
+
+def change(tree: Node, key: str, value: Any, source: Source) -> Node:
+    """The tree with a value of Python, or a node, laid over the key at a dotted path. Raises ScenarioError."""
+    steps = [(step, Mark(source, key_path=key)) for step in key.split(".")]
+    if not all(step.strip() for step, _ in steps):
+        raise ScenarioError([Problem("an empty step in the path", "write key.key", Mark(source, key_path=key))])
+    return _set(tree, steps, value if isinstance(value, Node) else tree_of(value, source, key))
+
+
+def override_text(key: str, value: Any) -> str:
+    """The `--set` that lays the same value over the same key: plain where YAML reads it back, else as JSON."""
+    if isinstance(value, str):
+        node = None
+        with contextlib.suppress(ScenarioError):
+            node = parse_yaml(value, Source("--set", [value]))
+        if node is not None and node.kind == "scalar" and node.scalar == value:
+            return f"{key}={value}"
+    return f"{key}={json.dumps(value, ensure_ascii=False)}"
 
 
 def merge(base: Node, over: Node) -> Node:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 SHOWN_COLUMNS = 100
 MAX_SHOWN = 50
@@ -20,12 +19,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Mark:
-    """A place: line and column count from 0; `length` is how much the carets underline."""
+    """A place: line and column count from 0; `length` is how much the carets underline.
+
+    `key_path` stands for line and column where there is no text: in a scenario that was built in Python.
+    """
 
     source: Source
     line: int = 0
     column: int = 0
     length: int = 1
+    key_path: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,10 @@ class Problem:
     def place(self) -> str:
         """`file:line:column`, counted from 1; only `file` when there is no line to show."""
         if self.mark is None:
-            return self.file
-        return f"{self.mark.source.name}:{self.mark.line + 1}:{self.mark.column + 1}"
+            return printable(self.file)
+        if not self.mark.source.lines and self.mark.key_path:
+            return printable(f"{self.mark.source.name}, at {self.mark.key_path}")
+        return printable(f"{self.mark.source.name}:{self.mark.line + 1}:{self.mark.column + 1}")
 
     def __str__(self) -> str:
         parts = [f"{self.place}: {printable(self.what)}"]
@@ -54,15 +59,21 @@ class Problem:
         parts.append(f"      = {printable(self.right)}")
         return "\n".join(parts)
 
-    def as_dict(self) -> dict[str, Any]:
-        """For `--json`."""
-        where = {"line": self.mark.line + 1, "column": self.mark.column + 1} if self.mark else {}
-        name = self.mark.source.name if self.mark else self.file
-        return {"file": name, **where, "what": self.what, "right": self.right}
+
+class LandspeedError(Exception):
+    """Every failure that landspeed names. Its text is what the command prints after `Error: `.
+
+    Attributes:
+        exit_status: of the command: 2 for bad input and a host that lacks something, 1 for a run that failed.
+        about_machine: whether `landspeed doctor` may say more.
+    """
+
+    exit_status = 2
+    about_machine = False
 
 
-class ScenarioError(Exception):
-    """A scenario that cannot be used. Holds every problem found; the command ends with exit status 2."""
+class ScenarioError(LandspeedError):
+    """A scenario that cannot be used. Holds every problem found."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from .checks import Finding
+from .checks import Fault
 from .document import Path
 from .model import Event as ScenarioEvent
 from .model import Scenario
@@ -25,7 +25,7 @@ KINDS: dict[str, Kind] = {
 """Key of the file → kind in the plan."""
 
 
-def check_events(scenario: Scenario) -> list[Finding]:
+def check_events(scenario: Scenario) -> list[Fault]:
     """Every contradiction in the scenario's events, in their order."""
     found = [
         finding
@@ -37,7 +37,7 @@ def check_events(scenario: Scenario) -> list[Finding]:
 
 def plan_events(scenario: Scenario) -> list[Event]:
     """The events in the order in which they happen. The scenario has been checked."""
-    planned = []
+    planned: list[Event] = []
     for event in scenario.events:
         link, direction = place_of(scenario, event) or (0, "forward")
         planned.append(
@@ -71,80 +71,80 @@ def place_of(scenario: Scenario, event: ScenarioEvent) -> tuple[int, Where] | No
     return None
 
 
-def _check(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Finding]:
+def _check(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fault]:
     yield from _check_kind(event, where)
     yield from _check_place(scenario, event, where)
     end = scenario.transfer.duration
     if end is not None and event.at >= end:
         what = f"the event is at {format_exact(TIME, event.at)}, and the transfer ends at {format_exact(TIME, end)}"
-        yield Finding((*where, "at"), what, f"write an earlier time, or transfer: duration above {event.at / 1e9:g} s")
+        yield Fault((*where, "at"), what, f"write an earlier time, or transfer: duration above {event.at / 1e9:g} s")
 
 
-def _check_kind(event: ScenarioEvent, where: Path) -> Iterator[Finding]:
+def _check_kind(event: ScenarioEvent, where: Path) -> Iterator[Fault]:
     kinds = _kinds(event)
     if not kinds:
-        yield Finding(where, "the event says nothing that happens", f"add one of: {', '.join(KINDS)}")
+        yield Fault(where, "the event says nothing that happens", f"add one of: {', '.join(KINDS)}")
         return
     for key in kinds[1:]:
         what = f"one event cannot be both {kinds[0]} and {key}"
-        yield Finding((*where, key), what, "write two events", at_key=True)
+        yield Fault((*where, key), what, "write two events", at_key=True)
     kind, lasting = kinds[0], event.for_ is not None
     if kind == "loss" and event.loss and event.loss.packets and lasting:
         what = "a number of packets is lost at once, not for a time"
-        yield Finding((*where, "for"), what, "remove it, or write a share: loss: 100 %", at_key=True)
+        yield Fault((*where, "for"), what, "remove it, or write a share: loss: 100 %", at_key=True)
     elif kind == "loss" and event.loss and event.loss.probability and not lasting:
         what = "a loss in per cent needs a time"
-        yield Finding((*where, "loss"), what, "add for: 1 s, or write a number: loss: 1 packet", at_key=True)
+        yield Fault((*where, "loss"), what, "add for: 1 s, or write a number: loss: 1 packet", at_key=True)
     elif kind == "down" and lasting:
-        yield Finding(
+        yield Fault(
             (*where, "for"),
             "down is a time itself",
             f"remove it: down: {format_exact(TIME, event.down or 0)}",
             at_key=True,
         )
     elif kind == "background" and not lasting:
-        yield Finding((*where, "background"), "background traffic needs a time", "add for: 10 s", at_key=True)
+        yield Fault((*where, "background"), "background traffic needs a time", "add for: 10 s", at_key=True)
 
 
-def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Finding]:
+def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fault]:
     names = [scenario.path[0].from_, *(link.to for link in scenario.path)]
     if event.between is None and (event.from_ is None or event.to is None):
         lacking = "to" if event.from_ else "from"
         right = "add from: and to: two neighbouring nodes (that direction), or between: [a, b] (both directions)"
-        yield Finding(where, f"the event names no link ('{lacking}' is missing)", right)
+        yield Fault(where, f"the event names no link ('{lacking}' is missing)", right)
         return
     if event.between is not None and (event.from_ or event.to):
         right = "keep from and to for one direction, or between for both"
-        yield Finding((*where, "between"), "the event names its link twice", right, at_key=True)
+        yield Fault((*where, "between"), "the event names its link twice", right, at_key=True)
         return
     given: list[tuple[Path, str | None]] = [((*where, "from"), event.from_), ((*where, "to"), event.to)]
     if event.between:
         given = [((*where, "between", place), name) for place, name in enumerate(event.between)]
     unknown = [(key, name) for key, name in given if name not in names]
     for key, name in unknown:
-        yield Finding(key, f"the path has no node {name}", f"write one of: {', '.join(names)}")
+        yield Fault(key, f"the path has no node {name}", f"write one of: {', '.join(names)}")
     if unknown:
         return
     if place_of(scenario, event) is None:
         (_, first), (key, second) = given
         near = [names[i] for i in range(len(names)) if abs(i - names.index(str(first))) == 1]
         what = f"{first} and {second} are not neighbours: there is no link between them"
-        yield Finding(key, what, f"write {' or '.join(near)}, next to {first}")
+        yield Fault(key, what, f"write {' or '.join(near)}, next to {first}")
     elif event.background is not None:
         yield from _check_background(event, where, names)
 
 
-def _check_background(event: ScenarioEvent, where: Path, names: list[str]) -> Iterator[Finding]:
+def _check_background(event: ScenarioEvent, where: Path, names: list[str]) -> Iterator[Fault]:
     """A host sends the transfer and nothing else."""
     entering = event.between or [event.from_]
     for name in entering:
         if name in (names[0], names[-1]):
             key = "between" if event.between else "from"
             what = f"background traffic enters at a router, and {name} is a host"
-            yield Finding((*where, key), what, "let it enter at the next router, or set the host's bus lower")
+            yield Fault((*where, key), what, "let it enter at the next router, or set the host's bus lower")
 
 
-def _overlaps(scenario: Scenario) -> Iterator[Finding]:
+def _overlaps(scenario: Scenario) -> Iterator[Fault]:
     """Two events of a kind at once on one direction: which of them holds would be a guess."""
     lanes: dict[tuple[str, int, str], list[tuple[int, int | None, int]]] = {}
     for number, event in enumerate(scenario.events):
@@ -162,7 +162,7 @@ def _overlaps(scenario: Scenario) -> Iterator[Finding]:
             if (later == at or (until is not None and later < until)) and number not in told:
                 told.add(number)
                 what = f"event {first + 1} of the kind {kind} still holds on this link at {format_exact(TIME, later)}"
-                yield Finding(("events", number, "at"), what, "write a time when that is over, or join the two")
+                yield Fault(("events", number, "at"), what, "write a time when that is over, or join the two")
 
 
 def _pairs(entries: list[tuple[int, int | None, int]]) -> Iterator[tuple[tuple[int, int | None, int], ...]]:

@@ -43,7 +43,9 @@ class Fit:
     hops_ms: list[float]
     forward_ms: list[float | None]
     reverse_ms: list[float | None]
-    outliers: dict[int, float] = field(default_factory=dict)  # hop (from 0) → what the sender's list said of it
+    outliers: dict[int, float] = field(
+        default_factory=dict[int, float]
+    )  # hop (from 0) → what the sender's list said of it
 
     @property
     def residual_ms(self) -> float:
@@ -76,14 +78,17 @@ def fit(rtt_ms: float, floors_ms: list[float], forward: list[float | None], reve
     `forward[i]` and `reverse[i]` are what the two lists say of hop i+1 as seen from the sender; None if they do not.
     """
     count = len(floors_ms)
-    below, total = [], 0.0
+    below: list[float] = []
+    total = 0.0
     for floor in floors_ms:
         total += floor
         below.append(total)
     room = rtt_ms - total
     if room < 0:
         raise ValueError(f"light needs {total:.1f} ms for the distances, more than the RTT of {rtt_ms:g} ms")
-    at, values, weights = [], [], []
+    at: list[int] = []
+    values: list[float] = []
+    weights: list[float] = []
     for index in range(count - 1):
         said = [x for x in (forward[index], reverse[index]) if x is not None]
         if said:
@@ -92,7 +97,8 @@ def fit(rtt_ms: float, floors_ms: list[float], forward: list[float | None], reve
             weights.append(1 / (1 + ((max(said) - min(said)) / 2) ** 2))
     fitted = [min(room, max(0.0, value)) for value in isotonic(values, weights)]
     shifted: dict[int, float] = dict(zip(at, fitted, strict=True)) | {count - 1: room}
-    hops, last = [], 0.0
+    hops: list[float] = []
+    last = 0.0
     for index in range(count):
         last = shifted.get(index, last)  # a hop that neither list knows: light's time from the hop before
         hops.append(below[index] + last)

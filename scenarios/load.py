@@ -6,24 +6,26 @@ import difflib
 import io
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 
 from .checks import check_structure
-from .document import Node, apply_override, merge, parse_yaml
+from .document import Node, apply_override, change, merge, override_text, parse_yaml, tree_of
 from .document import Path as KeyPath
 from .errors import Mark, Problem, ScenarioError, Source
 from .events import check_events
 from .model import Scenario
+from .packaged import is_name, near_name, packaged_file
 from .units import type_word
 
 MAX_BYTES = 1_000_000
 MAX_EXTENDS = 16
+BUILT = "(built in Python)"  # stands for the file of a scenario that has none
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,48 @@ class LoadedScenario:
 
 def load_scenario(path: Path, overrides: Sequence[str] = ()) -> LoadedScenario:
     """Read and check a scenario file. Raises ScenarioError with every problem found."""
-    tree = _read_with_base(Path(path), ())
+    tree = read_tree(Path(path))
     for override in overrides:
         tree = apply_override(tree, override)
+    return check_tree(tree, Path(path), overrides)
+
+
+def build_scenario(data: Mapping[str, Any]) -> LoadedScenario:
+    """A scenario from Python's dicts, lists, texts and numbers, as a file would have them.
+
+    Raises:
+        ScenarioError: with every problem found, each at its key path.
+    """
+    if "extends" in data:
+        mark = Mark(Source(BUILT), key_path="extends")
+        right = "load that file and change what differs: load(FILE).with_({…})"
+        raise ScenarioError([Problem("a scenario built in Python extends nothing", right, mark)])
+    return check_tree(tree_of(data, Source(BUILT)), Path(BUILT), ())
+
+
+def change_scenario(loaded: LoadedScenario, changes: Mapping[str, Any]) -> LoadedScenario:
+    """The scenario with values laid over dotted keys, as `--set` does. Raises ScenarioError."""
+    return change_tree(loaded.tree, loaded.path, loaded.overrides, changes)
+
+
+def change_tree(tree: Node, path: Path, overrides: Sequence[str], changes: Mapping[str, Any]) -> LoadedScenario:
+    """The scenario of a tree with values, or nodes of a file, laid over dotted keys. Raises ScenarioError."""
+    words = list(overrides)
+    for key, value in changes.items():
+        tree = change(tree, key, value, Source("with_"))
+        words.append(override_text(key, value.plain() if isinstance(value, Node) else value))
+    return check_tree(tree, path, words)
+
+
+def check_tree(tree: Node, path: Path, overrides: Sequence[str]) -> LoadedScenario:
+    """The scenario of a tree. Raises ScenarioError with every problem found."""
     if "vary" in tree.mapping:
         what = "this file is many scenarios: it varies " + ", ".join(tree.mapping["vary"].mapping)
         right = "run, check and show take them all; elsewhere choose one: --set vary=null and a --set for each"
         raise ScenarioError([Problem(what, right, tree.keys["vary"])])
+    if halves := list(_half_characters(tree)):
+        what, right = "a text with half a character in it", "write the character itself instead of \\u escapes"
+        raise ScenarioError([Problem(what, right, mark) for mark in halves])
     data = tree.plain()
     data.pop("extends", None)
     try:
@@ -59,12 +96,26 @@ def load_scenario(path: Path, overrides: Sequence[str] = ()) -> LoadedScenario:
     if found := check_structure(scenario) or check_events(scenario):
         problems = [Problem(p.what, p.right, tree.locate(p.where, key=p.at_key)) for p in found]
         raise ScenarioError(problems)
-    return LoadedScenario(scenario, _dump(data), Path(path), tuple(overrides), tree)
+    return LoadedScenario(scenario, _dump(data), path, tuple(overrides), tree)
+
+
+def _half_characters(node: Node) -> Iterator[Mark]:
+    """Places of texts that no encoding can write: `\\ud83d` alone is one half of a pair of UTF-16."""
+    texts = [(node.scalar, node.mark), *((key, node.keys[key]) for key in node.mapping)]
+    for text, mark in texts:
+        if isinstance(text, str) and any("\ud800" <= each <= "\udfff" for each in text):
+            yield mark
+    for below in (*node.mapping.values(), *node.items):
+        yield from _half_characters(below)
 
 
 def read_tree(path: Path) -> Node:
-    """The tree of a file, laid over what it extends; nothing is checked yet. Raises ScenarioError."""
-    return _read_with_base(path, ())
+    """The tree of a file, laid over what it extends; nothing is checked yet. Raises ScenarioError.
+
+    Args:
+        path: of the file, or the name of a scenario that comes with landspeed, such as `first`.
+    """
+    return _read_with_base(packaged_file(path) or path, ())
 
 
 def _read_with_base(path: Path, above: tuple[Path, ...]) -> Node:
@@ -78,12 +129,16 @@ def _read_with_base(path: Path, above: tuple[Path, ...]) -> Node:
         raise ScenarioError([Problem("'extends' names a file", "write extends: other.yaml", mark)])
     base = path.parent / base_node.scalar
     above = (*above, path.resolve())
-    if base.resolve() in above:
+    try:
+        there, resolved = base.is_file(), base.resolve()
+    except (OSError, ValueError):  # too long a name, or a character that no name has
+        there, resolved = False, base
+    if resolved in above:
         names = " → ".join(p.name for p in (*above, base))
         raise ScenarioError([Problem(f"files extend each other in a loop: {names}", "remove one 'extends'", mark)])
     if len(above) > MAX_EXTENDS:
         raise ScenarioError([Problem("too many files extend each other", f"use at most {MAX_EXTENDS}", mark)])
-    if not base.is_file():
+    if not there:
         right = f"write the path of a file relative to {path.parent or '.'}"
         raise ScenarioError([Problem(f"'{base_node.scalar}' is not a file", right, mark)])
     return merge(_read_with_base(base, above), tree)
@@ -129,12 +184,17 @@ def _near_files(path: Path) -> str:
     except OSError:
         found = []
     near = difflib.get_close_matches(path.name, found, 1) or difflib.get_close_matches(path.name + ".yaml", found, 1)
-    return f"did you mean {folder / near[0]}?" if near else "check the path"
+    if near:
+        return f"did you mean {folder / near[0]}?"
+    if not is_name(path):
+        return "check the path"
+    packaged = near_name(path)
+    return f"did you mean {packaged}?" if packaged else "name a file, or a scenario of `landspeed scenarios`"
 
 
 def _dump(data: dict[str, Any]) -> str:
     out = io.StringIO()
-    yaml = YAML(typ="rt", pure=True)
+    yaml: Any = YAML(typ="rt", pure=True)  # ruamel.yaml names few of its types
     yaml.default_flow_style, yaml.width, yaml.allow_unicode = False, 120, True
     yaml.dump(data, out)
     return out.getvalue()
@@ -144,7 +204,7 @@ def _dump(data: dict[str, Any]) -> str:
 
 
 def _from_pydantic(error: ValidationError, tree: Node) -> list[Problem]:
-    problems = []
+    problems: list[Problem] = []
     for item in error.errors(include_url=False):
         where: KeyPath = tuple(step for step in item["loc"] if step != "[key]")
         kind, context, value = item["type"], item.get("ctx") or {}, item.get("input")
@@ -193,7 +253,7 @@ def _value_error(kind: str, context: dict[str, Any], value: Any, message: str, w
         "too_short": ("{name} has too few entries", f"write at least {context.get('min_length')}"),
         "too_long": ("{name} has too many entries", f"write at most {context.get('max_length')}"),
     }
-    what, right = advice.get(kind, ("{name}: " + message, "see scenarios/README.md"))
+    what, right = advice.get(kind, ("{name}: " + message, "see docs/reference/scenario.md"))
     return what.replace("{name}", name).replace("{shown}", shown), right
 
 
@@ -224,10 +284,10 @@ def _keys_at(where: KeyPath) -> list[str]:
 def _model_in(annotation: Any, *, keep_container: bool = False) -> Any:
     """The model inside `X | None`, `list[X]`, `dict[str, X]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
+        return cast(Any, annotation)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if keep_container and origin in (list, dict):
-        return annotation
+        return cast(Any, annotation)
     if origin in (list, dict, types.UnionType, typing.Union):
         for argument in reversed(arguments):
             if argument is not types.NoneType:

@@ -1,4 +1,4 @@
-"""The scenario file, format 1, as models. The JSON Schema and the reference in README.md follow these.
+"""The scenario file, format 1, as models. The JSON Schema and the reference (make docs) follow these.
 
 A model checks each value by itself; what several keys must agree on (order of hops, one of two keys) is in checks.py,
 because those errors point at two places. Every description here is shown to users by their editor, through the schema.
@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from .disciplines import Discipline
+from .keys import special
 from .position import Position
 from .units import TIME as TIME_KIND
 from .units import (
@@ -37,6 +39,7 @@ from .units import (
     quantity_schema,
 )
 
+MOST_HOPS = 255  # the TTL has eight bits (RFC 791, RFC 8200)
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 
@@ -44,7 +47,6 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
 CongestionControl = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 Framing = Literal["ethernet", "pos"]
-Discipline = Literal["fifo", "red", "fq_codel"]
 
 
 class RecordedTime:
@@ -79,7 +81,9 @@ class Bus(Section):
     """What the machine behind the network interface can move: PCI-X, memory, one CPU."""
 
     rate: Rate = Field(description="Bits of IP packets per second")
-    fitted: bool = Field(False, description="true: computed from the recorded result, so not a prediction")
+    fitted: bool = Field(
+        False, description="true: computed from the recorded result, so it predicts nothing; reports say so"
+    )
     why: Text | None = Field(None, description="Where the figure comes from")
 
 
@@ -91,8 +95,11 @@ class Host(Section):
     position: Position | None = Field(None, description="Where that is; distances and the map are computed from it")
     label: Text | None = Field(None, description="Recorded name of the machine")
     address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
-    nic: Rate | None = Field(None, description="Line rate of the network interface; default: that of the host's link")
-    bus: Bus | None = None
+    nic: Rate | None = Field(
+        None,
+        description="Line rate of the network interface; default: that of the host's link. Not lower than that",
+    )
+    bus: Bus | None = Field(None, description="What the machine behind the interface can move, if that is a limit")
     hardware: Text | None = Field(None, description="Note: machine, CPU, network interface")
     software: Text | None = Field(None, description="Note: operating system, program, versions")
 
@@ -111,25 +118,28 @@ class Lane(Section):
 
     one_way_delay: Delay | None = Field(None, description="Propagation delay of this direction")
     line_rate: Rate | None = Field(
-        None, description="Rate of the line, framing included; default: the file's line_rate"
+        None, description="Rate of the line, framing included, up to 1 Tbit/s; default: the file's line_rate"
     )
     queue: Queue | None = Field(
-        None, description="Buffer before the line, in bytes or BDP, apart from packets in flight"
+        None,
+        description="Buffer before the line, in bytes or BDP, apart from what is in flight; in BDP, 10 packets or more",
     )
     discipline: Discipline | None = Field(
-        None, description="How the queue is kept: fifo (default) drops at its end, red, fq_codel"
+        None, description="How the queue is kept: a name, or a name with its parameters; default fifo"
     )
     packet_limit: int | None = Field(
         None,
         ge=1,
         le=2**32 - 1,
-        description="Packets in flight and queued that the emulation may hold; default: computed",
+        description="Packets in flight and queued that the emulation may hold; default: computed, generously",
     )
     loss: Probability | None = Field(None, description="Probability that a packet is lost")
     corrupt: Probability | None = Field(None, description="Probability that a bit of a packet is flipped")
     duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
     reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")
-    jitter: Delay | None = Field(None, description="Delay varies by up to this, both ways")
+    jitter: Delay | None = Field(
+        None, description="The delay varies by up to this, both ways; at most the delay; packets keep their order"
+    )
 
 
 class Reverse(Lane):
@@ -143,18 +153,24 @@ class Link(Lane):
     to: Name = Field(description="The node nearer to the receiver")
     rtt: Delay | None = Field(None, description="Instead of one_way_delay: both directions together, split evenly")
     distance: Distance | None = Field(None, description="Terrestrial distance, for the score")
-    mtu: Mtu | None = Field(None, description="Largest IP packet; default: the file's mtu")
+    mtu: Mtu | None = Field(
+        None,
+        description="Largest IP packet, 576 B (IPv6: 1280 B) to 65535 B; default: the file's. The path has the least",
+    )
     framing: Framing | None = Field(
         None, description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH)"
     )
-    reverse: Reverse | None = None
+    reverse: Reverse | None = Field(None, description="The other direction, where it differs")
 
 
 class Transfer(Section):
     """What is sent. Exactly one of `bytes` and `duration`."""
 
     streams: int = Field(1, ge=1, le=1000, description="TCP connections in parallel")
-    window: Window | None = Field(None, description="Per stream, as asked of the system; default: autotuning")
+    window: Window | None = Field(
+        None,
+        description="Per stream, as asked of the system (SO_RCVBUF, SO_SNDBUF), at most 1 GiB; default: autotuning",
+    )
     window_exact: bool = Field(
         False,
         description="true: the receiver offers `window` to the byte and no more; false: what its system makes of it",
@@ -165,17 +181,22 @@ class Transfer(Section):
     congestion_control: CongestionControl = Field(
         "cubic", description="Name of the congestion control; the world must have it"
     )
-    congestion_controls: list[CongestionControl] | None = Field(
+    congestion_controls: list[CongestionControl] | None = special(
         None, min_length=1, max_length=128, description="Instead of one for all: each stream takes the next of the list"
     )
-    bytes: Amount | None = Field(None, description="Total over all streams")
-    duration: Duration | None = Field(None, description="How long to send")
+    bytes: Amount | None = Field(None, description="How much to send: total over all streams. This or duration")
+    duration: Duration | None = Field(None, description="How long to send. This or bytes")
     receive: Literal["discard", "memory", "verify"] = Field(
         "discard", description="discard: truncated in the kernel; memory: copied; verify: copied and every byte checked"
     )
-    sample_interval: Interval = Field(10**8, description="Time between two samples of the series; default 100 ms")
-    send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = Field(
+    sample_interval: Interval = Field(
+        10**8, description="Time between two samples of the series, at least 10 ms; default 100 ms"
+    )
+    send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = special(
         "auto", description="How the payload comes into the socket; auto: by kernel, size and route"
+    )
+    ecn: bool = special(
+        False, description="true: routers may mark instead of drop (RFC 3168), where the discipline can; default false"
     )
     pacing: Rate | None = Field(None, description="Greatest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
@@ -225,15 +246,21 @@ class Expect(Section):
     from_: Delay | None = Field(
         None, alias="from", description="Count goodput from this time on; default: the whole run"
     )
-    bytes: Amount | None = None
-    duration: Duration | None = None
+    bytes: Amount | None = Field(None, description="As recorded; compared only if the transfer is as large as that")
+    duration: Duration | None = Field(None, description="As recorded; compared only if the transfer is as long as that")
     rtt: Delay | None = Field(None, description="End to end")
-    retransmits: int | None = Field(None, ge=0)
-    streams_goodput: list[Goodput] | None = Field(None, min_length=1, max_length=1000)
-    distance: Distance | None = None
+    retransmits: int | None = Field(None, ge=0, description="As recorded")
+    streams_goodput: list[Goodput] | None = Field(
+        None, min_length=1, max_length=1000, description="As recorded, for each stream"
+    )
+    distance: Distance | None = Field(None, description="As recorded")
     score: Score | None = Field(None, description="Goodput × terrestrial distance")
-    forward_traceroute: list[RecordedHop] = Field([], max_length=255)
-    reverse_traceroute: list[RecordedHop] = Field([], max_length=255)
+    forward_traceroute: list[RecordedHop] = Field(
+        [], max_length=255, description="As recorded at the sender, for the report"
+    )
+    reverse_traceroute: list[RecordedHop] = Field(
+        [], max_length=255, description="As recorded at the receiver, for the report"
+    )
 
 
 class PreviousRecord(Section):
@@ -258,7 +285,7 @@ class Contest(Section):
         "not stated", description="What bound the recorded run, as its documents say"
     )
     bound_why: Text | None = Field(None, description="Their words, or what follows from their figures")
-    previous: PreviousRecord | None = None
+    previous: PreviousRecord | None = Field(None, description="The record of the class before it")
 
 
 def _ip_version(value: int) -> int:
@@ -275,15 +302,29 @@ def _format(value: int) -> int:
     return value
 
 
+def _hops(value: list[Link]) -> list[Link]:
+    if len(value) > MOST_HOPS:
+        raise PydanticCustomError(
+            "hops",
+            "a path of {count} links is longer than the TTL of an IP packet allows",
+            {"count": len(value), "right": f"write at most {MOST_HOPS} links (RFC 791)"},
+        )
+    return value
+
+
 class Scenario(Section):
     """A scenario file: hosts, the path hop by hop, the transfer, and the result to expect."""
 
-    format: Annotated[int, AfterValidator(_format)] = Field(description="1", json_schema_extra={"const": 1})
+    format: Annotated[int, AfterValidator(_format)] = Field(
+        description="Version of the format", json_schema_extra={"const": 1}
+    )
     extends: Text | None = Field(None, description="Another file, relative to this one, on which this one builds")
     name: Annotated[str, Field(pattern=SLUG_PATTERN)] = Field(description="Short name: file names are made from it")
     title: Text = Field(description="One line")
     description: Text | None = Field(None, description="What it is and what it shows")
-    ip: Annotated[int, AfterValidator(_ip_version)] = Field(4, json_schema_extra={"enum": [4, 6]})
+    ip: Annotated[int, AfterValidator(_ip_version)] = Field(
+        4, description="Version of IP", json_schema_extra={"enum": [4, 6]}
+    )
     fidelity: Literal["packets", "super-packets"] = Field(
         "packets",
         description="packets: each by itself; super-packets: up to 180 KB (IPv6: 64 KB) handled as one, faster",
@@ -293,15 +334,20 @@ class Scenario(Section):
     line_rate: Rate | None = Field(None, description="Line rate of every link that does not say")
     queue: Queue | None = Field(None, description="Queue of every link that does not say; default 1 BDP")
     hosts: dict[Name, Host] = Field(min_length=2, max_length=2, description="The two ends, by name")
-    routers: dict[Name, Router] = Field({}, max_length=250, description="Notes on routers, by name")
-    path: list[Link] = Field(min_length=1, max_length=250, description="The links in order from sender to receiver")
-    transfer: Transfer
+    routers: dict[Name, Router] = Field({}, max_length=MOST_HOPS - 1, description="Notes on routers, by name")
+    path: Annotated[list[Link], Field(min_length=1), AfterValidator(_hops)] = Field(
+        description="The links in order from sender to receiver", json_schema_extra={"maxItems": MOST_HOPS}
+    )
+    transfer: Transfer = Field(description="What is sent")
     events: list[Event] = Field([], max_length=1000, description="What happens to links during the transfer")
-    calibration: Calibration = Field(default_factory=lambda: Calibration.model_validate({}))
-    expect: Expect | None = None
+    calibration: Calibration = Field(
+        default_factory=lambda: Calibration.model_validate({}),
+        description="How exact the path must be before the transfer counts",
+    )
+    expect: Expect | None = Field(None, description="The recorded or wanted result: the run fails when it misses it")
     contest: Contest | None = Field(None, description="For records: the facts that the contest's rules ask for")
     vary: dict[str, list[Any]] | None = Field(
-        None, description="Dotted key → list of values: the file is every combination of them (see README.md)"
+        None, description="Dotted key → list of values, written as for --set: the file is every combination of them"
     )
     sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")
     assumptions: list[Text] = Field(

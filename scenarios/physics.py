@@ -22,27 +22,46 @@ SUPER_PACKET_BYTES = 180_000  # what the emulated world lets a GSO packet grow t
 RED_MAX_PROBABILITY = 0.02
 RED_WEIGHT_LOG = 9  # the average moves by 1/512 of the difference at each packet (Floyd and Jacobson 1993: 0.002)
 CODEL_TARGET_NS, CODEL_INTERVAL_NS = 5_000_000, 100_000_000  # RFC 8289 section 4.2, 4.3
+PIE_TARGET_NS, PIE_UPDATE_NS = 15_000_000, 15_000_000  # RFC 8033 section 4.2, 4.3
+PIE_ALPHA, PIE_BETA = 2, 20  # in 1/16: 0.125 and 1.25 (RFC 8033 section 4.2)
 FQ_CODEL_FLOWS = 1024  # RFC 8290 section 4.2
-NETEM_SPARE_PACKETS = 1000  # netem's own default, on top of what is computed
+GRO_BYTES = 65_536  # what Linux joins at most (net/core/gro.c)
+# How long a busy line of the emulated world may hold packets for the next ones (emu/guest/moderation.py, patch 0011).
+MODERATION_NS, MODERATION_SHARE = 64_000, 1 / 2048
 
 # Linux: SO_RCVBUF is doubled when set (socket(7)), and the window offered is the buffer times the share of payload in
 # what an skb is charged for. SKB_OVERHEAD is that charge beside the payload of one packet; to be calibrated by runs.
 LINUX_BUFFER_FACTOR = 2
 SKB_OVERHEAD_BYTES = 1024
 
-# Memory of the guest; estimates, to be calibrated against measurement.
-GUEST_BASE_BYTES = 1 << 30  # kernel, file cache, programs, sockets at rest
-GUEST_SKB_BYTES = 1536  # per packet in flight: sk_buff, head, shared info
-GUEST_SKB_COPIES = 2  # in flight, and in the sender's retransmit queue
-GUEST_PAYLOAD_COPIES = 1.0  # payload in flight held once: none with the engine's shared pages, one with plain programs
-GUEST_MARGIN = 1.25
-GUEST_STEP_BYTES = 256 << 20
-GUEST_MEMORY_SINK_BYTES = 64 << 20  # receive: memory
-
 
 def mss_bytes(mtu: int, ip_version: int) -> int:
     """Payload of a full packet: MTU − IP header − 20 TCP − 12 timestamps (RFC 9293, RFC 7323)."""
     return mtu - IP_HEADER[ip_version] - TCP_HEADER - TCP_TIMESTAMPS
+
+
+def ack_bytes(ip_version: int) -> int:
+    """A bare acknowledgment: IP header + 20 TCP + 12 timestamps."""
+    return IP_HEADER[ip_version] + TCP_HEADER + TCP_TIMESTAMPS
+
+
+def bytes_per_ack(mss: int, fidelity: str, *, rate_bps: int, joined_ns: int = 0) -> int:
+    """Payload that an acknowledgment stands for: two full packets (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
+
+    A receiving host that joins packets (GRO) acknowledges what it has joined at once: what comes in `joined_ns`, 64 KB
+    at most. A super-packet, of the millisecond of the rate that Linux puts into one (tcp_tso_autosize), is one, too.
+    """
+    if fidelity == "super-packets":
+        return max(2 * mss, min(SUPER_PACKET_BYTES, rate_bps // (8 * 1000)))
+    return max(2 * mss, min(GRO_BYTES, rate_bps * joined_ns // (8 * 10**9)))
+
+
+def ack_limit_bps(back_rate_bps: int, framing_bytes: int, ip_version: int, acked_bytes: int) -> int:
+    """Goodput at which bare acknowledgments fill a line of the way back: line rate / ACK × payload for each.
+
+    2 Mbit/s of Ethernet, IPv4, two packets of 1448 B: 2778 ACKs of 90 B a second, 64.4 Mbit/s.
+    """
+    return back_rate_bps * acked_bytes // (ack_bytes(ip_version) + framing_bytes)
 
 
 def framing_limit_bps(line_rate_bps: int, mtu: int, framing_bytes: int, ip_version: int) -> int:
@@ -81,9 +100,9 @@ def linux_usable_window_bytes(asked_bytes: int, mss: int, fidelity: str) -> int:
     return min(MAX_TCP_WINDOW, 65535 << scale, max(asked_bytes, usable))
 
 
-def pacing_limit_bps(pacing_bps: int, streams: int, mtu: int, ip_version: int) -> int:
-    """Goodput of paced streams: fq counts the packet with its 14 bytes of Ethernet header (Linux, qdisc_pkt_len)."""
-    return streams * pacing_bps * mss_bytes(mtu, ip_version) // (mtu + 14)
+def pacing_limit_bps(pacing_bps: int, streams: int) -> int:
+    """Goodput of paced streams: Linux spaces them by their payload (tcp_update_skb_after_send, since 4.20)."""
+    return streams * pacing_bps
 
 
 def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
@@ -139,28 +158,3 @@ def packets_needed(rate_bps: int, delay_ns: int, queue_bytes: int, mtu: int, fra
     """Full packets that are on a line of this delay and in its queue: the least that a packet limit must hold."""
     in_flight = math.ceil(rate_bps * delay_ns / (8 * 10**9) / (mtu + framing_bytes))
     return in_flight + math.ceil(queue_bytes / mtu) + 1
-
-
-def limit_packets(rate_bps: int, delay_ns: int, queue_bytes: int, framing_bytes: int, ip_version: int) -> int:
-    """netem's limit: bare ACKs at full line rate over the whole delay, the queue full of them, and some to spare.
-
-    A limit is only a number: no memory is set aside for it. netem's own default of 1000 silently drops most of a long
-    path's packets, so this is generous on purpose; the queue in bytes is what drops.
-    """
-    smallest = IP_HEADER[ip_version] + TCP_HEADER + TCP_TIMESTAMPS
-    needed = packets_needed(rate_bps, delay_ns, 0, smallest, framing_bytes) + math.ceil(queue_bytes / smallest)
-    return min(needed + NETEM_SPARE_PACKETS, 2**32 - 1)
-
-
-def guest_memory_bytes(in_flight_bytes: int, mtu: int, fidelity: str, receive: str) -> int:
-    """What `mem=` of the guest must be; it costs the host only the pages that are touched.
-
-    (base + payload in flight and queued + skb metadata per packet, twice) × margin, a buffer if the receiver copies;
-    rounded up to 256 MiB. 10 Gbit/s × 264 ms: 2 GiB; with a full queue of one BDP 2.5 GiB.
-    """
-    unit = mtu if fidelity == "packets" else SUPER_PACKET_BYTES
-    packets = math.ceil(in_flight_bytes / unit)
-    metadata = packets * GUEST_SKB_BYTES * GUEST_SKB_COPIES
-    wanted = (GUEST_BASE_BYTES + GUEST_PAYLOAD_COPIES * in_flight_bytes + metadata) * GUEST_MARGIN
-    wanted += GUEST_MEMORY_SINK_BYTES if receive != "discard" else 0
-    return math.ceil(wanted / GUEST_STEP_BYTES) * GUEST_STEP_BYTES

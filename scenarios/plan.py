@@ -1,27 +1,28 @@
 """The plan: a scenario resolved to plain numbers, the same for every world.
 
-The plan is what crosses every process boundary, as JSON. All numbers are SI; nanoseconds, bytes and bits per second are
-integers; the unit is in the name. `Plan.model_validate_json` reads it, `Plan.model_dump_json` writes it.
+The plan is the work and what is told of it, and crosses every process boundary as JSON. All numbers are SI;
+nanoseconds, bytes and bits per second are integers; the unit is in the name. `Plan.from_json` reads it, `Plan.to_json`
+writes it, both strictly. The guest reads it while its clock stands still, so importing this module must stay cheap.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from typing import Literal
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict
+PLAN_SCHEMA_VERSION = 2
 
-PLAN_SCHEMA_VERSION = 1
-
-
-class _Part(BaseModel):
-    """A part of the plan: immutable, and nothing unknown in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
+DisciplineName: TypeAlias = Literal["fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "sfq", "cake", "tbf"]
 
 
-class Node(_Part):
+class PlanError(ValueError):
+    """JSON that is no plan; the message names the key path, what stands there, and what would be right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
     """A host (first and last) or a router."""
 
     name: str
@@ -36,25 +37,70 @@ class Node(_Part):
     bus_fitted: bool = False  # the bus rate was computed from the recorded result
     bus_why: str | None = None
 
+    @property
+    def host_nic_bps(self) -> int:
+        """`nic_rate_bps` of a host.
 
-class Direction(_Part):
+        Raises:
+            ValueError: a router has none.
+        """
+        if self.nic_rate_bps is None:
+            raise ValueError(f"{self.name} has no network interface of its own: it is a {self.kind}")
+        return self.nic_rate_bps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueParameters:
+    """The parameters of a direction's discipline, all of them; None where the discipline has no such thing.
+
+    `min_bytes`, `max_bytes`, `probability`: RED. `target_ns`, `interval_ns`, `ce_threshold_ns` (None: off): CoDel.
+    `target_ns`, `update_ns`, `alpha`, `beta` (sixteenths): PIE. `quantum_bytes` None: a packet of the link's MTU with
+    the header that a world counts. `depth_packets`, `perturb_ns`: SFQ. `rtt_ns`, `ack_filter`, `isolation`: CAKE.
+    `rate_bps`, `burst_bytes`: the token bucket.
+    """
+
+    ecn: bool | None = None
+    min_bytes: int | None = None
+    max_bytes: int | None = None
+    probability: float | None = None
+    target_ns: int | None = None
+    interval_ns: int | None = None
+    ce_threshold_ns: int | None = None
+    update_ns: int | None = None
+    alpha: int | None = None
+    beta: int | None = None
+    flows: int | None = None
+    quantum_bytes: int | None = None
+    depth_packets: int | None = None
+    perturb_ns: int | None = None
+    rtt_ns: int | None = None
+    ack_filter: bool | None = None
+    isolation: Literal["triple-isolate", "flows", "hosts", "flowblind"] | None = None
+    rate_bps: int | None = None
+    burst_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction:
     """One direction of a link: a queue drained at the line rate, then the propagation delay."""
 
     delay_ns: int
     rate_bps: int  # line rate, framing included
     queue_bytes: int
-    limit_packets: int  # netem's limit: in flight and queued, in the smallest sensible packets
+    packet_limit: int | None = None  # as asked: packets that the emulation may hold, in flight and queued
     can_queue: bool  # False only when proved: whatever can arrive, arrives no faster than it leaves
     loss: float = 0.0  # probabilities, 0…1
     corrupt: float = 0.0
     duplicate: float = 0.0
     reorder: float = 0.0
     jitter_ns: int = 0
-    discipline: Literal["fifo", "red", "fq_codel"] = "fifo"  # parameters of red and fq_codel: physics.py
+    discipline: DisciplineName = "fifo"
+    parameters: QueueParameters | None = None  # of the discipline; None: it has none
     seed: int = 0  # derived from the plan's seed, the link's index and the direction
 
 
-class Link(_Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
     """Link `index` joins nodes[index] (`a`) and nodes[index + 1] (`b`); forward is from sender to receiver."""
 
     index: int
@@ -68,7 +114,8 @@ class Link(_Part):
     reverse: Direction
 
 
-class Transfer(_Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
     """What is sent and how. Exactly one of `bytes` (total of all streams) and `duration_ns` is set."""
 
     streams: int
@@ -82,11 +129,13 @@ class Transfer(_Part):
     receive: Literal["discard", "memory", "verify"]
     send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = "auto"
     sample_interval_ns: int
+    ecn: bool = False  # both hosts negotiate explicit congestion notification
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
 
 
-class Event(_Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
     """What happens to a link during the transfer; which fields are set follows from `kind`.
 
     loss: the next `packets` IP packets that enter the link are lost, or, if `packets` is null, each one that enters
@@ -112,14 +161,16 @@ class Event(_Part):
         return ("forward", "reverse") if self.direction == "both" else (self.direction,)
 
 
-class Calibration(_Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
     """How far the measured path may be from the plan before a transfer is refused (0…1)."""
 
     rtt_tolerance: float = 0.001
     rate_tolerance: float = 0.01
 
 
-class RecordedHop(_Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedHop:
     """A line of a recorded traceroute."""
 
     label: str
@@ -127,7 +178,8 @@ class RecordedHop(_Part):
     below: bool = False  # recorded as "<1 ms": rtt_ms are upper bounds
 
 
-class Expect(_Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expect:
     """The recorded or wanted result, and where the figures come from."""
 
     goodput_bps: int | None = None
@@ -142,11 +194,12 @@ class Expect(_Part):
     score_bit_m_per_s: int | None = None
     source: str
     host_limits_fitted: bool = False  # a host's bus was fitted to this very result
-    forward_traceroute: list[RecordedHop] = []
-    reverse_traceroute: list[RecordedHop] = []
+    forward_traceroute: list[RecordedHop] = field(default_factory=list[RecordedHop])
+    reverse_traceroute: list[RecordedHop] = field(default_factory=list[RecordedHop])
 
 
-class PreviousRecord(_Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviousRecord:
     """The record of the same class that was beaten; one of score and improvement is known."""
 
     score_bit_m_per_s: int | None = None
@@ -154,7 +207,8 @@ class PreviousRecord(_Part):
     what: str
 
 
-class Contest(_Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
     """What a record's documents say on the contest's rules."""
 
     date: str  # ISO 8601, a day or a month
@@ -166,14 +220,30 @@ class Contest(_Part):
     previous: PreviousRecord | None = None
 
 
-class Limit(_Part):
-    """One thing that bounds the goodput of the whole transfer."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """One thing that bounds the goodput of the whole transfer.
 
-    name: str  # begins with "window", "bus", "framing", "pacing" or "loss"
+    Attributes:
+        kind: what it is; "loss" is the square-root law of Reno.
+        place: the host of a bus, the links of a framing, the line of an ACK path, in words; None where it has none.
+        fitted: it was computed from the recorded result.
+    """
+
+    kind: LimitKind
+    place: str | None = None
+    fitted: bool = False
     goodput_bps: int
 
+    @property
+    def name(self) -> str:
+        """For people; programs ask for `kind`, `place` and `fitted`."""
+        what = "loss (square-root law)" if self.kind == "loss" else self.kind
+        return what + (f" of {self.place}" if self.place else "") + (" (fitted)" if self.fitted else "")
 
-class Physics(_Part):
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Physics:
     """What theory says about the plan. Formulae and sources are in physics.py."""
 
     rtt_ns: int
@@ -184,12 +254,16 @@ class Physics(_Part):
     window_limit_bps: int | None  # None: autotuning
     bus_limit_bps: int | None  # None: no host has a bus limit
     expected_goodput_bps: int  # least of `limits`
-    expected_bottleneck: str
-    guest_memory_bytes: int
     limits: list[Limit]
 
+    @property
+    def expected_bottleneck(self) -> Limit:
+        """The least of `limits`, the first of those that are equal."""
+        return min(self.limits, key=lambda limit: limit.goodput_bps)
 
-class Plan(_Part):
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
     """A scenario resolved for one world and one seed."""
 
     schema_version: int = PLAN_SCHEMA_VERSION
@@ -202,7 +276,7 @@ class Plan(_Part):
     nodes: list[Node]
     links: list[Link]
     transfer: Transfer
-    events: list[Event] = []  # in the order in which they happen
+    events: list[Event] = field(default_factory=list[Event])  # in the order in which they happen
     calibration: Calibration
     expect: Expect | None = None
     contest: Contest | None = None
@@ -210,6 +284,79 @@ class Plan(_Part):
 
     @property
     def sha256(self) -> str:
-        """Hash of the canonical JSON without the file's path: two plans with the same hash are the same work."""
-        data = self.model_dump(mode="json", exclude={"scenario_file"})
-        return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        """Hash of the work: two plans with the same hash are to send the same over the same path.
+
+        In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
+        transfer; the events; the tolerances of the calibration; IP version, fidelity and seed. Not in it is what is
+        told of the work (`NOT_WORK`): titles, places, distances, what was recorded, and what follows from the rest.
+        """
+        import hashlib
+
+        return hashlib.sha256(json.dumps(_work(self), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lists, dictionaries and plain values, every field in its place."""
+        from .json_form import to_plain
+
+        return to_plain(self)
+
+    @classmethod
+    def from_dict(cls, data: object) -> Plan:
+        """The plan of such values. Plans of schema 1 (bundles up to November 2026) are read too.
+
+        Raises:
+            PlanError: a key is unknown or missing, or has a value of another type.
+        """
+        from .json_form import FormError, from_plain
+
+        if isinstance(data, dict) and cast(dict[str, Any], data).get("schema_version") == 1:
+            from .plan_schema1 import upgraded
+
+            return cls.from_dict(upgraded(cast(dict[str, Any], data)))
+        try:
+            plan = from_plain(cast(Any, data), cls)
+        except FormError as error:
+            raise PlanError(f"plan: {error}") from error
+        if plan.schema_version != PLAN_SCHEMA_VERSION:
+            raise PlanError(
+                f"plan: schema_version: {plan.schema_version}; this landspeed reads up to {PLAN_SCHEMA_VERSION}"
+            )
+        return plan
+
+    def to_json(self, indent: int | None = None) -> str:
+        """As text, without needless spaces or with `indent` spaces a level."""
+        separators = (",", ":") if indent is None else None
+        return json.dumps(self.to_dict(), indent=indent, separators=separators, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Plan:
+        """The plan that `to_json` wrote.
+
+        Raises:
+            PlanError: the text is no JSON, or no plan.
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise PlanError(f"plan: no JSON: {error}") from error
+        return cls.from_dict(data)
+
+
+NOT_WORK: dict[type, frozenset[str]] = {
+    Plan: frozenset(("schema_version", "scenario", "title", "scenario_file", "expect", "contest", "physics")),
+    Node: frozenset(("place", "label", "address_note", "latitude_deg", "longitude_deg", "bus_fitted", "bus_why")),
+    Link: frozenset(("distance_m",)),
+    Direction: frozenset(("can_queue",)),
+}
+"""Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
+make another plan."""
+
+
+def _work(part: Any) -> Any:
+    """What counts of a part of the plan, as plain values."""
+    if isinstance(part, list):
+        return [_work(each) for each in cast(list[Any], part)]
+    if not is_dataclass(part):
+        return part
+    told = NOT_WORK.get(type(part), frozenset())
+    return {each.name: _work(getattr(part, each.name)) for each in fields(part) if each.name not in told}

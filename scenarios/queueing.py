@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from . import physics as ph
 from .plan import Direction, Event, Link, Node
@@ -26,12 +27,7 @@ def prove_queueing(nodes: list[Node], links: list[Link], ip_version: int, events
     forward = _can_queue(nodes[0], ahead, sizes)
     reverse = _can_queue(nodes[-1], back, sizes)[::-1]
     return [
-        link.model_copy(
-            update={
-                "forward": link.forward.model_copy(update={"can_queue": there}),
-                "reverse": link.reverse.model_copy(update={"can_queue": here}),
-            }
-        )
+        replace(link, forward=replace(link.forward, can_queue=there), reverse=replace(link.reverse, can_queue=here))
         for link, there, here in zip(links, forward, reverse, strict=True)
     ]
 
@@ -59,7 +55,7 @@ def _can_queue(source: Node, lanes: list[_Lane], sizes: tuple[int, int]) -> list
         bounds.append((source.nic_rate_bps, lanes[0].framing))
     if source.bus_rate_bps:
         bounds.append((source.bus_rate_bps, 0))
-    result = []
+    result: list[bool] = []
     for lane in lanes:
         proved = any(
             all((size + lane.framing) * rate <= (size + extra) * lane.slowest_bps for size in sizes)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, cast
+from typing import Any
 
 from . import physics as ph
+from .ack_path import ack_path
+from .disciplines import Discipline, check_parameters, resolve
 from .document import Path
 from .errors import Problem, ScenarioError
-from .events import KINDS, place_of, plan_events
+from .events import plan_events
+from .keys import plan_name, plan_values
 from .load import LoadedScenario
 from .model import Lane, Scenario
 from .model import Link as ScenarioLink
@@ -30,45 +33,23 @@ from .queueing import prove_queueing
 from .recorded import contest_facts, expected
 from .units import QueueSize
 
-CONGESTION_CONTROLS = (
-    "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
-)  # fmt: skip
-
-
-ENGINE_KEYS = ("congestion_controls", "send")
-
-
-@dataclass(frozen=True)
-class Honours:
-    """What a world can do of what not every world can. Another one names here what it has."""
-
-    congestion_controls: tuple[str, ...] = CONGESTION_CONTROLS
-    disciplines: tuple[str, ...] = ("fifo",)
-    events: tuple[str, ...] = ()  # keys of the file
-    engine_keys: tuple[str, ...] = ()  # keys of `transfer` that tell the transfer engine what to do
-
-
-WORLDS = {
-    "emu": Honours(disciplines=("fifo", "red", "fq_codel"), events=tuple(KINDS), engine_keys=ENGINE_KEYS),
-    "sim": Honours(disciplines=("fifo", "red", "fq_codel"), events=tuple(KINDS)),
-}
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
 
 
-def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "emu") -> Plan:
-    """The plan of a scenario for a world. Raises ScenarioError for what the world cannot honour."""
-    if world not in WORLDS:
-        raise ValueError(f"world '{world}' is not known here; worlds: {', '.join(WORLDS)}")
+def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
+    """The plan of a scenario, the same for every world. Raises ScenarioError.
+
+    Whether a world honours what the file asks is another question: worlds/registry.py asks it.
+    """
     scenario = loaded.scenario
     seed = scenario.seed if seed is None else seed
-    problems = _world_problems(loaded, world)
+    problems: list[Problem] = []
     events = plan_events(scenario)
     links = _links(loaded, seed, events, problems)
     if problems:
         raise ScenarioError(problems)
     nodes = _nodes(scenario, links)
     links = prove_queueing(nodes, links, scenario.ip, events)
-    transfer = scenario.transfer
     return Plan(
         scenario=scenario.name,
         title=scenario.title,
@@ -78,21 +59,7 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
         fidelity=scenario.fidelity,
         nodes=nodes,
         links=links,
-        transfer=Transfer(
-            streams=transfer.streams,
-            window_bytes=transfer.window,
-            window_exact=transfer.window_exact,
-            initial_window_packets=transfer.initial_window,
-            congestion_control=transfer.congestion_control,
-            congestion_controls=transfer.congestion_controls,
-            bytes=transfer.bytes,
-            duration_ns=transfer.duration,
-            receive=transfer.receive,
-            send=transfer.send,
-            sample_interval_ns=transfer.sample_interval,
-            pacing_rate_bps=transfer.pacing,
-            start_stagger_ns=transfer.start_stagger,
-        ),
+        transfer=Transfer(**plan_values(scenario.transfer)),
         events=events,
         calibration=Calibration(
             rtt_tolerance=scenario.calibration.rtt_tolerance, rate_tolerance=scenario.calibration.rate_tolerance
@@ -103,59 +70,9 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None, world: str = "
     )
 
 
-def _world_problems(loaded: LoadedScenario, world: str) -> list[Problem]:
-    """What the scenario asks and the world cannot do, each with the worlds that can."""
-    scenario, problems = loaded.scenario, []
-
-    def ask(kind: str, asked: str, where: Path, name: str, *, key: bool = False) -> None:
-        if asked in getattr(WORLDS[world], kind):
-            return
-        able = [other for other, honours in WORLDS.items() if asked in getattr(honours, kind)]
-        right = f"the world {' or '.join(able)} can (--world {able[0]}); here" if able else "no world can;"
-        known = ", ".join(getattr(WORLDS[world], kind))
-        choice = f"write one of: {known}" if known else "leave it out"
-        problems.append(loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} {choice}", key=key))
-
-    asked = scenario.transfer.congestion_control
-    ask("congestion_controls", asked, ("transfer", "congestion_control"), f"congestion control '{asked}'")
-    for number, name in enumerate(scenario.transfer.congestion_controls or []):
-        where = ("transfer", "congestion_controls", number)
-        ask("congestion_controls", name, where, f"congestion control '{name}'")
-    for name in ENGINE_KEYS:
-        if getattr(scenario.transfer, name) not in (None, "auto"):
-            ask("engine_keys", name, ("transfer", name), f"transfer.{name}", key=True)
-    for index, link in enumerate(scenario.path):
-        for side, where in ((link, ("path", index)), (link.reverse, ("path", index, "reverse"))):
-            if side and side.discipline:
-                ask("disciplines", side.discipline, (*where, "discipline"), f"queue discipline '{side.discipline}'")
-    for number, event in enumerate(scenario.events):
-        for kind in KINDS:
-            if getattr(event, kind) is not None:
-                ask("events", kind, ("events", number, kind), f"an event of the kind {kind}", key=True)
-    if world == "emu":
-        problems += _uncountable_losses(loaded)
-    return problems
-
-
-def _uncountable_losses(loaded: LoadedScenario) -> list[Problem]:
-    """netem draws the loss of a packet and of its copy from one generator: with copies, a number cannot be kept to."""
-    scenario, problems = loaded.scenario, []
-    for number, event in enumerate(scenario.events):
-        if event.loss is None or event.loss.packets is None or (place := place_of(scenario, event)) is None:
-            continue
-        link, (index, direction) = scenario.path[place[0]], place
-        back = link.reverse.duplicate if link.reverse and link.reverse.duplicate is not None else link.duplicate
-        copies = {"forward": link.duplicate, "reverse": back, "both": link.duplicate or back}[direction]
-        if copies:
-            what = f"a number of packets cannot be lost where link {index + 1} duplicates, in the world 'emu'"
-            right = "the world sim can (--world sim); here write a share for a time: loss: 100 %, for: 1 ms"
-            problems.append(loaded.problem(("events", number, "loss"), what, right))
-    return problems
-
-
 def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
     names = [scenario.path[0].from_, *(link.to for link in scenario.path)]
-    nodes = []
+    nodes: list[Node] = []
     for name in names:
         if host := scenario.hosts.get(name):
             bus = host.bus
@@ -196,35 +113,34 @@ class _Lane:
     delay_ns: int
     rate_bps: int
     queue: QueueSize
-    discipline: Literal["fifo", "red", "fq_codel"]
-    packet_limit: int | None
-    loss: float
-    corrupt: float
-    duplicate: float
-    reorder: float
-    jitter_ns: int
+    discipline: Discipline | None
+    plain: dict[str, Any]  # what the plan has as the file has it, by the plan's names
+
+
+RESOLVED_KEYS = (
+    "one_way_delay",
+    "line_rate",
+    "queue",
+    "discipline",
+)  # a default from elsewhere, or another key, has a part in them
 
 
 def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
     sides: tuple[Lane, ...] = (link.reverse, link) if reverse and link.reverse else (link,)
 
-    def value(key: str) -> object:
+    def value(key: str) -> Any:
         return next((getattr(side, key) for side in sides if getattr(side, key) is not None), None)
 
     delay = value("one_way_delay")
     if link.rtt is not None:
         delay = link.rtt - link.rtt // 2 if reverse else link.rtt // 2
+    plain = {plan_name(key, field): value(key) for key, field in Lane.model_fields.items() if key not in RESOLVED_KEYS}
     return _Lane(
-        delay_ns=cast(int, delay or 0),
-        rate_bps=cast(int, value("line_rate") or scenario.line_rate),
-        queue=cast(QueueSize, value("queue") or scenario.queue or QueueSize(bdp=Fraction(1))),
-        discipline=cast('Literal["fifo", "red", "fq_codel"]', value("discipline") or "fifo"),
-        packet_limit=cast("int | None", value("packet_limit")),
-        loss=cast(float, value("loss") or 0.0),
-        corrupt=cast(float, value("corrupt") or 0.0),
-        duplicate=cast(float, value("duplicate") or 0.0),
-        reorder=cast(float, value("reorder") or 0.0),
-        jitter_ns=cast(int, value("jitter") or 0),
+        delay_ns=delay or 0,
+        rate_bps=value("line_rate") or scenario.line_rate or 0,  # checks.py has seen that one of them is there
+        queue=value("queue") or scenario.queue or QueueSize(bdp=Fraction(1)),
+        discipline=value("discipline"),
+        plain={name: found for name, found in plain.items() if found is not None},
     )
 
 
@@ -233,10 +149,10 @@ def _links(loaded: LoadedScenario, seed: int, events: list[Event], problems: lis
     lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.path]
     rtt_ns = sum(forward.delay_ns + reverse.delay_ns for forward, reverse in lanes)
     path_mtu = min(link.mtu or scenario.mtu for link in scenario.path)
-    links = []
+    links: list[Link] = []
     for index, (link, pair) in enumerate(zip(scenario.path, lanes, strict=True)):
         framing = link.framing or scenario.framing
-        made = []
+        made: list[Direction] = []
         for name, lane in zip(("forward", "reverse"), pair, strict=True):
             here = _Place(loaded, index, name, path_mtu, ph.FRAMING_BYTES[framing], rtt_ns)
             touching = [event for event in events if event.link == index and name in event.directions]
@@ -278,38 +194,39 @@ class _Place:
 
 
 def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], problems: list[Problem]) -> Direction:
-    ip, mtu, framing = here.loaded.scenario.ip, here.path_mtu, here.framing_bytes
+    mtu, framing = here.path_mtu, here.framing_bytes
     queue = lane.queue.resolve(ph.bdp_bytes(lane.rate_bps, here.rtt_ns))
     super_packets = here.loaded.scenario.fidelity == "super-packets"
     if lane.queue.bytes is None:
         queue = max(queue, MIN_BDP_QUEUE_PACKETS * (ph.SUPER_PACKET_BYTES if super_packets else mtu))
     _check_queue(here, queue, super_packets, problems)
-    longest = max([lane.delay_ns, *(event.delay_ns or 0 for event in events)]) + lane.jitter_ns
-    fastest = max([lane.rate_bps, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
-    limit = ph.limit_packets(fastest, longest, queue, framing, ip)
-    if lane.packet_limit is not None:
+    discipline, parameters = resolve(lane.discipline, queue)
+    if parameters:
+        largest = ph.SUPER_PACKET_BYTES if super_packets else mtu
+        for key, what, right in check_parameters(parameters, queue, lane.rate_bps, largest):
+            where = (*here.key("discipline"), discipline, key)
+            _add(problems, here.loaded.problem(where, f"{what} ({here.direction})", right))
+    packet_limit = lane.plain.get("packet_limit")
+    if packet_limit is not None:
+        longest = max([lane.delay_ns, *(event.delay_ns or 0 for event in events)]) + lane.plain.get("jitter_ns", 0)
+        fastest = max([lane.rate_bps, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
         needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
-        if lane.packet_limit < needed:
+        if packet_limit < needed:
             what = (
-                f"packet_limit {lane.packet_limit} ({here.direction}) is below what the delay needs: "
+                f"packet_limit {packet_limit} ({here.direction}) is below what the delay needs: "
                 f"line rate × delay and the queue are {needed} packets of {mtu} B"
             )
             right = f"write packet_limit: {needed} or more, or leave it out"
             _add(problems, here.loaded.problem(here.key("packet_limit"), what, right))
-        limit = lane.packet_limit
     return Direction(
         delay_ns=lane.delay_ns,
         rate_bps=lane.rate_bps,
         queue_bytes=queue,
-        limit_packets=limit,
         can_queue=True,
-        loss=lane.loss,
-        corrupt=lane.corrupt,
-        duplicate=lane.duplicate,
-        reorder=lane.reorder,
-        jitter_ns=lane.jitter_ns,
-        discipline=lane.discipline,
+        discipline=discipline,
+        parameters=parameters,
         seed=direction_seed(seed, here.index, here.direction),
+        **lane.plain,
     )
 
 
@@ -351,54 +268,59 @@ def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physic
     framings = [ph.framing_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip) for k in links]
     framing = min(framings)
     buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
-    window = usable = None
+    window = None
     limits = list(buses)
     if transfer.window is not None:
         usable = transfer.window
         if not transfer.window_exact:
             usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
         window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
-        limits.append(Limit(name="window", goodput_bps=window))
+        limits.append(Limit(kind="window", goodput_bps=window))
     slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]
-    limits.append(Limit(name=_framing_name(slowest, links), goodput_bps=framing))
+    limits.append(Limit(kind="framing", place=_links_in_words(slowest, links), goodput_bps=framing))
+    limits += [_token_bucket(link, mtu, ip) for link in links if link.forward.discipline == "tbf"]
     if transfer.pacing:
-        pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams, mtu, ip)
-        limits.append(Limit(name="pacing", goodput_bps=pacing))
+        pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams)
+        limits.append(Limit(kind="pacing", goodput_bps=pacing))
     if (loss := _path_loss(links)) > 0 and _all_reno(transfer):
         square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
-        limits.append(Limit(name="loss (square-root law)", goodput_bps=square_root))
-    least = min(limits, key=lambda limit: limit.goodput_bps)
-    bdp = ph.bdp_bytes(rate, rtt_ns)
-    in_flight = bdp + sum(link.forward.queue_bytes for link in links if link.forward.can_queue)
-    if usable is not None:
-        in_flight = min(in_flight, transfer.streams * usable)
+        limits.append(Limit(kind="loss", goodput_bps=square_root))
+    back = ack_path(links, mss=mss, ip_version=ip, fidelity=scenario.fidelity, framing_limit_bps=framing)
+    if back and not back.drops:
+        limits.append(Limit(kind="ack path", place=back.place, goodput_bps=back.goodput_bps))
     known = [link.distance_m for link in links if link.distance_m is not None]
     return Physics(
         rtt_ns=rtt_ns,
         distance_m=sum(known) if known else None,
-        bdp_bytes=bdp,
+        bdp_bytes=ph.bdp_bytes(rate, rtt_ns),
         mss_bytes=mss,
         framing_limit_bps=framing,
         window_limit_bps=window,
         bus_limit_bps=min((bus.goodput_bps for bus in buses), default=None),
-        expected_goodput_bps=least.goodput_bps,
-        expected_bottleneck=least.name,
-        guest_memory_bytes=ph.guest_memory_bytes(in_flight, mtu, scenario.fidelity, transfer.receive),
+        expected_goodput_bps=min(limit.goodput_bps for limit in limits),
         limits=limits,
     )
 
 
-def _framing_name(slowest: list[Link], links: list[Link]) -> str:
+def _links_in_words(slowest: list[Link], links: list[Link]) -> str:
     if len(slowest) == len(links) > 1:
-        return "framing of every link"
+        return "every link"
     names = [f"{link.index + 1} {link.a}–{link.b}" for link in slowest[:3]]
     more = f" and {len(slowest) - 3} more" if len(slowest) > 3 else ""
-    return f"framing of link{'s' if len(slowest) > 1 else ''} {', '.join(names)}{more}"
+    return f"link{'s' if len(slowest) > 1 else ''} {', '.join(names)}{more}"
 
 
 def _bus_limit(node: Node, mtu: int, ip_version: int) -> Limit:
-    name = f"bus of {node.name}" + (" (fitted)" if node.bus_fitted else "")
-    return Limit(name=name, goodput_bps=ph.bus_limit_bps(node.bus_rate_bps or 0, mtu, ip_version))
+    goodput = ph.bus_limit_bps(node.bus_rate_bps or 0, mtu, ip_version)
+    return Limit(kind="bus", place=node.name, fitted=node.bus_fitted, goodput_bps=goodput)
+
+
+def _token_bucket(link: Link, mtu: int, ip_version: int) -> Limit:
+    parameters = link.forward.parameters
+    assert parameters is not None
+    assert parameters.rate_bps is not None
+    goodput = ph.framing_limit_bps(parameters.rate_bps, mtu, link.framing_bytes, ip_version)
+    return Limit(kind="token bucket", place=f"link {link.index + 1} {link.a}–{link.b}", goodput_bps=goodput)
 
 
 def _path_loss(links: list[Link]) -> float:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .model import NAME_PATTERN, Scenario
 
 SCHEMA_FILE = Path(__file__).resolve().parent / "scenario.schema.json"
-MERGED = ("Bus", "Host", "Router", "Reverse", "Transfer", "Calibration", "Expect")
+MERGED = ("Bus", "Host", "Router", "Reverse", "Transfer", "Calibration", "Expect", "Contest")
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -43,10 +43,11 @@ def schema_text() -> str:
 def _tidy(node: Any) -> None:
     """Drop the titles that pydantic makes of names, and say `X or null` shortly (null takes away what a base has)."""
     if isinstance(node, dict):
-        properties = node.get("properties")
-        for value in properties.values() if isinstance(properties, dict) else ():
+        node = cast(dict[str, Any], node)
+        properties: dict[str, dict[str, Any]] = node.get("properties") or {}
+        for value in properties.values():
             value.pop("title", None)
-            choices = [choice for choice in value.get("anyOf", ()) if choice != {"type": "null"}]
+            choices: list[dict[str, Any]] = [choice for choice in value.get("anyOf", ()) if choice != {"type": "null"}]
             if len(choices) == 1 and isinstance(choices[0].get("type"), str):
                 del value["anyOf"]
                 value.update({k: v for k, v in choices[0].items() if k not in value})
@@ -55,11 +56,11 @@ def _tidy(node: Any) -> None:
                     value["enum"] = [*value["enum"], None]
             if value.get("default", 0) is None:
                 del value["default"]
-        for value in node.values():
-            _tidy(value)
+        for part in node.values():
+            _tidy(part)
     elif isinstance(node, list):
-        for value in node:
-            _tidy(value)
+        for part in cast(list[Any], node):
+            _tidy(part)
 
 
 if __name__ == "__main__":

@@ -311,7 +311,13 @@ def as_text(value: Any, kind: Kind) -> str:
 
 def type_word(value: Any) -> str:
     """What a YAML value is, in words."""
-    words = {bool: "true or false", type(None): "nothing", dict: "a mapping", list: "a list", str: "text"}
+    words: dict[Any, str] = {
+        bool: "true or false",
+        type(None): "nothing",
+        dict: "a mapping",
+        list: "a list",
+        str: "text",
+    }
     return words.get(type(value), "a number")
 
 
@@ -335,6 +341,9 @@ Window: TypeAlias = Annotated[
 ]
 Mtu: TypeAlias = Annotated[int, Quantity(SIZE, low=576, high=65535, why="MTU of an IP link: 576 B to 65535 B")]
 Distance: TypeAlias = Annotated[int, Quantity(DISTANCE, high=10**9)]
+SojournTime: TypeAlias = Annotated[int, Quantity(TIME, low=MICROSECOND, high=MINUTE)]
+Perturbation: TypeAlias = Annotated[int, Quantity(TIME, high=HOUR, bare="s")]
+BucketSize: TypeAlias = Annotated[int, Quantity(SIZE, low=256, high=2**31 - 1)]
 Probability: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1)]
 Ratio: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1000)]
 Score: TypeAlias = Annotated[int, Quantity(SCORE, low=1)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .document import Node, apply_override
 from .errors import Problem, ScenarioError
-from .load import LoadedScenario, load_scenario, read_tree
+from .load import LoadedScenario, change_tree, check_tree, read_tree
 
 MOST_VARIANTS = 1000
 
@@ -30,27 +32,28 @@ def load_variants(path: Path, overrides: Sequence[str] = ()) -> list[tuple[dict[
         tree = apply_override(tree, override)
     node = tree.mapping.get("vary")
     if node is None:
-        return [({}, load_scenario(path, overrides))]
+        return [({}, check_tree(tree, Path(path), overrides))]
     fixed = {override.partition("=")[0].strip() for override in overrides}
     lists = {key: values for key, values in _lists(node).items() if key not in fixed}
-    count = 1
-    for values in lists.values():
-        count *= len(values)
-    if count > MOST_VARIANTS:
+    if (count := math.prod(map(len, lists.values()))) > MOST_VARIANTS:
         what = f"the lists make {count} combinations"
         raise ScenarioError([Problem(what, f"shorten them: at most {MOST_VARIANTS}", node.mark)])
-    found = []
+    one = apply_override(tree, "vary=null")
+    found: list[tuple[dict[str, str], LoadedScenario]] = []
     for combination in itertools.product(*lists.values()):
         values = dict(zip(lists, combination, strict=True))
-        more = [f"{key}={value}" for key, value in values.items()]
-        loaded = load_scenario(path, [*overrides, "vary=null", *more])
-        found.append(({key: value.strip('"') for key, value in values.items()}, loaded))
+        loaded = change_tree(one, Path(path), [*overrides, "vary=null"], values)
+        found.append(({key: _written(value.plain()) for key, value in values.items()}, loaded))
     return found
 
 
-def _lists(node: Node) -> dict[str, list[str]]:
-    """Key → values as YAML of one line."""
-    problems = []
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _lists(node: Node) -> dict[str, list[Node]]:
+    """Key → values."""
+    problems: list[Problem] = []
     if node.kind != "mapping" or not node.mapping:
         right = "write key: [value, value] below it, such as transfer.streams: [1, 2, 4]"
         raise ScenarioError([Problem("'vary' is a mapping of keys to lists", right, node.mark)])
@@ -61,7 +64,4 @@ def _lists(node: Node) -> dict[str, list[str]]:
             problems.append(Problem(f"{key} cannot vary", "vary what is sent, or the path", node.keys[key]))
     if problems:
         raise ScenarioError(problems)
-    return {
-        key: [json.dumps(item.plain(), ensure_ascii=False) for item in value.items]
-        for key, value in node.mapping.items()
-    }
+    return {key: value.items for key, value in node.mapping.items()}

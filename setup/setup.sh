@@ -1,12 +1,16 @@
 #!/bin/sh
-# Sets up what is missing and says what it does; each step is skipped when it is done. Usage: setup.sh [test]
+# Sets up what is missing and says what it does; each step is skipped when it is done. After the packages, the kernel,
+# the Python environment and the C programs are made beside each other, each with a log of its own in build/stamps.
+# Usage: setup.sh [run|test]. run: what `landspeed run` needs in the emulated world. Without a word: all of landspeed, the
+# simulated world and the real one too. test: what the tests need.
 set -eu
 cd "$(dirname "$0")/.."
 root=$(pwd)
 stamps=build/stamps
 mkdir -p "$stamps"
 
-say() { printf 'setup: %s\n' "$*" >&2; }
+exec 3>&2 # what is said; steps in the background have logs for the rest
+say() { printf 'setup: %s\n' "$*" >&3; }
 
 # done_before NAME FILE...: was the step done with these very files?
 done_before() {
@@ -51,6 +55,12 @@ linux_source() {
 
 source_is_there() { find /usr/src -maxdepth 2 -name 'linux-source-*.tar.*' 2>/dev/null | grep -qE 'source-(6\.([6-9]|[1-9][0-9])|[7-9])'; }
 
+updated=
+update() {
+	[ -n "$updated" ] || as_root apt-get -q -o DPkg::Lock::Timeout=600 update >&2
+	updated=yes
+}
+
 install_packages() {
 	done_before "packages-$#" "$@" /var/lib/dpkg/status && return
 	missing=
@@ -69,7 +79,7 @@ install_packages() {
 		return
 	fi
 	say "apt packages missing:$missing"
-	as_root apt-get -q -o DPkg::Lock::Timeout=600 update >&2
+	update
 	names=
 	for entry in $missing; do
 		if [ "$entry" = linux-source ]; then
@@ -88,7 +98,7 @@ install_packages() {
 # Packages without which only the simulated world is missing. install_optional STAMP NAMES
 install_optional() {
 	say "apt packages missing, for the simulated world:$2"
-	as_root apt-get -q update >&2
+	update
 	# shellcheck disable=SC2086
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $2 >&2 ||
 		say "they are not to be had here: everything but the simulated world (--world sim) works without them"
@@ -126,41 +136,97 @@ install_python() {
 		say "installing the package landspeed"
 		.venv/bin/pip --disable-pip-version-check -q install -e . --no-deps --no-build-isolation --config-settings editable_mode=strict
 		# The guest sees this tree read-only and could not keep what it compiles.
-		.venv/bin/python -m compileall -q emu .venv/lib/python3*/site-packages/pyroute2 .venv/lib/python3*/site-packages/mininet >/dev/null || true
+		.venv/bin/python -m compileall -q build/__editable__*/landspeed/emu build/__editable__*/landspeed/scenarios .venv/lib/python3*/site-packages/pyroute2 \
+			.venv/lib/python3*/site-packages/mininet .venv/lib/python3*/site-packages/msgspec >/dev/null || true
 		mark_done package
 	fi
 }
 
-# build FOLDER [TARGET]: configures and builds; what went wrong is on standard error.
+# build FOLDER [TARGET]: configures and builds.
 build() {
 	if [ ! -f "$1/build/build.ninja" ]; then
 		say "configuring $1"
-		meson setup "$1/build" "$1" >"$stamps/meson.log" 2>&1 || { cat "$stamps/meson.log" >&2; return 1; }
+		meson setup "$1/build" "$1"
 	fi
 	ninja -C "$1/build" -n ${2:+"$2"} 2>/dev/null | grep -q 'no work to do' && return
 	say "building $1"
-	ninja -C "$1/build" ${2:+"$2"} >"$stamps/ninja.log" 2>&1 || { cat "$stamps/ninja.log" >&2; return 1; }
+	ninja -C "$1/build" ${2:+"$2"}
 }
 
 # The simulated world is built where ns-3 is there; without it the rest works. `landspeed doctor` says what is missing.
 build_sim() {
 	program=landspeed-sim
-	[ "${1:-}" != test ] || program= # what tests the mends, too
+	[ "$level" != test ] || program= # what tests the mends, too
 	if [ -z "${NS3_HOME:-}" ] && [ ! -f /usr/include/ns3/core-module.h ] && ! installed libns3-dev; then
 		say "ns-3 is not there: the simulated world (--world sim) is left out"
 		return
 	fi
-	build sim $program || { say "the simulated world could not be built; the rest works without it"; return 1; }
+	build sim $program && return
+	[ "$level" != test ] || return 1
+	say "the simulated world could not be built ($stamps/simulator.log); the rest works without it"
 }
 
-if [ "${1:-}" = test ]; then
-	install_packages setup/apt-packages.txt setup/apt-packages-test.txt
-	install_python requirements.txt requirements-dev.txt
-else
-	install_packages setup/apt-packages.txt
-	install_python requirements.txt
-fi
-build engine || exit 1
-build emu/linkwatch || exit 1
-build_sim "${1:-}" || [ "${1:-}" != test ] || exit 1
-.venv/bin/python -m landspeed.emu.kernel >&2
+# The kernel is built by a module of the package that needs no other one: it does not wait for the Python environment.
+build_kernel() {
+	mkdir -p "$stamps/path"
+	ln -sfn "$root" "$stamps/path/landspeed"
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$stamps/path" "$(find_python)" -m landspeed.emu.kernel_build
+}
+
+build_programs() {
+	build engine landspeed-engine
+	[ "$level" != test ] || build engine
+	build emu/launch
+	build emu/linkwatch
+}
+
+# In the background: what it says itself comes at once, line by line; the rest goes to its log.
+begin() { # begin NAME COMMAND...
+	name=$1
+	shift
+	(
+		set -eu
+		exec 3>&2 >"$stamps/$name.log" 2>&1
+		"$@"
+	) &
+	jobs="$jobs $name:$!"
+}
+
+# Waits for all; a step that failed is told with the end of its log, and so are the others that failed.
+finish() {
+	failed=
+	for job in $jobs; do
+		wait "${job#*:}" && continue
+		failed="$failed ${job%%:*}"
+		printf 'setup: %s failed; the end of %s:\n' "${job%%:*}" "$stamps/${job%%:*}.log" >&2
+		tail -n 30 "$stamps/${job%%:*}.log" | sed 's/^/  /' >&2
+	done
+	jobs=
+	[ -z "$failed" ]
+}
+
+level=${1:-all}
+jobs=
+trap 'for job in $jobs; do kill "${job#*:}" 2>/dev/null || :; done' EXIT
+trap 'exit 1' HUP INT TERM
+case $level in
+run) packages=setup/apt-packages.txt lists=requirements.txt ;;
+all) packages='setup/apt-packages.txt setup/apt-packages-more.txt' lists='requirements.txt requirements-more.txt' ;;
+test)
+	packages='setup/apt-packages.txt setup/apt-packages-more.txt setup/apt-packages-test.txt'
+	lists='requirements.txt requirements-more.txt requirements-dev.txt'
+	;;
+*) echo "setup.sh: '$level': run, test or nothing" >&2; exit 2 ;;
+esac
+began=$(date +%s)
+# shellcheck disable=SC2086
+install_packages $packages
+packed=$(date +%s)
+begin kernel build_kernel
+# shellcheck disable=SC2086
+begin python install_python $lists
+begin programs build_programs
+[ "$level" = run ] || begin simulator build_sim
+finish || exit 1
+now=$(date +%s)
+[ $((now - began)) -lt 10 ] || say "done in $((now - began)) s: packages $((packed - began)) s, the rest $((now - packed)) s"

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from ..results.finding import Finding
-from .world import PACKAGES, SIMULATOR
+from ..results.places import is_clone
+from .world import INSTALL, PACKAGES, SIMULATOR
 
 
 def examine_simulator(simulator: Path = SIMULATOR, headers: Path = Path("/usr/include")) -> Finding:
@@ -15,6 +16,8 @@ def examine_simulator(simulator: Path = SIMULATOR, headers: Path = Path("/usr/in
     if os.access(simulator, os.X_OK):
         return Finding(name, "ok", str(simulator))
     needed = "needed for `--world sim` and `compare --worlds`"
+    if not is_clone():
+        return Finding(name, "warn", f"not installed: {needed}", INSTALL)
     if "NS3_HOME" in os.environ or any(headers.glob("ns3*")):
         return Finding(name, "warn", f"{simulator} is not built: {needed}", "make setup")
     return Finding(name, "warn", f"ns-3 is missing: {needed}", f"apt-get install {PACKAGES}, then make setup")

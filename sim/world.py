@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..results.bundle import RAW_LINKS, RAW_SAMPLES, BundleWriter
+from ..results.calibration_checks import with_checks
+from ..results.facts import HostFacts, SimFacts, SimulatorFacts
 from ..results.failure import NotReady, RunFailed
+from ..results.files import last_line, read_object
+from ..results.finding import Finding
+from ..results.places import is_clone
 from ..results.progress import Progress
-from ..results.record import RunRecord
+from ..results.record import CalibrationResult, RunRecord
+from ..results.tool_result import RECORD_FIELDS, record_fields
+from ..scenarios.capabilities import Capabilities
+from ..scenarios.events import KINDS
 from ..scenarios.plan import Plan
+from ..worlds.options import option
+from ..worlds.world import World
 from .measured import calibration, happened
 from .process import Simulation
 
-SIMULATOR = Path(__file__).resolve().parent / "build" / "landspeed-sim"
-"""Where `meson setup sim/build sim && ninja -C sim/build` puts the program."""
+
+def _simulator() -> Path:
+    if not is_clone() and (found := find_spec("landspeed_sim")) and found.origin:
+        return Path(found.origin).parent / "landspeed-sim"
+    return Path(__file__).resolve().parent / "build" / "landspeed-sim"
+
+
+SIMULATOR = _simulator()
+"""Where `meson setup sim/build sim && ninja -C sim/build` puts the program; or where its wheel did (setup/wheel.sh)."""
 
 
 def simulator_key(program: Path = SIMULATOR) -> str | None:
@@ -33,32 +48,45 @@ def simulator_key(program: Path = SIMULATOR) -> str | None:
 
 
 PACKAGES = "libns3-dev nlohmann-json3-dev"
-MISSING = f"{SIMULATOR} is not built; apt-get install {PACKAGES}, then run `make setup`"
+INSTALL = "pip install landspeed_sim-….whl, which `make wheel` makes beside this one"
+MISSING = (
+    f"{SIMULATOR} is not built; apt-get install {PACKAGES}, then run `make setup`"
+    if is_clone()
+    else f"the simulated world is not installed; {INSTALL}"
+)
+
+_TOLD = ("complete", "error", "bytes_retransmitted")  # of the transfer; the rest is of the simulator itself
+_ELSEWHERE = (*_TOLD, "calibration", "event_packets")
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class SimOptions:
-    """How to run a plan in this world.
+    """How to run a plan in this world; `program` is the simulator."""
 
-    Attributes:
-        collapse: join links that can never queue.
-        scheduler: ns-3's event scheduler; None leaves the program's own choice.
-        command: what the user typed, for the record.
-        program: the simulator.
-    """
-
-    collapse: bool = False
-    scheduler: str | None = None
-    command: list[str] = field(default_factory=list)
+    collapse: bool = option(False, "join links that can never queue: faster")
+    scheduler: str | None = option(None, "event scheduler of ns-3, such as heap", metavar="NAME")
     program: Path = SIMULATOR
 
 
-class SimWorld:
+class SimWorld(World):
     """ns-3: an independent TCP over exact queues."""
 
-    def __init__(self, options: SimOptions) -> None:
-        """Nothing is looked for yet."""
-        self.options = options
+    name = "sim"
+    summary = "ns-3"
+    capabilities = Capabilities(disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"), events=tuple(KINDS))
+    Options = SimOptions
+    options: SimOptions
+
+    @classmethod
+    def doctor(cls) -> list[Finding]:
+        """Whether the simulator is built."""
+        from .doctor import examine_simulator
+
+        return [examine_simulator()]
+
+    def build_id(self) -> str:
+        """The simulator's hash."""
+        return simulator_key(self.options.program) or ""
 
     def check(self, plan: Plan) -> None:  # noqa: ARG002 (of every world)
         """What can be known before anything is made.
@@ -84,17 +112,19 @@ class SimWorld:
             RunFailed: the simulator refused the plan or died; what was simulated is in the bundle.
         """
         started = time.monotonic()
-        record = self._begin(plan, bundle)
-        (bundle.path / "plan.json").write_text(plan.model_dump_json(indent=1))
+        record = self._begin(bundle)
+        (bundle.path / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         out = bundle.path / "sim"  # a folder of its own: the program's result.json is not the bundle's
         out.mkdir()
+        told: dict[str, Any] = {}
         try:
             simulation = Simulation(self._words(bundle.path / "plan.json", out), bundle.path / "log" / "sim.log")
             status = simulation.follow(report)
         finally:  # whatever ended it, what was simulated belongs to the bundle
-            record = bundle.record = self._with_results(record, _collect(out, bundle.path), started)
-        if status != 0 or record.engine.get("complete") is not True:
-            why = record.engine.get("error") or _last_line(bundle.path / "log" / "sim.log")
+            told = _collect(out, bundle.path)
+            record = bundle.record = self._with_results(record, told, started)
+        if status != 0 or told.get("complete") is not True:
+            why = told.get("error") or last_line(bundle.path / "log" / "sim.log", "it left no message")
             raise RunFailed(f"the simulation broke: {why}")
         return record
 
@@ -103,24 +133,17 @@ class SimWorld:
         words += ["--collapse"] if self.options.collapse else []
         return words + (["--scheduler", self.options.scheduler] if self.options.scheduler else [])
 
-    def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
-        record = RunRecord(
-            scenario=plan.scenario,
-            title=plan.title,
-            world="sim",
-            clock="virtual",
-            seed=plan.seed,
-            fidelity="packets",  # ns-3 has no super-packets: each is simulated by itself, whatever the file says
-            tool="ns-3",
-            command=self.options.command,
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
-            plan=plan.model_dump(mode="json"),
-            host={"kernel": platform.release(), "cores": os.cpu_count(), "cpu": platform.processor()},
-            versions={
-                "landspeed": __version__,
-                "landspeed-sim": simulator_key(self.options.program) or "",
-                "python": platform.python_version(),
-            },
+    def _begin(self, bundle: BundleWriter) -> RunRecord:
+        known = bundle.record
+        record = known.model_copy(
+            update={
+                "fidelity": "packets",  # ns-3 has no super-packets: each is simulated by itself, whatever the file says
+                "tool": "ns-3",
+                "world_facts": SimFacts(
+                    host=HostFacts(kernel=platform.release(), cores=os.cpu_count(), cpu=platform.processor())
+                ),
+                "versions": known.versions | {"landspeed-sim": simulator_key(self.options.program) or ""},
+            }
         )
         bundle.note(record)
         return record
@@ -129,18 +152,17 @@ class SimWorld:
         """The record with what the program told, as far as it came."""
         wall_s = time.monotonic() - started
         versions = record.versions | {"ns-3": str(result["ns3_version"])} if result.get("ns3_version") else {}
-        known = {
-            key: result.pop(key)
-            for key in ("goodput_bps", "bytes", "duration_s", "retransmits", "streams", "window")
-            if result.get(key) is not None
-        }
-        plan = Plan.model_validate(record.plan)
-        if measured := result.pop("calibration", None):
-            known["calibration"] = calibration(plan, measured)
-            known["rtt_ms"] = known["calibration"]["rtt_ms"]
-        counts = result.pop("event_packets", None)
-        known["events"] = happened(plan, result.get("simulated_s") or 0.0, counts)
-        found = {"engine": result, "transfer_wall_s": result.get("wall_s", wall_s), "wall_s": wall_s}
+        own = {name: value for name, value in result.items() if name not in (*RECORD_FIELDS, *_ELSEWHERE)}
+        known = record_fields({name: result[name] for name in (*RECORD_FIELDS, *_TOLD) if name in result})
+        known["tool_result"]["version"] = result.get("ns3_version")
+        plan = Plan.from_dict(record.plan)
+        if measured := result.get("calibration"):
+            result_of = CalibrationResult.model_validate(calibration(plan, measured))
+            known |= {"calibration": with_checks(plan, result_of), "rtt_ms": result_of.rtt_ms}
+        known["events"] = happened(plan, result.get("simulated_s") or 0.0, result.get("event_packets"))
+        assert isinstance(record.world_facts, SimFacts)
+        facts = record.world_facts.model_copy(update={"simulator": SimulatorFacts.model_validate(own)})
+        found = {"world_facts": facts, "transfer_wall_s": result.get("wall_s", wall_s), "wall_s": wall_s}
         return RunRecord.model_validate(record.model_dump() | known | found | {"versions": versions or record.versions})
 
 
@@ -149,14 +171,6 @@ def _collect(out: Path, bundle: Path) -> dict[str, Any]:
     for name in (*RAW_SAMPLES, RAW_LINKS):
         if (out / name).exists():
             (out / name).replace(bundle / name)
-    try:
-        result = json.loads((out / "result.json").read_text())
-    except (OSError, ValueError):
-        result = {}
+    result = read_object(out / "result.json")
     shutil.rmtree(out)
     return result
-
-
-def _last_line(path: Path) -> str:
-    lines = path.read_text(errors="replace").split("\n") if path.exists() else []
-    return next((line for line in reversed(lines) if line.strip()), "it left no message")

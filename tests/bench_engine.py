@@ -35,6 +35,8 @@ from bench_engine_path import (
     nuttcp,
     veth_pair,
 )
+from bench_engine_protect import protect
+from bench_engine_strangers import strangers
 
 VERIFY_GB = int(os.environ.get("ENGINE_BENCH_GB", "100"))
 
@@ -228,6 +230,8 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
     "least": lambda: [row for mtu in (9000, 1500) for way in (None, "cubic") for row in least(mtu, way)],
     "making": making,
     "verify": verification,
+    "protect": protect,
+    "strangers": strangers,
     "faults": lambda: faults(VERIFY_GB),
     "fairness": fairness,
     "zerocopy-receive": zerocopy_receive,

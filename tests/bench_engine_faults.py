@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench import Row
 from engine_fixtures import Bench, free_port
-from test_engine_verify import BLOCK, HELLO, PROXY, RECEIVER, Harm, Proxy, found, key, read_exactly
+from test_engine_verify import BLOCK, PROXY, RECEIVER, Harm, Proxy, found, key, pass_hello, read_exactly
 
 STREAMS = 8
 KINDS = ("flip", "flip_header", "swap", "repeat", "drop", "cut")
@@ -28,9 +28,7 @@ class FastProxy(Proxy):
 
     def _pass_data(self, near: socket.socket, far: socket.socket) -> None:
         assert isinstance(self.harm, Harm)
-        hello = read_exactly(near, HELLO)
-        far.sendall(hello)
-        stream, number = int.from_bytes(hello[8:12], "big"), 0
+        stream, number = pass_hello(near, far), 0
         ends = os.pipe()
         fcntl.fcntl(ends[0], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         for place in sorted(self.harm.plan[stream]):

@@ -2,7 +2,7 @@
 
 `bench_sim.py NAME…` measures only those parts: ALL, below; `recovery`, `cost_window`, `cost_hops` and `schedulers`
 stand for all their pieces. No piece takes more than five minutes on a quiet machine. The pieces on cost
-(bench_sim_cost.py) also write docs/sim-cost.md and docs/sim-cost.svg. Exit status 1 if a promise is not kept.
+(bench_sim_cost.py) also write docs/explanation/sim-cost.md and its picture. Exit status 1 if a promise is not kept.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def record_2004(name: str, promise: float, out: Path, *words: str) -> list[Row]:
     over = ("--set", "transfer.duration=60 s", "--set", "expect=null")
     emulated, _ = run(PASADENA, *over, out=out, world="emu")
     result, _ = run(PASADENA, *over, *words, out=out)
-    engine = result["engine"]
-    wall, cpu = (engine[key] / engine["simulated_s"] for key in ("wall_s", "cpu_s"))
+    simulator = result["world_facts"]["simulator"]
+    wall, cpu = (simulator[key] / simulator["simulated_s"] for key in ("wall_s", "cpu_s"))
     theory = plan_of(result)["physics"]["expected_goodput_bps"]
     return [
         Row(f"2004-06-25, {name}: wall s per simulated s", f"{wall:.2f}", f"≤ {promise}", wall <= promise),

@@ -1,4 +1,4 @@
-"""The picture of docs/sim-cost.md: charts side by side, light or dark as the reader has it.
+"""The picture of docs/explanation/sim-cost.md: charts side by side, light or dark as the reader has it.
 
 Against the window both axes are logarithmic, and what is in proportion is parallel to the dotted line. Against hops
 they are linear, and what grows by the same with each link is straight: the dotted line joins the first and last point.

@@ -1,7 +1,7 @@
 """What a simulated second costs: against window, hops and event scheduler, in pieces of minutes.
 
-Each piece keeps what it measured in sim/build/sim-cost; docs/sim-cost.md and its picture are written from all that was
-measured, and the page says with which builds of the simulator.
+Each piece keeps what it measured in sim/build/sim-cost; docs/explanation/sim-cost.md and its picture are written from
+all that was measured, and the page says with which builds of the simulator.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 from bench import PASADENA, ROOT, Row
 from bench_sim_chart import Table, draw
 from bench_sim_runs import run
-from landspeed.emu.kernel import find_kernel
+from landspeed.emu.kernel_build import find_kernel
 from landspeed.scenarios.load import load_scenario
-from landspeed.scenarios.resolve import make_plan
 from landspeed.sim.world import SIMULATOR, simulator_key
+from landspeed.worlds.registry import plan_for
 
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "explanation"
 KEPT = ROOT / "sim" / "build" / "sim-cost"
 WINDOWS, HOPS = (1_000, 5_000, 20_000, 41_000, 82_000), (2, 10, 20, 40)
 HOPS_WINDOW, WINDOW_HOPS = 5_000, 2
@@ -42,40 +42,42 @@ INTRODUCTION = """
 # What a simulated second costs
 
 Processor seconds per simulated second in steady state: one stream over 264 ms, links of 40 Gbit/s, MTU 9000, held by
-its window. *Joined* is the simulated world with `--collapse`. Made by
-`.venv/bin/python tests/bench_sim.py cost_window cost_hops schedulers`, in pieces (`cost_window_41000`, …) that are
-joined here; do not edit, the text is in tests/bench_sim_cost.py. Slow start, the first 4 s, is not in it: the simulator
-tells as it goes what it has used, and an emulated figure is what a longer run takes more than one of 4 s. Medians of
-three, in turns with the row's others.
+its window. *Joined* is the simulated world with `--collapse`. Each figure is the median of three, measured in turns
+with the others of its row. Slow start, the first 4 s, is not in it. The simulator tells what it has used as it goes; an
+emulated figure is what a longer run takes more than one of 4 s.
+
+`.venv/bin/python tests/bench_sim.py cost_window cost_hops schedulers` makes this page, in pieces (`cost_window_41000`,
+…). Do not edit it: the text is in tests/bench_sim_cost.py.
 """
 WINDOW_TEXT = """
 ## Against the window
 
 Linear means that each packet costs the same at every window. No step of either world looks at more packets when more
-are in flight (ns-3 as it comes does: [docs/ns3/01](ns3/01-tx-buffer.md)). Yet until 22 November 2026 the simulated
-packet's price doubled from the first row to the fourth, from memory: a packet in flight was seven allocations, which a
-thousand packets' round trip leaves in the processor's caches (1 MB for a core) and forty thousand's does not. Now it is
-a record in each of a few rings that lie one after the other, which the processor fetches before they are needed; packet
-and header are made where it arrives. tests/test_sim_path.py holds the program to less than 400 B for each packet more
-in flight. The samples are the same to the byte.
+are in flight (unmended ns-3 does: [the scoreboard](../ns3/01-tx-buffer.md)).
 
-An emulated second has a cost of its own beside its packets': their price falls.
+Memory counts, too. Until 22 November 2026 the simulated packet's price doubled from the first row to the fourth. A
+packet in flight was seven allocations. Those of a thousand packets stay in the processor's caches (1 MB for a core) for
+a round trip; those of forty thousand do not. Now it is a record in each of a few rings that lie one after the other,
+which the processor fetches before they are needed. Packet and header are made where it arrives. The samples are the
+same to the byte. tests/test_sim_path.py holds the program to less than 400 B for each packet more in flight.
+
+An emulated second has a cost of its own beside that of its packets. So their price falls with their number.
 """
 HOPS_TEXT = """
 ## Against the number of links
 
-Linear means that each link more costs the same, beside what the two hosts cost. 5 000 packets in flight. An emulated
-link more is a router more: two interfaces with their queues, and forwarding. A simulated one is an event for each
-packet; a joined one is a few additions, since the times are computed link by link all the same. An
-emulated figure is the difference of two runs of a second or two here, and the spread is wide.
+Linear means that each further link costs the same, beside what the two hosts cost. There are 5 000 packets in flight.
+A further emulated link is a further router: two interfaces with their queues, and forwarding. A simulated one is an
+event for each packet. A joined one is a few additions, since the times are still computed link by link. An emulated
+figure is the difference of two runs of a second or two here, and the spread is wide.
 """
 SCHEDULERS_TEXT = """
 ## The event scheduler
 
 Processor seconds of whole runs, links not joined: medians of five turns, each of which begins with another scheduler,
-and the median of the ratios within a turn. Few events wait at any time, one for each part of the path and a few timers
-for each stream, however many packets are under way. The first is the program's default (tests/test_sim_path.py holds
-it against this table); samples are the same to the byte with each.
+and the median of the ratios within a turn. Few events wait at any time, however many packets are under way: one for
+each part of the path, and a few timers for each stream. The first scheduler is the program's default. The samples are
+the same to the byte with each.
 """
 
 
@@ -137,7 +139,7 @@ def cost_piece(kind: str, window: int, hops: int) -> Callable[[Path], list[Row]]
         more_s = min(max(MORE_WINDOWS * WINDOW_HOPS // (window * hops), LEAST_MORE_S), MOST_MORE_S)
         scenario = scenario_file(out, window, hops, SHORT_S + more_s)
         plan = out / "plan.json"
-        plan.write_text(make_plan(load_scenario(scenario), world="sim").model_dump_json())
+        plan.write_text(plan_for(load_scenario(scenario), "sim").to_json())
         costs: dict[str, list[float]] = {name: [] for name in KINDS}
         for _ in range(TURNS):
             costs["simulated"].append(simulated_s(plan, out))
@@ -187,10 +189,10 @@ def schedulers_piece(size: str) -> Callable[[Path], list[Row]]:
             # Each turn begins with another: what the machine does at one time then strikes no scheduler alone.
             for name in SCHEDULERS[turn:] + SCHEDULERS[:turn]:
                 result = run(scenario, *words, "--scheduler", name, out=out)[0]
-                costs[name].append(result["engine"]["cpu_s"])
+                costs[name].append(result["world_facts"]["simulator"]["cpu_s"])
                 files = [Path(result["bundle"]) / f"{each}.parquet" for each in ("samples", "links")]
                 samples.add(hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest())
-        default = run(scenario, *words, out=out)[0]["engine"]["scheduler"]
+        default = run(scenario, *words, out=out)[0]["world_facts"]["simulator"]["scheduler"]
         keep(f"schedulers-{size}", costs, default=default)
         told = ratios(costs, default)
         fastest = min(told, key=lambda name: told[name])
@@ -307,7 +309,7 @@ def spaced(number: int) -> str:
 
 
 def write_page() -> None:
-    """docs/sim-cost.md and its picture, of what has been measured."""
+    """docs/explanation/sim-cost.md and its picture, of what has been measured."""
     tables = {"window": medians("window", WINDOWS), "hops": medians("hops", HOPS)}
     heads = {
         "window": f"packets in flight ({WINDOW_HOPS} links)",

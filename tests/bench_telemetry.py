@@ -1,11 +1,11 @@
 """What telemetry costs: all of TCP_INFO of both ends every 10 ms against none, over loopback.
 
 `.venv/bin/python tests/bench_telemetry.py windows [SECONDS] [STREAMS]` has it on and off in alternate windows of 100
-ms of one transfer, by an engine built for that (-Dtelemetry_windows=true, `engine/src/windows.h`), and prints what it
-takes from the data path: bytes that the receiver read, and processor time of both ends' streams per byte, in windows
-with against windows without, each with its 95 % interval (bootstrap over pairs of neighbours). Whatever sampling costs
-is in them: its own time is the streams' loss where processors are scarce, and so are caches, locks and wake-ups. Exit
-status 1 unless both intervals end below what is promised.
+ms of one transfer, by an engine built for that (-Dtelemetry_windows=true, `engine/src/telemetry/windows.h`), and
+prints what it takes from the data path: bytes that the receiver read, and processor time of both ends' streams per
+byte, in windows with against windows without, each with its 95 % interval (bootstrap over pairs of neighbours).
+Whatever sampling costs is in them: its own time is the streams' loss where processors are scarce, and so are caches,
+locks and wake-ups. Exit status 1 unless both intervals end below what is promised.
 
 `.venv/bin/python tests/bench_telemetry.py [PAIRS] [SECONDS] [STREAMS]` compares transfers, alternating.
 
@@ -22,6 +22,7 @@ import csv
 import json
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -230,6 +231,9 @@ def windows_main(seconds: str, streams: str) -> int:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
+    if not all(re.fullmatch(r"[0-9]+(\.[0-9]+)?", word) for word in given[given[:1] == ["windows"] :]):
+        print(f"Error: {given}: wanted are numbers, or windows and numbers\n\n{__doc__}", file=sys.stderr)
+        sys.exit(2)
     if given[:1] == ["windows"]:
         sys.exit(windows_main(given[1] if given[1:] else "120", given[2] if given[2:] else "4"))
     sys.exit(main(int(given[0]) if given else 15, given[1] if given[1:] else "2", given[2] if given[2:] else "1"))

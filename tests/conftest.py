@@ -1,6 +1,112 @@
-"""Modules that several test files share (fixtures, builders) are imported by their plain name."""
+"""For all tests: what they need, the place each worker has to itself, and quiet for those that measure this machine.
 
+Modules that several test files share, and those that make the documents, are imported by their plain name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "docs"))
+sys.path.insert(0, str(HERE))
+
+import builds  # noqa: E402  (beside this file)
+from fuzzing import LONG  # noqa: E402
+from hypothesis import settings  # noqa: E402
+from marks import mark  # noqa: E402
+
+settings.load_profile("long" if LONG else "steady")  # before any test is read
+
+CLONE_NEWNS = 0x00020000
+MS_REC_PRIVATE = 0x4000 | 0x40000
+OWN_FOLDERS = ("/dev/shm", "/run/netns")
+
+
+def _worker(config: pytest.Config) -> str:
+    """The name of this worker, or of the only process."""
+    return getattr(config, "workerinput", {}).get("workerid", "main")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker beside others sees its own guests and namespaces only, so that its tests can look for leftovers."""
+    builds.begin_reports()
+    builds.use_reports(_worker(config))
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under `nohup … &`: programs would ignore a test's Ctrl-C
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if not hasattr(config, "workerinput") or os.geteuid() != 0:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC_PRIVATE, None):
+        return  # root of a container that may not: tests that look for leftovers may see those of others
+    for folder in OWN_FOLDERS:
+        Path(folder).mkdir(exist_ok=True)
+        libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, None)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Add markers; the lab comes first, being one long row that no other worker can shorten."""
+    for item in items:
+        mark(item)
+        if os.geteuid() != 0 and item.get_closest_marker("root"):
+            item.add_marker(pytest.mark.skip(reason="needs root"))
+    items.sort(key=lambda item: item.get_closest_marker("lab") is None)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Tests share the machine; one with the marker `alone` waits until no other runs, and keeps others waiting.
+
+    Two locks: who wants the machine alone holds the door shut while those inside finish.
+    """
+    folder = item.config.rootpath / item.config.getini("cache_dir")
+    folder.mkdir(parents=True, exist_ok=True)
+    alone = item.get_closest_marker("alone") is not None
+    with (folder / "door").open("w") as door, (folder / "room").open("w") as room:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(door, fcntl.LOCK_UN)
+        return (yield)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What a sanitizer reported after the test that had started the program."""
+    if not hasattr(session.config, "workerinput") and (found := builds.end_reports()):
+        sys.stderr.write(f"\nreported by sanitizers after the tests:\n{found}\n")
+        session.exitstatus = 1
+
+
+@pytest.fixture(autouse=True)
+def no_report_of_a_sanitizer(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test whose programs' sanitizers report anything fails; only with a build of LANDSPEED_…_BUILD."""
+    yield
+    assert not (found := builds.new_reports(_worker(request.config))), found
+
+
+@pytest.fixture(scope="session")
+def no_kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache in which no kernel was built."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def only_marked_tests_boot(request: pytest.FixtureRequest, no_kernel: Path) -> Iterator[None]:
+    """A test that boots a guest without the marker `guest` fails here and not in `make test-fast` of somebody else."""
+    if request.node.get_closest_marker("guest"):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(no_kernel))
+        yield

@@ -7,19 +7,20 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from landspeed.emu.guest.network import link_address
 from landspeed.emu.world import EmuOptions, EmuWorld
+from landspeed.rehearsal.one_run import first_record
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.judge import judge
 from landspeed.results.record import RunRecord
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.plan import Plan
-from landspeed.scenarios.resolve import make_plan
+from landspeed.worlds.registry import plan_for
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = Path(sys.executable).parent / "landspeed"
@@ -64,7 +65,7 @@ def write_scenario(folder: Path, content: dict[str, Any]) -> Path:
 def plan_of(folder: Path, content: dict[str, Any] | Path, *overrides: str, seed: int | None = None) -> Plan:
     """The plan of a scenario."""
     file = content if isinstance(content, Path) else write_scenario(folder, content)
-    return make_plan(load_scenario(file, overrides), seed=seed, world="emu")
+    return plan_for(load_scenario(file, overrides), "emu", seed)
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,9 @@ def execute(plan: Plan, folder: Path, *command: str, at: str = "alpha", **option
 
 def transfer(plan: Plan, folder: Path, **options: Any) -> tuple[RunRecord, Path]:
     """Calibrate, transfer and judge; the record and the bundle's folder."""
-    with BundleWriter(folder, plan.scenario) as bundle:
-        record = EmuWorld(EmuOptions(**options)).run(plan, bundle)
+    world = EmuWorld(EmuOptions(**options))
+    with BundleWriter(folder, plan.scenario, first_record(world, plan, [])) as bundle:
+        record = world.run(plan, bundle)
         bundle.convert()
         record = judge(plan, record, bundle.path)
         bundle.finish(record)
@@ -146,6 +148,18 @@ def landspeed(*words: object, **options: Any) -> subprocess.CompletedProcess[str
     """Run the command to its end."""
     settings: dict[str, Any] = {"capture_output": True, "text": True, "timeout": DEADLINE_S, **options}
     return subprocess.run([str(COMMAND), *map(str, words)], check=False, **settings)
+
+
+@contextlib.contextmanager
+def busy_host(loops: int) -> Iterator[None]:
+    """Programs that take all the host has, as many as it has cores."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
 
 
 def wait_until(condition: Callable[[], Any], what: str, deadline_s: float = 60.0) -> Any:

@@ -29,6 +29,7 @@ PORT = 7777
 SETTLED_S = 5.0
 STAMP = struct.Struct("!QQ")  # sequence number, sending time
 HEADERS = {4: 28, 6: 48}
+MODERATION = Path("/sys/module/sch_netem/parameters/moderation_ns")  # of patch 0011
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -51,12 +52,14 @@ def train(request: dict[str, Any]) -> dict[str, Any]:
 
     The request: `origin`, `target`, `size` (IP packet), `count`, `gap_ns` (0: as fast as it goes), `address` (of the
     target), `together` (packets with the same sending time: reading the clock takes 256 ns of virtual time),
-    `segmented` (those go to the kernel in one call, UDP_SEGMENT), `whole` (compare the content of what arrives).
+    `segmented` (those go to the kernel in one call, UDP_SEGMENT), `whole` (compare the content of what arrives),
+    `moderation_ns` (interrupt moderation of busy links; 0 as it comes).
     A router takes what comes from a host through an IFB, which a capture there does not see: aim beyond it.
 
     Returns:
         `sent`: their number; `arrived`: [sequence, sent_ns, arrived_ns, frame bytes, payload bits that differ].
     """
+    MODERATION.write_text(str(request.get("moderation_ns", 0)))
     version = 6 if ":" in request["address"] else 4
     family = socket.AF_INET if version == 4 else socket.AF_INET6
     together, gap_ns = request.get("together", 1), request.get("gap_ns", 0)

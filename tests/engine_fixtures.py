@@ -1,50 +1,39 @@
-"""The C transfer engine for tests: built when missing, started and always ended."""
+"""The C transfer engine for tests: built as its sources are now, started and always ended."""
 
 from __future__ import annotations
 
+import contextlib
+import hmac
 import json
-import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import builds
 import pytest
 
 ENGINE_FOLDER = Path(__file__).resolve().parent.parent / "engine"
 # Of the control connection's messages, as the engine has it.
-PROTOCOL = int(re.findall(r"#define PROTOCOL_VERSION (\d+)", (ENGINE_FOLDER / "include" / "message.h").read_text())[0])
-ENV_BINARY = "LANDSPEED_ENGINE"  # another build, for instance one with a sanitizer
+PROTOCOL = int(
+    re.findall(r"#define PROTOCOL_VERSION (\d+)", (ENGINE_FOLDER / "src" / "control" / "message.h").read_text())[0]
+)
+MAGIC = b"lspdata\x02"  # of data connections
 T = TypeVar("T")
 REPORTS = ("Sanitizer", "runtime error")
 
 
-def build_engine(folder: Path, *options: str) -> Path:
-    """Build the engine with meson in `folder`; returns the binary."""
-    if not (folder / "build.ninja").exists():
-        subprocess.run(
-            ["meson", "setup", str(folder), str(ENGINE_FOLDER), *options], check=True, capture_output=True, text=True
-        )
-    subprocess.run(["ninja", "-C", str(folder)], check=True, capture_output=True, text=True)
-    return folder / "landspeed-engine"
-
-
 @pytest.fixture(scope="session", name="engine")
 def engine_fixture() -> Path:
-    """The engine's binary."""
-    chosen = os.environ.get(ENV_BINARY)
-    if chosen:
-        return Path(chosen)
-    binary = ENGINE_FOLDER / "build" / "landspeed-engine"
-    if not binary.exists():
-        if shutil.which("meson") is None:
-            pytest.skip("the engine is not built, and meson is not installed")
-        build_engine(binary.parent)
-    return binary
+    """The engine's binary, of the sources as they are now, in the build that was chosen (builds.py)."""
+    if shutil.which("meson") is None:
+        pytest.skip("meson is not installed: whether the engine is of these sources cannot be known")
+    return builds.build_of("engine") / "landspeed-engine"
 
 
 def free_port() -> int:
@@ -52,6 +41,20 @@ def free_port() -> int:
     with socket.socket(socket.AF_INET6) as probe:
         probe.bind(("::", 0))
         return probe.getsockname()[1]
+
+
+def say_hello(data: socket.socket, stream: int, secret: bytes) -> None:
+    """What a sender says first on a data connection (hello.h), written from its description."""
+    challenge = data.recv(40, socket.MSG_WAITALL)
+    assert challenge[:8] == MAGIC
+    data.sendall(hello(stream, secret, challenge[8:]))
+
+
+def hello(stream: int, secret: bytes, nonce: bytes) -> bytes:
+    """The answer to that challenge."""
+    label = b"landspeed-engine/3 data from sender to receiver\0"
+    proof = hmac.digest(secret, label + struct.pack(">I", stream) + nonce, "sha512")[:32]
+    return MAGIC + struct.pack(">II", stream, 0) + proof
 
 
 class Program:
@@ -75,7 +78,7 @@ class Program:
 
     def wait(self, timeout: float = 60) -> int:
         """Exit status; a sanitizer's report is a failure of the test."""
-        status = self.process.wait(timeout)
+        status = self.process.wait(timeout * builds.patience())
         assert not any(word in self.errors for word in REPORTS), self.errors
         return status
 
@@ -86,7 +89,7 @@ class Program:
 
 def wait_until(look: Callable[[], T | None], timeout: float, process: subprocess.Popen[bytes] | None = None) -> T:
     """Wait for a condition, not for a time; fails when the process has gone or the time is over."""
-    end = time.monotonic() + timeout
+    end = time.monotonic() + timeout * builds.patience()
     while time.monotonic() < end:
         gone = process is not None and process.poll() is not None
         found = look()
@@ -155,9 +158,18 @@ class Bench:
     def close(self) -> None:
         """End what still runs."""
         for program in self.programs:
-            if program.process.poll() is None:
-                program.process.kill()
-                program.process.wait()
+            end(program.process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill it; of a build that tells something as it ends, ask first."""
+    if process.poll() is None and builds.chosen("engine"):
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+    if process.poll() is None:
+        process.kill()
+    process.wait()
 
 
 @pytest.fixture(name="bench")

@@ -17,7 +17,7 @@ SENDER = [
     "retransmits", "lost_packets", "in_flight_packets", "state", "delivery_rate_bps", "pacing_rate_bps", "busy_us",
     "rwnd_limited_us", "sndbuf_limited_us", "rcv_space_bytes", "snd_wnd_bytes", "bytes_retransmitted", "mss_bytes",
 ]  # fmt: skip
-LINKS = ["time_ns", "link", "direction", "bytes", "packets", "drops", "backlog_bytes", "backlog_packets"]
+LINKS = ["time_ns", "link", "direction", "bytes", "packets", "drops", "backlog_bytes", "backlog_packets", "marks"]
 RATE_BPS = 400_000_000
 
 
@@ -62,7 +62,7 @@ def main() -> int:
     with (out / "links.csv").open("w") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(LINKS)
-        writer.writerows([time_ns, 0, 0, time_ns // 20, time_ns // 200_000, 0, 0, 0] for time_ns in rows)
+        writer.writerows([time_ns, 0, 0, time_ns // 20, time_ns // 200_000, 0, 0, 0, 0] for time_ns in rows)
     for time_ns in rows:
         line = {"time_s": time_ns / 1e9, "goodput_bps": RATE_BPS, "bytes": RATE_BPS * time_ns // 8 // 10**9}
         print(json.dumps(line | {"wall_s": 0.1}), flush=True)

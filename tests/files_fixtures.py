@@ -5,14 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import socket
 import stat
 import struct
+import subprocess
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
+
+import builds
+import pytest
 
 BLOCK = 1 << 20
 RECORD = 48  # bytes of a block's header
+SETTLED_S = 60
 PARTIAL = ".landspeed-partial"
 JOURNAL = ".landspeed-journal"
 
@@ -20,6 +28,18 @@ JOURNAL = ".landspeed-journal"
 def write_file(path: Path, size: int, seed: int = 0) -> None:
     """A file of that size with bytes that do not repeat."""
     path.write_bytes(random.Random(os.fsencode(path.name) + f"/{size}/{seed}".encode()).randbytes(size))
+
+
+def slow_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: int) -> None:
+    """What is started from now on finds a disk as slow_disk.c says, with DISK_… from the settings."""
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler")
+    library = folder / "slow_disk.so"
+    source = Path(__file__).parent / "slow_disk.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
+    monkeypatch.setenv("LD_PRELOAD", builds.preloaded(library))
+    for name, value in settings.items():
+        monkeypatch.setenv(f"DISK_{name.upper()}", str(value))
 
 
 def make_tree(root: Path) -> Path:
@@ -97,7 +117,8 @@ class Wire:
     def __init__(self, control_port: int, data_port: int) -> None:
         self.data_port = data_port
         self.harmed_headers: list[bytes] = []  # the block after each gets a bit turned over, once
-        self.cut_at: int | None = None  # all connections are ended there
+        self.cut_at: int | None = None  # all connections are ended there, once the receiver has `settled`
+        self.settled: Callable[[], bool] = lambda: True
         self.carried = 0
         self.lock = threading.Lock()
         self.sockets: list[socket.socket] = []
@@ -134,12 +155,19 @@ class Wire:
                     targets.append(position - len(before) + at + RECORD + 5000)
             self.carried += len(chunk)
             if self.cut_at is not None and self.carried >= self.cut_at:
+                self._await_settled()
                 self._reset()
         harmed = bytearray(chunk)
         for at in targets:
             if position <= at < position + len(chunk):
                 harmed[at - position] ^= 0x10
         return bytes(harmed)
+
+    def _await_settled(self) -> None:
+        """What was carried may be in sockets still; meanwhile nothing more is (the lock is held)."""
+        end = time.monotonic() + SETTLED_S
+        while not self.settled() and time.monotonic() < end:
+            time.sleep(0.01)
 
     def _reset(self) -> None:
         for each in self.sockets[2:]:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lab.lab import Lab
 
 COMMAND = Path(sys.executable).parent / "landspeed"
 ADDRESS = {"sender": "10.78.1.2", "receiver": "10.78.2.2"}
 PLAY_DEADLINE_S = 400
+STOOD_STILL = "; the box stood still for"  # landspeed_rates.py: stalls explain what it found
+STALLED_PLAYS = 2  # a play of which that is said is run so many times more
 LATE_TIMERS = "50 ms"  # of the lab's box: a guest in real time whose processor others use too
 
 # Everything that a play could have changed, as text. Left out: what changes by itself (counters, ages, the shadow
@@ -89,13 +94,34 @@ class Servers:
         more = ["--vault-password-file", str(vault)] if has_key else []
         return self.landspeed("real", name, str(target), "--runs", str(self.runs), *more, *words)
 
+    def measured(self, name: str, *words: str, again: Callable[[], object] | None = None) -> Any:
+        """Run a play that measures in real time; one in which the box stood still says nothing, and is run again.
+
+        Args:
+            name: of the play.
+            words: for it.
+            again: what is done before it is run again.
+
+        Returns:
+            the play, as it ended at last.
+        """
+        said: list[str] = []
+        for left in range(STALLED_PLAYS, -1, -1):
+            done = self.play(name, *words)
+            said = re.findall(f".*{STOOD_STILL}.*", done.stderr) if done.returncode else []
+            if not said:
+                return done
+            if left and again is not None:
+                again()
+        return pytest.skip(f"the machine's, not the lab's: {said[0].strip()}")
+
     def must(self, name: str, *words: str) -> dict[str, int]:
         """Run a play that has to work.
 
         Returns:
             changes of each host.
         """
-        done = self.play(name, *words)
+        done = self.measured(name, *words)
         assert done.returncode == 0, done.stdout + done.stderr
         return changes(name, done.stdout)
 

@@ -5,19 +5,27 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from landspeed.sim.world import SIMULATOR
+import builds
+from landspeed.scenarios.disciplines import Discipline, resolve
+from landspeed.sim import world
 
 MS, S = 1_000_000, 1_000_000_000
+# The users' own, or of the chosen build.
+CHOSEN = builds.chosen("sim")
+SIMULATOR = builds.ROOT / "sim" / f"build-{CHOSEN}" / "landspeed-sim" if CHOSEN else world.SIMULATOR
 FRAMING = {"ethernet": 38, "pos": 9}
 
 
 def direction(rate_bps: int, delay_ns: int, **other: Any) -> dict[str, Any]:
     """A direction of a link, with a queue of 100 MB where nothing is said."""
-    return {"delay_ns": delay_ns, "rate_bps": rate_bps, "queue_bytes": 100_000_000, "can_queue": True} | other
+    made = {"delay_ns": delay_ns, "rate_bps": rate_bps, "queue_bytes": 100_000_000, "can_queue": True} | other
+    said = made.get("discipline", "fifo")
+    name, parameters = resolve(Discipline.model_validate(said), made["queue_bytes"])
+    return made | ({"discipline": name, "parameters": asdict(parameters)} if parameters else {})
 
 
 def path_plan(lanes: list[dict[str, Any]], *, ip: int = 4, mtu: int = 9000, **transfer: Any) -> dict[str, Any]:
@@ -45,7 +53,7 @@ def path_plan(lanes: list[dict[str, Any]], *, ip: int = 4, mtu: int = 9000, **tr
     ]
     asked = {"streams": 1, "window_bytes": 10_000_000, "congestion_control": "reno", "receive": "discard"}
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "scenario": "test",
         "seed": 1,
         "ip_version": ip,
@@ -98,5 +106,5 @@ def simulate(plan: Any, folder: Path, *words: str) -> Simulated:
     folder.mkdir(parents=True)
     (folder / "plan.json").write_text(plan if isinstance(plan, str) else json.dumps(plan))
     command = [str(SIMULATOR), str(folder / "plan.json"), str(folder), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300 * builds.patience("sim"), check=False)
     return Simulated(done.returncode, done.stderr, folder)

@@ -49,12 +49,13 @@ def test_the_bundle_says_how_to_repeat_it(passed: tuple[dict[str, Any], str, Pat
     record = json.loads((Path(result["bundle"]) / "result.json").read_text())
     assert record["command"][:2] == ["landspeed", "run"]
     assert record["command"][-2:] == ["--seed", "1"]
-    assert record["guest"]["network_build_s"] > 0
-    assert record["guest"]["kernel"].startswith("6.")
-    assert len(record["guest"]["kernel_key"]) == 16
-    assert record["guest"]["memory_touched_bytes"] > 50 << 20
-    assert set(record["guest"]["addresses"]) == {"amsterdam", "frankfurt", "milan", "bari", "athens"}
-    assert record["host"]["cores"] == os.cpu_count()
+    guest, host = record["world_facts"]["guest"], record["world_facts"]["host"]
+    assert guest["network_build_s"] > 0
+    assert guest["kernel"].startswith("6.")
+    assert len(guest["kernel_key"]) == 16
+    assert guest["memory_touched_bytes"] > 50 << 20
+    assert set(guest["addresses"]) == {"amsterdam", "frankfurt", "milan", "bari", "athens"}
+    assert host["cores"] == os.cpu_count()
     assert not list(Path(result["bundle"]).glob("*.csv"))
 
 
@@ -134,7 +135,7 @@ def test_the_real_clock_takes_its_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        ((), r"the following arguments are required: COMMAND"),
+        (("--",), r"the following arguments are required: COMMAND"),
         (("fly",), r"invalid choice: 'fly'"),
         (("run",), r"the following arguments are required: FILE"),
         (("run", "missing.yaml"), r"missing\.yaml"),
@@ -149,7 +150,7 @@ def test_the_real_clock_takes_its_time(tmp_path: Path) -> None:
         (("run", FIRST, "--memory", "4"), r"--memory: .*4"),
         (("run", FIRST, "--memory", "lots"), r"--memory: .*lots"),
         (("run", FIRST, "--stall", "soon"), r"'soon' is not a number of seconds above 0"),
-        (("run", FIRST, "--tool", "netcat"), r"invalid choice: 'netcat'"),
+        (("run", FIRST, "--tool", "netcat"), r"no tool 'netcat'; there are engine, iperf3"),
         (("run", FIRST, "--clock", "atomic"), r"invalid choice: 'atomic'"),
         (("report", "/nonexistent"), r"not a bundle"),
     ],
@@ -205,10 +206,11 @@ def test_a_kernel_that_is_not_built_is_told_with_make_setup(tmp_path: Path, word
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.guest
 def test_an_engine_that_is_not_built_is_told_with_make_setup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from landspeed.cli import main
+    from landspeed.command.main import main
     from landspeed.emu import world
 
     for name in ("ENGINE_BINARY", "LINKWATCH"):
@@ -229,7 +231,10 @@ def test_results_lists_and_answers_sql(passed: tuple[dict[str, Any], str, Path])
     assert Path(result["bundle"]).name in listed.stdout
     asked = landspeed("results", "--runs", out, "SELECT max(bytes) AS moved FROM samples WHERE \"end\" = 'receiver'")
     assert asked.returncode == 0
-    assert str(result["bytes"]) in asked.stdout.replace(" ", "").replace(" ", "")
+    # A row of a running transfer has what the kernel received; the result has what was read in time. They differ
+    # by no more than what the reader waits for when the end is near (docs/reference/bundle.md).
+    moved = int("".join(filter(str.isdigit, asked.stdout.split("moved")[1])))
+    assert 0 <= moved - result["bytes"] <= max(result["bytes"] / 4096, 1 << 16)
     wrong = landspeed("results", "--runs", out, "SELECT nonsense FROM runs")
     assert wrong.returncode == 2
     assert "nonsense" in wrong.stderr

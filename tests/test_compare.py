@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from emu_fixtures import FIRST
-from landspeed import cli
-from landspeed.results import differences as diff
-from landspeed.results.comparison_page import render_page
-from landspeed.results.side_by_side import compare
-from landspeed.results.sides import Response, Side, SlowStart, load_side
+from landspeed.command import main as cli
+from landspeed.report import differences as diff
+from landspeed.report.comparison import compare
+from landspeed.report.comparison_page import render_page
+from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side
 from landspeed.sim import world
 
 from .browser import dump, requests
@@ -20,13 +21,19 @@ from .browser import dump, requests
 FAKE = Path(__file__).resolve().parent / "fake_simulator.py"
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect=null")
 LOSS = "events=[{at: 1 s, loss: 3 packets, from: frankfurt, to: milan}]"
-_REAL = world.SimOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeOptions(world.SimOptions):
+    """The fake in the simulator's place."""
+
+    program: Path = FAKE
 
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fake in the simulator's place."""
-    monkeypatch.setattr(world, "SimOptions", lambda **options: _REAL(**{"program": FAKE, **options}))
+    monkeypatch.setattr(world.SimWorld, "Options", FakeOptions)
 
 
 @pytest.fixture
@@ -56,7 +63,7 @@ def test_bundle_beside_file_in_terminal_json_and_page(
     assert '"--event"' in html  # the loss is marked
     assert cli.main([*words]) == 0
     shown = capsys.readouterr().out
-    assert "No difference above the tolerance of 2 %." in shown
+    assert "Goodput differs by no more than 2 %" in shown
     assert "Goodput" in shown
     assert str(page) in shown
 
@@ -112,7 +119,7 @@ def test_what_cannot_be_compared_is_told_before_anything_runs(
         ([str(FIRST), "--worlds", "sim,moon"], "at most once"),
         ([str(FIRST), "--worlds", "sim,sim"], "at most once"),
         ([str(FIRST), str(tmp_path / "no.yaml"), "--worlds", "sim"], "no such file"),
-        ([str(FIRST), "--collapse"], "--collapse is of the world sim"),
+        ([str(FIRST), "--collapse"], "--collapse works only with --world sim"),
     ):
         assert cli.main(["compare", *words, *out]) == 2
         assert said in capsys.readouterr().err
@@ -146,7 +153,8 @@ def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:
 
 
 def test_the_threshold_of_the_start_is_no_end_of_slow_start() -> None:
-    from landspeed.results.sides import _slow_start
+    import pyarrow as pa
+    from landspeed.report.comparison_sides import _slow_start
 
     rows = {
         "stream": [0, 0, 0],
@@ -155,8 +163,8 @@ def test_the_threshold_of_the_start_is_no_end_of_slow_start() -> None:
         "ssthresh_packets": [479_991, 479_991, 1498],  # ns-3 begins with 2^32 B, Linux with 2^31 packets
         "retransmits": [0, 0, 0],
     }
-    assert _slow_start(rows, 8948) == SlowStart(0.3, 1498, by_loss=False)
-    assert _slow_start({**rows, "ssthresh_packets": [2**31 - 1] * 3}, 8948) is None
+    assert _slow_start(pa.table(rows), 8948) == SlowStart(0.3, 1498, by_loss=False)
+    assert _slow_start(pa.table({**rows, "ssthresh_packets": [2**31 - 1] * 3}), 8948) is None
 
 
 def test_the_response_to_the_same_loss(side: Side) -> None:

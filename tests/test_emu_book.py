@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from emu_fixtures import COMMAND
+from landspeed.rehearsal.record_book import record_plans
+from landspeed.report.book_page import book_entries, book_groups
 from landspeed.results.bundle import list_bundles, load_record
 
 NAME = "2002-10-09-arnes-rediris"
@@ -40,15 +42,16 @@ def test_the_book_has_the_rehearsed_record(made: Path) -> None:
     assert record.passed
     assert record.goodput_bps
     assert record.goodput_bps == pytest.approx(348e6, rel=0.03)
-    row = next(line for line in (made / "docs" / "record-book.md").read_text().splitlines() if f"`{NAME}`" in line)
-    assert "348.00 Mbit/s" in row
-    assert f"{record.goodput_bps / 1e6:.2f} Mbit/s" in row
-    assert "fitted: host limit of ljubljana" in row
-    cells = [cell.strip() for cell in row.split("|")]
+    entries, _ = book_entries((made / "docs" / "record-book.json").read_text(), record_plans((NAME,)).values())
+    (row,) = [row for _, rows in book_groups(entries) for row in rows]
+    assert row.recorded == "348.00 Mbit/s"
+    assert row.emulated == f"{record.goodput_bps / 1e6:.2f} Mbit/s"
+    assert row.basis == "fitted: host limit of ljubljana"
     # The simulated column: its own TCP, so within a hundredth of the emulated rate and not the same.
-    told = re.fullmatch(r"([\d.]+) Mbit/s \(16\.\d s, whole; .*\)", cells[7])
-    assert told, cells[7]
+    told = re.fullmatch(r"([\d.]+) Mbit/s \(16\.\d s, whole; .*\)", row.simulated)
+    assert told, row.simulated
     assert float(told[1]) * 1e6 == pytest.approx(record.goodput_bps, rel=0.01)
+    assert row.emulated in (made / "docs" / "record-book.html").read_text()
     assert (made / "docs" / "submissions" / f"{NAME}.html").read_text().startswith("<!doctype html>")
 
 

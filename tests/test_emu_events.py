@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from emu_fixtures import plan_of, scenario, transfer
 from landspeed.emu.guest import loss
-from landspeed.emu.guest.qdiscs import red_idle_table
-from landspeed.emu.world import EmuOptions, EmuWorld, ToolError
+from landspeed.emu.guest.managed_qdiscs import red_idle_table
+from landspeed.emu.world import EmuOptions, EmuWorld
 from landspeed.results.record import RunRecord
 from landspeed.scenarios import physics as ph
+from landspeed.worlds.tool import ToolError
 from pyarrow import parquet
 
 MICROSECONDS = 1e-6
@@ -131,10 +132,10 @@ def test_disciplines_are_set_as_the_plan_says(tmp_path: Path) -> None:
     middle = {"discipline": "red", "queue": "1200 kB", "line_rate": "100 Mbit/s"}
     reverse = {"reverse": {"discipline": "fq_codel", "line_rate": "50 Mbit/s"}}
     record, _ = run(tmp_path, with_events([], middle=middle | reverse), "transfer.window=null")
-    ahead, back = record.guest["qdiscs"]["r1"], record.guest["qdiscs"]["r2"]
-    assert "qdisc red 3: dev eth1 parent 2:1 limit 1200000b min 100000b max 300000b ecn" in ahead
+    ahead, back = record.guest.qdiscs["r1"], record.guest.qdiscs["r2"]
+    assert "qdisc red 3: dev eth1 parent 2:1 limit 1201514b min 100000b max 300000b ecn" in ahead
     assert "probability 0.02" in ahead
-    assert f"qdisc fq_codel 3: dev eth0 parent 2:1 limit {1_200_000 // 1514}p flows 1024 quantum 1514" in back
+    assert f"qdisc fq_codel 3: dev eth0 parent 2:1 limit {1_201_514 // 1514}p flows 1024 quantum 1514" in back
     assert "target 5ms interval 100ms" in back
     # RED begins at 100 kB: a stream that fills a queue of 1.2 MB otherwise is held far below.
     assert (record.retransmits or 0) > 0
@@ -147,10 +148,27 @@ def test_an_event_that_the_transfer_does_not_reach_is_told(tmp_path: Path) -> No
     assert (event.at_s, event.packets_lost) == (None, None)
 
 
+@pytest.mark.guest
 def test_iperf3_and_events_do_not_go_together(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, with_events([{"at": "1 s", "loss": "1 packet", **THERE}]))
     with pytest.raises(ToolError, match="events need it"):
         EmuWorld(EmuOptions(tool="iperf3")).check(plan)
+
+
+def test_with_ecn_red_marks_instead_of_dropping(tmp_path: Path) -> None:
+    """RFC 3168: the same path without it loses packets; with it the window falls and nothing is sent again.
+
+    No more is asked of the goodput than that there is some: while its slow average is above the upper threshold RED
+    marks every packet, and CUBIC shrinks its window once a round trip, further than one burst of losses would.
+    """
+    middle = {"discipline": "red", "queue": "1200 kB", "line_rate": "100 Mbit/s"}
+    (tmp_path / "without").mkdir()
+    (tmp_path / "with").mkdir()
+    lossy, _ = run(tmp_path / "without", with_events([], middle=middle), "transfer.window=null")
+    marked, _ = run(tmp_path / "with", with_events([], middle=middle), "transfer.window=null", "transfer.ecn=true")
+    assert (lossy.retransmits or 0) > 0
+    assert marked.retransmits == 0
+    assert 0 < (marked.goodput_bps or 0) < (lossy.goodput_bps or 0)
 
 
 @pytest.mark.parametrize("packets", [1, 2, 3, 12, loss.MOST_AT_ONCE])

@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_written_is_bad_input(
 def test_too_little_memory_of_the_host_is_told_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from landspeed.cli import main
+    from landspeed.command.main import main
 
     monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
     assert main(["run", str(FIRST), "--out", str(tmp_path / "out")]) == 2
@@ -93,8 +93,9 @@ def test_a_shared_memory_too_small_falls_back_to_tmpdir(
     small_disk: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     small = small_disk(16 << 20)
-    need = plan_of(tmp_path, FIRST).physics.guest_memory_bytes
+    need = memory.guest_memory_bytes(plan_of(tmp_path, FIRST))
     monkeypatch.setattr(machine, "SHARED_MEMORY", small)
+    monkeypatch.setattr(machine, "FALLBACKS", ())
     monkeypatch.delenv("TMPDIR")
     with pytest.raises(MemoryError, match=rf"{small} has 0\.02 GiB free, the run needs {need / 2**30:.2f} GiB.*TMPDIR"):
         machine.shared_memory_folder(need)
@@ -107,10 +108,12 @@ def test_a_shared_memory_too_small_falls_back_to_tmpdir(
     subprocess.run(["mount", "-o", "remount,noexec", str(small)], check=True)
     with pytest.raises(MemoryError, match=rf"mounted noexec \(remedy: mount -o remount,exec {small}\)"):
         machine.shared_memory_folder(1 << 20)
+    monkeypatch.setattr(machine, "FALLBACKS", (tmp_path,))  # as /tmp is, where nobody sets TMPDIR
+    assert machine.shared_memory_folder(1 << 20) == tmp_path
 
 
 def test_a_run_whose_memory_lies_in_the_fallback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from landspeed.cli import main
+    from landspeed.command.main import main
 
     monkeypatch.setattr(machine, "SHARED_MEMORY", Path("/nonexistent"))
     assert main(["run", str(FIRST), "--quiet", "--out", str(tmp_path / "out")]) == 0

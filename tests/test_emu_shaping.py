@@ -75,8 +75,7 @@ def test_each_direction_has_its_own_delay_and_rate(tmp_path: Path) -> None:
     for (origin, target), train in zip(pairs, trains, strict=True):
         links = plan.links[min(origin, target) : max(origin, target)]
         lanes = [link.forward if origin < target else link.reverse for link in links]
-        # An idle token bucket sends at once; elsewhere serialization comes on top of propagation.
-        wanted_ns = sum(lane.delay_ns + (0 if lane.can_queue else 1538 * 8e9 / lane.rate_bps) for lane in lanes)
+        wanted_ns = sum(lane.delay_ns + 1538 * 8e9 / lane.rate_bps for lane in lanes)
         for arrival in train.arrived:
             assert arrival.one_way_ns == pytest.approx(wanted_ns, abs=1000)
         assert len(train.arrived) == 4

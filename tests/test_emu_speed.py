@@ -1,9 +1,8 @@
-"""Wall time that a user waits before a transfer begins. Medians of three, on whatever else the host does."""
+"""Wall time that a user waits before a transfer begins. What others do on this host meanwhile is allowed for."""
 
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -11,41 +10,44 @@ from pathlib import Path
 import pytest
 from emu_fixtures import COMMAND, FIRST, ROOT, execute, landspeed, plan_of, scenario
 from landspeed.emu.world import EmuOptions, EmuWorld
+from stopwatch import takes_at_most
 
 RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"
 
 
 def test_thirteen_nodes_are_built_in_three_seconds(tmp_path: Path) -> None:
     """The record's path; the figure is the bundle's own."""
-    seen = []
-    for _ in range(3):
+
+    def build(_: int) -> float:
         done = landspeed("run", RECORD, "--set", "transfer.duration=1 s", "--json", "--out", tmp_path)
         result = json.loads(done.stdout)
         assert result["complete"], done.stderr
         record = json.loads((Path(result["bundle"]) / "result.json").read_text())
         assert len(record["plan"]["nodes"]) >= 13
-        seen.append(record["guest"]["network_build_s"])
-    assert statistics.median(seen) <= 3.0, seen
+        return record["world_facts"]["guest"]["network_build_s"]
+
+    takes_at_most(3.0, build)
 
 
 def test_forty_two_nodes_are_built_in_eight_seconds(tmp_path: Path) -> None:
     """Boot and calibration-free command included."""
-    seen = []
-    for number in range(3):
+
+    def build(number: int) -> float:
         folder = tmp_path / str(number)
         folder.mkdir()
         plan = plan_of(folder, scenario([{"one_way_delay": "1 ms"}] * 41))
         assert len(plan.nodes) == 42
         began = time.monotonic()
         assert execute(plan, folder, "true").status == 0
-        seen.append(time.monotonic() - began)
-    assert statistics.median(seen) <= 8.0, seen
+        return time.monotonic() - began
+
+    takes_at_most(8.0, build)
 
 
 def test_the_transfer_begins_within_six_seconds_of_the_command(tmp_path: Path) -> None:
     """From the start of the process to the first line of progress of the transfer, nothing to be built."""
-    seen = []
-    for number in range(3):
+
+    def begin(number: int) -> float:
         began = time.monotonic()
         words = [str(COMMAND), "run", str(RECORD), "--out", str(tmp_path / str(number))]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -55,10 +57,12 @@ def test_the_transfer_begins_within_six_seconds_of_the_command(tmp_path: Path) -
                     break
             else:
                 pytest.fail("no transfer")
-            seen.append(time.monotonic() - began)
+            took = time.monotonic() - began
             process.terminate()
             process.communicate()
-    assert statistics.median(seen) <= 6.0, seen
+        return took
+
+    takes_at_most(6.0, begin)
 
 
 def test_a_long_path_is_calibrated_hop_by_hop(tmp_path: Path) -> None:
@@ -76,9 +80,10 @@ def test_a_long_path_is_calibrated_hop_by_hop(tmp_path: Path) -> None:
 
 def test_the_command_itself_is_quick() -> None:
     """`landspeed show` loads nothing that it does not need."""
-    seen = []
-    for _ in range(3):
+
+    def show(_: int) -> float:
         began = time.monotonic()
         assert landspeed("show", FIRST).returncode == 0
-        seen.append(time.monotonic() - began)
-    assert statistics.median(seen) <= 2.0, seen
+        return time.monotonic() - began
+
+    takes_at_most(2.0, show)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from emu_fixtures import landspeed, plan_of, scenario, transfer, write_scenario
+from emu_fixtures import busy_host, landspeed, plan_of, scenario, transfer, write_scenario
 
 MSS = 9000 - 52
 
@@ -119,7 +115,7 @@ def test_a_bus_shapes_and_drops_nothing(tmp_path: Path, fidelity: str) -> None:
     assert record.limited_by == "bus"
     assert sum(row["drops"] for row in pq.read_table(bundle / "links.parquet").to_pylist()) == 0
     shown = json.loads((bundle / "result.json").read_text())
-    alpha = shown["guest"]["qdiscs"]["alpha"]
+    alpha = shown["world_facts"]["guest"]["qdiscs"]["alpha"]
     assert re.search(r"qdisc fq \S+ dev eth1 parent", alpha)
     assert "netem" not in alpha
     assert set(re.findall(r"dropped (\d+)", alpha)) == {"0"}
@@ -128,22 +124,10 @@ def test_a_bus_shapes_and_drops_nothing(tmp_path: Path, fidelity: str) -> None:
     segment = {"tso": merged, "gso": merged}
     # Where packets are single, what a receiver's card hands on at once is joined all the same.
     expected = {"alpha:eth1": segment | {"gro": merged}, "omega:eth0": segment | {"gro": True}}
-    assert shown["guest"]["offloads"] == expected
+    assert shown["world_facts"]["guest"]["offloads"] == expected
 
 
 # --- The same run twice ----------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def busy_host(loops: int) -> Iterator[None]:
-    """Programs that take all the host has."""
-    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
-    try:
-        yield
-    finally:
-        for each in running:
-            each.kill()
-            each.wait()
 
 
 def test_the_same_seed_gives_the_same_bytes_also_under_load(tmp_path: Path) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import importlib.util
 import json
 import os
 import socket
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
-from engine_fixtures import PROTOCOL, Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from engine_fixtures import ENGINE_FOLDER, PROTOCOL, Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 
 
 def make_key(bench: Bench, name: str = "key") -> Path:
@@ -102,6 +104,19 @@ def test_a_key_file_is_never_overwritten(bench: Bench) -> None:
     assert key.read_text() == before
 
 
+def load_corpus() -> Any:
+    """engine/fuzz/corpus.py: the handshake written from its description, with nothing of the engine's code."""
+    spec = importlib.util.spec_from_file_location("corpus", ENGINE_FOLDER / "fuzz" / "corpus.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+corpus = load_corpus()
+
+
 class Client:
     """A client written from the protocol's description (auth.h), with nothing of the engine's code."""
 
@@ -109,6 +124,7 @@ class Client:
         self.key = bytes.fromhex(key.read_text().strip())
         self.socket = socket.create_connection(("127.0.0.1", bench.port), timeout=20)
         self.ours, self.theirs, self.sent = b"\x11" * 32, b"", 0
+        self.scalar = b"\x33" * 32
 
     def put(self, message: dict, tag: bytes = b"") -> None:
         """One frame."""
@@ -122,14 +138,17 @@ class Client:
         return json.loads(text[:-32] if tagged else text)
 
     def mac(self, label: str) -> bytes:
-        """What the key makes of the label and both nonces."""
-        text = f"landspeed-engine/2 {label}".encode() + b"\0" + self.ours + self.theirs
-        return hmac.new(self.key, text, hashlib.sha512).digest()[:32]
+        """What the handshake makes for that purpose: a proof under the key, or a key of the session."""
+        return self.keys.derive(label) if label.startswith("proof") else self.keys.expand(label)
 
     def greet(self) -> None:
         """Greeting and challenge."""
-        self.put({"type": "greeting", "nonce": self.ours.hex(), "key": True})
-        self.theirs = bytes.fromhex(self.get()["nonce"])
+        share = corpus.x25519(self.scalar)
+        self.put({"type": "greeting", "nonce": self.ours.hex(), "share": share.hex(), "key": True})
+        challenge = self.get()
+        self.theirs, answer = bytes.fromhex(challenge["nonce"]), bytes.fromhex(challenge["share"])
+        both = corpus.x25519(self.scalar, answer)
+        self.keys = corpus.Keys(self.key, self.ours + self.theirs, share + answer, both)
 
     def prove(self) -> None:
         """Proof and welcome."""
@@ -165,6 +184,48 @@ def test_the_protocol_is_what_its_description_says(bench: Bench) -> None:
     client.prove()
     client.tagged(REQUEST)
     assert client.get(tagged=True)["type"] == "grant"
+
+
+def test_x25519_is_as_the_rfc_has_it() -> None:
+    """RFC 7748, section 5.2, the first vector."""
+    scalar = bytes.fromhex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4")
+    share = bytes.fromhex("e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c")
+    assert corpus.x25519(scalar, share).hex() == "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552"
+
+
+@pytest.mark.parametrize("share", ["00" * 32, "01" + "00" * 31])
+def test_a_share_of_small_order_opens_nothing(bench: Bench, share: str) -> None:
+    """What it gives with any other share is known to everybody."""
+    key = make_key(bench)
+    bench.receive("--key", str(key))
+    client = Client(bench, key)
+    client.put({"type": "greeting", "nonce": client.ours.hex(), "share": share, "key": True})
+    challenge = client.get()
+    seen = bytes.fromhex(share) + bytes.fromhex(challenge["share"])
+    client.keys = corpus.Keys(client.key, client.ours + bytes.fromhex(challenge["nonce"]), seen, bytes(32))
+    client.put({"type": "proof", "proof": client.mac("proof of the client").hex()})
+    assert client.get()["text"] == "the peer's share is none of X25519"
+
+
+@pytest.mark.parametrize("share", [None, "", "zz" * 32, "00" * 31, 7])
+def test_a_share_that_is_none(bench: Bench, share: object) -> None:
+    key = make_key(bench)
+    bench.receive("--key", str(key))
+    client = Client(bench, key)
+    client.put({"type": "greeting", "nonce": client.ours.hex(), "share": share, "key": True})
+    assert client.get()["text"] == "greeting: share must be 64 hexadecimal digits"
+
+
+def test_shares_are_never_the_same(bench: Bench) -> None:
+    key = make_key(bench)
+    bench.receive("--key", str(key))
+    seen = set()
+    for _ in range(5):
+        client = Client(bench, key)
+        client.greet()
+        seen.add(client.keys.seen[96:])
+        client.socket.close()
+    assert len(seen) == 5
 
 
 def test_nonces_are_never_the_same(bench: Bench) -> None:

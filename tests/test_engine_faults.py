@@ -11,6 +11,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+import builds
 import pytest
 from engine_fixtures import (  # noqa: F401  (fixtures)
     PROTOCOL,
@@ -20,6 +21,7 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     children,
     engine_fixture,
     only_child,
+    say_hello,
     wait_until,
 )
 
@@ -68,8 +70,13 @@ def running_transfer(bench: Bench, *receive_options: str) -> tuple[Program, Prog
     """A receiver and a sender in the middle of a long transfer."""
     receiver = bench.receive(*receive_options)
     live = bench.folder / "live.jsonl"
-    sender = bench.send("--time", "60", "--streams", "3", "--live", str(live))
-    wait_until(lambda: (live.exists() and live.read_text().count("\n")) or None, 30, sender.process)
+    sender = bench.send("--time", "60", "--streams", "3", "--live", str(live), "--report-interval", "100ms")
+
+    def moving() -> bool | None:
+        lines = live.read_text().splitlines(keepends=True) if live.exists() else []
+        return any(json.loads(line)["bytes"] for line in lines if line.endswith("\n")) or None
+
+    wait_until(moving, 30, sender.process)
     return receiver, sender
 
 
@@ -258,7 +265,10 @@ def test_another_sender_is_told_to_wait(bench: Bench) -> None:
         (GREETING + frame(REQUEST | {"window_bytes": 1 << 40}), "window_bytes"),
         (GREETING + frame(REQUEST | {"bytes": 0}), "neither bytes nor duration_ns"),
         (GREETING + frame(REQUEST | {"receive": "/etc/passwd"}), "'discard', 'memory' or 'verify'"),
-        (GREETING + frame(REQUEST | {"kind": "gift"}), "kind must be 'memory', 'files' or 'third-party'"),
+        (
+            GREETING + frame(REQUEST | {"kind": "gift"}),
+            "kind must be 'memory', 'files', 'round-trips', 'datagrams' or 'third-party'",
+        ),
         (GREETING + frame(REQUEST | {"kind": "files"}), "takes no files"),
     ],
 )
@@ -273,14 +283,14 @@ def test_what_is_no_request_is_refused(bench: Bench, sent: bytes, said: str) -> 
 
 
 def test_random_bytes_on_the_control_port(bench: Bench) -> None:
-    bench.receive("--idle-timeout", "1s")
+    bench.receive("--idle-timeout", f"{builds.patience()}s")
     for _ in range(20):
         ask(bench, os.urandom(300))
     assert_still_serves(bench)
 
 
 def test_a_silent_client_is_dropped(bench: Bench) -> None:
-    bench.receive("--idle-timeout", "300ms")
+    bench.receive("--idle-timeout", f"{builds.patience()}s")
     assert b"no 'greeting' from the peer" in ask(bench)
     assert b"no 'greeting' from the peer" in ask(bench, GREETING[:20])
     assert b"no 'request' from the peer" in ask(bench, GREETING)
@@ -289,22 +299,21 @@ def test_a_silent_client_is_dropped(bench: Bench) -> None:
 
 
 def test_streams_that_never_come(bench: Bench) -> None:
-    bench.receive("--idle-timeout", "300ms")
+    bench.receive("--idle-timeout", f"{builds.patience()}s")
     assert b"1 of 1 streams did not come" in ask(bench, GREETING, frame(REQUEST))
     assert_still_serves(bench)
 
 
 def test_a_stream_needs_the_token(bench: Bench) -> None:
-    bench.receive("--idle-timeout", "1s")
+    bench.receive("--idle-timeout", f"{builds.patience()}s")
     with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
         control.sendall(GREETING + frame(REQUEST))
         length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
         grant = json.loads(control.recv(length, socket.MSG_WAITALL))
-        hello = b"lspdata\x01" + struct.pack(">II", 0, 0)
-        for token in (bytes(16), bytes.fromhex(grant["token"])):
+        for token in (bytes(32), bytes.fromhex(grant["token"])):
             with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-                data.sendall(hello + token)
-                if token == bytes(16):
+                say_hello(data, 0, token)
+                if token == bytes(32):
                     assert data.recv(1) == b""  # closed without a word
                     continue
                 length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
@@ -318,7 +327,8 @@ def test_a_sender_that_ends_too_early_is_seen(bench: Bench) -> None:
         control.sendall(GREETING + frame(REQUEST))
         grant = json.loads(control.recv(65536)[4:])
         with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]) + b"x" * 999)
+            say_hello(data, 0, bytes.fromhex(grant["token"]))
+            data.sendall(b"x" * 999)
             data.shutdown(socket.SHUT_WR)
             while b'"result"' not in (said := control.recv(65536)):
                 assert said
@@ -334,7 +344,8 @@ def test_a_signal_after_a_session_that_failed_of_itself_is_no_failure_of_the_ser
         control.sendall(GREETING + frame(REQUEST))
         grant = json.loads(control.recv(65536)[4:])
         with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]) + b"x" * 999)
+            say_hello(data, 0, bytes.fromhex(grant["token"]))
+            data.sendall(b"x" * 999)
             data.shutdown(socket.SHUT_WR)
             receiver.wait_for("the sender ended after 999 bytes")
             assert children(receiver)

@@ -9,9 +9,21 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import builds
 import pytest
 from engine_fixtures import Bench, Program, bench_fixture, engine_fixture, free_port, wait_until  # noqa: F401
-from files_fixtures import BLOCK, JOURNAL, PARTIAL, Wire, block_header, describe, leftovers, make_tree, write_file
+from files_fixtures import (
+    BLOCK,
+    JOURNAL,
+    PARTIAL,
+    Wire,
+    block_header,
+    describe,
+    leftovers,
+    make_tree,
+    slow_disk,
+    write_file,
+)
 from landspeed.engine.result import read_result
 
 
@@ -28,7 +40,7 @@ def send_files(bench: Bench, *words: object, host: str = "127.0.0.1") -> Program
 
 def transfer(bench: Bench, target: Path, *words: object, receive: tuple[str, ...] = ()) -> dict[str, Any]:
     """One transfer that both ends are content with; the member "files" of the sender's result."""
-    receiver = bench.receive("--one-off", "--directory", str(target), *receive)
+    receiver = bench.receive("--one-off", "--directory", str(target), "--anonymous", *receive)
     sender = send_files(bench, *words)
     assert sender.wait() == 0, sender.errors + receiver.errors
     assert receiver.wait() == 0, receiver.errors
@@ -114,7 +126,7 @@ def test_damaged_blocks_are_found_located_and_sent_again(bench: Bench, tmp_path:
     write_file(tmp_path / "file", 20 * BLOCK)
     data_port = free_port()
     receiver = bench.receive(
-        "--one-off", "--bind", "127.0.0.1", "--data-port", str(data_port), "--directory", str(target)
+        "--one-off", "--bind", "127.0.0.1", "--data-port", str(data_port), "--directory", str(target), "--anonymous"
     )
     wire = Wire(bench.port, data_port)
     wire.harmed_headers = [block_header(0, block) for block in (0, 3, 4, 11)]
@@ -132,14 +144,25 @@ def test_damaged_blocks_are_found_located_and_sent_again(bench: Bench, tmp_path:
     assert files["receiver"]["blocks_verified"] == 20
 
 
-def interrupted_once(bench: Bench, target: Path, source: Path, harm: str, share: float) -> tuple[int, int]:
-    """Transfer until `share` of the bytes has come, then `harm`. What was verified, and what was skipped."""
+def journal_claims(journal: Path) -> int:
+    """How many blocks a journal claims; 0 while it is not there."""
+    return max(journal.stat().st_size - 64, 0) // 24 if journal.exists() else 0
+
+
+def interrupted_once(
+    bench: Bench, target: Path, source: Path, harm: str, share: float, *, claimed: int = 0
+) -> tuple[int, int]:
+    """Transfer until `share` of the bytes has come, then `harm`. What was verified, and what was skipped.
+
+    Where it is cut, the receiver has `claimed` blocks of the only file in its journal before.
+    """
     data_port = free_port()
-    options = ("--bind", "127.0.0.1", "--data-port", str(data_port), "--directory", str(target))
+    options = ("--bind", "127.0.0.1", "--data-port", str(data_port), "--directory", str(target), "--anonymous")
     receiver = bench.receive("--one-off", *options)
     wire = Wire(bench.port, data_port)
     total = sum(path.stat().st_size for path in all_files(source))
     wire.cut_at = int(share * total) if harm == "cut" else None
+    wire.settled = lambda: not claimed or journal_claims(target / "folder" / f".file{JOURNAL}") >= claimed
     sender = bench.send("--streams", "3", "--files", str(source), host="127.0.0.2")
     try:
         if harm != "cut":
@@ -156,7 +179,8 @@ def interrupted_once(bench: Bench, target: Path, source: Path, harm: str, share:
     if harm == "receiver":
         return -1, -1
     files = bench.result("receive")["files"]
-    return files["blocks_verified"], files["blocks_resumed"]
+    # What a journal claims and nobody had read back yet is still there for the next time.
+    return files["blocks_verified"], files["blocks_resumed"] + files["blocks_unread"]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -188,7 +212,7 @@ def half_way(bench: Bench, tmp_path: Path, target: Path, blocks: int) -> Path:
     source = tmp_path / "folder"
     source.mkdir()
     write_file(source / "file", blocks * BLOCK)
-    verified, _ = interrupted_once(bench, target, source, "cut", 0.5)
+    verified, _ = interrupted_once(bench, target, source, "cut", 0.5, claimed=blocks // 4)
     assert 0 < verified < blocks
     assert len(leftovers(target)) == 2
     return source
@@ -216,6 +240,38 @@ def test_a_claim_that_the_disk_does_not_prove_is_sent_again(bench: Bench, tmp_pa
     assert files["receiver"]["blocks_unproved"] == 1
     assert files["blocks_skipped"] == claims - 1
     assert describe(target / "folder") == describe(source)
+
+
+def test_claims_are_proved_in_the_background_while_the_rest_is_sent(
+    bench: Bench, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each claimed block takes 0.2 s to read: one after the other, and before the rest, would be seen."""
+    source = tmp_path / "folder"
+    source.mkdir()
+    write_file(source / "file", 160 * BLOCK)
+    verified, _ = interrupted_once(bench, target, source, "cut", 0.5, claimed=45)
+    slow_disk(tmp_path, monkeypatch, read_ms=200)
+    # Reading is progress too: nothing else moves for three seconds, with patience for one.
+    receiver = bench.receive("--one-off", "--directory", str(target), "--anonymous", "--stall", "1s")
+    monkeypatch.delenv("LD_PRELOAD")
+    sender = send_files(bench, source, "--interval", "10ms", "--stall", "1s")
+    assert sender.wait() == 0, sender.errors
+    assert receiver.wait() == 0, receiver.errors
+    files = bench.result()["files"]
+    serial_s = verified * 0.2
+    span_s = 16 * 0.2  # what a thread takes at once
+    assert 40 < verified < 120
+    assert files["receiver"]["blocks_resumed"] == files["blocks_skipped"] == verified
+    assert files["blocks_sent"] == 160 - verified
+    assert (target / "folder" / "file").read_bytes() == (source / "file").read_bytes()
+    if builds.sanitized():
+        return  # which takes its own time
+    # Three to eight spans, at least four threads: no more than two after the other.
+    assert span_s < files["receiver"]["durable_s"] < 0.75 * serial_s
+    # All bytes that travelled were written before anybody can have read more than half of a span.
+    assert files["receiver"]["written_s"] < span_s / 2
+    arrived = [row for row in bench.rows("receive") if row["bytes"] >= (160 - verified) * BLOCK]
+    assert arrived[0]["time_ns"] / 1e9 < span_s / 2
 
 
 @pytest.mark.parametrize("damage", ["torn", "header", "random", "empty", "gone"])
@@ -255,7 +311,7 @@ def test_another_version_of_the_source_starts_anew(bench: Bench, tmp_path: Path,
 @pytest.mark.parametrize("end", ["send", "receive"])
 def test_a_signal_leaves_a_result_and_what_can_be_resumed(bench: Bench, tmp_path: Path, target: Path, end: str) -> None:
     write_file(tmp_path / "file", 64 * BLOCK)
-    receiver = bench.receive("--one-off", "--directory", str(target))
+    receiver = bench.receive("--one-off", "--directory", str(target), "--anonymous")
     sender = bench.send("--pacing", "400M", "--files", str(tmp_path / "file"))
     journal = target / f".file{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64 + 24) or None, 20, sender.process)
@@ -295,8 +351,8 @@ def test_two_transfers_at_once_do_not_mix(bench: Bench, tmp_path: Path, target: 
         write_file(tmp_path / name / "tree" / "same", 16 * BLOCK, seed=len(name))
         write_file(tmp_path / name / "tree" / name, BLOCK)
     other = Bench(bench.binary, tmp_path / "two")
-    bench.receive("--directory", str(target))
-    other.receive("--directory", str(target))
+    bench.receive("--directory", str(target), "--anonymous")
+    other.receive("--directory", str(target), "--anonymous")
     first = bench.send("--pacing", "100M", "--files", str(tmp_path / "one" / "tree"))
     journal = target / "tree" / f".same{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64) or None, 20, first.process)

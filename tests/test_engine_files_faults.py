@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from engine_fixtures import Bench, Program, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
-from files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, write_file
+from files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, slow_disk, write_file
 
 
 @pytest.fixture(name="target")
@@ -37,7 +38,7 @@ def resize(receiver: Program, target: Path, size: str) -> None:
 def receive_on_small_disk(bench: Bench, target: Path, size: str) -> Program:
     """A receiver whose directory is a file system of that size; nobody else sees it."""
     script = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
-    words = [str(bench.binary), "receive", "--port", str(bench.port), "--directory", str(target)]
+    words = [str(bench.binary), "receive", "--port", str(bench.port), "--directory", str(target), "--anonymous"]
     program = Program(private_mounts(["sh", "-c", script, "sh", size, str(target), *words]), bench.folder, "small")
     bench.programs.append(program)
     program.wait_for("listening")
@@ -59,22 +60,123 @@ def test_a_full_disk_is_said_and_resumed_when_there_is_room(
     assert result["error"] == ("receiver: cannot write 'tree/second' (run again to resume): No space left on device")
     verified = result["files"]["receiver"]["blocks_verified"]
     assert 8 <= verified <= 12
-    assert result["files"]["receiver"]["files_done"] == 1
+    seen = Path(f"/proc/{receiver.process.pid}/root") / target.relative_to("/") / "tree"
+    # Where one stream stands still, the other one may have filled the disk before the first file is whole.
+    assert result["files"]["receiver"]["files_done"] == int((seen / "first").exists())
     resize(receiver, target, "64M")
     again = bench.send("--files", str(source))
     assert again.wait() == 0, again.errors
     files = bench.result()["files"]
     assert files["blocks_skipped"] == verified
     assert files["blocks_sent"] == 34 - verified
-    seen = Path(f"/proc/{receiver.process.pid}/root") / target.relative_to("/") / "tree"
     assert describe(seen) == describe(source)
     receiver.process.send_signal(signal.SIGTERM)
     assert receiver.wait() == 0
 
 
+def test_no_room_for_another_name_is_said_and_ends_all(bench: Bench, tmp_path: Path, target: Path) -> None:
+    source = tmp_path / "tree"
+    source.mkdir()
+    for number in range(8):
+        (source / f"folder-{number}").mkdir()
+    receiver = receive_on_small_disk(bench, target, "12M,nr_inodes=6")
+    sender = bench.send("--files", str(source))
+    assert sender.wait() == 1
+    # The top, the tree, and four folders.
+    said = "receiver: cannot write 'tree/folder-4' (run again to resume): No space left on device"
+    assert bench.result()["error"] == said
+    receiver.process.send_signal(signal.SIGTERM)
+    assert receiver.wait() == 0
+
+
+def test_a_limit_of_the_size_of_files_fails_one_by_name(bench: Bench, tmp_path: Path, target: Path) -> None:
+    """RLIMIT_FSIZE, which a signal would enforce (SIGXFSZ)."""
+    source = tmp_path / "tree"
+    source.mkdir()
+    write_file(source / "a-large", 5 * BLOCK)
+    write_file(source / "b-small", 2 * BLOCK)
+    receiver = bench.receive("--directory", str(target), "--anonymous")
+    subprocess.run(["prlimit", "--pid", str(receiver.process.pid), f"--fsize={3 * BLOCK}"], check=True)
+    sender = bench.send("--files", str(source))
+    assert sender.wait() == 1
+    said = "1 of 3 entries failed; 'tree/a-large': cannot be written: File too large"
+    assert bench.result()["error"] == said
+    assert (target / "tree" / "b-small").read_bytes() == (source / "b-small").read_bytes()
+    assert receiver.process.poll() is None
+
+
+def test_more_than_a_transfer_may_have_is_refused_before_anything_is_written(
+    bench: Bench, tmp_path: Path, target: Path
+) -> None:
+    source = tmp_path / "tree"
+    source.mkdir()
+    write_file(source / "one", 2 * BLOCK)
+    write_file(source / "two", 3 * BLOCK)
+    bench.receive("--directory", str(target), "--anonymous", "--max-bytes", str(5 * BLOCK))
+    write_file(source / "three", 1)
+    sender = bench.send("--files", str(source))
+    assert sender.wait() == 1
+    said = f"this receiver takes {5 * BLOCK} bytes of files in a transfer, not {5 * BLOCK + 1}"
+    assert bench.result()["error"] == f"the peer refused: {said}"
+    assert list(target.iterdir()) == []
+    (source / "three").unlink()
+    assert bench.send("--files", str(source)).wait() == 0
+    assert describe(target / "tree") == describe(source)
+
+
+def test_the_time_of_a_transfer_ends_and_the_next_one_goes_on(bench: Bench, tmp_path: Path, target: Path) -> None:
+    """--max-time ends it by the receiver's clock; what was there by then need not come again."""
+    write_file(tmp_path / "file", 20 * BLOCK)
+    bench.receive("--directory", str(target), "--anonymous", "--max-time", "1s")
+    sender = bench.send("--pacing", "80M", "--files", str(tmp_path / "file"))
+    assert sender.wait() == 1
+    result = bench.result()
+    assert result["error"] == "the 1.000 s that this receiver allows are over (run again to resume)"
+    verified = result["files"]["receiver"]["blocks_verified"]
+    # 10 MB/s for a second; what lies in the socket's buffer at the start is not paced by the receiver.
+    assert 4 <= verified <= 14
+    # From the first byte read to the last one: a block, 0.1 s, may be missing at the end.
+    assert 0.8 < result["duration_s"] < 2
+    again = bench.send("--files", str(tmp_path / "file"))
+    assert again.wait() == 0, again.errors
+    assert bench.result()["files"]["blocks_skipped"] == verified
+    assert (target / "file").read_bytes() == (tmp_path / "file").read_bytes()
+
+
+@pytest.mark.parametrize("failing", ["directory", "files", "nothing"])
+def test_synced_is_said_only_of_what_is_on_the_disk(
+    bench: Bench, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    write_file(tmp_path / "file", 100)
+    error = 0 if failing == "nothing" else errno.EIO
+    slow_disk(tmp_path, monkeypatch, sync_error=error, sync_files=int(failing == "files"))
+    bench.receive("--directory", str(target), "--anonymous")
+    sender = bench.send("--files", str(tmp_path / "file"))
+    assert sender.wait() == (0 if failing == "nothing" else 1)
+    result = bench.result()
+    assert result["files"]["receiver"]["synced"] is (failing == "nothing")
+    assert result["complete"] is (failing == "nothing")
+    assert (
+        result["error"]
+        == {
+            "directory": "the names in --directory may not be on the disk: Input/output error",
+            "files": "1 of 1 entries failed; 'file': cannot be finished: Input/output error",
+            "nothing": None,
+        }[failing]
+    )
+
+
+def test_an_interrupted_transfer_is_not_synced(bench: Bench, tmp_path: Path, target: Path) -> None:
+    """The names of what is finished are flushed at the end of all."""
+    sender = paced(bench, target, large_and_others(tmp_path))
+    sender.process.send_signal(signal.SIGINT)
+    assert sender.wait() == 1
+    assert bench.result()["files"]["receiver"]["synced"] is False
+
+
 def paced(bench: Bench, target: Path, source: Path) -> Program:
     """A sender in the middle of the first file below `source`; others come after it."""
-    bench.receive("--one-off", "--directory", str(target))
+    bench.receive("--one-off", "--directory", str(target), "--anonymous")
     sender = bench.send("--pacing", "200M", "--files", str(source))
     journal = target / source.name / f".a-large{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64 + 48) or None, 20, sender.process)
@@ -163,7 +265,7 @@ def test_what_is_no_file_is_left_out_and_said(
         monkeypatch.chdir(source)  # the path of a socket is short
         listener.bind("socket")
     write_file(source / f".old{JOURNAL}", 10)
-    receiver = bench.receive("--one-off", "--directory", str(target))
+    receiver = bench.receive("--one-off", "--directory", str(target), "--anonymous")
     sender = bench.send("--files", str(source))
     assert sender.wait() == 0, sender.errors
     assert receiver.wait() == 0
@@ -186,8 +288,14 @@ def test_what_is_no_file_is_left_out_and_said(
         (["send", "h", "--files", "x", "--bytes", "3"], "--bytes and --time do not go with it"),
         (["send", "h", "--files", "x", "--omit", "3"], "do not go with it, nor --omit"),
         (["send", "h", "--files", "x", "--direct", "3"], "--direct: '3' is not 'auto', 'on' or 'off'"),
-        (["receive", "--directory", "/no/such"], "--directory '/no/such': No such file or directory"),
-        (["receive", "--directory", "/etc/hosts"], "--directory '/etc/hosts': Not a directory"),
+        (["receive", "--anonymous", "--directory", "/no/such"], "--directory '/no/such': No such file or directory"),
+        (["receive", "--anonymous", "--directory", "/etc/hosts"], "--directory '/etc/hosts': Not a directory"),
+        (["receive", "--directory", "/tmp"], "--key FILE says who may send, --anonymous that anybody may"),
+        (["receive", "--directory", "/tmp", "--key", "k", "--anonymous"], "with --key nobody is anonymous"),
+        (["receive", "--anonymous"], "--anonymous speaks of files: it needs --directory DIR"),
+        (["receive", "--max-bytes", "1G"], "--max-bytes speaks of files: it needs --directory DIR"),
+        (["receive", "--max-bytes", "0"], "--max-bytes: '0' is not an amount of bytes above 0 such as 500G"),
+        (["receive", "--max-bytes", "much"], "--max-bytes: 'much' is not an amount of bytes above 0"),
         (["receive", "--symlinks", "some"], "--symlinks: 'some' is not 'inside', 'all' or 'none'"),
     ],
 )
@@ -209,7 +317,7 @@ def test_the_receiver_is_gone_for_good(bench: Bench, tmp_path: Path) -> None:
 
 def test_a_bar_on_a_terminal(bench: Bench, tmp_path: Path, target: Path) -> None:
     write_file(tmp_path / "file", 20 * BLOCK)
-    bench.receive("--one-off", "--directory", str(target))
+    bench.receive("--one-off", "--directory", str(target), "--anonymous")
     near, far = pty.openpty()
     words = [str(bench.binary), "send", "127.0.0.1", "--port", str(bench.port), "--pacing", "200M", "--json", "-"]
     sender = subprocess.Popen([*words, "--files", str(tmp_path / "file")], stdout=subprocess.DEVNULL, stderr=far)
@@ -231,7 +339,7 @@ def test_a_bar_on_a_terminal(bench: Bench, tmp_path: Path, target: Path) -> None
 
 def test_lines_where_there_is_no_terminal(bench: Bench, tmp_path: Path, target: Path) -> None:
     write_file(tmp_path / "file", 40 * BLOCK)
-    bench.receive("--one-off", "--directory", str(target))
+    bench.receive("--one-off", "--directory", str(target), "--anonymous")
     sender = bench.send("--pacing", "50M", "--files", str(tmp_path / "file"))
     assert "Gbit/s, 0:0" in sender.wait_for("of 0.042 GB")
     sender.process.send_signal(signal.SIGINT)

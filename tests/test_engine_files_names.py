@@ -45,7 +45,7 @@ def plant(place: Path, tree: Tree) -> None:
 def test_any_tree_arrives_as_it_was(bench: Bench, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    receiver = bench.receive("--directory", str(target))
+    receiver = bench.receive("--directory", str(target), "--anonymous")
     numbers = itertools.count()
 
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -51,8 +51,9 @@ def samples(file: Path) -> list[dict[str, int]]:
 
 def test_an_outage_of_a_minute_is_outlived_without_a_fault(tmp_path: Path) -> None:
     """TCP asks again at intervals that double (RFC 6298), so it goes on within twice the outage."""
-    receive = [*RECEIVE, "--one-off", "--samples", str(INSIDE / "receive.csv"), "--interval", "100ms"]
-    send = [*SEND, "--bytes", "20M", "--receive", "verify"]
+    patient = ["--stall", "300s"]
+    receive = [*RECEIVE, "--one-off", "--samples", str(INSIDE / "receive.csv"), "--interval", "100ms", *patient]
+    send = [*SEND, "--bytes", "20M", "--receive", "verify", *patient]
     acts = [["receive", "r", receive], ["send", "s", send], ["sleep", 1], ["dark"], ["sleep", 60], ["light"]]
     ended = perform(tmp_path, [*acts, ["wait", "s"], ["wait", "r"]])
     assert (ended["s"]["status"], ended["r"]["status"]) == (0, 0)
@@ -74,8 +75,8 @@ def test_an_outage_of_a_minute_is_outlived_without_a_fault(tmp_path: Path) -> No
 
 def test_an_outage_for_ever_ends_both_ends_with_what_was_measured(tmp_path: Path) -> None:
     acts = [
-        ["receive", "r", [*RECEIVE, "--one-off"]],
-        ["send", "s", [*SEND, "--time", "100000", "--receive", "memory"]],
+        ["receive", "r", [*RECEIVE, "--one-off", "--stall", "600s"]],
+        ["send", "s", [*SEND, "--time", "100000", "--receive", "memory", "--stall", "600s"]],
         ["sleep", 2],
         ["dark"],
         ["wait", "s"],
@@ -101,7 +102,7 @@ def test_files_are_resumed_after_an_outage_that_ended_the_transfer(tmp_path: Pat
         write_file(source / f"file-{number}", 8 * BLOCK + number)
     for path in (*source.iterdir(), source):  # the guest's file system (hostfs) sets whole seconds
         os.utime(path, (10**9, 10**9))
-    receive = [*RECEIVE, "--directory", str(INSIDE / "target")]
+    receive = [*RECEIVE, "--directory", str(INSIDE / "target"), "--anonymous"]
     first = [*SEND[:-1], str(INSIDE / "first.json"), "--files", str(INSIDE / "tree")]
     acts = [
         ["receive", "r", receive],
@@ -110,7 +111,7 @@ def test_files_are_resumed_after_an_outage_that_ended_the_transfer(tmp_path: Pat
         ["dark"],
         ["wait", "s"],
         ["light"],
-        # The receiver's session holds the tree until its own keepalive has given up.
+        # The receiver's session holds the tree until it has given up itself.
         ["sleep", 30],
         ["send", "again", [*SEND, "--files", str(INSIDE / "tree")]],
         ["wait", "again"],

@@ -13,11 +13,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_fixtures import PROTOCOL, Bench, bench_fixture, children, engine_fixture, only_child, wait_until  # noqa: F401
+from engine_fixtures import (  # noqa: F401
+    MAGIC,
+    PROTOCOL,
+    Bench,
+    bench_fixture,
+    children,
+    engine_fixture,
+    hello,
+    only_child,
+    say_hello,
+    wait_until,
+)
 from files_fixtures import BLOCK, JOURNAL, describe, write_file
 
 TOTAL = 1_000_000
-TOKEN = "a5" * 16
+TOKEN = "a5" * 32
 
 
 def frame(message: dict) -> bytes:
@@ -55,7 +66,8 @@ class Dying:
         grant = {"data_port": self.data.getsockname()[1], "token": TOKEN, "rcvbuf_bytes": 1 << 20, "pacing_bps": 0}
         control.sendall(frame({"type": "grant"} | grant))
         data, _ = self.data.accept()
-        assert len(data.recv(32, socket.MSG_WAITALL)) == 32
+        data.sendall(MAGIC + bytes(32))
+        assert data.recv(48, socket.MSG_WAITALL) == hello(0, bytes.fromhex(TOKEN), bytes(32))
         control.sendall(frame({"type": "ready"}))
         assert take(control)["type"] == "go"
         while chunk := data.recv(1 << 20):
@@ -118,7 +130,7 @@ def test_a_sender_dies_before_it_takes_the_result(bench: Bench) -> None:
         control.sendall(frame({"type": "request"} | request))
         grant = take(control)
         data = stack.enter_context(socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20))
-        data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]))
+        say_hello(data, 0, bytes.fromhex(grant["token"]))
         assert take(control)["type"] == "ready"
         control.sendall(frame({"type": "go"}))
         os.kill(only_child(receiver), signal.SIGSTOP)  # so that we die before it has read the last byte
@@ -141,7 +153,7 @@ def test_two_signals_end_a_transfer_of_files_at_once_and_it_resumes(bench: Bench
     source.mkdir()
     target.mkdir()
     write_file(source / "file", 64 * BLOCK)
-    receiver = bench.receive("--directory", str(target))
+    receiver = bench.receive("--directory", str(target), "--anonymous")
     sender = bench.send("--pacing", "400M", "--files", str(source))
     journal = target / "tree" / f".file{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64 + 24) or None, 20, sender.process)

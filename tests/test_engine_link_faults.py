@@ -16,8 +16,19 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import builds
 import pytest
-from engine_fixtures import PROTOCOL, Bench, Program, bench_fixture, children, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from engine_fixtures import (  # noqa: F401  (fixtures)
+    PROTOCOL,
+    Bench,
+    Program,
+    bench_fixture,
+    children,
+    end,
+    engine_fixture,
+    say_hello,
+    wait_until,
+)
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 PORT = 5201
@@ -90,9 +101,7 @@ class Pair:
     def close(self) -> None:
         """End all, remove all."""
         for program in self.programs:
-            if program.process.poll() is None:
-                program.process.kill()
-                program.process.wait()
+            end(program.process)
         for name in self.names:
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True, timeout=20)
 
@@ -193,7 +202,7 @@ def test_a_peer_that_dies_at_each_phase(bench: Bench, phase: str) -> None:
             if phase in ("connected", "transferring"):
                 data = stack.enter_context(socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20))
                 dying.append(data)
-                data.sendall(b"lspdata\x01" + struct.pack(">II", 0, 0) + bytes.fromhex(grant["token"]))
+                say_hello(data, 0, bytes.fromhex(grant["token"]))
                 assert control.recv(65536)
                 if phase == "transferring":
                     control.sendall(frame({"type": "go"}))
@@ -227,7 +236,7 @@ def test_the_calendar_may_jump(bench: Bench, monkeypatch: pytest.MonkeyPatch) ->
     source, library = bench.folder / "jumping.c", bench.folder / "jumping.so"
     source.write_text(JUMPING)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True, timeout=60)
-    monkeypatch.setenv("LD_PRELOAD", str(library))
+    monkeypatch.setenv("LD_PRELOAD", builds.preloaded(library))
     receiver = bench.receive("--one-off")
     sender = bench.send("--time", "1", "--interval", "50ms")
     assert sender.wait() == 0, sender.errors

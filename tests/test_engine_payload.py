@@ -1,5 +1,5 @@
-"""The engine's payload by a second implementation, written from engine/include/generator.h: the words that the engine's
-own test (engine/tests/test_verify.c) holds all its ways of making them to.
+"""The engine's payload by a second implementation, written from engine/src/payload/generator.h: the words that the
+engine's own test (engine/tests/test_verify.c) holds all its ways of making them to.
 """
 
 from __future__ import annotations

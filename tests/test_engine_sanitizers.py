@@ -1,26 +1,22 @@
-"""The C unit and loopback tests, plain and under the sanitizers (each build is kept in engine/build-*)."""
+"""The C unit and loopback tests, plain and under the sanitizers (each build is kept in engine/build-*).
+
+The whole of tests/test_engine_*.py under them, and of the simulator's: `make sanitize`.
+"""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 
+import builds
 import pytest
-from engine_fixtures import ENGINE_FOLDER, build_engine
-
-BUILDS = {
-    "build": [],
-    "build-asan": ["-Db_sanitize=address,undefined"],
-    "build-tsan": ["-Db_sanitize=thread"],
-}
 
 
 @pytest.mark.skipif(shutil.which("meson") is None, reason="meson is not installed")
-@pytest.mark.parametrize("name", BUILDS)
-def test_meson_tests(name: str) -> None:
-    build_engine(ENGINE_FOLDER / name, *BUILDS[name])
+@pytest.mark.parametrize("word", ["", *builds.SANITIZERS], ids=lambda word: word or "plain")
+def test_meson_tests(word: str) -> None:
     run = subprocess.run(
-        ["meson", "test", "-C", str(ENGINE_FOLDER / name), "--print-errorlogs"],
+        ["meson", "test", "-C", str(builds.build_of("engine", word)), "--print-errorlogs"],
         capture_output=True,
         text=True,
         check=False,

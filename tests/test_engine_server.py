@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -144,14 +143,18 @@ def test_a_ceiling_of_the_rate_is_kept(bench: Bench) -> None:
 def test_strangers_do_not_keep_a_transfer_out(bench: Bench) -> None:
     server = serve(bench, "--idle-timeout", "20s")
     with contextlib.ExitStack() as stack:
-        for _ in range(31):
+        first = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+        for _ in range(30):
             stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
         sender = start(bench, "--bytes", "1M")
         assert sender.wait() == 0
         # They cost no process, and that of the transfer goes, if not always before its sender.
         wait_until(lambda: None if children(server) else True, 20, server.process)
-        extra = [stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20)) for _ in range(2)]
-        assert b"too many connections from this address" in extra[1].recv(4096)
+        for _ in range(2):
+            stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+        # The one that has been silent for longest made room.
+        assert b"too many connections from this address" in first.recv(4096)
+        assert start(bench, "--bytes", "1M").wait() == 0
     sender = wait_until(lambda: succeeded(bench), 20, server.process)
     end(server)
 
@@ -164,7 +167,6 @@ def succeeded(bench: Bench) -> Program | None:
 
 def test_a_slow_loris_has_one_deadline_for_all_its_bytes(bench: Bench) -> None:
     server = serve(bench, "--idle-timeout", "600ms")
-    begun = time.monotonic()
     with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as stranger:
         stranger.settimeout(0.05)
         answer = b""
@@ -175,8 +177,8 @@ def test_a_slow_loris_has_one_deadline_for_all_its_bytes(bench: Bench) -> None:
             with contextlib.suppress(TimeoutError):
                 answer = stranger.recv(4096)
                 break
+    # Each byte by itself is in time: only a deadline for all of them answers before the last.
     assert b"no 'greeting' from the peer within 0.6 s" in answer
-    assert time.monotonic() - begun < 10
     end(server)
 
 

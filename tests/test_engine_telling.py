@@ -121,8 +121,9 @@ def test_all_of_tcp_info_of_both_ends_every_10_ms(bench: Bench) -> None:
         assert len(names) > 50
         rows = [dict(zip(names, line.split(","), strict=True)) for line in lines]
         mine = [row for row in rows if row["stream"] == "1"]
-        assert 50 <= len(mine) <= 102  # a busy machine skips some; exactly: test_engine_guest.py
         for name in known:
             assert mine[-1][name] == ("" if info[name] is None else str(info[name]))
         times = [int(row["time_ns"]) for row in mine]
+        # A busy machine skips some, and ends later than it should; exactly: test_engine_guest.py.
+        assert 50 <= len(mine) <= times[-1] / 10_000_000 + 2
         assert min(after - before for before, after in pairwise(times)) >= 2_500_000  # never crowded

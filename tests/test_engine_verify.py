@@ -14,7 +14,7 @@ import pytest
 from engine_fixtures import Bench, bench_fixture, engine_fixture, free_port  # noqa: F401  (fixtures)
 from landspeed.engine.result import read_result
 
-HELLO = 32
+CHALLENGE, HELLO = 40, 48  # bytes (hello.h)
 HEADER = 48
 BLOCK = 256 << 10
 PAYLOAD = BLOCK - HEADER
@@ -48,6 +48,14 @@ def read_exactly(source: socket.socket, count: int) -> bytes:
             break
         parts += part
     return bytes(parts)
+
+
+def pass_hello(near: socket.socket, far: socket.socket) -> int:
+    """The receiver's challenge, and the sender's answer; the stream that it is of."""
+    near.sendall(read_exactly(far, CHALLENGE))
+    hello = read_exactly(near, HELLO)
+    far.sendall(hello)
+    return int.from_bytes(hello[8:12], "big")
 
 
 class Proxy:
@@ -88,9 +96,7 @@ class Proxy:
 
     def _pass_data(self, near: socket.socket, far: socket.socket) -> None:
         try:
-            hello = read_exactly(near, HELLO)
-            far.sendall(hello)
-            stream = int.from_bytes(hello[8:12], "big")
+            stream = pass_hello(near, far)
             number = 0
             while block := read_exactly(near, BLOCK):
                 for part in self.harm(stream, number, block):

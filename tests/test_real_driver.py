@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 from emu_fixtures import wait_until
-from landspeed.cli import main
+from landspeed.command.main import main
+from landspeed.emu.guest.packet_limit import packet_limit
 from landspeed.playbooks import inventory as inventory_module
-from landspeed.playbooks.compare import compare
+from landspeed.playbooks.beside_rehearsal import compare
 from landspeed.playbooks.errors import RealError
 from landspeed.playbooks.gate import pass_gate
 from landspeed.playbooks.inventory import Host, read_variables, write_inventory
@@ -109,9 +110,9 @@ def _rehearse(runs: Path, plan: Plan, **change: Any) -> str:
     build, _ = inventory_module.engine_identity()
     fields = {
         "scenario": plan.scenario,
-        "plan": plan.model_dump(mode="json"),
+        "plan": plan.to_dict(),
         "passed": True,
-        "engine": {"engine": {"version": "1", "build": build}},
+        "tool_result": {"version": "1", "build": build},
     }
     bundle = BundleWriter(runs, plan.scenario)
     bundle.finish(RunRecord.model_validate(fields | change))
@@ -133,7 +134,7 @@ def test_the_gate_lets_a_rehearsed_plan_through(tmp_path: Path) -> None:
         ({"world": "sim"}, "there is no rehearsal of it"),
         ({"world": "real"}, "there is no rehearsal of it"),
         ({"tool": "iperf3"}, "there is no rehearsal of it"),
-        ({"engine": {"engine": {"build": "0000"}}}, "another build of the engine"),
+        ({"tool_result": {"build": "0000"}}, "another build of the engine"),
     ],
 )
 def test_the_gate_stops_and_says_what_to_run(tmp_path: Path, change: dict[str, Any], why: str) -> None:
@@ -164,19 +165,21 @@ def test_the_shaped_path_has_the_plans_qdiscs_on_every_link(tmp_path: Path) -> N
     ]
     plan = _plan(tmp_path, path=links)
     first, middle, last = shape_links(plan)
-    limit = [link.forward.limit_packets for link in plan.links]
+    limit = [packet_limit(plan, link, forward=True) for link in plan.links]
     # No slower line is before the first link: it cannot queue, and netem has the rate.
     assert first["forward"] == [
         f"root handle 1: netem limit {limit[0]} delay 60000us loss 1% rate 10000000000bit 24",
     ]
     # One packet of 9000 B and its headers, and a millisecond of 12.5 MB/s.
-    bucket = f"tbf rate 100000000bit burst {9100 + 12 + 12500} limit {plan.links[1].forward.queue_bytes} overhead 24"
+    bucket = (
+        f"tbf rate 100000000bit burst {9100 + 12 + 12500} limit {plan.links[1].forward.queue_bytes + 9014} overhead 24"
+    )
     assert middle["forward"] == [
-        f"root handle 1: netem limit {limit[1]} delay 72500us 1000us",
+        f"root handle 1: netem limit {limit[1]} delay 72500us 1000us rate 8000000000000000bit",
         f"parent 1:1 handle 2: {bucket}",
     ]
     assert middle["reverse"] == [
-        f"root handle 1: netem limit {plan.links[1].reverse.limit_packets} delay 72500us 1000us loss 2% "
+        f"root handle 1: netem limit {packet_limit(plan, plan.links[1], forward=False)} delay 72500us 1000us loss 2% "
         "rate 100000000bit 24"
     ]
     assert (middle["name"], middle["forward_bps"]) == ("link 2 (r1 – r2)", pytest.approx(100e6 * 9000 / 9038))
@@ -228,7 +231,7 @@ def _record(goodput: float, **more: Any) -> RunRecord:
         "bytes": 10**9,
         "duration_s": 10.0,
         "rtt_ms": 264.0,
-        "engine": engine,
+        "tool_result": engine,
     }
     window = {"advertised_bytes": 3_000_000}
     return RunRecord.model_validate(fields | {"window": window, "streams": [{"stream": 0}]} | more)

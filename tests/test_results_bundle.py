@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from landspeed.results import bundle as bundle_module
 from landspeed.results.bundle import BundleWriter, OutputError, list_bundles, load_record
+from landspeed.results.failure import BundleError
 from landspeed.results.record import RunRecord, command_json
 
 from .test_results_fixture import make_bundle, write_samples
@@ -150,7 +151,7 @@ try:
 except OSError as error:
     print("full:", error.errno)
 try:
-    writer.finish(RunRecord(scenario="full", guest={"filling": "y" * 200000}))
+    writer.finish(RunRecord(scenario="full", command=["y" * 200000]))
 except OutputError as error:
     print("finish:", error)
     final = writer.fail(str(error), RunRecord(scenario="full", rtt_ms=1.5))
@@ -185,11 +186,11 @@ def test_broken_and_newer_results_are_named(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path, 2)
     file = bundle / "result.json"
     text = file.read_text()
-    file.write_text(text.replace('"schema_version": 1', '"schema_version": 2', 1))
-    with pytest.raises(ValueError, match="schema version 2; this landspeed reads up to 1"):
+    file.write_text(text.replace('"schema_version": 2', '"schema_version": 3', 1))
+    with pytest.raises(BundleError, match="schema version 3; this landspeed reads up to 2"):
         load_record(bundle)
     file.write_text(text[:100])
-    with pytest.raises(ValueError, match=r"result\.json: the file: Invalid JSON"):
+    with pytest.raises(BundleError, match=r"result\.json:\d+:\d+: "):
         load_record(bundle)
 
 
@@ -204,13 +205,13 @@ def test_command_json_has_what_the_command_promises(tmp_path: Path) -> None:
     assert data["bundle"] == str(bundle)
     assert "goodput_bps" in data["streams"][0]
     assert "plan" not in data
-    assert "guest" not in data
+    assert "guest" not in data["world_facts"]
     json.dumps(data)
 
 
 def test_import_is_quick_and_light() -> None:
     code = (
-        "import sys; import landspeed.results.bundle, landspeed.results.judge, landspeed.results.summary\n"
+        "import sys; import landspeed.results.bundle, landspeed.results.judge, landspeed.report.summary\n"
         "print([name for name in ('plotly', 'duckdb', 'pyarrow', 'jinja2', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

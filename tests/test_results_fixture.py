@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.results.bundle import BundleWriter
+from landspeed.results.facts import EmuFacts
 from landspeed.results.judge import judge
-from landspeed.results.record import CalibrationResult, RunRecord, StreamResult, WindowResult
-from landspeed.results.samples import LINK_COLUMNS, SAMPLE_COLUMNS
+from landspeed.results.raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS
+from landspeed.results.record import CalibrationResult, RunRecord
+from landspeed.results.tool_result import StreamResult, ToolResult, WindowResult
 from landspeed.scenarios.plan import Plan
 
 MSS = 8948
@@ -29,10 +31,17 @@ KM = [0, 7067, 0, 1158, 328, 876, 1128, 1040, 891, 1652, 1137, 489, 0]
 ONE_WAY_MS = [0.05, 62.3, 0.1, 9.6, 2.1, 3.1, 7.4, 4.1, 7.0, 12.2, 8.8, 15.15, 0.1]
 LIMITS = {
     "bus of geneva (fitted)": BUS_GOODPUT,
-    "framing of link 0 geneva – cern": 9_900_420_000,
-    "window of 8 × 46.6 MB": 11_288_514_000,
+    "framing of link 1 geneva–cern": 9_900_420_000,
+    "window": 11_288_514_000,
 }
 RECORDED_STREAMS = [828.195, 828.792, 827.961, 829.172, 828.107, 827.917, 828.206, 828.163]
+
+
+def limit(name: str, goodput_bps: int) -> dict[str, Any]:
+    """A limit as JSON, of the words for it."""
+    words, _, place = name.removesuffix(" (fitted)").partition(" of ")
+    kind = words.split()[0]
+    return {"kind": kind, "place": place or None, "fitted": "(fitted)" in name, "goodput_bps": goodput_bps}
 
 
 def make_plan(
@@ -71,7 +80,6 @@ def make_plan(
                 "delay_ns": delay,
                 "rate_bps": 10_000_000_000,
                 "queue_bytes": 100_000_000,
-                "limit_packets": 40_000,
                 "can_queue": index == 0 and way == "forward",
                 "seed": index * 2 + number,
             }
@@ -116,9 +124,7 @@ def make_plan(
         "window_limit_bps": 11_288_514_000,
         "bus_limit_bps": BUS_GOODPUT,
         "expected_goodput_bps": BUS_GOODPUT,
-        "expected_bottleneck": "bus of geneva (fitted)",
-        "guest_memory_bytes": 2_000_000_000,
-        "limits": [{"name": name, "goodput_bps": rate} for name, rate in (limits or LIMITS).items()],
+        "limits": [limit(name, rate) for name, rate in (limits or LIMITS).items()],
     }
     plan = {
         "scenario": "2004-06-25-geneva-pasadena",
@@ -135,7 +141,7 @@ def make_plan(
         "contest": {"date": "2004-06-25"} if with_expect else None,
         "physics": physics,
     }
-    return Plan.model_validate(plan)
+    return Plan.from_dict(plan)
 
 
 def write_samples(folder: Path, seconds: float, streams: int = 8, seed: int = 7) -> list[int]:
@@ -196,8 +202,10 @@ def write_samples(folder: Path, seconds: float, streams: int = 8, seed: int = 7)
         for link in range(len(ONE_WAY_MS)):
             queue = round(backlog) if link == 0 else round(chance.uniform(0, 90_000))
             drops = 1 if link == 0 and tick >= 300 else 0
-            links.append([tick * NS // 10, link, 0, round(passed), round(passed / 9000), drops, queue, queue // 9014])
-            links.append([tick * NS // 10, link, 1, round(passed / 400), round(passed / 18000), 0, 0, 0])
+            links.append(
+                [tick * NS // 10, link, 0, round(passed), round(passed / 9000), drops, queue, queue // 9014, 0]
+            )
+            links.append([tick * NS // 10, link, 1, round(passed / 400), round(passed / 18000), 0, 0, 0, 0])
     for name, columns, content in (
         ("sender", SAMPLE_COLUMNS, rows["sender"]),
         ("receiver", SAMPLE_COLUMNS, rows["receiver"]),
@@ -282,15 +290,18 @@ def make_record(plan: Plan, read: list[int], seconds: float) -> RunRecord:
         duration_s=seconds,
         retransmits=1,
         streams=streams,
-        engine={
-            "engine": {"version": "0.1.0", "build": "release"},
-            "complete": True,
-            "receive_mode": "discard",
-            "packets_sent": sum(read) // MSS + 1,
-            "packets_received": sum(read) // MSS,
-            "bytes_retransmitted": MSS,
-            "cpu": {"sender": {"user_s": 0.1, "system_s": 6.2}, "receiver": {"user_s": 0.1, "system_s": 3.0}},
-        },
+        tool_result=ToolResult.model_validate(
+            {
+                "version": "0.1.0",
+                "build": "release",
+                "complete": True,
+                "receive_mode": "discard",
+                "packets_sent": sum(read) // MSS + 1,
+                "packets_received": sum(read) // MSS,
+                "bytes_retransmitted": MSS,
+                "cpu": {"sender": {"user_s": 0.1, "system_s": 6.2}, "receiver": {"user_s": 0.1, "system_s": 3.0}},
+            }
+        ),
         window=WindowResult(
             asked_bytes=46_565_120,
             sender_granted_bytes=93_130_240,
@@ -300,25 +311,29 @@ def make_record(plan: Plan, read: list[int], seconds: float) -> RunRecord:
             bdp_bytes=218_675_000,
         ),
         calibration=make_calibration(plan),
-        guest={
-            "kernel": "6.12.48",
-            "kernel_key": "6f1d0c",
-            "mem_bytes": 2 << 30,
-            "mem_touched_bytes": 900 << 20,
-            "qdiscs": {
-                "geneva": "qdisc fq 8001: dev geneva-eth0 root limit 10000p",
-                "cern": "qdisc tbf 1: rate 10Gbit\nqdisc netem 2: delay 62.3ms",
-            },
-            "sysctls": {
-                "all": {"net.core.rmem_max": "2147483647"},
-                "geneva": {"net.ipv4.tcp_congestion_control": "reno"},
-            },
-            "offloads": {"geneva:eth0": {"tso": True, "gso": True, "gro": True}},
-            "addresses": {"geneva": "10.0.0.1", "pasadena": "10.0.12.2"},
-        },
+        world_facts=EmuFacts.model_validate(
+            {
+                "host": {"cpu": "Example CPU", "cores": 2, "kernel": "6.1.0"},
+                "guest": {
+                    "kernel": "6.12.48",
+                    "kernel_key": "6f1d0c",
+                    "memory_bytes": 2 << 30,
+                    "memory_touched_bytes": 900 << 20,
+                    "qdiscs": {
+                        "geneva": "qdisc fq 8001: dev geneva-eth0 root limit 10000p",
+                        "cern": "qdisc tbf 1: rate 10Gbit\nqdisc netem 2: delay 62.3ms",
+                    },
+                    "sysctls": {
+                        "all": {"net.core.rmem_max": "2147483647"},
+                        "geneva": {"net.ipv4.tcp_congestion_control": "reno"},
+                    },
+                    "offloads": {"geneva:eth0": {"tso": True, "gso": True, "gro": True}},
+                    "addresses": {"geneva": "10.0.0.1", "pasadena": "10.0.12.2"},
+                },
+            }
+        ),
         versions={"landspeed": "0.1.0", "python": "3.11.2", "kernel": "6.12.48"},
-        host={"cpu": "Example CPU", "cores": 2, "kernel": "6.1.0"},
-        plan=plan.model_dump(mode="json"),
+        plan=plan.to_dict(),
     )
 
 
@@ -327,7 +342,7 @@ def make_bundle(out_dir: Path, seconds: float = 60.0, plan: Plan | None = None) 
     plan = plan or make_plan(transfer={"duration_ns": round(seconds * NS)})
     writer = BundleWriter(out_dir, plan.scenario)
     read = write_samples(writer.path, seconds, plan.transfer.streams)
-    writer.write_text("plan.json", plan.model_dump_json(indent=1))
+    writer.write_text("plan.json", plan.to_json(indent=1))
     writer.write_text("scenario.yaml", "name: 2004-06-25-geneva-pasadena\n")
     writer.convert()
     return writer.finish(judge(plan, make_record(plan, read, seconds), writer.path))

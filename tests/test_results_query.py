@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,38 @@ def test_output_for_a_pipe(runs: Path) -> None:
 def test_record_without_anything_is_listed(tmp_path: Path) -> None:
     BundleWriter(tmp_path, "bare").finish(RunRecord(scenario="bare"))
     assert query("SELECT scenario, goodput_bps, complete FROM runs", tmp_path).rows == [("bare", None, True)]
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ({}, True),
+        ({"goodput_bps": "fast"}, False),
+        ({"complete": 1}, False),
+        ({"seed": True}, False),
+        ({"plan": 3}, True),
+    ],
+)
+def test_a_bundle_whose_figures_are_none_is_left_out(change: dict[str, object], kept: bool, tmp_path: Path) -> None:
+    writer = BundleWriter(tmp_path, "odd")
+    bundle = writer.finish(RunRecord(scenario="odd", goodput_bps=1e9))
+    data = json.loads((bundle / "result.json").read_text())
+    (bundle / "result.json").write_text(json.dumps(data | change))
+    assert len(query("SELECT * FROM runs", tmp_path).rows) == kept
+    assert show_runs(tmp_path).startswith("bundle" if kept else "no runs in")
+
+
+def test_records_of_both_schemas_are_listed_in_one_table(tmp_path: Path) -> None:
+    old = tmp_path / "old-schema"
+    old.mkdir()
+    shutil.copy(Path(__file__).parent / "records" / "schema1-emu.json", old / "result.json")
+    BundleWriter(tmp_path, "new").finish(RunRecord(scenario="new", goodput_bps=2.0))
+    sql = "SELECT scenario, goodput_bps, result->>'$.tool_result.build' FROM runs ORDER BY goodput_bps"
+    assert query(sql, tmp_path).rows == [("new", 2.0, None), ("first", 961450998.0, "001cdc439c586b7c")]
+
+
+def test_numbers_that_json_does_not_have_leave_a_bundle_out(tmp_path: Path) -> None:
+    bundle = BundleWriter(tmp_path, "odd").finish(RunRecord(scenario="odd", goodput_bps=1.0))
+    text = (bundle / "result.json").read_text()
+    (bundle / "result.json").write_text(text.replace('"goodput_bps": 1.0', '"goodput_bps": NaN'))
+    assert query("SELECT * FROM runs", tmp_path).rows == []

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from landspeed.results import charts
+from landspeed.report import charts
+from landspeed.report.beside_recorded import plan_of
+from landspeed.report.diagram import bottleneck, slowest_links, tall_svg, wide_svg
+from landspeed.report.run_report import render_report, write_report
+from landspeed.report.tables import controls_table
 from landspeed.results.bundle import SAMPLES, BundleWriter, OutputError, load_record
-from landspeed.results.compare import plan_of
-from landspeed.results.diagram import bottleneck, slowest_links, tall_svg, wide_svg
-from landspeed.results.figures import rounds_of, total_of
 from landspeed.results.judge import judge
-from landspeed.results.report import render_report, write_report
-from landspeed.results.samples import LINK_COLUMNS, convert_links
+from landspeed.results.raw_samples import LINK_COLUMNS, convert_links
+from landspeed.results.record import RunRecord
+from landspeed.results.samples import Samples
+from landspeed.results.series import rounds_of, total_of
 
 from .browser import dump, requests
 from .test_results_fixture import LIMITS, MSS, NS, make_bundle, make_plan, make_record
@@ -60,20 +64,58 @@ class _Loads(HTMLParser):
 def test_nothing_is_loaded_from_anywhere(page: str) -> None:
     loads = _Loads()
     loads.feed(re.sub(r"<script>.*?</script>", "", page, flags=re.S))
-    assert loads.addresses == ["data:,"]
+    assert loads.addresses == ["data:,", "plotly.min.js"]
     style = re.search(r"<style>(.*?)</style>", page, re.S)
     assert style is not None
     assert "url(" not in style[1]
     assert "@import" not in style[1]
-    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+    policy = (
+        "default-src 'none'; script-src 'unsafe-inline' 'self' file:; style-src 'unsafe-inline'; img-src data: blob:"
+    )
     assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in page
     assert loads.counts["h1"] == 1
     assert loads.counts["table"] >= 7
 
 
-def test_size(page: str) -> None:
-    assert len(page.encode()) < 8_000_000
+def test_size(page: str, bundle: Path) -> None:
+    assert len(page.encode()) < 400_000
+    assert b"plotly.js v" in (bundle / "plotly.min.js").read_bytes()[:200]
+
+
+def test_a_standalone_page_needs_no_other_file(bundle: Path) -> None:
+    page = render_report(bundle, standalone=True)
+    loads = _Loads()
+    loads.feed(re.sub(r"<script>.*?</script>", "", page, flags=re.S))
+    assert loads.addresses == ["data:,"]
     assert "plotly.js v" in page
+    assert "script-src 'unsafe-inline'; style-src" in page
+
+
+def test_bundles_side_by_side_hold_plotly_once(tmp_path: Path) -> None:
+    bundles = [make_bundle(tmp_path / "runs", 2) for _ in range(2)]
+    for each in bundles:
+        write_report(each)
+    first, second = (each / "plotly.min.js" for each in bundles)
+    assert first.stat().st_ino == second.stat().st_ino
+    alone = tmp_path / "alone" / "copied"
+    shutil.copytree(bundles[0], alone)
+    assert (alone / "plotly.min.js").stat().st_size > 4_000_000
+    second.unlink()
+    second.write_bytes(b"of another version")
+    write_report(bundles[1])
+    assert first.stat().st_ino == second.stat().st_ino
+    assert not list(bundles[1].glob(".*"))
+
+
+def test_the_command_tells_where_a_bundle_is_damaged(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from landspeed.command.main import main
+
+    for name, told in (("result.json", "result.json:1:3: "), ("samples.parquet", "samples.parquet: ")):
+        damaged = bundle.parent / f"damaged-{name}"
+        shutil.copytree(bundle, damaged)
+        (damaged / name).write_bytes(b"{ no")
+        assert main(["report", str(damaged)]) == 2
+        assert told in capsys.readouterr().err
 
 
 def test_figures_and_notes(page: str) -> None:
@@ -106,7 +148,7 @@ def test_text_from_outside_cannot_break_out(tmp_path: Path) -> None:
     nasty = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
     data |= {"title": nasty, "error": nasty, "limited_by_why": nasty, "command": [nasty]}
     data["plan"]["nodes"][1]["name"] = data["plan"]["links"][0]["b"] = data["plan"]["links"][1]["a"] = nasty
-    data["plan"]["physics"]["limits"][0]["name"] = nasty
+    data["plan"]["physics"]["limits"][0]["place"] = nasty
     file.write_text(json.dumps(data))
     page = render_report(bundle)
     assert "<script>alert" not in page
@@ -130,7 +172,7 @@ def test_charts_are_plotly_figures_with_the_right_levels(bundle: Path) -> None:
     record = load_record(bundle)
     plan = plan_of(record)
     assert plan is not None
-    made = {chart.key: chart for chart in charts.make_charts(bundle, record, plan)}
+    made = {chart.key: chart for chart in charts.make_charts(Samples(bundle), record, plan)}
     assert list(made) == DRAWN
     for chart in made.values():
         text = re.sub(r'"--[a-z0-9-]+"', '"#123456"', json.dumps(chart.figure))
@@ -153,7 +195,7 @@ def test_long_run_shows_its_start_enlarged(tmp_path: Path) -> None:
     plan = make_plan()
     for seconds, shown in ((54, True), (50, False)):  # 40 round trips of 264 ms, five times
         bundle = make_bundle(tmp_path, seconds)
-        made = {chart.key: chart for chart in charts.make_charts(bundle, load_record(bundle), plan)}
+        made = {chart.key: chart for chart in charts.make_charts(Samples(bundle), load_record(bundle), plan)}
         assert ("goodput-start" in made) is shown
         if shown:
             assert made["goodput-start"].figure["data"][0]["x"][-1] == pytest.approx(40 * 0.264, abs=0.1)
@@ -161,7 +203,7 @@ def test_long_run_shows_its_start_enlarged(tmp_path: Path) -> None:
 
 def test_queues_never_seen_are_told_and_not_drawn(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path, 3)
-    lines = [",".join(LINK_COLUMNS), *(f"{tick * NS},0,0,{tick},1,0,0,0" for tick in range(3))]
+    lines = [",".join(LINK_COLUMNS), *(f"{tick * NS},0,0,{tick},1,0,0,0,0" for tick in range(3))]
     (tmp_path / "links.csv").write_text("\n".join(lines) + "\n")
     convert_links(tmp_path / "links.csv", bundle / "links.parquet")
     page = render_report(bundle)
@@ -172,7 +214,7 @@ def test_queues_never_seen_are_told_and_not_drawn(tmp_path: Path) -> None:
 def test_limits_far_above_are_told_and_not_drawn(tmp_path: Path) -> None:
     plan = make_plan(limits=LIMITS | {"window": 90_000_000_000})
     bundle = make_bundle(tmp_path, 3, plan)
-    goodput = charts.make_charts(bundle, load_record(bundle), plan)[0]
+    goodput = charts.make_charts(Samples(bundle), load_record(bundle), plan)[0]
     assert "Beyond the picture: window (90 Gbit/s)" in goodput.caption
     assert not any("90" in line["name"] for line in goodput.figure["data"])
 
@@ -180,7 +222,7 @@ def test_limits_far_above_are_told_and_not_drawn(tmp_path: Path) -> None:
 def test_many_streams_are_a_band(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path, 3, make_plan(transfer={"streams": 40}, with_expect=False))
     record = load_record(bundle)
-    made = charts.make_charts(bundle, record, make_plan(transfer={"streams": 40}, with_expect=False))
+    made = charts.make_charts(Samples(bundle), record, make_plan(transfer={"streams": 40}, with_expect=False))
     lines = next(chart for chart in made if chart.key == "goodput-streams").figure["data"]
     assert [line["name"] for line in lines] == ["least of 40 streams", "median of 40 streams", "most of 40 streams"]
 
@@ -301,3 +343,45 @@ def test_a_total_takes_rows_of_one_time_or_of_each_streams_own() -> None:
     skipped = {0: [(1.0, 3.0), (2.0, 5.0), (3.0, 7.0)], 1: [(1.0, 10.0), (3.0, 30.0)]}
     assert total_of(skipped) == [(1.0, 13.0), (3.0, 37.0)]  # never a dip to what one stream has alone
     assert total_of({}) == total_of({0: []}) == []
+
+
+# --- Several congestion controls -------------------------------------------------------------------------------------
+
+
+def _mixed(bundle: Path, count: int) -> tuple[RunRecord, dict[str, str]]:
+    """The record with every other stream's control another one, and the colour of each line of the window chart."""
+    record = load_record(bundle)
+    for stream in record.streams:
+        stream.congestion_control = ("cubic", "bbr")[stream.stream % 2]
+    plan = make_plan(transfer={"streams": count}, with_expect=False)
+    made = {chart.key: chart for chart in charts.make_charts(Samples(bundle), record, plan)}
+    assert "cubic and bbr" in made["cwnd-streams"].caption
+    assert [trace["name"] for trace in made["goodput-controls"].figure["data"]] == [
+        f"cubic, {count // 2} streams",
+        f"bbr, {count // 2} streams",
+    ]
+    return record, {each["name"]: each["line"]["color"] for each in made["cwnd-streams"].figure["data"]}
+
+
+def test_streams_of_several_controls_are_grouped_and_coloured_by_control(bundle: Path) -> None:
+    record, colours = _mixed(bundle, 8)
+    names = [name for name in colours if "stream " in name and "share" not in name]
+    assert names == [f"cubic, stream {n}" for n in (0, 2, 4, 6)] + [f"bbr, stream {n}" for n in (1, 3, 5, 7)]
+    assert {colours[name] for name in names[:4]} == {"--series-0"}
+    assert {colours[name] for name in names[4:]} == {"--series-1"}
+    table = controls_table(record)
+    assert table is not None
+    assert [row[:2] for row in table.rows] == [["cubic", "4"], ["bbr", "4"]]
+    parts = [sum(each.bytes or 0 for each in record.streams[first::2]) for first in (0, 1)]
+    assert [row[4] for row in table.rows] == [f"{part / sum(parts) * 100:.2f} %" for part in parts]
+
+
+def test_many_streams_of_several_controls_are_a_band_for_each(tmp_path: Path) -> None:
+    plan = make_plan(transfer={"streams": 40, "duration_ns": 12 * 10**9}, with_expect=False)
+    _, colours = _mixed(make_bundle(tmp_path, 12, plan), 40)
+    bands = [name for name in colours if " of 20 " in name]
+    assert bands == [f"{part} of 20 {control}" for control in ("cubic", "bbr") for part in ("least", "median", "most")]
+
+
+def test_one_control_has_no_table_of_controls(bundle: Path) -> None:
+    assert controls_table(load_record(bundle)) is None

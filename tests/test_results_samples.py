@@ -1,105 +1,135 @@
-"""CSV to parquet: the figures, the bytes, and files cut short."""
+"""The one reader of a bundle's time series: tables, series, figures, and what it says of files it cannot read."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from landspeed.results.samples import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, convert_links, convert_samples
+from landspeed.results.bundle import LINKS, SAMPLES
+from landspeed.results.raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, convert_links, convert_samples
+from landspeed.results.samples import Samples
 from pyarrow import parquet
 
-from .test_results_fixture import write_samples
-
-HEADER = ",".join(SAMPLE_COLUMNS)
+ROOT = Path(__file__).resolve().parent.parent
 
 
-def _row(time_ns: int, stream: int, count: int) -> str:
-    return ",".join(map(str, [time_ns, stream, count, *range(len(SAMPLE_COLUMNS) - 3)]))
+def _line(**known: int) -> str:
+    return ",".join(str(known.get(name, "")) for name in SAMPLE_COLUMNS)
 
 
-def test_goodput_of_each_interval(tmp_path: Path) -> None:
-    rows = [_row(100_000_000, 0, 1_000_000), _row(100_000_000, 1, 0), _row(300_000_000, 0, 3_500_000)]
-    (tmp_path / "receiver.csv").write_text("\n".join([HEADER, *rows]) + "\n")
-    assert convert_samples(None, tmp_path / "receiver.csv", tmp_path / "out.parquet") == 3
-    table = parquet.read_table(tmp_path / "out.parquet")
-    assert table.column_names == ["end", *SAMPLE_COLUMNS, "goodput_bps"]
-    assert table["end"].to_pylist() == ["receiver"] * 3
-    assert table["stream"].to_pylist() == [0, 0, 1]
-    assert table["goodput_bps"].to_pylist() == [80e6, 100e6, 0.0]
-
-
-def test_both_ends_and_row_at_time_zero(tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text(f"{HEADER}\n{_row(0, 0, 0)}\n{_row(1_000_000_000, 0, 125)}\n")
-    (tmp_path / "r.csv").write_text(f"{HEADER}\n{_row(1_000_000_000, 0, 250)}\n")
-    convert_samples(tmp_path / "s.csv", tmp_path / "r.csv", tmp_path / "out.parquet")
-    rows = parquet.read_table(tmp_path / "out.parquet").to_pylist()
-    assert [(row["end"], row["goodput_bps"]) for row in rows] == [
-        ("receiver", 2000.0),
-        ("sender", None),
-        ("sender", 1000.0),
+@pytest.fixture
+def samples(tmp_path: Path) -> Samples:
+    """Two streams, two rows each; the second stream's packet size is not told."""
+    header = ",".join(SAMPLE_COLUMNS)
+    sent = [
+        _line(time_ns=10**8, stream=0, bytes=0, cwnd_packets=10, mss_bytes=1000, snd_wnd_bytes=5000, srtt_us=2500),
+        _line(time_ns=2 * 10**8, stream=0, bytes=9, cwnd_packets=20, mss_bytes=1000, snd_wnd_bytes=7000, srtt_us=3500),
+        _line(time_ns=10**8, stream=1, bytes=0, cwnd_packets=3, mss_bytes=0, snd_wnd_bytes=100),
+        _line(time_ns=2 * 10**8, stream=1, bytes=9, snd_wnd_bytes=90),
     ]
-
-
-def test_same_csv_same_bytes(tmp_path: Path) -> None:
-    write_samples(tmp_path, 20)
-    for out in ("a", "b"):
-        convert_samples(tmp_path / "sender.csv", tmp_path / "receiver.csv", tmp_path / f"{out}.parquet")
-        convert_links(tmp_path / "links.csv", tmp_path / f"{out}.links.parquet")
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
-    assert (tmp_path / "a.links.parquet").read_bytes() == (tmp_path / "b.links.parquet").read_bytes()
-
-
-@settings(max_examples=40, deadline=None)
-@given(cut=st.integers(min_value=0, max_value=3 * 90))
-def test_file_cut_anywhere_gives_its_whole_rows(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("cut")
-    text = "\n".join([HEADER, *(_row(number * 10**8, 0, number * 1000) for number in range(1, 7))]) + "\n"
-    kept = text[: max(len(text) - cut, len(HEADER) + 1)]
-    (folder / "receiver.csv").write_text(kept)
-    assert convert_samples(None, folder / "receiver.csv", folder / "out.parquet") == kept.count("\n") - 1
-
-
-@pytest.mark.parametrize("content", ["", "time_ns,str", "\0" * 100])
-def test_nothing_but_a_beginning_gives_no_rows(tmp_path: Path, content: str) -> None:
-    (tmp_path / "receiver.csv").write_text(content)
-    assert convert_samples(None, tmp_path / "receiver.csv", tmp_path / "out.parquet") == 0
-    assert parquet.read_table(tmp_path / "out.parquet").num_rows == 0
-
-
-def test_hole_at_the_end_of_a_killed_guest(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text(f"{HEADER}\n{_row(10**8, 0, 5)}\n{_row(2 * 10**8, 0, 9)[:30]}" + "\0" * 4096)
-    assert convert_samples(None, tmp_path / "r.csv", tmp_path / "out.parquet") == 1
-
-
-def test_empty_fields_are_null(tmp_path: Path) -> None:
-    row = ["100000000", "0", "1000"] + [""] * (len(SAMPLE_COLUMNS) - 3)
-    (tmp_path / "r.csv").write_text(f"{HEADER}\n{','.join(row)}\n")
-    convert_samples(None, tmp_path / "r.csv", tmp_path / "out.parquet")
-    (only,) = parquet.read_table(tmp_path / "out.parquet").to_pylist()
-    assert only["cwnd_packets"] is None
-    assert only["goodput_bps"] == 80_000.0
-
-
-def test_wrong_columns_and_wrong_lines_are_named(tmp_path: Path) -> None:
-    file = tmp_path / "r.csv"
-    file.write_text(HEADER.replace("cwnd_packets", "cwnd") + "\n")
-    with pytest.raises(SamplesError, match=r"r\.csv:1: columns missing: \['cwnd_packets'\]; unknown: \['cwnd'\]"):
-        convert_samples(None, file, tmp_path / "out.parquet")
-    file.write_text(f"{HEADER}\n{_row(1, 0, 1)}\n{_row(2, 0, 1).replace('2', 'two', 1)}\n{_row(3, 0, 1)}\n")
-    with pytest.raises(SamplesError, match="two"):
-        convert_samples(None, file, tmp_path / "out.parquet")
-    assert not (tmp_path / "out.parquet").exists()
-
-
-def test_links(tmp_path: Path) -> None:
-    rows = ["0,0,0,1000,1,0,0,0", "100000000,0,0,126000,3,0,50,1", "100000000,0,1,7,1,2,0,0"]
+    read = [
+        _line(time_ns=(1 + number) * 10**8, stream=stream, bytes=count)
+        for stream, counts in enumerate(((12_500, 37_500), (25_000, 25_000)))
+        for number, count in enumerate(counts)
+    ]
+    (tmp_path / "sender.csv").write_text("\n".join([header, *sent]) + "\n")
+    (tmp_path / "receiver.csv").write_text("\n".join([header, *read]) + "\n")
+    convert_samples(tmp_path / "sender.csv", tmp_path / "receiver.csv", tmp_path / SAMPLES)
+    rows = [
+        "-5,0,0,0,10,1,900,1,2",
+        "100000000,0,0,8000,70,4,1500,1,7",
+        "0,0,1,0,5,0,0,0,0",
+        "100000000,0,1,99,35,0,0,0,0",
+    ]
     (tmp_path / "links.csv").write_text("\n".join([",".join(LINK_COLUMNS), *rows]) + "\n")
-    assert convert_links(tmp_path / "links.csv", tmp_path / "links.parquet") == 3
-    found = parquet.read_table(tmp_path / "links.parquet").to_pylist()
-    assert [(row["direction"], row["rate_bps"]) for row in found] == [
-        ("forward", None),
-        ("forward", 10e6),
-        ("reverse", None),
-    ]
+    convert_links(tmp_path / "links.csv", tmp_path / LINKS)
+    return Samples(tmp_path)
+
+
+def test_tables_of_each_end(samples: Samples) -> None:
+    assert (samples.sender.num_rows, samples.receiver.num_rows, samples.links.num_rows) == (4, 4, 4)
+    assert samples.to_arrow().column_names == ["end", *SAMPLE_COLUMNS, "goodput_bps"]
+    assert set(samples.sender["end"].to_pylist()) == {"sender"}
+    assert samples.links.column_names == [*LINK_COLUMNS, "rate_bps"]
+
+
+def test_goodput_of_a_stream_and_of_all(samples: Samples) -> None:
+    assert samples.goodput(0) == [(0.1, 1e6), (0.2, 2e6)]
+    assert samples.goodput() == [(0.1, 3e6), (0.2, 2e6)]
+    assert samples.goodput(7) == []
+
+
+def test_columns_by_stream(samples: Samples) -> None:
+    assert samples.by_stream("sender", "srtt_us", per=1e3) == {0: [(0.1, 2.5), (0.2, 3.5)]}
+    assert samples.windows(500) == {0: [(0.1, 10_000), (0.2, 20_000)], 1: [(0.1, 1500)]}
+    assert samples.windows(500, per=1e3)[0] == [(0.1, 10.0), (0.2, 20.0)]
+
+
+def test_byte_curves(samples: Samples) -> None:
+    assert samples.curves is not None
+    assert samples.curves.streams == {
+        0: ([0.0, 0.1, 0.2], [0, 12_500, 37_500]),
+        1: ([0.0, 0.1, 0.2], [0, 25_000, 25_000]),
+    }
+    assert samples.curves.end_s == 0.2
+    assert samples.curves.bytes_at(0.15) == 50_000
+    assert samples.curves.goodput_bps(0.1) == pytest.approx(25_000 * 8 / 0.1, rel=1e-12)
+
+
+def test_figures(samples: Samples) -> None:
+    assert samples.largest_send_window() == 7100
+    assert samples.drops_by_link() == {(0, "forward"): 3}
+    assert samples.passed_by_link("marks") == {(0, "forward"): 5, (0, "reverse"): 0}
+    assert samples.passed_by_link("packets") == {(0, "forward"): 60, (0, "reverse"): 30}
+    assert samples.backlogs(per=1e3)[0, "forward"] == [(0.1, 1.5)]  # before the start nothing counts
+
+
+def test_a_bundle_from_before_marks_were_counted(samples: Samples) -> None:
+    file = samples.bundle / LINKS
+    parquet.write_table(parquet.read_table(file).drop_columns(["marks"]), file)
+    again = Samples(samples.bundle)
+    assert again.passed_by_link("marks") == {}
+    assert again.passed_by_link("packets") == {(0, "forward"): 60, (0, "reverse"): 30}
+
+
+def test_a_bundle_without_samples(tmp_path: Path) -> None:
+    empty = Samples(tmp_path)
+    assert (empty.to_arrow().num_rows, empty.links.num_rows) == (0, 0)
+    assert empty.curves is None
+    assert empty.goodput() == []
+    assert empty.windows(1448) == {}
+    assert empty.largest_send_window() is None
+    assert empty.drops_by_link() == {}
+
+
+@pytest.mark.parametrize("kept", [0, 3, 200])
+def test_a_damaged_file_is_named(samples: Samples, kept: int) -> None:
+    file = samples.bundle / SAMPLES
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(SamplesError, match=r"samples\.parquet: "):
+        Samples(samples.bundle).goodput()
+
+
+def test_a_file_is_read_once_and_not_before_it_is_asked_for(samples: Samples) -> None:
+    assert samples.goodput(0)
+    (samples.bundle / SAMPLES).unlink()
+    (samples.bundle / LINKS).unlink()
+    assert samples.goodput(0)
+    assert samples.links.num_rows == 0  # had not been opened
+
+
+def test_a_pandas_frame_has_the_same_rows(samples: Samples) -> None:
+    frame = samples.to_pandas()
+    assert frame["bytes"].tolist() == samples.to_arrow()["bytes"].to_pylist()
+    assert set(frame["end"]) == {"sender", "receiver"}
+
+
+def test_nobody_else_opens_a_parquet_file() -> None:
+    rooms = ("results", "report", "rehearsal", "command", "emu", "sim", "playbooks")
+    found = {
+        file.relative_to(ROOT).as_posix()
+        for room in rooms
+        for file in (ROOT / room).rglob("*.py")
+        if "read_table" in file.read_text() or "ParquetFile" in file.read_text()
+    }
+    assert found == {"results/samples.py"}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from pathlib import Path
 
 import pytest
 from landspeed.emu.evidence import cut_to_whole_packets, first_packets, packet_ends
-from landspeed.record_book import SIMULATED_BITS, record_plans, shortened, simulated
-from landspeed.results.book import Entry, book_row, render_book
+from landspeed.engine.command import engine_commands
+from landspeed.rehearsal.record_book import SIMULATED_BITS, record_plans, shortened, simulated
+from landspeed.report.book_page import Entry, book_entries, book_groups, book_json, book_row, render_book
+from landspeed.report.submission import interval_lines, print_pdf, render_submission
+from landspeed.report.tables import totals_table
+from landspeed.report.weathermap import COLUMNS, colour, link_load, load_svg
+from landspeed.report.worldmap import COASTLINES, route_svg
 from landspeed.results.bundle import load_record
-from landspeed.results.record import RunRecord, StreamResult
+from landspeed.results.record import RunRecord
+from landspeed.results.samples import Samples
 from landspeed.results.series import ByteCurves
-from landspeed.results.submission import interval_lines, print_pdf, render_submission
-from landspeed.results.tables import totals_table
-from landspeed.results.weathermap import COLUMNS, colour, link_load, load_svg
-from landspeed.results.worldmap import COASTLINES, route_svg
+from landspeed.results.tool_result import StreamResult, ToolResult
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.plan import Plan
 from landspeed.scenarios.resolve import make_plan
@@ -35,6 +39,8 @@ def pasadena(*overrides: str) -> Plan:
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of the fixture, with the evidence that a run in the guest leaves."""
     made = make_bundle(tmp_path_factory.mktemp("runs"), 60.0, pasadena("transfer.duration=60 s"))
+    receiving, sending = engine_commands(pasadena().transfer, "/run/landspeed")
+    (made / "job.json").write_text(json.dumps({"receiver_command": receiving, "sender_command": sending}))
     folder = made / "evidence"
     folder.mkdir()
     for end in ("sender", "receiver"):
@@ -91,11 +97,9 @@ def test_totals_are_those_of_ntttcp(bundle: Path) -> None:
     host = {"interrupts": 500, "interrupts_per_s": 50.0, "cycles_per_byte": 1.25, "cpu_percent": 43.5}
     sender, receiver = host | {"cycles_source": "host"}, host | {"cycles_source": "estimated"}
     run = RunRecord(scenario="x", world="real", clock="real", bytes=80_000_000, duration_s=10.0, goodput_bps=64e6)
-    run.engine = {
-        "packets_sent": 10_001,
-        "packets_received": 10_000,
-        "hosts": {"sender": sender, "receiver": receiver},
-    }
+    run.tool_result = ToolResult.model_validate(
+        {"packets_sent": 10_001, "packets_received": 10_000, "hosts": {"sender": sender, "receiver": receiver}}
+    )
     run.streams = [StreamResult.model_validate({"stream": number, "sender_calls": 250}) for number in (0, 1)]
     table = totals_table(run)
     assert table
@@ -126,14 +130,14 @@ def test_the_map_has_coasts_and_a_dot_for_each_place() -> None:
 
 
 def test_link_load_is_the_mean_share_of_the_line(bundle: Path) -> None:
-    rows, end_s = link_load(bundle, pasadena())
+    rows, end_s = link_load(Samples(bundle), pasadena())
     assert len(rows) == 26
     assert end_s == pytest.approx(60, abs=1)
     assert all(len(shares) == COLUMNS and max(shares) <= 1.01 for _, shares in rows)
     steady = rows[1][1][COLUMNS // 2 :]
     assert sum(steady) / len(steady) == pytest.approx(0.66, abs=0.06)
     assert colour(0.0) != colour(0.5) != colour(0.96)
-    assert (load_svg(bundle, pasadena()) or "").count("<text") > 26
+    assert (load_svg(Samples(bundle), pasadena()) or "").count("<text") > 26
 
 
 def test_book_rows_say_predicted_or_fitted(bundle: Path) -> None:
@@ -148,15 +152,28 @@ def test_book_rows_say_predicted_or_fitted(bundle: Path) -> None:
     row = book_row(Entry(lulea, run))
     assert (row.basis, row.bound_recorded, row.difference) == ("predicted: window", "host", "+2.00\u202f%")
     simulated = RunRecord(scenario=lulea.scenario, complete=True, world="sim", goodput_bps=4.226e9, duration_s=60)
-    assert "(60 s; 0.00" in book_row(Entry(lulea, run, simulated)).simulated
+    assert book_row(Entry(lulea, run, simulated)).simulated == "not simulated to a steady state (60 s)"
+    simulated.steady_goodput_bps = 4.226e9
+    assert "(60 s, from 10 s on; 0.00" in book_row(Entry(lulea, run, simulated)).simulated
 
 
 def test_the_book_has_the_six_dated_records_in_order() -> None:
     plans = record_plans(bases=("documents",))
-    html, markdown = render_book([Entry(plan) for plan in plans.values()], {"Made": "now"})
-    dates = re.findall(r"^\| (\d{4}-\d{2}\S*) \|", markdown, re.M)
+    entries = [Entry(plan) for plan in plans.values()]
+    html = render_book(entries, {"Made": "now"})
+    dates = [row.date for _, rows in book_groups(entries) for row in rows]
     assert dates == ["2000-03", "2002-10-09", "2003-05-02", "2003-05-02", "2004-04-14", "2004-06-25"]
     assert html.count('class="card"') == 6
+
+
+def test_a_kept_book_has_the_rows_of_its_bundles(bundle: Path) -> None:
+    record = load_record(bundle)
+    entries = [Entry(pasadena(), record, record)]
+    kept, facts = book_entries(book_json(entries, {"Made": "now"}), [pasadena()])
+    assert [book_row(entry) for entry in kept] == [book_row(entry) for entry in entries]
+    assert facts == {"Made": "now"}
+    unknown, _ = book_entries(book_json([], {}), [pasadena()])
+    assert [book_row(entry) for entry in unknown] == [book_row(Entry(pasadena()))]
 
 
 def test_a_long_record_is_shortened_and_a_short_one_not() -> None:
@@ -176,7 +193,7 @@ def test_every_record_can_be_simulated_for_a_while() -> None:
             seconds = job.plan.transfer.duration_ns / 1e9
             assert 0 < seconds <= 60
             assert seconds * plan.physics.expected_goodput_bps <= SIMULATED_BITS * 1.001
-        assert job.world == "sim"
+        assert job.simulated
         assert job.plan.expect is None
 
 
@@ -186,7 +203,7 @@ def test_a_part_is_held_against_the_record_by_its_steady_rate(bundle: Path) -> N
     part.goodput_bps, part.steady_goodput_bps, part.duration_s = 5e9, 6.6e9, 60.0
     assert "6.6" in book_row(Entry(plan, simulated=part)).simulated
     assert "60 s, from 10 s on" in book_row(Entry(plan, simulated=part)).simulated
-    whole = part.model_copy(update={"plan": plan.model_dump(mode="json")})
+    whole = part.model_copy(update={"plan": plan.to_dict()})
     assert "5 Gbit/s (60 s, whole" in book_row(Entry(plan, simulated=whole)).simulated.replace(".000", "")
 
 
@@ -194,7 +211,7 @@ def test_a_part_is_held_against_the_record_by_its_steady_rate(bundle: Path) -> N
 
 
 def pages(bundle: Path) -> dict[str, str]:
-    book, _ = render_book([Entry(plan, load_record(bundle)) for plan in record_plans().values()], {"Made": "now"})
+    book = render_book([Entry(plan, load_record(bundle)) for plan in record_plans().values()], {"Made": "now"})
     return {"submission": render_submission(bundle), "book": book}
 
 

@@ -6,10 +6,10 @@ import io
 from pathlib import Path
 
 import pytest
+from landspeed.report.summary import render_summary, summary_lines
 from landspeed.results import wording
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.record import RunRecord
-from landspeed.results.summary import render_summary, summary_lines
 from rich.console import Console
 
 from .test_results_fixture import make_bundle
@@ -78,7 +78,7 @@ def test_run_that_broke_early(tmp_path: Path) -> None:
     [
         (wording.rate_text(6_626_513_000), "6.627 Gbit/s"),
         (wording.rate_text(983_000_000), "983.00 Mbit/s"),
-        (wording.rate_text(999), "1.00 kbit/s"),
+        (wording.rate_text(999), "999 bit/s"),
         (wording.rate_text(None), "–"),
         (wording.bytes_text(859_052_821_760), "859.053 GB"),
         (wording.bytes_text(512), "512 B"),

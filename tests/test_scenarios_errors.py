@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from landspeed.scenarios.errors import ScenarioError
 from landspeed.scenarios.load import load_scenario
-from landspeed.scenarios.resolve import make_plan
+from landspeed.worlds.registry import plan_for
 
 GOOD = """\
 format: 1
@@ -118,12 +118,12 @@ def write(folder: Path, text: str, name: str = "s.yaml") -> Path:
 
 def refused(path: Path, *overrides: str) -> str:
     with pytest.raises(ScenarioError) as caught:
-        make_plan(load_scenario(path, overrides))
+        plan_for(load_scenario(path, overrides))
     return str(caught.value)
 
 
 def test_the_good_file_is_good(tmp_path: Path) -> None:
-    make_plan(load_scenario(write(tmp_path, GOOD)))
+    plan_for(load_scenario(write(tmp_path, GOOD)))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -179,7 +179,7 @@ def test_what_the_engine_is_told_must_agree(tmp_path: Path, overrides: list[str]
 
 def test_the_simulator_has_no_engine_to_tell(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"transfer.send is not in the world 'sim'(.|\n)*leave it out"):
-        make_plan(load_scenario(write(tmp_path, GOOD), ["transfer.send=write"]), world="sim")
+        plan_for(load_scenario(write(tmp_path, GOOD), ["transfer.send=write"]), "sim")
 
 
 def test_plan_problems_at_once(tmp_path: Path) -> None:
@@ -198,9 +198,9 @@ def test_not_a_mapping(tmp_path: Path, text: str) -> None:
 
 def test_ten_megabytes_are_refused_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, "a: 1\n" * 2_000_000)
-    start = time.monotonic()
+    start = time.process_time()  # work, not what others do meanwhile
     message = refused(path)
-    assert time.monotonic() - start < 1
+    assert time.process_time() - start < 1
     assert "larger than 1 MB" in message
     assert str(path) in message
 
@@ -209,9 +209,9 @@ def test_anchors_cannot_multiply(tmp_path: Path) -> None:
     bomb = "a: &a [1,1,1,1,1,1,1,1,1]\n"
     for before, name in zip("abcdefgh", "bcdefghi", strict=True):
         bomb += f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
-    start = time.monotonic()
+    start = time.process_time()  # work, not what others do meanwhile
     assert "more than 20000 values" in refused(write(tmp_path, bomb))
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_not_utf8(tmp_path: Path) -> None:
@@ -252,6 +252,6 @@ def test_problems_as_data(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario(write(tmp_path, GOOD.replace("10 ms", "264")))
     (problem,) = caught.value.problems
-    data = problem.as_dict()
-    assert (data["line"], data["column"]) == (8, 37)
-    assert "264" in data["what"]
+    assert problem.mark is not None
+    assert (problem.mark.line, problem.mark.column) == (7, 36)
+    assert "264" in problem.what

@@ -1,14 +1,16 @@
 """Events and queue disciplines: from the file to the plan, what is refused, what they mean for queues and limits."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from landspeed.emu.guest.packet_limit import enough_packets, packet_limit
 from landspeed.scenarios import physics as ph
 from landspeed.scenarios.errors import ScenarioError
 from landspeed.scenarios.events import KINDS
 from landspeed.scenarios.load import load_scenario
-from landspeed.scenarios.plan import Event, Plan
-from landspeed.scenarios.resolve import WORLDS, make_plan
+from landspeed.scenarios.plan import Event, Plan, QueueParameters
+from landspeed.worlds.registry import plan_for
 
 TEXT = """\
 format: 1
@@ -32,7 +34,7 @@ def plan_with(folder: Path, *events: str, world: str = "sim", overrides: tuple[s
     path = folder / "s.yaml"
     listed = "".join(f"  - {{{event}}}\n" for event in events)
     path.write_text(TEXT + ("events:\n" + listed if events else ""))
-    return make_plan(load_scenario(path, overrides), world=world)
+    return plan_for(load_scenario(path, overrides), world)
 
 
 def refused(folder: Path, *events: str, world: str = "sim", overrides: tuple[str, ...] = ()) -> str:
@@ -65,7 +67,7 @@ def test_every_kind_in_the_order_in_which_it_happens(tmp_path: Path) -> None:
         Event(at_ns=4 * second, kind="down", link=2, direction="both", duration_ns=second // 2),
         Event(at_ns=5 * second, kind="background", link=1, direction="forward", rate_bps=3 * 10**8, duration_ns=second),
     ]
-    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+    assert Plan.from_json(plan.to_json()) == plan
 
 
 @pytest.mark.parametrize(
@@ -186,8 +188,11 @@ def test_the_packet_limit_counts_the_longest_delay_and_the_fastest_rate(tmp_path
     changed = plan_with(
         tmp_path, f"at: 1 s, one_way_delay: 200 ms, {FORWARD}", f"at: 1 s, line_rate: 2 Gbit/s, {FORWARD}"
     )
-    before, after = plan_with(tmp_path).links[1], changed.links[1]
-    assert after.forward.limit_packets == ph.limit_packets(2 * 10**9, 200_000_000, after.forward.queue_bytes, 38, 4)
+    plan = plan_with(tmp_path)
+    before, after = plan.links[1], changed.links[1]
+    wanted = enough_packets(2 * 10**9, 200_000_000, after.forward.queue_bytes, 38, 4)
+    assert packet_limit(changed, after, forward=True) == wanted > packet_limit(plan, before, forward=True)
+    assert packet_limit(changed, after, forward=False) == packet_limit(plan, before, forward=False)
     assert after.reverse == before.reverse
     assert changed.physics.rtt_ns == 70_000_000  # the path is calibrated as it is at the start
 
@@ -199,21 +204,74 @@ def test_disciplines(tmp_path: Path) -> None:
         ("fifo", "fifo"), ("red", "fq_codel"), ("fq_codel", "fq_codel"),
     ]  # fmt: skip
     assert ph.red_thresholds_bytes(1_200_000) == (100_000, 300_000)
-    said = refused(tmp_path, overrides=("path.1.discipline=codel",))
-    assert "'fifo', 'red' or 'fq_codel'" in said
+    assert plan.links[1].forward.parameters == QueueParameters(
+        ecn=True,
+        probability=ph.RED_MAX_PROBABILITY,
+        **dict(
+            zip(("min_bytes", "max_bytes"), ph.red_thresholds_bytes(plan.links[1].forward.queue_bytes), strict=True)
+        ),
+    )
+    assert plan.links[0].forward.parameters is None
+
+
+@pytest.mark.parametrize(
+    ("said", "parameters"),
+    [
+        ("codel", {"target_ns": 5_000_000, "interval_ns": 100_000_000, "ecn": False}),
+        ("{codel: {target: 10 ms, ecn: true, ce_threshold: 1 ms}}",
+         {"target_ns": 10_000_000, "interval_ns": 100_000_000, "ecn": True, "ce_threshold_ns": 1_000_000}),
+        ("{fq_codel: {}}", {"target_ns": 5_000_000, "interval_ns": 100_000_000, "ecn": True, "flows": 1024}),
+        ("pie", {"target_ns": 15_000_000, "update_ns": 15_000_000, "alpha": 2, "beta": 20, "ecn": False}),
+        ("{fq_pie: {quantum: 3 kB}}", {"target_ns": 15_000_000, "update_ns": 15_000_000, "alpha": 2, "beta": 20,
+                                       "ecn": False, "flows": 1024, "quantum_bytes": 3000}),
+        ("{sfq: {perturb: 10 s}}", {"perturb_ns": 10**10, "depth_packets": 127, "flows": 127}),
+        ("cake", {"rtt_ns": 100_000_000, "ack_filter": False, "isolation": "triple-isolate"}),
+        ("{tbf: {rate: 100 Mbit/s, burst: 30 kB}}", {"rate_bps": 100_000_000, "burst_bytes": 30_000}),
+    ],
+)  # fmt: skip
+def test_each_discipline_has_tc_s_defaults(tmp_path: Path, said: str, parameters: dict[str, Any]) -> None:
+    direction = plan_with(tmp_path, world="emu", overrides=(f"path.1.discipline={said}",)).links[1].forward
+    assert direction.discipline in said
+    assert direction.parameters == QueueParameters(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("discipline", "said"),
+    [
+        ("foo", "discipline 'foo' is not known"),
+        ("{codel: {targt: 1 ms}}", "unknown key 'targt'"),
+        ("{codel: {}, pie: {}}", "one name"),
+        ("7", "one name"),
+        ("{tbf: {rate: 1 Mbit/s}}", "burst"),
+        ("{tbf: {rate: 900 Gbit/s, burst: 1 MB}}", "faster than the line"),
+        ("{tbf: {rate: 1 Mbit/s, burst: 1 kB}}", "lets no packet"),
+        ("{red: {min: 2 kB, max: 1 kB}}", "thresholds"),
+        ("{pie: {alpha: 33}}", "32"),
+    ],
+)
+def test_a_discipline_that_cannot_be_is_refused(tmp_path: Path, discipline: str, said: str) -> None:
+    assert said in refused(tmp_path, world="emu", overrides=(f"path.1.discipline={discipline}",))
+
+
+def test_ns3_has_not_all_disciplines_and_says_who_has(tmp_path: Path) -> None:
+    said = refused(tmp_path, overrides=("path.1.discipline=cake",))
+    assert "queue discipline 'cake' is not in the world 'sim'" in said
+    assert "the world emu can (--world emu)" in said
 
 
 def test_a_world_refuses_what_it_cannot_do_and_names_one_that_can(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from landspeed.scenarios.resolve import Honours
+    from landspeed.emu.world import EmuWorld
+    from landspeed.scenarios.capabilities import Capabilities
 
-    monkeypatch.setitem(WORLDS, "emu", Honours(disciplines=("fifo",), events=tuple(set(KINDS) - {"background"})))
+    fewer = Capabilities(disciplines=("fifo",), events=tuple(set(KINDS) - {"background"}))
+    monkeypatch.setattr(EmuWorld, "capabilities", fewer)
     event = f"at: 1 s, background: 1 Mbit/s, for: 1 s, {FORWARD}"
     said = refused(tmp_path, event, world="emu")
     assert "background is not in the world 'emu'" in said
-    assert "the world sim can (--world sim)" in said
+    assert "can (--world sim)" in said
     assert said.splitlines()[0].endswith("s.yaml:15:15: an event of the kind background is not in the world 'emu'")
     said = refused(tmp_path, world="emu", overrides=("path.1.reverse={discipline: red}",))
     assert "queue discipline 'red' is not in the world 'emu'" in said
-    assert "the world sim can" in said
+    assert "the world sim or real can (--world sim)" in said

@@ -9,7 +9,7 @@ import pytest
 from landspeed.scenarios import fit_traceroute
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.plan import Plan
-from landspeed.scenarios.resolve import CONGESTION_CONTROLS, make_plan
+from landspeed.scenarios.resolve import make_plan
 from landspeed.scenarios.schema import scenario_schema, schema_text
 from ruamel.yaml import YAML
 
@@ -33,7 +33,7 @@ def test_file(path: Path) -> None:
     loaded = load_scenario(path)
     plan = make_plan(loaded)
     assert plan.scenario == path.stem
-    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+    assert Plan.from_json(plan.to_json()) == plan
     assert all(node.nic_rate_bps for node in plan.nodes if node.kind == "host")
     assert plan.transfer.congestion_control
     validator = jsonschema.Draft202012Validator(scenario_schema())
@@ -77,7 +77,7 @@ def test_record_of_2004() -> None:
     assert physics.framing_limit_bps == 9_900_420_447
     assert physics.bus_limit_bps == pytest.approx(6_626_513_000, abs=10)
     assert physics.expected_goodput_bps == physics.bus_limit_bps
-    assert physics.expected_bottleneck == "bus of geneva (fitted)"
+    assert physics.expected_bottleneck.name == "bus of geneva (fitted)"
     assert physics.window_limit_bps
     assert physics.window_limit_bps > 11.2e9
     assert plan.transfer.window_bytes == 372_520_960 // 8
@@ -119,7 +119,7 @@ def test_records_of_2003(path: Path, limit: float, record: float, window: int, d
     assert plan.ip_version == 6
     assert physics.rtt_ns == 119_000_000
     assert physics.expected_goodput_bps == physics.framing_limit_bps == pytest.approx(limit, rel=1e-6)
-    assert physics.expected_bottleneck.startswith("framing of link")
+    assert physics.expected_bottleneck.kind == "framing"
     assert plan.transfer.window_bytes == window
     assert plan.transfer.duration_ns == round(duration_s * 1e9)
     assert physics.distance_m == 7_067_000
@@ -133,7 +133,7 @@ def test_records_of_2003(path: Path, limit: float, record: float, window: int, d
 
 def test_window_bound_prediction() -> None:
     plan = plan_of(ROOM / "examples/first.yaml", "transfer.window=1 MB")
-    assert plan.physics.expected_bottleneck == "window"
+    assert plan.physics.expected_bottleneck.kind == "window"
     assert plan.physics.expected_goodput_bps == plan.physics.window_limit_bps
     assert 1e6 * 8 / 0.05 <= plan.physics.expected_goodput_bps <= 2e6 * 8 / 0.05
 
@@ -143,13 +143,3 @@ def test_yardstick() -> None:
     assert plan.physics.expected_goodput_bps == 9_900_420_447
     assert plan.physics.rtt_ns == 264_000_000
     assert [node.kind for node in plan.nodes] == ["host", "router", "host"]
-
-
-def test_readme_names_every_key_and_congestion_control() -> None:
-    readme = (ROOM / "README.md").read_text()
-    schema = scenario_schema()
-    keys = {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", {})}
-    missing = [
-        key for key in sorted(keys | set(CONGESTION_CONTROLS)) if f"`{key}`" not in readme and f"{key}:" not in readme
-    ]
-    assert not missing

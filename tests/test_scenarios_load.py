@@ -9,6 +9,7 @@ import pytest
 from landspeed.scenarios.errors import ScenarioError
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.resolve import make_plan
+from landspeed.worlds.registry import plan_for
 
 BASE = """\
 format: 1
@@ -41,7 +42,7 @@ def child(base: Path, text: str, name: str = "child.yaml") -> Path:
 
 def refused(path: Path, *overrides: str) -> str:
     with pytest.raises(ScenarioError) as caught:
-        make_plan(load_scenario(path, overrides))
+        plan_for(load_scenario(path, overrides))
     return str(caught.value)
 
 

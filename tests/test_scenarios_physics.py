@@ -84,18 +84,126 @@ def test_packet_limits_hold_what_is_under_way() -> None:
     """10 Gbit/s × 62 ms: 77.5 MB are 8575 full frames, or 861 111 bare ACKs of 52 B and framing."""
     needed = ph.packets_needed(10 * G, 62 * MS, 0, 9000, 38)
     assert needed == math.ceil(77_500_000 / 9038) + 1
-    limit = ph.limit_packets(10 * G, 62 * MS, 64_000_000, 38, 4)
-    assert limit == math.ceil(77_500_000 / 90) + 1 + math.ceil(64_000_000 / 52) + 1000
-    assert ph.limit_packets(10**12, 60 * G, 10**15, 38, 4) == 2**32 - 1
 
 
-def test_guest_memory_is_in_steps_and_grows() -> None:
-    gib = 2**30
-    ten = ph.guest_memory_bytes(330_000_000, 9000, "packets", "discard")
-    queued = ph.guest_memory_bytes(660_000_000, 9000, "packets", "discard")
-    hundred = ph.guest_memory_bytes(6_600_000_000, 9000, "packets", "discard")
-    assert ten % (256 << 20) == 0
-    assert 1.5 * gib <= ten < queued <= 3 * gib
-    assert 8 * gib <= hundred <= 12 * gib
-    assert ph.guest_memory_bytes(330_000_000, 9000, "super-packets", "discard") <= ten
-    assert ph.guest_memory_bytes(330_000_000, 9000, "packets", "memory") >= ten
+# --- Each formula to the last digit ----------------------------------------------------------------------------------
+
+
+def test_sizes_of_packets() -> None:
+    assert (ph.mss_bytes(1500, 4), ph.mss_bytes(1500, 6)) == (1448, 1428)
+    assert (ph.ack_bytes(4), ph.ack_bytes(6)) == (52, 72)
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "rate", "joined_ns", "acked"),
+    [
+        ("packets", 10 * G, 0, 2 * 1448),  # nothing is joined: every second packet is acknowledged
+        ("packets", 10 * G, 10_000, 12_500),  # 10 µs of 10 Gbit/s
+        ("packets", 10 * G, 64_000, 65_536),  # 80 kB: GRO joins 64 KiB at most
+        ("packets", G, 23_168, 2 * 1448),  # 2896 B, to the byte
+        ("packets", G, 23_176, 2 * 1448 + 1),
+        ("super-packets", G, 0, 125_000),  # a millisecond
+        ("super-packets", 10 * G, 0, 180_000),
+        ("super-packets", 8 * M, 0, 2 * 1448),
+        ("super-packets", 23_176_000, 10**9, 2 * 1448 + 1),  # what is joined does not matter there
+    ],
+)
+def test_what_an_acknowledgment_stands_for(fidelity: str, rate: int, joined_ns: int, acked: int) -> None:
+    assert ph.bytes_per_ack(1448, fidelity, rate_bps=rate, joined_ns=joined_ns) == acked
+
+
+def test_nothing_is_joined_where_nothing_is_said() -> None:
+    assert ph.bytes_per_ack(1448, "packets", rate_bps=10**18) == 2896
+
+
+def test_acknowledgments_that_fill_the_way_back() -> None:
+    """2 Mbit/s of Ethernet: 2777.8 ACKs of 52 + 38 B a second, each of two packets of 1448 B: 8.04 MB/s."""
+    assert ph.ack_limit_bps(2 * M, 38, 4, 2 * 1448) == 2 * M * 2896 // 90 == 64_355_555
+    assert ph.ack_limit_bps(2 * M, 9, 6, 2 * 1428) == 2 * M * 2856 // 81
+
+
+def test_bus() -> None:
+    assert ph.bus_limit_bps(6 * G, 9000, 4) == 6 * G * 8948 // 9000 == 5_965_333_333
+    assert ph.bus_for_goodput_bps(8948, 9000, 4) == 9000
+    assert ph.bus_for_goodput_bps(8949, 9000, 4) == 9002  # 9001.006: rounded up, so that the goodput fits
+
+
+def test_window_without_a_path_is_no_limit() -> None:
+    assert ph.window_limit_bps(10**6, 2, 8 * MS) == 2 * G
+    assert ph.window_limit_bps(3, 1, 7) == 24 * 10**9 // 7
+    assert ph.window_limit_bps(10**6, 2, 0) == 10**18
+
+
+@pytest.mark.parametrize(
+    ("asked", "fidelity", "usable"),
+    [
+        (10_000, "packets", 17_946),  # 20 kB × 8948 / 9972
+        (10_000, "super-packets", 19_886),  # 20 kB × 180 000 / 181 024
+        (40_000, "packets", 65_535),  # 16 bits: no scale, and 72 kB cannot be said
+        (65_536, "packets", 117_612),
+        (100_000, "packets", 131_070),  # 17 bits: a scale of 1
+        (131_072, "packets", 235_225),
+        (2**30, "packets", 65535 << 14),
+        (2**31, "packets", 65535 << 14),
+    ],
+)
+def test_usable_window_to_the_byte(asked: int, fidelity: str, usable: int) -> None:
+    assert ph.linux_usable_window_bytes(asked, 8948, fidelity) == usable
+
+
+def test_a_buffer_of_little_payload_gives_what_was_asked() -> None:
+    """Packets of 500 B are charged 1524: a third of twice the buffer would be less than what was asked."""
+    assert ph.linux_usable_window_bytes(10_000, 500, "packets") == 10_000
+
+
+def test_pacing_counts_every_stream() -> None:
+    assert ph.pacing_limit_bps(250 * M, 4) == G
+
+
+def test_bdp_is_of_whole_bytes() -> None:
+    assert ph.bdp_bytes(G, 1 * MS) == 125_000
+    assert ph.bdp_bytes(3, 10**9) == 0
+    assert ph.bdp_bytes(17, 10**9) == 2
+
+
+def test_serialization_is_rounded_up() -> None:
+    assert ph.serialization_ns(1, 0, 8 * 10**9) == 1
+    assert ph.serialization_ns(1, 0, 16 * 10**9) == 1
+    assert ph.serialization_ns(84, 38, 128_000) == 7_625_000
+
+
+def test_slow_start_of_less_than_a_doubling_takes_a_round_trip() -> None:
+    assert ph.slow_start_ns(10_001, 1000, 7) == 7
+    assert ph.slow_start_ns(40_001, 1000, 7) == 21
+    assert ph.slow_start_ns(1_001, 1000, 7) == 0  # more than a packet, less than the first window
+    assert ph.slow_start_ns(500, 1000, 7) == 0
+
+
+def test_recovery_is_counted_in_nanoseconds() -> None:
+    assert ph.reno_recovery_ns(3000, 1000, 7) == round(10.5)
+    assert ph.reno_recovery_ns(4000, 1000, 7, delayed_ack=True) == 28
+    assert ph.cubic_recovery_ns(1000 * 1000, 1000) == round(750 ** (1 / 3) * 1e9)  # K = (1000 · 0.3 / 0.4)^(1/3) s
+
+
+def test_no_loss_or_no_path_is_no_limit() -> None:
+    assert ph.square_root_law_bps(1448, 100 * MS, 0) == 10**18
+    assert ph.square_root_law_bps(1448, 0, 1e-4) == 10**18
+    assert ph.square_root_law_bps(1000, 10**9, 1.0) == round(8000 * math.sqrt(1.5))
+    assert ph.square_root_law_bps(1000, 10**9, 1.5) == 8000
+
+
+def test_red_as_tc_sets_it_up() -> None:
+    assert ph.red_thresholds_bytes(1_200_000) == (100_000, 300_000)
+    assert ph.red_thresholds_bytes(1_200_011) == (100_000, 300_002)
+    assert ph.red_weight_log(1_000_000) == 9
+    # The average is kept in 32 bits: a threshold of 2^22 takes 23 of them, and leaves 8 for the weight.
+    assert ph.red_weight_log(4 * 2**22) == 8
+    assert ph.red_weight_log(4 * (2**22 - 1)) == 9
+    assert ph.red_weight_log(4 * 2**25) == 5
+
+
+def test_packets_under_way_and_waiting() -> None:
+    """8 Gbit/s × 1 ms are 1 MB: 650.2 frames of 1538 B. 3000 B wait in two packets; one more is being sent."""
+    assert ph.packets_needed(8 * G, MS, 3000, 1500, 38) == 651 + 2 + 1
+    assert ph.packets_needed(8 * G, MS, 3001, 1500, 38) == 651 + 3 + 1
+    assert ph.packets_needed(8 * 1538 * 1000, MS, 0, 1500, 38) == 1 + 0 + 1  # exactly one frame on the line

@@ -5,11 +5,15 @@ import json
 from pathlib import Path
 
 import pytest
+from landspeed.emu.guest.packet_limit import packet_limit
+from landspeed.emu.world import EmuWorld
+from landspeed.report.plan_view import render_plan
 from landspeed.scenarios import fit_traceroute
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.plan import Plan
 from landspeed.scenarios.resolve import direction_seed, make_plan
-from landspeed.scenarios.show import plan_json, render_plan
+from landspeed.worlds.registry import plan_for
+from landspeed.worlds.world import UnknownWorld
 from rich.console import Console
 
 TEXT = """\
@@ -114,17 +118,25 @@ def test_where_a_queue_can_form(tmp_path: Path, overrides: list[str], forward: l
 
 def test_packet_limit_is_taken_or_computed(tmp_path: Path) -> None:
     plan = plan_with(tmp_path, "path.0.packet_limit=20000")
-    assert plan.links[0].forward.limit_packets == 20_000
+    assert plan.links[0].forward.packet_limit == 20_000 == packet_limit(plan, plan.links[0], forward=True)
+    assert plan.links[0].reverse.packet_limit == 20_000 == packet_limit(plan, plan.links[0], forward=False)
     needed = 10**9 * 0.020 / 8 / 1538 + 8_750_000 / 1500
-    assert plan.links[1].forward.limit_packets > needed
+    assert plan.links[1].forward.packet_limit is None
+    assert packet_limit(plan, plan.links[1], forward=True) > needed
 
 
 def test_limits_of_the_transfer(tmp_path: Path) -> None:
     plan = plan_with(tmp_path, "path.1.loss=0.01 %", "transfer.pacing=500 Mbit/s", "hosts.b.bus={rate: 700 Mbit/s}")
-    words = [limit.name.split()[0] for limit in plan.physics.limits]
-    assert words == ["bus", "framing", "pacing", "loss"]
+    assert [(limit.kind, limit.place, limit.fitted) for limit in plan.physics.limits] == [
+        ("bus", "b", False),
+        ("framing", "every link", False),
+        ("pacing", None, False),
+        ("loss", None, False),
+    ]
+    words = ["bus of b", "framing of every link", "pacing", "loss (square-root law)"]
+    assert [limit.name for limit in plan.physics.limits] == words
     assert plan.physics.bus_limit_bps == 700_000_000 * 1448 // 1500
-    assert plan.physics.expected_bottleneck == "loss (square-root law)"
+    assert plan.physics.expected_bottleneck == plan.physics.limits[3]
     assert plan.physics.expected_goodput_bps == min(limit.goodput_bps for limit in plan.physics.limits)
 
 
@@ -135,13 +147,13 @@ def test_super_packets_need_a_queue_for_one(tmp_path: Path) -> None:
 
 def test_unknown_world(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(TEXT)
-    with pytest.raises(ValueError, match="worlds: emu"):
-        make_plan(load_scenario(tmp_path / "s.yaml"), world="moon")
+    with pytest.raises(UnknownWorld, match="no world 'moon'; there are emu, real, sim"):
+        plan_for(load_scenario(tmp_path / "s.yaml"), "moon")
 
 
 def shown(plan: Plan, width: int) -> str:
     out = io.StringIO()
-    Console(file=out, width=width).print(render_plan(plan))
+    Console(file=out, width=width).print(render_plan(plan, EmuWorld.notes(plan)))
     return out.getvalue()
 
 
@@ -175,8 +187,8 @@ def test_show_names_impairments_and_asymmetry(tmp_path: Path) -> None:
 
 def test_plan_json(tmp_path: Path) -> None:
     plan = plan_with(tmp_path)
-    assert json.loads(plan_json(plan))["physics"]["mss_bytes"] == 1448
-    assert Plan.model_validate_json(plan_json(plan)) == plan
+    assert json.loads(plan.to_json(indent=1))["physics"]["mss_bytes"] == 1448
+    assert Plan.from_json(plan.to_json(indent=1)) == Plan.from_json(plan.to_json()) == plan
 
 
 def test_isotonic_by_hand() -> None:

@@ -65,7 +65,7 @@ def test_redmond_has_gigabit_ends_on_a_pos_core() -> None:
 
 def test_lulea_is_bound_by_its_window() -> None:
     plan = plan_of(LULEA)
-    assert plan.physics.expected_bottleneck == "window"
+    assert plan.physics.expected_bottleneck.kind == "window"
     assert plan.physics.expected_goodput_bps == 150_000_000 * 8 * 10**9 // 276_138_000
     assert plan.transfer.bytes == 838_860_800_000
     assert pytest.approx(4226e6, rel=1e-4) == 838_860_800_000 * 8 / 1588

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from emu_fixtures import FIRST, wait_until
-from landspeed import cli
+from landspeed.command import main as cli
 from landspeed.results.bundle import load_record
 from landspeed.results.progress import Progress
 from landspeed.sim import process, world
@@ -22,14 +23,18 @@ SHORT = ("--set", "transfer.duration=2 s", "--set", "expect=null")
 RUN = ("run", str(FIRST), "--world", "sim", *SHORT)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FakeOptions(world.SimOptions):
+    """The fake in the simulator's place."""
+
+    program: Path = FAKE
+
+
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The fake in the simulator's place."""
-    monkeypatch.setattr(world, "SimOptions", lambda **options: _REAL(**{"program": FAKE, **options}))
+    monkeypatch.setattr(world.SimWorld, "Options", FakeOptions)
     return monkeypatch
-
-
-_REAL = world.SimOptions
 
 
 def only_bundle(folder: Path) -> Path:
@@ -46,7 +51,7 @@ def test_a_simulated_run_makes_the_same_bundle(
     assert result["goodput_bps"] == 400_000_000
     assert result["bytes"] == 100_000_000
     assert result["versions"]["ns-3"] == "3.fake"
-    assert result["engine"]["words"] == ["--collapse", "--scheduler", "heap"]
+    assert result["world_facts"]["simulator"]["words"] == ["--collapse", "--scheduler", "heap"]
     words = ["--world", "sim", "--collapse", "--scheduler", "heap", "--seed", "1"]
     assert result["command"][-len(words) :] == words
     bundle = only_bundle(tmp_path)
@@ -57,6 +62,7 @@ def test_a_simulated_run_makes_the_same_bundle(
         "result.json",
         "samples.parquet",
         "links.parquet",
+        "plotly.min.js",
         "report.html",
         "scenario.yaml",
     }
@@ -144,7 +150,11 @@ def test_lines_that_are_no_progress_are_passed_over() -> None:
 def test_without_the_simulator_it_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(world, "SimOptions", lambda **options: _REAL(**{"program": tmp_path / "no", **options}))
+    @dataclass(frozen=True, kw_only=True)
+    class NoSimulator(world.SimOptions):
+        program: Path = tmp_path / "no"
+
+    monkeypatch.setattr(world.SimWorld, "Options", NoSimulator)
     assert cli.main([*RUN, "--out", str(tmp_path / "runs")]) == 2
     assert "is not there" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
@@ -155,11 +165,11 @@ def test_without_the_simulator_it_says_what_to_do(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--world", "sim", "--clock", "real"), "--clock is of the world emu"),
-        (("--world", "sim", "--tool", "iperf3"), "--tool is of the world emu"),
-        (("--world", "sim", "--memory", "4GiB"), "--memory is of the world emu"),
-        (("--collapse",), "--collapse is of the world sim"),
-        (("--scheduler", "heap"), "--scheduler is of the world sim"),
+        (("--world", "sim", "--clock", "real"), "--clock works only with --world emu"),
+        (("--world", "sim", "--tool", "iperf3"), "--tool works only with --world emu"),
+        (("--world", "sim", "--memory", "4GiB"), "--memory works only with --world emu"),
+        (("--collapse",), "--collapse works only with --world sim"),
+        (("--scheduler", "heap"), "--scheduler works only with --world sim"),
     ],
 )
 def test_an_option_of_another_world_is_refused(

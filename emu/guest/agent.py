@@ -9,15 +9,28 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
 import traceback
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import namespaces
+from ...scenarios.plan import Plan
+from ..job import Job
+from . import clock, namespaces
 from .files import OUT, mount_all, mount_hosts, mount_visible, write_json
+
+if TYPE_CHECKING:
+    from .network import Network
+
+# How late a real machine's timers may be. A line makes up for it while packets wait, and only then, so that too much
+# lets nothing through early.
+REAL_LATE_NS = 50_000_000
+# Each address tells its neighbours twice, within a second each, which groups it listens to (RFC 3810 section 9): a
+# probe that met one of these packets on a slow line would have to wait.
+IPV6_QUIET_NS = 4_000_000_000
+OPEN_FILES = 1 << 16  # of a path of 255 links, each node has several
 
 
 def phase(name: str, **facts: object) -> None:
@@ -29,13 +42,12 @@ def phase(name: str, **facts: object) -> None:
 def main() -> None:
     """Do the job in the run's folder, whatever happens switch off."""
     try:
-        mount_all()
-        plan, job = (
-            json.loads((OUT / name).read_text(), object_hook=lambda fields: SimpleNamespace(**fields))
-            for name in ("plan.json", "job.json")
-        )
+        mount_all()  # hides a clone below /tmp until `mount_visible`: whatever reads the two files is imported by now
+        plan = Plan.from_json((OUT / "plan.json").read_bytes())
+        job = Job.from_json((OUT / "job.json").read_bytes())
         mount_visible(job.visible)
         namespaces.set_timer_slack(1)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
         os.environ.update(
             HOME="/tmp", PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TERM="xterm"
         )
@@ -52,15 +64,21 @@ def main() -> None:
         namespaces.power_off()
 
 
-def _do(plan: Any, job: Any) -> dict[str, Any]:
+def _do(plan: Plan, job: Job) -> dict[str, Any]:
     if job.mode != "shell":  # there a person reads the console
         phase("build")
+    from .joined import described, join
     from .network import Network  # pyroute2 and Mininet take their time to import: inside the phase they belong to
     from .shaping import shape
 
-    network = Network(plan)
+    if job.clock == "virtual":
+        clock.start_afresh()
+    network = Network(plan, REAL_LATE_NS) if job.clock == "real" else Network(plan)
     shape(network)
+    runs = [] if job.every_hop else join(network)
     mount_hosts(network.host_names())
+    if plan.ip_version == 6 and job.clock == "virtual":
+        clock.sleep_until(clock.now_ns() + IPV6_QUIET_NS)
     result: dict[str, Any] = {"error": None}
     if job.mode == "shell":
         from .shell import run_shell
@@ -69,12 +87,14 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
         return result | {"shell": True}
     from .effective import effective_offloads, effective_qdiscs, effective_settings
 
-    result["effective"] = effective_settings(network)
+    result["effective"] = effective_settings(network) | {"joined": described(runs)}
     if job.calibrate:
         from .calibrate import calibrate
 
         phase("calibrate")
-        result["calibration"] = calibrate(network, with_queues=job.with_queues, real_clock=job.clock == "real")
+        if job.clock == "virtual":
+            clock.start_afresh()
+        result["calibration"] = calibrate(network, runs, with_queues=job.with_queues, real_clock=job.clock == "real")
         if not result["calibration"]["passed"]:
             return result
         write_json("measured.json", result)  # kept if the run is ended from outside
@@ -87,6 +107,8 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
             from .evidence import Evidence
 
             phase("evidence")
+            if job.clock == "virtual":
+                clock.start_afresh()
             evidence = Evidence(network, job.port)
             evidence.before()
         result["effective"] |= {
@@ -94,7 +116,7 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
             "offloads": effective_offloads(network),
         }
         phase("transfer")
-        result["statuses"] = run_transfer(network, job)
+        result["statuses"] = run_transfer(network, job, runs)
         result["events"] = result["statuses"].pop("events")
         phase("read back")
         if evidence:
@@ -106,13 +128,15 @@ def _do(plan: Any, job: Any) -> dict[str, Any]:
     return result
 
 
-def _execute(network: Any, job: Any) -> int:
+def _execute(network: Network, job: Job) -> int:
     """Run the user's program in a node; its output goes to the guest's second and third console."""
     with open("/dev/tty1", "wb", buffering=0) as out, open("/dev/tty2", "wb", buffering=0) as err:  # noqa: PTH123
         for terminal in (out, err):
             _make_transparent(terminal.fileno())
         # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
         time.sleep(max(0.0, 2.0 - time.monotonic()))
+        if job.clock == "virtual":
+            clock.start_afresh()
         node = network.node(job.at)
         environment = {
             **os.environ,

@@ -7,10 +7,13 @@ import os
 import signal
 import socket
 import struct
-from typing import Any
+from typing import TYPE_CHECKING
 
 from . import clock
 from .network import Network
+
+if TYPE_CHECKING:
+    from ...scenarios.plan import Link
 
 UDP_SEGMENT = 103
 # Each send costs tens of microseconds of wall time; above this rate one carries several packets back to back.
@@ -21,7 +24,7 @@ MOST_TOGETHER_BYTES = 60_000
 class Background:
     """Traffic in one direction of a link. The sockets are made at once, so that starting it is only a fork."""
 
-    def __init__(self, network: Network, link: Any, *, forward: bool, rate_bps: int) -> None:
+    def __init__(self, network: Network, link: Link, *, forward: bool, rate_bps: int) -> None:
         """Open both ends."""
         plan = network.plan
         origin, target = (link.index, link.index + 1) if forward else (link.index + 1, link.index)

@@ -2,7 +2,8 @@
 
 RTT to every hop from both ends (ICMP echo with a growing TTL, as traceroute does), path MTU with don't-fragment, and
 the bottleneck rate of both directions from the spacing of a short packet train (trains.py). All from sockets of this
-one process, which may belong to any node. What the plan itself does to packets (loss, jitter) is no error of the path.
+one process, which may belong to any node. One probe at a time is under way, so that none waits for another. What the
+plan says is in scenarios/timing.py. What the plan itself does to packets (loss, jitter) is no error of the path.
 """
 
 from __future__ import annotations
@@ -12,22 +13,44 @@ import socket
 import struct
 import time
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .network import Network
-from .shaping import burst_bytes
-from .trains import link_name, planned_rate_error, queues, rates, slowest_rate, train_rate
+from ...results.calibration_checks import BY_BOTH_WAYS, calibration_checks, hop_place, queue_place
+from ...results.check import Check
+from ...scenarios import physics as ph
+from ...scenarios.timing import (
+    ECHO_PAYLOAD_BYTES,
+    ICMP_HEADER_BYTES,
+    RTT_FLOOR_MS,
+    hop_echo_ns,
+    link_name,
+    rates_bps,
+    round_trip_ns,
+    slowest_rate_bps,
+    way,
+)
+from ...scenarios.words import rate_text, time_text
+from ..runs import LEAST_TTL
+from .lane_options import burst_bytes
+from .network import MOST_HOPS, Network
+from .trains import SO_TIMESTAMPNS_NEW, queues, train_rate
 
-RTT_FLOOR_MS = 0.05  # a tolerance in per cent of a hop next door would be less than one packet's serialization
-ECHO_BYTES = 84  # an ordinary ping: IPv4 20 + ICMP 8 + 56
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...scenarios.plan import Plan
+    from ..runs import Run
+
 IP_MTU, IP_MTU_DISCOVER, IP_PMTUDISC_DO = 14, 10, 2
 IPV6_MTU, IPV6_MTU_DISCOVER = 24, 23
+EXCEEDED_BYTES = 152  # an answer that quotes an echo over IPv6, the largest packet of a traceroute
 REAL_CLOCK_RTT_FLOOR_MS = 2.0
 REAL_CLOCK_RATE_TOLERANCE = 0.05
 REAL_CLOCK_ROUNDS = 5
 IMPAIRED_ROUNDS = 9  # where packets are lost or delayed by chance
 MTU_ATTEMPTS = 9
 MTU_SEQUENCE = 0x8000  # beyond those of the hops
+JOINED_SEQUENCE = 0x4000
 IDENTIFIER = 0x4C53
 
 
@@ -39,8 +62,8 @@ class Calibration:
     rtt_expected_ms: float = 0.0
     tolerance: float = 0.0
     rtt_floor_ms: float = RTT_FLOOR_MS
-    hops: list[dict[str, Any]] = field(default_factory=list)
-    reverse_hops: list[dict[str, Any]] = field(default_factory=list)
+    hops: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    reverse_hops: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     path_mtu_bytes: int | None = None
     mtu_expected_bytes: int = 0
     rate_bps: float | None = None
@@ -48,16 +71,21 @@ class Calibration:
     rate_reverse_bps: float | None = None
     rate_reverse_expected_bps: float = 0.0
     rate_tolerance: float = 0.0
+    joined: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     queue: list[dict[str, Any]] | None = None
+    checks: list[Check] = field(default_factory=list[Check])
     passed: bool = False
-    failures: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list[str])
 
 
-def calibrate(network: Network, *, with_queues: bool = False, real_clock: bool = False) -> dict[str, Any]:
+def calibrate(
+    network: Network, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
+) -> dict[str, Any]:
     """Measure the path and compare it with the plan.
 
     Args:
         network: the built path.
+        runs: links that are passed in one step; then both ways are measured, that one and hop by hop.
         with_queues: fill every queue until it overflows, too.
         real_clock: the host's scheduling adds to every time measured, so each hop's least RTT of several counts and the
             tolerances are the wider ones of `REAL_CLOCK_…`; in virtual time one measurement is exact.
@@ -76,12 +104,17 @@ def calibrate(network: Network, *, with_queues: bool = False, real_clock: bool =
     result.rtt_ms, result.rtt_expected_ms = result.hops[-1]["rtt_ms"], result.hops[-1]["expected_ms"]
     result.mtu_expected_bytes = min(link.mtu_bytes for link in plan.links)
     result.path_mtu_bytes = _path_mtu(network)
-    result.rate_expected_bps = slowest_rate(plan, forward=True)
-    result.rate_reverse_expected_bps = slowest_rate(plan, forward=False)
+    result.rate_expected_bps = slowest_rate_bps(plan, forward=True)
+    result.rate_reverse_expected_bps = slowest_rate_bps(plan, forward=False)
     result.rate_bps = train_rate(network, 0, last, real_clock=real_clock)
     result.rate_reverse_bps = train_rate(network, last, 0, real_clock=real_clock)
+    if runs:
+        result.joined = [_joined(network, runs, origin, real_clock=real_clock) for origin in (0, last)]
     if with_queues:
         result.queue = [each for link in plan.links for each in queues(network, link)]
+        for each in result.queue:
+            each["allowed_bytes"] = max(0.01 * (each["expected_bytes"] or 0), 2 * burst_bytes(plan))
+    result.checks = calibration_checks(plan, result)
     result.failures = _failures(network, result)
     result.passed = not result.failures
     return asdict(result)
@@ -90,41 +123,28 @@ def calibrate(network: Network, *, with_queues: bool = False, real_clock: bool =
 # --- RTT, hop by hop -------------------------------------------------------------------------------------------------
 
 
-def _expected_rtt_ms(plan: Any, origin: int, hop: int) -> float:
-    """Propagation both ways between two nodes, and an echo's serialization on every link."""
-    total_ns = 0.0
-    for link in plan.links[min(origin, hop) : max(origin, hop)]:
-        for direction in (link.forward, link.reverse):
-            total_ns += direction.delay_ns
-            if not direction.can_queue:  # a token bucket sends a lone packet at once
-                total_ns += (ECHO_BYTES - 14 + link.framing_bytes + 14) * 8e9 / direction.rate_bps
-    return total_ns / 1e6
-
-
-def _lanes(plan: Any, origin: int, hop: int) -> list[Any]:
-    """All directions of links that an echo and its answer pass."""
-    between = plan.links[min(origin, hop) : max(origin, hop)]
-    return [lane for link in between for lane in (link.forward, link.reverse)]
-
-
-def _jitter_ms(plan: Any, origin: int, hop: int) -> float:
-    """How far the plan itself lets the RTT between two nodes vary, up and down."""
-    return sum(lane.jitter_ns for lane in _lanes(plan, origin, hop)) / 1e6
-
-
-def _impaired(plan: Any) -> bool:
+def _impaired(plan: Plan) -> bool:
     """Whether chance has a part in what happens to a packet."""
-    lanes = _lanes(plan, 0, len(plan.links))
+    lanes = [lane for link in plan.links for lane in (link.forward, link.reverse)]
     return any(lane.loss or lane.corrupt or lane.duplicate or lane.reorder or lane.jitter_ns for lane in lanes)
 
 
 def _hops(network: Network, origin: int, target: int, *, real_clock: bool) -> list[dict[str, Any]]:
+    plan = network.plan
     step = 1 if target > origin else -1
     positions = list(range(origin + step, target + step, step))
+    expected = [hop_echo_ns(plan, origin, position) / 1e6 for position in positions]
+    # In real time they are asked at once where none can hold up another for long: it would take a round trip each.
+    longest_ns = max(line.takes_ns(EXCEEDED_BYTES) - line.delay_ns for line in way(plan, origin, target))
+    together = real_clock and len(positions) * longest_ns / 1e6 < REAL_CLOCK_RTT_FLOOR_MS / 4
     answers: dict[int, list[tuple[float, str]]] = {}
-    for attempt in range(REAL_CLOCK_ROUNDS if real_clock else IMPAIRED_ROUNDS if _impaired(network.plan) else 1):
-        for ttl, answer in _traceroute(network, origin, target, len(positions), attempt).items():
-            answers.setdefault(ttl, []).append(answer)
+    for attempt in range(REAL_CLOCK_ROUNDS if real_clock else IMPAIRED_ROUNDS if _impaired(plan) else 1):
+        asked = [list(range(1, len(positions) + 1))] if together else [[ttl] for ttl in range(1, len(positions) + 1)]
+        for ttls in asked:
+            wait_s = 10 * max(expected[ttls[-1] - 1] / 1e3, 0.1)
+            found = _traceroute(network, origin, target, ttls, attempt=attempt, wait_s=wait_s)
+            for ttl, answer in found.items():
+                answers.setdefault(ttl, []).append(answer)
     # A host's scheduling only ever adds; what the plan does to packets goes both ways.
     measured = {ttl: sorted(found)[0 if real_clock else len(found) // 2] for ttl, found in answers.items()}
     return [
@@ -134,36 +154,40 @@ def _hops(network: Network, origin: int, target: int, *, real_clock: bool) -> li
             "address": network.facing_address(position, viewer=origin),
             "rtt_ms": measured.get(ttl, (None, None))[0],
             "answered_by": measured.get(ttl, (None, None))[1],
-            "expected_ms": _expected_rtt_ms(network.plan, origin, position),
+            "expected_ms": expected[ttl - 1],
         }
         for ttl, position in enumerate(positions, start=1)
     ]
 
 
-def _traceroute(network: Network, origin: int, target: int, count: int, attempt: int) -> dict[int, tuple[float, str]]:
-    """RTT in ms and answering address for each TTL; a TTL without answer is left out."""
+def _traceroute(
+    network: Network, origin: int, target: int, ttls: list[int], *, attempt: int, wait_s: float
+) -> dict[int, tuple[float, str]]:
+    """RTT in ms and answering address for each of these TTLs; a TTL without answer is left out."""
     base = attempt << 8  # late copies of answers to the attempt before are none to this one
     version = network.plan.ip_version
     destination = network.address(target)
+    level, option = (
+        (socket.IPPROTO_IP, socket.IP_TTL) if version == 4 else (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS)
+    )
     answers: dict[int, tuple[float, str]] = {}
     with _icmp_socket(network, origin) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS_NEW, 1)
         sent: dict[int, int] = {}
-        for ttl in range(1, count + 1):
-            level, option = (
-                (socket.IPPROTO_IP, socket.IP_TTL) if version == 4 else (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS)
-            )
+        for ttl in ttls:
             sock.setsockopt(level, option, ttl)
-            sent[ttl] = time.monotonic_ns()
-            sock.sendto(echo_request(version, base + ttl, b"\0" * 56), (destination, 0))
-        deadline = time.monotonic() + 10 * max(_expected_rtt_ms(network.plan, origin, target) / 1e3, 0.1)
-        while len(answers) < count and (left := deadline - time.monotonic()) > 0:
+            request = echo_request(version, base + ttl, b"\0" * ECHO_PAYLOAD_BYTES)
+            sent[ttl] = time.time_ns()
+            sock.sendto(request, (destination, 0))
+        deadline = time.monotonic() + wait_s
+        while len(answers) < len(ttls) and (left := deadline - time.monotonic()) > 0:
             sock.settimeout(left)
             with contextlib.suppress(TimeoutError):
-                packet, source = sock.recvfrom(2048)
-                now = time.monotonic_ns()
+                packet, control, _, source = sock.recvmsg(2048, 64)
+                seconds, nanoseconds = struct.unpack("qq", control[0][2])
                 ttl = (echo_sequence(version, packet) or 0) - base
                 if ttl in sent and ttl not in answers:
-                    answers[ttl] = ((now - sent[ttl]) / 1e6, source[0])
+                    answers[ttl] = ((seconds * 1_000_000_000 + nanoseconds - sent[ttl]) / 1e6, source[0])
     return answers
 
 
@@ -207,6 +231,61 @@ def echo_sequence(version: int, packet: bytes) -> int | None:
     return sequence if identifier == IDENTIFIER else None
 
 
+# --- Links that are passed in one step -------------------------------------------------------------------------------
+
+
+def _joined(network: Network, runs: Sequence[Run], origin: int, *, real_clock: bool) -> dict[str, Any]:
+    """From one end: an echo that goes the short ways, there and back, and a train that goes none of them.
+
+    Returns:
+        `rtt_ms` and the TTL with which the reply came, beside what is expected of both; the rate hop by hop, there.
+    """
+    plan, last = network.plan, len(network.nodes) - 1
+    target = last - origin
+    expected_ms = hop_echo_ns(plan, origin, target) / 1e6
+    rounds = REAL_CLOCK_ROUNDS if real_clock else IMPAIRED_ROUNDS if _impaired(plan) else 1
+    answers = [
+        answer
+        for attempt in range(rounds)
+        if (answer := _echo(network, origin, target, attempt, wait_s=10 * max(expected_ms / 1e3, 0.1)))
+    ]
+    rtt_ms, ttl = sorted(answers)[0 if real_clock else len(answers) // 2] if answers else (None, None)
+    found = {
+        "origin": origin,
+        "rtt_ms": rtt_ms,
+        "expected_ms": expected_ms,
+        "reply_ttl": ttl,
+        "expected_ttl": MOST_HOPS - (last - 1),
+    }
+    if any(run.forward == (origin == 0) for run in runs) and last < LEAST_TTL:
+        found["every_hop_rate_bps"] = train_rate(network, origin, target, real_clock=real_clock, ttl=LEAST_TTL - 1)
+    return found
+
+
+def _echo(network: Network, origin: int, target: int, attempt: int, *, wait_s: float) -> tuple[float, int] | None:
+    """RTT in ms of an echo as any program sends it, and the TTL that its reply still had; None if none came."""
+    version, sequence = network.plan.ip_version, JOINED_SEQUENCE + attempt
+    with _icmp_socket(network, origin) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS_NEW, 1)
+        if version == 6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVHOPLIMIT, 1)
+        request = echo_request(version, sequence, b"\0" * ECHO_PAYLOAD_BYTES)
+        sent_ns = time.time_ns()
+        sock.sendto(request, (network.address(target), 0))
+        deadline = time.monotonic() + wait_s
+        while (left := deadline - time.monotonic()) > 0:
+            sock.settimeout(left)
+            with contextlib.suppress(TimeoutError):
+                packet, control, _, _ = sock.recvmsg(2048, 128)
+                if echo_sequence(version, packet) == sequence:
+                    told = {(level, kind): data for level, kind, data in control}
+                    seconds, nanoseconds = struct.unpack("qq", told[socket.SOL_SOCKET, SO_TIMESTAMPNS_NEW])
+                    hops = told.get((socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT))
+                    ttl = struct.unpack("i", hops)[0] if hops else packet[8]
+                    return (seconds * 1_000_000_000 + nanoseconds - sent_ns) / 1e6, ttl
+    return None
+
+
 # --- Path MTU --------------------------------------------------------------------------------------------------------
 
 
@@ -214,10 +293,10 @@ def _path_mtu(network: Network) -> int | None:
     """Largest packet that an echo carries there and back with don't-fragment; None if none comes back."""
     plan = network.plan
     version, last = plan.ip_version, len(network.nodes) - 1
-    header = 28 if version == 4 else 48
+    header = ph.IP_HEADER[version] + ICMP_HEADER_BYTES
     level, discover = (socket.IPPROTO_IP, IP_MTU_DISCOVER) if version == 4 else (socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER)
     size = plan.links[0].mtu_bytes
-    wait_s = 2 * max(_expected_rtt_ms(plan, 0, last) / 1e3, 0.1)
+    wait_s = 2 * max(round_trip_ns(plan, 0, last, size) / 1e9, 0.1)
     with _icmp_socket(network, 0) as sock:
         sock.setsockopt(level, discover, IP_PMTUDISC_DO)
         sock.connect((network.address(last), 0))
@@ -243,45 +322,41 @@ def _path_mtu(network: Network) -> int | None:
     return None
 
 
-# --- Verdict ---------------------------------------------------------------------------------------------------------
+# --- Failures, in words ---------------------------------------------------------------------------------------------
 
 
 def _failures(network: Network, result: Calibration) -> list[str]:
-    failures: list[str] = []
+    """One sentence for each failed check: what is wrong, and which part of the path it points at."""
+    plan, failures = network.plan, list[str]()
+    failed = {(check.name, check.place): check for check in result.checks if not check.ok}
     for origin, hops in ((0, result.hops), (len(network.nodes) - 1, result.reverse_hops)):
         before = 0.0
         for hop in hops:
-            failure = _hop_failure(network, origin, hop, result, before)
-            if failure:
-                failures.append(failure)
+            if ("hop", hop_place(plan, origin, hop["ttl"])) in failed:
+                failures.append(_hop_words(network, origin, hop, before))
                 break  # the hops beyond it carry the same error
             before = hop["rtt_ms"]
-    if result.path_mtu_bytes != result.mtu_expected_bytes:
+    if ("mtu", "") in failed:
         failures.append(f"path MTU is {result.path_mtu_bytes} B, the plan says {result.mtu_expected_bytes} B")
-    for name, measured, expected in (
-        ("forward", result.rate_bps, result.rate_expected_bps),
-        ("reverse", result.rate_reverse_bps, result.rate_reverse_expected_bps),
-    ):
-        allowed = result.rate_tolerance + planned_rate_error(network.plan, forward=name == "forward")
-        if measured is None or abs(measured / expected - 1) > allowed:
-            seen = "too little arrived" if measured is None else f"{measured / 1e6:.2f} Mbit/s"
-            every = rates(network.plan, forward=name == "forward")
+    for direction in ("forward", "reverse"):
+        if check := failed.get(("rate", direction)):
+            seen = "too little arrived" if check.measured is None else rate_text(check.measured)
+            every = rates_bps(plan, forward=direction == "forward")
             parts = [part for rate, part in every if rate <= 1.0001 * min(every)[0]]
             failures.append(
-                f"{name} bottleneck rate: {seen}, the plan says {expected / 1e6:.2f} Mbit/s of IP packets, "
+                f"{direction} bottleneck rate: {seen}, the plan says {rate_text(check.expected or 0.0)} of IP packets, "
                 f"set by {', '.join(parts[:3])}{' and others' if len(parts) > 3 else ''}"
             )
+    failures += [check.text for (_, place), check in failed.items() if place.endswith(BY_BOTH_WAYS)]
     for queue in result.queue or []:
-        expected, measured = queue["expected_bytes"], queue["measured_bytes"]
-        if expected is not None and abs(measured - expected) > max(0.01 * expected, 2 * burst_bytes(network.plan)):
+        if ("queue", queue_place(plan, queue)) in failed:
             which = f"queue of {queue['name']}, {queue['direction']}"
+            measured, expected = queue["measured_bytes"], queue["expected_bytes"]
             failures.append(f"{which}: overflows at {measured} B, the plan says {expected} B")
     return failures
 
 
-def _hop_failure(
-    network: Network, origin: int, hop: dict[str, Any], result: Calibration, before_ms: float
-) -> str | None:
+def _hop_words(network: Network, origin: int, hop: dict[str, Any], before_ms: float) -> str:
     position = network.names.index(hop["node"])
     link = position - 1 if origin < position else position
     name = link_name(network.plan.links[link])
@@ -291,10 +366,9 @@ def _hop_failure(
     if hop["answered_by"] != hop["address"]:
         return f"{name}: hop {hop['ttl']} is {hop['answered_by']}, not {hop['node']} ({hop['address']}), {seen_from}"
     error_ms = hop["rtt_ms"] - hop["expected_ms"]
-    planned_ms = _jitter_ms(network.plan, origin, position)
-    if abs(error_ms) > max(result.tolerance * hop["expected_ms"], result.rtt_floor_ms) + planned_ms:
-        return (
-            f"{name}: RTT to {hop['node']} is {hop['rtt_ms']:.3f} ms, the plan says {hop['expected_ms']:.3f} ms "
-            f"({error_ms:+.3f}; the hop before it was at {before_ms:.3f}), {seen_from}"
-        )
-    return None
+    measured, expected, before = (time_text(ms * 1e6) for ms in (hop["rtt_ms"], hop["expected_ms"], before_ms))
+    return (
+        f"{name}: RTT to {hop['node']} is {measured}, the plan says {expected} "
+        f"({'+' if error_ms > 0 else '−'}{time_text(abs(error_ms) * 1e6)}; the hop before it was at {before}), "
+        f"{seen_from}"
+    )

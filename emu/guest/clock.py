@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import time
 
+RNDRESEEDCRNG = 0x5207  # random(4)
 CLOCK_MONOTONIC = 1
 TIMER_ABSTIME = 1
 EINTR = 4
@@ -19,6 +21,22 @@ class _Timespec(ctypes.Structure):
 def now_ns() -> int:
     """The monotonic clock. In virtual time each reading takes 256 ns of it."""
     return time.monotonic_ns()
+
+
+def start_afresh() -> None:
+    """Return at the next whole second of the monotonic clock, with new random numbers.
+
+    What comes before takes a little more or less virtual time from clone to clone, since each reading of the clock
+    takes some, and Python reads it more often where it must compile what it imports; and it draws more or fewer random
+    numbers, a folder to mount on being one. What begins here is the same to the nanosecond, and draws the same numbers,
+    wherever the clone is: with a seed they depend only on how often this was called.
+    """
+    sleep_until((now_ns() // 1_000_000_000 + 1) * 1_000_000_000)
+    random = os.open("/dev/urandom", os.O_RDONLY)
+    try:
+        fcntl.ioctl(random, RNDRESEEDCRNG)
+    finally:
+        os.close(random)
 
 
 def sleep_until(time_ns: int) -> None:

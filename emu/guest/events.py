@@ -17,7 +17,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import clock
 from .background import Background
@@ -25,10 +25,14 @@ from .files import OUT, write_json
 from .lane import Lane
 from .network import Network
 
+if TYPE_CHECKING:
+    from ...scenarios.plan import Event
+
 LIVE = OUT / "live.jsonl"
 IN_MODIFY = 2
 WAKE_BEFORE_NS = 1_000_000
 _libc = ctypes.CDLL(None, use_errno=True)
+_Field = TypeVar("_Field")
 
 
 class Events:
@@ -81,18 +85,18 @@ class Events:
 
     # --- what the kinds do -------------------------------------------------------------------------------------------
 
-    def _plan(self, event: Any, record: dict[str, Any]) -> None:
-        ways = ("forward", "reverse") if event.direction == "both" else (event.direction,)
+    def _plan(self, event: Event, record: dict[str, Any]) -> None:
+        ways = event.directions
         lanes = [self._lane(event.link, way) for way in ways]
-        if event.kind == "loss" and event.packets:
-            self._at(event.at_ns, lambda: self._lose(record, lanes, event.packets))
+        if event.kind == "loss" and (packets := event.packets):
+            self._at(event.at_ns, lambda: self._lose(record, lanes, packets))
         elif event.kind in ("loss", "down"):
-            probability = 1.0 if event.kind == "down" else event.probability
-            self._at(event.at_ns, lambda: self._lose_share(record, lanes, probability, event.duration_ns))
+            probability = 1.0 if event.kind == "down" else _given(event.probability)
+            self._at(event.at_ns, lambda: self._lose_share(record, lanes, probability, _given(event.duration_ns)))
         elif event.kind == "delay":
-            self._at(event.at_ns, lambda: self._set_delay(record, lanes, event.delay_ns, event.duration_ns))
+            self._at(event.at_ns, lambda: self._set_delay(record, lanes, _given(event.delay_ns), event.duration_ns))
         elif event.kind == "rate":
-            self._at(event.at_ns, lambda: self._set_rate(record, lanes, event.rate_bps, event.duration_ns))
+            self._at(event.at_ns, lambda: self._set_rate(record, lanes, _given(event.rate_bps), event.duration_ns))
         else:
             self._plan_traffic(event, record, ways)
 
@@ -163,18 +167,19 @@ class Events:
         self._happened(record)
         self._back(record, duration_ns, lambda: change(due_ns + (duration_ns or 0), None))
 
-    def _plan_traffic(self, event: Any, record: dict[str, Any], ways: tuple[str, ...]) -> None:
+    def _plan_traffic(self, event: Event, record: dict[str, Any], ways: tuple[str, ...]) -> None:
         link = self._network.plan.links[event.link]
-        traffic = [Background(self._network, link, forward=way == "forward", rate_bps=event.rate_bps) for way in ways]
+        rate_bps, lasts_ns = _given(event.rate_bps), _given(event.duration_ns)
+        traffic = [Background(self._network, link, forward=way == "forward", rate_bps=rate_bps) for way in ways]
         self._traffic.append((record, traffic))
         if traffic[0].together > 1:
             record["note"] = f"{traffic[0].together} packets back to back each time"
 
         def begin() -> None:
             for each in traffic:
-                each.start(self._start_ns + event.at_ns, event.duration_ns)
+                each.start(self._start_ns + event.at_ns, lasts_ns)
             self._happened(record)
-            self._back(record, event.duration_ns, lambda: None)
+            self._back(record, lasts_ns, lambda: None)
 
         # The fork is made a little before: it takes no virtual time, but in real time it does.
         self._at(event.at_ns, begin)
@@ -238,6 +243,12 @@ class Events:
         for lane in self._lanes.values():
             lane.close()
         write_json("events.json", self.records)
+
+
+def _given(field: _Field | None) -> _Field:
+    """A field that events of this kind have (scenarios/plan.py)."""
+    assert field is not None
+    return field
 
 
 def _start_of_transfer(live: Path) -> int | None:

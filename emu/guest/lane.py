@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from . import loss
 from .direct import Qdiscs
+from .lane_options import lane_options
 from .network import Network
-from .shaping import CHILD, FIRST_CLASS, ROOT, lane_options, shaped_device
+from .shaping import CHILD, FIRST_CLASS, ROOT, shaped_device
+
+if TYPE_CHECKING:
+    from ...scenarios.plan import Link
 
 FOLLOW_NS = 1_000_000
 SEED_STEP = 0x9E3779B97F4A7C15  # each change begins another part of the random numbers
@@ -24,9 +28,10 @@ class Lane:
         lost: packets that events have taken so far.
     """
 
-    def __init__(self, network: Network, link: Any, *, forward: bool) -> None:
+    def __init__(self, network: Network, link: Link, *, forward: bool) -> None:
         """The lane as it was built."""
         self._plan, self._link, self._forward = network.plan, link, forward
+        self._late_ns = network.late_ns
         self._planned = link.forward if forward else link.reverse
         position, name = shaped_device(network, link.index, forward=forward)
         self._qdiscs = Qdiscs(network.nodes[position], network.interface(position, name))
@@ -102,11 +107,11 @@ class Lane:
         return max(round((self._armed - loss.MOST_AT_ONCE) / 2 * smallest_ns), 1000)
 
     def _options(self) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        changed = {"rate_bps": self.rate_bps, "delay_ns": self.delay_ns}
-        direction = SimpleNamespace(
-            **vars(self._planned) | {key: value for key, value in changed.items() if value is not None}
-        )
-        return lane_options(self._plan, self._link, direction, forward=self._forward)
+        planned = self._planned
+        rate_bps = planned.rate_bps if self.rate_bps is None else self.rate_bps
+        delay_ns = planned.delay_ns if self.delay_ns is None else self.delay_ns
+        direction = replace(planned, rate_bps=rate_bps, delay_ns=delay_ns)
+        return lane_options(self._plan, self._link, direction, forward=self._forward, late_ns=self._late_ns)
 
     def _read_netem_drops(self) -> int:
         """Drops of the root, which counts those of its child too, less the child's."""

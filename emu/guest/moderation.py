@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...scenarios import physics as ph
 from .network import LEFT, Network
 from .offloads import join_received
 
-MODERATION_NS = 64_000
+MODERATION_NS = ph.MODERATION_NS
 PARAMETER = Path("/sys/module/sch_netem/parameters/moderation_ns")  # of patch 0011
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 
 CLONE_NEWNET = 0x40000000
 MS_RDONLY = 1
@@ -62,7 +62,7 @@ def publish(descriptor: int, name: str) -> None:
 
 
 @contextlib.contextmanager
-def inside(descriptor: int) -> Iterator[None]:
+def inside(descriptor: int) -> Generator[None]:
     """Run a block in a namespace: sockets made and programs started there belong to it for good."""
     here = open_current()
     enter(descriptor)

@@ -9,33 +9,39 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyroute2.iproute.linux import IPRoute
 
 from . import offloads, qdiscs
 from .nodes import NamespaceNode
 
+if TYPE_CHECKING:
+    from ...scenarios.plan import Link, Plan
+
 LEFT, RIGHT = "eth0", "eth1"  # towards the sender, towards the receiver
 IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))
 BACKLOG_PACKETS = 10_000_000  # a veth hands packets over through this queue; dropping there would be no network's loss
-# Sockets may have what a TCP window can have at all (RFC 7323: 1 GiB), doubled for the kernel's own overhead.
-SOCKET_BYTES_MAX = (1 << 31) - 1
+MOST_HOPS = 255  # what a TTL can say (RFC 791)
+# Sockets may have what a TCP window can have at all (RFC 7323: 1 GiB) with the kernel's own overhead. Not 2 GiB: the
+# kernel counts what is queued in an int, which would run over, and then nothing limits a queue any more.
+SOCKET_BYTES_MAX = 1750 << 20
 
 
 class Network:
     """The nodes of one plan and their netlink sockets.
 
     Attributes:
-        plan: the plan as read from JSON.
+        plan: the plan.
+        late_ns: how late the guest's timers may be; buckets are as deep as that.
         nodes: in order from the sender to the receiver.
     """
 
-    def __init__(self, plan: Any) -> None:
+    def __init__(self, plan: Plan, late_ns: int = 1_000) -> None:
         """Build nodes, links, addresses and routes."""
         qdiscs.register()
-        self.plan = plan
+        self.plan, self.late_ns = plan, late_ns
         self.names = [node.name for node in plan.nodes]
         self.nodes = [NamespaceNode(name) for name in self.names]
         self._netlink: list[IPRoute] = []
@@ -102,7 +108,7 @@ class Network:
             node.write_sysctl(name, value)
         self._netlink[position].link("set", index=1, state="up")
 
-    def _add_link(self, link: Any) -> None:
+    def _add_link(self, link: Link) -> None:
         version, i = self.plan.ip_version, link.index
         ends = ((i, RIGHT, 0), (i + 1, LEFT, 1))
         self._netlink[i].link(
@@ -176,7 +182,7 @@ def hardware_address(link: int, side: int) -> str:
     return f"02:00:00:{link >> 8:02x}:{link & 255:02x}:{side:02x}"
 
 
-def node_sysctls(plan: Any, *, router: bool) -> dict[str, object]:
+def node_sysctls(plan: Plan, *, router: bool) -> dict[str, object]:
     """Sysctls of one node's namespace."""
     maximum = SOCKET_BYTES_MAX
     settings: dict[str, object] = {
@@ -185,6 +191,9 @@ def node_sysctls(plan: Any, *, router: bool) -> dict[str, object]:
         "net.ipv6.conf.default.disable_ipv6": 1 if plan.ip_version == 4 else 0,
         "net.ipv6.conf.default.accept_dad": 0,
         "net.ipv6.conf.default.router_solicitations": 0,
+        "net.ipv4.ip_default_ttl": MOST_HOPS,
+        "net.ipv6.conf.all.hop_limit": MOST_HOPS,
+        "net.ipv6.conf.default.hop_limit": MOST_HOPS,
         # Traceroute asks all hops at once: no answer may be withheld.
         "net.ipv4.icmp_ratelimit": 0,
         "net.ipv6.icmp.ratelimit": 0,
@@ -203,6 +212,7 @@ def node_sysctls(plan: Any, *, router: bool) -> dict[str, object]:
             "net.ipv4.tcp_wmem": f"4096 16384 {maximum}",
             "net.ipv4.tcp_no_metrics_save": 1,  # each transfer starts without memory of the one before
             "net.ipv4.tcp_slow_start_after_idle": 0,
+            "net.ipv4.tcp_ecn": 1 if plan.transfer.ecn else 2,  # 2, Linux's own: answer, do not ask
         }
     return settings
 

@@ -19,7 +19,7 @@ from .nodes import NamespaceNode
 # The largest super-packet: 44 pages of payload (the kernel's MAX_SKB_FRAGS is 45, see emu/kernel/config).
 SUPER_PACKET_BYTES = 180_000
 # linux/if_link.h; pyroute2 0.9 ends at IFLA_ALLMULTI. Without the IPv4 size super-packets end at 64 KB.
-ifinfbase.nla_map = (  # pyright: ignore[reportAttributeAccessIssue] (its length is part of the inferred type)
+ifinfbase.nla_map = (
     *ifinfbase.nla_map,
     ("IFLA_DEVLINK_PORT", "none"),
     ("IFLA_GSO_IPV4_MAX_SIZE", "uint32"),

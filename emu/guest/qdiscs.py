@@ -6,16 +6,28 @@ The layouts below are those of linux/pkt_sched.h; 64-bit values throughout.
 
 from __future__ import annotations
 
-import math
-from types import SimpleNamespace
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from pyroute2.netlink import nla
 from pyroute2.netlink.rtnl import TC_H_ROOT
 from pyroute2.netlink.rtnl.tcmsg import plugins, sched_template
 
+from .managed_qdiscs import MANAGED
+
 UINT32_MAX = (1 << 32) - 1
 LINKLAYER_ETHERNET = 1  # tells tbf that no rate table comes with the request
+
+
+TCA_LINE = 31  # patch 0013: the attribute's number, netem's and tbf's
+TCA_JOINED_END = 29  # patch 0014, netem's; after it comes TCA_NETEM_JOINED
+
+
+def line(options: dict[str, Any]) -> bytes:
+    """struct tc_line of patch 0013: framing for each segment, and whether super-packets arrive spaced."""
+    return struct.pack("iI", options["framing_bytes"], options["spaced"])
 
 
 def probability(value: float) -> int:
@@ -42,6 +54,10 @@ class NetemOptions(nla):
         ("TCA_NETEM_SLOT", "none"),
         ("TCA_NETEM_SLOT_DIST", "none"),
         ("TCA_NETEM_PRNG_SEED", "uint64"),
+        *((f"TCA_NETEM_{number}", "none") for number in range(15, TCA_JOINED_END)),
+        ("TCA_NETEM_JOINED_END", "cdata"),
+        ("TCA_NETEM_JOINED", "cdata"),
+        ("TCA_NETEM_LINE", "cdata"),
     )
     fields = (("latency", "I"), ("limit", "I"), ("loss", "I"), ("gap", "I"), ("duplicate", "I"), ("jitter", "I"))
 
@@ -80,6 +96,11 @@ def _netem(options: dict[str, Any]) -> dict[str, Any]:
             "cell_overhead": 0,
         }
         attributes.append(["TCA_NETEM_RATE", fields])
+        if "line" in options:
+            attributes.append(["TCA_NETEM_LINE", line(options["line"])])
+    if joined := options.get("joined"):
+        attributes.append(["TCA_NETEM_JOINED_END", struct.pack("III6s6s", *options["joined_end"])])
+        attributes.append(["TCA_NETEM_JOINED", b"".join(struct.pack("qQiI", *each) for each in joined)])
     for name in ("reorder", "corrupt"):
         if options.get(name):
             attributes.append(
@@ -111,6 +132,8 @@ class TbfOptions(nla):
         ("TCA_TBF_PRATE64", "uint64"),
         ("TCA_TBF_BURST", "uint32"),
         ("TCA_TBF_PBURST", "uint32"),
+        *((f"TCA_TBF_{number}", "none") for number in range(8, TCA_LINE)),
+        ("TCA_TBF_LINE", "cdata"),
     )
 
     class parms(nla):  # noqa: N801
@@ -135,6 +158,8 @@ def _tbf(options: dict[str, Any]) -> dict[str, Any]:
     attributes: list[list[Any]] = [["TCA_TBF_PARMS", fields], ["TCA_TBF_BURST", options["burst_bytes"]]]
     if rate > UINT32_MAX:
         attributes.append(["TCA_TBF_RATE64", rate])
+    if "line" in options:
+        attributes.append(["TCA_TBF_LINE", line(options["line"])])
     return {"attrs": attributes}
 
 
@@ -149,84 +174,15 @@ def _fq(options: dict[str, Any]) -> dict[str, Any]:
     return {"attrs": [["TCA_FQ_PLIMIT", limit], ["TCA_FQ_FLOW_PLIMIT", limit]]}
 
 
-class RedOptions(nla):
-    """struct tc_red_qopt, the table for idle times, the probability."""
+@dataclass(frozen=True)
+class _Discipline:
+    """An entry of pyroute2's table: the members that it asks for, by its names."""
 
-    nla_map = (
-        ("TCA_RED_UNSPEC", "none"),
-        ("TCA_RED_PARMS", "parms"),
-        ("TCA_RED_STAB", "cdata"),
-        ("TCA_RED_MAX_P", "uint32"),
-    )
-
-    class parms(nla):  # noqa: N801
-        """Sizes in bytes; `Wlog` is the weight, `Scell_log` the step of the table in µs, both as powers of 2."""
-
-        fields = (
-            ("limit", "I"), ("qth_min", "I"), ("qth_max", "I"),
-            ("Wlog", "B"), ("Plog", "B"), ("Scell_log", "B"), ("flags", "B"),
-        )  # fmt: skip
-
-
-TC_RED_ECN = 1
-RED_TABLE = 256
-
-
-def _red(options: dict[str, Any]) -> dict[str, Any]:
-    cell_log, table = red_idle_table(options["weight_log"], options["packet_us"])
-    fields = {
-        "limit": min(options["limit_bytes"], UINT32_MAX),
-        "qth_min": options["min_bytes"],
-        "qth_max": options["max_bytes"],
-        "Wlog": options["weight_log"],
-        "Plog": 0,
-        "Scell_log": cell_log,
-        "flags": TC_RED_ECN,
-    }
-    maximum = round(options["probability"] * 2**32)
-    return {"attrs": [["TCA_RED_PARMS", fields], ["TCA_RED_STAB", table], ["TCA_RED_MAX_P", maximum]]}
-
-
-def red_idle_table(weight_log: int, packet_us: float) -> tuple[int, bytes]:
-    """By how many powers of two RED's average falls while nothing comes: (1 - w)^(idle time / time of a packet).
-
-    Returns:
-        step of the table in microseconds as a power of two, so that its end is where the average has all but gone; the
-        powers, at most 31 as the kernel has it.
-    """
-    halving_us = packet_us / -math.log2(1 - 2.0**-weight_log)  # the average halves in this time
-    cell_log = max(0, math.ceil(math.log2(max(halving_us * 31 / RED_TABLE, 1))))
-    return cell_log, bytes(min(31, int((cell << cell_log) / halving_us)) for cell in range(RED_TABLE))
-
-
-class FqCodelOptions(nla):
-    """What is set of fq_codel; times in microseconds."""
-
-    nla_map = (
-        ("TCA_FQ_CODEL_UNSPEC", "none"),
-        ("TCA_FQ_CODEL_TARGET", "uint32"),
-        ("TCA_FQ_CODEL_LIMIT", "uint32"),
-        ("TCA_FQ_CODEL_INTERVAL", "uint32"),
-        ("TCA_FQ_CODEL_ECN", "uint32"),
-        ("TCA_FQ_CODEL_FLOWS", "uint32"),
-        ("TCA_FQ_CODEL_QUANTUM", "uint32"),
-        ("TCA_FQ_CODEL_CE_THRESHOLD", "uint32"),
-        ("TCA_FQ_CODEL_DROP_BATCH_SIZE", "uint32"),
-        ("TCA_FQ_CODEL_MEMORY_LIMIT", "uint32"),
-    )
-
-
-def _fq_codel(options: dict[str, Any]) -> dict[str, Any]:
-    values = {
-        "TARGET": options["target_ns"] // 1000,
-        "LIMIT": options["limit_packets"],
-        "INTERVAL": options["interval_ns"] // 1000,
-        "ECN": 1,
-        "FLOWS": options["flows"],
-        "QUANTUM": options["quantum_bytes"],
-        "MEMORY_LIMIT": UINT32_MAX,  # the limit in packets is the queue's; this one counts the kernel's overhead
-    }
-    return {"attrs": [[f"TCA_FQ_CODEL_{name}", value] for name, value in values.items()]}
+    parent: int
+    options: type[nla]
+    get_parameters: Callable[[dict[str, Any]], dict[str, Any]]
+    stats: type[nla]
+    stats2: type[nla]
 
 
 def register() -> None:
@@ -235,10 +191,9 @@ def register() -> None:
         ("netem", NetemOptions, _netem),
         ("tbf", TbfOptions, _tbf),
         ("fq", FqOptions, _fq),
-        ("red", RedOptions, _red),
-        ("fq_codel", FqCodelOptions, _fq_codel),
+        *MANAGED,
     ):
-        plugins[kind] = SimpleNamespace(  # type: ignore[assignment]
+        plugins[kind] = _Discipline(
             parent=TC_H_ROOT,
             options=layout,
             get_parameters=build,

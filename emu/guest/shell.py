@@ -11,19 +11,26 @@ import re
 import signal
 import sys
 import termios
-from typing import Any
+from collections.abc import Iterator
 
 from mininet.cli import CLI
 from mininet.log import setLogLevel
 
+from ...scenarios.timing import slowest_rate_bps
+from ...scenarios.words import rate_text
+from .calibrate import REAL_CLOCK_RATE_TOLERANCE
 from .network import Network
+from .nodes import NamespaceNode
+from .trains import train_rate
 
-BANNER = """
-The path is up, in real time. Type a node's name and a command; names of nodes become addresses:
+KEPT = 1 - REAL_CLOCK_RATE_TOLERANCE
+USE = """Type a node's name and a command; names of nodes become addresses:
   {first} ping -c 3 {last}
   {first} traceroute -n {last}
   {first} iperf3 -s -D        then: {last} iperf3 -c {first}
-`path` shows the hops, `help` the rest, `exit` or Ctrl-D ends.
+"""
+BANNER = """
+The path is up, in real time. {use}`path` shows the hops, `help` the rest, `exit` or Ctrl-D ends.
 """
 
 
@@ -33,23 +40,21 @@ class _Net:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.hosts = [network.nodes[0], network.nodes[-1]]
-        self.switches: list[Any] = []
-        self.controllers: list[Any] = []
-        self.links: list[Any] = []
+        self.switches = self.controllers = self.links = ()
 
     def __contains__(self, name: str) -> bool:
         return name in self.network.names
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> NamespaceNode:
         return self.network.node(name)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self.network.names)
 
-    def values(self) -> list[Any]:
+    def values(self) -> list[NamespaceNode]:
         return list(self.network.nodes)
 
-    def items(self) -> list[tuple[str, Any]]:
+    def items(self) -> list[tuple[str, NamespaceNode]]:
         return list(zip(self.network.names, self.network.nodes, strict=True))
 
     def keys(self) -> list[str]:
@@ -80,20 +85,26 @@ class PathCommandLine(CLI):
         "intfs",
     )
 
+    def __init__(self, network: Network) -> None:
+        """Run it until its end: Mininet's does so where it is made."""
+        self.network = network
+        self.helpStr = usage(network)  # instead of Mininet's own, which is about another prompt
+        super().__init__(_Net(network))
+
     def get_names(self) -> list[str]:
         """Names for help and completion."""
         return [name for name in super().get_names() if name.removeprefix("do_") not in self.hidden]
 
     def do_path(self, _line: str) -> None:
         """Show the nodes in order with their addresses."""
-        network = self.mn.network
+        network = self.network
         for position, name in enumerate(network.names):
             print(f"{position:>3}  {name:<24} {network.address(position)}")
 
     def default(self, line: str) -> None:
         """NODE COMMAND…: node names among the words become addresses."""
         first, *rest = line.split(None, 1)
-        network = self.mn.network
+        network = self.network
         if first not in network.names or not rest:
             print(f"*** '{first}' is neither a node ({', '.join(network.names)}) nor a command")
             return
@@ -107,8 +118,25 @@ def run_shell(network: Network) -> None:
     """Run the prompt on the guest's first console until its end."""
     _take_terminal()
     setLogLevel("info")
-    print(BANNER.format(first=network.names[0], last=network.names[-1]))
-    PathCommandLine(_Net(network))
+    print(kept_words(network))
+    print(BANNER.format(use=usage(network)))
+    PathCommandLine(network)
+
+
+def usage(network: Network) -> str:
+    """What one types, with nodes of this path."""
+    return USE.format(first=network.names[0], last=network.names[-1])
+
+
+def kept_words(network: Network) -> str:
+    """How much of the path's rate this machine keeps in real time, each way, by a packet train."""
+    last, said = len(network.nodes) - 1, list[str]()
+    for origin, target, way in ((0, last, "→"), (last, 0, "←")):
+        planned = slowest_rate_bps(network.plan, forward=target > origin)
+        measured = train_rate(network, origin, target, real_clock=True) or 0.0
+        word = "keeps its word" if measured >= KEPT * planned else "is too slow for this path"
+        said.append(f"{way} {rate_text(measured)} of {rate_text(planned)}: this machine {word}")
+    return "\n".join(["", "Rates of full packets, as measured now in real time:", *said])
 
 
 def _take_terminal() -> None:

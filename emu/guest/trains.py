@@ -6,85 +6,84 @@ Packet-pair dispersion: Keshav, SIGCOMM 1991.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import socket
 import struct
-from typing import Any
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from ...scenarios import physics as ph
+from ...scenarios.timing import TRAIN_PACKETS, link_name, one_way_ns, path_mtu, slowest_rate_bps
+from . import clock
+from .lane_options import burst_bytes
 from .network import Network
-from .shaping import burst_bytes, host_burst_bytes, shaped_device
+from .shaping import host_burst_bytes, shaped_device
 
-TRAIN_PACKETS = 200
+if TYPE_CHECKING:
+    from ...scenarios.plan import Direction, Link
+
+TRAIN_AHEAD_NS = 1_000_000_000  # long enough to hand over a whole train before its first packet leaves
+OVERLOAD, SMALL_OVERLOAD = 1.25, 1.05  # a train comes so much faster than the bottleneck's rate
+REAL_CLOCK_TRAIN_S, MOVED_TRAIN_S = 0.2, 0.002
+SO_TXTIME = SCM_TXTIME = 61
 SO_TIMESTAMPNS_NEW = 64
-UDP_SEGMENT = 103
-FAST_BPS = 20e9
 SEQUENCE = struct.Struct("!I")
 
 
-def rates(plan: Any, *, forward: bool) -> list[tuple[float, str]]:
-    """Bit/s of IP packets of full size that each part of a direction carries, and the part's name."""
-    mtu = min(link.mtu_bytes for link in plan.links)
-    found = [
-        ((link.forward if forward else link.reverse).rate_bps * mtu / (mtu + link.framing_bytes), link_name(link))
-        for link in plan.links
-    ]
-    for node, link in ((plan.nodes[0], plan.links[0]), (plan.nodes[-1], plan.links[-1])):
-        found.append((node.nic_rate_bps * mtu / (mtu + link.framing_bytes), f"network interface of {node.name}"))
-        if node.bus_rate_bps is not None:
-            found.append((node.bus_rate_bps, f"bus of {node.name}"))
-    return found
+@dataclass(frozen=True)
+class _Train:
+    """How a train is sent.
 
-
-def link_name(link: Any) -> str:
-    """A link as messages name it; they count from 1, as `landspeed show` does."""
-    return f"link {link.index + 1} ({link.a} – {link.b})"
-
-
-def slowest_rate(plan: Any, *, forward: bool) -> float:
-    """The bottleneck's rate, of full-size IP packets."""
-    return min(rates(plan, forward=forward))[0]
-
-
-def planned_rate_error(plan: Any, *, forward: bool) -> float:
-    """How far the plan itself may move a train's rate: copies take room on the line, jitter moves its ends."""
-    lanes = [link.forward if forward else link.reverse for link in plan.links]
-    mtu = min(link.mtu_bytes for link in plan.links)
-    lasts_ns = TRAIN_PACKETS * mtu * 8e9 / slowest_rate(plan, forward=forward)
-    return sum(2 * lane.duplicate + 2 * lane.jitter_ns / lasts_ns for lane in lanes)
-
-
-def _train_length(plan: Any, *, forward: bool) -> tuple[int, int]:
-    """Packets of a train, and how many of them a full token bucket lets through faster than the bottleneck.
-
-    A bucket of B bytes that drains at the faster rate R and fills at r lasts for B / (1 - r/R) bytes.
+    Attributes:
+        packets: how many.
+        skipped: those at the head that a host's full bucket may let through faster than its bus is.
+        gap_ns: time between two packets, shorter than the bottleneck's.
     """
-    mtu = min(link.mtu_bytes for link in plan.links)
-    slowest = slowest_rate(plan, forward=forward)
-    faster = [rate for rate, _ in rates(plan, forward=forward) if rate > 1.005 * slowest]
-    refill = 1 - slowest / min(faster) if faster else 1.0
-    bucket = max(burst_bytes(plan), host_burst_bytes(plan, 0 if forward else len(plan.nodes) - 1))
-    skipped = round(2 * bucket / mtu / refill) + 2
-    # The train must fit the smallest queue it could build up in.
-    directions = [link.forward if forward else link.reverse for link in plan.links]
-    room = min((each.queue_bytes for each in directions if each.can_queue), default=1 << 40) // (mtu + 100)
-    packets = max(min(skipped + TRAIN_PACKETS, room), 16)
-    return packets, min(skipped, packets // 2)
+
+    packets: int
+    skipped: int
+    gap_ns: float
 
 
-def train_rate(network: Network, origin: int, target: int, *, real_clock: bool) -> float | None:
-    """Rate at which a packet train arrives, without what a full token bucket lets through at once.
+def _train(network: Network, *, forward: bool, real_clock: bool) -> _Train:
+    """A train that keeps the bottleneck busy from its first packet on, whatever is lost before it comes there.
+
+    A line lets nothing through early, so two packets in a row leave it spaced. A host's bus is a bucket: full at first,
+    of B bytes, it lets B / (1 - r/R) through at the rate R of what fills it.
+    """
+    plan = network.plan
+    mtu, slowest = path_mtu(plan), slowest_rate_bps(plan, forward=forward)
+    lanes = [link.forward if forward else link.reverse for link in plan.links]
+    position = 0 if forward else len(plan.nodes) - 1
+    arrives = math.prod((1 - lane.loss) * (1 - lane.corrupt) for lane in lanes)
+    moved = any(lane.jitter_ns for lane in lanes)  # then each loss in a queue that overflows costs exactness
+    excess, skipped = (SMALL_OVERLOAD if moved else OVERLOAD) / max(arrives, 0.1), 1
+    if plan.nodes[position].bus_rate_bps == slowest:
+        excess = 2 * excess
+        skipped = round(2 * host_burst_bytes(plan, position, network.late_ns) / mtu) + 2
+    packets = TRAIN_PACKETS
+    if moved:  # fq may let a packet wait for ten microseconds: that is to be little of the whole
+        packets = min(max(packets, round(MOVED_TRAIN_S * slowest / (8 * mtu))), 100 * TRAIN_PACKETS)
+    if real_clock:  # late timers are to be little of it; it must fit the smallest queue, for what is lost is counted
+        packets = max(packets, round(REAL_CLOCK_TRAIN_S * slowest / (8 * mtu)))
+        room = min((lane.queue_bytes for lane in lanes if lane.can_queue), default=1 << 40) // (mtu + 100)
+        packets = max(min(packets, round(room / (1 - 1 / excess))), 16)
+    gap_ns = mtu * 8e9 / (slowest * excess)
+    return _Train(packets + skipped, skipped, gap_ns)
+
+
+def train_rate(network: Network, origin: int, target: int, *, real_clock: bool, ttl: int | None = None) -> float | None:
+    """Rate at which a packet train leaves the bottleneck; its packets have the usual TTL, or the one given.
 
     Returns:
         bit/s of IP packets; None if too few of them arrived.
     """
     plan = network.plan
     forward = target > origin
-    mtu = min(link.mtu_bytes for link in plan.links)
-    header = 28 if plan.ip_version == 4 else 48
-    packets, skipped = _train_length(plan, forward=forward)
-    slowest = slowest_rate(plan, forward=forward)
-    # Each send reads the clock a few times, 256 ns of virtual time each: above this rate one send carries several.
-    together = max(1, 60_000 // mtu) if slowest > FAST_BPS or real_clock else 1
+    mtu, header = path_mtu(plan), ph.IP_HEADER[plan.ip_version] + 8
+    train = _train(network, forward=forward, real_clock=real_clock)
     family = socket.AF_INET if plan.ip_version == 4 else socket.AF_INET6
     with network.nodes[target].inside():
         receiver = socket.socket(family, socket.SOCK_DGRAM)
@@ -94,39 +93,75 @@ def train_rate(network: Network, origin: int, target: int, *, real_clock: bool) 
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 28)
         sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 28)
         receiver.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS_NEW, 1)
-        sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, mtu - header)
         receiver.bind((network.address(target), 0))
+        if ttl is not None:
+            version4 = plan.ip_version == 4
+            level, option = (
+                (socket.IPPROTO_IP, socket.IP_TTL) if version4 else (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS)
+            )
+            sender.setsockopt(level, option, ttl)
         sender.connect((network.address(target), receiver.getsockname()[1]))
-        filling = b"\0" * (mtu - header - SEQUENCE.size)
-        packets = -(-packets // together) * together
-        for first in range(0, packets, together):
-            sender.send(b"".join(SEQUENCE.pack(first + number) + filling for number in range(together)))
+        start_ns = _send(sender, train, mtu - header)
+        lasts_s = train.packets * max(train.gap_ns / 1e9, mtu * 8 / slowest_rate_bps(plan, forward=forward))
+        # A program that waits is woken by each packet, and its readings of the clock fall between the others' times.
+        clock.sleep_until(start_ns + round(lasts_s * 1e9) + one_way_ns(plan, origin, target, mtu))
+        receiver.settimeout(max(one_way_ns(plan, origin, target, mtu) / 1e9, 0.1))
         arrivals: list[tuple[int, int]] = []
-        receiver.settimeout(5 * max(plan.physics.rtt_ns / 1e9, 0.1) + packets * mtu * 8 / slowest)
         with contextlib.suppress(TimeoutError):
-            while len(arrivals) < packets:
+            while len(arrivals) < train.packets:  # the rest was lost, or comes too late to be of this train
                 data, control, _, _ = receiver.recvmsg(SEQUENCE.size, 64)
                 seconds, nanoseconds = struct.unpack("qq", control[0][2])
                 arrivals.append((SEQUENCE.unpack(data)[0], seconds * 1_000_000_000 + nanoseconds))
     lanes = [link.forward if forward else link.reverse for link in plan.links]
-    if any(lane.jitter_ns for lane in lanes):
-        lost = 1 - math.prod(1 - lane.loss for lane in lanes)
-        return shuffled_train_rate_bps([time_ns for _, time_ns in arrivals], skipped, mtu, lost)
-    return train_rate_bps(arrivals, skipped, mtu)
+    if real_clock:
+        return train_rate_bps(arrivals, train.skipped, mtu)
+    return paired_rate_bps(arrivals, train.skipped, mtu, moved=any(lane.jitter_ns for lane in lanes))
 
 
-def shuffled_train_rate_bps(times_ns: list[int], skipped: int, mtu_bytes: int, lost: float) -> float | None:
-    """Rate of a train that jitter has shuffled, by counting: its sequence numbers say nothing of order any more.
+def _send(sender: socket.socket, train: _Train, payload_bytes: int) -> int:
+    """Give the train to the host's fq, with the time at which each packet is to leave (SO_TXTIME; tc-fq(8), EDT).
+
+    A program that sent each packet at its time would be woken for each, and reading the clock takes 256 ns of it.
+
+    Returns:
+        when the first one leaves.
+    """
+    sender.setsockopt(socket.SOL_SOCKET, SO_TXTIME, struct.pack("iI", time.CLOCK_MONOTONIC, 0))
+    filling = b"\0" * (payload_bytes - SEQUENCE.size)
+    start_ns = clock.now_ns() + TRAIN_AHEAD_NS
+    for number in range(train.packets):
+        due_ns = start_ns + round(number * train.gap_ns)
+        if due_ns - clock.now_ns() > 2 * TRAIN_AHEAD_NS:  # fq looks no more than ten seconds ahead
+            clock.sleep_until(due_ns - TRAIN_AHEAD_NS)
+        sender.sendmsg([SEQUENCE.pack(number) + filling], [(socket.SOL_SOCKET, SCM_TXTIME, struct.pack("Q", due_ns))])
+    return start_ns
+
+
+def paired_rate_bps(
+    arrivals: list[tuple[int, int]], skipped: int, mtu_bytes: int, *, moved: bool = False
+) -> float | None:
+    """Rate of a train of which any packet may be lost, doubled or early, by the spacing of neighbours.
 
     Args:
-        times_ns: of what arrived, in order.
-        skipped: how many packets to leave out at the beginning.
+        arrivals: (sequence number, time in ns) of what arrived.
+        skipped: how many sequence numbers to leave out at the beginning.
         mtu_bytes: size of each packet.
-        lost: share of the packets that the plan loses (0…1).
+        moved: jitter moves each packet, so that all spacings count: what is added to one is missing in the next.
+
+    Returns:
+        bit/s: of packets that were sent one after the other and arrived so, the mean of the spacings near the most
+        usual one (to a hundredth, or two nanoseconds). None if there are none.
     """
-    counted = times_ns[skipped:]
-    later = [time_ns for time_ns in counted if time_ns > counted[0]]
-    return len(later) / (1 - lost) * mtu_bytes * 8e9 / (later[-1] - counted[0]) if later else None
+    gaps = sorted(
+        later_ns - earlier_ns
+        for (before, earlier_ns), (after, later_ns) in itertools.pairwise(arrivals)
+        if after == before + 1 and before >= skipped
+    )
+    if not gaps:
+        return None
+    usual = gaps[len(gaps) // 2]
+    near = [gap for gap in gaps if moved or abs(gap - usual) <= max(usual / 100, 2)]
+    return mtu_bytes * 8e9 * len(near) / sum(near) if sum(near) else None
 
 
 def train_rate_bps(arrivals: list[tuple[int, int]], skipped: int, mtu_bytes: int) -> float | None:
@@ -151,7 +186,7 @@ def train_rate_bps(arrivals: list[tuple[int, int]], skipped: int, mtu_bytes: int
     return (in_order[-1][0] - start[0]) * mtu_bytes * 8e9 / (in_order[-1][1] - start[1])
 
 
-def queues(network: Network, link: Any) -> list[dict[str, Any]]:
+def queues(network: Network, link: Link) -> list[dict[str, Any]]:
     """Fill the queue of both directions of a link until it overflows, from the router itself."""
     found: list[dict[str, Any]] = []
     for forward in (True, False):
@@ -179,7 +214,7 @@ def queues(network: Network, link: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _overflow(network: Network, link: Any, direction: Any, *, forward: bool) -> int:
+def _overflow(network: Network, link: Link, direction: Direction, *, forward: bool) -> int:
     """Bytes (as a veth counts them) that passed of a burst larger than the queue, less what the bucket let through."""
     plan = network.plan
     origin, target = (link.index, link.index + 1) if forward else (link.index + 1, link.index)
@@ -206,4 +241,4 @@ def _overflow(network: Network, link: Any, direction: Any, *, forward: bool) -> 
             while received < count:
                 receiver.recv(1)
                 received += 1
-    return received * frame - burst_bytes(plan) // frame * frame
+    return (received - 1) * frame  # the first was being sent

@@ -4,7 +4,7 @@ _landspeed_engine() {
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		words="$("$program" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p') --help --version"
 	else
-		words=$("$program" "${COMP_WORDS[1]}" --help 2>/dev/null | sed -n 's/^ *\(--[a-z-]*\).*/\1/p')
+		words=$("$program" "${COMP_WORDS[1]}" --help 2>/dev/null | sed -n 's/^ *\(--[a-z0-9-]*\).*/\1/p')
 	fi
 	COMPREPLY=()
 	case $current in

@@ -3,8 +3,9 @@
  * first byte chooses; the rest arrives as frames. Nonces are fixed, so that the corpus can hold
  * proofs that are right, and what lies behind them is reached.
  */
-#include "auth.h"
-#include "frame.h"
+#include "control/auth.h"
+#include "control/frame.h"
+#include "control/request.h"
 
 #include <stdlib.h>
 #include <string.h>

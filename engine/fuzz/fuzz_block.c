@@ -2,7 +2,7 @@
  * Blocks from a stranger: verifying them, finding headers in anything, decoding, encoding back to
  * the same.
  */
-#include "verify.h"
+#include "payload/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,12 @@
  * The way of bytes from a stranger: frames, JSON, messages. The first input byte says in which
  * pieces the rest arrives. `meson setup engine/build-fuzz -Dfuzz=true` with CC=clang.
  */
-#include "files_message.h"
-#include "frame.h"
-#include "hello.h"
-#include "message.h"
-#include "report.h"
+#include "control/frame.h"
+#include "control/hello.h"
+#include "control/request.h"
+#include "files/message.h"
+#include "files/wanted.h"
+#include "telemetry/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,22 @@ static void files_message_try(const cJSON *message, enum message_type type)
 		(void)progress_decode(message, &progress, &failure);
 }
 
+static void request_try(const cJSON *message)
+{
+	unsigned count;
+	char *paths[WANTED_LIMIT];
+	struct request request;
+	struct failure failure = {0};
+	if (request_decode(message, &request, &failure) == 0)
+		cJSON_Delete(request_encode(&request));
+	failure = (struct failure){0};
+	if (wanted_take(message, paths, &count, &failure) == 0)
+		(void)wanted_has(paths, count, "a/b");
+}
+
 static void message_try(const char *payload, size_t length)
 {
 	struct failure failure = {0};
-	struct request request;
 	struct grant grant;
 	struct receiver_report report;
 	enum message_type type;
@@ -43,7 +56,7 @@ static void message_try(const char *payload, size_t length)
 	if (message_parse(payload, length, &message, &type, &failure) != 0)
 		return;
 	if (type == MESSAGE_REQUEST)
-		(void)request_decode(message, &request, &failure);
+		request_try(message);
 	else if (type == MESSAGE_GRANT)
 		(void)grant_decode(message, &grant, &failure);
 	else if (type == MESSAGE_ERROR)
@@ -59,8 +72,11 @@ static void message_try(const char *payload, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hello hello;
+	uint8_t nonce[NONCE_BYTES];
 	if (size >= HELLO_BYTES)
 		(void)hello_decode(data, &hello);
+	if (size >= CHALLENGE_BYTES)
+		(void)challenge_decode(data, nonce);
 	if (size < 2)
 		return 0;
 	size_t step = (size_t)data[0] + 1;

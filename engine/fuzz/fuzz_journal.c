@@ -1,7 +1,7 @@
 /* A resume journal that anything may have written: only undamaged claims of this source are read.
  */
-#include "files_journal.h"
-#include "files_record.h"
+#include "files/journal.h"
+#include "files/record.h"
 
 #include <stdlib.h>
 #include <string.h>

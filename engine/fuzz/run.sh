@@ -12,19 +12,12 @@ targets=$(for source in fuzz/fuzz_*.c; do basename "$source" .c; done)
 # shellcheck disable=SC2086
 ninja -C "$build" $targets >"$build/ninja.log" || { cat "$build/ninja.log" >&2; exit 1; }
 
-corpus_of() {
-	case $1 in
-	control) echo fuzz/corpus ;;
-	*) echo "fuzz/corpus-$1" ;;
-	esac
-}
-
 pids=
 for target in $targets; do
 	name=${target#fuzz_}
 	mkdir -p "$build/found-$name"
 	"$build/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$build/broken-$name-" \
-		"$build/found-$name" "$(corpus_of "$name")" >"$build/fuzz-$name.log" 2>&1 &
+		"$build/found-$name" "fuzz/corpus-$name" >"$build/fuzz-$name.log" 2>&1 &
 	pids="$pids $!:$name"
 done
 status=0

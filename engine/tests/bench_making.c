@@ -3,9 +3,9 @@
  * and then summed by the library ("portable"; the generator with this processor's best vectors), or
  * in one pass with each kind of vectors that there is here.
  */
-#include "blocks.h"
-#include "clock.h"
-#include "making.h"
+#include "base/clock.h"
+#include "payload/blocks.h"
+#include "payload/making.h"
 
 #include <stdio.h>
 #include <stdlib.h>

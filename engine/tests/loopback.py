@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 
 def free_port() -> int:
@@ -34,7 +35,7 @@ def receiver_start(engine: str, port: int, *options: str) -> subprocess.Popen[st
     return receiver
 
 
-def transfer(engine: str, folder: Path, host: str, *options: str) -> dict:
+def transfer(engine: str, folder: Path, host: str, *options: str) -> dict[str, Any]:
     """One transfer to its end; both ends must be content."""
     port = free_port()
     receiver = receiver_start(engine, port, "--one-off", "--samples", str(folder / "r.csv"))
@@ -99,7 +100,7 @@ def main(engine: str) -> None:
         result = transfer(
             engine, folder, "127.0.0.1", "--time", "0.5", "--streams", "4", "--window", "1M", "--interval", "10ms"
         )
-        assert result["duration_s"] == 0.5
+        assert result["duration_s"] == 0.5, result
         assert result["bytes"] > 0
         assert result["complete"]
         interrupted(engine, folder)

@@ -1,5 +1,6 @@
-#include "auth.h"
+#include "base/hex.h"
 #include "check.h"
+#include "control/auth.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +47,11 @@ static void both_prove_the_key(void **state)
 	assert_int_equal(give(&server, message, &message, &failure), AUTH_OPEN);
 	assert_int_equal(give(&client, message, &message, &failure), AUTH_OPEN);
 	assert_null(message);
+
+	/* One secret of the data connections, and no key of the frames. */
+	assert_memory_equal(client.channel.secret, server.channel.secret, SECRET_BYTES);
+	assert_memory_not_equal(client.channel.secret, client.channel.send_key, SECRET_BYTES);
+	assert_memory_not_equal(client.channel.secret, client.channel.receive_key, SECRET_BYTES);
 
 	struct auth_channel *up = &client.channel;
 	struct auth_channel *down = &server.channel;

@@ -1,5 +1,5 @@
-#include "block.h"
 #include "check.h"
+#include "payload/block.h"
 
 #include <string.h>
 

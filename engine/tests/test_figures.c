@@ -1,9 +1,9 @@
+#include "base/clock.h"
 #include "check.h"
-#include "clock.h"
-#include "lowwater.h"
-#include "samples.h"
-#include "streams.h"
-#include "window.h"
+#include "net/lowwater.h"
+#include "net/window.h"
+#include "telemetry/samples.h"
+#include "transfer/streams.h"
 
 #include <inttypes.h>
 #include <stdio.h>

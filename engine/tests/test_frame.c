@@ -1,6 +1,6 @@
 #include "check.h"
-#include "frame.h"
-#include "hello.h"
+#include "control/frame.h"
+#include "control/hello.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,39 +109,50 @@ static void frame_flood_is_bounded(void **state)
 	frame_decoder_destroy(decoder);
 }
 
-static void hello_round_trip(void **state)
+static void hello_proves_one_stream_of_one_session(void **state)
 {
 	(void)state;
-	struct hello sent = {.stream = 0x01020304};
+	struct hello sent;
 	struct hello got;
 	uint8_t bytes[HELLO_BYTES];
-	for (uint8_t i = 0; i < TOKEN_BYTES; i++)
-		sent.token[i] = (uint8_t)(i * 17);
+	uint8_t secret[SECRET_BYTES];
+	uint8_t nonce[NONCE_BYTES];
+	memset(secret, 7, sizeof(secret));
+	memset(nonce, 9, sizeof(nonce));
+	hello_prove(&sent, 0x01020304, secret, nonce);
 	hello_encode(&sent, bytes);
 	assert_true(hello_decode(bytes, &got));
-	assert_int_equal(got.stream, sent.stream);
-	assert_true(token_equal(got.token, sent.token));
-	got.token[TOKEN_BYTES - 1] ^= 1;
-	assert_false(token_equal(got.token, sent.token));
+	assert_int_equal(got.stream, 0x01020304);
+	assert_true(hello_check(&got, secret, nonce));
+	/* Not for another stream, session or connection, nor with a bit changed. */
+	got.stream++;
+	assert_false(hello_check(&got, secret, nonce));
+	got.stream--;
+	secret[SECRET_BYTES - 1] ^= 1;
+	assert_false(hello_check(&got, secret, nonce));
+	secret[SECRET_BYTES - 1] ^= 1;
+	nonce[0] ^= 1;
+	assert_false(hello_check(&got, secret, nonce));
+	nonce[0] ^= 1;
+	got.proof[PROOF_BYTES - 1] ^= 1;
+	assert_false(hello_check(&got, secret, nonce));
 	bytes[7]++; /* another protocol version */
 	assert_false(hello_decode(bytes, &got));
 }
 
-static void token_hex_round_trip(void **state)
+static void challenge_round_trip(void **state)
 {
 	(void)state;
-	uint8_t token[TOKEN_BYTES];
-	uint8_t back[TOKEN_BYTES];
-	char hex[TOKEN_HEX + 1];
-	for (uint8_t i = 0; i < TOKEN_BYTES; i++)
-		token[i] = (uint8_t)(255 - i);
-	token_to_hex(token, hex);
-	assert_int_equal(strlen(hex), TOKEN_HEX);
-	assert_true(token_from_hex(hex, back));
-	assert_memory_equal(token, back, TOKEN_BYTES);
-	hex[3] = 'G';
-	assert_false(token_from_hex(hex, back));
-	assert_false(token_from_hex("ff", back));
+	uint8_t bytes[CHALLENGE_BYTES];
+	uint8_t nonce[NONCE_BYTES];
+	uint8_t back[NONCE_BYTES];
+	for (uint8_t i = 0; i < NONCE_BYTES; i++)
+		nonce[i] = (uint8_t)(255 - i);
+	challenge_encode(nonce, bytes);
+	assert_true(challenge_decode(bytes, back));
+	assert_memory_equal(nonce, back, NONCE_BYTES);
+	bytes[0] ^= 1;
+	assert_false(challenge_decode(bytes, back));
 }
 
 int main(void)
@@ -153,8 +164,8 @@ int main(void)
 	    cmocka_unit_test(frame_too_large_is_refused_at_its_header),
 	    cmocka_unit_test(frame_empty_is_refused),
 	    cmocka_unit_test(frame_flood_is_bounded),
-	    cmocka_unit_test(hello_round_trip),
-	    cmocka_unit_test(token_hex_round_trip),
+	    cmocka_unit_test(hello_proves_one_stream_of_one_session),
+	    cmocka_unit_test(challenge_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

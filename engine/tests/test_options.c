@@ -1,9 +1,10 @@
+#include "base/quantity.h"
 #include "check.h"
-#include "cpus.h"
-#include "options.h"
-#include "quantity.h"
-#include "tune.h"
+#include "net/cpus.h"
+#include "net/tune.h"
+#include "options/option.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WORDS(...) ((char *[]){__VA_ARGS__, NULL})
@@ -152,11 +153,14 @@ static void receive_takes_a_directory(void **state)
 	assert_null(options.directory);
 	assert_int_equal(options.links, LINKS_INSIDE);
 	assert_false(options.no_sync);
-	assert_int_equal(options_parse_receive(8,
+	assert_int_equal(options_parse_receive(11,
 					       WORDS("receive", "--directory", "/d", "--no-sync",
-						     "--direct", "on", "--symlinks", "all"),
+						     "--direct", "on", "--symlinks", "all",
+						     "--anonymous", "--max-bytes", "500G"),
 					       &options, &failure),
 			 0);
+	assert_true(options.anonymous);
+	assert_true(options.admission.max_file_bytes == UINT64_C(500000000000));
 	assert_string_equal(options.directory, "/d");
 	assert_true(options.no_sync);
 	assert_int_equal(options.direct, DIRECT_ON);
@@ -245,9 +249,129 @@ static void send_takes_the_way_and_the_path(void **state)
 		 "--streams", "2");
 }
 
+/* What stands in brackets at the end of the help, when it is a value: NULL if not. */
+static const char *default_of(const struct option_rule *rule)
+{
+	/* Said in words: no value of the option means it. */
+	static const char *const words[] = {"none", "no", "any", "all"};
+	static char value[32];
+	const char *begin = strrchr(rule->help, '(');
+	size_t length = strlen(rule->help);
+	if (rule->argument == NULL || begin == NULL || rule->help[length - 1] != ')')
+		return NULL;
+	length -= (size_t)(begin - rule->help) + 2;
+	if (length >= sizeof(value))
+		return NULL;
+	memcpy(value, begin + 1, length);
+	value[length] = '\0';
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(value, words[i]) == 0)
+			return NULL;
+	}
+	return strchr(value, ' ') == NULL && strcmp(value, "TCP_NOTSENT_LOWAT") != 0 ? value : NULL;
+}
+
+/* How many options of the table have a default; each is the same with and without it. */
+static unsigned defaults_check(const struct option_table *table, bool sends)
+{
+	unsigned count = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		char word[96];
+		struct options with;
+		struct options without;
+		struct failure failure = {0};
+		const char *value = default_of(&table->rules[i]);
+		if (value == NULL)
+			continue;
+		(void)snprintf(word, sizeof(word), "--%s=%s", table->rules[i].name, value);
+		int (*parse)(int, char **, struct options *, struct failure *) =
+		    sends ? options_parse_send : options_parse_receive;
+		char *words[] = {"command", word, "host", NULL};
+		if (parse(sends ? 3 : 2, words, &with, &failure) != 0)
+			fail_msg("%s", failure.text);
+		words[1] = "host";
+		assert_int_equal(parse(sends ? 2 : 1, words, &without, &failure), 0);
+		with.paths = without.paths = NULL; /* places in the two lists of words */
+		if (memcmp(&with, &without, sizeof(with)) != 0)
+			fail_msg("%s is not what holds without it", word);
+		count++;
+	}
+	return count;
+}
+
+static void every_default_is_what_the_help_says(void **state)
+{
+	(void)state;
+	assert_int_equal(defaults_check(&options_of_every, true), 2);
+	assert_int_equal(defaults_check(&options_of_every, false), 2);
+	assert_int_equal(defaults_check(&options_of_both, true), 1);
+	assert_int_equal(defaults_check(&options_of_way, true), 2);
+	assert_int_equal(defaults_check(&options_of_report, true), 1);
+	assert_int_equal(defaults_check(&options_of_send, true), 4);
+	assert_int_equal(defaults_check(&options_of_files, true), 1);
+	assert_int_equal(defaults_check(&options_of_payload, true), 1);
+	assert_int_equal(defaults_check(&options_of_path, true), 1);
+	assert_int_equal(defaults_check(&options_of_receive, false), 1);
+	assert_int_equal(defaults_check(&options_of_server, false), 5);
+	assert_int_equal(defaults_check(&options_of_writing, false), 2);
+}
+
+static void probes_and_get_have_the_defaults_of_their_help(void **state)
+{
+	(void)state;
+	struct options with;
+	struct options without;
+	struct failure failure = {0};
+	assert_int_equal(options_parse_round_trips(2, WORDS("rr", "host"), &without, &failure), 0);
+	assert_int_equal(options_parse_round_trips(10,
+						   WORDS("rr", "host", "--time", "10", "--streams",
+							 "1", "--request", "1", "--response", "1"),
+						   &with, &failure),
+			 0);
+	assert_memory_equal(&with, &without, sizeof(with));
+	assert_int_equal(options_parse_datagrams(2, WORDS("udp", "host"), &without, &failure), 0);
+	assert_int_equal(options_parse_datagrams(8,
+						 WORDS("udp", "host", "--time", "10", "--rate",
+						       "10M", "--size", "1400"),
+						 &with, &failure),
+			 0);
+	assert_memory_equal(&with, &without, sizeof(with));
+	assert_int_equal(options_parse_get(3, WORDS("get", "host", "path"), &without, &failure), 0);
+	assert_string_equal(without.directory, ".");
+	assert_int_equal(without.protect, PROTECT_NONE);
+	assert_int_equal(
+	    options_parse_get(5, WORDS("get", "host", "path", "--key", "k"), &without, &failure),
+	    0);
+	assert_int_equal(without.protect, PROTECT_AEAD);
+}
+
+static void a_third_party_says_all_but_what_is_of_this_host(void **state)
+{
+	(void)state;
+	static const char *const here[] = {
+	    "help", "port",  "samples",         "json",   "key",      "tcp-info", "quiet",
+	    "live", "files", "report-interval", "direct", "directory"};
+	unsigned count = 0;
+	for (const struct third_party_option *option = options_forwarded(); option->name != NULL;
+	     option++) {
+		for (size_t i = 0; i < sizeof(here) / sizeof(here[0]); i++)
+			assert_string_not_equal(option->name, here[i]);
+		count++;
+	}
+	size_t all = options_of_both.count + options_of_report.count + options_of_send.count +
+		     options_of_files.count + options_of_payload.count + options_of_path.count +
+		     options_of_protect.count + options_of_direction.count + options_of_way.count +
+		     options_of_every.count;
+	/* Those above but directory, which `send` has not. */
+	assert_int_equal(count, all - (sizeof(here) / sizeof(here[0]) - 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_default_is_what_the_help_says),
+	    cmocka_unit_test(probes_and_get_have_the_defaults_of_their_help),
+	    cmocka_unit_test(a_third_party_says_all_but_what_is_of_this_host),
 	    cmocka_unit_test(quantities_are_exact),
 	    cmocka_unit_test(quantities_refuse_nonsense),
 	    cmocka_unit_test(send_takes_everything),

@@ -1,10 +1,16 @@
 /* Who reads TCP_INFO: the sampler, or the stream's own thread when the socket's lock is taken. */
+#include "base/clock.h"
 #include "check.h"
-#include "clock.h"
 #include "connection.h"
-#include "net.h"
-#include "sampler.h"
-#include "stream.h"
+#include "control/hello.h"
+#include "net/net.h"
+#include "net/tcpinfo.h"
+#include "telemetry/follows.h"
+#include "telemetry/sampler.h"
+#include "transfer/stream.h"
+
+/* Not netinet/tcp.h: its struct tcp_info is not ours. */
+#define TCP_CC_INFO 26
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,7 +45,7 @@ int __wrap_getrusage(int who, struct rusage *usage)
 
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length)
 {
-	if (level == IPPROTO_TCP)
+	if (level == IPPROTO_TCP && name != TCP_CC_INFO)
 		(void)atomic_fetch_add(in_stream ? &reads_by_streams : &reads_by_others, 1);
 	return __real_getsockopt(fd, level, name, value, length);
 }
@@ -197,11 +203,51 @@ static void rows_come_whoever_reads(void **state)
 	assert_true(phases[2] >= 8);
 }
 
+static void state_wait(int fd, unsigned wanted)
+{
+	struct tcp_info info;
+	do
+		assert_true(tcp_info_read(fd, &info));
+	while (info.raw.state != wanted);
+}
+
+/* The kernel counts the ends of a connection as a byte each, whoever looks before the thread. */
+static void the_end_of_a_connection_is_no_payload(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[HELLO_BYTES + 1000];
+	const enum tune_side sides[] = {TUNE_RECEIVE, TUNE_SEND};
+	for (unsigned i = 0; i < 2; i++) {
+		int peer;
+		bool sends = sides[i] == TUNE_SEND;
+		struct failure failure = {0};
+		struct streams *streams = streams_create(1, &failure);
+		assert_non_null(streams);
+		int fd = connected(&peer);
+		streams_adopt(streams, 0, fd);
+		const struct sampler_plan plan = {
+		    .streams = streams, .side = sides[i], .preamble_bytes = HELLO_BYTES};
+		struct follows *follows = follows_create(&plan);
+		assert_non_null(follows);
+		follows_start(follows, 1);
+		int writer = sends ? fd : peer;
+		assert_int_equal(send(writer, bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
+		assert_int_equal(shutdown(writer, SHUT_WR), 0);
+		state_wait(fd, sends ? TCP_STATE_FIN_WAIT2 : TCP_STATE_CLOSE_WAIT);
+		follows_sample(follows, 1);
+		assert_int_equal(follows_look(follows, 0)->bytes, 1000);
+		follows_destroy(follows);
+		streams_destroy(streams);
+		(void)close(peer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_stream_answers_between_its_calls),
 	    cmocka_unit_test(rows_come_whoever_reads),
+	    cmocka_unit_test(the_end_of_a_connection_is_no_payload),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

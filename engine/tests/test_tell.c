@@ -1,8 +1,8 @@
 /* Tables, intervals and verdicts: figures in, text out. */
 #include "check.h"
-#include "intervals.h"
-#include "table.h"
-#include "verdict.h"
+#include "telemetry/intervals.h"
+#include "telemetry/table.h"
+#include "telemetry/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>

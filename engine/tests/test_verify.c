@@ -1,10 +1,10 @@
 /* Streams of verified blocks, whole and with each kind of fault. */
 #include "check.h"
-#include "inflight.h"
-#include "making.h"
-#include "packet.h"
-#include "sending.h"
-#include "verify.h"
+#include "net/packet.h"
+#include "payload/inflight.h"
+#include "payload/making.h"
+#include "payload/sending.h"
+#include "payload/verify.h"
 
 #include <endian.h>
 #include <stdlib.h>

@@ -27,16 +27,32 @@ found: {description: Least RTT in ms by address., type: dict, returned: always}
 """
 
 import ipaddress  # noqa: E402
+from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import Unavailable, run  # type: ignore[import-not-found] # noqa: E402
+from ansible.module_utils.landspeed_state import Unavailable, run  # noqa: E402
 
 MORE_HOPS = 4  # the box itself, twice, and the peer
 
 
-def least_rtt_ms(shown):
+class Hop(TypedDict):
+    """A router, as `landspeed_path` made it."""
+
+    address: str
+    rtt_ms: float
+
+
+class Wanted(TypedDict):
+    """The module's parameters."""
+
+    peer: str
+    hops: list[Hop]
+    tolerance_ms: float
+
+
+def least_rtt_ms(shown: str) -> dict[str, float]:
     """Least RTT by address, of the lines of `traceroute -n`: number, then address and times in any order of answers."""
-    found = {}
+    found: dict[str, float] = {}
     for line in shown.splitlines()[1:]:
         address, number = "", "0"
         for word in line.split()[1:]:
@@ -49,7 +65,7 @@ def least_rtt_ms(shown):
     return found
 
 
-def main():
+def main() -> None:
     """Entry."""
     module = AnsibleModule(
         argument_spec={
@@ -59,14 +75,13 @@ def main():
         },
         supports_check_mode=True,
     )
-    wanted = module.params
+    wanted: Wanted = module.params
     try:
         last = str(len(wanted["hops"]) + MORE_HOPS)
         found = least_rtt_ms(run("traceroute", "-n", "-q", "3", "-w", "2", "-m", last, wanted["peer"]))
     except Unavailable as error:
         module.fail_json(msg=f"{error}; apt-get install traceroute")
-        return
-    wrong = []
+    wrong: list[str] = []
     for number, hop in enumerate(wanted["hops"], start=1):
         rtt = found.get(hop["address"])
         if rtt is None:

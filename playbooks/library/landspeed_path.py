@@ -48,9 +48,10 @@ ends: {description: The devices of each link for M(landspeed_rates)., type: list
 """
 
 import ipaddress  # noqa: E402
+from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import (  # type: ignore[import-not-found] # noqa: E402
+from ansible.module_utils.landspeed_state import (  # noqa: E402
     KINDS,
     CannotPutBack,
     State,
@@ -63,6 +64,39 @@ SENDERS_END, RECEIVERS_END = "a", "b"
 KEY = "path box"  # of what was asked for and how it is shown, in the state file
 
 
+class Link(TypedDict):
+    """A link; `forward` and `reverse` are lines for tc."""
+
+    mtu_bytes: int
+    rtt_ms: float
+    forward: list[str]
+    reverse: list[str]
+
+
+class Wanted(TypedDict):
+    """The module's parameters."""
+
+    to_sender: str
+    to_receiver: str
+    sender: str
+    receiver: str
+    links: list[Link]
+
+
+class Hop(TypedDict):
+    """A router as one host sees it."""
+
+    address: str
+    rtt_ms: float
+
+
+class End(TypedDict):
+    """One end of a link; the namespace None is the box itself."""
+
+    device: str
+    namespace: str | None
+
+
 class Chain:
     """The chain: node 0 and the last are the box itself, what is between them are namespaces.
 
@@ -71,7 +105,7 @@ class Chain:
     none: nothing in the box listens there.
     """
 
-    def __init__(self, wanted):
+    def __init__(self, wanted: Wanted) -> None:
         """`wanted` are the module's parameters."""
         self.links, self.last = wanted["links"], len(wanted["links"])
         self.ports = (wanted["to_sender"], wanted["to_receiver"])
@@ -79,16 +113,21 @@ class Chain:
         self.version = "-6" if ":" in wanted["sender"] else "-4"
         self.width = "128" if self.version == "-6" else "32"
 
-    def namespace(self, node):
+    def namespace(self, node: int) -> str | None:
         """Name of a router's namespace; None is the box."""
-        return f"landspeed-hop{node}" if 0 < node < self.last else None
+        return self.router(node) if 0 < node < self.last else None
 
     @staticmethod
-    def device(link, end):
+    def router(node: int) -> str:
+        """Name of the namespace that is a router."""
+        return f"landspeed-hop{node}"
+
+    @staticmethod
+    def device(link: int, end: str) -> str:
         """Name of an end of a link."""
         return f"lspeed{link}{end}"
 
-    def address(self, link, end):
+    def address(self, link: int, end: str) -> str:
         """Address of an end of a link."""
         side = 1 if end == SENDERS_END else 2
         if self.version == "-6":
@@ -97,27 +136,27 @@ class Chain:
         return f"198.18.{number // 256}.{number % 256}"
 
     @staticmethod
-    def hardware(link, end):
+    def hardware(link: int, end: str) -> str:
         """MAC address of an end of a link; locally administered."""
         return f"02:6c:73:{link // 256:02x}:{link % 256:02x}:{1 if end == SENDERS_END else 2:02x}"
 
-    def ip(self, node, words):
+    def ip(self, node: int, words: str) -> str:
         """`ip` in a node."""
         name = self.namespace(node)
         return run("ip", *(["-n", name] if name else []), *words.split())
 
-    def tc(self, node, words):
+    def tc(self, node: int, words: str) -> str:
         """`tc` in a node."""
         name = self.namespace(node)
         return run("tc", *(["-n", name] if name else []), *words.split())
 
-    def entries(self):
+    def entries(self) -> list[tuple[str, str]]:
         """Kinds and names for the state file, in the order in which they are made."""
-        found = [("netns", self.namespace(node)) for node in range(1, self.last)]
+        found = [("netns", self.router(node)) for node in range(1, self.last)]
         found += [("link", self.device(0, SENDERS_END)), ("link", self.device(self.last - 1, RECEIVERS_END))]
         return found + [("ip_rule", f"{self.version} {each}") for each in (PRIORITY_FORWARD, PRIORITY_REVERSE)]
 
-    def build(self):
+    def build(self) -> None:
         """Make all of it; nothing of it is there."""
         # Routers that answer each traceroute, and take answers of the others on.
         values = {"ipv4/conf/all/rp_filter": 0, "ipv4/conf/default/rp_filter": 0}
@@ -129,14 +168,14 @@ class Chain:
         }
         script = "; ".join(f"echo {value} >/proc/sys/net/{key}" for key, value in values.items())
         for node in range(1, self.last):
-            run("ip", "netns", "add", self.namespace(node))
-            run("ip", "netns", "exec", self.namespace(node), "sh", "-c", script)
+            run("ip", "netns", "add", self.router(node))
+            run("ip", "netns", "exec", self.router(node), "sh", "-c", script)
             self.ip(node, "link set lo up")
         for link in range(self.last):
             self._add_link(link)
         self._add_routes()
 
-    def _add_link(self, link):
+    def _add_link(self, link: int) -> None:
         near, far = self.device(link, SENDERS_END), self.device(link, RECEIVERS_END)
         if link < self.last - 1:
             self.ip(link, f"link add {near} type veth peer name {far} netns {self.namespace(link + 1)}")
@@ -158,7 +197,7 @@ class Chain:
             for line in lines:
                 self.tc(node, f"qdisc add dev {device} {line}")
 
-    def _add_routes(self):
+    def _add_routes(self) -> None:
         """Routers know both hosts; on the box a rule sends what comes in at a port into the chain."""
         sender, receiver = self.hosts
         for node in range(1, self.last):
@@ -175,13 +214,13 @@ class Chain:
             self._route(0, host, link, end, f" table {priority}")
             self.ip(0, f"{self.version} rule add priority {priority} iif {port} to {host} lookup {priority}")
 
-    def _route(self, node, host, link, end, table=""):
+    def _route(self, node: int, host: str, link: int, end: str, table: str = "") -> None:
         """To a host over a link, of which `end` is the one here."""
         gateway = self.address(link, RECEIVERS_END if end == SENDERS_END else SENDERS_END)
         device = self.device(link, end)
         self.ip(node, f"{self.version} route add {host}/{self.width} via {gateway} dev {device} onlink{table}")
 
-    def hops(self):
+    def hops(self) -> list[dict[str, Hop]]:
         """The routers as a traceroute of each host finds them."""
         times = [link["rtt_ms"] for link in self.links]
         return [
@@ -192,7 +231,7 @@ class Chain:
             for node in range(1, self.last)
         ]
 
-    def ends(self):
+    def ends(self) -> list[dict[str, End]]:
         """Device and namespace of both ends of each link."""
         return [
             {
@@ -202,9 +241,9 @@ class Chain:
             for link in range(self.last)
         ]
 
-    def shown(self):
+    def shown(self) -> list[str]:
         """All of it as the kernel shows it; `missing` where a part is not there."""
-        found = []
+        found: list[str] = []
         for link in range(self.last):
             for end, node in ((SENDERS_END, link), (RECEIVERS_END, link + 1)):
                 device = self.device(link, end)
@@ -225,7 +264,7 @@ class Chain:
         return found
 
 
-def remove_ours(state, chain):
+def remove_ours(state: State, chain: Chain) -> None:
     """Take away what an earlier run made; refuse what is somebody else's.
 
     Raises:
@@ -239,7 +278,7 @@ def remove_ours(state, chain):
         KINDS[kind].write(name, False)
 
 
-def main():
+def main() -> None:
     """Entry."""
     module = AnsibleModule(
         argument_spec={

@@ -54,9 +54,10 @@ import platform  # noqa: E402
 import re  # noqa: E402
 import time  # noqa: E402
 from pathlib import Path  # noqa: E402
+from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import Unavailable, nic_errors, run  # type: ignore[import-not-found] # noqa: E402
+from ansible.module_utils.landspeed_state import Unavailable, nic_errors, run  # noqa: E402
 
 OLDEST_KERNEL = (5, 10)
 CLOCK_WARN_S = 5.0  # more than a slow login explains
@@ -64,7 +65,61 @@ PINGS = 10
 PCIE_GBPS = {"2.5": 2.0, "5.0": 4.0, "8.0": 7.88, "16.0": 15.75, "32.0": 31.5, "64.0": 60.5}  # a lane, after encoding
 
 
-def text(path, default=""):
+class Wanted(TypedDict):
+    """The module's parameters."""
+
+    interface: str
+    numa_node: int
+    peer: str
+    mtu_bytes: int
+    rtt_ms: float
+    rtt_tolerance: float
+    rate_bps: int
+    memory_bytes: int
+    congestion_control: str
+    controller_unix_s: float
+    libraries: list[str]
+    with_path: bool
+
+
+class Finding(TypedDict):
+    """One thing that was looked at."""
+
+    check: str
+    state: str  # "pass", "warn", "fail"
+    found: str
+    wanted: str
+    remedy: str
+
+
+class Nic(TypedDict):
+    """The interface towards the peer."""
+
+    name: str
+    errors: int
+    driver: str
+    numa_node: int
+    cpulist: str
+    cpumask: str
+    rx_queues: list[str]
+    tx_queues: list[str]
+    irqs: list[str]
+    governors: list[str]
+
+
+def group_of(pattern: str, shown: str) -> str:
+    """The first group of a pattern in what a program shows.
+
+    Raises:
+        Unavailable: it shows nothing like it.
+    """
+    found = re.search(pattern, shown)
+    if found is None:
+        raise Unavailable(f"nothing like {pattern!r} in {shown[:200]!r}")
+    return found[1]
+
+
+def text(path: str | Path, default: str = "") -> str:
     """Content of a small file."""
     try:
         return Path(path).read_text().strip()
@@ -75,41 +130,44 @@ def text(path, default=""):
 class Examination:
     """All findings about one host."""
 
-    def __init__(self, wanted):
+    def __init__(self, wanted: Wanted) -> None:
         """`wanted` are the module's parameters."""
-        self.wanted, self.findings, self.nic, self.measured = wanted, [], {}, {}
+        self.wanted = wanted
+        self.findings: list[Finding] = []
+        self.nic: Nic | None = None
+        self.measured: dict[str, float] = {}
 
-    def add(self, check, state, found, wanted="", remedy=""):
+    def add(self, check: str, state: str, found: object, wanted: object = "", remedy: str = "") -> None:
         """One finding; the remedy only where something is to be done."""
         remedy = "" if state == "pass" else remedy
         self.findings.append(
             {"check": check, "state": state, "found": str(found), "wanted": str(wanted), "remedy": remedy}
         )
 
-    def examine(self):
+    def examine(self) -> None:
         """All of it."""
         self.kernel()
         self.tools()
         self.libraries()
         self.interface()
         if self.nic:
-            self.link()
-            self.hardware()
+            self.link(self.nic)
+            self.hardware(self.nic)
         self.memory()
         self.clock()
         self.congestion_control()
         self.settings()
         if self.nic and self.wanted["with_path"]:
-            self.path()
+            self.path(self.nic["name"])
 
-    def kernel(self):
+    def kernel(self) -> None:
         """Release."""
         release = platform.release()
         version = tuple(int(part) for part in re.findall(r"\d+", release)[:2])
         state = "pass" if version >= OLDEST_KERNEL else "warn"
         self.add("kernel", state, release, "5.10 or newer", "install a newer kernel of the distribution")
 
-    def tools(self):
+    def tools(self) -> None:
         """Programs that the plays use."""
         folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
         packages = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool", "ping": "iputils-ping", "nft": "nftables"}
@@ -119,7 +177,7 @@ class Examination:
             "tools", "fail" if missing else "pass", f"missing: {', '.join(missing)}" if missing else "all", "", remedy
         )
 
-    def libraries(self):
+    def libraries(self) -> None:
         """What the engine is linked with."""
         try:
             there = run("/sbin/ldconfig", "-p")
@@ -131,7 +189,7 @@ class Examination:
         remedy = "apt-get install libcjson1 libsodium23 liburing2 libxxhash0 libmnl0"
         self.add("libraries", "fail" if missing else "pass", found, "what the engine is linked with", remedy)
 
-    def interface(self):
+    def interface(self) -> None:
         """The NIC towards the peer."""
         name = self.wanted["interface"]
         try:
@@ -139,7 +197,7 @@ class Examination:
         except Unavailable as error:
             self.add("route", "fail", error, f"a route to {self.wanted['peer']}", "set the route to the peer")
             return
-        via = re.search(r" dev (\S+)", route)[1]
+        via = group_of(r" dev (\S+)", route)
         name = name or via
         if not Path("/sys/class/net", name).exists():
             there = ", ".join(sorted(each.name for each in Path("/sys/class/net").iterdir()))
@@ -179,9 +237,9 @@ class Examination:
         }
         self.add("interface", "pass", f"{name}, {self.nic['driver']}, {len(self.nic['rx_queues'])} receive queues")
 
-    def link(self):
+    def link(self, nic: Nic) -> None:
         """State, speed and MTU."""
-        device, wanted = Path("/sys/class/net", self.nic["name"]), self.wanted
+        device, wanted = Path("/sys/class/net", nic["name"]), self.wanted
         state = text(device / "operstate")
         up = state in ("up", "unknown")
         self.add(
@@ -189,13 +247,13 @@ class Examination:
             "pass" if up else "fail",
             state,
             "up",
-            f"ip link set {self.nic['name']} up; look at cable and optics",
+            f"ip link set {nic['name']} up; look at cable and optics",
         )
         try:
             speed = int(text(device / "speed", "-1"))
         except ValueError:
             speed = -1
-        if self.nic["driver"] == "virtual" or speed <= 0:
+        if nic["driver"] == "virtual" or speed <= 0:
             self.add(
                 "speed",
                 "warn",
@@ -222,9 +280,9 @@ class Examination:
             "`tune` raises it, if the driver allows",
         )
 
-    def hardware(self):
+    def hardware(self, nic: Nic) -> None:
         """PCIe, CPUs, rings."""
-        device = Path("/sys/class/net", self.nic["name"], "device")
+        device = Path("/sys/class/net", nic["name"], "device")
         width, speed = text(device / "current_link_width"), text(device / "current_link_speed")
         if width and speed:
             rate = PCIE_GBPS.get(speed.split()[0], 0.0) * int(width)
@@ -237,9 +295,9 @@ class Examination:
                 f"{self.wanted['rate_bps'] / 1e9:g} Gbit/s and a tenth",
                 remedy,
             )
-        self.add("cpus", "pass", f"{os.cpu_count()}, of which near the NIC: {self.nic['cpulist']}")
+        self.add("cpus", "pass", f"{os.cpu_count()}, of which near the NIC: {nic['cpulist']}")
         try:
-            rings = run("ethtool", "-g", self.nic["name"]).split("Current hardware settings:")
+            rings = run("ethtool", "-g", nic["name"]).split("Current hardware settings:")
             largest, now = (re.search(r"RX:\s+(\d+)", part) for part in rings)
             same = largest and now and largest[1] == now[1]
             self.add(
@@ -252,9 +310,9 @@ class Examination:
         except (Unavailable, ValueError):
             self.add("rings", "pass", "the driver has none to set")
 
-    def memory(self):
+    def memory(self) -> None:
         """Room for the windows."""
-        available = int(re.search(r"MemAvailable:\s+(\d+)", text("/proc/meminfo"))[1]) * 1024
+        available = int(group_of(r"MemAvailable:\s+(\d+)", text("/proc/meminfo"))) * 1024
         enough = available >= self.wanted["memory_bytes"]
         remedy = "free memory on this host, or plan fewer or smaller windows (transfer.streams, transfer.window)"
         self.add(
@@ -265,7 +323,7 @@ class Examination:
             remedy,
         )
 
-    def clock(self):
+    def clock(self) -> None:
         """Against the operator's machine; exact to the time that the login took."""
         offset = time.time() - self.wanted["controller_unix_s"]
         good = -1.0 <= offset <= CLOCK_WARN_S
@@ -278,7 +336,7 @@ class Examination:
             remedy,
         )
 
-    def congestion_control(self):
+    def congestion_control(self) -> None:
         """Whether the plan's is there or can be loaded."""
         wanted = self.wanted["congestion_control"]
         there = text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
@@ -296,7 +354,7 @@ class Examination:
         )
         self.add("congestion control", state, ", ".join(there), wanted, remedy)
 
-    def settings(self):
+    def settings(self) -> None:
         """What TCP needs on a long path (RFC 7323 window scaling and timestamps, RFC 2018 SACK)."""
         off = [
             name
@@ -311,11 +369,11 @@ class Examination:
             "`tune` switches them on",
         )
 
-    def path(self):
+    def path(self, interface: str) -> None:
         """RTT, hops and don't-fragment pings to the peer."""
         peer, mtu = self.wanted["peer"], self.wanted["mtu_bytes"]
         try:
-            answer = run("ping", "-n", "-q", "-c", str(PINGS), "-i", "0.2", "-W", "3", "-I", self.nic["name"], peer)
+            answer = run("ping", "-n", "-q", "-c", str(PINGS), "-i", "0.2", "-W", "3", "-I", interface, peer)
         except Unavailable as error:
             self.add(
                 "path",
@@ -325,9 +383,9 @@ class Examination:
                 "routes, cables, firewall; a path that is to be shaped: is the shaper up?",
             )
             return
-        rtt = float(re.search(r"= ([\d.]+)/", answer)[1])
+        rtt = float(group_of(r"= ([\d.]+)/", answer))
         self.measured["rtt_ms"] = rtt
-        lost = re.search(r"([\d.]+)% packet loss", answer)[1]
+        lost = group_of(r"([\d.]+)% packet loss", answer)
         self.add(
             "loss",
             "pass" if float(lost) == 0 else "warn",
@@ -361,7 +419,7 @@ class Examination:
             known = re.search(r"mtu ?= ?(\d+)", str(error))
             known = known or re.search(r" mtu (\d+)", run("ip", "route", "get", peer))
             found = f"at most {known[1]} B" if known else f"{mtu} B do not pass"
-            state = "fail" if int(text(f"/sys/class/net/{self.nic['name']}/mtu", "0")) >= mtu else "warn"
+            state = "fail" if int(text(f"/sys/class/net/{interface}/mtu", "0")) >= mtu else "warn"
             remedy = (
                 f"a hop to {peer} takes no {mtu} B packets: raise its MTU (this host forgets the old one with "
                 "`ip route flush cache`), or set mtu in the scenario"
@@ -371,21 +429,21 @@ class Examination:
             self.add("path mtu", state, found, f"{mtu} B", remedy)
 
 
-def mask(cpulist):
+def mask(cpulist: str) -> str:
     """A list such as `0-3,8` as the hexadecimal mask of sysfs, in words of 32 bits."""
     bits = 0
     for part in cpulist.split(","):
         first, _, last = part.partition("-")
         for cpu in range(int(first), int(last or first) + 1):
             bits |= 1 << cpu
-    words = []
+    words: list[str] = []
     while bits or not words:
         words.append(f"{bits & 0xFFFFFFFF:x}" if bits <= 0xFFFFFFFF else f"{bits & 0xFFFFFFFF:08x}")
         bits >>= 32
     return ",".join(reversed(words))
 
 
-def main():
+def main() -> None:
     """Entry."""
     module = AnsibleModule(
         argument_spec={
@@ -407,9 +465,11 @@ def main():
     examination = Examination(module.params)
     try:
         examination.examine()
-    except (OSError, Unavailable, TypeError) as error:
+    except (OSError, Unavailable) as error:
         module.fail_json(msg=f"preflight broke: {error}", findings=examination.findings)
-    module.exit_json(changed=False, findings=examination.findings, nic=examination.nic, measured=examination.measured)
+    module.exit_json(
+        changed=False, findings=examination.findings, nic=examination.nic or {}, measured=examination.measured
+    )
 
 
 if __name__ == "__main__":

@@ -33,17 +33,29 @@ live: {description: The last line of the engine's progress., type: dict, returne
 import json  # noqa: E402
 import time  # noqa: E402
 from pathlib import Path  # noqa: E402
+from typing import Any, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import Unavailable, nic_errors, run  # type: ignore[import-not-found] # noqa: E402
+from ansible.module_utils.landspeed_state import Unavailable, nic_errors, run  # noqa: E402
 
 SILENT_S = 5.0  # no byte for so long: is the peer there?
 
 
-def progress(path):
+class Wanted(TypedDict):
+    """The module's parameters."""
+
+    unit: str
+    live: str
+    interface: str
+    errors_before: int
+    peer: str
+
+
+def progress(path: str) -> tuple[dict[str, Any], float]:
     """The last whole line of the progress, and for how many seconds no byte has arrived."""
     try:
-        lines = [json.loads(line) for line in Path(path).read_text().split("\n")[:-1]]
+        # What the engine says of its transfer: its words, kept as they are for the operator.
+        lines: list[dict[str, Any]] = [json.loads(line) for line in Path(path).read_text().split("\n")[:-1]]
         written_unix_s = Path(path).stat().st_mtime  # nothing is written any more once the sender waits for the peer
     except (OSError, ValueError):
         return {}, 0.0
@@ -53,7 +65,7 @@ def progress(path):
     return lines[-1], lines[-1].get("time_s", 0.0) - arrived.get("time_s", 0.0) + time.time() - written_unix_s
 
 
-def answers(peer):
+def answers(peer: str) -> bool:
     """Whether it answers one of three pings."""
     try:
         run("ping", "-n", "-q", "-c", "3", "-i", "0.5", "-W", "2", peer)
@@ -62,7 +74,7 @@ def answers(peer):
     return True
 
 
-def main():
+def main() -> None:
     """Entry."""
     module = AnsibleModule(
         argument_spec={
@@ -74,7 +86,7 @@ def main():
         },
         supports_check_mode=True,
     )
-    wanted = module.params
+    wanted: Wanted = module.params
     try:
         shown = run("systemctl", "show", "--property=ActiveState,ExecMainStatus,ExecMainCode,Result", wanted["unit"])
     except Unavailable as error:

@@ -28,17 +28,21 @@ restored:
   returned: always
 """
 
+from typing import Any  # noqa: E402
+
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import (  # type: ignore[import-not-found] # noqa: E402
+from ansible.module_utils.landspeed_state import (  # noqa: E402
     KINDS,
     CannotPutBack,
+    Entry,
     State,
     Unavailable,
     as_text,
+    is_parts,
 )
 
 
-def put_back(entry, check_mode):
+def put_back(entry: Entry, *, check_mode: bool) -> Any:
     """One entry. Returns what it is now when that is not the former value, else None."""
     setting = KINDS[entry["kind"]]
     try:
@@ -48,33 +52,36 @@ def put_back(entry, check_mode):
             return None  # the interface is gone, and its settings with it
         raise
     former = entry["former"]
-    if isinstance(former, dict) and isinstance(present, dict):
+    if is_parts(former) and is_parts(present):
         same = all(present.get(key) == value for key, value in former.items())
     else:
         same = present == former
     if same:
         return None
-    if isinstance(former, dict) and isinstance(present, dict):
+    if is_parts(former) and is_parts(present):
         present = {key: present.get(key) for key in former}
     if not check_mode:
         setting.write(entry["name"], former)
     return present
 
 
-def main():
+def main() -> None:
     """Entry."""
     module = AnsibleModule(
         argument_spec={"roles": {"type": "list", "elements": "str", "default": []}}, supports_check_mode=True
     )
-    roles = module.params["roles"]
-    restored, failures, before, after = [], [], [], []
+    roles: list[str] = module.params["roles"]
+    restored: list[str] = []
+    failures: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
     with State() as state:
         for entry in reversed(list(state.entries)):
             if roles and entry["role"] not in roles:
                 continue
             line = f"{entry['kind']} {entry['name']}"
             try:
-                present = put_back(entry, module.check_mode)
+                present = put_back(entry, check_mode=module.check_mode)
             except (Unavailable, CannotPutBack, OSError) as reason:
                 failures.append(f"{line}: {reason}")
                 continue

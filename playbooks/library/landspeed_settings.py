@@ -39,23 +39,42 @@ unavailable:
 """
 
 import contextlib  # noqa: E402
+from typing import Any, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import (  # type: ignore[import-not-found] # noqa: E402
+from ansible.module_utils.landspeed_state import (  # noqa: E402
     KINDS,
+    AskedOtherwise,
     CannotPutBack,
     State,
     Unavailable,
     as_text,
+    is_lines,
+    is_parts,
 )
 
 
-def normal(item, present):
+class Named(TypedDict):
+    """Which setting."""
+
+    kind: str
+    name: str
+
+
+class Item(Named, total=False):
+    """A setting that is asked for. What `value` may be, its kind says."""
+
+    value: Any
+    at_least: bool
+    required: bool
+
+
+def normal(item: Item, value: Any, present: Any) -> Any:
     """The value as the kind reads it."""
-    setting, value = KINDS[item["kind"]], item["value"]
-    if hasattr(setting, "wanted"):
+    setting = KINDS[item["kind"]]
+    if isinstance(setting, AskedOtherwise):
         return setting.wanted(item["name"], value)
-    if isinstance(value, list):
+    if is_lines(value):
         return value
     words = str(value).split()
     if item.get("at_least"):
@@ -63,14 +82,14 @@ def normal(item, present):
     return " ".join(words)
 
 
-def differs(present, wanted):
+def differs(present: Any, wanted: Any) -> bool:
     """Whether anything asked for is not so."""
-    if isinstance(wanted, dict) and isinstance(present, dict):
+    if is_parts(wanted) and is_parts(present):
         return any(present.get(key, value) != value for key, value in wanted.items())
     return present != wanted
 
 
-def apply(module, state, item):
+def apply(module: AnsibleModule, state: State, item: Item) -> tuple[str, str] | None:
     """One setting. Returns its line before and after, or None when it is as it should be."""
     kind, name = item["kind"], item["name"]
     present = KINDS[kind].read(name)
@@ -78,11 +97,11 @@ def apply(module, state, item):
         if not module.check_mode:
             state.remember(kind, name, present, module.params["role"])
         return None
-    wanted = normal(item, present)
-    parts = isinstance(wanted, dict) and isinstance(present, dict)
+    wanted = normal(item, item["value"], present)
+    parts = is_parts(wanted) and is_parts(present)
     if parts and (missing := sorted(set(wanted) - set(present))):
         raise Unavailable(f"{name}: this driver has no {', '.join(missing)} to set")
-    if isinstance(wanted, list) and state.applied.get(f"{kind} {name}") == {"asked": wanted, "shown": present}:
+    if is_lines(wanted) and state.applied.get(f"{kind} {name}") == {"asked": wanted, "shown": present}:
         return None
     if not differs(present, wanted):
         return None
@@ -96,7 +115,7 @@ def apply(module, state, item):
                 KINDS[kind].write(name, present)  # no half of it
             raise
         now = KINDS[kind].read(name)
-        if isinstance(wanted, list):  # tc shows other units than it was given
+        if is_lines(wanted):  # tc shows other units than it was given
             state.applied[f"{kind} {name}"] = {"asked": wanted, "shown": now}
             state.save()
         elif differs(now, wanted):
@@ -104,7 +123,7 @@ def apply(module, state, item):
     return as_text(former), as_text(wanted)
 
 
-def main():
+def main() -> None:
     """Entry."""
     module = AnsibleModule(
         argument_spec={
@@ -113,9 +132,12 @@ def main():
         },
         supports_check_mode=True,
     )
-    before, after, unavailable = [], [], []
+    before: list[str] = []
+    after: list[str] = []
+    unavailable: list[str] = []
+    items: list[Item] = module.params["settings"]
     with State() as state:
-        for item in module.params["settings"]:
+        for item in items:
             try:
                 change = apply(module, state, item)
             except Unavailable as reason:

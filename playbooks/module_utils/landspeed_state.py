@@ -16,13 +16,68 @@ import shutil
 import stat
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
+
+if TYPE_CHECKING:
+    from typing import TypeGuard  # Python 3.10; what is above it needs no newer one than Ansible
 
 FOLDER = Path("/var/lib/landspeed")
 STATE = FOLDER / "state" / "state.json"
 SCHEMA = 1
 ERRORS = ("rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors", "tx_carrier_errors", "rx_length_errors")
 SHOWN_BY_FQ = {"bands": 1, "priomap": 16, "weights": 3}  # words with their values, of kernels from 6.7 on
+
+
+class Entry(TypedDict):
+    """A former value in the state file; `former` is what the setting of this kind read."""
+
+    kind: str
+    name: str
+    former: Any
+    role: str
+    saved_unix_s: int
+
+
+class Applied(TypedDict):
+    """What was asked for, and how the system shows it: both as the kind has them."""
+
+    asked: Any
+    shown: Any
+
+
+class Setting(Protocol):
+    """A kind of settings. It writes what it reads; what that is, is the kind's own, so its values are anything here."""
+
+    def read(self, name: str, /) -> Any:
+        """The present value."""
+
+    def write(self, name: str, value: Any, /) -> None:
+        """Set it."""
+
+
+@runtime_checkable
+class AskedOtherwise(Protocol):
+    """A kind whose values are asked for in other words than they are read."""
+
+    def wanted(self, name: str, value: Any, /) -> Any:
+        """What was asked for, as it would be read."""
+
+
+class Owned(TypedDict):
+    """Whose a file or folder is, and who may what with it."""
+
+    mode: int
+    uid: int
+    gid: int
+
+
+class Former(Owned, total=False):
+    """A file with its content (base64), or a folder, as it was."""
+
+    folder: bool
+    content: str
 
 
 class Unavailable(Exception):  # noqa: N818
@@ -48,7 +103,7 @@ def run(*words: str) -> str:
     return done.stdout
 
 
-def nic_errors(device):
+def nic_errors(device: Path) -> int:
     """Sum of the error counters of an interface, whose folder in /sys/class/net this is."""
     counters = device / "statistics"
     return sum(int((counters / name).read_text()) for name in ERRORS if (counters / name).exists())
@@ -60,11 +115,11 @@ def nic_errors(device):
 class FileSetting:
     """A value in a pseudo file, words compared: sysctls and sysfs attributes."""
 
-    def __init__(self, place):
+    def __init__(self, place: Callable[[str], Path]) -> None:
         """`place` makes a path of the setting's name."""
         self.place = place
 
-    def read(self, name):
+    def read(self, name: str) -> str:
         """The value; of a choice such as `always [madvise] never`, the one in force."""
         try:
             text = " ".join(self.place(name).read_text().split())
@@ -72,7 +127,7 @@ class FileSetting:
             raise Unavailable(f"{name}: {error.strerror}") from error
         return text.partition("[")[2].partition("]")[0] if "[" in text else text
 
-    def write(self, name, value):
+    def write(self, name: str, value: object) -> None:
         """Write it."""
         try:
             self.place(name).write_text(str(value))
@@ -83,18 +138,18 @@ class FileSetting:
 class LinkSetting:
     """A number of a network interface that `ip link set` takes."""
 
-    def __init__(self, word, attribute):
+    def __init__(self, word: str, attribute: str) -> None:
         """`word` is ip's, `attribute` the name in /sys/class/net."""
         self.word, self.attribute = word, attribute
 
-    def read(self, name):
+    def read(self, name: str) -> str:
         """The number, as text."""
         try:
             return Path("/sys/class/net", name, self.attribute).read_text().strip()
         except OSError as error:
             raise Unavailable(f"{name}: no such interface") from error
 
-    def write(self, name, value):
+    def write(self, name: str, value: object) -> None:
         """Set it."""
         run("ip", "link", "set", "dev", name, self.word, str(value))
 
@@ -102,19 +157,21 @@ class LinkSetting:
 class EthtoolSetting:
     """Several values of an interface that ethtool shows as `Name: value` lines."""
 
-    def __init__(self, show, change, *, current_after=None, words=None):
+    def __init__(
+        self, show: str, change: str, *, current_after: str | None = None, words: dict[str, str] | None = None
+    ) -> None:
         """`current_after` begins the part of the output that counts; `words` maps shown names to ethtool's."""
         self.show, self.change, self.current_after, self.words = show, change, current_after, words or {}
 
-    def _values(self, text):
-        found = {}
+    def _values(self, text: str) -> dict[str, str]:
+        found: dict[str, str] = {}
         for line in text.splitlines():
             name, colon, value = line.strip().partition(":")
             if colon and "[fixed]" not in value and value.split()[:1] not in ([], ["n/a"]):
                 found[self.words.get(name, name.lower())] = value.split()[0]
         return found
 
-    def read(self, name):
+    def read(self, name: str) -> dict[str, str]:
         """All values that can be changed."""
         text = run("ethtool", self.show, name)
         if self.current_after:
@@ -124,14 +181,14 @@ class EthtoolSetting:
             raise Unavailable(f"{name}: ethtool {self.show} shows nothing to set")
         return values
 
-    def wanted(self, name, value):
+    def wanted(self, name: str, value: dict[str, object]) -> dict[str, str]:
         """The values asked for; `max` is the largest that the driver has."""
-        largest = {}
+        largest: dict[str, str] = {}
         if self.current_after and "max" in value.values():
             largest = self._values(run("ethtool", self.show, name).partition(self.current_after)[0])
         return {key: largest.get(key, "0") if each == "max" else str(each) for key, each in value.items()}
 
-    def write(self, name, value):
+    def write(self, name: str, value: dict[str, str]) -> None:
         """Set those that differ."""
         present = self.read(name)
         words = [word for key, each in value.items() if present.get(key, each) != each for word in (key, each)]
@@ -147,14 +204,14 @@ class QdiscSetting:
 
     KNOWN = ("fq", "fq_codel", "pfifo", "bfifo", "pfifo_fast", "netem", "tbf")
 
-    def shown(self, name):
+    def shown(self, name: str) -> list[list[str]]:
         """Lines of `tc qdisc show` that were put there by somebody."""
         lines = [line.split() for line in run("tc", "qdisc", "show", "dev", name).splitlines()]
         return [words for words in lines if words[2] != "0:" and words[1] not in ("ingress", "clsact")]
 
-    def read(self, name):
+    def read(self, name: str) -> list[str]:
         """The present lines, in tc's words; `[]` is the default that the kernel gives."""
-        lines = []
+        lines: list[str] = []
         for words in self.shown(name):
             kind, handle, rest = words[1], words[2], words[3:]
             if kind not in self.KNOWN:
@@ -167,7 +224,7 @@ class QdiscSetting:
             lines.append(" ".join([*place, "handle", handle, kind, *_taken_by_tc(kind, rest)]))
         return lines
 
-    def write(self, name, value):
+    def write(self, name: str, value: list[str]) -> None:
         """Replace the whole tree, root first."""
         if self.shown(name):
             run("tc", "qdisc", "del", "dev", name, "root")
@@ -175,9 +232,10 @@ class QdiscSetting:
             run("tc", "qdisc", "add", "dev", name, *line.split())
 
 
-def _taken_by_tc(kind, shown):
+def _taken_by_tc(kind: str, shown: list[str]) -> list[str]:
     """Options as `tc qdisc show` prints them, as `tc qdisc add` takes them."""
-    words, left = [], list(shown)
+    words: list[str] = []
+    left = list(shown)
     while left:
         word = left.pop(0)
         if kind == "tbf" and word == "lat":  # shown instead of the limit that was given
@@ -192,15 +250,15 @@ def _taken_by_tc(kind, shown):
 class Presence:
     """Something that is there or is not; landspeed makes it with other means and takes it away again."""
 
-    def __init__(self, exists, remove):
+    def __init__(self, exists: Callable[[str], bool], remove: Callable[[str], object]) -> None:
         """`exists` tells, `remove` takes it away."""
         self.exists, self.remove = exists, remove
 
-    def read(self, name):
+    def read(self, name: str) -> bool:
         """Whether it is there."""
         return self.exists(name)
 
-    def write(self, name, value):
+    def write(self, name: str, value: bool) -> None:
         """Take it away if it was not there."""
         if not value and self.exists(name):
             self.remove(name)
@@ -211,25 +269,25 @@ class PathSetting:
 
     LARGEST_BYTES = 64 << 20
 
-    def read(self, name):
+    def read(self, name: str) -> Former | None:
         """None when absent."""
         path = Path(name)
         if not os.path.lexists(name):
             return None
         found = path.lstat()
-        about = {"mode": stat.S_IMODE(found.st_mode), "uid": found.st_uid, "gid": found.st_gid}
+        about: Owned = {"mode": stat.S_IMODE(found.st_mode), "uid": found.st_uid, "gid": found.st_gid}
         if stat.S_ISDIR(found.st_mode):
             return {"folder": True, **about}
         if not stat.S_ISREG(found.st_mode) or found.st_size > self.LARGEST_BYTES:
             raise CannotPutBack(f"{name} is no ordinary file of at most 64 MiB; move it away first")
         return {"content": base64.b64encode(path.read_bytes()).decode(), **about}
 
-    def wanted(self, _, value):
+    def wanted(self, _: str, value: dict[str, str]) -> Former:
         """A file of root's with this `text` and `mode` (octal)."""
         content = base64.b64encode(value["text"].encode()).decode()
         return {"content": content, "mode": int(value["mode"], 8), "uid": 0, "gid": 0}
 
-    def write(self, name, value):
+    def write(self, name: str, value: Former | None) -> None:
         """Make it as it was."""
         path = Path(name)
         if value is None:
@@ -251,12 +309,12 @@ class PathSetting:
 class UnitSetting:
     """Whether a systemd unit is enabled and active."""
 
-    def read(self, name):
+    def read(self, name: str) -> dict[str, str]:
         """Words of systemctl."""
         shown = run("systemctl", "show", "--property=LoadState,ActiveState,UnitFileState", name)
         return dict(line.split("=", 1) for line in shown.splitlines())
 
-    def write(self, name, value):
+    def write(self, name: str, value: dict[str, str]) -> None:
         """Stop, and disable, what was not running or enabled; forget failures of a unit that is to vanish."""
         present = self.read(name)
         if value["ActiveState"] != "active" and present["ActiveState"] not in ("inactive", "failed"):
@@ -267,7 +325,7 @@ class UnitSetting:
             run("systemctl", "reset-failed", name)
 
 
-def _has_user(name):
+def _has_user(name: str) -> bool:
     try:
         pwd.getpwnam(name)
     except KeyError:
@@ -275,15 +333,15 @@ def _has_user(name):
     return True
 
 
-def _has_table(name):
+def _has_table(name: str) -> bool:
     return any(line.split()[1:] == name.split() for line in run("nft", "list", "tables").splitlines())
 
 
-def _has_namespace(name):
+def _has_namespace(name: str) -> bool:
     return any(line.split()[0] == name for line in run("ip", "netns", "list").splitlines() if line)
 
 
-KINDS = {
+KINDS: dict[str, Setting] = {
     "sysctl": FileSetting(lambda name: Path("/proc/sys", *name.split("."))),
     "sysfs": FileSetting(Path),
     "mtu": LinkSetting("mtu", "mtu"),
@@ -314,12 +372,12 @@ KINDS = {
 # --- The state file --------------------------------------------------------------------------------------------------
 
 
-def beside(path):
+def beside(path: Path) -> Path:
     """Where a file is written before it takes the place of the one that is there."""
     return path.with_name(f".{path.name}.new")
 
 
-def write_safely(path, content):
+def write_safely(path: Path, content: bytes) -> None:
     """Write beside, flush, rename, flush the folder: never half a file, whatever dies when; its owner's alone."""
     new = beside(path)
     new.unlink(missing_ok=True)
@@ -338,13 +396,13 @@ def write_safely(path, content):
 class State:
     """The state file, locked while it is open."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Read it; empty when there is none."""
-        self.entries = []
-        self.applied = {}  # what was asked for and how the system shows it, where the two are written differently
-        self._lock = None
+        self.entries: list[Entry] = []
+        self.applied: dict[str, Applied] = {}  # where a system shows in other words what was asked for
+        self._lock: int | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> State:
         """Lock: a module whose play was killed may still be at work here. The folder above is there before ours is."""
         self._lock = os.open(FOLDER.parent, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -353,16 +411,16 @@ class State:
             self.entries, self.applied = content["entries"], content["applied"]
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         """Unlock."""
         if self._lock is not None:
             os.close(self._lock)
 
-    def has(self, kind, name):
+    def has(self, kind: str, name: str) -> bool:
         """Whether a former value is saved."""
         return any(entry["kind"] == kind and entry["name"] == name for entry in self.entries)
 
-    def remember(self, kind, name, former, role):
+    def remember(self, kind: str, name: str, former: Any, role: str) -> bool:
         """Save a former value unless an older one is there."""
         if self.has(kind, name):
             return False
@@ -372,7 +430,7 @@ class State:
         self.save()
         return True
 
-    def save(self):
+    def save(self) -> None:
         """Write the file; nothing left to restore: remove it, and the folder if nothing else is there."""
         if self.entries:
             STATE.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -388,8 +446,18 @@ class State:
                 folder.rmdir()
 
 
-def as_text(value):
+def is_parts(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a value has several parts, by name."""
+    return isinstance(value, dict)
+
+
+def is_lines(value: object) -> TypeGuard[list[str]]:
+    """Whether a value is a list of lines."""
+    return isinstance(value, list)
+
+
+def as_text(value: Any) -> str:
     """A value as a line of a diff; contents of files are left out, they may be secret."""
-    if isinstance(value, dict):
+    if is_parts(value):
         return ", ".join(f"{key} {each}" for key, each in sorted(value.items()) if key != "content")
-    return "; ".join(value) if isinstance(value, list) else str(value)
+    return "; ".join(value) if is_lines(value) else str(value)

@@ -39,11 +39,11 @@ const std::map<std::string, std::string> ALGORITHMS = {
     {"cubic", "landspeed::Cubic"},
     {"dctcp", "landspeed::Dctcp"},
     {"highspeed", "ns3::TcpHighSpeed"},
-    {"htcp", "ns3::TcpHtcp"},
+    {"htcp", "landspeed::Htcp"},
     {"illinois", "ns3::TcpIllinois"},
     {"reno", "ns3::TcpLinuxReno"},
     {"scalable", "landspeed::Scalable"},
-    {"vegas", "ns3::TcpVegas"},
+    {"vegas", "landspeed::Vegas"},
     {"westwood", "ns3::TcpWestwood"}, // with WestwoodPlus as its ProtocolType
     {"yeah", "ns3::TcpYeah"},
 };

@@ -60,6 +60,7 @@ LaneConfig link_lane(const Plan &plan, size_t index, bool forward)
 	lane.jitter_ns = direction.jitter_ns;
 	lane.seed = direction.seed;
 	lane.discipline = direction.discipline;
+	lane.parameters = direction.parameters;
 	for (const auto &event : plan.events)
 		if (event.link == index && (forward ? event.forward : event.reverse))
 			lane.events.push_back(event);
@@ -82,7 +83,7 @@ bool covers(const Bound &bound, const LaneConfig &lane, uint64_t rate_bps, uint3
 /// Proves where nothing queues (beyond the end of the packet before): some rate passed before gives
 /// every size of packet at least the time that it takes here. Both times are linear in the size, so
 /// that the smallest and the largest decide. A lane that can queue packs packets together again,
-/// and one that disorders does so too: only its own rate, or nothing, bounds what comes after it.
+/// and one that respaces does so too: only its own rate, or nothing, bounds what comes after it.
 void prove(std::vector<LaneConfig> &lanes, uint32_t least_bytes, uint32_t most_bytes)
 {
 	std::vector<Bound> bounds;
@@ -97,9 +98,9 @@ void prove(std::vector<LaneConfig> &lanes, uint32_t least_bytes, uint32_t most_b
 				   covers(bound, lane, slowest, most_bytes);
 		    });
 		lane.can_queue = !proved;
-		if (!proved || lane.disorders() || lane.duplicate > 0)
+		if (!proved || lane.respaces() || lane.duplicate > 0)
 			bounds.clear();
-		if (!lane.disorders() && lane.duplicate <= 0)
+		if (!lane.respaces() && lane.duplicate <= 0)
 			bounds.push_back({static_cast<uint64_t>(rates.most()), lane.framing_bytes});
 	}
 }
@@ -135,7 +136,7 @@ std::vector<Joining> joinings_of(const std::vector<LaneConfig> &lanes)
 			joining.why = "background traffic shares it";
 		else if (lane.can_queue)
 			joining.why = "it can queue: nothing before it is proved to be as slow";
-		else if (lane.disorders())
+		else if (lane.respaces())
 			joining.why = "its delay varies";
 		else if (lane.duplicate > 0)
 			joining.why = "it duplicates";

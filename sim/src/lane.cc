@@ -8,7 +8,12 @@ namespace landspeed
 
 bool LaneConfig::disorders() const
 {
-	return jitter_ns > 0 || reorder > 0 || has_event(EventKind::delay);
+	return reorder > 0 || has_event(EventKind::delay);
+}
+
+bool LaneConfig::respaces() const
+{
+	return disorders() || jitter_ns > 0;
 }
 
 bool LaneConfig::has_event(EventKind kind) const
@@ -59,12 +64,18 @@ std::vector<Background> LaneConfig::background() const
 	return found;
 }
 
-int64_t LaneConfig::varied(int64_t planned_ns, Random &random) const
+int64_t LaneConfig::arrives_ns(int64_t leaves_ns, int64_t delay_ns, int64_t &latest_ns,
+			       Random &random) const
 {
 	if (jitter_ns > 0)
-		planned_ns = std::max<int64_t>(0, planned_ns + random.between(jitter_ns));
+		delay_ns = std::max<int64_t>(0, delay_ns + random.between(jitter_ns));
 	// As netem does: it overtakes those under way.
-	return reorder > 0 && random.chance(reorder) ? 0 : planned_ns;
+	if (reorder > 0 && random.chance(reorder))
+		return leaves_ns;
+	if (jitter_ns == 0)
+		return leaves_ns + delay_ns;
+	latest_ns = std::max(latest_ns, leaves_ns + delay_ns);
+	return latest_ns;
 }
 
 Lane::Lane(LaneConfig config)
@@ -99,7 +110,7 @@ bool Lane::pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrive
 	}
 	if (config_.corrupt > 0 && random_.chance(config_.corrupt))
 		frame.corrupt = true;
-	arrives_ns = leaves_ns + config_.varied(delays_.at(leaves_ns), random_);
+	arrives_ns = config_.arrives_ns(leaves_ns, delays_.at(leaves_ns), latest_ns_, random_);
 	return true;
 }
 

@@ -31,10 +31,13 @@ struct LaneConfig {
 	int64_t jitter_ns = 0;
 	uint64_t seed = 0;
 	Discipline discipline = Discipline::fifo;
+	QueueParameters parameters;
 	std::vector<Event> events;
 
-	/// Packets may leave in another order than they came in.
+	/// Packets may arrive in another order than they came in.
 	[[nodiscard]] bool disorders() const;
+	/// Packets may arrive closer together than they left the line.
+	[[nodiscard]] bool respaces() const;
 	/// Events of this kind are planned.
 	[[nodiscard]] bool has_event(EventKind kind) const;
 	/// The rate as the events change it.
@@ -43,8 +46,10 @@ struct LaneConfig {
 	[[nodiscard]] Timeline delays() const;
 	[[nodiscard]] Mishaps mishaps() const;
 	[[nodiscard]] std::vector<Background> background() const;
-	/// A delay as jitter and reordering vary it.
-	int64_t varied(int64_t delay_ns, Random &random) const;
+	/// When a packet arrives that leaves the line now: after its delay as jitter varies it, and
+	/// not before the one that left before it (`latest_ns`), unless it is reordered.
+	int64_t arrives_ns(int64_t leaves_ns, int64_t delay_ns, int64_t &latest_ns,
+			   Random &random) const;
 };
 
 /// What has happened on a lane up to a time.
@@ -52,6 +57,7 @@ struct LaneCounters {
 	uint64_t bytes = 0, packets = 0; ///< that have left the line; IP packets
 	uint64_t drops = 0;              ///< lost at the entrance or for want of room
 	uint64_t backlog_bytes = 0, backlog_packets = 0; ///< waiting for the line
+	uint64_t marks = 0;                              ///< marked instead of dropped
 };
 
 /// What every kind of lane can be asked.
@@ -129,6 +135,7 @@ private:
 	Ring<Passage> passages_; ///< entered and not yet counted
 	uint64_t started_ = 0;   ///< position of the first passage that may still wait
 	uint64_t waiting_bytes_ = 0;
+	int64_t latest_ns_ = 0; ///< arrival of the packet that left last
 	Ring<int64_t> drop_times_;
 	LaneCounters counters_;
 };

@@ -30,7 +30,7 @@ struct UsageError : std::runtime_error {
 struct Options {
 	std::string plan, folder;
 	bool collapse = false, whole_stack = false;
-	std::string scheduler = "priority-queue"; // the cheapest: docs/sim-cost.md
+	std::string scheduler = "priority-queue"; // the cheapest: docs/explanation/sim-cost.md
 };
 
 const std::map<std::string, std::string> schedulers = {

@@ -5,6 +5,7 @@
 #include <ns3/data-rate.h>
 #include <ns3/double.h>
 #include <ns3/fq-codel-queue-disc.h>
+#include <ns3/fq-pie-queue-disc.h>
 #include <ns3/ipv4-header.h>
 #include <ns3/ipv6-header.h>
 #include <ns3/mac48-address.h>
@@ -14,6 +15,8 @@
 #include <ns3/simulator.h>
 #include <ns3/string.h>
 #include <ns3/uinteger.h>
+#include <stdexcept>
+#include <string>
 
 namespace landspeed
 {
@@ -23,45 +26,90 @@ using namespace ns3;
 namespace
 {
 
-// As in scenarios/physics.py, where the sources are.
-constexpr double red_max_probability = 0.02;
-constexpr double red_weight = 1.0 / 512;
-constexpr uint32_t fq_codel_flows = 1024;
+constexpr double red_weight = 1.0 / 512; // as in scenarios/physics.py, where the source is
+
+/// FqCoDelQueueDisc's times are text; ns-3 makes times of text where it wants those, as
+/// CoDelQueueDisc does.
+StringValue time_text(int64_t time_ns)
+{
+	return StringValue(std::to_string(time_ns) + "ns");
+}
+
+void codel_set(ObjectFactory &factory, const QueueParameters &asked)
+{
+	factory.Set("Target", time_text(asked.target_ns));
+	factory.Set("Interval", time_text(asked.interval_ns));
+	factory.Set("UseEcn", BooleanValue(asked.ecn));
+	if (asked.ce_threshold_ns)
+		factory.Set("CeThreshold", TimeValue(NanoSeconds(*asked.ce_threshold_ns)));
+}
+
+void pie_set(ObjectFactory &factory, const QueueParameters &asked)
+{
+	factory.Set("QueueDelayReference", TimeValue(NanoSeconds(asked.target_ns)));
+	factory.Set("Tupdate", TimeValue(NanoSeconds(asked.update_ns)));
+	factory.Set("A", DoubleValue(asked.alpha / 16.0));
+	factory.Set("B", DoubleValue(asked.beta / 16.0));
+	factory.Set("UseEcn", BooleanValue(asked.ecn));
+}
+
+void red_set(ObjectFactory &factory, const LaneConfig &config)
+{
+	const QueueParameters &asked = config.parameters;
+	factory.Set("MinTh", DoubleValue(static_cast<double>(asked.min_bytes)));
+	factory.Set("MaxTh", DoubleValue(static_cast<double>(asked.max_bytes)));
+	factory.Set("LInterm", DoubleValue(1 / asked.probability));
+	factory.Set("QW", DoubleValue(red_weight));
+	factory.Set("Gentle", BooleanValue(false));
+	factory.Set("UseEcn", BooleanValue(asked.ecn));
+	factory.Set("UseHardDrop", BooleanValue(true));
+	factory.Set("MeanPktSize", UintegerValue(config.mtu_bytes));
+	factory.Set("LinkBandwidth", DataRateValue(DataRate(config.rate_bps)));
+}
 
 Ptr<QueueDisc> queue_make(const LaneConfig &config)
 {
 	ObjectFactory factory;
+	const QueueParameters &asked = config.parameters;
 	const auto room_bytes =
 	    static_cast<uint32_t>(std::min<uint64_t>(config.queue_bytes, UINT32_MAX));
-	if (config.discipline == Discipline::red) {
+	// Room is in packets of full size, as Linux's is; RED's is in bytes in both.
+	QueueSize room(QueueSizeUnit::PACKETS, room_bytes / config.mtu_bytes);
+	Config::SetDefault("ns3::CoDelQueueDisc::MinBytes", UintegerValue(config.mtu_bytes));
+	switch (config.discipline) {
+	case Discipline::fifo:
+		throw std::logic_error("a first-in-first-out queue is no managed one");
+	case Discipline::red:
 		factory.SetTypeId("ns3::RedQueueDisc");
-		factory.Set("MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, room_bytes)));
-		const uint64_t least_bytes = config.queue_bytes / 12,
-			       most_bytes = config.queue_bytes / 4;
-		factory.Set("MinTh", DoubleValue(static_cast<double>(least_bytes)));
-		factory.Set("MaxTh", DoubleValue(static_cast<double>(most_bytes)));
-		factory.Set("LInterm", DoubleValue(1 / red_max_probability));
-		factory.Set("QW", DoubleValue(red_weight));
-		factory.Set("Gentle", BooleanValue(false));
-		factory.Set("UseEcn", BooleanValue(true));
-		factory.Set("UseHardDrop", BooleanValue(true));
-		factory.Set("MeanPktSize", UintegerValue(config.mtu_bytes));
-		factory.Set("LinkBandwidth", DataRateValue(DataRate(config.rate_bps)));
-	} else {
-		Config::SetDefault("ns3::CoDelQueueDisc::MinBytes",
-				   UintegerValue(config.mtu_bytes));
+		room = QueueSize(QueueSizeUnit::BYTES, room_bytes);
+		red_set(factory, config);
+		break;
+	case Discipline::codel:
+		factory.SetTypeId("ns3::CoDelQueueDisc");
+		codel_set(factory, asked);
+		break;
+	case Discipline::fq_codel:
 		factory.SetTypeId("ns3::FqCoDelQueueDisc");
-		factory.Set("Target", StringValue("5ms"));
-		factory.Set("Interval", StringValue("100ms"));
-		factory.Set("Flows", UintegerValue(fq_codel_flows));
-		factory.Set("UseEcn", BooleanValue(true));
-		// Its room is in packets, as Linux's is: full-size ones.
-		const QueueSize room(QueueSizeUnit::PACKETS, room_bytes / config.mtu_bytes);
-		factory.Set("MaxSize", QueueSizeValue(room));
+		codel_set(factory, asked);
+		factory.Set("Flows", UintegerValue(asked.flows));
+		break;
+	case Discipline::pie:
+		factory.SetTypeId("ns3::PieQueueDisc");
+		pie_set(factory, asked);
+		break;
+	case Discipline::fq_pie:
+		factory.SetTypeId("ns3::FqPieQueueDisc");
+		pie_set(factory, asked);
+		factory.Set("Flows", UintegerValue(asked.flows));
+		break;
 	}
+	factory.Set("MaxSize", QueueSizeValue(room));
 	const auto queue = factory.Create<QueueDisc>();
+	const uint32_t quantum = asked.quantum_bytes.value_or(config.mtu_bytes);
 	if (const auto fair = DynamicCast<FqCoDelQueueDisc>(queue))
-		fair->SetQuantum(config.mtu_bytes);
+		fair->SetQuantum(quantum);
+	else if (const auto steered = DynamicCast<FqPieQueueDisc>(queue))
+		steered->SetQuantum(quantum);
 	queue->Initialize();
 	return queue;
 }
@@ -202,7 +250,8 @@ void ManagedLane::sent(Frame frame)
 	counters_.bytes += frame.bytes;
 	if (!frame.background) {
 		frame.corrupt |= config_.corrupt > 0 && random_.chance(config_.corrupt);
-		way_.put(now_ns, now_ns + config_.varied(delays_.at(now_ns), random_),
+		way_.put(now_ns,
+			 config_.arrives_ns(now_ns, delays_.at(now_ns), latest_ns_, random_),
 			 std::move(frame));
 	}
 	send_next();
@@ -222,6 +271,7 @@ LaneCounters ManagedLane::count(int64_t /*now_ns*/)
 	counters.drops += queue_->GetStats().nTotalDroppedPackets;
 	counters.backlog_bytes = queue_->GetNBytes();
 	counters.backlog_packets = queue_->GetNPackets();
+	counters.marks = queue_->GetStats().nTotalMarkedPackets;
 	return counters;
 }
 

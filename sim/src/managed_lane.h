@@ -1,4 +1,5 @@
-// A lane whose queue one of ns-3's queue disciplines manages: RED or FqCoDel.
+// A lane whose queue one of ns-3's queue disciplines manages: RED, CoDel, PIE, and these two for
+// each flow.
 #pragma once
 
 #include "delay_line.h"
@@ -37,6 +38,7 @@ private:
 	Random random_;
 	ns3::Ptr<ns3::QueueDisc> queue_;
 	DelayLine way_;
+	int64_t latest_ns_ = 0; ///< arrival of the packet that left last
 	bool sending_ = false;
 	LaneCounters counters_; ///< drops: those at the entrance
 };

@@ -13,6 +13,8 @@ namespace
 
 using Json = nlohmann::json;
 
+constexpr size_t most_links = 1000; // scenarios have at most 255: each hop takes one off the TTL
+
 /// A place in the plan, so that an error can name it.
 class Field
 {
@@ -61,9 +63,10 @@ public:
 		return number;
 	}
 
+	/// A time of at most 26 days: sums over every link of a path stay far within 64 bits.
 	[[nodiscard]] int64_t time_ns(uint64_t least = 0) const
 	{
-		return static_cast<int64_t>(integer(least, INT64_MAX / 4));
+		return static_cast<int64_t>(integer(least, INT64_MAX / 4096));
 	}
 
 	[[nodiscard]] uint64_t rate_bps() const
@@ -127,6 +130,35 @@ Node node_read(const Field &field)
 	return node;
 }
 
+QueueParameters parameters_read(const Field &field)
+{
+	QueueParameters parameters;
+	const auto number = [&](const char *key, uint64_t most) {
+		return field.has(key) ? field.at(key).integer(0, most) : 0;
+	};
+	const auto time_ns = [&](const char *key) {
+		return field.has(key) ? field.at(key).time_ns() : 0;
+	};
+	if (field.has("ecn"))
+		parameters.ecn = field.at("ecn").boolean();
+	parameters.min_bytes = number("min_bytes", INT64_MAX);
+	parameters.max_bytes = number("max_bytes", INT64_MAX);
+	if (field.has("probability"))
+		parameters.probability = field.at("probability").probability();
+	parameters.target_ns = time_ns("target_ns");
+	parameters.interval_ns = time_ns("interval_ns");
+	parameters.update_ns = time_ns("update_ns");
+	if (field.has("ce_threshold_ns"))
+		parameters.ce_threshold_ns = field.at("ce_threshold_ns").time_ns();
+	parameters.alpha = static_cast<uint32_t>(number("alpha", 32));
+	parameters.beta = static_cast<uint32_t>(number("beta", 32));
+	parameters.flows = static_cast<uint32_t>(number("flows", 65536));
+	if (field.has("quantum_bytes"))
+		parameters.quantum_bytes =
+		    static_cast<uint32_t>(field.at("quantum_bytes").integer(1, INT32_MAX));
+	return parameters;
+}
+
 Direction direction_read(const Field &field)
 {
 	Direction direction;
@@ -147,7 +179,10 @@ Direction direction_read(const Field &field)
 		direction.seed = field.at("seed").integer(0, UINT64_MAX);
 	if (field.has("discipline"))
 		direction.discipline = static_cast<Discipline>(
-		    field.at("discipline").one_of({"fifo", "red", "fq_codel"}));
+		    field.at("discipline")
+			.one_of({"fifo", "red", "codel", "fq_codel", "pie", "fq_pie"}));
+	if (direction.discipline != Discipline::fifo)
+		direction.parameters = parameters_read(field.at("parameters"));
 	return direction;
 }
 
@@ -224,10 +259,22 @@ Event event_read(const Field &field, size_t links)
 	return event;
 }
 
+/// What the JSON library says of a broken text quotes its bytes, whatever they are.
+std::string printable(std::string text)
+{
+	for (char &letter : text)
+		if (letter < ' ' || letter > '~')
+			letter = '?';
+	return text;
+}
+
 void check_whole(const Plan &plan)
 {
 	if (plan.links.empty())
 		throw PlanError("links: there is none");
+	if (plan.links.size() > most_links)
+		throw PlanError("links: " + std::to_string(plan.links.size()) + " are more than " +
+				std::to_string(most_links));
 	if (plan.nodes.size() != plan.links.size() + 1)
 		throw PlanError("nodes: " + std::to_string(plan.links.size()) + " links need " +
 				std::to_string(plan.links.size() + 1) + " nodes, not " +
@@ -283,14 +330,14 @@ Plan plan_read(const std::string &path)
 	try {
 		json = Json::parse(file);
 	} catch (const Json::exception &error) {
-		throw PlanError(std::string("is not JSON: ") + error.what());
+		throw PlanError("is not JSON: " + printable(error.what()));
 	}
 	const Field field(json, "");
 	if (!json.is_object())
 		throw PlanError("an object is wanted at the top");
 	Plan plan;
-	if (field.at("schema_version").integer(1, UINT64_MAX) != 1)
-		throw PlanError("schema_version: this program reads version 1");
+	if (field.at("schema_version").integer(1, UINT64_MAX) != 2)
+		throw PlanError("schema_version: this program reads version 2");
 	plan.scenario = field.at("scenario").text();
 	plan.seed = field.at("seed").integer(0, UINT64_MAX);
 	const Field version = field.at("ip_version");

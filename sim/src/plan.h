@@ -22,7 +22,19 @@ struct Node {
 	std::optional<uint64_t> bus_rate_bps; ///< bits of IP packets per second
 };
 
-enum class Discipline { fifo, red, fq_codel };
+enum class Discipline { fifo, red, codel, fq_codel, pie, fq_pie };
+
+/// What a direction's discipline is told; which of them it has follows from the discipline.
+struct QueueParameters {
+	bool ecn = false;
+	uint64_t min_bytes = 0, max_bytes = 0; ///< RED
+	double probability = 0;                ///< RED
+	int64_t target_ns = 0, interval_ns = 0, update_ns = 0;
+	std::optional<int64_t> ce_threshold_ns;
+	uint32_t alpha = 0, beta = 0; ///< PIE, in sixteenths
+	uint32_t flows = 0;
+	std::optional<uint32_t> quantum_bytes; ///< none: a packet of the link's MTU
+};
 
 struct Direction {
 	int64_t delay_ns = 0;
@@ -33,6 +45,7 @@ struct Direction {
 	int64_t jitter_ns = 0;
 	uint64_t seed = 0;
 	Discipline discipline = Discipline::fifo;
+	QueueParameters parameters;
 };
 
 struct Link {

@@ -26,11 +26,11 @@ std::vector<LaneConfig> bare_lanes(const Plan &plan, bool forward)
 
 /// When a packet that enters the lanes [first, last) at `now_ns` has passed them.
 int64_t cross(std::vector<LaneConfig>::const_iterator first,
-	      std::vector<LaneConfig>::const_iterator last, int64_t now_ns)
+	      std::vector<LaneConfig>::const_iterator last, uint32_t bytes, int64_t now_ns)
 {
 	for (; first != last; ++first) {
 		Lane lane(*first);
-		Frame frame{nullptr, probe_bytes};
+		Frame frame{nullptr, bytes};
 		lane.pass(now_ns, now_ns, frame, now_ns);
 	}
 	return now_ns;
@@ -42,15 +42,16 @@ std::vector<HopTime> probe_hops(const Plan &plan, bool from_sender)
 {
 	const auto there = bare_lanes(plan, from_sender), back = bare_lanes(plan, !from_sender);
 	const auto links = static_cast<std::ptrdiff_t>(plan.links.size());
+	const uint32_t bytes = probe_bytes(plan.ip_version);
 	std::vector<HopTime> found;
 	for (std::ptrdiff_t hop = 1; hop <= links; hop++) {
 		HopTime time;
 		time.node = static_cast<size_t>(from_sender ? hop : links - hop);
 		// The first lane of each way is the host's own; a router answers without one.
-		int64_t now_ns = cross(there.begin(), there.begin() + 1 + hop, 0);
+		int64_t now_ns = cross(there.begin(), there.begin() + 1 + hop, bytes, 0);
 		if (hop == links)
-			now_ns = cross(back.begin(), back.begin() + 1, now_ns);
-		time.rtt_ns = cross(back.end() - hop, back.end(), now_ns);
+			now_ns = cross(back.begin(), back.begin() + 1, bytes, now_ns);
+		time.rtt_ns = cross(back.end() - hop, back.end(), bytes, now_ns);
 		for (std::ptrdiff_t i = 0; i < hop; i++)
 			time.propagation_ns +=
 			    (there.begin() + 1 + i)->delay_ns + (back.end() - 1 - i)->delay_ns;

@@ -11,11 +11,15 @@ namespace landspeed
 
 struct HopTime {
 	size_t node = 0;            ///< index in the plan
-	int64_t rtt_ns = 0;         ///< an echo of probe_bytes there and back
+	int64_t rtt_ns = 0;         ///< an echo of `probe_bytes` there and back
 	int64_t propagation_ns = 0; ///< of it, the plan's delays
 };
 
-constexpr uint32_t probe_bytes = 84; ///< an ordinary ping: IPv4 20 + ICMP 8 + 56
+/// An ordinary ping: IP header, ICMP 8, 56 of payload.
+constexpr uint32_t probe_bytes(int ip_version)
+{
+	return (ip_version == 6 ? 40 : 20) + 8 + 56;
+}
 
 /// Echoes to every node from the sender (or, reversed, from the receiver), sent through lanes made
 /// as the transfer's are, without their losses, jitter and events, one at a time. The times are

@@ -21,7 +21,7 @@ constexpr char sample_header[] =
     "rwnd_limited_us,sndbuf_limited_us,rcv_space_bytes,snd_wnd_bytes,bytes_retransmitted,"
     "mss_bytes\n";
 constexpr char link_header[] =
-    "time_ns,link,direction,bytes,packets,drops,backlog_bytes,backlog_packets\n";
+    "time_ns,link,direction,bytes,packets,drops,backlog_bytes,backlog_packets,marks\n";
 
 } // namespace
 
@@ -100,7 +100,8 @@ void Sampler::write_links(int64_t time_ns)
 		const LaneCounters counters = info.lane->count(now_ns);
 		links_ << time_ns << ',' << info.config.link << ',' << (info.config.forward ? 0 : 1)
 		       << ',' << counters.bytes << ',' << counters.packets << ',' << counters.drops
-		       << ',' << counters.backlog_bytes << ',' << counters.backlog_packets << '\n';
+		       << ',' << counters.backlog_bytes << ',' << counters.backlog_packets << ','
+		       << counters.marks << '\n';
 	}
 	check(links_, "links.csv");
 }

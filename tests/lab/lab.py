@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from landspeed.emu.kernel import KernelError, find_kernel
+from landspeed.emu.kernel_build import KernelError, find_kernel
 
 from lab.supervisor import CGROUPS, MANAGEMENT, NSPAWN_HOSTS
 from lab.tree import OPERATOR, VISITOR, TreeError, find_or_make_tree, lab_cache

@@ -1,24 +1,32 @@
-// What three congestion controls make of a loss: landspeed's with the mends, ns-3's without; and
-// how Scalable grows, and those that fall back on NewReno's avoidance.
+// What congestion controls make of a loss: landspeed's with the mends, ns-3's without; and how
+// Scalable and H-TCP grow, and those that fall back on NewReno's avoidance.
 
 #include "mend/tests/check.h"
 
+#include <ns3/simulator.h>
 #include <ns3/tcp-bbr.h>
 #include <ns3/tcp-dctcp.h>
+#include <ns3/tcp-htcp.h>
 #include <ns3/tcp-scalable.h>
 #include <ns3/tcp-socket-state.h>
+#include <ns3/tcp-vegas.h>
 #include <ns3/tcp-westwood.h>
 #include <ns3/tcp-yeah.h>
 
 #ifdef LANDSPEED_MENDED
 #include "mend/controls.h"
+#include "mend/htcp.h"
 using landspeed::Bbr;
 using landspeed::Dctcp;
+using landspeed::Htcp;
 using landspeed::Scalable;
+using landspeed::Vegas;
 #else
 using Bbr = ns3::TcpBbr;
 using Dctcp = ns3::TcpDctcp;
+using Htcp = ns3::TcpHtcp;
 using Scalable = ns3::TcpScalable;
+using Vegas = ns3::TcpVegas;
 #endif
 
 using namespace ns3;
@@ -126,6 +134,44 @@ void ScalableAtALoss()
 		   WINDOW_SEGMENTS * 7 / 8);
 }
 
+// The window halves at a loss, and where Vegas itself ends slow start a segment is taken off.
+void VegasAtALoss()
+{
+	auto state = FullWindow();
+	CheckEqual("left, segments", CreateObject<Vegas>()->GetSsThresh(state, state->m_cWnd) / MSS,
+		   WINDOW_SEGMENTS / 2);
+}
+
+// draft-leith-tcp-htcp-06 section 2: alpha = 2 (1 - beta) (1 + 10 (t - 1) + ((t - 1) / 2)^2)
+// segments in a round trip of 100 ms, t seconds after a loss; in one of 200 ms twice as many, as
+// Linux has it.
+void HtcpGrowth()
+{
+	for (const int64_t rtt_ms : {100, 200}) {
+		auto htcp = CreateObject<Htcp>();
+		auto state = FullWindow();
+		htcp->PktsAcked(state, 1, MilliSeconds(rtt_ms));
+		double growth = 0;
+		Simulator::Schedule(Seconds(5), [&] {
+			GrowthOfARound(htcp); // alpha is what it was when the window last grew
+			growth = GrowthOfARound(htcp);
+		});
+		Simulator::Run();
+		Simulator::Destroy();
+		const double alpha = (1 + 10 * 4 + 4) * static_cast<double>(rtt_ms) / 100;
+		CheckNear("in a round trip, segments", growth, alpha, 0.03); // one more or less
+	}
+}
+
+// A loss leaves half, whatever was in flight; later, at an even bandwidth, what the queue
+// stretched.
+void HtcpAtALoss()
+{
+	auto state = FullWindow();
+	CheckEqual("left, segments", CreateObject<Htcp>()->GetSsThresh(state, 0) / MSS,
+		   WINDOW_SEGMENTS / 2);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -135,5 +181,8 @@ int main(int argc, char **argv)
 			{"dctcp-at-a-loss", DctcpAtALoss},
 			{"new-reno-growth", NewRenoGrowth},
 			{"scalable-growth", ScalableGrowth},
-			{"scalable-at-a-loss", ScalableAtALoss}});
+			{"scalable-at-a-loss", ScalableAtALoss},
+			{"vegas-at-a-loss", VegasAtALoss},
+			{"htcp-growth", HtcpGrowth},
+			{"htcp-at-a-loss", HtcpAtALoss}});
 }

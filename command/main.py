@@ -1,0 +1,116 @@
+"""The command `landspeed`: which file has which word, and errors to exit statuses.
+
+Exit status 0: done. 1: it ran, and failed, broke or was interrupted. 2: bad input, or this host lacks something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from ..scenarios.errors import LandspeedError
+from ..version import __version__
+from .errors import BAD_INPUT, FAILED, say
+
+WORDS = {
+    "demo": ("demo_words", "Run one example: goodput over time, what bound it, and what to try next."),
+    "scenarios": ("scenario_words", "List the scenarios that come with landspeed; a name stands for its file."),
+    "check": ("scenario_words", "Check scenario files."),
+    "show": ("scenario_words", "Print the path hop by hop and its physics."),
+    "run": ("run_words", "Calibrate the path, make the transfer, judge it."),
+    "compare": ("run_words", "Show runs side by side: bundles, scenario files, the worlds of one file."),
+    "exec": ("program_words", "Run your own program on the emulated path, in virtual time."),
+    "shell": ("program_words", "Open a prompt on the emulated path, in real time."),
+    "doctor": ("machine_words", "Check whether this computer can run everything; print a remedy for each finding."),
+    "results": ("result_words", "List the runs, or query them with SQL (tables: runs, samples, links)."),
+    "report": ("result_words", "Write a bundle's report.html anew."),
+    "real": ("real_words", "Take a rehearsed scenario to real servers."),
+    "submission": ("result_words", "Write a run up as a record's team would: page and PDF."),
+    "record-book": ("result_words", "Rehearse every record that is not rehearsed yet, and write the book."),
+    "schema": ("scenario_words", "Print the JSON Schema of scenario files."),
+}
+"""Word → the module of this folder that has `add_WORD(parser)` and `do_WORD(parsed)`, and its line of help."""
+
+FIRST_WORDS = """\
+landspeed sends real TCP over very long, very fast paths that exist only in this computer, in virtual time.
+  landspeed demo              see it: ten seconds of 1 Gbit/s over 50 ms, drawn while they run
+  landspeed scenarios         the paths that come with it, the Land Speed Records among them
+  landspeed show first        a path hop by hop, and its physics, before anything is sent
+  landspeed run first         calibrate it, make the transfer, judge it; --set changes any value
+  landspeed exec first --at amsterdam -- ping -c 3 athens      your own program on the path
+  landspeed results           what has been run; landspeed compare, report, submission: look closer
+  landspeed real              the same on real servers
+  landspeed doctor            what this computer lacks, and how to get it
+landspeed --help lists every word, landspeed WORD --help its arguments."""
+"""What a word-less command prints: ten lines for somebody who has never seen it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Returns:
+        the exit status.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _interrupt)
+    own, program = split_program(sys.argv[1:] if arguments is None else arguments)
+    if not own:
+        print(FIRST_WORDS)
+        return 0
+    try:
+        parsed = make_parser(next((word for word in own if not word.startswith("-")), "")).parse_args(own)
+        parsed.program = program
+        return parsed.action(parsed)
+    except LandspeedError as error:
+        return say(error, error.exit_status)
+    except MemoryError as error:
+        return say(error, BAD_INPUT)
+    except KeyboardInterrupt:
+        return say("interrupted", FAILED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def split_program(words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """Words of this command, and those of the user's own program after `--`."""
+    if words[:1] == ["exec"] and "--" in words:
+        place = list(words).index("--")
+        return words[:place], list(words[place + 1 :])
+    return words, []
+
+
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser; `action` of what it returns runs the word.
+
+    Args:
+        only: the word whose arguments are wanted: the others are listed without theirs, so that nothing is imported for
+            them. None: all of them.
+    """
+    parser = argparse.ArgumentParser(
+        prog="landspeed", description="Rehearse very long, very fast network paths in virtual time."
+    )
+    parser.add_argument("--version", action="version", version=f"landspeed {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for word, (module, text) in WORDS.items():
+        made = commands.add_parser(word, help=text, description=text)
+        if only is None or only == word:
+            home = import_module(f".{module}", __package__)
+            name = word.replace("-", "_")
+            getattr(home, f"add_{name}")(made)
+            made.set_defaults(action=getattr(home, f"do_{name}"))
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

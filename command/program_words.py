@@ -1,0 +1,117 @@
+"""Words that run the user's own programs on the emulated path: exec, shell."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .arguments import given_options, with_overrides, with_world_options
+from .errors import FAILED, UsageError, say
+from .progress import make_reporter
+
+if TYPE_CHECKING:
+    from ..emu.world import EmuWorld
+    from ..scenarios.plan import Plan
+
+
+def add_exec(made: argparse.ArgumentParser) -> None:
+    """Arguments of `exec`."""
+    made.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument("--at", required=True, metavar="NODE", help="node that runs the program")
+    made.add_argument("--no-calibration", action="store_true", help="do not measure the path first")
+    made.add_argument("--quiet", action="store_true", help="no progress")
+    with_overrides(made)
+    with_world_options(made, "exec")
+
+
+def add_shell(made: argparse.ArgumentParser) -> None:
+    """Arguments of `shell`."""
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    with_overrides(made)
+    with_world_options(made, "shell")
+
+
+@contextlib.contextmanager
+def _scratch_folder() -> Any:
+    """A folder for a run that leaves no bundle, gone afterwards.
+
+    A shell removes it when its standard input ends, which it does however this process ends, `kill -9` included.
+    """
+    folder = tempfile.mkdtemp(prefix="landspeed-")
+    script = 'read -r _; rm -rf -- "$0" 2>/dev/null || { sleep 1; rm -rf -- "$0"; }'  # the guest may be dying meanwhile
+    guard = subprocess.Popen(["sh", "-c", script, folder], stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield Path(folder)
+    finally:
+        guard.communicate()
+
+
+def _planned(parsed: argparse.Namespace) -> Plan:
+    from ..scenarios.load import load_scenario
+    from ..worlds.registry import plan_for
+
+    return plan_for(load_scenario(parsed.file, parsed.overrides), "emu", parsed.seed)
+
+
+def _world(**options: Any) -> EmuWorld:
+    from ..emu.world import EmuOptions, EmuWorld
+
+    return EmuWorld(EmuOptions(**options))
+
+
+def do_exec(parsed: argparse.Namespace) -> int:
+    """Returns the program's own exit status."""
+    from ..emu.machine import OutputCopier
+    from ..results.failure import RunFailed
+
+    plan = _planned(parsed)
+    if not parsed.program:
+        raise UsageError(
+            "no command given; write it after --, as in: landspeed exec FILE --at geneva -- ping -c 3 pasadena"
+        )
+    names = [node.name for node in plan.nodes]
+    if parsed.at not in names:
+        raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
+    world = _world(**given_options(parsed))
+    world.check(plan)
+    with _scratch_folder() as folder:
+        copier = OutputCopier(folder)
+        reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
+        try:
+            return world.execute(
+                plan,
+                folder,
+                at=parsed.at,
+                command=parsed.program,
+                calibrate=not parsed.no_calibration,
+                report=reporter,
+                each_poll=copier.copy,
+            )
+        except RunFailed as error:
+            return say(error, FAILED)
+        finally:
+            reporter.close()
+            copier.copy()
+
+
+def do_shell(parsed: argparse.Namespace) -> int:
+    """On this terminal."""
+    from ..results.failure import RunFailed
+
+    if not sys.stdin.isatty():
+        raise UsageError("the prompt needs a terminal; `landspeed exec` runs programs without one")
+    plan = _planned(parsed)
+    world = _world(clock="real", **given_options(parsed))
+    world.check(plan)
+    with _scratch_folder() as folder:
+        try:
+            world.shell(plan, folder)
+        except RunFailed as error:
+            return say(error, FAILED)
+    return 0

@@ -1,0 +1,48 @@
+"""Values of arguments: text to value, with a message that says what would be right."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from ..worlds.options import parse_seconds
+
+
+def argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A parser that raises ValueError as a type of argparse, which shows the message."""
+
+    def parsed(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return parsed
+
+
+seconds = argument(parse_seconds)
+
+
+def seed(text: str) -> int:
+    """A seed."""
+    if not (text.isascii() and text.isdigit()) or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """A share with its unit: `2 %`."""
+    from ..scenarios.units import PROBABILITY, UnitError, parse_exact
+
+    try:
+        return float(parse_exact(PROBABILITY, text))
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def count(text: str) -> int:
+    """A whole number from 1 on."""
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
+    return int(text)

@@ -1,0 +1,118 @@
+"""Links at which nothing can queue, passed in one step: one event for a packet instead of one at each router.
+
+Where the plan proves that a direction cannot queue (scenarios/queueing.py), a packet's time at each of its lines
+follows from its arrival at the first one. So one netem (patch 0014) is all lines of such a run: it takes a packet
+through line after line with the figures and the rounding that a netem for each would have, counts for each what has
+left it, and does what the routers within would do, with TTL and Ethernet addresses. The packet then leaves through the
+last link's own interface, past its queue, and arrives where it would have arrived.
+
+That way go packets for the host at that end whose TTL is at least 128: all that a host sends without asking for
+another. Traceroutes, and whatever is for a router, go hop by hop over the same delays and rates. The two ways share no
+line, and need not: nothing waits on a line that cannot queue, but for the end of the packet before.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from ..runs import LEAST_TTL, Run, runs_of
+from . import offloads
+from .lane_options import lane_options
+from .network import LEFT, RIGHT, Network, hardware_address
+from .shaping import INGRESS, ROOT
+
+UINT32_MAX = (1 << 32) - 1
+ETHERTYPE = {4: 0x0800, 6: 0x86DD}
+
+
+def join(network: Network) -> list[Run]:
+    """Build the short way of each run that the plan allows; what was built."""
+    runs = runs_of(network.plan)
+    for number, run in enumerate(runs):
+        _build(network, run, device_name(number))
+    return runs
+
+
+def described(runs: list[Run]) -> list[dict[str, Any]]:
+    """For the record: direction, and the first and the last link in the order of the path."""
+    return [
+        {"direction": "forward" if run.forward else "reverse", "first": min(run.links), "last": max(run.links)}
+        for run in runs
+    ]
+
+
+def device_name(number: int) -> str:
+    """The interface of a run's netem."""
+    return f"join{number}"
+
+
+def _build(network: Network, run: Run, name: str) -> None:
+    plan, netlink = network.plan, network.netlink(run.enters)
+    netlink.link("add", ifname=name, kind="ifb", mtu=plan.links[run.links[0]].mtu_bytes)
+    index = network.interface(run.enters, name)
+    if plan.fidelity == "super-packets":
+        offloads.allow_super_packets(netlink, index)
+    netlink.link("set", index=index, state="up", txqlen=1000)
+    netlink.tc("add", "netem", index, ROOT, **netem_options(network, run))
+    arriving = network.interface(run.enters, LEFT if run.forward else RIGHT)
+    if not run.from_host:  # there the way hop by hop begins with one (shaping.py)
+        netlink.tc("add", "ingress", arriving)
+    version, host = plan.ip_version, network.address(len(plan.links) if run.forward else 0)
+    netlink.tc(
+        "add-filter",
+        "u32",
+        arriving,
+        parent=INGRESS,
+        prio=1,
+        protocol=ETHERTYPE[version],
+        target=0,
+        keys=keys(version, host),
+        action=redirect(index),
+    )
+
+
+def redirect(index: int) -> dict[str, Any]:
+    """The action that gives what comes in to another interface."""
+    return {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index}
+
+
+def netem_options(network: Network, run: Run) -> dict[str, Any]:
+    """Of the netem that is all lines of a run."""
+    lanes: list[dict[str, Any]] = []
+    for index in run.links:
+        link = network.plan.links[index]
+        lane = link.forward if run.forward else link.reverse
+        netem, bucket = lane_options(network.plan, link, lane, forward=run.forward)
+        assert bucket is None, "a run has no link that can queue"
+        lanes.append(netem)
+    last, before = run.links[-1], run.leaves - 1 if run.forward else run.leaves + 1
+    source, destination = (0, 1) if run.forward else (1, 0)
+    end = (
+        network.nodes[before].namespace,
+        network.interface(before, RIGHT if run.forward else LEFT),
+        run.routers,
+        bytes.fromhex(hardware_address(last, source).replace(":", "")),
+        bytes.fromhex(hardware_address(last, destination).replace(":", "")),
+    )
+    return {
+        "delay_ns": sum(lane["delay_ns"] for lane in lanes),
+        "limit_packets": min(sum(lane["limit_packets"] for lane in lanes), UINT32_MAX),
+        "seed": lanes[0]["seed"],
+        "joined_end": end,
+        "joined": [
+            (lane["delay_ns"], lane["rate_bytes_per_s"], lane["line"]["framing_bytes"], lane["line"]["spaced"])
+            for lane in lanes
+        ],
+    }
+
+
+def keys(version: int, host: str) -> list[str]:
+    """u32's keys for packets that go to a host with a TTL of `LEAST_TTL` or more: VALUE/MASK+OFFSET in 32-bit words."""
+    packed, mask = ipaddress.ip_address(host).packed, 0xFFFFFFFF
+    ttl, at = (LEAST_TTL << 24, 8) if version == 4 else (LEAST_TTL, 4)
+    found = [f"{ttl:#x}/{ttl:#x}+{at}"]
+    for offset in range(0, len(packed), 4):
+        word = int.from_bytes(packed[offset : offset + 4], "big")
+        found.append(f"{word:#x}/{mask:#x}+{(16 if version == 4 else 24) + offset}")
+    return found

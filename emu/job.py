@@ -1,0 +1,57 @@
+"""What the guest is to do: `job.json`, written by the host (world.py) and read by the guest (guest/agent.py)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..scenarios.json_form import from_plain, to_plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One errand of a guest; which fields count follows from `mode`.
+
+    Attributes:
+        mode: transfer the plan's data, run a program of the user's, or give a prompt.
+        clock: of the guest.
+        every_hop: pass every router with every packet, also where nothing can queue.
+        visible: folders of the host that stay visible, read-only, where the guest covers them.
+        calibrate, with_queues: measure the path first, every queue too.
+        receiver_command, sender_command: of a transfer; `{receiver}` and `{sender}` stand for addresses.
+        port: where the receiver listens.
+        watch_command: reads the counters of every link meanwhile.
+        evidence: captures, pings and settings around the transfer.
+        moderate: let busy links wait as real cards do.
+        at, command, cwd: the node, the words and the folder of a user's program.
+    """
+
+    mode: Literal["transfer", "exec", "shell"]
+    clock: Literal["virtual", "real"] = "virtual"
+    every_hop: bool = False
+    visible: list[str] = field(default_factory=list[str])
+    calibrate: bool = False
+    with_queues: bool = False
+    receiver_command: list[str] = field(default_factory=list[str])
+    sender_command: list[str] = field(default_factory=list[str])
+    port: int = 0
+    watch_command: list[str] = field(default_factory=list[str])
+    evidence: bool = False
+    moderate: bool = False
+    at: str = ""
+    command: list[str] = field(default_factory=list[str])
+    cwd: str = "/"
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps(to_plain(self), indent=1, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Job:
+        """The job that `to_json` wrote.
+
+        Raises:
+            ValueError: it is no JSON, or no job.
+        """
+        return from_plain(json.loads(text), cls)

@@ -1,0 +1,18 @@
+/* What C lacks of arithmetic. */
+#ifndef LANDSPEED_BASE_NUMBER_H
+#define LANDSPEED_BASE_NUMBER_H
+
+#include <stdint.h>
+
+static inline uint64_t number_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* a - b, and 0 where that would be below it. */
+static inline uint64_t number_above(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+#endif

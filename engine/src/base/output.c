@@ -1,0 +1,89 @@
+#include "base/output.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEMPORARY_SUFFIX ".partial"
+
+static bool path_is_file(const char *path)
+{
+	return path != NULL && strcmp(path, "-") != 0;
+}
+
+static int temporary_name(const char *path, char *name, size_t size, struct failure *failure)
+{
+	int length = snprintf(name, size, "%s" TEMPORARY_SUFFIX, path);
+	if (length < 0 || (size_t)length >= size)
+		return failure_set(failure, "the path '%.100s...' is too long", path);
+	return 0;
+}
+
+int output_check(const char *path, struct failure *failure)
+{
+	char name[PATH_MAX];
+	if (!path_is_file(path))
+		return 0;
+	if (temporary_name(path, name, sizeof(name), failure) != 0)
+		return -1;
+	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return failure_set_errno(failure, errno, "cannot write the result to '%s'", path);
+	(void)close(fd);
+	(void)unlink(name);
+	return 0;
+}
+
+static int stream_write(FILE *file, const char *text, const char *path, struct failure *failure)
+{
+	if (fputs(text, file) == EOF || fputc('\n', file) == EOF || fflush(file) == EOF)
+		return failure_set_errno(failure, errno, "cannot write the result to '%s'", path);
+	return 0;
+}
+
+static int file_write(const char *path, const char *text, struct failure *failure)
+{
+	char name[PATH_MAX];
+	if (temporary_name(path, name, sizeof(name), failure) != 0)
+		return -1;
+	FILE *file = fopen(name, "we");
+	if (file == NULL)
+		return failure_set_errno(failure, errno, "cannot write the result to '%s'", path);
+	int status = stream_write(file, text, path, failure);
+	if (fclose(file) != 0 && status == 0)
+		status = failure_set_errno(failure, errno, "cannot write the result to '%s'", path);
+	if (status == 0 && rename(name, path) != 0)
+		status = failure_set_errno(failure, errno, "cannot write the result to '%s'", path);
+	if (status != 0)
+		(void)unlink(name);
+	return status;
+}
+
+int output_write(const char *path, const cJSON *object, struct failure *failure)
+{
+	if (path == NULL)
+		return 0;
+	char *text = path_is_file(path) ? json_print_pretty(object) : json_print(object);
+	int status = path_is_file(path) ? file_write(path, text, failure)
+					: stream_write(stdout, text, path, failure);
+	free(text);
+	return status;
+}
+
+void output_note(const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	if (length >= 0)
+		log_event("note", NULL, "%s", text);
+}

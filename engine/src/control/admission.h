@@ -1,0 +1,34 @@
+/* What a server lets clients have. Pure: no I/O, no clock. */
+#ifndef LANDSPEED_CONTROL_ADMISSION_H
+#define LANDSPEED_CONTROL_ADMISSION_H
+
+#include "control/request.h"
+
+struct admission {
+	unsigned clients; /* served at once */
+	unsigned queue;   /* waiting */
+	unsigned per_address;
+	unsigned max_streams;
+	uint64_t max_rate_bps;     /* over all streams; 0: any */
+	uint64_t max_duration_ns;  /* 0: any */
+	uint64_t max_file_bytes;   /* of a transfer of files, together; 0: any */
+	unsigned modes;            /* a bit per receive_mode */
+	enum protect_mode protect; /* at least */
+	bool files;                /* are taken */
+	bool serves;               /* files are handed out */
+	bool sends;                /* memory, to whoever asks */
+	bool third_party;
+};
+
+enum admission_verdict { ADMISSION_SERVE, ADMISSION_QUEUE, ADMISSION_REFUSE };
+
+/* `serving` and `waiting` clients are there already. The failure is the reason to refuse. */
+enum admission_verdict admission_decide(const struct admission *admission,
+					const struct request *request, unsigned serving,
+					unsigned waiting, struct failure *failure);
+/* The ceiling of each stream's sending rate; 0: none. */
+uint64_t admission_pacing_bps(const struct admission *admission, unsigned streams);
+/* "discard,memory": which modes; false when one is unknown. */
+bool admission_modes_parse(const char *text, unsigned *modes);
+
+#endif

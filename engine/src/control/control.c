@@ -1,0 +1,207 @@
+#include "control/control.h"
+
+#include "base/clock.h"
+#include "control/frame.h"
+#include "net/net.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A peer that does not take a message of ours within this is not there. */
+#define SEND_PATIENCE_NS (30 * NS_PER_S)
+
+struct control {
+	int fd;
+	bool known;
+	struct frame_decoder *decoder;
+	struct auth_channel channel;
+};
+
+struct control *control_create(int fd, struct failure *failure)
+{
+	struct control *control = calloc(1, sizeof(*control));
+	struct frame_decoder *decoder = frame_decoder_create();
+	if (control == NULL || decoder == NULL) {
+		(void)failure_set(failure, "out of memory");
+		goto refuse;
+	}
+	if (net_set_blocking(fd, false, failure) != 0 || net_keep_alive(fd, failure) != 0)
+		goto refuse;
+	control->fd = fd;
+	control->decoder = decoder;
+	control_trust(control, false);
+	return control;
+refuse:
+	frame_decoder_destroy(decoder);
+	free(control);
+	(void)close(fd);
+	return NULL;
+}
+
+void control_destroy(struct control *control)
+{
+	if (control == NULL)
+		return;
+	frame_decoder_destroy(control->decoder);
+	(void)close(control->fd);
+	sodium_memzero(&control->channel, sizeof(control->channel));
+	free(control);
+}
+
+void control_trust(struct control *control, bool known)
+{
+	control->known = known;
+	frame_decoder_limit(control->decoder, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+}
+
+void control_secure(struct control *control, const struct auth_channel *channel)
+{
+	control->channel = *channel;
+}
+
+const uint8_t *control_secret(const struct control *control)
+{
+	return control->channel.active ? control->channel.secret : NULL;
+}
+
+int control_fd(const struct control *control)
+{
+	return control->fd;
+}
+
+/* Until it can be written; false when the time is over. */
+static bool writable_wait(int fd, uint64_t until_ns)
+{
+	struct pollfd writable = {.fd = fd, .events = POLLOUT};
+	uint64_t now_ns = clock_monotonic_ns();
+	return now_ns < until_ns &&
+	       poll(&writable, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1) != 0;
+}
+
+static int bytes_send(int fd, const uint8_t *bytes, size_t count, struct failure *failure)
+{
+	uint64_t until_ns = clock_monotonic_ns() + SEND_PATIENCE_NS;
+	while (count > 0) {
+		ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
+		if (sent >= 0) {
+			bytes += sent;
+			count -= (size_t)sent;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN)
+			return failure_set_errno(failure, errno, "control connection");
+		if (!writable_wait(fd, until_ns))
+			return failure_set(failure, "control connection: the peer takes no data");
+	}
+	return 0;
+}
+
+/* The tag stands behind the text; NULL when memory has run out, and the text is freed. */
+static char *tag_append(struct auth_channel *channel, char *text, size_t *size)
+{
+	char *longer = realloc(text, *size + AUTH_TAG_BYTES);
+	if (longer == NULL) {
+		free(text);
+		return NULL;
+	}
+	auth_channel_tag(channel, longer, *size, (uint8_t *)longer + *size);
+	*size += AUTH_TAG_BYTES;
+	return longer;
+}
+
+int control_send(struct control *control, cJSON *message, struct failure *failure)
+{
+	uint8_t *frame = NULL;
+	size_t length = 0;
+	char *text = json_print(message);
+	cJSON_Delete(message);
+	size_t size = strlen(text);
+	if (control->channel.active)
+		text = tag_append(&control->channel, text, &size);
+	int status = text != NULL ? frame_encode(text, size, &frame, &length) : -ENOMEM;
+	free(text);
+	if (status != 0)
+		return failure_set_errno(failure, -status, "control message");
+	status = bytes_send(control->fd, frame, length, failure);
+	free(frame);
+	return status;
+}
+
+static enum control_status decoder_refuse(const struct control *control, int status,
+					  struct failure *failure)
+{
+	if (status == -EMSGSIZE)
+		(void)failure_set(failure, "the peer announced a control message above %u bytes",
+				  control->known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+	else if (status == -EBADMSG)
+		(void)failure_set(failure, "the peer sent an empty control message");
+	else
+		(void)failure_set_errno(failure, -status, "control connection");
+	return CONTROL_INVALID;
+}
+
+static int tag_strip(struct control *control, char *payload, size_t *length,
+		     struct failure *failure)
+{
+	if (!control->channel.active)
+		return 0;
+	if (*length <= AUTH_TAG_BYTES)
+		return failure_set(failure, "control message without its tag");
+	*length -= AUTH_TAG_BYTES;
+	if (!auth_channel_check(&control->channel, payload, *length, (uint8_t *)payload + *length))
+		return failure_set(failure, "control message with a wrong tag: it was changed on "
+					    "the way");
+	payload[*length] = '\0';
+	return 0;
+}
+
+static enum control_status frame_take(struct control *control, cJSON **message,
+				      enum message_type *type, struct failure *failure)
+{
+	char *payload = NULL;
+	size_t length = 0;
+	int status = frame_decoder_next(control->decoder, &payload, &length);
+	if (status == 0)
+		return CONTROL_PENDING;
+	if (status < 0)
+		return decoder_refuse(control, status, failure);
+	status = tag_strip(control, payload, &length, failure);
+	if (status == 0)
+		status = message_parse(payload, length, message, type, failure);
+	free(payload);
+	return status == 0 ? CONTROL_MESSAGE : CONTROL_INVALID;
+}
+
+enum control_status control_take(struct control *control, cJSON **message, enum message_type *type,
+				 struct failure *failure)
+{
+	uint8_t bytes[16384];
+	for (;;) {
+		enum control_status status = frame_take(control, message, type, failure);
+		if (status != CONTROL_PENDING)
+			return status;
+		size_t room = frame_decoder_room(control->decoder);
+		ssize_t got =
+		    recv(control->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes), 0);
+		if (got > 0) {
+			int pushed = frame_decoder_push(control->decoder, bytes, (size_t)got);
+			if (pushed != 0)
+				return decoder_refuse(control, pushed, failure);
+		} else if (got == 0) {
+			(void)failure_set(failure, "the peer closed the control connection");
+			return CONTROL_CLOSED;
+		} else if (errno == EAGAIN) {
+			return CONTROL_PENDING;
+		} else if (errno != EINTR) {
+			(void)failure_set_errno(failure, errno, "control connection");
+			return CONTROL_CLOSED;
+		}
+	}
+}

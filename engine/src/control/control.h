@@ -1,0 +1,37 @@
+/* The control connection: whole messages over one TCP socket that never blocks. */
+#ifndef LANDSPEED_CONTROL_CONTROL_H
+#define LANDSPEED_CONTROL_CONTROL_H
+
+#include "base/failure.h"
+#include "control/auth.h"
+#include "control/message.h"
+
+enum control_status {
+	CONTROL_MESSAGE, /* *message and *type are set; the caller deletes the message */
+	CONTROL_PENDING, /* nothing whole is there yet */
+	CONTROL_CLOSED,  /* the peer has gone; the failure says how */
+	CONTROL_INVALID, /* what came is no message; the failure says why */
+};
+
+struct control;
+
+/* Takes over a connected socket, also when it fails (NULL). */
+struct control *control_create(int fd, struct failure *failure);
+void control_destroy(struct control *control);
+int control_fd(const struct control *control);
+
+/* Large frames are for peers that are known: small ones only until `known` is true. */
+void control_trust(struct control *control, bool known);
+/* From now on frames carry tags, if the channel has keys; copies it. */
+void control_secure(struct control *control, const struct auth_channel *channel);
+/* The session's secret as the key makes it; NULL where there is no key. */
+const uint8_t *control_secret(const struct control *control);
+
+/* Sends and deletes the message. */
+int control_send(struct control *control, cJSON *message, struct failure *failure);
+
+/* Call when the socket is readable, until it says CONTROL_PENDING. */
+enum control_status control_take(struct control *control, cJSON **message, enum message_type *type,
+				 struct failure *failure);
+
+#endif

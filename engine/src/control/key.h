@@ -1,0 +1,27 @@
+/* The pre-shared key: 32 random bytes, in a file as 64 hexadecimal digits. */
+#ifndef LANDSPEED_CONTROL_KEY_H
+#define LANDSPEED_CONTROL_KEY_H
+
+#include "base/failure.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KEY_BYTES 32
+
+struct key {
+	uint8_t bytes[KEY_BYTES];
+};
+
+/*
+ * The file must be a regular one that only its owner can read, and the owner this process's user
+ * or root. -1 with the failure set.
+ */
+int key_read(const char *path, struct key *key, struct failure *failure);
+/* A new key in a new file of mode 0600; an existing file is never touched. */
+int key_write(const char *path, struct failure *failure);
+/* Overwrites the key in memory. */
+void key_forget(struct key *key);
+
+#endif

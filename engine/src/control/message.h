@@ -1,0 +1,59 @@
+/* The messages of the control connection: JSON objects with "protocol" and "type". */
+#ifndef LANDSPEED_CONTROL_MESSAGE_H
+#define LANDSPEED_CONTROL_MESSAGE_H
+
+#include "base/failure.h"
+#include "base/json.h"
+#include "control/hello.h"
+
+#include <stddef.h>
+
+#define PROTOCOL_VERSION 8
+
+enum message_type {
+	MESSAGE_GREETING,  /* client: opens the connection (auth.h) */
+	MESSAGE_CHALLENGE, /* server: prove that you have the key */
+	MESSAGE_PROOF,     /* client */
+	MESSAGE_WELCOME,   /* server: its own proof */
+	MESSAGE_REQUEST,   /* client: what it wants to transfer (request.h) */
+	MESSAGE_QUEUED,    /* server: the request waits for its turn */
+	MESSAGE_GRANT,     /* server: port and, without a key, token of the data connections */
+	/* In each direction of the data: */
+	MESSAGE_READY,   /* receiver: it reads all of its streams */
+	MESSAGE_GO,      /* sender: the transfer begins now */
+	MESSAGE_STOP,    /* sender: end before the limit (a signal) */
+	MESSAGE_RESULT,  /* receiver: what it read */
+	MESSAGE_ACCOUNT, /* server, when it has sent: its account of that, for the client */
+	MESSAGE_ERROR,   /* either: why the session ends */
+	/* receiver of files (files/message.h): */
+	MESSAGE_FILES_HAVE,     /* blocks of a file that it has already */
+	MESSAGE_FILES_STATE,    /* which files it wants, has, or cannot write */
+	MESSAGE_FILES_AGAIN,    /* a block came damaged */
+	MESSAGE_FILES_PROGRESS, /* what is verified so far */
+};
+
+struct grant {
+	uint16_t data_port;
+	bool has_token; /* only where there is no key: it travels in clear */
+	uint8_t token[SECRET_BYTES];
+	uint64_t rcvbuf_bytes;         /* as the kernel reads it back: doubled */
+	uint64_t pacing_bps;           /* ceiling of each stream; 0: none */
+	uint64_t rcvbuf_ceiling_bytes; /* of autotuning (tcp_rmem); 0: unknown */
+	const char *warning;           /* only when encoding; NULL for none */
+};
+
+/* A new message of that type; further members may be added. */
+cJSON *message_create(enum message_type type);
+/* Parses, checks version and type, and makes all texts harmless. -1 with the failure set when it is
+ * not a message. */
+int message_parse(const char *payload, size_t length, cJSON **message, enum message_type *type,
+		  struct failure *failure);
+const char *message_type_name(enum message_type type);
+
+cJSON *grant_encode(const struct grant *grant);
+int grant_decode(const cJSON *message, struct grant *grant, struct failure *failure);
+cJSON *error_encode(const char *text);
+/* The peer's own words, cut. */
+void error_decode(const cJSON *message, char *text, size_t size);
+
+#endif

@@ -1,0 +1,69 @@
+/* Addresses, listening and connecting; no transfer logic. */
+#ifndef LANDSPEED_NET_NET_H
+#define LANDSPEED_NET_NET_H
+
+#include "base/failure.h"
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct address {
+	struct sockaddr_storage storage;
+	socklen_t length;
+};
+
+#define ADDRESS_TEXT_BYTES (NI_MAXHOST + NI_MAXSERV + 4)
+
+/*
+ * Literal addresses never reach DNS. `host` NULL: every local address. `family` AF_UNSPEC: of any.
+ * The caller frees *list.
+ */
+int net_resolve(const char *host, uint16_t port, int family, struct addrinfo **list,
+		struct failure *failure);
+void net_address_text(const struct address *address, char text[ADDRESS_TEXT_BYTES]);
+int net_local_address(int fd, struct address *address, struct failure *failure);
+int net_peer_address(int fd, struct address *address, struct failure *failure);
+uint16_t net_port(const struct address *address);
+void net_set_port(struct address *address, uint16_t port);
+/* The same host, whatever the port and whether an IPv4 address is written as one of IPv6. */
+bool net_same_host(const struct address *a, const struct address *b);
+/* The same host, or of IPv6 the same /64: whoever has one address there has them all. */
+bool net_same_site(const struct address *a, const struct address *b);
+
+/* A bound socket, to be tuned before net_listen; buffers must be set before a SYN arrives. */
+int net_bind(const struct address *address, struct failure *failure);
+/* The same for data connections, over MPTCP when asked for. */
+int net_bind_data(const struct address *address, bool mptcp, struct failure *failure);
+int net_listen(int fd, int backlog, struct failure *failure);
+/* Bind and listen on `host` (NULL: IPv6 and IPv4 at once where there is IPv6). */
+int net_listen_on(const char *host, uint16_t port, struct failure *failure);
+/* A nonblocking connection, or -1 when none is waiting. */
+int net_accept(int listener, struct address *peer);
+
+/* A nonblocking socket of the address's family. */
+int net_socket(const struct address *address, struct failure *failure);
+int net_socket_data(const struct address *address, bool mptcp, struct failure *failure);
+/* From that local address (a name or number), any port. */
+int net_bind_source(int fd, const char *host, const struct address *peer, struct failure *failure);
+/* From that local address, any port. */
+int net_bind_local(int fd, const struct address *local, struct failure *failure);
+/* Does the connection really use MPTCP? False after it fell back to TCP. */
+bool net_mptcp_used(int fd);
+/* Begins to connect; finished when the socket is writable and net_connect_status says 0. */
+int net_connect(int fd, const struct address *address, struct failure *failure);
+/* A connected socket, waiting at most half a minute for each address of the host; -1 on failure. */
+int net_connect_to(const char *host, uint16_t port, struct failure *failure);
+/* 0 or a positive errno. */
+int net_connect_status(int fd);
+
+int net_set_blocking(int fd, bool blocking, struct failure *failure);
+/* What is written leaves at once. */
+int net_no_delay(int fd, struct failure *failure);
+/* Small messages leave at once; a peer that vanished is noticed within minutes. */
+int net_keep_alive(int fd, struct failure *failure);
+/* Closes with a reset: what is still queued is thrown away. */
+void net_abort(int fd);
+
+#endif

@@ -1,0 +1,301 @@
+#include "base/clock.h"
+#include "base/number.h"
+#include "control/session.h"
+#include "probe/datagram.h"
+#include "probe/histogram.h"
+#include "probe/serve.h"
+
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef SO_MEMINFO
+#define SO_MEMINFO 55
+#endif
+#define BATCH  64
+#define BUFFER (UINT64_C(32) << 20)
+/* Once the client has said how many there were: the others are lost when nothing comes for that. */
+#define QUIET_NS      NS_PER_S
+#define QUIET_MOST_NS (10 * NS_PER_S)
+#define READS_MOST    64
+
+struct counting {
+	struct receive_state *state;
+	struct address peer; /* of the control connection */
+	int fd;
+	struct arrivals arrivals;
+	struct histogram *delays; /* NULL: the ends have different clocks */
+	uint64_t foreign;         /* of somebody else, or of no session */
+	uint64_t bytes;
+	uint64_t moved; /* whatever came, for the stall */
+	bool ended;     /* the client has said how many it sent */
+	uint64_t sent;
+	uint64_t quiet_ns; /* when it is over, unless more comes */
+	uint64_t end_ns;
+	struct mmsghdr messages[BATCH];
+	struct iovec parts[BATCH];
+	struct sockaddr_storage from[BATCH];
+	uint8_t heads[BATCH][DATAGRAM_HEAD_BYTES];
+	uint8_t controls[BATCH][CMSG_SPACE(sizeof(struct timespec))];
+};
+
+static int socket_open(struct counting *counting)
+{
+	int yes = 1;
+	struct address address;
+	struct receive_state *state = counting->state;
+	struct failure *failure = &state->failure;
+	if (net_local_address(control_fd(state->control), &address, failure) != 0 ||
+	    net_peer_address(control_fd(state->control), &counting->peer, failure) != 0)
+		return -1;
+	net_set_port(&address, state->options->data_port);
+	counting->fd =
+	    socket(address.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (counting->fd < 0)
+		return failure_set_errno(failure, errno, "socket");
+	if (bind(counting->fd, (const struct sockaddr *)&address.storage, address.length) != 0)
+		return failure_set_errno(failure, errno, "the datagrams' socket");
+	/* The kernel's time of arrival: ours would be that of the processor's turn. */
+	if (setsockopt(counting->fd, SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt SO_TIMESTAMPNS");
+	if (tune_window(counting->fd, TUNE_RECEIVE, BUFFER, failure) != 0 ||
+	    net_local_address(counting->fd, &address, failure) != 0)
+		return -1;
+	state->grant.data_port = net_port(&address);
+	return tune_buffer(counting->fd, TUNE_RECEIVE, &state->grant.rcvbuf_bytes, failure);
+}
+
+static uint64_t came_ns(struct msghdr *message)
+{
+	struct timespec time;
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL;
+	     part = CMSG_NXTHDR(message, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_TIMESTAMPNS)
+			continue;
+		memcpy(&time, CMSG_DATA(part), sizeof(time));
+		return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+	}
+	return clock_unix_ns();
+}
+
+static void datagram_take(struct counting *counting, unsigned index, uint32_t count)
+{
+	struct datagram datagram;
+	struct msghdr *message = &counting->messages[index].msg_hdr;
+	struct address from = {.length = message->msg_namelen};
+	memcpy(&from.storage, &counting->from[index], sizeof(from.storage));
+	if (!net_same_host(&from, &counting->peer) ||
+	    !datagram_decode(counting->heads[index],
+			     count < DATAGRAM_HEAD_BYTES ? count : DATAGRAM_HEAD_BYTES,
+			     counting->state->secret, &datagram)) {
+		counting->foreign++;
+		return;
+	}
+	uint64_t at_ns = came_ns(message);
+	counting->moved++;
+	counting->bytes += count;
+	arrivals_take(&counting->arrivals, &datagram, at_ns);
+	if (counting->delays != NULL)
+		histogram_add(counting->delays, number_above(at_ns, datagram.sent_ns));
+}
+
+static void batch_prepare(struct counting *counting)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		counting->parts[i] =
+		    (struct iovec){.iov_base = counting->heads[i], .iov_len = DATAGRAM_HEAD_BYTES};
+		counting->messages[i].msg_hdr =
+		    (struct msghdr){.msg_name = &counting->from[i],
+				    .msg_namelen = sizeof(counting->from[i]),
+				    .msg_iov = &counting->parts[i],
+				    .msg_iovlen = 1,
+				    .msg_control = counting->controls[i],
+				    .msg_controllen = sizeof(counting->controls[i])};
+	}
+}
+
+/* Each on_* returns true when counting is over, for good or not. */
+
+static bool is_over(const struct counting *counting)
+{
+	return counting->ended && counting->arrivals.received >= counting->sent;
+}
+
+static int timer_choose(struct counting *counting)
+{
+	struct receive_state *state = counting->state;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t at_ns =
+	    counting->ended ? counting->quiet_ns : stall_look_ns(&state->stall, now_ns);
+	return waiter_arm(state->waiter, number_least(at_ns, counting->end_ns), &state->failure);
+}
+
+static bool on_data(void *context)
+{
+	struct counting *counting = context;
+	/* The others have their turn too, however fast they come. */
+	for (unsigned i = 0; i < READS_MOST; i++) {
+		batch_prepare(counting);
+		int got = recvmmsg(counting->fd, counting->messages, BATCH, MSG_TRUNC, NULL);
+		for (int j = 0; j < got; j++)
+			datagram_take(counting, (unsigned)j, counting->messages[j].msg_len);
+		if (got < BATCH)
+			break;
+	}
+	if (counting->ended)
+		counting->quiet_ns = clock_monotonic_ns() + QUIET_NS;
+	return is_over(counting) || timer_choose(counting) != 0;
+}
+
+static bool end_take(struct counting *counting, const cJSON *message)
+{
+	struct receive_state *state = counting->state;
+	if (!json_get_u64(message, "sent", 0, JSON_INTEGER_MAX, &counting->sent))
+		return failure_set(&state->failure, "account: sent must be an integer") != 0;
+	counting->ended = true;
+	uint64_t now_ns = clock_monotonic_ns();
+	counting->quiet_ns = now_ns + QUIET_NS;
+	counting->end_ns = now_ns + QUIET_MOST_NS;
+	return is_over(counting) || timer_choose(counting) != 0;
+}
+
+static bool on_control(void *context)
+{
+	struct counting *counting = context;
+	cJSON *message;
+	enum message_type type;
+	struct receive_state *state = counting->state;
+	enum control_status status = control_take(state->control, &message, &type, &state->failure);
+	if (status == CONTROL_PENDING)
+		return false;
+	if (status != CONTROL_MESSAGE)
+		return true;
+	bool over = false;
+	if (type == MESSAGE_ACCOUNT && !counting->ended)
+		over = end_take(counting, message);
+	else if (type != MESSAGE_GO)
+		return session_refuse(message, type, &state->failure) != 0;
+	cJSON_Delete(message);
+	return over;
+}
+
+static bool on_signal(void *context)
+{
+	struct counting *counting = context;
+	struct receive_state *state = counting->state;
+	state->signal = waiter_take_signal(state->waiter);
+	(void)failure_set(&state->failure, "the receiver was interrupted by %s",
+			  signal_name(state->signal));
+	return true;
+}
+
+static bool on_timer(void *context)
+{
+	struct counting *counting = context;
+	struct receive_state *state = counting->state;
+	uint64_t now_ns = clock_monotonic_ns();
+	if (counting->ended)
+		return now_ns >= number_least(counting->quiet_ns, counting->end_ns) ||
+		       timer_choose(counting) != 0;
+	if (now_ns >= counting->end_ns)
+		(void)failure_set(&state->failure, "the client does not end in its time");
+	else if (stall_look(&state->stall, counting->moved, now_ns))
+		(void)failure_set(&state->failure, "no datagram came for %.3g s",
+				  (double)state->options->stall_ns / 1e9);
+	return state->failure.set || timer_choose(counting) != 0;
+}
+
+static void events_follow(struct counting *counting)
+{
+	struct receive_state *state = counting->state;
+	/* What has come counts before the word that it was all. */
+	const struct waiter_turn turns[] = {
+	    {SLOT_SIGNAL, -1, on_signal},
+	    {SLOT_TIMER, -1, on_timer},
+	    {SLOT_CONTROL, control_fd(state->control), on_control},
+	    {SLOT_DATA, counting->fd, on_data},
+	};
+	uint64_t now_ns = clock_monotonic_ns();
+	stall_start(&state->stall, state->options->stall_ns, 0, now_ns);
+	counting->end_ns = now_ns + state->request.duration_ns + PATIENCE_NS;
+	state->start_unix_ns = clock_unix_ns();
+	if (timer_choose(counting) == 0)
+		(void)waiter_follow(state->waiter, turns, sizeof(turns) / sizeof(turns[0]),
+				    counting, &state->failure);
+	(void)waiter_disarm(state->waiter, &state->failure);
+}
+
+/* What the socket had no room for: this host's losses, not the network's. */
+static uint64_t socket_drops(int fd)
+{
+	uint32_t words[SK_MEMINFO_VARS] = {0};
+	socklen_t length = sizeof(words);
+	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, words, &length) != 0)
+		return 0;
+	return words[SK_MEMINFO_DROPS];
+}
+
+static cJSON *counted_json(const struct counting *counting)
+{
+	const struct arrivals *arrivals = &counting->arrivals;
+	cJSON *object = cJSON_CreateObject();
+	json_add_u64(object, "received", arrivals->received);
+	json_add_u64(object, "duplicates", arrivals->duplicates);
+	json_add_u64(object, "reordered", arrivals->reordered);
+	json_add_u64(object, "late", arrivals->late);
+	json_add_u64(object, "foreign", counting->foreign);
+	json_add_u64(object, "socket_drops", socket_drops(counting->fd));
+	json_add_u64(object, "bytes", counting->bytes);
+	json_add_seconds(object, "jitter_s", (uint64_t)(arrivals->jitter_ns + 0.5));
+	json_add_item(object, "one_way_delay",
+		      counting->delays != NULL ? histogram_json(counting->delays)
+					       : cJSON_CreateNull());
+	json_add_text(object, "one_way_delay_reason",
+		      counting->delays != NULL
+			  ? NULL
+			  : "the ends do not share a clock: how far theirs are "
+			    "apart nobody has measured");
+	return object;
+}
+
+static int counting_run(struct counting *counting)
+{
+	char clock[CLOCK_NAME_BYTES];
+	struct receive_state *state = counting->state;
+	struct failure ignored = {0};
+	receive_secret_choose(state);
+	if (socket_open(counting) != 0)
+		return -1;
+	clock_name(clock, sizeof(clock));
+	if (clock[0] != '\0' && strcmp(clock, state->request.probe.clock) == 0)
+		counting->delays = histogram_create();
+	if (control_send(state->control, grant_encode(&state->grant), &state->failure) != 0)
+		return -1;
+	events_follow(counting);
+	state->report.bytes = counting->bytes;
+	state->report.complete = !state->failure.set;
+	if (state->failure.set)
+		return -1;
+	cJSON *message = message_create(MESSAGE_RESULT);
+	json_add_item(message, "counted", counted_json(counting));
+	if (control_send(state->control, message, &ignored) == 0)
+		receive_farewell(state);
+	return 0;
+}
+
+int datagram_serve(struct receive_state *state)
+{
+	struct counting *counting = calloc(1, sizeof(*counting));
+	if (counting == NULL)
+		return failure_set(&state->failure, "out of memory");
+	counting->state = state;
+	counting->fd = -1;
+	int status = counting_run(counting);
+	if (counting->fd >= 0)
+		(void)close(counting->fd);
+	histogram_destroy(counting->delays);
+	free(counting);
+	return status;
+}

@@ -1,0 +1,11 @@
+/* The server's side of round trips and datagrams, in the process of the session. */
+#ifndef LANDSPEED_PROBE_SERVE_H
+#define LANDSPEED_PROBE_SERVE_H
+
+#include "receive/receive.h"
+
+/* Negotiates, serves and tells the client. -1 with the state's failure set. */
+int trip_serve(struct receive_state *state);
+int datagram_serve(struct receive_state *state);
+
+#endif

@@ -1,0 +1,335 @@
+#include "send/files.h"
+
+#include "base/clock.h"
+#include "base/output.h"
+#include "control/session.h"
+#include "send/files_inside.h"
+#include "send/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* After a signal the receiver has this long to report. */
+#define STOP_NS (10 * NS_PER_S)
+/* After a lost stream the control connection has this long to say why. */
+#define REASON_NS (2 * NS_PER_S)
+/* A receiver whose disk is at work need not take data for this long, however short --stall is. */
+#define BUSY_NS (600 * NS_PER_S)
+
+static struct files_session *session_create(struct send_state *state)
+{
+	struct files_session *session = calloc(1, sizeof(*session));
+	if (session == NULL) {
+		(void)failure_set(&state->failure, "out of memory");
+		return NULL;
+	}
+	state->files = session;
+	session->set.root = -1;
+	session->quiet = state->options->quiet;
+	/* What the checksum was computed of is what travels (files/source.h). */
+	state->sending.way = SEND_WRITE;
+	(void)snprintf(state->sending_reason, sizeof(state->sending_reason),
+		       "files are read into memory, and their blocks' checksums computed there");
+	return session;
+}
+
+static int work_prepare(struct send_state *state, struct files_session *session)
+{
+	session->have_bitmap = malloc(HAVE_BLOCKS / 8);
+	session->work = work_create(&session->set, &state->failure);
+	if (session->have_bitmap == NULL)
+		return failure_set(&state->failure, "out of memory");
+	session->sending = (struct files_sending){
+	    .work = session->work, .set = &session->set, .direct = state->options->direct};
+	return session->work != NULL ? 0 : -1;
+}
+
+int files_prepare(struct send_state *state)
+{
+	const struct options *options = state->options;
+	struct files_session *session = session_create(state);
+	if (session == NULL)
+		return -1;
+	progress_start(&session->line);
+	state->usage = true;
+	if (file_set_fill(&session->set, options->paths, options->path_count, &state->failure) != 0)
+		return -1;
+	state->usage = false;
+	return work_prepare(state, session);
+}
+
+int files_prepare_below(struct send_state *state, int root, char *const *paths, unsigned count)
+{
+	struct files_session *session = session_create(state);
+	if (session == NULL ||
+	    file_set_fill_below(&session->set, root, paths, count, &state->failure) != 0)
+		return -1;
+	return work_prepare(state, session);
+}
+
+uint64_t files_send_bytes(const struct send_state *state)
+{
+	uint64_t bytes = state->files->set.bytes;
+	return bytes < JSON_INTEGER_MAX ? bytes : JSON_INTEGER_MAX;
+}
+
+void files_send_release(struct send_state *state)
+{
+	struct files_session *session = state->files;
+	if (session == NULL)
+		return;
+	work_destroy(session->work);
+	file_set_clear(&session->set);
+	free(session->have_bitmap);
+	free(session);
+	state->files = NULL;
+}
+
+static int threads_start(struct send_state *state)
+{
+	const struct sampler_plan plan = {
+	    .streams = state->streams,
+	    .side = TUNE_SEND,
+	    .preamble_bytes = state->preamble_bytes,
+	    .interval_ns = state->options->interval_ns,
+	    .samples = state->samples,
+	    .tcp_info = state->tcp_info,
+	    .live = state->live,
+	    .report_ns = state->options->report_ns,
+	};
+	state->meter = host_meter_start();
+	if (streams_work(state->streams, true, files_stream_send, &state->files->sending,
+			 &state->failure) != 0)
+		return -1;
+	state->sampler = sampler_start(&plan, &state->failure);
+	return state->sampler != NULL ? 0 : -1;
+}
+
+static int timer_after(struct send_state *state, uint64_t ns)
+{
+	return waiter_arm(state->waiter, clock_monotonic_ns() + ns, &state->failure);
+}
+
+/* The receiver reads. */
+static int ready_await(struct send_state *state)
+{
+	cJSON *message;
+	if (state->peer_reads)
+		return 0; /* it has said so already */
+	if (session_expect(state->waiter, state->control, MESSAGE_READY, PATIENCE_NS, &message,
+			   &state->signal, &state->failure) != 0)
+		return -1;
+	cJSON_Delete(message);
+	return 0;
+}
+
+static int barrier_open(struct send_state *state)
+{
+	if (control_send(state->control, message_create(MESSAGE_GO), &state->failure) != 0)
+		return -1;
+	cpu_usage_read(&state->cpu);
+	state->start_unix_ns = clock_unix_ns();
+	state->start_ns = clock_monotonic_ns();
+	(void)gate_open(streams_gate(state->streams), state->start_ns);
+	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
+		    state->start_ns);
+	return timer_after(state, state->options->stall_ns / 4);
+}
+
+static void progress_draw(struct files_session *session, const struct progress *progress)
+{
+	const struct progress_view view = {
+	    .now_ns = clock_monotonic_ns(),
+	    .bytes = progress->bytes + progress->resumed,
+	    .total_bytes = session->set.bytes,
+	    .files = progress->settled,
+	    .total_files = session->set.count,
+	};
+	/* A receiver that counts beyond what there is shall not move the bar out of its frame. */
+	if (view.bytes <= view.total_bytes && !session->quiet)
+		progress_show(&session->line, &view);
+}
+
+static int progress_take(struct send_state *state, const cJSON *message)
+{
+	struct progress progress;
+	struct progress *last = &state->files->last;
+	if (progress_decode(message, &progress, &state->failure) != 0)
+		return -1;
+	if (progress.bytes != last->bytes || progress.resumed != last->resumed ||
+	    progress.settled != last->settled || progress.busy != last->busy)
+		state->files->said++;
+	*last = progress;
+	progress_draw(state->files, &progress);
+	return 0;
+}
+
+static int have_take(struct send_state *state, const cJSON *message)
+{
+	struct have have = {.bitmap = state->files->have_bitmap};
+	if (have_decode(message, &have, &state->failure) != 0)
+		return -1;
+	return work_have(state->files->work, &have, &state->failure);
+}
+
+static int state_take(struct send_state *state, const cJSON *message)
+{
+	struct state_view view;
+	if (state_decode(message, state->files->set.count, &view, &state->failure) != 0)
+		return -1;
+	return work_state(state->files->work, &view, &state->failure);
+}
+
+static int again_take(struct send_state *state, const cJSON *message)
+{
+	struct again again;
+	if (again_decode(message, &again, &state->failure) != 0)
+		return -1;
+	return work_again(state->files->work, &again, &state->failure);
+}
+
+static int result_take(struct send_state *state, const cJSON *message)
+{
+	state->reported = receiver_report_decode(message, state->options->streams, &state->report,
+						 &state->failure) == 0;
+	if (state->reported && !state->report.complete)
+		(void)failure_set(&state->failure, "%s",
+				  state->report.error[0] != '\0' ? state->report.error
+								 : "the receiver did not get all");
+	return -1; /* that was it */
+}
+
+static int message_take(struct send_state *state, cJSON *message, enum message_type type)
+{
+	if (type != MESSAGE_FILES_PROGRESS)
+		state->files->said++;
+	switch (type) {
+	case MESSAGE_FILES_HAVE:
+		return have_take(state, message);
+	case MESSAGE_FILES_STATE:
+		return state_take(state, message);
+	case MESSAGE_FILES_AGAIN:
+		return again_take(state, message);
+	case MESSAGE_FILES_PROGRESS:
+		return progress_take(state, message);
+	case MESSAGE_RESULT:
+		return result_take(state, message);
+	default:
+		return session_refuse(cJSON_Duplicate(message, true), type, &state->failure);
+	}
+}
+
+/* Each on_* returns true when the transfer is over, for good or not. */
+
+static bool on_control(void *context)
+{
+	struct send_state *state = context;
+	cJSON *message;
+	enum message_type type;
+	enum control_status status;
+	while ((status = control_take(state->control, &message, &type, &state->failure)) ==
+	       CONTROL_MESSAGE) {
+		int over = message_take(state, message, type);
+		cJSON_Delete(message);
+		if (over != 0)
+			return true;
+	}
+	return status != CONTROL_PENDING;
+}
+
+static bool on_signal(void *context)
+{
+	struct send_state *state = context;
+	struct failure ignored = {0};
+	if (state->signal != 0) {
+		(void)waiter_take_signal(state->waiter);
+		return true; /* the second one: out, with what is known */
+	}
+	state->signal = waiter_take_signal(state->waiter);
+	state->files->ending = true;
+	(void)failure_set(&state->failure, "interrupted by %s (run again to resume)",
+			  signal_name(state->signal));
+	return control_send(state->control, message_create(MESSAGE_STOP), &ignored) != 0 ||
+	       timer_after(state, STOP_NS) != 0;
+}
+
+static bool on_streams(void *context)
+{
+	struct send_state *state = context;
+	unsigned index;
+	int error;
+	streams_acknowledge(state->streams);
+	if (!streams_first_error(state->streams, &index, &error) || state->files->ending)
+		return false;
+	state->files->ending = true;
+	state->files->lost_stream = index;
+	state->files->lost_error = error;
+	return timer_after(state, REASON_NS) != 0;
+}
+
+static bool on_timer(void *context)
+{
+	struct send_state *state = context;
+	const struct files_session *session = state->files;
+	struct stall *stall = &state->stall;
+	uint64_t limit_ns = state->options->stall_ns;
+	if (session->ending)
+		return true; /* the control connection had its time to say why */
+	stall->limit_ns = session->last.busy && limit_ns < BUSY_NS ? BUSY_NS : limit_ns;
+	if (!stall_look(stall, streams_moved(state->streams) + session->said, clock_monotonic_ns()))
+		return timer_after(state, limit_ns / 4) != 0;
+	(void)failure_set(&state->failure,
+			  "the receiver took no data for %.3g s (run again to resume)",
+			  (double)stall->limit_ns / 1e9);
+	return true;
+}
+
+static void events_follow(struct send_state *state)
+{
+	const struct waiter_turn turns[] = {
+	    {SLOT_CONTROL, control_fd(state->control), on_control},
+	    {SLOT_SIGNAL, -1, on_signal},
+	    {SLOT_STREAMS, streams_event_fd(state->streams), on_streams},
+	    {SLOT_TIMER, -1, on_timer},
+	};
+	/* What came with the word to begin is in the decoder, and wakes nobody. */
+	if (!on_control(state))
+		(void)waiter_follow(state->waiter, turns, sizeof(turns) / sizeof(turns[0]), state,
+				    &state->failure);
+	if (state->reported)
+		return;
+	/* The control connection said nothing better. */
+	if (state->files->lost_error != 0)
+		(void)failure_set_errno(&state->failure, state->files->lost_error,
+					"stream %u was lost (run again to resume)",
+					state->files->lost_stream);
+	(void)failure_set(&state->failure, "the receiver did not report (run again to resume)");
+}
+
+int files_send(struct send_state *state)
+{
+	struct failure ignored = {0};
+	struct files_session *session = state->files;
+	int fd = streams_fd(state->streams, 0);
+	if (tune_buffer(fd, TUNE_SEND, &state->sndbuf_bytes, &state->failure) != 0)
+		return -1;
+	tune_congestion_name(fd, state->congestion);
+	if (ready_await(state) == 0 && threads_start(state) == 0 && barrier_open(state) == 0)
+		events_follow(state);
+	progress_end(&session->line);
+	state->end_ns = clock_monotonic_ns();
+	(void)tune_buffer(streams_fd(state->streams, 0), TUNE_SEND, &state->sndbuf_bytes, &ignored);
+	work_end(session->work);
+	streams_stop(state->streams);
+	streams_join(state->streams);
+	sampler_stop(state->sampler);
+	state->cpu = cpu_usage_since(&state->cpu);
+	host_meter_stop(state->meter, &state->host);
+	state->meter = NULL;
+	if (state->sampler != NULL && sampler_error(state->sampler) != NULL)
+		(void)failure_set(&state->failure, "%s", sampler_error(state->sampler));
+	if (session->set.unread > 0)
+		(void)failure_set(&state->failure, "%llu files or directories could not be read",
+				  (unsigned long long)session->set.unread);
+	return state->failure.set ? -1 : 0;
+}

@@ -1,0 +1,155 @@
+#include "base/clock.h"
+#include "base/number.h"
+#include "control/session.h"
+#include "send/send.h"
+
+/* After a signal the receiver has this long to report what it read. */
+#define STOP_NS (10 * NS_PER_S)
+/* After a lost stream the control connection has this long to say why. */
+#define REASON_NS (2 * NS_PER_S)
+
+static int threads_start(struct send_state *state)
+{
+	const struct options *options = state->options;
+	const struct sampler_plan plan = {
+	    .streams = state->streams,
+	    .side = TUNE_SEND,
+	    .preamble_bytes = state->preamble_bytes,
+	    .interval_ns = options->interval_ns,
+	    .limit_ns = options->duration_ns != 0 ? options->omit_ns + options->duration_ns : 0,
+	    .samples = state->samples,
+	    .tcp_info = state->tcp_info,
+	    .live = state->live,
+	    .intervals = state->intervals,
+	    .report_ns = options->report_ns,
+	};
+	state->meter = host_meter_start();
+	if (streams_send(state->streams, &state->sending, &state->failure) != 0)
+		return -1;
+	state->sampler = sampler_start(&plan, &state->failure);
+	return state->sampler != NULL ? 0 : -1;
+}
+
+/* From now on the receiver has that long for its next word, and need not move anything. */
+static void word_await(struct send_state *state, uint64_t ns)
+{
+	state->deadline_ns = clock_monotonic_ns() + ns;
+	state->wake_ns = state->deadline_ns;
+}
+
+int send_begin(struct send_state *state)
+{
+	if (threads_start(state) != 0)
+		return -1;
+	word_await(state, PATIENCE_NS);
+	return 0;
+}
+
+static void timer_choose(struct send_state *state)
+{
+	state->wake_ns =
+	    number_least(stall_look_ns(&state->stall, clock_monotonic_ns()), state->deadline_ns);
+}
+
+/* The receiver reads. */
+static bool barrier_open(struct send_state *state)
+{
+	/* First the message: it must be on its way before the data fill every queue. */
+	if (control_send(state->control, message_create(MESSAGE_GO), &state->failure) != 0)
+		return true;
+	cpu_usage_read(&state->cpu);
+	state->start_unix_ns = clock_unix_ns();
+	state->start_ns = clock_monotonic_ns();
+	(void)gate_open(streams_gate(state->streams), state->start_ns);
+	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
+		    state->start_ns);
+	/*
+	 * With a time limit the receiver's clock decides: it starts with the first byte that it
+	 * reads, and the streams are full until it has reported.
+	 */
+	state->deadline_ns = state->options->duration_ns == 0
+				 ? UINT64_MAX
+				 : state->start_ns + state->options->omit_ns +
+				       state->options->duration_ns + PATIENCE_NS;
+	timer_choose(state);
+	return false;
+}
+
+static bool result_take(struct send_state *state, const cJSON *message)
+{
+	state->reported = receiver_report_decode(message, state->options->streams, &state->report,
+						 &state->failure) == 0;
+	if (state->reported && !state->report.complete)
+		(void)failure_set(&state->failure, "%s",
+				  state->report.error[0] != '\0' ? state->report.error
+								 : "the receiver did not get all");
+	return true;
+}
+
+bool send_on_message(struct send_state *state, cJSON *message, enum message_type type)
+{
+	bool over = true;
+	if (type == MESSAGE_READY && state->start_ns == 0)
+		over = barrier_open(state);
+	else if (type == MESSAGE_RESULT && state->start_ns != 0)
+		over = result_take(state, message);
+	else
+		return session_refuse(message, type, &state->failure) != 0;
+	cJSON_Delete(message);
+	return over;
+}
+
+bool send_on_signal(struct send_state *state, int signal)
+{
+	struct failure ignored = {0};
+	if (state->signal != 0)
+		return true; /* the second one: out, with what is known */
+	state->signal = signal;
+	(void)failure_set(&state->failure, "interrupted by %s", signal_name(signal));
+	word_await(state, STOP_NS);
+	return control_send(state->control, message_create(MESSAGE_STOP), &ignored) != 0;
+}
+
+bool send_on_streams(struct send_state *state)
+{
+	unsigned index;
+	int error;
+	streams_acknowledge(state->streams);
+	if (!streams_first_error(state->streams, &index, &error) || state->failure.set)
+		return false;
+	(void)failure_set_errno(&state->failure, error, "stream %u was lost", index);
+	word_await(state, REASON_NS);
+	return false;
+}
+
+bool send_on_timer(struct send_state *state, uint64_t now_ns)
+{
+	if (now_ns >= state->deadline_ns && state->start_ns == 0)
+		(void)failure_set(&state->failure, "no '%s' from the peer within %llu s",
+				  message_type_name(MESSAGE_READY),
+				  (unsigned long long)(PATIENCE_NS / NS_PER_S));
+	else if (now_ns >= state->deadline_ns)
+		(void)failure_set(&state->failure, "the receiver did not report");
+	else if (stall_look(&state->stall, streams_moved(state->streams), now_ns))
+		(void)failure_set(&state->failure, "the receiver took no data for %.3g s",
+				  (double)state->options->stall_ns / 1e9);
+	else
+		timer_choose(state);
+	return state->failure.set;
+}
+
+void send_end(struct send_state *state)
+{
+	struct failure ignored = {0};
+	state->end_ns = clock_monotonic_ns();
+	/* Autotuning has moved it; a lost connection keeps the figure from before. */
+	(void)tune_buffer(streams_fd(state->streams, 0), TUNE_SEND, &state->sndbuf_bytes, &ignored);
+	streams_stop(state->streams);
+	streams_join(state->streams);
+	sampler_stop(state->sampler);
+	state->cpu = cpu_usage_since(&state->cpu);
+	host_meter_stop(state->meter, &state->host);
+	state->meter = NULL;
+	if (state->sampler != NULL && sampler_error(state->sampler) != NULL)
+		(void)failure_set(&state->failure, "%s", sampler_error(state->sampler));
+}

@@ -1,0 +1,103 @@
+#include "server/client.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct client *client_create(int fd, const struct address *address, const struct key *key,
+			     uint64_t deadline_ns, struct failure *failure)
+{
+	struct client *client = calloc(1, sizeof(*client));
+	if (client == NULL) {
+		(void)close(fd);
+		(void)failure_set(failure, "out of memory");
+		return NULL;
+	}
+	client->control = control_create(fd, failure);
+	if (client->control == NULL) {
+		free(client);
+		return NULL;
+	}
+	auth_start(&client->auth, AUTH_SERVER, key, NULL);
+	client->address = *address;
+	client->deadline_ns = deadline_ns;
+	net_address_text(address, client->peer);
+	return client;
+}
+
+void client_destroy(struct client *client)
+{
+	if (client == NULL)
+		return;
+	control_destroy(client->control);
+	cJSON_Delete(client->message);
+	auth_forget(&client->auth);
+	free(client);
+}
+
+static enum client_status handshake_step(struct client *client, const cJSON *message,
+					 enum message_type type, struct failure *failure)
+{
+	cJSON *answer = NULL;
+	enum auth_status status = auth_take(&client->auth, message, type, &answer, failure);
+	/* A few hundred bytes into an empty buffer: this cannot block. */
+	if (answer != NULL && control_send(client->control, answer, failure) != 0)
+		return CLIENT_FAILED;
+	if (status == AUTH_FAILED)
+		return CLIENT_FAILED;
+	if (status == AUTH_OPEN) {
+		client->open = true;
+		control_trust(client->control, true);
+		control_secure(client->control, &client->auth.channel);
+	}
+	return CLIENT_PENDING;
+}
+
+static enum client_status message_take(struct client *client, cJSON *message,
+				       enum message_type type, struct failure *failure)
+{
+	enum client_status status = CLIENT_FAILED;
+	if (!client->open) {
+		status = handshake_step(client, message, type, failure);
+	} else if (type != MESSAGE_REQUEST || client->message != NULL) {
+		(void)failure_set(failure, "the peer sent '%s' where it does not belong",
+				  message_type_name(type));
+	} else if (request_decode(message, &client->request, failure) == 0) {
+		client->message = message;
+		return CLIENT_REQUESTED;
+	}
+	cJSON_Delete(message);
+	return status;
+}
+
+enum client_status client_read(struct client *client, struct failure *failure)
+{
+	enum client_status status = CLIENT_PENDING;
+	while (status == CLIENT_PENDING) {
+		cJSON *message = NULL;
+		enum message_type type;
+		switch (control_take(client->control, &message, &type, failure)) {
+		case CONTROL_PENDING:
+			return CLIENT_PENDING;
+		case CONTROL_MESSAGE:
+			status = message_take(client, message, type, failure);
+			break;
+		case CONTROL_CLOSED:
+		case CONTROL_INVALID:
+		default:
+			return CLIENT_FAILED;
+		}
+	}
+	return status;
+}
+
+const char *client_owes(const struct client *client)
+{
+	return message_type_name(client->open ? MESSAGE_REQUEST : client->auth.expected);
+}
+
+void client_refuse(struct client *client, const char *why)
+{
+	struct failure ignored = {0};
+	(void)control_send(client->control, error_encode(why), &ignored);
+	client_destroy(client);
+}

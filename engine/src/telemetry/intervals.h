@@ -1,0 +1,23 @@
+/* Interval lines as iperf prints them: per stream and their sum. */
+#ifndef LANDSPEED_TELEMETRY_INTERVALS_H
+#define LANDSPEED_TELEMETRY_INTERVALS_H
+
+#include "telemetry/live.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct intervals;
+
+/* NULL when memory has run out. */
+struct intervals *intervals_create(FILE *file, unsigned streams);
+void intervals_destroy(struct intervals *intervals);
+
+/* A line per stream and, for more than one, their sum: since the call before. */
+void intervals_print(struct intervals *intervals, uint64_t time_ns,
+		     const struct live_stream *streams);
+/* The last line: bytes over the whole time, as "sender" or "receiver" counts them. */
+void intervals_total(FILE *file, uint64_t duration_ns, uint64_t bytes, uint64_t retransmits,
+		     const char *end);
+
+#endif

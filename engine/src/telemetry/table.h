@@ -1,0 +1,33 @@
+/* The end of a transfer as NTttcp printed it: a row per thread, then the totals of one host. */
+#ifndef LANDSPEED_TELEMETRY_TABLE_H
+#define LANDSPEED_TELEMETRY_TABLE_H
+
+#include "base/limits.h"
+#include "telemetry/host.h"
+
+#include <stdio.h>
+
+struct table_thread {
+	uint64_t bytes;
+	uint64_t duration_ns;
+};
+
+/* Decimal units throughout, as in the record of 2004: KB are 1000 bytes, a MEG is a million. */
+struct table {
+	const char *end; /* "sender" or "receiver" */
+	unsigned threads;
+	struct table_thread thread[STREAMS_LIMIT];
+	uint64_t bytes;
+	uint64_t duration_ns;
+	uint64_t buffers;         /* system calls that moved payload */
+	uint64_t payload_packets; /* packets of the direction that carried the payload */
+	uint64_t packets_sent;
+	uint64_t packets_received;
+	uint64_t retransmits;
+	uint64_t errors;
+	struct host_usage host;
+};
+
+void table_print(FILE *file, const struct table *table);
+
+#endif

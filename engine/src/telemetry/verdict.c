@@ -1,0 +1,139 @@
+#include "telemetry/verdict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A share of the time from which on a cause is the cause. */
+#define LARGE_SHARE 0.5
+/* A thread that ran this much of the time, or a host that idled less than the rest. */
+#define THREAD_FULL 0.9
+#define HOST_FULL   97.0
+/* An RTT this much above the smallest one shows a standing queue. */
+#define QUEUE_FACTOR 1.05
+/* A goodput this close below the pacing rate, framing and start left out, is set by it. */
+#define PACING_NEAR 0.9
+
+static const char *const names[] = {
+    [LIMIT_PACING] = "pacing",           [LIMIT_RECEIVER_CPU] = "receiver CPU",
+    [LIMIT_SENDER_CPU] = "sender CPU",   [LIMIT_WINDOW] = "window",
+    [LIMIT_APPLICATION] = "application", [LIMIT_LOSS] = "loss",
+    [LIMIT_BOTTLENECK] = "bottleneck",   [LIMIT_UNKNOWN] = "unknown",
+};
+
+const char *limit_name(enum limit limit)
+{
+	return names[limit];
+}
+
+static double share(uint64_t part_us, uint64_t whole_us)
+{
+	return whole_us != 0 ? (double)part_us / (double)whole_us : 0.0;
+}
+
+static bool cpu_full(uint64_t cpu_ns, uint64_t duration_ns, double host_percent)
+{
+	return share(cpu_ns, duration_ns) >= THREAD_FULL ||
+	       (host_percent >= HOST_FULL && share(cpu_ns, duration_ns) >= LARGE_SHARE / 2);
+}
+
+static enum limit cpu_say(enum limit limit, uint64_t cpu_ns, uint64_t duration_ns,
+			  double host_percent, char *text, size_t size)
+{
+	const char *end = limit == LIMIT_SENDER_CPU ? "sender" : "receiver";
+	double part = share(cpu_ns, duration_ns);
+	if (part >= THREAD_FULL)
+		(void)snprintf(text, size, "the %s's thread computed %.0f %% of the time", end,
+			       part * 100);
+	else
+		(void)snprintf(text, size,
+			       "the processors of the %s's host were %.0f %% busy; the thread got "
+			       "%.0f %% of the time",
+			       end, host_percent, part * 100);
+	return limit;
+}
+
+/* The receiver's window, or the reader that does not empty it. */
+static enum limit rwnd_say(const struct verdict_facts *facts, double part, char *text, size_t size)
+{
+	if (cpu_full(facts->receiver_cpu_ns, facts->duration_ns, facts->receiver_host_percent))
+		return cpu_say(LIMIT_RECEIVER_CPU, facts->receiver_cpu_ns, facts->duration_ns,
+			       facts->receiver_host_percent, text, size);
+	(void)snprintf(text, size,
+		       "the receiver's window was full %.0f %% of the time: %" PRIu64
+		       " bytes on offer over an RTT of %.3f ms allow %.3f Gbit/s",
+		       part * 100, facts->window_bytes, facts->min_rtt_us / 1e3,
+		       facts->min_rtt_us != 0
+			   ? (double)facts->window_bytes * 8e-3 / (double)facts->min_rtt_us
+			   : 0.0);
+	return LIMIT_WINDOW;
+}
+
+static enum limit sndbuf_say(const struct verdict_facts *facts, double part, char *text,
+			     size_t size)
+{
+	if (cpu_full(facts->sender_cpu_ns, facts->duration_ns, facts->sender_host_percent))
+		return cpu_say(LIMIT_SENDER_CPU, facts->sender_cpu_ns, facts->duration_ns,
+			       facts->sender_host_percent, text, size);
+	(void)snprintf(text, size,
+		       "the send buffer of %" PRIu64 " bytes was too small %.0f %% of the time",
+		       facts->sndbuf_bytes, part * 100);
+	return LIMIT_WINDOW;
+}
+
+/* Neither window nor application: the congestion window, and what keeps it down. */
+static enum limit path_say(const struct verdict_facts *facts, char *text, size_t size)
+{
+	bool queue =
+	    facts->min_rtt_us != 0 && (double)facts->srtt_us > facts->min_rtt_us * QUEUE_FACTOR;
+	if (queue) {
+		(void)snprintf(
+		    text, size,
+		    "a queue stood at the bottleneck: the RTT grew from %.3f to %.3f ms, "
+		    "%" PRIu64 " retransmits",
+		    facts->min_rtt_us / 1e3, facts->srtt_us / 1e3, facts->retransmits);
+		return LIMIT_BOTTLENECK;
+	}
+	if (facts->retransmits != 0) {
+		(void)snprintf(text, size,
+			       "%" PRIu64 " of %" PRIu64 " packets were sent again, and no queue "
+			       "stood",
+			       facts->retransmits, facts->packets);
+		return LIMIT_LOSS;
+	}
+	(void)snprintf(text, size,
+		       "no loss, no queue, no full window: the congestion window was "
+		       "still growing, or the path took just that");
+	return LIMIT_UNKNOWN;
+}
+
+enum limit verdict_find(const struct verdict_facts *facts, char *text, size_t size)
+{
+	double rwnd = share(facts->rwnd_limited_us, facts->busy_us);
+	double sndbuf = share(facts->sndbuf_limited_us, facts->busy_us);
+	double busy = share(facts->busy_us * 1000, facts->duration_ns);
+	if (facts->duration_ns == 0 || facts->goodput_bps == 0) {
+		(void)snprintf(text, size, "nothing was transferred");
+		return LIMIT_UNKNOWN;
+	}
+	if (facts->pacing_bps != 0 &&
+	    (double)facts->goodput_bps >= (double)facts->pacing_bps * PACING_NEAR) {
+		(void)snprintf(text, size, "paced to %.3f Gbit/s", (double)facts->pacing_bps / 1e9);
+		return LIMIT_PACING;
+	}
+	if (rwnd >= LARGE_SHARE && rwnd >= sndbuf)
+		return rwnd_say(facts, rwnd, text, size);
+	if (sndbuf >= LARGE_SHARE)
+		return sndbuf_say(facts, sndbuf, text, size);
+	if (cpu_full(facts->sender_cpu_ns, facts->duration_ns, facts->sender_host_percent))
+		return cpu_say(LIMIT_SENDER_CPU, facts->sender_cpu_ns, facts->duration_ns,
+			       facts->sender_host_percent, text, size);
+	if (cpu_full(facts->receiver_cpu_ns, facts->duration_ns, facts->receiver_host_percent))
+		return cpu_say(LIMIT_RECEIVER_CPU, facts->receiver_cpu_ns, facts->duration_ns,
+			       facts->receiver_host_percent, text, size);
+	if (busy < LARGE_SHARE) {
+		(void)snprintf(text, size, "there was something to send only %.0f %% of the time",
+			       busy * 100);
+		return LIMIT_APPLICATION;
+	}
+	return path_say(facts, text, size);
+}

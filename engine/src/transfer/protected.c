@@ -1,0 +1,167 @@
+/* What a stream sends and reads, as records where it is protected (protect.h). */
+#include "transfer/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* As few as keep the calls few: what lies here and what is made of it shall stay in the cache. */
+#define WIRE_BYTES ((size_t)4 * PROTECT_RECORD_BYTES)
+
+struct tunnel {
+	struct protector *protector;
+	uint8_t *wire; /* read: what has come; sent: room for what is encrypted */
+	size_t from;   /* what is not opened yet */
+	size_t to;
+};
+
+int streams_protect(struct streams *set, enum protect_mode mode, bool seals,
+		    const uint8_t secret[PROTECT_SECRET_BYTES], unsigned first,
+		    struct failure *failure)
+{
+	for (unsigned i = 0; mode != PROTECT_NONE && i < set->count; i++) {
+		struct tunnel *tunnel = calloc(1, sizeof(*tunnel));
+		set->streams[i].tunnel = tunnel;
+		if (tunnel == NULL)
+			return failure_set(failure, "out of memory");
+		tunnel->protector = protector_create(mode, seals, secret, first + i);
+		tunnel->wire = malloc(seals ? PROTECT_PAYLOAD_BYTES : WIRE_BYTES);
+		if (tunnel->protector == NULL || tunnel->wire == NULL)
+			return failure_set(failure, "AES-256-GCM is not to be had of libcrypto");
+	}
+	return 0;
+}
+
+void tunnel_destroy(struct tunnel *tunnel)
+{
+	if (tunnel == NULL)
+		return;
+	protector_destroy(tunnel->protector);
+	free(tunnel->wire);
+	free(tunnel);
+}
+
+static void parts_advance(struct msghdr *message, size_t count)
+{
+	while (count > 0 && count >= message->msg_iov->iov_len) {
+		count -= message->msg_iov->iov_len;
+		message->msg_iov++;
+		message->msg_iovlen--;
+	}
+	if (count > 0) {
+		message->msg_iov->iov_base = (uint8_t *)message->msg_iov->iov_base + count;
+		message->msg_iov->iov_len -= count;
+	}
+}
+
+static int parts_send(struct stream *stream, struct iovec *parts, size_t count)
+{
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+	while (message.msg_iovlen > 0) {
+		ssize_t sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return errno;
+		parts_advance(&message, (size_t)sent);
+	}
+	stream_count_call(stream);
+	return 0;
+}
+
+static int record_send(struct stream *stream, enum protect_kind kind, const uint8_t *bytes,
+		       uint32_t count)
+{
+	uint8_t head[PROTECT_HEAD_BYTES];
+	uint8_t tag[PROTECT_TAG_BYTES];
+	const uint8_t *sealed;
+	struct tunnel *tunnel = stream->tunnel;
+	if (!protector_seal(tunnel->protector, kind, bytes, count, tunnel->wire, head, &sealed,
+			    tag))
+		return EIO;
+	struct iovec parts[3] = {{.iov_base = head, .iov_len = sizeof(head)},
+				 {.iov_base = (void *)sealed, .iov_len = count},
+				 {.iov_base = tag, .iov_len = sizeof(tag)}};
+	return parts_send(stream, parts, 3);
+}
+
+int stream_write(struct stream *stream, const uint8_t *bytes, uint64_t count)
+{
+	int error = 0;
+	while (error == 0 && count > 0) {
+		uint32_t part =
+		    count < PROTECT_PAYLOAD_BYTES ? (uint32_t)count : PROTECT_PAYLOAD_BYTES;
+		error = record_send(stream, PROTECT_DATA, bytes, part);
+		if (error == 0)
+			(void)atomic_fetch_add(&stream->bytes, part);
+		bytes += part;
+		count -= part;
+	}
+	return error;
+}
+
+int stream_write_end(struct stream *stream)
+{
+	return stream->tunnel != NULL ? record_send(stream, PROTECT_END, NULL, 0) : 0;
+}
+
+/* At least `count` bytes in one piece. 1, 0 at the end of the connection, -1 with errno. */
+static int wire_fill(struct stream *stream, size_t count)
+{
+	struct tunnel *tunnel = stream->tunnel;
+	if (tunnel->from + count > WIRE_BYTES) {
+		memmove(tunnel->wire, tunnel->wire + tunnel->from, tunnel->to - tunnel->from);
+		tunnel->to -= tunnel->from;
+		tunnel->from = 0;
+	}
+	while (tunnel->to - tunnel->from < count) {
+		ssize_t got =
+		    recv(stream->fd, tunnel->wire + tunnel->to, WIRE_BYTES - tunnel->to, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got == 0 ? 0 : -1;
+		tunnel->to += (size_t)got;
+	}
+	return 1;
+}
+
+static ssize_t forged(void)
+{
+	errno = EBADMSG;
+	return -1;
+}
+
+/* The next record's payload. */
+static ssize_t record_read(struct stream *stream, uint8_t *bytes, size_t room)
+{
+	uint32_t count = 0;
+	struct tunnel *tunnel = stream->tunnel;
+	if (protector_ended(tunnel->protector))
+		return 0;
+	int filled = wire_fill(stream, PROTECT_HEAD_BYTES);
+	if (filled > 0 &&
+	    (!protector_head(tunnel->protector, tunnel->wire + tunnel->from, &count) ||
+	     count > room))
+		return forged();
+	size_t whole = PROTECT_HEAD_BYTES + count + PROTECT_TAG_BYTES;
+	if (filled > 0)
+		filled = wire_fill(stream, whole);
+	if (filled <= 0) {
+		/* It was cut: the last record did not come. */
+		errno = filled == 0 ? ECONNRESET : errno;
+		return -1;
+	}
+	if (!protector_open(tunnel->protector, tunnel->wire + tunnel->from, bytes))
+		return forged();
+	tunnel->from += whole;
+	return count;
+}
+
+ssize_t stream_read(struct stream *stream, uint8_t *bytes, size_t room, int flags)
+{
+	if (stream->tunnel != NULL)
+		return record_read(stream, bytes, room);
+	return recv(stream->fd, bytes, room, flags);
+}

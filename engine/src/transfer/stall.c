@@ -1,0 +1,20 @@
+#include "transfer/stall.h"
+
+void stall_start(struct stall *stall, uint64_t limit_ns, uint64_t moved, uint64_t now_ns)
+{
+	*stall = (struct stall){.limit_ns = limit_ns, .moved = moved, .moved_ns = now_ns};
+}
+
+uint64_t stall_look_ns(const struct stall *stall, uint64_t now_ns)
+{
+	return now_ns + stall->limit_ns / 4;
+}
+
+bool stall_look(struct stall *stall, uint64_t moved, uint64_t now_ns)
+{
+	if (moved != stall->moved) {
+		stall->moved = moved;
+		stall->moved_ns = now_ns;
+	}
+	return now_ns - stall->moved_ns >= stall->limit_ns;
+}

@@ -1,0 +1,21 @@
+/* When a transfer has come to rest. Pure: whoever has the clock and the count asks. */
+#ifndef LANDSPEED_TRANSFER_STALL_H
+#define LANDSPEED_TRANSFER_STALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct stall {
+	uint64_t limit_ns;
+	uint64_t moved;    /* at the last look that saw it grow */
+	uint64_t moved_ns; /* its time */
+};
+
+void stall_start(struct stall *stall, uint64_t limit_ns, uint64_t moved, uint64_t now_ns);
+/* When to look next: four times within the limit, so that it ends after 1.25 of it at the latest.
+ */
+uint64_t stall_look_ns(const struct stall *stall, uint64_t now_ns);
+/* True when nothing has moved for the limit; `moved` is any count that grows with what does. */
+bool stall_look(struct stall *stall, uint64_t moved, uint64_t now_ns);
+
+#endif

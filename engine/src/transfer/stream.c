@@ -1,0 +1,80 @@
+#include "transfer/stream.h"
+
+#include "base/clock.h"
+
+#include <unistd.h>
+
+void streams_post(const struct streams *set)
+{
+	const uint64_t one = 1;
+	/* Fails only when 2^64 events are unread. */
+	if (write(set->event_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+uint64_t streams_begin_ns(const struct streams *set)
+{
+	uint64_t first_ns = atomic_load(&set->first_ns);
+	return first_ns != 0 ? first_ns + set->receiving.omit_ns : 0;
+}
+
+uint64_t streams_end_ns(const struct streams *set)
+{
+	uint64_t begin_ns = streams_begin_ns(set);
+	uint64_t duration_ns = set->receiving.duration_ns;
+	return begin_ns != 0 && duration_ns != 0 ? begin_ns + duration_ns : UINT64_MAX;
+}
+
+bool stream_stopping(const struct stream *stream)
+{
+	return atomic_load(&stream->set->stopping);
+}
+
+const struct sending *stream_sending(const struct stream *stream)
+{
+	return &stream->set->sending;
+}
+
+const struct receiving *stream_receiving(const struct stream *stream)
+{
+	return &stream->set->receiving;
+}
+
+void stream_report_first(struct stream *stream, uint64_t now_ns)
+{
+	uint64_t none = 0;
+	atomic_store(&stream->first_ns, now_ns);
+	atomic_store(&stream->last_ns, now_ns);
+	(void)gate_open(stream->set->gate, now_ns);
+	if (atomic_compare_exchange_strong(&stream->set->first_ns, &none, now_ns))
+		streams_post(stream->set);
+}
+
+static void question_answer(struct stream *stream)
+{
+	struct streams *set = stream->set;
+	if (clock_monotonic_ns() < stream->due_ns ||
+	    !tcp_info_read(stream->fd, &stream->answer.info))
+		return;
+	if (set->control)
+		tcp_info_read_control(stream->fd, &stream->answer.info);
+	stream->answer.time_ns = clock_monotonic_ns();
+	atomic_store(&stream->asked, false);
+	if (atomic_fetch_sub(&set->questions, 1) == 1 && set->answered != NULL)
+		set->answered(set->answered_context);
+}
+
+void stream_count_call(struct stream *stream)
+{
+	(void)atomic_fetch_add(&stream->calls, 1);
+	if (atomic_load(&stream->asked))
+		question_answer(stream);
+}
+
+void stream_finish(struct stream *stream, int error)
+{
+	atomic_store(&stream->cpu_ns, clock_thread_cpu_ns());
+	atomic_store(&stream->error, error);
+	atomic_store(&stream->finished, true);
+	streams_post(stream->set);
+}

@@ -1,0 +1,89 @@
+/* One stream as its thread sees it, and the set it is of: for the bodies of threads. */
+#ifndef LANDSPEED_TRANSFER_STREAM_H
+#define LANDSPEED_TRANSFER_STREAM_H
+
+#include "payload/buffer.h"
+#include "transfer/streams.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+/* What protects a stream (protected.c). */
+struct tunnel;
+
+struct stream {
+	struct streams *set;
+	unsigned index;
+	int fd;
+	uint64_t limit; /* bytes to move; UINT64_MAX: until stopped */
+	pthread_t thread;
+	bool started;
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t first_ns;
+	_Atomic uint64_t last_ns;
+	_Atomic uint64_t calls; /* system calls that moved payload */
+	_Atomic uint64_t cpu_ns;
+	_Atomic int error;
+	_Atomic uint64_t warm_bytes; /* read before the figures began; set before `warm` */
+	_Atomic bool warm;
+	_Atomic bool timed_out;
+	_Atomic bool finished;
+	/* While it is set the answer is the thread's, else of whoever asks. */
+	_Atomic bool asked;
+	uint64_t due_ns;
+	struct stream_answer answer;
+	/* Of the thread; others read them after streams_join. */
+	struct send_counts counts;
+	enum buffer_pages pages;
+	struct verifier *verifier; /* NULL unless the receiver verifies */
+	struct tunnel *tunnel;     /* NULL unless it is protected */
+};
+
+struct streams {
+	unsigned count;
+	int event_fd;
+	struct gate *gate;
+	struct cpus cpus;
+	struct sending sending;
+	struct receiving receiving;
+	bool sends;
+	int (*work)(struct stream *stream, void *context);
+	void *work_context;
+	_Atomic bool stopping;
+	_Atomic uint64_t first_ns;
+	_Atomic unsigned questions; /* open */
+	bool control;               /* answers have what the congestion control says */
+	void (*answered)(void *context);
+	void *answered_context;
+	struct stream streams[];
+};
+
+/* Thread bodies. */
+void *stream_send(void *argument);
+void *stream_receive(void *argument);
+
+bool stream_stopping(const struct stream *stream);
+const struct sending *stream_sending(const struct stream *stream);
+const struct receiving *stream_receiving(const struct stream *stream);
+/* The first byte of the session opens the gate and wakes the main thread. */
+void stream_report_first(struct stream *stream, uint64_t now_ns);
+/* After each call that moved payload. */
+void stream_count_call(struct stream *stream);
+/*
+ * Only with a tunnel: all of the bytes, counted, as records of their own; what is read in one piece
+ * is to be written in one. 0 or a positive errno.
+ */
+int stream_write(struct stream *stream, const uint8_t *bytes, uint64_t count);
+/* That was all; does nothing without a tunnel. */
+int stream_write_end(struct stream *stream);
+/*
+ * As recv(); with a tunnel the payload of one record (EBADMSG: none that was sealed for this place,
+ * or larger than the room; ECONNRESET: the end without the record that says so).
+ */
+ssize_t stream_read(struct stream *stream, uint8_t *bytes, size_t room, int flags);
+void tunnel_destroy(struct tunnel *tunnel);
+/* Last act of a thread. */
+void stream_finish(struct stream *stream, int error);
+
+#endif

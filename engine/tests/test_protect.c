@@ -1,0 +1,170 @@
+/* Records open once, whole, unchanged, in their order, in their stream and session; nothing else
+ * does. */
+#include "check.h"
+#include "protect/protect.h"
+
+#include <openssl/evp.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIALS 10000
+
+static const uint8_t secret[PROTECT_SECRET_BYTES] = {1, 2, 3};
+static const enum protect_mode modes[] = {PROTECT_MAC, PROTECT_AEAD};
+
+struct sealed {
+	uint8_t bytes[PROTECT_RECORD_BYTES];
+	size_t count;
+};
+
+static void seal(struct protector *from, enum protect_kind kind, const uint8_t *bytes,
+		 uint32_t count, struct sealed *record)
+{
+	uint8_t *room = malloc(PROTECT_PAYLOAD_BYTES);
+	const uint8_t *travels;
+	uint8_t tag[PROTECT_TAG_BYTES];
+	assert_true(protector_seal(from, kind, bytes, count, room, record->bytes, &travels, tag));
+	if (count != 0)
+		memcpy(record->bytes + PROTECT_HEAD_BYTES, travels, count);
+	memcpy(record->bytes + PROTECT_HEAD_BYTES + count, tag, sizeof(tag));
+	record->count = PROTECT_HEAD_BYTES + count + PROTECT_TAG_BYTES;
+	free(room);
+}
+
+static void records_pass(void **state)
+{
+	(void)state;
+	static struct sealed record;
+	static uint8_t bytes[PROTECT_PAYLOAD_BYTES];
+	static uint8_t back[PROTECT_PAYLOAD_BYTES];
+	static const uint32_t counts[] = {1, 15, 16, 17, 4096, PROTECT_PAYLOAD_BYTES};
+	for (size_t m = 0; m < 2; m++) {
+		struct protector *from = protector_create(modes[m], true, secret, 7);
+		struct protector *to = protector_create(modes[m], false, secret, 7);
+		for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+			uint32_t count;
+			randombytes_buf(bytes, counts[i]);
+			seal(from, PROTECT_DATA, bytes, counts[i], &record);
+			bool hidden =
+			    memcmp(record.bytes + PROTECT_HEAD_BYTES, bytes, counts[i]) != 0;
+			assert_int_equal(hidden || counts[i] == 1,
+					 modes[m] == PROTECT_AEAD || counts[i] == 1);
+			assert_true(protector_head(to, record.bytes, &count));
+			assert_int_equal(count, counts[i]);
+			assert_true(protector_open(to, record.bytes, back));
+			assert_memory_equal(back, bytes, counts[i]);
+			assert_false(protector_ended(to));
+		}
+		seal(from, PROTECT_END, NULL, 0, &record);
+		assert_true(protector_open(to, record.bytes, back));
+		assert_true(protector_ended(to));
+		/* Behind it nothing is taken. */
+		seal(from, PROTECT_DATA, bytes, 5, &record);
+		assert_false(protector_open(to, record.bytes, back));
+		protector_destroy(from);
+		protector_destroy(to);
+	}
+}
+
+/* One of them, once, in one of many ways; which is by chance, so 10 000 times. */
+static void every_change_is_found(void **state)
+{
+	(void)state;
+	uint8_t bytes[256];
+	static uint8_t back[PROTECT_PAYLOAD_BYTES];
+	static struct sealed records[3];
+	for (unsigned trial = 0; trial < TRIALS; trial++) {
+		enum protect_mode mode = modes[trial % 2];
+		struct protector *from = protector_create(mode, true, secret, 7);
+		struct protector *to = protector_create(mode, false, secret, 7);
+		for (unsigned i = 0; i < 3; i++) {
+			randombytes_buf(bytes, sizeof(bytes));
+			seal(from, PROTECT_DATA, bytes, 1 + randombytes_uniform(sizeof(bytes)),
+			     &records[i]);
+		}
+		assert_true(protector_open(to, records[0].bytes, back));
+		struct sealed *next = &records[1];
+		uint32_t bit = randombytes_uniform((uint32_t)next->count * 8);
+		switch (trial / 2 % 4) {
+		case 0: /* flipped */
+			next->bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+			break;
+		case 1: /* moved, or the one before it left out */
+			next = &records[2];
+			break;
+		case 2: /* repeated */
+			next = &records[0];
+			break;
+		default: /* cut: a shorter record with the same tag */
+			next->bytes[7] ^= 1;
+			memmove(next->bytes + next->count - PROTECT_TAG_BYTES - 1,
+				next->bytes + next->count - PROTECT_TAG_BYTES, PROTECT_TAG_BYTES);
+		}
+		memset(back, 0x55, sizeof(back));
+		assert_false(protector_open(to, next->bytes, back));
+		protector_destroy(from);
+		protector_destroy(to);
+	}
+}
+
+static void keys_are_of_one_stream_one_mode_and_one_session(void **state)
+{
+	(void)state;
+	static const uint8_t other[PROTECT_SECRET_BYTES] = {1, 2, 4};
+	static struct sealed record;
+	static uint8_t back[PROTECT_PAYLOAD_BYTES];
+	struct protector *from = protector_create(PROTECT_AEAD, true, secret, 7);
+	seal(from, PROTECT_DATA, (const uint8_t *)"sixteen bytes...", 16, &record);
+	struct protector *wrong[] = {protector_create(PROTECT_AEAD, false, secret, 8),
+				     protector_create(PROTECT_MAC, false, secret, 7),
+				     protector_create(PROTECT_AEAD, false, other, 7)};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_false(protector_open(wrong[i], record.bytes, back));
+		protector_destroy(wrong[i]);
+	}
+	protector_destroy(from);
+}
+
+static void heads_are_checked(void **state)
+{
+	(void)state;
+	uint32_t count;
+	struct protector *to = protector_create(PROTECT_AEAD, false, secret, 0);
+	static const uint8_t wrong[][PROTECT_HEAD_BYTES] = {
+	    {2, 0, 0, 0, 0, 0, 0, 1}, /* no kind */
+	    {0, 1, 0, 0, 0, 0, 0, 1}, /* not zero */
+	    {0, 0, 0, 0, 0, 1, 0, 1}, /* too long */
+	    {0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff},
+	    {0, 0, 0, 0, 0, 0, 0, 0}, /* nothing, and not the end */
+	    {1, 0, 0, 0, 0, 0, 0, 1}, /* an end with something in it */
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(protector_head(to, wrong[i], &count));
+	assert_true(protector_head(to, (const uint8_t[]){0, 0, 0, 0, 0, 1, 0, 0}, &count));
+	assert_int_equal(count, PROTECT_PAYLOAD_BYTES);
+	protector_destroy(to);
+}
+
+static void names_round_trip(void **state)
+{
+	(void)state;
+	enum protect_mode mode;
+	for (enum protect_mode m = PROTECT_NONE; m < PROTECT_MODES; m++) {
+		assert_true(protect_mode_parse(protect_mode_name(m), &mode));
+		assert_int_equal(mode, m);
+	}
+	assert_false(protect_mode_parse("some", &mode));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(records_pass),
+	    cmocka_unit_test(every_change_is_found),
+	    cmocka_unit_test(keys_are_of_one_stream_one_mode_and_one_session),
+	    cmocka_unit_test(heads_are_checked),
+	    cmocka_unit_test(names_round_trip),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

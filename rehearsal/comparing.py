@@ -1,0 +1,124 @@
+"""Comparing: what is to be run is run, and the runs are laid side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..report.comparison import TOLERANCE, Comparison, compare
+from ..report.comparison_page import write_comparison
+from ..report.comparison_sides import Side, load_side, world_words
+from ..results.bundle import RESULT
+from ..scenarios.errors import LandspeedError
+from ..scenarios.load import load_scenario
+from ..worlds.registry import plan_for
+from ..worlds.world import World
+from .one_run import Report, check_world
+from .run import Run
+from .sweep import Cell
+
+
+class CompareError(LandspeedError):
+    """What was named cannot be compared; the message says what would be right."""
+
+
+@dataclass
+class Compared:
+    """What came of comparing. `comparison` and `page` are there unless the user ended it."""
+
+    comparison: Comparison | None = None
+    page: Path | None = None
+    broken: list[Run] = field(default_factory=list[Run])
+    interrupted: bool = False
+
+
+def compare_targets(
+    targets: Sequence[Path],
+    worlds: Sequence[World],
+    runs_dir: Path,
+    *,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    tolerance: float = TOLERANCE,
+    page: Path | None = None,
+    progress: Report = lambda _: None,
+) -> Compared:
+    """Compare bundles, and scenario files run in each of the worlds.
+
+    Args:
+        targets: bundles and scenario files.
+        worlds: in which the files are run.
+        runs_dir: folder for bundles, and for the page unless `page` names it.
+        overrides, seed: of the files.
+        tolerance: relative difference of rates that needs no explanation.
+
+    Raises:
+        CompareError, ScenarioError, NotReady: known before anything was started.
+    """
+    planned = [_cells(target, worlds, overrides, seed) for target in targets]  # every error before the first run
+    count = sum(1 if isinstance(each, Path) else len(each) for each in planned)
+    if count < 2:
+        raise CompareError("nothing to compare with: name two bundles or files, or two worlds (--worlds sim,emu)")
+    sides: list[Side] = []
+    done = Compared()
+    for each in planned:
+        if isinstance(each, Path):
+            sides.append(_load(each))
+            continue
+        for cell in each:
+            run = cell.run(runs_dir, progress=progress)
+            if run.error:
+                done.broken.append(run)
+            if run.interrupted:
+                done.interrupted = True
+                return done
+            sides.append(_load(run.bundle))
+    _name(sides)
+    done.comparison = compare(sides, tolerance)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    done.page = page or runs_dir / f"compare-{sides[0].plan.scenario}-{stamp}.html"
+    write_comparison(done.comparison, done.page)
+    return done
+
+
+def _cells(target: Path, worlds: Sequence[World], overrides: Sequence[str], seed: int | None) -> Path | list[Cell]:
+    """A bundle as it is; a scenario file as what is to be run."""
+    if (target / RESULT).is_file():
+        return target
+    if target.is_dir():
+        raise CompareError(f"{target}: not a bundle (it has no {RESULT})")
+    loaded = load_scenario(target, overrides)
+    cells = [Cell({}, loaded, plan_for(loaded, world.name, seed), world) for world in worlds]
+    for cell in cells:
+        check_world(cell.world, cell.plan)
+    return cells
+
+
+def _load(bundle: Path) -> Side:
+    try:
+        return load_side(bundle)
+    except ValueError as error:
+        raise CompareError(str(error)) from error
+
+
+def _name(sides: list[Side]) -> None:
+    """The shortest labels that tell the sides apart: the world, with the scenario, with the bundle's name."""
+    choices: tuple[Callable[[Side], str], ...] = (
+        lambda side: world_words(side.record.world),
+        lambda side: side.record.scenario,
+        lambda side: f"{side.record.scenario}, {world_words(side.record.world)}",
+        lambda side: f"{side.record.scenario}, {world_words(side.record.world)}, seed {side.record.seed}",
+        lambda side: side.bundle.name,
+    )
+    for choice in choices:
+        labels = [choice(side) for side in sides]
+        if len(set(labels)) == len(sides):
+            break
+    else:
+        labels = [
+            f"{letter} {side.bundle.name}" for letter, side in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sides, strict=False)
+        ]
+    for side, label in zip(sides, labels, strict=False):
+        side.label = label

@@ -1,0 +1,181 @@
+"""A run that was made: what is known of it, its samples, its pictures. The library returns it and notebooks show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..results.bundle import load_record
+from ..results.check import Check
+from ..results.record import RunRecord
+from ..scenarios.plan import Plan
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    import pyarrow as pa
+
+    from ..report.chart_parts import Chart
+    from ..results.samples import Samples
+
+FAILED = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a run.
+
+    Attributes:
+        record: judged, or what there is of a run that broke; every figure of `result.json`.
+        bundle: its folder.
+        interrupted: the user ended it, and what would come after it.
+    """
+
+    record: RunRecord = field(repr=False)
+    bundle: Path
+    interrupted: bool = False
+
+    @classmethod
+    def load(cls, bundle: str | Path) -> Run:
+        """The run of a bundle.
+
+        Raises:
+            BundleError: the folder is none, or its result.json cannot be read; the message says where.
+        """
+        return cls(load_record(Path(bundle)), Path(bundle))
+
+    @property
+    def complete(self) -> bool:
+        """Whether it ran to its end."""
+        return self.record.complete
+
+    @property
+    def error(self) -> str | None:
+        """Why it did not."""
+        return self.record.error
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is complete and no verdict failed."""
+        return self.record.complete and bool(self.record.passed)
+
+    @property
+    def status(self) -> int:
+        """Exit status: 0 passed, 1 a verdict failed, or the run broke or was interrupted."""
+        return 0 if self.passed else FAILED
+
+    @property
+    def goodput_bps(self) -> float | None:
+        """Payload that the receiving program read, over the whole transfer, in bit/s."""
+        return self.record.goodput_bps
+
+    @property
+    def steady_goodput_bps(self) -> float | None:
+        """The same from the tenth second on; None for a shorter run."""
+        return self.record.steady_goodput_bps
+
+    @property
+    def limited_by(self) -> str | None:
+        """What bound it: window, bus, framing, pacing, loss, …"""
+        return self.record.limited_by
+
+    @property
+    def limited_by_why(self) -> str | None:
+        """The figures that say so, in a sentence."""
+        return self.record.limited_by_why
+
+    @property
+    def verdicts(self) -> list[Check]:
+        """Measured against wanted, one by one."""
+        return self.record.verdicts
+
+    @property
+    def seed(self) -> int:
+        """Of everything random in it."""
+        return self.record.seed
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """The work; None for a run that died before it had one."""
+        from ..report.beside_recorded import plan_of
+
+        return plan_of(self.record)
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Time series of the streams and links: `.to_pandas()`, `.to_arrow()`, `.sender`, `.receiver`."""
+        from ..results.samples import Samples
+
+        return Samples(self.bundle)
+
+    @property
+    def links(self) -> pa.Table:
+        """Time series of the links: rate, queue, drops by link and direction."""
+        return self.samples.links
+
+    @property
+    def charts(self) -> list[str]:
+        """What `plot` can draw."""
+        return [chart.key for chart in self._charts]
+
+    def plot(self, chart: str = "goodput") -> go.Figure:
+        """A chart of the report as a Plotly figure.
+
+        Args:
+            chart: one of `charts`.
+
+        Raises:
+            ValueError: this run has no such chart.
+        """
+        from ..report.plotly_figure import plotly_figure
+
+        found = next((each for each in self._charts if each.key == chart), None)
+        if found is None:
+            raise ValueError(f"no chart '{chart}' of this run; there are {', '.join(self.charts) or 'none'}")
+        return plotly_figure(found)
+
+    @cached_property
+    def _charts(self) -> list[Chart]:
+        from ..report.charts import make_charts
+
+        return make_charts(self.samples, self.record, self.plan) if self.plan is not None else []
+
+    @property
+    def report_file(self) -> Path:
+        """Where its report is, or would be."""
+        return self.bundle / "report.html"
+
+    def report(self) -> Path:
+        """Write report.html (anew) and return where it is.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        from ..report.run_report import write_report
+
+        return write_report(self.bundle)
+
+    def submission(self, *, pdf: bool = True) -> list[Path]:
+        """Write the run up as a record's team would: page and PDF.
+
+        Raises:
+            ValueError: the run has no plan or no result.
+        """
+        from ..report.submission import write_submission
+
+        return write_submission(self.bundle, pdf=pdf)
+
+    def __str__(self) -> str:
+        from ..report.summary import summary_lines
+
+        return "\n".join(summary_lines(self.record, self.bundle, None))
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        from ..report.summary import summary_lines
+
+        rows = [line.partition(": ") for line in summary_lines(self.record, self.bundle, None)[1:]]
+        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, _, value in rows)
+        return f"<table><caption>{escape(self.record.title or self.record.scenario)}</caption>{cells}</table>"

@@ -1,0 +1,54 @@
+"""A file that varies something: every combination is a cell, with its plan and its world, and is run by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..scenarios.load import LoadedScenario
+from ..scenarios.plan import Plan
+from ..scenarios.vary import load_variants
+from ..worlds.registry import plan_for
+from ..worlds.world import World
+from .one_run import Report, check_world, run_plan
+from .run import Run
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination: what varies and its values as written; empty for a file that varies nothing."""
+
+    values: dict[str, str]
+    loaded: LoadedScenario
+    plan: Plan
+    world: World
+
+    @property
+    def name(self) -> str:
+        """Its values in words."""
+        return ", ".join(f"{key} {value}" for key, value in self.values.items())
+
+    def run(self, runs_dir: Path, *, progress: Report = lambda _: None, report: bool = True) -> Run:
+        """Run it; a run that breaks is returned as what it had.
+
+        Raises:
+            OutputError, NotReady: known before anything was started.
+        """
+        return run_plan(self.world, self.loaded, self.plan, runs_dir, progress=progress, report=report)
+
+
+def plan_cells(file: Path, overrides: Sequence[str], world: World, seed: int | None = None) -> list[Cell]:
+    """All cells of a file, checked, so that every error comes before the first run.
+
+    Raises:
+        ScenarioError: with every problem of the first cell that has any.
+        NotReady: this host cannot run one of them.
+    """
+    cells = [
+        Cell(values, loaded, plan_for(loaded, world.name, seed), world)
+        for values, loaded in load_variants(file, overrides)
+    ]
+    for cell in cells:
+        check_world(world, cell.plan)
+    return cells

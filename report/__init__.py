@@ -1,0 +1,1 @@
+"""Bundles become pages and tables for people: reports, comparisons, submissions, the record book."""

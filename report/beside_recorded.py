@@ -1,0 +1,136 @@
+"""Recorded beside rehearsed: the rows that summary and report share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..results.failure import BundleError
+from ..results.record import RunRecord
+from ..results.wording import DASH, bytes_text, duration_text, grouped, percent_of, rate_text, scientific
+
+if TYPE_CHECKING:
+    from ..scenarios.plan import Expect, Plan
+
+
+@dataclass(frozen=True)
+class RecordedRow:
+    """One quantity: what was recorded, what was rehearsed, and the second in per cent of the first."""
+
+    name: str
+    recorded: str
+    rehearsed: str
+    share: str = ""
+
+
+def plan_of(record: RunRecord) -> Plan | None:
+    """The plan in a record, or None if the run died before it had one.
+
+    Raises:
+        BundleError: what stands there is no plan.
+    """
+    from ..scenarios.plan import Plan, PlanError
+
+    try:
+        return None if record.plan is None else Plan.from_dict(record.plan)
+    except PlanError as error:
+        raise BundleError(f"result.json of {record.scenario}: {error}") from error
+
+
+def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
+    """The comparison, in the order in which one reads a record."""
+    expect = plan.expect if plan else None
+    found = [_total(record, expect)]
+    if record.steady_goodput_bps is not None:
+        found.append(_steady(record, expect))
+    if len(record.streams) > 1:
+        found.append(RecordedRow("Goodput per stream", _range(recorded_streams(expect)), _range(stream_rates(record))))
+    found += [
+        RecordedRow(
+            "Data delivered",
+            bytes_text(expect.bytes if expect else None),
+            bytes_text(record.bytes),
+            _share(record.bytes, expect.bytes if expect else None),
+        ),
+        RecordedRow("Duration", duration_text(recorded_duration_s(expect)), duration_text(record.duration_s)),
+        RecordedRow(
+            "Round-trip time", _ms(expect.rtt_ns / 1e6 if expect and expect.rtt_ns else None, 0), _ms(record.rtt_ms, 3)
+        ),
+        RecordedRow("Retransmits", grouped(expect.retransmits if expect else None), grouped(record.retransmits)),
+        _score(record, expect),
+    ]
+    return found
+
+
+def stream_rates(record: RunRecord) -> list[float]:
+    """Goodput of each stream that was measured, in bit/s."""
+    return [stream.goodput_bps for stream in record.streams if stream.goodput_bps is not None]
+
+
+def wanted_word(plan: Plan | None) -> str:
+    """What to call the figures that a run is held against: a record's were recorded, others are expected."""
+    contest = plan.contest if plan else None
+    return "recorded" if contest and contest.basis != "what if" else "expected"
+
+
+def recorded_streams(expect: Expect | None) -> list[float]:
+    """Recorded goodput of each stream in bit/s; empty if not recorded."""
+    return [float(rate) for rate in (expect.streams_goodput_bps if expect else None) or []]
+
+
+def recorded_duration_s(expect: Expect | None) -> float | None:
+    """Recorded duration in s."""
+    return expect.duration_ns / 1e9 if expect and expect.duration_ns else None
+
+
+def recorded_score(expect: Expect | None) -> float | None:
+    """Recorded score in bit·m/s, as submitted or from the recorded rate and distance."""
+    if expect is None:
+        return None
+    if expect.score_bit_m_per_s:
+        return float(expect.score_bit_m_per_s)
+    if expect.goodput_bps and expect.distance_m:
+        return float(expect.goodput_bps * expect.distance_m)
+    return None
+
+
+def _total(record: RunRecord, expect: Expect | None) -> RecordedRow:
+    wanted = expect.goodput_bps if expect and not expect.goodput_from_s else None
+    return RecordedRow("Goodput", rate_text(wanted), rate_text(record.goodput_bps), _share(record.goodput_bps, wanted))
+
+
+def _steady(record: RunRecord, expect: Expect | None) -> RecordedRow:
+    wanted = expect.goodput_bps if expect and expect.goodput_from_s == 10 else None
+    return RecordedRow(
+        "Goodput from 10 s on",
+        rate_text(wanted),
+        rate_text(record.steady_goodput_bps),
+        _share(record.steady_goodput_bps, wanted),
+    )
+
+
+def _score(record: RunRecord, expect: Expect | None) -> RecordedRow:
+    wanted, measured = recorded_score(expect), record.score_bit_m_per_s
+    unit = " bit·m/s"
+    return RecordedRow(
+        "Score",
+        scientific(wanted) + (unit if wanted else ""),
+        scientific(measured) + (unit if measured else ""),
+        _share(measured, wanted),
+    )
+
+
+def _share(value: float | None, whole: float | None) -> str:
+    return "" if value is None or not whole else percent_of(value, whole)
+
+
+def _ms(value: float | None, digits: int) -> str:
+    return DASH if value is None else f"{value:.{digits}f} ms"
+
+
+def _range(rates: list[float]) -> str:
+    if not rates:
+        return DASH
+    size, unit = (1e3, "kbit/s") if max(rates) < 1e6 else (1e6, "Mbit/s")
+    low, high = f"{min(rates) / size:.1f}", f"{max(rates) / size:.1f}"
+    return f"{low} {unit}" if low == high else f"{low} … {high} {unit}"

@@ -1,0 +1,46 @@
+"""A comparison as one self-contained page: the report's style and script, and nothing loaded from anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..results.bundle import OutputError
+from ..results.files import write_atomically
+from .comparison import Comparison, overlaid_charts
+from .page import environment, plotly_js, script_json, template_text
+
+
+def write_comparison(comparison: Comparison, target: Path) -> Path:
+    """Write the page.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, render_page(comparison).encode())
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}") from error
+    return target
+
+
+def render_page(comparison: Comparison) -> str:
+    """The page as text."""
+    from markupsafe import Markup
+
+    charts = overlaid_charts(comparison)
+    events = comparison.sides[0].record.events
+    return (
+        environment()
+        .get_template("comparison.html.j2")
+        .render(
+            comparison=comparison,
+            title=comparison.sides[0].plan.title,
+            charts=charts,
+            events=[(number, event) for number, event in enumerate(events, start=1) if event.at_s is not None],
+            style=Markup(template_text("report.css")),
+            script=Markup(template_text("report.js")),
+            plotly=Markup(plotly_js()) if charts else "",
+            figures=Markup(script_json({chart.key: chart.figure for chart in charts})),
+        )
+    )

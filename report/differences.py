@@ -1,0 +1,141 @@
+"""Where two sides of a comparison differ by more than the tolerance, and what in their samples makes a cause likely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..results.wording import bytes_text, rate_text, signed_percent
+from .comparison_sides import Side
+
+TIME_TOLERANCE = 0.10  # of a time, beyond one round trip and one sample
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that differs. `cause` is at most likely; without evidence in the samples it is empty."""
+
+    what: str
+    apart: str
+    cause: str = ""
+    evidence: str = ""
+
+
+def differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
+    """What differs between two sides.
+
+    Args:
+        first: the side that others are held against.
+        other: another one.
+        tolerance: of rates and volumes, 0…1.
+    """
+    found: list[Difference] = []
+    slack_s = _slack_s(first, other)
+    for what, one, two in (
+        ("Goodput", first.record.goodput_bps, other.record.goodput_bps),
+        ("Settled goodput", first.settled_bps, other.settled_bps),
+    ):
+        if one and two and abs(two / one - 1) > tolerance:
+            causes = _level_causes(first, other) if what == "Settled goodput" else _start_causes(first, other, slack_s)
+            found.append(_difference(what, signed_percent(two / one - 1, 2), causes))
+    if first.full_s is not None and other.full_s is not None and _times_differ(first.full_s, other.full_s, slack_s):
+        apart = f"{first.full_s:.2f} s and {other.full_s:.2f} s"
+        found.append(_difference("Time to full rate", apart, _start_causes(first, other, slack_s)))
+    one, two = first.slow_start, other.slow_start
+    if one and two and _times_differ(one.exit_s, two.exit_s, slack_s):
+        apart = f"left after {one.exit_s:.2f} s and {two.exit_s:.2f} s"
+        found.append(_difference("Slow start", apart, _start_causes(first, other, slack_s)))
+    found += _response_differences(first, other, tolerance)
+    return found
+
+
+def _difference(what: str, apart: str, causes: list[tuple[str, str]]) -> Difference:
+    if not causes:
+        return Difference(what, apart)
+    return Difference(what, apart, " and ".join(cause for cause, _ in causes), "; ".join(why for _, why in causes))
+
+
+def _start_causes(first: Side, other: Side, slack_s: float) -> list[tuple[str, str]]:
+    """What makes the beginnings differ."""
+    causes: list[tuple[str, str]] = []
+    one, two = first.slow_start, other.slow_start
+    if one and two and _times_differ(one.exit_s, two.exit_s, slack_s):
+        early, late = sorted(((first, one), (other, two)), key=lambda each: each[1].exit_s)
+        told = (
+            f"{early[0].label} left slow start after {early[1].exit_s:.2f} s at {early[1].exit_packets:.0f} packets, "
+            f"{late[0].label} after {late[1].exit_s:.2f} s at {late[1].exit_packets:.0f}"
+        )
+        if not early[1].by_loss:
+            causes.append(("HyStart", f"{told}; nothing had been sent again when the first of them left it"))
+        else:
+            causes.append(("loss in slow start", f"{told}; the first of them had sent packets again"))
+    elif (one is None) != (two is None):
+        left, stayed = (first, other) if one else (other, first)
+        at = left.slow_start
+        if at and not at.by_loss:
+            why = f"{left.label} left slow start after {at.exit_s:.2f} s without a loss, {stayed.label} never did"
+            causes.append(("HyStart", why))
+    if first.packets_per_ack and other.packets_per_ack:
+        ratio = other.packets_per_ack / first.packets_per_ack
+        if not 0.8 <= ratio <= 1.25:
+            why = ", ".join(f"{side.packets_per_ack:.1f} packets per ACK {side.label}" for side in (first, other))
+            causes.append(("ACK policy", why))
+    return causes + _pacing(first, other)
+
+
+def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
+    """What makes the levels differ."""
+    causes: list[tuple[str, str]] = []
+    one, two = first.offered_window_bytes, other.offered_window_bytes
+    if one and two and abs(two / one - 1) > 0.02:
+        rtt_s = first.plan.physics.rtt_ns / 1e9
+        bound = [
+            side
+            for side, window in ((first, one), (other, two))
+            if side.settled_bps and side.settled_bps > 0.9 * window * 8 / rtt_s
+        ]
+        if bound:
+            why = f"{bytes_text(one)} offered {first.label}, {bytes_text(two)} {other.label}"
+            causes.append(("buffer granting", f"{why}; {bound[0].label} used its window in full"))
+    retransmits = [each for side in (first, other) if (each := side.record.retransmits) is not None]
+    if len(retransmits) == 2 and max(retransmits) > 2 * min(retransmits) + 10:
+        why = f"{retransmits[0]} retransmissions {first.label}, {retransmits[1]} {other.label}"
+        causes.append(("loss and its recovery", why))
+    return causes + _pacing(first, other)
+
+
+def _pacing(first: Side, other: Side) -> list[tuple[str, str]]:
+    """Paced on one side only, and near the rate that was reached there."""
+    for side, against in ((first, other), (other, first)):
+        if side.paced_bps and side.settled_bps and against.settled_bps and not against.paced_bps:
+            near = side.paced_bps <= 1.25 * side.settled_bps
+            if near and side.settled_bps < against.settled_bps:
+                return [("pacing", f"{side.label} was paced at no more than {rate_text(side.paced_bps)}")]
+    return []
+
+
+def _response_differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
+    found: list[Difference] = []
+    theirs = {response.number: response for response in other.responses}
+    for one in first.responses:
+        two = theirs.get(one.number)
+        if two is None:
+            continue
+        if abs(two.share - one.share) > max(tolerance, 0.05):
+            apart = f"{one.share * 100:.0f} % and {two.share * 100:.0f} % of the window were left"
+            evidence = f"{one.before_mb:.1f} → {one.least_mb:.1f} MB {first.label}, "
+            evidence += f"{two.before_mb:.1f} → {two.least_mb:.1f} MB {other.label}"
+            cause = "loss and its recovery" if one.kind in ("loss", "down") else ""
+            if abs(two.before_mb / one.before_mb - 1) > tolerance:
+                cause = "the window that the event met"
+            found.append(Difference(f"Response to event {one.number} ({one.kind})", apart, cause, evidence))
+    return found
+
+
+def _slack_s(first: Side, other: Side) -> float:
+    """Times this near are the same: a round trip and a sample."""
+    interval_s = max(side.plan.transfer.sample_interval_ns for side in (first, other)) / 1e9
+    return interval_s + first.plan.physics.rtt_ns / 1e9
+
+
+def _times_differ(one: float, two: float, slack_s: float) -> bool:
+    return abs(one - two) > slack_s + TIME_TOLERANCE * min(one, two)

@@ -1,0 +1,116 @@
+"""What the tool that made a transfer told of it: the engine, iperf3 or the simulator, in the same terms.
+
+Figures that a tool does not tell are null. Members that stand here only in a newer version of a tool are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Open(BaseModel):
+    """Known fields are checked, further ones are kept: what is measured may grow."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Verified(Open):
+    """What the receiver found in a stream's verified blocks."""
+
+    blocks: int = 0
+    faults: int = 0
+
+
+class StreamResult(Open):
+    """One stream of the transfer. `bytes` are those that the receiving application read."""
+
+    stream: int
+    goodput_bps: float | None = None
+    bytes: int | None = None
+    duration_s: float | None = None
+    retransmits: int | None = None
+    bytes_retransmitted: int | None = None
+    min_rtt_us: int | None = None
+    srtt_us: int | None = None
+    mss_bytes: int | None = None
+    congestion_control: str | None = None
+    busy_us: int | None = None
+    rwnd_limited_us: int | None = None
+    sndbuf_limited_us: int | None = None
+    sender_calls: int | None = None  # system calls that sent data
+    verified: Verified | None = None
+
+
+class WindowResult(Open):
+    """Window asked for, what the kernels made of it, and the bandwidth-delay product it has to hold."""
+
+    asked_bytes: int | None = None
+    sender_granted_bytes: int | None = None
+    receiver_granted_bytes: int | None = None
+    sender_sndbuf_bytes: int | None = None
+    receiver_rcvbuf_bytes: int | None = None
+    advertised_bytes: int | None = None  # largest window that the sender saw on offer
+    bdp_bytes: int | None = None
+    warning: str | None = None
+
+
+class CpuTime(Open):
+    """Processor time of one end, in s."""
+
+    user_s: float | None = None
+    system_s: float | None = None
+
+
+class HostUse(Open):
+    """What the transfer took of a host."""
+
+    interrupts: int | None = None
+    interrupts_per_s: float | None = None
+    cycles_per_byte: float | None = None
+    cycles_source: str | None = None  # "estimated": from time and clock rate
+    cpu_percent: float | None = None
+
+
+class ReverseResult(Open):
+    """What went the other way at the same time, where both ends sent: from the server to the client."""
+
+    goodput_bps: float | None = None
+    bytes: int | None = None
+    duration_s: float | None = None
+    retransmits: int | None = None
+    streams: list[StreamResult] = Field(default_factory=list[StreamResult])
+
+
+class ToolResult(Open):
+    """What a tool told of the whole transfer, beside the figures that every record has.
+
+    `cpu` and `hosts` are by end: "sender", "receiver".
+    """
+
+    version: str | None = None
+    build: str | None = None  # the engine: hash of the sources it was built from
+    complete: bool = True
+    error: str | None = None
+    receive_mode: str | None = None
+    start_unix_ns: int | None = None
+    packets_sent: int | None = None
+    packets_received: int | None = None
+    bytes_retransmitted: int | None = None
+    direction: str | None = None  # who sent: "forward" the client, "reverse" the server, "both"
+    reverse: ReverseResult | None = None
+    cpu: dict[str, CpuTime] = Field(default_factory=dict[str, CpuTime])
+    hosts: dict[str, HostUse] = Field(default_factory=dict[str, HostUse])
+
+
+RECORD_FIELDS = ("goodput_bps", "bytes", "duration_s", "retransmits", "streams", "window")
+"""Members of a tool's JSON that are fields of the record itself."""
+
+
+def record_fields(told: dict[str, Any]) -> dict[str, Any]:
+    """A tool's JSON, in the engine's terms, as fields of the record: `RECORD_FIELDS` and `tool_result`."""
+    rest = {name: value for name, value in told.items() if name not in (*RECORD_FIELDS, "engine")}
+    program: dict[str, Any] = told.get("engine") or {}
+    fields = {name: told[name] for name in RECORD_FIELDS if told.get(name) is not None}
+    return fields | {"tool_result": {"version": program.get("version"), "build": program.get("build")} | rest}

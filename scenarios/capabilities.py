@@ -1,0 +1,77 @@
+"""What a world can do of what not every world can, and the located refusal of what it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .document import Path
+from .errors import Problem
+from .events import KINDS
+from .keys import special_keys
+from .load import LoadedScenario
+from .model import Transfer
+
+CONGESTION_CONTROLS = (
+    "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
+)  # fmt: skip
+"""Every control that a world of this project has; the emulated world's kernel has them all (emu/kernel/config)."""
+
+SPECIAL_KEYS = special_keys(Transfer)
+"""Keys of `transfer` that not every world honours (model.py marks them)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capabilities:
+    """What a world honours. What it does not name is refused, with the worlds that have it.
+
+    Attributes:
+        congestion_controls: names that `transfer.congestion_control` may have.
+        disciplines: ways in which a queue is kept.
+        events: kinds of events, by their key in the file.
+        special_keys: which of the keys of `transfer` that not every world honours.
+    """
+
+    congestion_controls: tuple[str, ...] = CONGESTION_CONTROLS
+    disciplines: tuple[str, ...] = ("fifo",)
+    events: tuple[str, ...] = ()
+    special_keys: tuple[str, ...] = ()
+
+
+def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabilities]) -> list[Problem]:
+    """What the scenario asks and the world cannot do, each with the worlds that can.
+
+    Args:
+        loaded: the scenario.
+        world: the world that is to run it.
+        worlds: every world by name, this one included.
+    """
+    scenario, problems = loaded.scenario, list[Problem]()
+
+    def ask(kind: str, asked: str, where: Path, name: str, *, key: bool = False) -> None:
+        if asked in getattr(worlds[world], kind):
+            return
+        able = [other for other, honours in worlds.items() if asked in getattr(honours, kind)]
+        right = f"the world {' or '.join(able)} can (--world {able[0]}); here" if able else "no world can;"
+        known = ", ".join(getattr(worlds[world], kind))
+        choice = f"write one of: {known}" if known else "leave it out"
+        problems.append(loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} {choice}", key=key))
+
+    asked = scenario.transfer.congestion_control
+    ask("congestion_controls", asked, ("transfer", "congestion_control"), f"congestion control '{asked}'")
+    for number, name in enumerate(scenario.transfer.congestion_controls or []):
+        where = ("transfer", "congestion_controls", number)
+        ask("congestion_controls", name, where, f"congestion control '{name}'")
+    for name in SPECIAL_KEYS:
+        if getattr(scenario.transfer, name) != Transfer.model_fields[name].default:
+            ask("special_keys", name, ("transfer", name), f"transfer.{name}", key=True)
+    for index, link in enumerate(scenario.path):
+        for side, where in ((link, ("path", index)), (link.reverse, ("path", index, "reverse"))):
+            if side and side.discipline:
+                name = side.discipline.kind
+                ask("disciplines", name, (*where, "discipline"), f"queue discipline '{name}'")
+    for number, event in enumerate(scenario.events):
+        for kind in KINDS:
+            if getattr(event, kind) is not None:
+                ask("events", kind, ("events", number, kind), f"an event of the kind {kind}", key=True)
+    return problems

@@ -1,0 +1,59 @@
+"""What pyproject.toml cannot say of the wheel: it has programs for one machine, and files for the shell and for man.
+
+setup/wheel.sh puts it beside a copy of the sources with the built programs in it; nothing else uses it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+SHARE = Path("share")
+PROGRAMS = {
+    "landspeed.engine": ["build/landspeed-engine"],
+    "landspeed.emu": ["kernel/built/*", "launch/build/landspeed-launch", "linkwatch/build/landspeed-linkwatch"],
+    "landspeed.emu.guest": ["init"],
+    "landspeed.playbooks": ["**/*"],  # the plays
+}
+
+
+class Build(build_py):
+    """The packages, and what a clone has in its folders."""
+
+    def finalize_options(self) -> None:
+        """More files."""
+        super().finalize_options()
+        known = dict(self.package_data)
+        ours = {name: more for name, more in PROGRAMS.items() if name in (self.packages or [])}
+        self.package_data = known | {name: [*known.get(name, []), *more] for name, more in ours.items()}
+
+
+class Machine(Distribution):
+    """A distribution that is for one kind of machine."""
+
+    def has_ext_modules(self) -> bool:
+        """Programs are as good."""
+        return True
+
+
+class Wheel(bdist_wheel):
+    """For every Python that pyproject.toml allows, on x86-64 Linux; auditwheel then names the oldest glibc."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """No module is compiled."""
+        return "py3", "none", "linux_x86_64"
+
+
+shared: dict[str, list[str]] = {}
+for path in sorted(SHARE.rglob("*")):
+    if path.is_file():
+        shared.setdefault(str(path.parent), []).append(str(path))
+setup(
+    distclass=Machine,
+    cmdclass={"build_py": Build, "bdist_wheel": Wheel},
+    data_files=list(shared.items()),
+    license_files=["LICENSE", "licences/*"],
+)

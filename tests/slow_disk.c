@@ -1,0 +1,44 @@
+/*
+ * A disk that fails or is slow, for a program that is started with this in LD_PRELOAD:
+ * DISK_SYNC_ERROR=N: fsync(2) of a directory, or with DISK_SYNC_FILES of a file, fails with errno
+ * N. DISK_READ_MS=N: pread(2) of a whole block takes that long at least, each thread by itself.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES (1 << 20)
+
+static long setting(const char *name)
+{
+	const char *value = getenv(name);
+	return value != NULL ? atol(value) : 0;
+}
+
+int fsync(int fd)
+{
+	struct stat status;
+	bool files = setting("DISK_SYNC_FILES") != 0;
+	int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+	if (setting("DISK_SYNC_ERROR") == 0 || fstat(fd, &status) != 0 ||
+	    (bool)S_ISDIR(status.st_mode) == files)
+		return next(fd);
+	errno = (int)setting("DISK_SYNC_ERROR");
+	return -1;
+}
+
+ssize_t pread64(int fd, void *buffer, size_t count, off64_t offset)
+{
+	long ms = setting("DISK_READ_MS");
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	ssize_t (*next)(int, void *, size_t, off64_t) =
+	    (ssize_t(*)(int, void *, size_t, off64_t))dlsym(RTLD_NEXT, "pread64");
+	if (ms != 0 && count == BLOCK_BYTES)
+		(void)nanosleep(&time, NULL);
+	return next(fd, buffer, count, offset);
+}

@@ -1,0 +1,112 @@
+"""The site of the documents: it builds without a warning, its links lead somewhere, it asks nothing of a network."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from browser import dump, requests
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parent.parent
+LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "link": "href"}  # what a browser fetches
+
+
+class Page(HTMLParser):
+    """Names of places in a page, where its links lead, and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Called for each tag."""
+        values = {name: value or "" for name, value in attrs}
+        self.names |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        if tag in LOADED and values.get(LOADED[tag]):
+            self.loads.append(values[LOADED[tag]])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(ROOT / "docs")]
+    words += [str(folder / "html"), "-d", str(folder / "doctrees")]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    return {file: Page(file.read_text(encoding="utf-8")) for file in site.rglob("*.html")}
+
+
+def test_every_internal_link_leads_to_a_place(pages: dict[Path, Page]) -> None:
+    broken = []
+    for file, page in pages.items():
+        for link in page.links + page.loads:
+            parts = urlsplit(link)
+            if parts.scheme:
+                continue
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            here = target in pages and unquote(parts.fragment) in pages[target].names | {""}
+            if not (here or (target not in pages and target.is_file())):
+                broken.append(f"{file.name}: {link}")
+    assert not broken
+
+
+def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page]) -> None:
+    assert len(pages) > 40
+    assert {
+        load for page in pages.values() for load in page.loads if urlsplit(load).scheme or load[:2] == "//"
+    } == set()
+
+
+@pytest.mark.parametrize("page", ["index.html", "reference/scenario.html", "search.html"])
+def test_a_browser_asks_nothing_of_a_network(site: Path, tmp_path: Path, page: str) -> None:
+    text, console = dump(site / page, tmp_path)
+    assert "landspeed" in text
+    assert console == ""
+    asked = requests(site / page, tmp_path)
+    assert {each for each in asked if not each.startswith(("file:", "data:", "blob:"))} == set()
+
+
+def test_the_reference_is_of_this_program(site: Path) -> None:
+    """One thing of each generator, which a page written by hand would not have the day it is added."""
+    import landspeed
+    from landspeed.command.main import WORDS
+    from landspeed.results.record import RunRecord
+    from landspeed.scenarios.capabilities import CONGESTION_CONTROLS
+    from landspeed.scenarios.schema import scenario_schema
+
+    pages = ("scenario", "commands", "bundle", "library", "exceptions")
+    text = {name: (site / "reference" / f"{name}.html").read_text() for name in pages}
+    assert all(
+        f'id="landspeed.{name}"' in text["library"] + text["exceptions"] for name in landspeed.__all__ if name[0] != "_"
+    )
+    assert all(f'id="landspeed-{word}"' in text["commands"] for word in WORDS)
+    schema = scenario_schema()
+    keys = {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", {})}
+    assert len(keys) > 60
+    assert all(f">{name}</span>" in text["scenario"] for name in keys | set(CONGESTION_CONTROLS))
+    assert all(f">{field}</span>" in text["bundle"] for field in RunRecord.model_fields)
+
+
+def test_the_record_book_shows_every_record(site: Path) -> None:
+    from landspeed.rehearsal.record_book import record_plans
+
+    text = (site / "explanation" / "record-book.html").read_text()
+    for plan in record_plans().values():
+        assert f'id="record-{plan.scenario}"' in text
+    assert "not rehearsed" not in text

@@ -1,0 +1,196 @@
+"""No session without progress lasts: whatever a peer leaves undone, the other end goes on to something else."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from engine_fixtures import (  # noqa: F401  (fixtures)
+    Bench,
+    bench_fixture,
+    children,
+    engine_fixture,
+    say_hello,
+    wait_until,
+)
+from files_fixtures import BLOCK, write_file
+from test_engine_files_hostile import DATA, LIST, LIST_END, entry, record
+from test_engine_last_words import TOKEN, frame, take
+
+REQUEST = {
+    "type": "request",
+    "kind": "memory",
+    "streams": 1,
+    "window_bytes": 0,
+    "bytes": 1 << 53,
+    "duration_ns": 0,
+    "receive": "discard",
+}
+LIMIT_S = 0.6
+# It is looked at four times within the limit; a busy machine is given as much again.
+LATEST_S = 2 * 1.25 * LIMIT_S + 2
+
+
+@contextlib.contextmanager
+def session(bench: Bench, request: dict) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Control and data connection of a session that has begun."""
+    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
+        grant = take(control)
+        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]))
+            assert take(control)["type"] == "ready"
+            control.sendall(frame({"type": "go"}))
+            yield control, data
+
+
+def result(control: socket.socket) -> dict:
+    """The result, whatever the receiver says before it."""
+    while (message := take(control))["type"] != "result":
+        assert message["type"].startswith("files-"), message
+    return message
+
+
+@pytest.mark.parametrize("mode", ["discard", "memory", "verify"])
+@pytest.mark.parametrize("first", [b"", b"x"], ids=["nothing", "a byte"])
+@pytest.mark.parametrize("limit", [{}, {"duration_ns": 3600 * 10**9}], ids=["bytes", "an hour"])
+def test_a_sender_of_memory_that_falls_silent(bench: Bench, mode: str, first: bytes, limit: dict) -> None:
+    receiver = bench.receive("--stall", f"{LIMIT_S}s")
+    block = {"payload_seed": 1, "block_bytes": 1 << 18}
+    with session(bench, REQUEST | {"receive": mode} | block | limit) as (control, data):
+        data.sendall(first)
+        begun = time.monotonic()
+        told = result(control)
+        assert LIMIT_S * 0.9 < time.monotonic() - begun < LATEST_S
+        assert told["complete"] is False
+        assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
+        assert told["bytes"] == len(first)
+        # Its place is free, though it has not hung up.
+        sender = bench.send("--bytes", "1M")
+        assert sender.wait() == 0, sender.errors
+    wait_until(lambda: None if children(receiver) else True, 20, receiver.process)
+
+
+@pytest.mark.parametrize("sent", ["nothing", "half a record", "the list", "a block"])
+def test_a_sender_of_files_that_falls_silent(bench: Bench, tmp_path: Path, sent: str) -> None:
+    (tmp_path / "target").mkdir()
+    bench.receive("--stall", f"{LIMIT_S}s", "--anonymous", "--directory", str(tmp_path / "target"))
+    files = record(LIST, 0, entry(b"file", 3 * BLOCK)) + record(LIST_END, 1, offset=3 * BLOCK)
+    records = {
+        "nothing": b"",
+        "half a record": files[:20],
+        "the list": files,
+        "a block": files + record(DATA, 0, b"x" * BLOCK),
+    }
+    with session(bench, REQUEST | {"kind": "files", "bytes": 0}) as (control, data):
+        data.sendall(records[sent])
+        begun = time.monotonic()
+        told = result(control)
+        assert LIMIT_S * 0.9 < time.monotonic() - begun < LATEST_S
+        assert told["complete"] is False
+        assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
+
+
+class Idle:
+    """A receiver that grants, is ready, and then does only what the test says."""
+
+    def __init__(self, port: int, act: Callable[[socket.socket], object]) -> None:
+        self.act, self.stop = act, threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", port))
+        self.data = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self) -> None:
+        """One session, held until the test ends."""
+        control, _ = self.listener.accept()
+        assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
+        grant = {"data_port": self.data.getsockname()[1], "token": TOKEN, "rcvbuf_bytes": 1 << 20, "pacing_bps": 0}
+        control.sendall(frame({"type": "grant"} | grant))
+        data, _ = self.data.accept()
+        data.sendall(b"lspdata\x02" + bytes(32))
+        assert len(data.recv(48, socket.MSG_WAITALL)) == 48
+        control.sendall(frame({"type": "ready"}))
+        assert take(control)["type"] == "go"
+        with contextlib.suppress(OSError):
+            while not self.stop.wait(0.05):
+                self.act(control)
+        control.close()
+        data.close()
+
+    def close(self) -> None:
+        """End it."""
+        self.stop.set()
+        self.thread.join(20)
+        self.listener.close()
+        self.data.close()
+
+
+@contextlib.contextmanager
+def idle(port: int, act: Callable[[socket.socket], object] = id) -> Iterator[None]:
+    """A receiver that takes no data."""
+    made = Idle(port, act)
+    try:
+        yield
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize("options", [["--bytes", "1G"], ["--time", "3600"]], ids=["bytes", "an hour"])
+def test_a_receiver_of_memory_that_reads_nothing(bench: Bench, options: list[str]) -> None:
+    with idle(bench.port):
+        begun = time.monotonic()
+        sender = bench.send(*options, "--stall", f"{LIMIT_S}s")
+        assert sender.wait(20) == 1
+        assert LIMIT_S * 0.9 < time.monotonic() - begun < LATEST_S
+    assert bench.result()["error"] == f"the receiver took no data for {LIMIT_S} s"
+    assert bench.result()["bytes_source"] == "sender"
+
+
+PROGRESS = frame({"type": "files-progress", "bytes": 0, "resumed": 0, "settled": 0, "busy": False})
+
+
+@pytest.mark.parametrize("said", [b"", PROGRESS], ids=["silent", "the same for ever"])
+def test_a_receiver_of_files_that_reads_nothing(bench: Bench, tmp_path: Path, said: bytes) -> None:
+    write_file(tmp_path / "file", 64 * BLOCK)
+    with idle(bench.port, lambda control: control.sendall(said)):
+        begun = time.monotonic()
+        sender = bench.send("--stall", f"{LIMIT_S}s", "--files", str(tmp_path / "file"))
+        assert sender.wait(20) == 1
+        assert LIMIT_S * 0.9 < time.monotonic() - begun < LATEST_S
+    assert bench.result()["error"] == f"the receiver took no data for {LIMIT_S} s (run again to resume)"
+
+
+def test_a_receiver_whose_disk_is_at_work_is_waited_for(bench: Bench, tmp_path: Path) -> None:
+    write_file(tmp_path / "file", 64 * BLOCK)
+    busy = PROGRESS.replace(b": false}", b": true} ")
+    with idle(bench.port, lambda control: control.sendall(busy)):
+        sender = bench.send("--stall", f"{LIMIT_S}s", "--files", str(tmp_path / "file"))
+        with pytest.raises(Exception, match="timed out"):
+            sender.process.wait(LATEST_S + 1)
+        sender.process.terminate()
+        sender.process.terminate()
+
+
+def test_what_moves_slowly_is_no_stall(bench: Bench) -> None:
+    """A byte now and then, each well within the limit, and then all of them have come."""
+    bench.receive("--stall", f"{LIMIT_S}s")
+    with session(bench, REQUEST | {"bytes": 12}) as (control, data):
+        data.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(12):
+            data.sendall(b"x")
+            time.sleep(LIMIT_S / 4)
+        told = result(control)
+    assert (told["complete"], told["bytes"]) == (True, 12)
+
+
+@pytest.mark.parametrize("command", ["send", "receive"])
+def test_wrong_usage(bench: Bench, command: str) -> None:
+    program = bench.start(command, "--stall", "1ms", host="127.0.0.1" if command == "send" else None)
+    assert program.wait() == 2
+    assert "--stall: '1ms' is not a duration from 100ms to 1 day such as 30s" in program.errors

@@ -1,0 +1,6 @@
+from cmd import Cmd
+
+class CLI(Cmd):
+    # A Mininet, or what answers the same to the commands that are left.
+    def __init__(self, mininet: object) -> None: ...
+    def default(self, line: str) -> None: ...

@@ -1,0 +1,3 @@
+"""What landspeed uses of Plotly, whose methods name few types."""
+
+__file__: str

@@ -1,0 +1,1 @@
+TC_H_ROOT: int

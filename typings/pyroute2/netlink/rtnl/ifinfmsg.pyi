@@ -1,0 +1,3 @@
+from .. import nla
+
+class ifinfbase(nla): ...

@@ -1,0 +1,4 @@
+from .error import YAMLError
+
+class ReaderError(YAMLError):
+    position: int

@@ -1,0 +1,78 @@
+"""A tool: the program that makes the transfer inside a world. It says what it can, and refuses what it cannot."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..results.failure import NotReady
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..scenarios.plan import Plan
+
+
+class ToolError(NotReady):
+    """A program that the run needs is not there, or cannot do what the plan asks; the message says what to do."""
+
+
+class UnknownTool(ToolError):  # noqa: N818 (it says what happened)
+    """No tool has this name; the message lists those that are there."""
+
+    about_machine = False
+
+
+class Refused(ToolError):  # noqa: N818
+    """The tool cannot do what the plan asks, on any host."""
+
+    about_machine = False
+
+
+class Tool(ABC):
+    """Somebody's tool is an instance of a subclass, named in the entry points `landspeed.tools` of their package.
+
+    Attributes:
+        name: as in `--tool NAME` and in records.
+        summary: what it is, in a few words, for `--help`.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    @abstractmethod
+    def refusals(self, plan: Plan) -> list[str]:
+        """What the plan asks for and this tool cannot do, each with what would be right."""
+
+    def check(self, plan: Plan) -> None:
+        """Refuse what cannot be done.
+
+        Raises:
+            Refused: with all of it.
+        """
+        if found := self.refusals(plan):
+            raise Refused(f"{self.name} cannot make this transfer: " + "; ".join(found))
+
+    @abstractmethod
+    def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
+        """Command lines of the receiver and the sender; `{receiver}` stands for the receiver's address.
+
+        Args:
+            plan: the work.
+            out: folder for what they write, as they see it.
+        """
+
+    @abstractmethod
+    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
+        """Put what it wrote into sender.csv and receiver.csv (results/raw_samples.py).
+
+        Returns:
+            what it told of the transfer, in the engine's terms (engine/result.py).
+
+        Raises:
+            RunFailed: it left no result.
+        """
+
+    def build_id(self) -> str:
+        """What tells this build from another; "" when it is not known."""
+        return ""

@@ -1,0 +1,98 @@
+"""A world: what makes a run of a plan. Its class says what it is, what it can and what it needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..results.failure import NotPossible
+from ..scenarios.capabilities import Capabilities
+
+if TYPE_CHECKING:
+    from ..results.bundle import BundleWriter
+    from ..results.finding import Finding
+    from ..results.progress import Progress
+    from ..results.record import RunRecord
+    from ..scenarios.errors import Problem
+    from ..scenarios.load import LoadedScenario
+    from ..scenarios.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoOptions:
+    """The options of a world that has none."""
+
+
+class World(ABC):
+    """Somebody's world is a subclass, named in the entry points `landspeed.worlds` of their package.
+
+    Attributes:
+        name: as in `--world NAME` and in records: lower-case letters, digits and dashes.
+        summary: what it is, in a few words, for `--help`.
+        runs: whether a plan is all that it needs for a run.
+        capabilities: what it honours of what not every world can.
+        Options: a frozen dataclass of `option(...)` fields (options.py); every field has a default.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    runs: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    Options: ClassVar[type[Any]] = NoOptions
+
+    def __init__(self, options: Any = None) -> None:
+        """A world with these options, or with all of them at their defaults."""
+        self.options: Any = self.Options() if options is None else options
+
+    @classmethod
+    def problems(cls, loaded: LoadedScenario) -> list[Problem]:  # noqa: ARG003 (for subclasses)
+        """What this world cannot do of a scenario beyond what its capabilities say, located in the file."""
+        return []
+
+    @classmethod
+    def doctor(cls) -> list[Finding]:
+        """What this world needs of the host, looked at; nothing is changed."""
+        return []
+
+    @classmethod
+    def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:  # noqa: ARG003 (for subclasses)
+        """What this world adds to what `landspeed show` says of a plan: name, value, remark."""
+        return []
+
+    @property
+    def clock(self) -> str:
+        """The clock of its runs: "virtual" or "real"."""
+        return "virtual"
+
+    def check(self, plan: Plan) -> None:  # noqa: B027 (a world may need nothing)
+        """What can be known before anything is made.
+
+        Raises:
+            NotReady: this host cannot run the plan; the message says what is missing, and what to do.
+        """
+
+    def build_id(self) -> str:
+        """What tells this build from another that might give other figures; "" when it is not known."""
+        return ""
+
+    @abstractmethod
+    def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None]) -> RunRecord:
+        """Make the transfer.
+
+        Args:
+            plan: the work.
+            bundle: where everything goes; `bundle.record` has what is known at the start and is filled in.
+            report: told of the progress several times a second; what it raises must end the run cleanly.
+
+        Returns:
+            the record, not yet judged.
+
+        Raises:
+            RunFailed: it broke; the bundle has what was measured.
+        """
+
+
+class UnknownWorld(NotPossible):
+    """No world has this name; the message lists those that are there."""
