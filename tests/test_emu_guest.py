@@ -17,7 +17,7 @@ from landspeed.emu.kernel_build import cache_root
 
 pytestmark = pytest.mark.guest
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
-USER = "landspeed-test"
+USER = f"landspeed-{os.getpid()}"  # two workers may each need one at a time
 
 
 def test_nothing_of_the_host_can_be_written_but_the_folder_of_the_run(tmp_path: Path) -> None:

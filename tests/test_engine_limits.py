@@ -45,11 +45,12 @@ def test_memory_that_may_not_be_pinned_is_copied(bench: Bench, way: str, limit: 
     assert result["verification"]["faults"] == 0
     assert result["sending"]["way"] == way
     calls = result["sending"]["zerocopy"]
-    assert calls["refused"] > 0
+    if limit < 1 << 20:  # less than one call needs; 1 MiB is enough where the receiver keeps pace
+        assert calls["refused"] > 0
     if limit == 0:
         assert calls["calls"] == 0
-    said = "calls copied: the kernel would hold no more of this user's memory"
-    assert f"{calls['refused']} {said}" in result["sending"]["reason"]
+    said = f"{calls['refused']} calls copied: the kernel would hold no more of this user's memory"
+    assert (said in (result["sending"]["reason"] or "")) == (calls["refused"] > 0)
 
 
 def test_a_ring_that_cannot_be_made_is_told(bench: Bench) -> None:
