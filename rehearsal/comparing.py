@@ -17,7 +17,7 @@ from ..worlds.registry import plan_for
 from ..worlds.world import World
 from .one_run import Report, check_world
 from .run import Run
-from .sweep import Cell
+from .sweeps.cells import Cell
 
 
 class CompareError(LandspeedError):
