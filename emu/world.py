@@ -42,6 +42,7 @@ from .kernel_build import Kernel, find_kernel
 from .memory import check_memory, guest_memory_bytes, parse_memory
 from .refusals import uncountable_losses
 
+FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
 LINKWATCH = machine.PACKAGE / "linkwatch" / "build" / "landspeed-linkwatch"
 
@@ -317,7 +318,9 @@ class EmuWorld(World):
         folder = bundle.path if bundle else folder
         assert folder is not None
         self._write_inputs(plan, folder, job)
-        outcome, stall_wall_s = outcome or watch.Outcome(), self.options.stall
+        # Programs that begin at one instant of the guest's clock do so one after the other.
+        stall_wall_s = self.options.stall + FLOW_STALL_S * max(len(job.flows) - 1, 0)
+        outcome = outcome or watch.Outcome()
         with Seat(self.options.core, self._load) as seat:
             outcome.cores = seat.cores
             guest = self._start(plan, folder, virtual=self.options.clock == "virtual")

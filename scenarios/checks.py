@@ -141,7 +141,7 @@ def _transfers(scenario: Scenario) -> Iterator[Fault]:
 
 def _transfer(transfer: Transfer, where: Path, name: str) -> Iterator[Fault]:
     if transfer.bytes is None and transfer.duration is None:
-        yield Fault(where, f"{name} has no end", "add duration: 10 s or bytes: 1 GB", at_key=True)
+        yield Fault(where, f"{name} has no end", "add duration: 10 s or bytes: 1 GB", at_key=len(where) == 1)
     if transfer.bytes is not None and transfer.duration is not None:
         what = f"{name} has both bytes and duration"
         yield Fault((*where, "duration"), what, "keep the one that ends it", at_key=True)
