@@ -21,7 +21,7 @@ PAYLOAD_COPIES = 1.0  # payload in flight held once: none with the engine's shar
 MARGIN = 1.25
 STEP_BYTES = 256 << 20
 SINK_BYTES = 64 << 20  # receive: memory
-PROGRAMS_BYTES = 12 << 20  # both engines of a further flow
+PROGRAMS_BYTES = 48 << 20  # both engines of a further flow: the sender alone keeps 32 MiB to send from
 NODE_BYTES, MOST_IN_BASE = 1 << 20, 256  # a namespace with its interfaces; those of the longest path are in the base
 
 
