@@ -366,17 +366,15 @@ class EmuWorld(World):
             raise RunFailed(
                 "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
             )
-        read_back = {
+        measured = {
             "world_facts": _with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
             "events": outcome.guest.get("events", []),
         }
+        if plan.is_path:
+            measured |= record_fields(tool(self.options.tool).convert(bundle.path, plan))
+        record = RunRecord.model_validate(record.model_dump() | measured)
         if not plan.is_path:
-            record = flows_told(
-                record.model_copy(update=read_back), plan, bundle.path, self.options.tool, outcome.guest
-            )
-        else:
-            told = tool(self.options.tool).convert(bundle.path, plan)
-            record = RunRecord.model_validate(record.model_dump() | record_fields(told) | read_back)
+            record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)
         _shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
         if record.tool_result.error or not record.tool_result.complete:
             bundle.record = record
