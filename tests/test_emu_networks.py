@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from emu_fixtures import ROOT, execute, plan_of, transfer
 from landspeed.report.run_report import render_report
-from landspeed.results.fairness import shares_bps
 from landspeed.results.query import query
 from landspeed.results.record import RunRecord
 from landspeed.results.samples import Samples
@@ -141,18 +140,17 @@ def test_every_node_reaches_every_other(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_shares_of_reno_follow_the_round_trip_times(tmp_path: Path) -> None:
     """Where losses come by chance, a flow has MSS/RTT · √(3/2p): shares are as 1/RTT, queue included (Mathis 1997)."""
-    plan = plan_of(tmp_path, DUMBBELL)
+    plan = plan_of(tmp_path, DUMBBELL, "transfer.duration=600 s", "transfer.sample_interval=500 ms")
     record, bundle = transfer(plan, tmp_path / "runs")
-    samples = Samples(bundle)
-    shares = shares_bps(record, samples)
-    rtts_ms = {
-        flow.name: statistics.mean(
-            value
-            for stream in samples.of_flow(flow.name).by_stream("sender", "srtt_us", per=1e3).values()
-            for _, value in stream
-        )
-        for flow in record.flows
-    }
-    theory = rtts_ms["far"] / rtts_ms["near"]
-    assert shares["near"] / shares["far"] == pytest.approx(theory, rel=0.15), (shares, rtts_ms)
+    goodput_bps: dict[str, float] = {}
+    rtt_ms: dict[str, float] = {}
+    for flow in record.flows:
+        samples = Samples(bundle).of_flow(flow.name)
+        assert samples.curves is not None
+        goodput_bps[flow.name] = samples.curves.goodput_bps(60, 600) or 0  # the far flow loses every 15 s
+        (measured,) = samples.by_stream("sender", "srtt_us", per=1e3).values()
+        rtt_ms[flow.name] = statistics.mean(value for time_s, value in measured if time_s >= 60)
+    theory = rtt_ms["far"] / rtt_ms["near"]
+    assert goodput_bps["near"] / goodput_bps["far"] == pytest.approx(theory, rel=0.15), (goodput_bps, rtt_ms)
+    assert record.jain_index is not None and record.jain_index < 0.7
     assert [flow.limited_by for flow in record.flows] == ["share", "share"]
