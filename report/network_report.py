@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..results.fairness import flows_goodput, jain_series, together_s, total_goodput
+from ..results.fairness import Shares, flows_goodput, jain_series, total_goodput
 from ..results.judge_network import as_record
 from ..results.wording import DASH, bytes_text, grouped, percent_of, rate_text
 from ..scenarios.flow_path import path_of, steps
@@ -58,7 +58,9 @@ def flows_table(record: RunRecord, plan: Plan) -> Table:
         marks[number] = {True: "good", False: "bad", None: ""}[flow.passed]
     header = ["flow", "from → to", "streams", "begins (s)", "RTT (ms)", "goodput", "of the sum", "data", "retransmits"]
     note = ""
-    if record.jain_index is not None and (span := together_s(record)):
+    if record.jain_index is not None and (
+        span := Shares(record, None).together_s([flow.name for flow in record.flows])
+    ):
         note = (
             f"Jain's index of the goodputs from {span[0]:.3g} s to {span[1]:.4g} s, while all flows ran: "
             f"{record.jain_index:.4f} (1: equal shares, {1 / len(record.flows):.3g}: one has everything)."
@@ -114,7 +116,7 @@ def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
         )
     ]
     if fairness := jain_series(goodput):
-        figure = figure_over_time([line("Jain's index", fairness, "--rehearsed", 1.8)], [], "", end_s=end_s)
+        figure = figure_over_time([line("Jain's index", fairness, "--rehearsed", 1.8)], [], "of 1", end_s=end_s)
         figure["layout"]["yaxis"]["range"] = [0, 1.05]
         last = fairness[-1][1]
         found.append(

@@ -6,7 +6,7 @@ Fairness and Discrimination, DEC TR-301, 1984).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from .series import Series, rounds_of, total_of
@@ -14,6 +14,7 @@ from .series import Series, rounds_of, total_of
 if TYPE_CHECKING:
     from .record import RunRecord
     from .samples import Samples
+    from .series import ByteCurves
 
 
 def jain_index(values: Sequence[float]) -> float | None:
@@ -22,31 +23,41 @@ def jain_index(values: Sequence[float]) -> float | None:
     return sum(values) ** 2 / (len(values) * squares) if squares > 0 else None
 
 
-def together_s(record: RunRecord) -> tuple[float, float] | None:
-    """From when to when all flows ran, in s since the run's start; None if at no time."""
-    spans = [
-        (flow.begins_s, flow.begins_s + flow.duration_s)
-        for flow in record.flows
-        if flow.begins_s is not None and flow.duration_s is not None
-    ]
-    if not spans or len(spans) < len(record.flows):
-        return None
-    begin, end = max(begin for begin, _ in spans), min(end for _, end in spans)
-    return (begin, end) if end > begin else None
+class Shares:
+    """What each flow got in the times when certain flows ran together."""
 
+    def __init__(self, record: RunRecord, samples: Samples | None) -> None:
+        """Each flow's samples are read once."""
+        self._spans: dict[str, tuple[float, float]] = {}
+        self._curves: dict[str, ByteCurves] = {}
+        for flow in record.flows:
+            if flow.begins_s is None or flow.duration_s is None:
+                continue
+            self._spans[flow.name] = flow.begins_s, flow.begins_s + flow.duration_s
+            curves = samples.of_flow(flow.name, flow.begins_s).curves if samples else None
+            if curves is not None:
+                self._curves[flow.name] = curves
 
-def shares_bps(record: RunRecord, samples: Samples) -> dict[str, float]:
-    """Each flow's goodput while all of them ran; empty if they never did."""
-    if (span := together_s(record)) is None:
-        return {}
-    found: dict[str, float] = {}
-    for flow in record.flows:
-        begins_s = flow.begins_s or 0.0
-        curves = samples.of_flow(flow.name, begins_s).curves
-        goodput = curves.goodput_bps(span[0] - begins_s, span[1] - begins_s) if curves is not None else None
-        if goodput is not None:
-            found[flow.name] = goodput
-    return found if len(found) == len(record.flows) else {}
+    def together_s(self, names: Collection[str]) -> tuple[float, float] | None:
+        """From when to when these flows all ran, in s since the run's start; None if at no time."""
+        if not names or not all(name in self._spans for name in names):
+            return None
+        spans = [self._spans[name] for name in names]
+        begin, end = max(begin for begin, _ in spans), min(end for _, end in spans)
+        return (begin, end) if end > begin else None
+
+    def goodput_bps(self, names: Collection[str]) -> dict[str, float]:
+        """Of each of these flows while all of them ran; empty if they never did, or one was not sampled."""
+        span, found = self.together_s(names), dict[str, float]()
+        if span is None or not all(name in self._curves for name in names):
+            return {}
+        for name in names:
+            begins_s = self._spans[name][0]
+            goodput = self._curves[name].goodput_bps(span[0] - begins_s, span[1] - begins_s)
+            if goodput is None:
+                return {}
+            found[name] = goodput
+        return found
 
 
 def flows_goodput(record: RunRecord, samples: Samples) -> dict[str, Series]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..scenarios.flow_path import path_of, steps
 from .check import Check
-from .fairness import jain_index, shares_bps, together_s
+from .fairness import Shares, jain_index
 from .flow_result import FlowResult, LimitedBy
 from .record import RunRecord
 from .wording import rate_text
@@ -37,7 +37,7 @@ def judge_flows(
         samples: of the run; None without a bundle.
         judge_one: the judge of one transfer over a path.
     """
-    shares = shares_bps(record, samples) if samples else {}
+    shares = Shares(record, samples)
     named = {flow.name: flow for flow in plan.flows}
     judged: list[FlowResult] = []
     for flow in record.flows:
@@ -45,7 +45,7 @@ def judge_flows(
         alone = samples.of_flow(flow.name, flow.begins_s or 0.0, way) if samples else None
         found = judge_one(path_of(plan, named[flow.name]), as_record(record, flow), alone)
         bound = found.limited_by, found.limited_by_why
-        if found.limited_by not in OF_ITSELF and (shared := _shared(plan, named[flow.name], shares, record)):
+        if found.limited_by not in OF_ITSELF and (shared := _shared(plan, named[flow.name], shares)):
             bound = shared
         judged.append(
             flow.model_copy(
@@ -58,7 +58,9 @@ def judge_flows(
                 }
             )
         )
-    whole = record.model_copy(update={"flows": judged, "jain_index": jain_index(list(shares.values()))})
+    whole = record.model_copy(
+        update={"flows": judged, "jain_index": jain_index(list(shares.goodput_bps(list(named)).values()))}
+    )
     whole.verdicts = _together(whole)
     whole.passed = all(flow.passed is not False for flow in judged) and all(
         verdict.ok is not False for verdict in whole.verdicts
@@ -73,25 +75,22 @@ def as_record(record: RunRecord, flow: FlowResult) -> RunRecord:
     return record.model_copy(update=alone | {"flows": [], "jain_index": None, "calibration": calibration}, deep=True)
 
 
-def _shared(plan: Plan, flow: Flow, shares: dict[str, float], record: RunRecord) -> tuple[LimitedBy, str] | None:
-    """A link that this flow fills together with others, while all of them run."""
-    span = together_s(record)
-    if not shares or span is None:
-        return None
+def _shared(plan: Plan, flow: Flow, shares: Shares) -> tuple[LimitedBy, str] | None:
+    """A link that this flow fills together with others, while all that pass it run."""
     ways = {each.name: {(step.link, step.ahead) for step in steps(plan, each)} for each in plan.flows}
     best: tuple[float, str] | None = None
     path = path_of(plan, flow)
     for place, link in zip(steps(plan, flow), path.links, strict=True):
         others = [name for name, way in ways.items() if (place.link, place.ahead) in way]
-        if len(others) < 2:
+        span, goodput = shares.together_s(others), shares.goodput_bps(others)
+        if len(others) < 2 or span is None or not goodput:
             continue
-        allowed = _framing_bps(path, link.index)
-        together = sum(shares[name] for name in others)
+        allowed, together = _framing_bps(path, link.index), sum(goodput.values())
         if together >= FULL_SHARE * allowed and (best is None or together / allowed > best[0]):
             why = (
                 f"{len(others)} flows share {link.a} → {link.b} (link {place.link + 1}): from {span[0]:.3g} s to "
                 f"{span[1]:.4g} s they got {rate_text(together)} of the {rate_text(allowed)} that its framing allows, "
-                f"this one {shares[flow.name] / together * 100:.1f} % of it"
+                f"this one {goodput[flow.name] / together * 100:.1f} % of it"
             )
             best = together / allowed, why
     return ("share", best[1]) if best else None
