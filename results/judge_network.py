@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .samples import Samples
 
 FULL_SHARE = 0.9  # of what a link's framing lets through: flows that lose and grow again do not fill it
-OF_ITSELF = ("window", "bus", "bus (fitted)", "pacing", "token bucket", "receiver", "application", "ack path")
+OF_ITSELF = ("window", "bus", "bus (fitted)", "pacing", "token bucket", "receiver", "application")
 """Bounds that a flow would have alone, too."""
 MOST_NAMED = 4
 
@@ -47,6 +47,8 @@ def judge_flows(
         bound = found.limited_by, found.limited_by_why
         if found.limited_by not in OF_ITSELF and (shared := _shared(plan, named[flow.name], shares)):
             bound = shared
+        elif found.limited_by == "ack path":
+            bound = "ack path", _shared_back(plan, named[flow.name], str(found.limited_by_why))
         judged.append(
             flow.model_copy(
                 update={
@@ -94,6 +96,18 @@ def _shared(plan: Plan, flow: Flow, shares: Shares) -> tuple[LimitedBy, str] | N
             )
             best = together / allowed, why
     return ("share", best[1]) if best else None
+
+
+def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
+    """What is said of a full line back, where data of other flows goes over one of these lines, too."""
+    back = {(step.link, not step.ahead) for step in steps(plan, flow)}
+    others = [
+        each.name
+        for each in plan.flows
+        if each.name != flow.name and any((step.link, step.ahead) in back for step in steps(plan, each))
+    ]
+    full = why.partition(":")[0]
+    return f"{full}: the data of {', '.join(others[:MOST_NAMED])} goes that way, too" if others else why
 
 
 def _framing_bps(path: Plan, index: int) -> float:
