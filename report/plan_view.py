@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..scenarios import physics as ph
 from ..scenarios.ack_path import ack_path
-from ..scenarios.plan import Direction, Link, Node, Plan
+from ..scenarios.plan import IMPAIRMENTS, Direction, Link, Node, Plan
 from ..scenarios.timing import data_rtt_ns, echo_bytes, echo_ns
 from ..scenarios.units import DISTANCE, RATE, SCORE, SIZE, TIME, format_exact, format_probability, format_round
 from ..scenarios.words import time_text
@@ -106,12 +106,16 @@ def _node(node: Node) -> Text:
 
 def _with_impairments(text: Text, link: Link) -> Text:
     for sign, lane in (("→", link.forward), ("←", link.reverse)):
-        for name in ("loss", "corrupt", "duplicate", "reorder"):
-            if value := getattr(lane, name):
-                text.append(f"\n{sign} {name} {format_probability(value)}", style="red")
-        if lane.jitter_ns:
-            text.append(f"\n{sign} jitter {format_exact(TIME, lane.jitter_ns)}", style="red")
+        for name, value in lane.impairments.items():
+            text.append(f"\n{sign} {_impairment(name, value)}", style="red")
     return text
+
+
+def _impairment(name: str, value: float) -> str:
+    words, kind = name.removesuffix("_ns").replace("_", " "), IMPAIRMENTS[name]
+    if kind == "time":
+        return f"{words} {format_exact(TIME, int(value))}"
+    return f"{words} {format_probability(value)}" if kind == "probability" else f"{words} {value:g} packets"
 
 
 def _both(link: Link, show: Callable[[Direction], str]) -> str:

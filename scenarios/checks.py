@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from .document import Path
 from .model import Link, Scenario
@@ -121,15 +122,18 @@ def _delays(link: Link, where: Path) -> Iterator[Fault]:
     delay = {"forward": forward, "reverse": forward}
     if link.reverse and link.reverse.one_way_delay is not None:
         delay["reverse"] = link.reverse.one_way_delay
-    jitter = {"forward": link.jitter or 0, "reverse": link.jitter or 0}
-    if link.reverse and link.reverse.jitter is not None:
-        jitter["reverse"] = link.reverse.jitter
     for direction in ("forward", "reverse"):
-        if jitter[direction] > delay[direction]:
-            own = direction == "reverse" and link.reverse and link.reverse.jitter is not None
-            key: Path = (*where, "reverse", "jitter") if own else (*where, "jitter")
+        jitter, key = _given(link, where, "jitter", direction)
+        if (jitter or 0) > delay[direction]:
             yield Fault(key, f"jitter is larger than the {direction} delay of {name}", "write a jitter up to the delay")
             return
+
+
+def _given(link: Link, where: Path, key: str, direction: str) -> tuple[Any, Path]:
+    """What a direction has of a key, and where that stands: under `reverse`, or on the link for both."""
+    if direction == "reverse" and link.reverse and (own := getattr(link.reverse, key)) is not None:
+        return own, (*where, "reverse", key)
+    return getattr(link, key), (*where, key)
 
 
 def _transfer(scenario: Scenario) -> Iterator[Fault]:

@@ -238,13 +238,15 @@ def _value_error(kind: str, context: dict[str, Any], value: Any, message: str, w
             "write lower-case letters, digits and '-', beginning with a letter (of a scenario: or a digit)",
         ),
         "int_type": ("{name} is a count, not {shown}", "write a whole number without a unit"),
+        "float_type": ("{name} is a number, not {shown}", "write a number without a unit"),
+        "finite_number": ("{name}: {shown} is not a number", "write a number without a unit"),
         "string_type": (
             "{name} is text, not {shown}",
             f"write it in quotes: '{value}'" if _simple(value) else "write text",
         ),
         "bool_type": ("{name} is true or false, not {shown}", "write true or false"),
-        "greater_than_equal": ("{name}: {shown} is too small", f"write at least {context.get('ge')}"),
-        "less_than_equal": ("{name}: {shown} is too large", f"write at most {context.get('le')}"),
+        "greater_than_equal": ("{name}: {shown} is too small", f"write at least {_number(context.get('ge'))}"),
+        "less_than_equal": ("{name}: {shown} is too large", f"write at most {_number(context.get('le'))}"),
         "list_type": ("{name} is a list, not {shown}", "write entries that begin with '- '"),
         "dict_type": ("{name} is a mapping, not {shown}", "write key: value lines below it"),
         "model_type": ("{name} is a mapping, not {shown}", "write key: value lines below it"),
@@ -255,6 +257,10 @@ def _value_error(kind: str, context: dict[str, Any], value: Any, message: str, w
     }
     what, right = advice.get(kind, ("{name}: " + message, "see docs/reference/scenario.md"))
     return what.replace("{name}", name).replace("{shown}", shown), right
+
+
+def _number(bound: Any) -> str:
+    return f"{bound:g}" if isinstance(bound, float) else str(bound)
 
 
 def _simple(value: Any) -> bool:

@@ -16,6 +16,15 @@ PLAN_SCHEMA_VERSION = 2
 LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
 DisciplineName: TypeAlias = Literal["fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "sfq", "cake", "tbf"]
 
+IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
+    "loss": "probability",
+    "corrupt": "probability",
+    "duplicate": "probability",
+    "reorder": "probability",
+    "jitter_ns": "time",
+}
+"""Fields of a direction that leave to chance what happens to a packet, and what they are; at zero they do nothing."""
+
 
 class PlanError(ValueError):
     """JSON that is no plan; the message names the key path, what stands there, and what would be right."""
@@ -97,6 +106,26 @@ class Direction:
     discipline: DisciplineName = "fifo"
     parameters: QueueParameters | None = None  # of the discipline; None: it has none
     seed: int = 0  # derived from the plan's seed, the link's index and the direction
+
+    @property
+    def impairments(self) -> dict[str, float]:
+        """What chance does to packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
+        return {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
+
+    @property
+    def respaces(self) -> bool:
+        """Whether chance changes the spacing of packets, so that they may come closer together than they were sent."""
+        return bool(self.jitter_ns or self.reorder or self.duplicate)
+
+    @property
+    def loss_events(self) -> float:
+        """At what share of the packets a loss begins, for a sender to whom one window's losses are one."""
+        return 1 - (1 - self.loss) * (1 - self.corrupt)
+
+    @property
+    def losses_in_a_row(self) -> float:
+        """How many packets are lost in a row, in the mean, once one is lost; infinite where none arrives."""
+        return 1 / (1 - self.loss) if self.loss < 1 else float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

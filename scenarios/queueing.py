@@ -42,7 +42,7 @@ class _Lane:
         self.fastest_bps = max([direction.rate_bps, *changed])
         self.background = any(event.kind == "background" for event in events)
         moved = any(event.kind == "delay" for event in events)
-        self.respaces = bool(direction.jitter_ns or direction.reorder or direction.duplicate or moved)
+        self.respaces = direction.respaces or moved
 
 
 def _touching(events: Sequence[Event], link: int, direction: str) -> list[Event]:

@@ -78,7 +78,7 @@ class Lane:
             netem["loss"], self._armed = 1.0, self.to_lose  # `follow_loss` comes back before too many are lost
             self._all = True
         elif self.to_lose > 0:
-            netem["seed"], netem["loss_model"] = loss.exactly(self.to_lose)
+            netem["seed"], netem["loss"] = loss.exactly(self.to_lose)
             self._armed = self.to_lose
         self._qdiscs.change("netem", ROOT, None, netem)
 

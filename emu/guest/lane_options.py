@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...scenarios.timing import line_of, path_mtu
+from .netem import impairments
 from .packet_limit import packet_limit
 
 if TYPE_CHECKING:
@@ -84,9 +85,3 @@ def lane_options(
         "limit_bytes": max(direction.queue_bytes + largest_bytes(plan), burst_bytes(plan)),
         "burst_bytes": burst_bytes(plan, serialized["rate_bytes_per_s"], late_ns),
     }
-
-
-def impairments(direction: Direction) -> dict[str, Any]:
-    """The options of a direction's netem that are neither rate nor limit."""
-    names = ("delay_ns", "jitter_ns", "loss", "corrupt", "duplicate", "reorder", "seed")
-    return {name: getattr(direction, name) for name in names}

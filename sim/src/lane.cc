@@ -8,12 +8,12 @@ namespace landspeed
 
 bool LaneConfig::disorders() const
 {
-	return reorder > 0 || has_event(EventKind::delay);
+	return Impairments::disorders() || has_event(EventKind::delay);
 }
 
 bool LaneConfig::respaces() const
 {
-	return disorders() || jitter_ns > 0;
+	return Impairments::respaces() || has_event(EventKind::delay);
 }
 
 bool LaneConfig::has_event(EventKind kind) const
@@ -48,7 +48,7 @@ Timeline LaneConfig::delays() const
 
 Mishaps LaneConfig::mishaps() const
 {
-	Mishaps found(loss);
+	Mishaps found(*this);
 	for (const auto &event : events)
 		if (event.kind == EventKind::loss || event.kind == EventKind::down)
 			found.add(event);
@@ -62,20 +62,6 @@ std::vector<Background> LaneConfig::background() const
 		if (event.kind == EventKind::background)
 			found.emplace_back(event, mtu_bytes);
 	return found;
-}
-
-int64_t LaneConfig::arrives_ns(int64_t leaves_ns, int64_t delay_ns, int64_t &latest_ns,
-			       Random &random) const
-{
-	if (jitter_ns > 0)
-		delay_ns = std::max<int64_t>(0, delay_ns + random.between(jitter_ns));
-	// As netem does: it overtakes those under way.
-	if (reorder > 0 && random.chance(reorder))
-		return leaves_ns;
-	if (jitter_ns == 0)
-		return leaves_ns + delay_ns;
-	latest_ns = std::max(latest_ns, leaves_ns + delay_ns);
-	return latest_ns;
 }
 
 Lane::Lane(LaneConfig config)

@@ -72,7 +72,7 @@ void Mishaps::begin(int64_t start_ns)
 
 bool Mishaps::strikes(int64_t time_ns, Random &random)
 {
-	bool lost = loss_ > 0 && random.chance(loss_);
+	bool lost = losses_.takes(random);
 	if (!begun_ || windows_.empty())
 		return lost;
 	for (auto &window : windows_) {

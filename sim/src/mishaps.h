@@ -63,7 +63,7 @@ struct EventCount {
 class Mishaps
 {
 public:
-	explicit Mishaps(double loss) : loss_(loss)
+	explicit Mishaps(const Impairments &chance) : losses_(chance)
 	{
 	}
 
@@ -82,7 +82,7 @@ private:
 		EventCount taken;
 	};
 
-	double loss_;
+	Losses losses_;
 	std::vector<Window> windows_;
 	bool begun_ = false;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace landspeed
 {
@@ -74,11 +75,20 @@ public:
 		return integer(1, 1'000'000'000'000'000);
 	}
 
+	[[nodiscard]] double number(double least, double most) const
+	{
+		if (!value_.is_number() || value_.get<double>() < least ||
+		    value_.get<double>() > most) {
+			std::ostringstream range;
+			range << least << " and " << most;
+			fail("a number between " + range.str() + " is wanted");
+		}
+		return value_.get<double>();
+	}
+
 	[[nodiscard]] double probability() const
 	{
-		if (!value_.is_number() || value_.get<double>() < 0 || value_.get<double>() > 1)
-			fail("a probability between 0 and 1 is wanted");
-		return value_.get<double>();
+		return number(0, 1);
 	}
 
 	[[nodiscard]] bool boolean() const
@@ -166,15 +176,12 @@ Direction direction_read(const Field &field)
 	direction.rate_bps = field.at("rate_bps").rate_bps();
 	direction.queue_bytes = field.at("queue_bytes").integer(1, INT64_MAX);
 	direction.can_queue = field.at("can_queue").boolean();
-	const auto probability = [&](const char *key) {
-		return field.has(key) ? field.at(key).probability() : 0.0;
-	};
-	direction.loss = probability("loss");
-	direction.corrupt = probability("corrupt");
-	direction.duplicate = probability("duplicate");
-	direction.reorder = probability("reorder");
-	if (field.has("jitter_ns"))
-		direction.jitter_ns = field.at("jitter_ns").time_ns();
+	for (const auto &each : impairment_numbers)
+		if (field.has(each.key))
+			direction.*each.field = field.at(each.key).number(each.least, each.most);
+	for (const auto &each : impairment_times)
+		if (field.has(each.key))
+			direction.*each.field = field.at(each.key).time_ns();
 	if (field.has("seed"))
 		direction.seed = field.at("seed").integer(0, UINT64_MAX);
 	if (field.has("discipline"))

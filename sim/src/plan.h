@@ -1,6 +1,8 @@
 // The plan as scenarios/plan.py writes it: what the simulator reads of it, checked.
 #pragma once
 
+#include "impairments.h"
+
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -36,13 +38,11 @@ struct QueueParameters {
 	std::optional<uint32_t> quantum_bytes; ///< none: a packet of the link's MTU
 };
 
-struct Direction {
+struct Direction : Impairments {
 	int64_t delay_ns = 0;
-	uint64_t rate_bps = 0; ///< framing included
-	uint64_t queue_bytes = 0;
+	uint64_t rate_bps = 0;             ///< framing included
+	uint64_t queue_bytes = UINT64_MAX; ///< IP packets waiting for the line
 	bool can_queue = true;
-	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0; ///< probabilities, 0 to 1
-	int64_t jitter_ns = 0;
 	uint64_t seed = 0;
 	Discipline discipline = Discipline::fifo;
 	QueueParameters parameters;

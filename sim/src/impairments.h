@@ -1,0 +1,90 @@
+// What chance does to the packets of a direction: the plan's keys, and what comes of each.
+#pragma once
+
+#include "random.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace landspeed
+{
+
+/// The plan's keys; at zero they do nothing. A key stands here, in its table below, and where it
+/// acts: in this file, or in the lanes.
+struct Impairments {
+	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0; ///< probabilities
+	int64_t jitter_ns = 0;
+
+	/// Packets may arrive in another order than they came in.
+	[[nodiscard]] bool disorders() const
+	{
+		return reorder > 0;
+	}
+
+	/// Packets may arrive closer together than they left the line.
+	[[nodiscard]] bool respaces() const
+	{
+		return disorders() || jitter_ns > 0;
+	}
+
+	/// When a packet arrives that leaves the line now: after its delay as jitter varies it, and
+	/// not before the one that left before it (`latest_ns`), unless it is reordered.
+	int64_t arrives_ns(int64_t leaves_ns, int64_t delay_ns, int64_t &latest_ns,
+			   Random &random) const
+	{
+		if (jitter_ns > 0)
+			delay_ns = std::max<int64_t>(0, delay_ns + random.between(jitter_ns));
+		// As netem does: it overtakes those under way.
+		if (reorder > 0 && random.chance(reorder))
+			return leaves_ns;
+		if (jitter_ns == 0)
+			return leaves_ns + delay_ns;
+		latest_ns = std::max(latest_ns, leaves_ns + delay_ns);
+		return latest_ns;
+	}
+};
+
+/// A key that is a number: where it goes, and what it may be.
+struct ImpairmentNumber {
+	const char *key;
+	double Impairments::*field;
+	double least, most;
+};
+
+inline constexpr std::array impairment_numbers{
+    ImpairmentNumber{"loss", &Impairments::loss, 0, 1},
+    ImpairmentNumber{"corrupt", &Impairments::corrupt, 0, 1},
+    ImpairmentNumber{"duplicate", &Impairments::duplicate, 0, 1},
+    ImpairmentNumber{"reorder", &Impairments::reorder, 0, 1},
+};
+
+/// A key that is a time.
+struct ImpairmentTime {
+	const char *key;
+	int64_t Impairments::*field;
+};
+
+inline constexpr std::array impairment_times{
+    ImpairmentTime{"jitter_ns", &Impairments::jitter_ns},
+};
+
+/// Which packets chance takes at the entrance.
+class Losses
+{
+public:
+	explicit Losses(const Impairments &asked) : loss_(asked.loss)
+	{
+	}
+
+	/// Whether it takes the next one.
+	bool takes(Random &random)
+	{
+		return loss_ > 0 && random.chance(loss_);
+	}
+
+private:
+	double loss_;
+};
+
+} // namespace landspeed
