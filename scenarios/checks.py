@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from .document import Path
 from .model import Link, Scenario
-from .units import SIZE, format_exact
+from .units import SIZE, format_exact, format_probability
 
 IPV6_MIN_MTU = 1280  # RFC 8200 section 5
 
@@ -93,6 +94,7 @@ def _links(scenario: Scenario) -> Iterator[Fault]:
     for index, link in enumerate(scenario.path):
         where: Path = ("path", index)
         yield from _delays(link, where)
+        yield from _bursts(link, where)
         if link.line_rate is None and scenario.line_rate is None:
             what = f"the link {link.from_} – {link.to} has no line rate"
             yield Fault(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
@@ -126,6 +128,29 @@ def _delays(link: Link, where: Path) -> Iterator[Fault]:
         jitter, key = _given(link, where, "jitter", direction)
         if (jitter or 0) > delay[direction]:
             yield Fault(key, f"jitter is larger than the {direction} delay of {name}", "write a jitter up to the delay")
+            return
+
+
+def _bursts(link: Link, where: Path) -> Iterator[Fault]:
+    """Mean lengths that no chain has: between two bursts one packet arrives at least."""
+    losses = {direction: _given(link, where, "loss", direction)[0] or 0.0 for direction in ("forward", "reverse")}
+    for direction, loss in losses.items():
+        burst, key = _given(link, where, "loss_burst", direction)
+        if burst is None:
+            continue
+        if loss == 0 and (key[-2] == "reverse" or not any(losses.values())):
+            yield Fault(key, "bursts of losses, and no loss", "add loss: 0.1 %, the mean over all packets", at_key=True)
+            return
+        if loss == 1:
+            yield Fault(
+                key, "every packet is lost, which makes one burst", "remove it, or write less loss", at_key=True
+            )
+            return
+        if burst * (1 - loss) < loss:
+            what = f"bursts of {burst:g} packets cannot lose {format_probability(loss)} of all: one arrives after each"
+            yield Fault(
+                key, what, f"write at least {math.ceil(round(1000 * loss / (1 - loss), 6)) / 1000:g}, or less loss"
+            )
             return
 
 

@@ -134,6 +134,13 @@ class Lane(Section):
         description="Packets in flight and queued that the emulation may hold; default: computed, generously",
     )
     loss: Probability | None = Field(None, description="Probability that a packet is lost")
+    loss_burst: float | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Packets lost in a row, in the mean (Gilbert's chain of two states); `loss` stays the share of all "
+        "that is lost; default: each is lost for itself",
+    )
     corrupt: Probability | None = Field(None, description="Probability that a bit of a packet is flipped")
     duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
     reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")

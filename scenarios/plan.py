@@ -18,6 +18,7 @@ DisciplineName: TypeAlias = Literal["fifo", "red", "codel", "fq_codel", "pie", "
 
 IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
     "loss": "probability",
+    "loss_burst": "packets",
     "corrupt": "probability",
     "duplicate": "probability",
     "reorder": "probability",
@@ -99,6 +100,7 @@ class Direction:
     packet_limit: int | None = None  # as asked: packets that the emulation may hold, in flight and queued
     can_queue: bool  # False only when proved: whatever can arrive, arrives no faster than it leaves
     loss: float = 0.0  # probabilities, 0…1
+    loss_burst: float = 0.0  # packets lost in a row, in the mean; 0: each is lost for itself
     corrupt: float = 0.0
     duplicate: float = 0.0
     reorder: float = 0.0
@@ -110,7 +112,8 @@ class Direction:
     @property
     def impairments(self) -> dict[str, float]:
         """What chance does to packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
-        return {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
+        found = {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
+        return found if self.loss else {name: value for name, value in found.items() if name != "loss_burst"}
 
     @property
     def respaces(self) -> bool:
@@ -120,12 +123,12 @@ class Direction:
     @property
     def loss_events(self) -> float:
         """At what share of the packets a loss begins, for a sender to whom one window's losses are one."""
-        return 1 - (1 - self.loss) * (1 - self.corrupt)
+        return 1 - (1 - self.loss / max(self.loss_burst, 1)) * (1 - self.corrupt)
 
     @property
     def losses_in_a_row(self) -> float:
         """How many packets are lost in a row, in the mean, once one is lost; infinite where none arrives."""
-        return 1 / (1 - self.loss) if self.loss < 1 else float("inf")
+        return max(1 / (1 - self.loss), self.loss_burst) if self.loss < 1 else float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

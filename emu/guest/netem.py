@@ -26,7 +26,21 @@ class LossModel:
 
 def impairments(direction: Direction) -> dict[str, Any]:
     """The options of a direction's netem that are neither rate nor limit."""
-    return {"delay_ns": direction.delay_ns, "seed": direction.seed, **direction.impairments}
+    told = {"delay_ns": direction.delay_ns, "seed": direction.seed, **direction.impairments}
+    burst = told.pop("loss_burst", 0)
+    return told | ({"loss": _bursts(direction.loss, burst)} if burst else {})
+
+
+def _bursts(loss: float, burst: float) -> LossModel:
+    """Losses in bursts of a mean length, as many as with `loss` for each packet by itself.
+
+    Gilbert, Capacity of a burst-noise channel, Bell System Technical Journal 39 (1960): a good state that loses nothing
+    and a bad one that loses everything, left with probability r after each packet, so that bursts are geometric with
+    mean 1/r; p, the way into it, follows from loss = p / (p + r).
+    """
+    r = 1 / burst
+    p = r * loss / (1 - loss)
+    return LossModel("NETEM_LOSS_GE", {"p": probability(min(p, 1.0)), "r": probability(r), "h": 0, "k1": 0})
 
 
 def line(options: dict[str, Any]) -> bytes:
@@ -83,5 +97,9 @@ def words(options: dict[str, Any]) -> list[str]:
     """Delay and chance as tc's netem wants them (tc-netem(8)); the seed is left out: a real path has none."""
     told = [f"delay {options['delay_ns'] / 1e3:.15g}us"]
     told += [f"{options['jitter_ns'] / 1e3:.15g}us"] if "jitter_ns" in options else []
-    chances = ("loss", "corrupt", "duplicate", "reorder")
-    return told + [f"{name} {options[name] * 100:.9g}%" for name in chances if name in options]
+    chances = {name: options[name] for name in ("loss", "corrupt", "duplicate", "reorder") if name in options}
+    if isinstance(loss := chances.get("loss"), LossModel):
+        p, r = (f"{loss.fields[name] / UINT32_MAX * 100:.9g}%" for name in ("p", "r"))
+        told.append(f"loss gemodel {p} {r}")
+        del chances["loss"]
+    return told + [f"{name} {value * 100:.9g}%" for name, value in chances.items()]

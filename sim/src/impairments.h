@@ -14,6 +14,7 @@ namespace landspeed
 /// acts: in this file, or in the lanes.
 struct Impairments {
 	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0; ///< probabilities
+	double loss_burst = 0; ///< packets lost in a row, in the mean; 0: each is lost for itself
 	int64_t jitter_ns = 0;
 
 	/// Packets may arrive in another order than they came in.
@@ -54,6 +55,7 @@ struct ImpairmentNumber {
 
 inline constexpr std::array impairment_numbers{
     ImpairmentNumber{"loss", &Impairments::loss, 0, 1},
+    ImpairmentNumber{"loss_burst", &Impairments::loss_burst, 0, 1000},
     ImpairmentNumber{"corrupt", &Impairments::corrupt, 0, 1},
     ImpairmentNumber{"duplicate", &Impairments::duplicate, 0, 1},
     ImpairmentNumber{"reorder", &Impairments::reorder, 0, 1},
@@ -69,22 +71,37 @@ inline constexpr std::array impairment_times{
     ImpairmentTime{"jitter_ns", &Impairments::jitter_ns},
 };
 
-/// Which packets chance takes at the entrance.
+/// Which packets chance takes at the entrance: each for itself, or, for bursts, those that come
+/// while Gilbert's chain is in its bad state (Bell System Technical Journal 39, 1960). It begins in
+/// the good one, and after each packet may change, as netem's does.
 class Losses
 {
 public:
 	explicit Losses(const Impairments &asked) : loss_(asked.loss)
 	{
+		if (asked.loss_burst <= 0 || asked.loss >= 1)
+			return;
+		ends_ = 1 / asked.loss_burst;
+		begins_ = ends_ * asked.loss / (1 - asked.loss);
 	}
 
 	/// Whether it takes the next one.
 	bool takes(Random &random)
 	{
-		return loss_ > 0 && random.chance(loss_);
+		if (loss_ <= 0)
+			return false;
+		if (ends_ <= 0)
+			return random.chance(loss_);
+		const bool lost = bad_;
+		if (random.chance(bad_ ? ends_ : begins_))
+			bad_ = !bad_;
+		return lost;
 	}
 
 private:
 	double loss_;
+	double begins_ = 0, ends_ = 0; ///< chances that a burst begins, or ends; 0: no bursts
+	bool bad_ = false;
 };
 
 } // namespace landspeed
