@@ -28,8 +28,8 @@ class Iperf3(Tool):
     def refusals(self, plan: Plan) -> list[str]:
         """What iperf3 does not have: it is refused, not left out."""
         transfer, found = plan.transfer, list[str]()
-        if plan.events:
-            found.append("it does not tell when its transfer starts, and events need it: leave out the events")
+        if plan.changes:
+            found.append("it does not tell when its transfer starts, and events and traces need it: leave them out")
         if transfer.congestion_controls:
             found.append("it has one congestion control for all streams: use transfer.congestion_control")
         if transfer.send not in ("auto", "write", "sendfile"):

@@ -73,6 +73,6 @@ def _can_join(plan: Plan, index: int, *, forward: bool) -> bool:
     link = plan.links[index]
     lane, way = (link.forward, "forward") if forward else (link.reverse, "reverse")
     touched = any(event.link == index and way in event.directions for event in plan.events)
-    if lane.can_queue or lane.impairments or touched or lane.packet_limit is not None:
+    if lane.can_queue or lane.impairments or touched or lane.trace or lane.packet_limit is not None:
         return False
     return line_of(plan, link, lane, forward=forward).rate_bps == lane.rate_bps  # else a bus that makes it wait

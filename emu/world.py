@@ -91,7 +91,9 @@ class EmuWorld(World):
 
     name = "emu"
     summary = "the real kernel in virtual time"
-    capabilities = Capabilities(disciplines=get_args(DisciplineName), events=tuple(KINDS), special_keys=SPECIAL_KEYS)
+    capabilities = Capabilities(
+        disciplines=get_args(DisciplineName), events=tuple(KINDS), special_keys=SPECIAL_KEYS, link_keys=("trace",)
+    )
     Options = EmuOptions
     options: EmuOptions
 

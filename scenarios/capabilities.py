@@ -30,12 +30,14 @@ class Capabilities:
         disciplines: ways in which a queue is kept.
         events: kinds of events, by their key in the file.
         special_keys: which of the keys of `transfer` that not every world honours.
+        link_keys: which of the keys of a link that not every world honours: `trace`.
     """
 
     congestion_controls: tuple[str, ...] = CONGESTION_CONTROLS
     disciplines: tuple[str, ...] = ("fifo",)
     events: tuple[str, ...] = ()
     special_keys: tuple[str, ...] = ()
+    link_keys: tuple[str, ...] = ()
 
 
 def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabilities]) -> list[Problem]:
@@ -70,6 +72,8 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
             if side and side.discipline:
                 name = side.discipline.kind
                 ask("disciplines", name, (*where, "discipline"), f"queue discipline '{name}'")
+            if side and side.trace:
+                ask("link_keys", "trace", (*where, "trace"), "a trace", key=True)
     for number, event in enumerate(scenario.events):
         for kind in KINDS:
             if getattr(event, kind) is not None:

@@ -95,7 +95,7 @@ def _links(scenario: Scenario) -> Iterator[Fault]:
         where: Path = ("path", index)
         yield from _delays(link, where)
         yield from _bursts(link, where)
-        if link.line_rate is None and scenario.line_rate is None:
+        if link.line_rate is None and scenario.line_rate is None and link.trace is None:
             what = f"the link {link.from_} – {link.to} has no line rate"
             yield Fault(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
     for link, index, name in (
@@ -112,7 +112,7 @@ def _links(scenario: Scenario) -> Iterator[Fault]:
 
 def _delays(link: Link, where: Path) -> Iterator[Fault]:
     name = f"the link {link.from_} – {link.to}"
-    if link.rtt is None and link.one_way_delay is None:
+    if link.rtt is None and link.one_way_delay is None and link.trace is None:
         yield Fault(where, f"{name} has no delay", "add one_way_delay: 10 ms, or rtt: 20 ms for both directions")
     if link.rtt is not None and link.one_way_delay is not None:
         what = f"{name} has both rtt and one_way_delay"
@@ -126,7 +126,7 @@ def _delays(link: Link, where: Path) -> Iterator[Fault]:
         delay["reverse"] = link.reverse.one_way_delay
     for direction in ("forward", "reverse"):
         jitter, key = _given(link, where, "jitter", direction)
-        if (jitter or 0) > delay[direction]:
+        if (jitter or 0) > delay[direction] and link.trace is None:
             yield Fault(key, f"jitter is larger than the {direction} delay of {name}", "write a jitter up to the delay")
             return
 

@@ -38,6 +38,11 @@ class LoadedScenario:
     overrides: tuple[str, ...] = ()
     tree: Node = field(repr=False, default_factory=lambda: Node(Mark(Source("")), "mapping"))
 
+    def file_of(self, where: KeyPath) -> Path:
+        """The file that has a key, which is another one where this one extends it; paths in it are relative to that."""
+        named = Path(self.tree.locate(where).source.name)
+        return named if named.is_file() else self.path
+
     def problem(self, where: KeyPath, what: str, right: str, *, key: bool = False) -> Problem:
         """A problem at a key of this scenario, for those who find one later (a world)."""
         return Problem(what, right, self.tree.locate(where, key=key))

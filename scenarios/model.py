@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from .disciplines import Discipline
 from .keys import special
 from .position import Position
+from .trace_file import TraceSource
 from .units import TIME as TIME_KIND
 from .units import (
     Amount,
@@ -126,6 +127,10 @@ class Lane(Section):
     )
     discipline: Discipline | None = Field(
         None, description="How the queue is kept: a name, or a name with its parameters; default fifo"
+    )
+    trace: TraceSource | None = Field(
+        None,
+        description="Rate, delay and loss over time, in place of these keys: a file, or a mapping; none: no trace",
     )
     packet_limit: int | None = Field(
         None,

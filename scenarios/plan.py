@@ -11,6 +11,8 @@ import json
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias, cast
 
+from .trace import Trace
+
 PLAN_SCHEMA_VERSION = 2
 
 LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
@@ -92,7 +94,11 @@ class QueueParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Direction:
-    """One direction of a link: a queue drained at the line rate, then the propagation delay."""
+    """One direction of a link: a queue drained at the line rate, then the propagation delay.
+
+    Where a trace says what a figure is over time, the figure here is its mean over the transfer: what theory goes by,
+    and what holds before the transfer.
+    """
 
     delay_ns: int
     rate_bps: int  # line rate, framing included
@@ -107,6 +113,7 @@ class Direction:
     jitter_ns: int = 0
     discipline: DisciplineName = "fifo"
     parameters: QueueParameters | None = None  # of the discipline; None: it has none
+    trace: Trace | None = None
     seed: int = 0  # derived from the plan's seed, the link's index and the direction
 
     @property
@@ -119,6 +126,16 @@ class Direction:
     def respaces(self) -> bool:
         """Whether chance changes the spacing of packets, so that they may come closer together than they were sent."""
         return bool(self.jitter_ns or self.reorder or self.duplicate)
+
+    @property
+    def rates_bps(self) -> list[int]:
+        """Every rate that the line has, by itself or by its trace."""
+        return [self.rate_bps, *((self.trace and self.trace.rate_bps) or [])]
+
+    @property
+    def delays_ns(self) -> list[int]:
+        """The same of the delay."""
+        return [self.delay_ns, *((self.trace and self.trace.delay_ns) or [])]
 
     @property
     def loss_events(self) -> float:
@@ -315,6 +332,11 @@ class Plan:
     physics: Physics
 
     @property
+    def changes(self) -> bool:
+        """Whether links change while the transfer runs: by events, or by a trace."""
+        return bool(self.events) or any(lane.trace for link in self.links for lane in (link.forward, link.reverse))
+
+    @property
     def sha256(self) -> str:
         """Hash of the work: two plans with the same hash are to send the same over the same path.
 
@@ -379,6 +401,7 @@ NOT_WORK: dict[type, frozenset[str]] = {
     Node: frozenset(("place", "label", "address_note", "latitude_deg", "longitude_deg", "bus_fitted", "bus_why")),
     Link: frozenset(("distance_m",)),
     Direction: frozenset(("can_queue",)),
+    Trace: frozenset(("file",)),
 }
 """Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
 make another plan."""

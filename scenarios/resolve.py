@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,7 +31,9 @@ from .plan import (
 )
 from .queueing import prove_queueing
 from .recorded import contest_facts, expected
-from .units import QueueSize
+from .trace import Trace
+from .trace_file import NO_TRACE, TraceSource, read_trace
+from .units import TIME, QueueSize, format_exact
 
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
 
@@ -85,7 +87,7 @@ def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
                 address_note=host.address_note,
                 latitude_deg=latitude,
                 longitude_deg=longitude,
-                nic_rate_bps=host.nic or (links[0].forward if name == names[0] else links[-1].reverse).rate_bps,
+                nic_rate_bps=host.nic or max((links[0].forward if name == names[0] else links[-1].reverse).rates_bps),
                 bus_rate_bps=bus.rate if bus else None,
                 bus_fitted=bool(bus and bus.fitted),
                 bus_why=bus.why if bus else None,
@@ -114,6 +116,7 @@ class _Lane:
     rate_bps: int
     queue: QueueSize
     discipline: Discipline | None
+    source: TraceSource | None
     plain: dict[str, Any]  # what the plan has as the file has it, by the plan's names
 
 
@@ -122,6 +125,7 @@ RESOLVED_KEYS = (
     "line_rate",
     "queue",
     "discipline",
+    "trace",
 )  # a default from elsewhere, or another key, has a part in them
 
 
@@ -140,13 +144,67 @@ def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
         rate_bps=value("line_rate") or scenario.line_rate or 0,  # checks.py has seen that one of them is there
         queue=value("queue") or scenario.queue or QueueSize(bdp=Fraction(1)),
         discipline=value("discipline"),
+        source=value("trace"),
         plain={name: found for name, found in plain.items() if found is not None},
     )
+
+
+def _traced(
+    loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool = False
+) -> _Lane:
+    """The direction with its trace, whose means over the transfer take the place of the keys that it speaks of."""
+    if lane.source is None or lane.source.file == NO_TRACE:
+        return _checked(loaded, index, lane, problems, reverse=reverse)
+    scenario, link = loaded.scenario, loaded.scenario.path[index]
+    own = reverse and link.reverse and link.reverse.trace is not None
+    where: Path = ("path", index, "reverse", "trace") if own else ("path", index, "trace")
+    framing = ph.FRAMING_BYTES[link.framing or scenario.framing]
+    try:
+        trace = read_trace(lane.source, loaded.file_of(where), loaded.tree.locate(where), framing)
+    except ScenarioError as error:
+        for problem in error.problems:
+            _add(problems, problem)
+        return lane
+    until_ns = scenario.transfer.duration or trace.lasts_ns
+    plain: dict[str, Any] = {**lane.plain, "trace": trace}
+    if trace.loss is not None:
+        plain["loss"] = trace.mean(trace.loss, until_ns)
+        if "loss_burst" in plain:
+            what = "bursts of losses beside a trace of losses: each of its rows would begin anew"
+            _add(problems, loaded.problem((*where[:-1], "loss_burst"), what, "leave one of the two out"))
+    rate = max(round(trace.mean(trace.rate_bps, until_ns)), 1) if trace.rate_bps else lane.rate_bps
+    delay = round(trace.mean(trace.delay_ns, until_ns)) if trace.delay_ns else lane.delay_ns
+    lane = replace(lane, rate_bps=rate, delay_ns=delay, plain=plain)
+    return _checked(loaded, index, lane, problems, reverse=reverse)
+
+
+def _checked(loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool) -> _Lane:
+    """The direction, where a link with a trace leaves nothing out that the trace does not say."""
+    link, made = loaded.scenario.path[index], lane.plain.get("trace")
+    name = f"the link {link.from_} – {link.to}"
+    if lane.rate_bps == 0:
+        right = "add line_rate: 100 Mbit/s, or a column rate [Mbit/s] to the trace"
+        _add(problems, loaded.problem(("path", index), f"{name} has no line rate in one direction", right))
+    said = [link.rtt, link.one_way_delay, link.reverse.one_way_delay if reverse and link.reverse else None]
+    if all(each is None for each in said) and not (made and made.delay_ns):
+        right = "add one_way_delay: 10 ms, or a column delay [ms] to the trace"
+        _add(problems, loaded.problem(("path", index), f"{name} has no delay in one direction", right))
+    least_ns = min((made and made.delay_ns) or [lane.delay_ns])
+    if lane.plain.get("jitter_ns", 0) > least_ns:
+        what = f"jitter is larger than the least delay of {name}, {format_exact(TIME, least_ns)}"
+        _add(problems, loaded.problem(("path", index, "jitter"), what, "write a jitter up to that"))
+    return lane
 
 
 def _links(loaded: LoadedScenario, seed: int, events: list[Event], problems: list[Problem]) -> list[Link]:
     scenario = loaded.scenario
     lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.path]
+    lanes = [
+        (_traced(loaded, i, there, problems), _traced(loaded, i, back, problems, reverse=True))
+        for i, (there, back) in enumerate(lanes)
+    ]
+    if problems:
+        return []
     rtt_ns = sum(forward.delay_ns + reverse.delay_ns for forward, reverse in lanes)
     path_mtu = min(link.mtu or scenario.mtu for link in scenario.path)
     links: list[Link] = []
@@ -208,8 +266,11 @@ def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], proble
             _add(problems, here.loaded.problem(where, f"{what} ({here.direction})", right))
     packet_limit = lane.plain.get("packet_limit")
     if packet_limit is not None:
-        longest = max([lane.delay_ns, *(event.delay_ns or 0 for event in events)]) + lane.plain.get("jitter_ns", 0)
-        fastest = max([lane.rate_bps, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
+        made: Trace | None = lane.plain.get("trace")
+        delays, rates = ((made and each) or [] for each in ((made and made.delay_ns), (made and made.rate_bps)))
+        longest = max([lane.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
+        longest += lane.plain.get("jitter_ns", 0)
+        fastest = max([lane.rate_bps, *rates, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
         needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
         if packet_limit < needed:
             what = (

@@ -13,6 +13,7 @@ SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of
     ("`path:`, a list of links", "keys-path", "Link"),
     ("`path: … reverse:`", "keys-reverse", "Reverse"),
     ("`path: … discipline:`", "keys-discipline", "Discipline"),
+    ("`path: … trace:`", "keys-trace", "TraceSource"),
     *(
         (f"`path: … discipline: {{{kind}: …}}`", f"keys-{kind.replace('_', '-')}", name)
         for kind, name in (

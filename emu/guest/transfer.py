@@ -29,7 +29,7 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
     addresses = {"{receiver}": network.address(len(network.nodes) - 1), "{sender}": network.address(0)}
     watch = _start_watch(network, job, runs) if job.watch_command else None
     events = None
-    if network.plan.events:
+    if network.plan.changes:
         from .events import Events
 
         events = Events(network)

@@ -8,12 +8,12 @@ namespace landspeed
 
 bool LaneConfig::disorders() const
 {
-	return Impairments::disorders() || has_event(EventKind::delay);
+	return Impairments::disorders() || has_event(EventKind::delay) || !trace.delay_ns.empty();
 }
 
 bool LaneConfig::respaces() const
 {
-	return Impairments::respaces() || has_event(EventKind::delay);
+	return Impairments::respaces() || disorders();
 }
 
 bool LaneConfig::has_event(EventKind kind) const
@@ -25,6 +25,7 @@ bool LaneConfig::has_event(EventKind kind) const
 Timeline LaneConfig::rates() const
 {
 	Timeline timeline(static_cast<int64_t>(rate_bps));
+	timeline.follow(trace, trace.rate_bps);
 	for (const auto &event : events)
 		if (event.kind == EventKind::rate)
 			timeline.change(event.at_ns,
@@ -37,6 +38,7 @@ Timeline LaneConfig::rates() const
 Timeline LaneConfig::delays() const
 {
 	Timeline timeline(delay_ns);
+	timeline.follow(trace, trace.delay_ns);
 	for (const auto &event : events)
 		if (event.kind == EventKind::delay)
 			timeline.change(event.at_ns,
@@ -111,10 +113,11 @@ bool Lane::enqueue(int64_t /*now_ns*/, int64_t enters_ns, uint32_t bytes, int64_
 		proof_broken(line_.free_ns() - enters_ns);
 	}
 	const int64_t starts_ns = waits ? line_.free_ns() : enters_ns;
-	if (rates_.changes())
-		line_.set_rate(static_cast<uint64_t>(rates_.at(starts_ns)));
 	const int64_t spaced_ns = line_.start_ns(enters_ns);
-	leaves_ns = line_.send(enters_ns, bytes + config_.framing_bytes);
+	if (rates_.changes())
+		leaves_ns = send_changing(line_, rates_, enters_ns, bytes + config_.framing_bytes);
+	else
+		leaves_ns = line_.send(enters_ns, bytes + config_.framing_bytes);
 	if (config_.spaces_only)
 		leaves_ns = spaced_ns;
 	passages_.push({starts_ns, leaves_ns, bytes});

@@ -169,6 +169,40 @@ QueueParameters parameters_read(const Field &field)
 	return parameters;
 }
 
+Trace trace_read(const Field &field)
+{
+	Trace trace;
+	for (const auto &item : field.at("at_ns").items()) {
+		trace.at_ns.push_back(item.time_ns());
+		const size_t count = trace.at_ns.size();
+		if (count == 1 ? trace.at_ns[0] != 0
+			       : trace.at_ns[count - 1] <= trace.at_ns[count - 2])
+			item.fail("times begin at 0 and rise");
+	}
+	trace.lasts_ns = field.at("lasts_ns").time_ns(1'000'000);
+	trace.loops = field.at("loops").boolean();
+	if (trace.at_ns.empty() || trace.at_ns.back() > trace.lasts_ns - (trace.loops ? 1 : 0))
+		field.fail("its times are to end with lasts_ns");
+	if (field.has("rate_bps"))
+		for (const auto &item : field.at("rate_bps").items())
+			trace.rate_bps.push_back(
+			    static_cast<int64_t>(item.integer(0, 1'000'000'000'000'000)));
+	if (field.has("delay_ns"))
+		for (const auto &item : field.at("delay_ns").items())
+			trace.delay_ns.push_back(item.time_ns());
+	if (field.has("loss"))
+		for (const auto &item : field.at("loss").items())
+			trace.loss.push_back(item.probability());
+	for (const size_t count : {trace.rate_bps.size(), trace.delay_ns.size(), trace.loss.size()})
+		if (count != 0 && count != trace.at_ns.size())
+			field.fail("a list has another length than at_ns");
+	if (!trace.rate_bps.empty() &&
+	    (trace.loops ? *std::max_element(trace.rate_bps.begin(), trace.rate_bps.end())
+			 : trace.rate_bps.back()) == 0)
+		field.fail("a rate of 0 for good");
+	return trace;
+}
+
 Direction direction_read(const Field &field)
 {
 	Direction direction;
@@ -190,6 +224,8 @@ Direction direction_read(const Field &field)
 			.one_of({"fifo", "red", "codel", "fq_codel", "pie", "fq_pie"}));
 	if (direction.discipline != Discipline::fifo)
 		direction.parameters = parameters_read(field.at("parameters"));
+	if (field.has("trace"))
+		direction.trace = trace_read(field.at("trace"));
 	return direction;
 }
 

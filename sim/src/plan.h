@@ -38,6 +38,16 @@ struct QueueParameters {
 	std::optional<uint32_t> quantum_bytes; ///< none: a packet of the link's MTU
 };
 
+/// What a direction is over time, since the transfer's start: the values of a place hold from its
+/// time on. An empty list leaves its figure as it is.
+struct Trace {
+	std::vector<int64_t> at_ns; ///< rising, the first is 0
+	int64_t lasts_ns = 0; ///< then it begins again, if it loops; else its last values hold
+	bool loops = false;
+	std::vector<int64_t> rate_bps, delay_ns;
+	std::vector<double> loss;
+};
+
 struct Direction : Impairments {
 	int64_t delay_ns = 0;
 	uint64_t rate_bps = 0;             ///< framing included
@@ -46,6 +56,7 @@ struct Direction : Impairments {
 	uint64_t seed = 0;
 	Discipline discipline = Discipline::fifo;
 	QueueParameters parameters;
+	Trace trace;
 };
 
 struct Link {

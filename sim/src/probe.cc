@@ -17,6 +17,7 @@ std::vector<LaneConfig> bare_lanes(const Plan &plan, bool forward)
 	auto lanes = lanes_of(plan, forward);
 	for (auto &lane : lanes) {
 		static_cast<Impairments &>(lane) = {};
+		lane.trace = {};
 		lane.events.clear();
 		lane.queue_bytes = UINT64_MAX;
 	}
