@@ -29,7 +29,8 @@ class Iperf3(Tool):
         """What iperf3 does not have: it is refused, not left out."""
         transfer, found = plan.transfer, list[str]()
         if plan.changes:
-            found.append("it does not tell when its transfer starts, and events and traces need it: leave them out")
+            these = "events" if plan.events else "traces"
+            found.append(f"it does not tell when its transfer starts, and {these} need it: leave out the {these}")
         if transfer.congestion_controls:
             found.append("it has one congestion control for all streams: use transfer.congestion_control")
         if transfer.send not in ("auto", "write", "sendfile"):
