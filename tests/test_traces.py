@@ -355,6 +355,31 @@ def test_the_emulated_line_carries_each_interval_of_its_trace(tmp_path: Path) ->
     assert (record.steady_goodput_bps or 0) == pytest.approx(plan.physics.expected_goodput_bps, rel=0.03)
 
 
+SHORTER = "time [s],delay [ms]\n0,60\n1,10\n2,60\n"
+
+
+def shorter(folder: Path) -> dict[str, Any]:
+    """A delay that falls by 50 ms every other second, below a window that loses nothing by itself."""
+    folder.mkdir(exist_ok=True)
+    (folder / "t.csv").write_text(SHORTER)
+    settings = {"duration": "6 s", "window": "300 kB", "congestion_control": "reno"}
+    links = [
+        {"one_way_delay": "1 ms"},
+        {"trace": "t.csv", "line_rate": "500 Mbit/s", "reverse": {"trace": "none", "one_way_delay": "5 ms"}},
+    ]
+    return scenario(links, transfer=settings)
+
+
+def test_a_delay_that_falls_lets_nothing_overtake(tmp_path: Path) -> None:
+    """Both worlds: what came out of order would be taken for lost, and sent again."""
+    record, _ = transfer(plan_of(tmp_path, shorter(tmp_path)), tmp_path / "runs")
+    assert record.retransmits == 0
+    run = simulate(plan_for(load_scenario(tmp_path / "scenario.yaml"), "sim").to_json(), tmp_path / "run")
+    assert run.status == 0, run.error
+    assert run.rows("sender")[-1]["retransmits"] == 0
+    assert run.goodput_bps(0, 6) == pytest.approx(record.goodput_bps, rel=0.05)
+
+
 def test_a_trace_repeats_to_the_byte_and_moves_delay_and_loss(tmp_path: Path) -> None:
     """Two seconds of 30 ms and 2 % lost, two of 10 ms and nothing lost, twice over; a window that is no limit."""
     made: list[tuple[bytes, bytes]] = []

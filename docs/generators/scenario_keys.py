@@ -122,7 +122,13 @@ def _value(value: dict[str, Any]) -> str:
         return f"{kind},{example}" if example else kind
     types = value.get("type")
     names = [name for name in (types if isinstance(types, list) else [types]) if name not in (None, "null")]
-    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` `false`", "array": "list"}
+    words = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "`true` `false`",
+        "array": "list",
+    }
     text = " or ".join(words.get(name, "mapping") for name in names) or "any"
     if "array" in names and isinstance(value.get("items"), dict):
         inner = _value(value["items"])

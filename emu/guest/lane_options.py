@@ -78,7 +78,7 @@ def lane_options(
         serialized = {"rate_bytes_per_s": rate, "overhead_bytes": overhead}
     if not direction.can_queue and line.rate_bps == direction.rate_bps:
         return netem | serialized, None
-    if direction.jitter_ns:
+    if direction.jitter_ns or (direction.trace and direction.trace.delay_ns):
         netem |= {"rate_bytes_per_s": IN_ORDER_BYTES_PER_S, "overhead_bytes": 0}
     return netem, serialized | {
         # What is being sent is still in the line's queue, and is not what waits.

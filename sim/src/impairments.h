@@ -30,16 +30,17 @@ struct Impairments {
 	}
 
 	/// When a packet arrives that leaves the line now: after its delay as jitter varies it, and
-	/// not before the one that left before it (`latest_ns`), unless it is reordered.
-	int64_t arrives_ns(int64_t leaves_ns, int64_t delay_ns, int64_t &latest_ns,
-			   Random &random) const
+	/// where that or else `in_order` is asked not before the one that left before it
+	/// (`latest_ns`), unless it is reordered.
+	int64_t arrives_ns(int64_t leaves_ns, int64_t delay_ns, int64_t &latest_ns, Random &random,
+			   bool in_order) const
 	{
 		if (jitter_ns > 0)
 			delay_ns = std::max<int64_t>(0, delay_ns + random.between(jitter_ns));
 		// As netem does: it overtakes those under way.
 		if (reorder > 0 && random.chance(reorder))
 			return leaves_ns;
-		if (jitter_ns == 0)
+		if (jitter_ns == 0 && !in_order)
 			return leaves_ns + delay_ns;
 		latest_ns = std::max(latest_ns, leaves_ns + delay_ns);
 		return latest_ns;

@@ -8,12 +8,12 @@ namespace landspeed
 
 bool LaneConfig::disorders() const
 {
-	return Impairments::disorders() || has_event(EventKind::delay) || !trace.delay_ns.empty();
+	return Impairments::disorders() || has_event(EventKind::delay);
 }
 
 bool LaneConfig::respaces() const
 {
-	return Impairments::respaces() || disorders();
+	return Impairments::respaces() || disorders() || !trace.delay_ns.empty();
 }
 
 bool LaneConfig::has_event(EventKind kind) const
@@ -98,7 +98,8 @@ bool Lane::pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrive
 	}
 	if (config_.corrupt > 0 && random_.chance(config_.corrupt))
 		frame.corrupt = true;
-	arrives_ns = config_.arrives_ns(leaves_ns, delays_.at(leaves_ns), latest_ns_, random_);
+	arrives_ns = config_.arrives_ns(leaves_ns, delays_.at(leaves_ns), latest_ns_, random_,
+					delays_.traced());
 	return true;
 }
 

@@ -251,7 +251,8 @@ void ManagedLane::sent(Frame frame)
 	if (!frame.background) {
 		frame.corrupt |= config_.corrupt > 0 && random_.chance(config_.corrupt);
 		way_.put(now_ns,
-			 config_.arrives_ns(now_ns, delays_.at(now_ns), latest_ns_, random_),
+			 config_.arrives_ns(now_ns, delays_.at(now_ns), latest_ns_, random_,
+					    delays_.traced()),
 			 std::move(frame));
 	}
 	send_next();
