@@ -355,11 +355,14 @@ def test_the_emulated_line_carries_each_interval_of_its_trace(tmp_path: Path) ->
     assert (record.steady_goodput_bps or 0) == pytest.approx(plan.physics.expected_goodput_bps, rel=0.03)
 
 
-SHORTER = "time [s],delay [ms]\n0,60\n1,10\n2,60\n"
+SHORTER = "time [s],delay [ms]\n0,60\n1,10\n1.5,20\n2,35\n2.5,60\n3,60\n"
 
 
 def shorter(folder: Path) -> dict[str, Any]:
-    """A delay that falls by 50 ms every other second, below a window that loses nothing by itself."""
+    """A delay that falls by 50 ms every 3 s, below a window that loses nothing by itself.
+
+    It rises by less than a round trip at a time: two without an acknowledgment would call for a probe (RFC 8985).
+    """
     folder.mkdir(exist_ok=True)
     (folder / "t.csv").write_text(SHORTER)
     settings = {"duration": "6 s", "window": "300 kB", "congestion_control": "reno"}
