@@ -39,7 +39,9 @@ class Run:
 
 
 def runs_of(plan: Plan) -> list[Run]:
-    """All runs of a path, those of the forward direction first."""
+    """All runs of a path, those of the forward direction first. In a network with several flows there are none."""
+    if not plan.is_path:
+        return []
     return [*_one_way(plan, forward=True), *_one_way(plan, forward=False)]
 
 

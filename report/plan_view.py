@@ -18,6 +18,7 @@ from ..scenarios.timing import data_rtt_ns, echo_bytes, echo_ns
 from ..scenarios.trace import Trace
 from ..scenarios.units import DISTANCE, RATE, SCORE, SIZE, TIME, format_exact, format_probability, format_round
 from ..scenarios.words import time_text
+from .network_view import network_view
 
 WIDE = 110
 DASH = "–"
@@ -39,6 +40,9 @@ class _PlanView:
         self.notes = notes
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.plan.is_path:
+            yield network_view(self.plan, self.notes)
+            return
         wide = options.max_width >= WIDE
         title = Text(self.plan.title, style="bold")
         facts = f"{self.plan.scenario} · IPv{self.plan.ip_version} · {self.plan.fidelity} · seed {self.plan.seed}"

@@ -13,7 +13,9 @@ from typing import Any, Literal, TypeAlias, cast
 
 from .trace import Trace
 
-PLAN_SCHEMA_VERSION = 2
+PLAN_SCHEMA_VERSION = 3
+PATH_FLOW = "transfer"
+"""Name of the one flow of a path."""
 
 LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
 DisciplineName: TypeAlias = Literal["fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "sfq", "cake", "tbf"]
@@ -35,7 +37,7 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A host (first and last) or a router."""
+    """A host, where flows begin and end, or a router. Hosts forward nothing."""
 
     name: str
     kind: Literal["host", "router"]
@@ -150,9 +152,13 @@ class Direction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """Link `index` joins nodes[index] (`a`) and nodes[index + 1] (`b`); forward is from sender to receiver."""
+    """Link `index` of the plan joins the nodes `a` and `b`; forward is from `a` to `b`.
+
+    On a path it joins nodes[index] and nodes[index + 1], and forward is from sender to receiver.
+    """
 
     index: int
+    name: str | None = None  # tells links between the same nodes apart
     a: str
     b: str
     mtu_bytes: int
@@ -312,8 +318,32 @@ class Physics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """One transfer from a host to another. What it sends goes over `route`, what is answered goes the same way back.
+
+    Attributes:
+        source, target: names of hosts.
+        route: indexes of links, in the order in which data passes them.
+        start_ns: when its sender begins to connect, after that of the first flow.
+    """
+
+    name: str
+    source: str
+    target: str
+    route: list[int]
+    start_ns: int = 0
+    transfer: Transfer
+    expect: Expect | None = None
+    physics: Physics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A scenario resolved for one world and one seed."""
+    """A scenario resolved for one world and one seed: a network and its flows. A path is a network with one flow.
+
+    What concerns one flow is computed on the plan of its path alone (flow_path.py), which has the nodes and links of
+    its route in order, and that flow. `transfer`, `expect` and `physics` are those of that flow.
+    """
 
     schema_version: int = PLAN_SCHEMA_VERSION
     scenario: str
@@ -324,12 +354,39 @@ class Plan:
     fidelity: Literal["packets", "super-packets"]
     nodes: list[Node]
     links: list[Link]
-    transfer: Transfer
+    flows: list[Flow]  # at least one
     events: list[Event] = field(default_factory=list[Event])  # in the order in which they happen
     calibration: Calibration
-    expect: Expect | None = None
     contest: Contest | None = None
-    physics: Physics
+
+    @property
+    def is_path(self) -> bool:
+        """Whether there is one flow, over all links in their order."""
+        if len(self.flows) != 1 or self.flows[0].route != list(range(len(self.links))):
+            return False
+        names = [node.name for node in self.nodes]
+        ends = [[link.a, link.b] for link in self.links]
+        return len(names) == len(ends) + 1 and all(end == names[i : i + 2] for i, end in enumerate(ends))
+
+    @property
+    def flow(self) -> Flow:
+        """The flow of a path; of a network, the first."""
+        return self.flows[0]
+
+    @property
+    def transfer(self) -> Transfer:
+        """What the flow of a path sends."""
+        return self.flow.transfer
+
+    @property
+    def expect(self) -> Expect | None:
+        """What is wanted of the flow of a path."""
+        return self.flow.expect
+
+    @property
+    def physics(self) -> Physics:
+        """What theory says of the flow of a path."""
+        return self.flow.physics
 
     @property
     def changes(self) -> bool:
@@ -341,7 +398,7 @@ class Plan:
         """Hash of the work: two plans with the same hash are to send the same over the same path.
 
         In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
-        transfer; the events; the tolerances of the calibration; IP version, fidelity and seed. Not in it is what is
+        flows; the events; the tolerances of the calibration; IP version, fidelity and seed. Not in it is what is
         told of the work (`NOT_WORK`): titles, places, distances, what was recorded, and what follows from the rest.
         """
         import hashlib
@@ -356,15 +413,15 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: object) -> Plan:
-        """The plan of such values. Plans of schema 1 (bundles up to November 2026) are read too.
+        """The plan of such values. Plans of schemas 1 and 2 (bundles up to November 2026) are read too.
 
         Raises:
             PlanError: a key is unknown or missing, or has a value of another type.
         """
         from .json_form import FormError, from_plain
 
-        if isinstance(data, dict) and cast(dict[str, Any], data).get("schema_version") == 1:
-            from .plan_schema1 import upgraded
+        if isinstance(data, dict) and cast(dict[str, Any], data).get("schema_version") in (1, 2):
+            from .former_plans import upgraded
 
             return cls.from_dict(upgraded(cast(dict[str, Any], data)))
         try:
@@ -397,7 +454,8 @@ class Plan:
 
 
 NOT_WORK: dict[type, frozenset[str]] = {
-    Plan: frozenset(("schema_version", "scenario", "title", "scenario_file", "expect", "contest", "physics")),
+    Plan: frozenset(("schema_version", "scenario", "title", "scenario_file", "contest")),
+    Flow: frozenset(("expect", "physics")),
     Node: frozenset(("place", "label", "address_note", "latitude_deg", "longitude_deg", "bus_fitted", "bus_why")),
     Link: frozenset(("distance_m",)),
     Direction: frozenset(("can_queue",)),

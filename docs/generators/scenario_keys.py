@@ -10,7 +10,7 @@ SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of
     ("`hosts: NAME:`", "keys-hosts", "Host"),
     ("`hosts: NAME: bus:`", "keys-bus", "Bus"),
     ("`routers: NAME:`", "keys-routers", "Router"),
-    ("`path:`, a list of links", "keys-path", "Link"),
+    ("`path:` or `links:`, a list of links", "keys-path", "Link"),
     ("`path: … reverse:`", "keys-reverse", "Reverse"),
     ("`path: … discipline:`", "keys-discipline", "Discipline"),
     ("`path: … trace:`", "keys-trace", "TraceSource"),
@@ -28,6 +28,7 @@ SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of
         )
     ),
     ("`transfer:`", "keys-transfer", "Transfer"),
+    ("`flows:`, a list", "keys-flows", "Flow"),
     ("`events:`, a list", "keys-events", "Event"),
     ("`calibration:`", "keys-calibration", "Calibration"),
     ("`expect:`", "keys-expect", "Expect"),

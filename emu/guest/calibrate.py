@@ -33,8 +33,9 @@ from ...scenarios.timing import (
 )
 from ...scenarios.words import rate_text, time_text
 from ..runs import LEAST_TTL
+from .flow_path import FlowPath
 from .lane_options import burst_bytes
-from .network import MOST_HOPS, Network
+from .network import MOST_HOPS
 from .trains import SO_TIMESTAMPNS_NEW, queues, train_rate
 
 if TYPE_CHECKING:
@@ -82,12 +83,12 @@ class Calibration:
 
 
 def calibrate(
-    network: Network, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
+    network: FlowPath, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
 ) -> dict[str, Any]:
     """Measure the path and compare it with the plan.
 
     Args:
-        network: the built path.
+        network: the path of a flow.
         runs: links that are passed in one step; then both ways are measured, that one and hop by hop.
         with_queues: fill every queue until it overflows, too.
         real_clock: the host's scheduling adds to every time measured, so each hop's least RTT of several counts and the
@@ -114,7 +115,7 @@ def calibrate(
     if runs:
         result.joined = [_joined(network, runs, origin, real_clock=real_clock) for origin in (0, last)]
     if with_queues:
-        result.queue = [each for link in plan.links for each in queues(network, link)]
+        result.queue = [each for link in plan.links for each in queues(network.network, link)]
         for each in result.queue:
             each["allowed_bytes"] = max(0.01 * (each["expected_bytes"] or 0), 2 * burst_bytes(plan))
     result.checks = calibration_checks(plan, result)
@@ -142,7 +143,7 @@ def _patience(plan: Plan) -> int:
     return IMPAIRED_ROUNDS if math.isinf(max(rows)) else max(IMPAIRED_ROUNDS, math.ceil(10 * max(rows)))
 
 
-def _rate(network: Network, origin: int, target: int, *, real_clock: bool, ttl: int | None = None) -> float | None:
+def _rate(network: FlowPath, origin: int, target: int, *, real_clock: bool, ttl: int | None = None) -> float | None:
     """Rate of a train; of a later one where chance took all of one."""
     for _ in range(1 + _patience(network.plan) // TRAIN_PACKETS if _impaired(network.plan) else 1):
         if (rate := train_rate(network, origin, target, real_clock=real_clock, ttl=ttl)) is not None:
@@ -150,7 +151,7 @@ def _rate(network: Network, origin: int, target: int, *, real_clock: bool, ttl: 
     return None
 
 
-def _hops(network: Network, origin: int, target: int, *, real_clock: bool) -> list[dict[str, Any]]:
+def _hops(network: FlowPath, origin: int, target: int, *, real_clock: bool) -> list[dict[str, Any]]:
     plan = network.plan
     step = 1 if target > origin else -1
     positions = list(range(origin + step, target + step, step))
@@ -183,7 +184,7 @@ def _hops(network: Network, origin: int, target: int, *, real_clock: bool) -> li
 
 
 def _traceroute(
-    network: Network, origin: int, target: int, ttls: list[int], *, attempt: int, wait_s: float
+    network: FlowPath, origin: int, target: int, ttls: list[int], *, attempt: int, wait_s: float
 ) -> dict[int, tuple[float, str]]:
     """RTT in ms and answering address for each of these TTLs; a TTL without answer is left out."""
     base = attempt % MOST_ATTEMPTS << 8  # late copies of answers to the attempt before are none to this one
@@ -213,7 +214,7 @@ def _traceroute(
     return answers
 
 
-def _icmp_socket(network: Network, position: int) -> socket.socket:
+def _icmp_socket(network: FlowPath, position: int) -> socket.socket:
     with network.nodes[position].inside():
         if network.plan.ip_version == 4:
             return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
@@ -256,7 +257,7 @@ def echo_sequence(version: int, packet: bytes) -> int | None:
 # --- Links that are passed in one step -------------------------------------------------------------------------------
 
 
-def _joined(network: Network, runs: Sequence[Run], origin: int, *, real_clock: bool) -> dict[str, Any]:
+def _joined(network: FlowPath, runs: Sequence[Run], origin: int, *, real_clock: bool) -> dict[str, Any]:
     """From one end: an echo that goes the short ways, there and back, and a train that goes none of them.
 
     Returns:
@@ -284,7 +285,7 @@ def _joined(network: Network, runs: Sequence[Run], origin: int, *, real_clock: b
     return found
 
 
-def _echo(network: Network, origin: int, target: int, attempt: int, *, wait_s: float) -> tuple[float, int] | None:
+def _echo(network: FlowPath, origin: int, target: int, attempt: int, *, wait_s: float) -> tuple[float, int] | None:
     """RTT in ms of an echo as any program sends it, and the TTL that its reply still had; None if none came."""
     version, sequence = network.plan.ip_version, JOINED_SEQUENCE + attempt
     with _icmp_socket(network, origin) as sock:
@@ -311,7 +312,7 @@ def _echo(network: Network, origin: int, target: int, attempt: int, *, wait_s: f
 # --- Path MTU --------------------------------------------------------------------------------------------------------
 
 
-def _path_mtu(network: Network) -> int | None:
+def _path_mtu(network: FlowPath) -> int | None:
     """Largest packet that an echo carries there and back with don't-fragment; None if none comes back."""
     plan = network.plan
     version, last = plan.ip_version, len(network.nodes) - 1
@@ -347,7 +348,7 @@ def _path_mtu(network: Network) -> int | None:
 # --- Failures, in words ---------------------------------------------------------------------------------------------
 
 
-def _failures(network: Network, result: Calibration) -> list[str]:
+def _failures(network: FlowPath, result: Calibration) -> list[str]:
     """One sentence for each failed check: what is wrong, and which part of the path it points at."""
     plan, failures = network.plan, list[str]()
     failed = {(check.name, check.place): check for check in result.checks if not check.ok}
@@ -378,7 +379,7 @@ def _failures(network: Network, result: Calibration) -> list[str]:
     return failures
 
 
-def _hop_words(network: Network, origin: int, hop: dict[str, Any], before_ms: float) -> str:
+def _hop_words(network: FlowPath, origin: int, hop: dict[str, Any], before_ms: float) -> str:
     position = network.names.index(hop["node"])
     link = position - 1 if origin < position else position
     name = link_name(network.plan.links[link])

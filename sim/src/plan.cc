@@ -379,8 +379,8 @@ Plan plan_read(const std::string &path)
 	if (!json.is_object())
 		throw PlanError("an object is wanted at the top");
 	Plan plan;
-	if (field.at("schema_version").integer(1, UINT64_MAX) != 2)
-		throw PlanError("schema_version: this program reads version 2");
+	if (field.at("schema_version").integer(1, UINT64_MAX) != 3)
+		throw PlanError("schema_version: this program reads version 3");
 	plan.scenario = field.at("scenario").text();
 	plan.seed = field.at("seed").integer(0, UINT64_MAX);
 	const Field version = field.at("ip_version");
@@ -392,7 +392,11 @@ Plan plan_read(const std::string &path)
 		plan.nodes.push_back(node_read(item));
 	for (const auto &item : field.at("links").items())
 		plan.links.push_back(link_read(item));
-	plan.transfer = transfer_read(field.at("transfer"));
+	const auto flows = field.at("flows").items();
+	if (flows.size() != 1)
+		throw PlanError("flows: " + std::to_string(flows.size()) +
+				"; this program simulates one, over a path");
+	plan.transfer = transfer_read(flows.front().at("transfer"));
 	if (field.has("events"))
 		for (const auto &item : field.at("events").items()) {
 			plan.events.push_back(event_read(item, plan.links.size()));
