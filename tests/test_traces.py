@@ -125,6 +125,21 @@ def test_the_file_is_found_beside_the_scenario_that_names_it(tmp_path: Path) -> 
     assert max(override.links[1].forward.rates_bps) == 7_000_000
 
 
+def test_a_link_of_a_network_has_one_too(tmp_path: Path) -> None:
+    """Its means are those up to the end of the last flow; what is wrong stands under `links`."""
+    (tmp_path / "t.csv").write_text("time [s],rate [Mbit/s]\n0,50\n2,10\n4,10\n")
+    links = [{"from": "a", "to": "r", "one_way_delay": "1 ms"}, {"from": "b", "to": "r", "one_way_delay": "1 ms"}]
+    links.append({"from": "r", "to": "c", "one_way_delay": "5 ms", "trace": "t.csv"})
+    flows = [
+        {"name": "one", "from": "a", "to": "c", "duration": "5 s"},
+        {"name": "two", "from": "b", "to": "c", "duration": "4 s", "start": "2 s"},
+    ]
+    content = {"format": 1, "name": "n", "title": "n", "line_rate": "1 Gbit/s", "links": links, "flows": flows}
+    assert plan_of(tmp_path, content).links[2].forward.rate_bps == round((4 * 50 + 2 * 10) / 6 * 1e6)
+    links[2]["trace"] = "gone.csv"
+    assert "the trace 'gone.csv' is not a file" in problems(tmp_path, content)
+
+
 def test_the_trace_is_work_and_its_name_is_not(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(CSV)
     plan = plan_of(tmp_path, scenario([{"one_way_delay": "1 ms"}, {"trace": "t.csv"}]))
