@@ -17,7 +17,7 @@ from ..worlds.registry import plan_for
 from ..worlds.world import World
 from .one_run import Report, check_world
 from .run import Run
-from .sweep import Cell
+from .sweeps.cells import Cell
 
 NOTHING = "nothing to compare with: name two bundles or files, or two worlds (--worlds sim,emu)"
 

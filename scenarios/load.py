@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,10 +34,14 @@ class LoadedScenario:
     """A scenario that is right in itself, with the places of its keys for later errors."""
 
     scenario: Scenario
-    text_resolved: str  # YAML of the merged scenario: `extends` and overrides are in it
     path: Path
     overrides: tuple[str, ...] = ()
     tree: Node = field(repr=False, default_factory=lambda: Node(Mark(Source("")), "mapping"))
+
+    @cached_property
+    def text_resolved(self) -> str:
+        """YAML of the merged scenario: `extends` and overrides are in it. Made when asked for."""
+        return _dump(_contents(self.tree))
 
     def problem(self, where: KeyPath, what: str, right: str, *, key: bool = False) -> Problem:
         """A problem at a key of this scenario, for those who find one later (a world)."""
@@ -87,16 +92,21 @@ def check_tree(tree: Node, path: Path, overrides: Sequence[str]) -> LoadedScenar
     if halves := list(_half_characters(tree)):
         what, right = "a text with half a character in it", "write the character itself instead of \\u escapes"
         raise ScenarioError([Problem(what, right, mark) for mark in halves])
-    data = tree.plain()
-    data.pop("extends", None)
     try:
-        scenario = Scenario.model_validate(data)
+        scenario = Scenario.model_validate(_contents(tree))
     except ValidationError as error:
         raise ScenarioError(_from_pydantic(error, tree)) from None
     if found := check_structure(scenario) or check_events(scenario):
         problems = [Problem(p.what, p.right, tree.locate(p.where, key=p.at_key)) for p in found]
         raise ScenarioError(problems)
-    return LoadedScenario(scenario, _dump(data), path, tuple(overrides), tree)
+    return LoadedScenario(scenario, path, tuple(overrides), tree)
+
+
+def _contents(tree: Node) -> dict[str, Any]:
+    """The keys of a scenario as plain values."""
+    data = tree.plain()
+    data.pop("extends", None)
+    return data
 
 
 def _half_characters(node: Node) -> Iterator[Mark]:

@@ -289,8 +289,10 @@ class Scenario(Section):
     )
     expect: Expect | None = Field(None, description="The recorded or wanted result: the run fails when it misses it")
     contest: Contest | None = Field(None, description="For records: the facts that the contest's rules ask for")
-    vary: dict[str, list[Any]] | None = Field(
-        None, description="Dotted key → list of values, written as for --set: the file is every combination of them"
+    vary: dict[str, Any] | None = Field(
+        None,
+        description="Dotted key → list or range of values, written as for --set: the file is every combination. "
+        "`zip`: keys that go in step; `cases`: named sets of keys; `seeds`: how many, or which",
     )
     sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")
     assumptions: list[Text] = Field(
