@@ -99,6 +99,7 @@ class EmuWorld(World):
         events=tuple(KINDS),
         special_keys=SPECIAL_KEYS,
         shapes=("path", "network"),
+        link_keys=("trace",),
     )
     Options = EmuOptions
     options: EmuOptions

@@ -30,6 +30,7 @@ class Capabilities:
         disciplines: ways in which a queue is kept.
         events: kinds of events, by their key in the file.
         special_keys: which of the keys of `transfer` that not every world honours.
+        link_keys: which of the keys of a link that not every world honours: `trace`.
         shapes: "path", and "network" for files with links and flows.
     """
 
@@ -37,6 +38,7 @@ class Capabilities:
     disciplines: tuple[str, ...] = ("fifo",)
     events: tuple[str, ...] = ()
     special_keys: tuple[str, ...] = ()
+    link_keys: tuple[str, ...] = ()
     shapes: tuple[str, ...] = ("path",)
 
 
@@ -78,6 +80,8 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
             if side and side.discipline:
                 name = side.discipline.kind
                 ask("disciplines", name, (*where, "discipline"), f"queue discipline '{name}'")
+            if side and side.trace:
+                ask("link_keys", "trace", (*where, "trace"), "a trace", key=True)
     for number, event in enumerate(scenario.events):
         for kind in KINDS:
             if getattr(event, kind) is not None:

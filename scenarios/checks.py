@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 from .document import Path
 from .fault import Fault
@@ -10,7 +12,7 @@ from .flow_transfer import flow_transfer
 from .model import Link, Scenario, Transfer
 from .model_recorded import Expect
 from .network_checks import check_network, either
-from .units import SIZE, format_exact
+from .units import SIZE, format_exact, format_probability
 
 IPV6_MIN_MTU = 1280  # RFC 8200 section 5
 
@@ -94,7 +96,8 @@ def _links(scenario: Scenario) -> Iterator[Fault]:
     for index, link in enumerate(scenario.lines):
         where: Path = (scenario.lines_key, index)
         yield from _delays(link, where)
-        if link.line_rate is None and scenario.line_rate is None:
+        yield from _bursts(link, where)
+        if link.line_rate is None and scenario.line_rate is None and link.trace is None:
             what = f"the link {link.from_} – {link.to} has no line rate"
             yield Fault(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
     ends = [(link, index, name) for index, link in enumerate(scenario.lines) for name in (link.from_, link.to)]
@@ -108,7 +111,7 @@ def _links(scenario: Scenario) -> Iterator[Fault]:
 
 def _delays(link: Link, where: Path) -> Iterator[Fault]:
     name = f"the link {link.from_} – {link.to}"
-    if link.rtt is None and link.one_way_delay is None:
+    if link.rtt is None and link.one_way_delay is None and link.trace is None:
         yield Fault(where, f"{name} has no delay", "add one_way_delay: 10 ms, or rtt: 20 ms for both directions")
     if link.rtt is not None and link.one_way_delay is not None:
         what = f"{name} has both rtt and one_way_delay"
@@ -120,15 +123,41 @@ def _delays(link: Link, where: Path) -> Iterator[Fault]:
     delay = {"forward": forward, "reverse": forward}
     if link.reverse and link.reverse.one_way_delay is not None:
         delay["reverse"] = link.reverse.one_way_delay
-    jitter = {"forward": link.jitter or 0, "reverse": link.jitter or 0}
-    if link.reverse and link.reverse.jitter is not None:
-        jitter["reverse"] = link.reverse.jitter
     for direction in ("forward", "reverse"):
-        if jitter[direction] > delay[direction]:
-            own = direction == "reverse" and link.reverse and link.reverse.jitter is not None
-            key: Path = (*where, "reverse", "jitter") if own else (*where, "jitter")
+        jitter, key = _given(link, where, "jitter", direction)
+        if (jitter or 0) > delay[direction] and link.trace is None:
             yield Fault(key, f"jitter is larger than the {direction} delay of {name}", "write a jitter up to the delay")
             return
+
+
+def _bursts(link: Link, where: Path) -> Iterator[Fault]:
+    """Mean lengths that no chain has: between two bursts one packet arrives at least."""
+    losses = {direction: _given(link, where, "loss", direction)[0] or 0.0 for direction in ("forward", "reverse")}
+    for direction, loss in losses.items():
+        burst, key = _given(link, where, "loss_burst", direction)
+        if burst is None:
+            continue
+        if loss == 0 and (key[-2] == "reverse" or not any(losses.values())):
+            yield Fault(key, "bursts of losses, and no loss", "add loss: 0.1 %, the mean over all packets", at_key=True)
+            return
+        if loss == 1:
+            yield Fault(
+                key, "every packet is lost, which makes one burst", "remove it, or write less loss", at_key=True
+            )
+            return
+        if burst * (1 - loss) < loss:
+            what = f"bursts of {burst:g} packets cannot lose {format_probability(loss)} of all: one arrives after each"
+            yield Fault(
+                key, what, f"write at least {math.ceil(round(1000 * loss / (1 - loss), 6)) / 1000:g}, or less loss"
+            )
+            return
+
+
+def _given(link: Link, where: Path, key: str, direction: str) -> tuple[Any, Path]:
+    """What a direction has of a key, and where that stands: under `reverse`, or on the link for both."""
+    if direction == "reverse" and link.reverse and (own := getattr(link.reverse, key)) is not None:
+        return own, (*where, "reverse", key)
+    return getattr(link, key), (*where, key)
 
 
 def _transfers(scenario: Scenario) -> Iterator[Fault]:

@@ -80,5 +80,5 @@ def _token_bucket(link: Link, mtu: int, ip_version: int) -> Limit:
 def _path_loss(links: list[Link]) -> float:
     arrives = 1.0
     for link in links:
-        arrives *= (1 - link.forward.loss) * (1 - link.forward.corrupt)
+        arrives *= 1 - link.forward.loss_events
     return 1 - arrives

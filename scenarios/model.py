@@ -16,6 +16,7 @@ from .keys import special
 from .model_recorded import Contest, Expect
 from .position import Position
 from .section import Section, Text
+from .trace_file import TraceSource
 from .units import (
     Amount,
     Delay,
@@ -96,6 +97,10 @@ class Lane(Section):
     discipline: Discipline | None = Field(
         None, description="How the queue is kept: a name, or a name with its parameters; default fifo"
     )
+    trace: TraceSource | None = Field(
+        None,
+        description="Rate, delay and loss over time, in place of these keys: a file, or a mapping; none: no trace",
+    )
     packet_limit: int | None = Field(
         None,
         ge=1,
@@ -103,6 +108,13 @@ class Lane(Section):
         description="Packets in flight and queued that the emulation may hold; default: computed, generously",
     )
     loss: Probability | None = Field(None, description="Probability that a packet is lost")
+    loss_burst: float | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Packets lost in a row, in the mean (Gilbert's chain of two states); `loss` stays the share of all "
+        "that is lost; default: each is lost for itself",
+    )
     corrupt: Probability | None = Field(None, description="Probability that a bit of a packet is flipped")
     duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
     reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")

@@ -11,12 +11,24 @@ import json
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias, cast
 
+from .trace import Trace
+
 PLAN_SCHEMA_VERSION = 3
 PATH_FLOW = "transfer"
 """Name of the one flow of a path."""
 
 LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
 DisciplineName: TypeAlias = Literal["fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "sfq", "cake", "tbf"]
+
+IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
+    "loss": "probability",
+    "loss_burst": "packets",
+    "corrupt": "probability",
+    "duplicate": "probability",
+    "reorder": "probability",
+    "jitter_ns": "time",
+}
+"""Fields of a direction that leave to chance what happens to a packet, and what they are; at zero they do nothing."""
 
 
 class PlanError(ValueError):
@@ -84,7 +96,11 @@ class QueueParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Direction:
-    """One direction of a link: a queue drained at the line rate, then the propagation delay."""
+    """One direction of a link: a queue drained at the line rate, then the propagation delay.
+
+    Where a trace says what a figure is over time, the figure here is its mean over the transfer: what theory goes by,
+    and what holds before the transfer.
+    """
 
     delay_ns: int
     rate_bps: int  # line rate, framing included
@@ -92,13 +108,46 @@ class Direction:
     packet_limit: int | None = None  # as asked: packets that the emulation may hold, in flight and queued
     can_queue: bool  # False only when proved: whatever can arrive, arrives no faster than it leaves
     loss: float = 0.0  # probabilities, 0…1
+    loss_burst: float = 0.0  # packets lost in a row, in the mean; 0: each is lost for itself
     corrupt: float = 0.0
     duplicate: float = 0.0
     reorder: float = 0.0
     jitter_ns: int = 0
     discipline: DisciplineName = "fifo"
     parameters: QueueParameters | None = None  # of the discipline; None: it has none
+    trace: Trace | None = None
     seed: int = 0  # derived from the plan's seed, the link's index and the direction
+
+    @property
+    def impairments(self) -> dict[str, float]:
+        """What chance does to packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
+        found = {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
+        return found if self.loss else {name: value for name, value in found.items() if name != "loss_burst"}
+
+    @property
+    def respaces(self) -> bool:
+        """Whether chance changes the spacing of packets, so that they may come closer together than they were sent."""
+        return bool(self.jitter_ns or self.reorder or self.duplicate)
+
+    @property
+    def rates_bps(self) -> list[int]:
+        """Every rate that the line has, by itself or by its trace."""
+        return [self.rate_bps, *((self.trace and self.trace.rate_bps) or [])]
+
+    @property
+    def delays_ns(self) -> list[int]:
+        """The same of the delay."""
+        return [self.delay_ns, *((self.trace and self.trace.delay_ns) or [])]
+
+    @property
+    def loss_events(self) -> float:
+        """At what share of the packets a loss begins, for a sender to whom one window's losses are one."""
+        return 1 - (1 - self.loss / max(self.loss_burst, 1)) * (1 - self.corrupt)
+
+    @property
+    def losses_in_a_row(self) -> float:
+        """How many packets are lost in a row, in the mean, once one is lost; infinite where none arrives."""
+        return max(1 / (1 - self.loss), self.loss_burst) if self.loss < 1 else float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,6 +389,11 @@ class Plan:
         return self.flow.physics
 
     @property
+    def changes(self) -> bool:
+        """Whether links change while the transfer runs: by events, or by a trace."""
+        return bool(self.events) or any(lane.trace for link in self.links for lane in (link.forward, link.reverse))
+
+    @property
     def sha256(self) -> str:
         """Hash of the work: two plans with the same hash are to send the same over the same path.
 
@@ -405,6 +459,7 @@ NOT_WORK: dict[type, frozenset[str]] = {
     Node: frozenset(("place", "label", "address_note", "latitude_deg", "longitude_deg", "bus_fitted", "bus_why")),
     Link: frozenset(("distance_m",)),
     Direction: frozenset(("can_queue",)),
+    Trace: frozenset(("file",)),
 }
 """Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
 make another plan."""

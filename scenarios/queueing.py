@@ -22,7 +22,7 @@ def prove_queueing(plan: Plan) -> list[Link]:
     One of them must give every packet size at least the time that it takes to leave here; both are linear in the size,
     so the smallest and the largest packet decide. A queue packs packets together again at the rate of its link: nothing
     passed before it proves anything any more. The same holds for jitter, reordering and duplication, which change the
-    spacing, and for a delay that an event changes. A link whose rate an event changes counts with its lowest rate for
+    spacing, and for a delay that changes. A link whose rate an event or a trace changes counts with its lowest rate for
     what leaves it and with its highest for what it lets through; background traffic can make a queue anywhere, and ends
     at the far end of its link. A world that relies on this must enforce the NIC and bus of its hosts.
 
@@ -130,11 +130,11 @@ class _Lane:
     def __init__(self, direction: Direction, framing: int, events: list[Event]) -> None:
         changed = [event.rate_bps for event in events if event.kind == "rate" and event.rate_bps is not None]
         self.framing = framing
-        self.slowest_bps = min([direction.rate_bps, *changed])
-        self.fastest_bps = max([direction.rate_bps, *changed])
+        self.slowest_bps = min([*direction.rates_bps, *changed])
+        self.fastest_bps = max([*direction.rates_bps, *changed])
         self.background = any(event.kind == "background" for event in events)
-        moved = any(event.kind == "delay" for event in events)
-        self.respaces = bool(direction.jitter_ns or direction.reorder or direction.duplicate or moved)
+        moved = len(direction.delays_ns) > 1 or any(event.kind == "delay" for event in events)
+        self.respaces = direction.respaces or moved
 
 
 def _touching(events: Sequence[Event], link: int, direction: str) -> list[Event]:

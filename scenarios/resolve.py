@@ -12,6 +12,7 @@ from .disciplines import Discipline, check_parameters, resolve
 from .document import Path
 from .errors import Problem, ScenarioError
 from .events import plan_events
+from .flow_transfer import flow_transfer
 from .flows import planned_routes, unproved_flows, with_physics
 from .keys import plan_name
 from .load import LoadedScenario
@@ -21,7 +22,9 @@ from .network_routes import host_names, node_names
 from .plan import Calibration, Direction, Event, Link, Node, Plan
 from .queueing import prove_queueing
 from .recorded import contest_facts
-from .units import QueueSize
+from .trace import Trace
+from .trace_file import NO_TRACE, TraceSource, read_trace
+from .units import TIME, QueueSize, format_exact
 
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
 
@@ -77,7 +80,7 @@ def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
                 address_note=host.address_note,
                 latitude_deg=latitude,
                 longitude_deg=longitude,
-                nic_rate_bps=host.nic or max(lane.rate_bps for lane in own),
+                nic_rate_bps=host.nic or max(rate for lane in own for rate in lane.rates_bps),
                 bus_rate_bps=bus.rate if bus else None,
                 bus_fitted=bool(bus and bus.fitted),
                 bus_why=bus.why if bus else None,
@@ -106,6 +109,7 @@ class _Lane:
     rate_bps: int
     queue: QueueSize
     discipline: Discipline | None
+    source: TraceSource | None
     plain: dict[str, Any]  # what the plan has as the file has it, by the plan's names
 
 
@@ -114,6 +118,7 @@ RESOLVED_KEYS = (
     "line_rate",
     "queue",
     "discipline",
+    "trace",
 )  # a default from elsewhere, or another key, has a part in them
 
 
@@ -132,8 +137,66 @@ def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
         rate_bps=value("line_rate") or scenario.line_rate or 0,  # checks.py has seen that one of them is there
         queue=value("queue") or scenario.queue or QueueSize(bdp=Fraction(1)),
         discipline=value("discipline"),
+        source=value("trace"),
         plain={name: found for name, found in plain.items() if found is not None},
     )
+
+
+def _traced(
+    loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool = False
+) -> _Lane:
+    """The direction with its trace, whose means over the transfer take the place of the keys that it speaks of."""
+    if lane.source is None or lane.source.file == NO_TRACE:
+        return _checked(loaded, index, lane, problems, reverse=reverse)
+    scenario, link, key = loaded.scenario, loaded.scenario.lines[index], loaded.scenario.lines_key
+    own = reverse and link.reverse and link.reverse.trace is not None
+    where: Path = (key, index, "reverse", "trace") if own else (key, index, "trace")
+    framing = ph.FRAMING_BYTES[link.framing or scenario.framing]
+    try:
+        trace = read_trace(lane.source, loaded.file_of(where), loaded.tree.locate(where), framing)
+    except ScenarioError as error:
+        for problem in error.problems:
+            _add(problems, problem)
+        return lane
+    until_ns = _lasts_ns(scenario) or trace.lasts_ns
+    plain: dict[str, Any] = {**lane.plain, "trace": trace}
+    if trace.loss is not None:
+        plain["loss"] = trace.mean(trace.loss, until_ns)
+        if "loss_burst" in plain:
+            what = "bursts of losses beside a trace of losses: each of its rows would begin anew"
+            _add(problems, loaded.problem((*where[:-1], "loss_burst"), what, "leave one of the two out"))
+    rate = max(round(trace.mean(trace.rate_bps, until_ns)), 1) if trace.rate_bps else lane.rate_bps
+    delay = round(trace.mean(trace.delay_ns, until_ns)) if trace.delay_ns else lane.delay_ns
+    lane = replace(lane, rate_bps=rate, delay_ns=delay, plain=plain)
+    return _checked(loaded, index, lane, problems, reverse=reverse)
+
+
+def _lasts_ns(scenario: Scenario) -> int | None:
+    """How long something is sent; None where that depends on the goodput."""
+    if not scenario.is_network:
+        return scenario.transfer.duration
+    ends = [(flow_transfer(scenario, flow).duration, flow.start) for flow in scenario.flows]
+    known = [start + duration for duration, start in ends if duration]
+    return max(known) if len(known) == len(ends) else None
+
+
+def _checked(loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool) -> _Lane:
+    """The direction, where a link with a trace leaves nothing out that the trace does not say."""
+    link, made = loaded.scenario.lines[index], lane.plain.get("trace")
+    where: Path = (loaded.scenario.lines_key, index)
+    name = f"the link {link.from_} – {link.to}"
+    if lane.rate_bps == 0:
+        right = "add line_rate: 100 Mbit/s, or a column rate [Mbit/s] to the trace"
+        _add(problems, loaded.problem(where, f"{name} has no line rate in one direction", right))
+    said = [link.rtt, link.one_way_delay, link.reverse.one_way_delay if reverse and link.reverse else None]
+    if all(each is None for each in said) and not (made and made.delay_ns):
+        right = "add one_way_delay: 10 ms, or a column delay [ms] to the trace"
+        _add(problems, loaded.problem(where, f"{name} has no delay in one direction", right))
+    least_ns = min((made and made.delay_ns) or [lane.delay_ns])
+    if lane.plain.get("jitter_ns", 0) > least_ns:
+        what = f"jitter is larger than the least delay of {name}, {format_exact(TIME, least_ns)}"
+        _add(problems, loaded.problem((*where, "jitter"), what, "write a jitter up to that"))
+    return lane
 
 
 def _links(
@@ -141,6 +204,12 @@ def _links(
 ) -> list[Link]:
     scenario = loaded.scenario
     lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.lines]
+    lanes = [
+        (_traced(loaded, i, there, problems), _traced(loaded, i, back, problems, reverse=True))
+        for i, (there, back) in enumerate(lanes)
+    ]
+    if problems:
+        return []
     rtts_ns = [sum(lane.delay_ns for lane in pair) for pair in lanes]
     mtus = [link.mtu or scenario.mtu for link in scenario.lines]
     links: list[Link] = []
@@ -207,8 +276,11 @@ def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], proble
             _add(problems, here.loaded.problem(where, f"{what} ({here.direction})", right))
     packet_limit = lane.plain.get("packet_limit")
     if packet_limit is not None:
-        longest = max([lane.delay_ns, *(event.delay_ns or 0 for event in events)]) + lane.plain.get("jitter_ns", 0)
-        fastest = max([lane.rate_bps, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
+        made: Trace | None = lane.plain.get("trace")
+        delays, rates = ((made and each) or [] for each in ((made and made.delay_ns), (made and made.rate_bps)))
+        longest = max([lane.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
+        longest += lane.plain.get("jitter_ns", 0)
+        fastest = max([lane.rate_bps, *rates, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
         needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
         if packet_limit < needed:
             what = (

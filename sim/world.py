@@ -73,7 +73,9 @@ class SimWorld(World):
 
     name = "sim"
     summary = "ns-3"
-    capabilities = Capabilities(disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"), events=tuple(KINDS))
+    capabilities = Capabilities(
+        disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"), events=tuple(KINDS), link_keys=("trace",)
+    )
     Options = SimOptions
     options: SimOptions
 

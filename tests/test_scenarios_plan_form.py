@@ -87,13 +87,18 @@ def test_text_that_is_no_plan(text: str) -> None:
 
 
 def test_importing_the_plan_is_light() -> None:
-    """Beside a few modules of the standard library only this one is loaded: 8 ms of the CPU, in the guest as well."""
+    """Beside a few modules of the standard library only this and the trace's are loaded: 8 ms, in the guest too."""
     script = (
         "import __future__, dataclasses, json, sys, typing; before = set(sys.modules); import landspeed.scenarios.plan;"
         "print(*sorted(set(sys.modules) - before))"
     )
     loaded = subprocess.check_output([sys.executable, "-c", script], text=True).split()
-    assert loaded == ["landspeed", "landspeed.scenarios", "landspeed.scenarios.plan", "landspeed.version"]
+    assert loaded == [
+        "landspeed",
+        "landspeed.scenarios",
+        *(f"landspeed.scenarios.{name}" for name in ("plan", "trace")),
+        "landspeed.version",
+    ]
 
 
 # --- Schema 1 --------------------------------------------------------------------------------------------------------
@@ -154,7 +159,8 @@ WORK = {
     Node: "name kind nic_rate_bps bus_rate_bps",
     Link: "index name a b mtu_bytes framing framing_bytes forward reverse",
     Direction: (
-        "delay_ns rate_bps queue_bytes packet_limit loss corrupt duplicate reorder jitter_ns discipline parameters seed"
+        "delay_ns rate_bps queue_bytes packet_limit loss loss_burst corrupt duplicate reorder jitter_ns discipline "
+        "parameters trace seed"
     ),
     Transfer: (
         "streams window_bytes window_exact initial_window_packets congestion_control congestion_controls bytes "

@@ -13,6 +13,7 @@ SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of
     ("`path:` or `links:`, a list of links", "keys-path", "Link"),
     ("`path: … reverse:`", "keys-reverse", "Reverse"),
     ("`path: … discipline:`", "keys-discipline", "Discipline"),
+    ("`path: … trace:`", "keys-trace", "TraceSource"),
     *(
         (f"`path: … discipline: {{{kind}: …}}`", f"keys-{kind.replace('_', '-')}", name)
         for kind, name in (
@@ -122,7 +123,13 @@ def _value(value: dict[str, Any]) -> str:
         return f"{kind},{example}" if example else kind
     types = value.get("type")
     names = [name for name in (types if isinstance(types, list) else [types]) if name not in (None, "null")]
-    words = {"string": "text", "integer": "whole number", "boolean": "`true` `false`", "array": "list"}
+    words = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "`true` `false`",
+        "array": "list",
+    }
     text = " or ".join(words.get(name, "mapping") for name in names) or "any"
     if "array" in names and isinstance(value.get("items"), dict):
         inner = _value(value["items"])

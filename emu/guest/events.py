@@ -1,4 +1,4 @@
-"""The plan's events, each at its time of the guest's clock, while the transfer runs.
+"""The plan's events and traces, each at its time of the guest's clock, while the transfer runs.
 
 Each is told to the qdiscs at the nanosecond at which it is due: between waking and the change the virtual clock does
 not move. A queue stands behind its delay (shaping.py), so a rate changes there when what enters the link at the event's
@@ -23,6 +23,7 @@ from .background import Background
 from .files import OUT, write_json
 from .lane import Lane
 from .network import Network
+from .traces import Follower
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Event
@@ -71,6 +72,10 @@ class Events:
             }
             self.records.append(record)
             self._plan(event, record)
+        for link in network.plan.links:
+            for way, direction in (("forward", link.forward), ("reverse", link.reverse)):
+                if direction.trace:
+                    Follower(self._lane(link.index, way), direction.trace, self._at)
 
     def follow(self, sending: Programs) -> int:
         """Wait for the senders' end; meanwhile let happen what is due.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...scenarios.timing import line_of, node_of, packet_mtu
+from .netem import impairments
 from .packet_limit import packet_limit
 
 if TYPE_CHECKING:
@@ -76,16 +77,10 @@ def lane_options(
         serialized = {"rate_bytes_per_s": rate, "overhead_bytes": overhead}
     if not direction.can_queue and line.rate_bps == direction.rate_bps:
         return netem | serialized, None
-    if direction.jitter_ns:
+    if direction.jitter_ns or (direction.trace and direction.trace.delay_ns):
         netem |= {"rate_bytes_per_s": IN_ORDER_BYTES_PER_S, "overhead_bytes": 0}
     return netem, serialized | {
         # What is being sent is still in the line's queue, and is not what waits.
         "limit_bytes": max(direction.queue_bytes + largest_bytes(plan), burst_bytes(plan)),
         "burst_bytes": burst_bytes(plan, serialized["rate_bytes_per_s"], late_ns),
     }
-
-
-def impairments(direction: Direction) -> dict[str, Any]:
-    """The options of a direction's netem that are neither rate nor limit."""
-    names = ("delay_ns", "jitter_ns", "loss", "corrupt", "duplicate", "reorder", "seed")
-    return {name: getattr(direction, name) for name in names}

@@ -49,7 +49,7 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
     flows = {flow.name: flow for flow in network.plan.flows}
     watch = _start_watch(network, job, runs) if job.watch_command else None
     events = None
-    if network.plan.events:
+    if network.plan.changes:
         from .events import Events
 
         events = Events(network, [each.folder for each in job.flows])
