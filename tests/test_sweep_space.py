@@ -76,7 +76,7 @@ def test_a_wrong_range_is_located(text: str, said: str, column: int) -> None:
 def test_points_begin_and_end_where_they_should_and_only_rise(first: int, more: int, points: int, unit: str) -> None:
     for scale in ("linear", "logarithmic"):
         texts = values_of(f"{{from: {first} {unit}, to: {first + more} {unit}, points: {points}, scale: {scale}}}")
-        sizes = [magnitude(str(text)) for text in texts]
+        sizes = [magnitude(str(text)) or 0.0 for text in texts]
         assert (texts[0], texts[-1]) == (f"{first} {unit}", f"{first + more} {unit}")
         assert len(texts) == points
         assert sizes == sorted(sizes)
