@@ -312,7 +312,7 @@ def test_another_version_of_the_source_starts_anew(bench: Bench, tmp_path: Path,
 def test_a_signal_leaves_a_result_and_what_can_be_resumed(bench: Bench, tmp_path: Path, target: Path, end: str) -> None:
     write_file(tmp_path / "file", 64 * BLOCK)
     receiver = bench.receive("--one-off", "--directory", str(target), "--anonymous")
-    sender = bench.send("--pacing", "400M", "--files", str(tmp_path / "file"))
+    sender = bench.send("--pacing", "200M", "--files", str(tmp_path / "file"))
     journal = target / f".file{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64 + 24) or None, 20, sender.process)
     (sender if end == "send" else receiver).process.send_signal(signal.SIGINT)
@@ -353,7 +353,7 @@ def test_two_transfers_at_once_do_not_mix(bench: Bench, tmp_path: Path, target: 
     other = Bench(bench.binary, tmp_path / "two")
     bench.receive("--directory", str(target), "--anonymous")
     other.receive("--directory", str(target), "--anonymous")
-    first = bench.send("--pacing", "100M", "--files", str(tmp_path / "one" / "tree"))
+    first = bench.send("--pacing", "50M", "--files", str(tmp_path / "one" / "tree"))
     journal = target / "tree" / f".same{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64) or None, 20, first.process)
     second = other.send("--files", str(tmp_path / "two" / "tree"))
