@@ -283,7 +283,7 @@ def test_what_is_no_request_is_refused(bench: Bench, sent: bytes, said: str) -> 
 
 
 def test_random_bytes_on_the_control_port(bench: Bench) -> None:
-    bench.receive("--idle-timeout", f"{builds.patience()}s")
+    bench.receive("--idle-timeout", "20s")
     for _ in range(20):
         ask(bench, os.urandom(300))
     assert_still_serves(bench)
@@ -305,7 +305,7 @@ def test_streams_that_never_come(bench: Bench) -> None:
 
 
 def test_a_stream_needs_the_token(bench: Bench) -> None:
-    bench.receive("--idle-timeout", f"{builds.patience()}s")
+    bench.receive("--idle-timeout", "20s")
     with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
         control.sendall(GREETING + frame(REQUEST))
         length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
