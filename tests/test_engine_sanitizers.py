@@ -13,7 +13,11 @@ import pytest
 
 
 @pytest.mark.skipif(shutil.which("meson") is None, reason="meson is not installed")
-@pytest.mark.parametrize("word", ["", *builds.SANITIZERS], ids=lambda word: word or "plain")
+@pytest.mark.parametrize(
+    "word",
+    ["", *(pytest.param(word, marks=pytest.mark.slow) for word in builds.SANITIZERS)],  # each is built first
+    ids=lambda word: word or "plain",
+)
 def test_meson_tests(word: str) -> None:
     run = subprocess.run(
         [
