@@ -30,7 +30,6 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     wait_until,
 )
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 PORT = 5201
 NOBODY = "02:00:00:00:00:99"  # nobody has this hardware address
 
@@ -117,6 +116,7 @@ def pair_fixture(engine: Path, tmp_path: Path) -> Iterator[Pair]:
         made.close()
 
 
+@pytest.mark.root  # network namespaces
 @pytest.mark.parametrize("state", ["down", "dark"])
 def test_a_link_that_is_down_for_a_second_only_delays(pair: Pair, state: str) -> None:
     receiver = pair.receive("--one-off")
@@ -139,6 +139,7 @@ def test_a_link_that_is_down_for_a_second_only_delays(pair: Pair, state: str) ->
         assert result["retransmits"] > 0
 
 
+@pytest.mark.root  # network namespaces
 def test_a_link_that_never_comes_back_ends_with_a_signal_and_with_what_was_measured(pair: Pair) -> None:
     receiver = pair.receive("--one-off")
     sender = pair.send("--time", "600", "--pacing", "80M", "--report-interval", "100ms")
@@ -159,6 +160,7 @@ def test_a_link_that_never_comes_back_ends_with_a_signal_and_with_what_was_measu
     assert pair.result("receive")["signal"] == "SIGTERM"
 
 
+@pytest.mark.root  # network namespaces
 def test_no_route(pair: Pair) -> None:
     sender = pair.start(0, "send", "198.51.100.1", "--quiet", "--json", str(pair.folder / "send.json"))
     assert sender.wait() == 1
@@ -166,6 +168,7 @@ def test_no_route(pair: Pair) -> None:
     assert pair.result()["streams"] == []
 
 
+@pytest.mark.root  # network namespaces
 def test_a_router_that_has_no_way(pair: Pair) -> None:
     ip("-n", pair.names[0], "route", "add", "unreachable", "198.51.100.0/24")
     sender = pair.start(0, "send", "198.51.100.1", "--quiet", "--json", str(pair.folder / "send.json"))
@@ -173,6 +176,7 @@ def test_a_router_that_has_no_way(pair: Pair) -> None:
     assert pair.result()["error"] == "cannot connect to 198.51.100.1:5201: No route to host"
 
 
+@pytest.mark.root  # network namespaces
 def test_a_neighbour_that_does_not_answer(pair: Pair) -> None:
     """EHOSTUNREACH from ARP: the kernel asks three times, a second apart."""
     sender = pair.start(0, "send", "10.99.0.77", "--quiet", "--json", str(pair.folder / "send.json"))

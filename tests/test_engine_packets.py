@@ -11,6 +11,7 @@ import pytest
 from engine_fixtures import Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from stopwatch import one_of_few, undisturbed
 
+pytestmark = pytest.mark.root
 SENDER, RECEIVER = f"lsk{os.getpid()}s", f"lsk{os.getpid()}r"
 HEADERS_BYTES = 14 + 20 + 32  # Ethernet, IPv4, TCP with timestamps: a packet has them once before it is segmented
 

@@ -102,6 +102,7 @@ def only_packets_to(wire: socket.socket, address: str) -> None:
     wire.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
+@pytest.mark.root
 def test_code_point_and_segment_size_are_on_the_wire(bench: Bench) -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)) as wire:
         wire.bind(("lo", ETH_P_IP))
@@ -186,6 +187,7 @@ def test_total_pacing_is_shared_and_a_missing_fq_is_told(bench: Bench) -> None:
     assert result["goodput_bps"] < 1.1 * 400e6
 
 
+@pytest.mark.root
 def test_autotuning_reports_its_ceiling(bench: Bench, namespace: str) -> None:
     sysctl(namespace, "net.ipv4.tcp_rmem", "4096 131072 3000000")
     sysctl(namespace, "net.ipv4.tcp_wmem", "4096 131072 5000000")
@@ -199,6 +201,7 @@ def test_autotuning_reports_its_ceiling(bench: Bench, namespace: str) -> None:
     assert path["autotuning_sender_ceiling_bytes"] == 5_000_000
 
 
+@pytest.mark.root
 def test_no_route_is_an_error_of_its_own(bench: Bench, namespace: str) -> None:
     sender = start_inside(bench, namespace, "send", "--bytes", "1M", host="203.0.113.1")
     assert sender.wait() == 1
@@ -206,6 +209,7 @@ def test_no_route_is_an_error_of_its_own(bench: Bench, namespace: str) -> None:
     assert "Network is unreachable" in bench.result()["error"]
 
 
+@pytest.mark.root
 def test_absent_mptcp_is_an_error_and_tcp_at_the_other_end_a_warning(bench: Bench, namespace: str) -> None:
     """Where the kernel has no MPTCP at all both ends say so; where it has, it is switched off for the test."""
     switch = Path("/proc/sys/net/mptcp/enabled")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.root
 PLAYBOOKS = Path(__file__).resolve().parent.parent / "playbooks"
 SCRIPT = """
 import importlib.util, re, subprocess, sys, time
