@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -45,6 +46,11 @@ def one_of_few(attempt: Callable[[int], T]) -> T:
         except Disturbed as said:
             seen.append(str(said))
     pytest.fail(f"in none of {TRIES} tries: {'; '.join(seen)}")
+
+
+def uncounted() -> dict[str, str]:
+    """An environment in which a program's lines are not counted (`make coverage`), which makes it slow."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
 
 
 def contention() -> float:
