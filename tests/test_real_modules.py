@@ -286,7 +286,12 @@ def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
     (tmp_path / "play.yml").write_text(json.dumps([play]))
     subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local", tmp_path / "play.yml"],
-        env={**os.environ, "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"), "ANSIBLE_LOCAL_TEMP": str(tmp_path)},
+        env={
+            **os.environ,
+            "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+            "ANSIBLE_LOCAL_TEMP": str(tmp_path),
+            "ANSIBLE_REMOTE_TMP": str(tmp_path / "remote"),  # another user's, or another worker's, may be there
+        },
         check=True,
         capture_output=True,
     )
