@@ -1,4 +1,4 @@
-"""Windows that a host does not grant: a warning says what was granted, by which end, and which sysctl would allow it."""
+"""Windows that a host does not grant: a warning says what was granted, by which end, and which sysctl allows it."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ def test_an_operators_machine_needs_neither_netlink_nor_mininet(tmp_path: Path) 
     assert [link["name"] for link in links] == ["link 1 (alpha – r1)", "link 2 (r1 – r2)", "link 3 (r2 – omega)"]
 
 
+@pytest.mark.slow  # Ansible
 @pytest.mark.parametrize("ending", ["well", "badly"])
 @pytest.mark.parametrize("plugin", [True, False], ids=["ours", "ansibles-own"])
 def test_a_play_leaves_no_folder_of_temporary_files(

@@ -78,6 +78,7 @@ def test_commands_that_begin_at_once_leave_each_other_their_folders(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow  # Ansible
 @pytest.mark.parametrize("end", ["SIGINT", "SIGHUP", "SIGTERM", "SIGKILL", "nobody listens"])
 def test_a_play_ends_with_its_command(tmp_path: Path, end: str) -> None:
     """Also when the terminal goes away, or whoever reads what it says."""
