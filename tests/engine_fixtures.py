@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
+import random
 import re
 import shutil
 import socket
 import struct
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +29,8 @@ MAGIC = b"lspdata\x03"  # of the challenge to whoever connects, and of a data co
 CHALLENGE, HELLO = 40, 48  # bytes (hello.h)
 T = TypeVar("T")
 REPORTS = ("Sanitizer", "runtime error")
+PORTS = range(12_000, 32_000)
+HELD = 100  # ports at once, more than any test needs
 
 
 @pytest.fixture(scope="session", name="engine")
@@ -37,11 +41,30 @@ def engine_fixture() -> Path:
     return builds.build_of("engine") / "landspeed-engine"
 
 
+_held: deque[socket.socket] = deque()
+
+
 def free_port() -> int:
-    """A port that nobody listens on at this moment."""
-    with socket.socket(socket.AF_INET6) as probe:
-        probe.bind(("::", 0))
-        return probe.getsockname()[1]
+    """A port that nobody uses, and that neither the kernel nor another test gives away meanwhile.
+
+    A port that was bound and is let go again belongs to whoever connects or listens next: another worker's transfer
+    may have it before this test's does. So it lies below those that the kernel chooses from (ip_local_port_range
+    begins at 32768), and its number is claimed among all tests of this machine by an abstract socket (unix(7)).
+    """
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0landspeed-test-port/{port}")
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::", port))
+        except OSError:
+            claim.close()
+            continue
+        _held.append(claim)
+        if len(_held) > HELD:
+            _held.popleft().close()
+        return port
+    raise AssertionError("all ports are taken")
 
 
 def challenged(connection: socket.socket) -> bytes:

@@ -147,7 +147,7 @@ def test_a_file_that_vanishes_after_it_was_listed(bench: Bench, served: Path) ->
     for number in range(4):
         write_file(served / "d" / f"large-{number}", 4 * BLOCK)
     write_file(served / "d" / "z-last", 4 * BLOCK)
-    words = ["--directory", str(bench.folder / "here"), "--pacing", "100M", "--json", str(bench.folder / "get.json")]
+    words = ["--directory", str(bench.folder / "here"), "--pacing", "50M", "--json", str(bench.folder / "get.json")]
     program = bench.start("get", *words, "d", host="127.0.0.1")
     wait_until(lambda: list((bench.folder / "here").glob("d/.large-0*")) or None, 20, program.process)
     (served / "d" / "z-last").unlink()
@@ -173,10 +173,10 @@ def test_a_server_that_hands_out_takes_nothing(bench: Bench, served: Path) -> No
 @pytest.mark.parametrize("who", ["server", "client"])
 def test_an_interrupted_one_is_resumed(bench: Bench, served: Path, who: str) -> None:
     write_file(served / "file", 32 * BLOCK)
-    words = ["--directory", str(bench.folder / "here"), "--pacing", "200M", "--json", str(bench.folder / "get.json")]
+    words = ["--directory", str(bench.folder / "here"), "--pacing", "100M", "--json", str(bench.folder / "get.json")]
     program = bench.start("get", *words, "file", host="127.0.0.1")
     journal = bench.folder / "here" / f".file{JOURNAL}"
-    wait_until(lambda: (journal.exists() and journal.stat().st_size > 500) or None, 20, program.process)
+    wait_until(lambda: (journal.exists() and journal.stat().st_size > 200) or None, 20, program.process)
     if who == "client":
         program.process.kill()
         program.process.wait()

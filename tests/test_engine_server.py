@@ -22,6 +22,7 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     only_child,
     wait_until,
 )
+from stopwatch import one_of_few, undisturbed
 
 
 def start(bench: Bench, *options: str) -> Program:
@@ -134,10 +135,16 @@ def test_what_is_not_allowed_is_refused_with_the_reason(
 
 def test_a_ceiling_of_the_rate_is_kept(bench: Bench) -> None:
     server = serve(bench, "--max-rate", "160M")
-    sender = start(bench, "--time", "2", "--streams", "2", "--interval", "10ms")
-    assert sender.wait() == 0
-    assert result(sender)["goodput_bps"] == pytest.approx(160e6, rel=0.1)
-    assert {stream["limited_by"] for stream in result(sender)["streams"]} == {"pacing"}
+
+    def attempt(_: int) -> None:
+        sender = start(bench, "--time", "2", "--streams", "2", "--interval", "10ms")
+        assert sender.wait() == 0
+        goodput_bps, limits = result(sender)["goodput_bps"], {each["limited_by"] for each in result(sender)["streams"]}
+        assert goodput_bps < 1.1 * 160e6
+        undisturbed(goodput_bps > 0.9 * 160e6, f"{goodput_bps / 1e6:.1f} Mbit/s")
+        undisturbed(limits == {"pacing"}, f"limited by {limits}")
+
+    one_of_few(attempt)
     end(server)
 
 
