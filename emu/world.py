@@ -35,7 +35,7 @@ from ..worlds.tool import ToolError
 from ..worlds.world import World
 from . import evidence, machine, watch
 from .cores import CoreLoad, Seat, allowed_cores, check_core, parse_core
-from .flows import flow_jobs, flows_told
+from .flows import flow_jobs, flows_told, shift_links
 from .hugepages import LAUNCH
 from .job import Job
 from .kernel_build import Kernel, find_kernel
@@ -376,7 +376,7 @@ class EmuWorld(World):
         record = RunRecord.model_validate(record.model_dump() | measured)
         if not plan.is_path:
             record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)
-        _shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
+        shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
         if record.tool_result.error or not record.tool_result.complete:
             bundle.record = record
             raise RunFailed(f"the transfer broke: {record.tool_result.error or 'it was stopped'}")
@@ -388,19 +388,6 @@ def _with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
     facts = record.world_facts
     assert isinstance(facts, EmuFacts)
     return facts.model_copy(update={"guest": GuestFacts.model_validate(facts.guest.model_dump() | found)})
-
-
-def _shift_links(path: Path, start_unix_ns: int) -> None:
-    """The links' samples carry the calendar's time; count from the transfer's start, as the streams' samples do."""
-    if not path.exists() or not path.stat().st_size:
-        return
-    head, *rows = path.read_text().splitlines()
-    shifted: list[str] = []
-    for row in rows:
-        time_text, _, rest = row.partition(",")
-        if time_text.isdigit() and rest.count(",") == head.count(",") - 1:
-            shifted.append(f"{int(time_text) - start_unix_ns},{rest}")
-    path.write_text("\n".join([head, *shifted]) + "\n")
 
 
 def _cpu_model() -> str:

@@ -14,7 +14,8 @@ from ..scenarios.json_form import is_array, is_object
 from ..scenarios.words import rate_unit
 
 if TYPE_CHECKING:
-    from ..scenarios.plan import Expect, Plan, RecordedHop
+    from ..scenarios.plan import Expect, Plan
+    from ..scenarios.plan_recorded import RecordedHop
 
 
 @dataclass

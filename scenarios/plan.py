@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias, cast
 
+from .plan_recorded import Contest, Expect
 from .trace import Trace
 
 PLAN_SCHEMA_VERSION = 3
@@ -222,57 +223,6 @@ class Calibration:
 
     rtt_tolerance: float = 0.001
     rate_tolerance: float = 0.01
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedHop:
-    """A line of a recorded traceroute."""
-
-    label: str
-    rtt_ms: list[float]
-    below: bool = False  # recorded as "<1 ms": rtt_ms are upper bounds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expect:
-    """The recorded or wanted result, and where the figures come from."""
-
-    goodput_bps: int | None = None
-    goodput_tolerance: float | None = None  # 0…1
-    goodput_from_s: float = 0.0  # 0: whole run; 10: from the tenth second on
-    bytes: int | None = None
-    duration_ns: int | None = None
-    rtt_ns: int | None = None
-    retransmits: int | None = None
-    streams_goodput_bps: list[int] | None = None
-    distance_m: int | None = None
-    score_bit_m_per_s: int | None = None
-    source: str
-    host_limits_fitted: bool = False  # a host's bus was fitted to this very result
-    forward_traceroute: list[RecordedHop] = field(default_factory=list[RecordedHop])
-    reverse_traceroute: list[RecordedHop] = field(default_factory=list[RecordedHop])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreviousRecord:
-    """The record of the same class that was beaten; one of score and improvement is known."""
-
-    score_bit_m_per_s: int | None = None
-    improvement: float | None = None  # 0.12: by 12 %
-    what: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contest:
-    """What a record's documents say on the contest's rules."""
-
-    date: str  # ISO 8601, a day or a month
-    basis: Literal["documents", "public", "what if"] = "documents"
-    networks: str | None = None
-    payload: str | None = None
-    bound_by: Literal["window", "framing", "host", "not stated"] = "not stated"
-    bound_why: str | None = None
-    previous: PreviousRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .model import Scenario, Transfer
 from .model_recorded import Expect as ScenarioExpect
-from .plan import Contest, Expect, PreviousRecord, RecordedHop
+from .plan_recorded import Contest, Expect, PreviousRecord, RecordedHop
 
 
 def expected(scenario: Scenario, wanted: ScenarioExpect | None, transfer: Transfer) -> Expect | None:
