@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..scenarios.errors import LandspeedError
 from ..scenarios.json_form import is_array, is_object, object_of
+from ..scenarios.plan import PATH_FLOW
 from .bundle import LINKS, SAMPLES, list_bundles, read_result
 from .failure import BundleError
 from .flow_rows import make_flows
@@ -66,8 +67,8 @@ _FIELDS = {
 """Columns that are a member of result.json as it is, and what stands there when the member is not."""
 
 
-NEWER = {"marks": "BIGINT", "flow": "VARCHAR"}
-"""Columns of time series that bundles from before 24 November 2026 do not have."""
+NEWER = {"marks": "NULL::BIGINT", "flow": f"'{PATH_FLOW}'"}
+"""Columns that a time series may lack (of an old bundle; `flow`, of a path), and what then stands there."""
 _BITS = {"BIGINT": 64, "INTEGER": 32}
 
 
@@ -281,10 +282,12 @@ def _series_view(
         quoted = ", ".join('"{}" {}'.format(*column.split()) for column in typed)
         connection.execute(f"CREATE TABLE {name} (bundle VARCHAR, {quoted})")
         return
-    lacking = [f", NULL::{NEWER[column]} AS {column}" for column in _lacking(connection, files, columns)]
+    lacking = _lacking(connection, files, columns)
+    added = "".join(f", {NEWER[column]} AS {column}" for column in lacking)
+    path_flow = "" if "flow" in lacking or name != "samples" else f" REPLACE (coalesce(flow, {NEWER['flow']}) AS flow)"
     connection.execute(
-        f"CREATE VIEW {name} AS SELECT parse_filename(parse_dirpath(filename)) AS bundle, * EXCLUDE (filename)"
-        f"{''.join(lacking)} FROM {_parquet(files)}"
+        f"CREATE VIEW {name} AS SELECT parse_filename(parse_dirpath(filename)) AS bundle, "
+        f"* EXCLUDE (filename){path_flow}{added} FROM {_parquet(files)}"
     )
 
 

@@ -79,8 +79,9 @@ def convert_samples(sender_csv: Path | None, receiver_csv: Path | None, out: Pat
 
 
 def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
-    """Write `samples.parquet`: the CSVs' columns, `end` ("sender" or "receiver"), `goodput_bps` per interval, `flow`.
+    """Write `samples.parquet`: the CSVs' columns, `end` ("sender" or "receiver") and `goodput_bps` per interval.
 
+    Of several flows it has `flow`, too; where it is missing, readers take it for the one flow of a path (samples.py).
     Rows are sorted by end, flow (in the order given), stream and time. The first interval of a stream begins at the
     start of its flow with 0 bytes.
 
@@ -100,7 +101,7 @@ def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
         for flow in flows:
             file = flow.receiver_csv if end == "receiver" else flow.sender_csv
             if file is not None and file.exists():
-                parts.append(_flow_table(file, end, flow))
+                parts.append(_flow_table(file, end, flow, named=len(flows) > 1))
     if not parts:
         return 0
     import pyarrow as pa
@@ -108,7 +109,7 @@ def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
     return _write(pa.concat_tables(parts), out)
 
 
-def _flow_table(file: Path, end: str, flow: RawFlow) -> pa.Table:
+def _flow_table(file: Path, end: str, flow: RawFlow, *, named: bool) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -118,8 +119,8 @@ def _flow_table(file: Path, end: str, flow: RawFlow) -> pa.Table:
         moved = pc.call_function("add", [table["time_ns"], pa.scalar(flow.begins_ns, pa.int64())])
         table = table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
     table = table.add_column(0, "end", pa.array([end] * len(table), pa.string()))
-    names = pa.array([flow.flow] * len(table), pa.string())
-    return table.append_column("goodput_bps", rate).append_column("flow", names)
+    table = table.append_column("goodput_bps", rate)
+    return table.append_column("flow", pa.array([flow.flow] * len(table), pa.string())) if named else table
 
 
 def convert_links(csv: Path, out: Path) -> int:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..scenarios.flow_path import Step
 
 TEXT_COLUMNS = ("end", "direction", "flow")
-NEWER_COLUMNS = frozenset({"marks", "flow"})  # not in bundles from before 24 November 2026
+NEWER_COLUMNS = frozenset({"marks", "flow"})  # not in old bundles; `flow` not in those of paths
 RATE_COLUMNS = ("goodput_bps", "rate_bps")
 PARQUET_MAGIC = b"PAR1"
 
