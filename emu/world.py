@@ -34,9 +34,11 @@ from ..worlds.tool import ToolError
 from ..worlds.world import World
 from . import evidence, machine, watch
 from .cores import CoreLoad, Seat, allowed_cores, check_core, parse_core
+from .found import cpu_model, shift_links, with_guest
 from .hugepages import LAUNCH
 from .job import Job
-from .kernel_build import Kernel, find_kernel
+from .kernel_build import Kernel
+from .kernel_choice import VERSION, choose, tracing_words
 from .memory import check_memory, guest_memory_bytes, parse_memory
 from .refusals import uncountable_losses
 
@@ -71,6 +73,20 @@ class EmuOptions:
         metavar="SECONDS",
         repeated=False,
         words=("exec",),
+    )
+    kernel: str | None = option(
+        None,
+        "Linux of the guest: series, release, build or path of one (default: the scenario's, or that of `make setup`; "
+        "`landspeed kernel list` shows them)",
+        metavar="VERSION|PATH",
+        words=("exec", "shell"),
+    )
+    tracing: str = option(
+        "auto",
+        "how the guest's kernel runs programs (default: auto, by seccomp where it and the host can)",
+        choices=("auto", "seccomp", "ptrace"),
+        repeated=False,
+        words=("exec", "shell"),
     )
     core: int | str | None = option(
         None,
@@ -120,12 +136,25 @@ class EmuWorld(World):
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The guest's kernel.
+        """The guest's kernel, where the plan asks for none.
 
         Raises:
             KernelError: it is not built.
         """
-        return find_kernel()
+        return choose(self.options.kernel)
+
+    def kernel_of(self, plan: Plan) -> Kernel:
+        """The kernel that a plan gets: the option's, else the plan's.
+
+        Raises:
+            KernelError: it is not there; the message lists those that are.
+        """
+        return self.kernel if plan.kernel is None or self.options.kernel else choose(plan.kernel)
+
+    def asked(self, plan: Plan) -> Plan:
+        """A kernel that is asked for is part of the work: a version as it was written, another one by its build."""
+        word: str | None = self.options.kernel
+        return replace(plan, kernel=word if VERSION.match(word) else self.kernel.key) if word else plan
 
     @property
     def clock(self) -> str:
@@ -148,7 +177,7 @@ class EmuWorld(World):
         """
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
-        _ = self.kernel
+        tracing_words(self.kernel_of(plan), self.options.tracing)
         for program in (ENGINE_BINARY, LINKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
@@ -236,7 +265,7 @@ class EmuWorld(World):
     # --- steps of a run ----------------------------------------------------------------------------------------------
 
     def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
-        known = bundle.record
+        known, kernel = bundle.record, self.kernel_of(plan)
         record = known.model_copy(
             update={
                 "tool": self.options.tool,
@@ -245,11 +274,11 @@ class EmuWorld(World):
                         kernel=platform.release(),
                         cores=os.cpu_count(),
                         allowed_cores=sorted(allowed_cores()),
-                        cpu=_cpu_model(),
+                        cpu=cpu_model(),
                     ),
-                    guest=GuestFacts(kernel_key=self.kernel.key, memory_bytes=self._memory_bytes(plan)),
+                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self._memory_bytes(plan)),
                 ),
-                "versions": known.versions | {"kernel": self.kernel.version},
+                "versions": known.versions | {"kernel": kernel.version},
             }
         )
         bundle.note(record)
@@ -284,14 +313,16 @@ class EmuWorld(World):
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
         memory = self._memory_bytes(plan)
         check_memory(memory)
+        kernel = self.kernel_of(plan)
         return machine.start(
-            self.kernel,
+            kernel,
             folder.resolve(),
             memory_bytes=memory,
             seed=plan.seed,
             virtual=virtual,
             shm=machine.shared_memory_folder(memory),
             terminal=terminal,
+            more_words=tracing_words(kernel, self.options.tracing),
         )
 
     def _boot_and_follow(
@@ -328,12 +359,13 @@ class EmuWorld(World):
             "calibrate_s": walls.get("calibrate"),
             "transfer_wall_s": walls.get("transfer"),
             "wall_s": time.monotonic() - started,
-            "world_facts": _with_guest(
+            "world_facts": with_guest(
                 record,
                 {
                     "memory_touched_bytes": outcome.memory_touched_bytes,
                     "memory_beside_bytes": outcome.memory_beside_bytes,
                     "huge_pages": outcome.huge_pages,
+                    "tracing": outcome.tracing,
                     "network_build_s": walls.get("build"),
                     "host_cores": outcome.cores,
                 }
@@ -353,39 +385,12 @@ class EmuWorld(World):
             )
         told = tool(self.options.tool).convert(bundle.path, plan)
         measured = record_fields(told) | {
-            "world_facts": _with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
+            "world_facts": with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
             "events": outcome.guest.get("events", []),
         }
         record = RunRecord.model_validate(record.model_dump() | measured)
-        _shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
+        shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
         if record.tool_result.error or not record.tool_result.complete:
             bundle.record = record
             raise RunFailed(f"the transfer broke: {record.tool_result.error or 'it was stopped'}")
         return record
-
-
-def _with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
-    """The record's facts with more of the guest."""
-    facts = record.world_facts
-    assert isinstance(facts, EmuFacts)
-    return facts.model_copy(update={"guest": GuestFacts.model_validate(facts.guest.model_dump() | found)})
-
-
-def _shift_links(path: Path, start_unix_ns: int) -> None:
-    """The links' samples carry the calendar's time; count from the transfer's start, as the streams' samples do."""
-    if not path.exists() or not path.stat().st_size:
-        return
-    head, *rows = path.read_text().splitlines()
-    shifted: list[str] = []
-    for row in rows:
-        time_text, _, rest = row.partition(",")
-        if time_text.isdigit() and rest.count(",") == head.count(",") - 1:
-            shifted.append(f"{int(time_text) - start_unix_ns},{rest}")
-    path.write_text("\n".join([head, *shifted]) + "\n")
-
-
-def _cpu_model() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()

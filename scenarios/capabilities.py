@@ -10,15 +10,15 @@ from .errors import Problem
 from .events import KINDS
 from .keys import special_keys
 from .load import LoadedScenario
-from .model import Transfer
+from .model import Scenario, Transfer
 
 CONGESTION_CONTROLS = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
 )  # fmt: skip
 """Every control that a world of this project has; the emulated world's kernel has them all (emu/kernel/config)."""
 
-SPECIAL_KEYS = special_keys(Transfer)
-"""Keys of `transfer` that not every world honours (model.py marks them)."""
+SPECIAL_KEYS = (*special_keys(Transfer), *special_keys(Scenario))
+"""Keys of `transfer`, and of the file's top, that not every world honours (model.py marks them)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Capabilities:
         congestion_controls: names that `transfer.congestion_control` may have.
         disciplines: ways in which a queue is kept.
         events: kinds of events, by their key in the file.
-        special_keys: which of the keys of `transfer` that not every world honours.
+        special_keys: which of `SPECIAL_KEYS`.
     """
 
     congestion_controls: tuple[str, ...] = CONGESTION_CONTROLS
@@ -62,7 +62,10 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
     for number, name in enumerate(scenario.transfer.congestion_controls or []):
         where = ("transfer", "congestion_controls", number)
         ask("congestion_controls", name, where, f"congestion control '{name}'")
-    for name in SPECIAL_KEYS:
+    for name in special_keys(Scenario):
+        if getattr(scenario, name) is not None:
+            ask("special_keys", name, (name,), name, key=True)
+    for name in special_keys(Transfer):
         if getattr(scenario.transfer, name) != Transfer.model_fields[name].default:
             ask("special_keys", name, ("transfer", name), f"transfer.{name}", key=True)
     for index, link in enumerate(scenario.path):

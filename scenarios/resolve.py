@@ -66,6 +66,7 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
         ),
         expect=expected(scenario),
         contest=contest_facts(scenario),
+        kernel=scenario.kernel,
         physics=_physics(scenario, nodes, links),
     )
 
