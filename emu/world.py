@@ -130,9 +130,10 @@ class EmuWorld(World):
 
     @classmethod
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
-        """The memory of its guest."""
+        """Memory and kernel of its guest."""
         memory = f"{guest_memory_bytes(plan) / 2**30:.2f} GiB"
-        return [("Memory of the guest", memory, "only what is touched is taken")]
+        kernel = [("Kernel of the guest", f"Linux {plan.kernel}", "asked for")] if plan.kernel else []
+        return [("Memory of the guest", memory, "only what is touched is taken"), *kernel]
 
     @cached_property
     def kernel(self) -> Kernel:

@@ -104,11 +104,11 @@ def _load(bundle: Path) -> Side:
 
 
 def _name(sides: list[Side]) -> None:
-    """The shortest labels that tell the sides apart: the world, with the scenario, with the bundle's name."""
+    """The shortest labels that tell the sides apart: world, kernel, with the scenario, with the bundle's name."""
     choices: tuple[Callable[[Side], str], ...] = (
         lambda side: world_words(side.record.world),
-        lambda side: f"Linux {side.record.versions.get('kernel')}",
         lambda side: side.record.scenario,
+        lambda side: f"Linux {side.record.versions.get('kernel')}",
         lambda side: f"{side.record.scenario}, {world_words(side.record.world)}",
         lambda side: f"{side.record.scenario}, {world_words(side.record.world)}, seed {side.record.seed}",
         lambda side: side.bundle.name,
