@@ -91,7 +91,7 @@ def fetched_sources() -> Path:
 
 
 def find_source(series: str | None = None) -> Path:
-    """The source archive of a series; None: of the first one that the patches are known to fit, installed or brought.
+    """The source archive of a series; None: of the first installed one that the patches are known to fit.
 
     Raises:
         KernelError: it is not on this machine.
@@ -100,13 +100,11 @@ def find_source(series: str | None = None) -> Path:
         if archive := archives(SOURCES, fetched_sources()).get(series):
             return archive
         raise KernelError(f"no source of Linux {series} here; `landspeed kernel build {series}` brings it")
-    here: dict[str, Path] = {}
     known = fitting(RECIPE)
-    for folder in (SOURCES, fetched_sources()):
-        here = archives(folder, folder)
-        if good := next((here[each] for each in known if each in here), None):
-            return good
-    others = ", ".join(sorted(archives(SOURCES, fetched_sources()), key=numbers))
+    here = archives(SOURCES, SOURCES)
+    if good := next((here[each] for each in known if each in here), None):
+        return good
+    others = ", ".join(sorted(here, key=numbers))
     found = f" (there is {others}; `landspeed kernel build VERSION` tries another one)" if others else ""
     raise KernelError(
         f"no Linux source in {SOURCES} of a release that the patches are known to fit: {', '.join(known)}{found}; "

@@ -114,7 +114,7 @@ def sources(folder: Path, *names: str) -> None:
 def test_a_source_that_the_patches_fit_is_taken_never_the_newest_one(
     recipe: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What is installed comes before what was brought, and among each the order of `releases` counts."""
+    """The order of `releases` counts. What was only brought is taken when it is named."""
     monkeypatch.setattr(kernel, "SOURCES", tmp_path / "src")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (recipe / "releases").write_text("# which fit\n6.12\n6.8\n7.3 # a remark\n")
@@ -123,7 +123,9 @@ def test_a_source_that_the_patches_fit_is_taken_never_the_newest_one(
     with pytest.raises(kernel.KernelError, match=r"known to fit: 6\.12, 6\.8, 7\.3 \(there is 8\.8; "):
         kernel.find_source()
     sources(brought, "linux-source-7.3.tar.xz", "linux-source-7.3.tar.xz.version")
-    assert kernel.find_source().name == "linux-source-7.3.tar.xz"
+    assert kernel.find_source("7.3").name == "linux-source-7.3.tar.xz"
+    with pytest.raises(kernel.KernelError, match="known to fit"):
+        kernel.find_source()
     sources(src, "linux-source-6.8.0/linux-source-6.8.0.tar.bz2")
     assert kernel.find_source().name == "linux-source-6.8.0.tar.bz2"
     sources(src, "linux-source-6.12.tar.xz")
