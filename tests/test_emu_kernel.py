@@ -211,6 +211,58 @@ def test_a_built_kernel_serves_when_its_source_is_gone(monkeypatch: pytest.Monke
     assert kernel.find_kernel().version == built.version
 
 
+MAKEFILE = """
+O ?= .
+tinyconfig:
+\tprintf 'CONFIG_ONE=y\\n' >$(O)/.config
+olddefconfig: ;
+linux:
+\tmkdir -p $(O)/include/config && echo 9.9.1+ >$(O)/include/config/kernel.release
+\tgcc -o $(O)/linux -x c linux.c
+"""
+PROGRAM = "long time_travel_time; char *um_running_comm = {}; int main(void) {{ return 0; }}\n"
+
+
+def test_a_build_leaves_program_options_and_addresses(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From an archive that is as small as one can be; of its patches the one for speed does not fit."""
+    import tarfile
+
+    source = tmp_path / "linux-source-9.9"
+    (source / "scripts" / "kconfig").mkdir(parents=True)
+    (source / "scripts" / "kconfig" / "merge_config.sh").write_text('#!/bin/sh\nshift 4\ncat >>$OUT "$@"\n')
+    (source / "scripts" / "kconfig" / "merge_config.sh").chmod(0o755)
+    (source / "Makefile").write_text(MAKEFILE)
+    (source / "linux.c").write_text(PROGRAM.format("0"))
+    archive = tmp_path / "linux-source-9.9.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        tar.add(source, source.name)
+    for patch in recipe.rglob("*.patch"):
+        patch.unlink()
+    shutil.rmtree(recipe / "series")
+    hunk = f"--- a/linux.c\n+++ b/linux.c\n@@ -1 +1 @@\n-{PROGRAM.format('{}')}+{PROGRAM.format('{}')}"
+    (recipe / "patches" / "0001-name.patch").write_text(hunk.replace("{}", "0", 1).replace("{}", '"idle"', 1))
+    (recipe / "patches" / "0002-more-speed.patch").write_text(hunk.replace("{}", "7", 1).replace("{}", "8", 1))
+    (recipe / "config").write_text("CONFIG_TWO=y\n# CONFIG_THREE is not set\n")
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("OUT", str(tmp_path / "config"))
+    with pytest.raises(
+        kernel.KernelError, match=r"linux-source-9\.9\.tar\.xz does not take these options: CONFIG_TWO=y"
+    ):
+        kernel.build_kernel()
+    (recipe / "config").write_text("CONFIG_ONE=y\n")
+    built = kernel.build_kernel()
+    assert built == kernel.find_kernel()
+    assert (built.version, built.series, built.left_out) == ("9.9.1", "9.9", ("0002-more-speed",))
+    assert built.source.startswith("linux-source-9.9")
+    assert set(built.symbols) == set(kernel.SYMBOLS) and all(built.symbols.values())
+    assert b"idle" in built.executable.read_bytes()
+    assert (built.executable.parent / "config").read_text() == "CONFIG_ONE=y\n"
+    assert not built.can_seccomp
+
+
 def test_a_build_that_fails_names_its_log_and_leaves_nothing(
     recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
