@@ -23,7 +23,8 @@ ENGINE_FOLDER = Path(__file__).resolve().parent.parent / "engine"
 PROTOCOL = int(
     re.findall(r"#define PROTOCOL_VERSION (\d+)", (ENGINE_FOLDER / "src" / "control" / "message.h").read_text())[0]
 )
-MAGIC = b"lspdata\x02"  # of data connections
+MAGIC = b"lspdata\x03"  # of the challenge to whoever connects, and of a data connection's answer
+CHALLENGE, HELLO = 40, 48  # bytes (hello.h)
 T = TypeVar("T")
 REPORTS = ("Sanitizer", "runtime error")
 
@@ -43,18 +44,30 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def say_hello(data: socket.socket, stream: int, secret: bytes) -> None:
-    """What a sender says first on a data connection (hello.h), written from its description."""
-    challenge = data.recv(40, socket.MSG_WAITALL)
+def challenged(connection: socket.socket) -> bytes:
+    """The nonce that the server meets every connection with (hello.h)."""
+    challenge = connection.recv(CHALLENGE, socket.MSG_WAITALL)
     assert challenge[:8] == MAGIC
-    data.sendall(hello(stream, secret, challenge[8:]))
+    return challenge[8:]
 
 
-def hello(stream: int, secret: bytes, nonce: bytes) -> bytes:
+def control_connection(port: int, source: str = "127.0.0.1") -> socket.socket:
+    """A control connection that has said nothing; its challenge is for data connections."""
+    control = socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(source, 0))
+    challenged(control)
+    return control
+
+
+def say_hello(data: socket.socket, stream: int, secret: bytes, session: int = 0) -> None:
+    """What a sender says first on a data connection (hello.h), written from its description."""
+    data.sendall(hello(stream, secret, challenged(data), session))
+
+
+def hello(stream: int, secret: bytes, nonce: bytes, session: int = 0) -> bytes:
     """The answer to that challenge."""
     label = b"landspeed-engine/3 data from sender to receiver\0"
     proof = hmac.digest(secret, label + struct.pack(">I", stream) + nonce, "sha512")[:32]
-    return MAGIC + struct.pack(">II", stream, 0) + proof
+    return MAGIC + struct.pack(">II", stream, session) + proof
 
 
 class Program:

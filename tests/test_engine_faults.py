@@ -19,6 +19,7 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Program,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     only_child,
     say_hello,
@@ -49,7 +50,7 @@ GREETING = frame({"protocol": PROTOCOL, "type": "greeting", "nonce": "5a" * 32, 
 
 def ask(bench: Bench, *parts: bytes) -> bytes:
     """What the receiver answers on its control port before it closes the connection."""
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         for part in parts:
             control.sendall(part)
         answer = b""
@@ -306,13 +307,13 @@ def test_streams_that_never_come(bench: Bench) -> None:
 
 def test_a_stream_needs_the_token(bench: Bench) -> None:
     bench.receive("--idle-timeout", f"{builds.patience()}s")
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(GREETING + frame(REQUEST))
         length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
         grant = json.loads(control.recv(length, socket.MSG_WAITALL))
         for token in (bytes(32), bytes.fromhex(grant["token"])):
-            with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-                say_hello(data, 0, token)
+            with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+                say_hello(data, 0, token, grant["session"])
                 if token == bytes(32):
                     assert data.recv(1) == b""  # closed without a word
                     continue
@@ -323,11 +324,11 @@ def test_a_stream_needs_the_token(bench: Bench) -> None:
 
 def test_a_sender_that_ends_too_early_is_seen(bench: Bench) -> None:
     receiver = bench.receive("--one-off")
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(GREETING + frame(REQUEST))
         grant = json.loads(control.recv(65536)[4:])
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             data.sendall(b"x" * 999)
             data.shutdown(socket.SHUT_WR)
             while b'"result"' not in (said := control.recv(65536)):
@@ -340,11 +341,11 @@ def test_a_sender_that_ends_too_early_is_seen(bench: Bench) -> None:
 def test_a_signal_after_a_session_that_failed_of_itself_is_no_failure_of_the_server(bench: Bench) -> None:
     """Its process is still saying farewell to the sender when the server is told to end."""
     receiver = bench.receive()
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(GREETING + frame(REQUEST))
         grant = json.loads(control.recv(65536)[4:])
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             data.sendall(b"x" * 999)
             data.shutdown(socket.SHUT_WR)
             receiver.wait_for("the sender ended after 999 bytes")

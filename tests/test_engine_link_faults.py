@@ -24,6 +24,7 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Program,
     bench_fixture,
     children,
+    control_connection,
     end,
     engine_fixture,
     say_hello,
@@ -192,7 +193,7 @@ def frame(message: dict) -> bytes:
 def test_a_peer_that_dies_at_each_phase(bench: Bench, phase: str) -> None:
     receiver = bench.receive("--idle-timeout", "10s")
     with contextlib.ExitStack() as stack:
-        dying = [stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))]
+        dying = [stack.enter_context(control_connection(bench.port))]
         control = dying[0]
         if phase != "greeting":
             control.sendall(frame({"type": "greeting", "nonce": "5a" * 32, "key": False}))
@@ -200,9 +201,9 @@ def test_a_peer_that_dies_at_each_phase(bench: Bench, phase: str) -> None:
             length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
             grant = json.loads(control.recv(length, socket.MSG_WAITALL))
             if phase in ("connected", "transferring"):
-                data = stack.enter_context(socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20))
+                data = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
                 dying.append(data)
-                say_hello(data, 0, bytes.fromhex(grant["token"]))
+                say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
                 assert control.recv(65536)
                 if phase == "transferring":
                     control.sendall(frame({"type": "go"}))

@@ -109,7 +109,7 @@ def test_code_point_and_segment_size_are_on_the_wire(bench: Bench) -> None:
                     return True if sender.process.poll() is not None else None
                 head = (packet[0] & 15) * 4
                 if len(packet) > 10_000:
-                    marked.add((packet[1], int.from_bytes(packet[head + 2 : head + 4], "big") != bench.port))
+                    marked.add((packet[1], int.from_bytes(packet[head + 2 : head + 4], "big") == bench.port))
 
         wait_until(packets_with_payload, 30)
         assert sender.wait() == 0, sender.errors

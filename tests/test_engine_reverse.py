@@ -17,6 +17,7 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Program,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     only_child,
     wait_until,
@@ -208,7 +209,13 @@ class Liar:
         try:
             control, _ = self.listener.accept()
             assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-            grant = {"data_port": self.data.getsockname()[1], "token": TOKEN, "rcvbuf_bytes": 1, "pacing_bps": 0}
+            grant = {
+                "data_port": self.data.getsockname()[1],
+                "session": 0,
+                "token": TOKEN,
+                "rcvbuf_bytes": 1,
+                "pacing_bps": 0,
+            }
             control.sendall(frame({"type": "grant"} | grant))
             data, _ = self.data.accept()
             data.sendall(MAGIC + bytes(32))
@@ -313,7 +320,7 @@ def test_wrong_words_of_a_client(bench: Bench) -> None:
         ({"direction": "reverse", "wishes": {"dscp": 65}}, "wishes.dscp"),
         ({"direction": "both", "kind": "files"}, "files go in one direction"),
     ]:
-        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+        with control_connection(bench.port) as control:
             control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}))
             control.sendall(frame(request | {"receive": "discard"} | change))
             answer = take(control)

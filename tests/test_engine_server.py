@@ -17,6 +17,7 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Program,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     only_child,
     wait_until,
@@ -143,15 +144,15 @@ def test_a_ceiling_of_the_rate_is_kept(bench: Bench) -> None:
 def test_strangers_do_not_keep_a_transfer_out(bench: Bench) -> None:
     server = serve(bench, "--idle-timeout", "20s")
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+        first = stack.enter_context(control_connection(bench.port))
         for _ in range(30):
-            stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+            stack.enter_context(control_connection(bench.port))
         sender = start(bench, "--bytes", "1M")
         assert sender.wait() == 0
         # They cost no process, and that of the transfer goes, if not always before its sender.
         wait_until(lambda: None if children(server) else True, 20, server.process)
         for _ in range(2):
-            stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+            stack.enter_context(control_connection(bench.port))
         # The one that has been silent for longest made room.
         assert b"too many connections from this address" in first.recv(4096)
         assert start(bench, "--bytes", "1M").wait() == 0
@@ -167,7 +168,7 @@ def succeeded(bench: Bench) -> Program | None:
 
 def test_a_slow_loris_has_one_deadline_for_all_its_bytes(bench: Bench) -> None:
     server = serve(bench, "--idle-timeout", "600ms")
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as stranger:
+    with control_connection(bench.port) as stranger:
         stranger.settimeout(0.05)
         answer = b""
         frame = b"\x00\x00\x0f\x00" + b" " * 4000
@@ -220,7 +221,7 @@ def test_nothing_is_left_after_many_sessions(bench: Bench) -> None:
 def test_a_json_log(bench: Bench) -> None:
     server = serve(bench, "--log", "json")
     assert start(bench, "--bytes", "1M").wait() == 0
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as stranger:
+    with control_connection(bench.port) as stranger:
         stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
         stranger.recv(4096)
     server.wait_for("refused")

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from engine_fixtures import (  # noqa: F401  (fixtures)
+    MAGIC,
     Bench,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     say_hello,
     wait_until,
@@ -39,11 +41,11 @@ LATEST_S = 2 * 1.25 * LIMIT_S + 2
 @contextlib.contextmanager
 def session(bench: Bench, request: dict) -> Iterator[tuple[socket.socket, socket.socket]]:
     """Control and data connection of a session that has begun."""
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
         grant = take(control)
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             assert take(control)["type"] == "ready"
             control.sendall(frame({"type": "go"}))
             yield control, data
@@ -110,10 +112,16 @@ class Idle:
         """One session, held until the test ends."""
         control, _ = self.listener.accept()
         assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-        grant = {"data_port": self.data.getsockname()[1], "token": TOKEN, "rcvbuf_bytes": 1 << 20, "pacing_bps": 0}
+        grant = {
+            "data_port": self.data.getsockname()[1],
+            "session": 0,
+            "token": TOKEN,
+            "rcvbuf_bytes": 1 << 20,
+            "pacing_bps": 0,
+        }
         control.sendall(frame({"type": "grant"} | grant))
         data, _ = self.data.accept()
-        data.sendall(b"lspdata\x02" + bytes(32))
+        data.sendall(MAGIC + bytes(32))
         assert len(data.recv(48, socket.MSG_WAITALL)) == 48
         control.sendall(frame({"type": "ready"}))
         assert take(control)["type"] == "go"

@@ -78,7 +78,7 @@ class Lane:
             netem["loss"], self._armed = 1.0, self.to_lose  # `follow_loss` comes back before too many are lost
             self._all = True
         elif self.to_lose > 0:
-            netem["seed"], netem["loss_model"] = loss.exactly(self.to_lose)
+            netem["seed"], netem["loss"] = loss.exactly(self.to_lose)
             self._armed = self.to_lose
         self._qdiscs.change("netem", ROOT, None, netem)
 
@@ -89,6 +89,25 @@ class Lane:
             self.change_netem()
         else:
             self._qdiscs.change("tbf", CHILD, FIRST_CLASS, bucket)
+
+    def follow(self, *, delay_ns: int | None, loss: float | None) -> None:
+        """What a trace says from now on in place of the plan's figures; None: as it is."""
+        now = replace(
+            self._planned,
+            delay_ns=self._planned.delay_ns if delay_ns is None else delay_ns,
+            loss=self._planned.loss if loss is None else loss,
+        )
+        if now != self._planned:
+            self._planned = now
+            self.change_netem()
+
+    def follow_rate(self, rate_bps: int) -> None:
+        """The same of the rate. What waits for a faster line does not wait for the slower one's time to be over."""
+        before, self._planned = self._planned.rate_bps, replace(self._planned, rate_bps=rate_bps)
+        if rate_bps != before:
+            self.change_rate()
+            if rate_bps > before and self._options()[1] is not None:
+                self._qdiscs.nudge()
 
     def follow_loss(self) -> int | None:
         """Look after a loss of counted packets.

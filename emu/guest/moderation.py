@@ -14,7 +14,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...scenarios import physics as ph
-from .network import LEFT, Network
+from .flow_path import FlowPath
+from .network import Network
 from .offloads import join_received
 
 MODERATION_NS = ph.MODERATION_NS
@@ -29,6 +30,9 @@ def moderate(network: Network) -> int:
     """
     if network.plan.fidelity != "packets" or not PARAMETER.exists():
         return 0
-    join_received(network.nodes[-1], LEFT)
+    for flow in network.plan.flows:
+        path = FlowPath(network, flow)
+        last = len(path.nodes) - 1
+        join_received(path.nodes[last], path.interface_name(last))
     PARAMETER.write_text(str(MODERATION_NS))
     return int(PARAMETER.read_text())

@@ -6,7 +6,6 @@ The layouts below are those of linux/pkt_sched.h; 64-bit values throughout.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,24 +14,14 @@ from pyroute2.netlink import nla
 from pyroute2.netlink.rtnl import TC_H_ROOT
 from pyroute2.netlink.rtnl.tcmsg import plugins, sched_template
 
+from . import netem
 from .managed_qdiscs import MANAGED
+from .netem import UINT32_MAX, line
 
-UINT32_MAX = (1 << 32) - 1
 LINKLAYER_ETHERNET = 1  # tells tbf that no rate table comes with the request
-
 
 TCA_LINE = 31  # patch 0013: the attribute's number, netem's and tbf's
 TCA_JOINED_END = 29  # patch 0014, netem's; after it comes TCA_NETEM_JOINED
-
-
-def line(options: dict[str, Any]) -> bytes:
-    """struct tc_line of patch 0013: framing for each segment, and whether super-packets arrive spaced."""
-    return struct.pack("iI", options["framing_bytes"], options["spaced"])
-
-
-def probability(value: float) -> int:
-    """A probability 0…1 in netem's fixed point (32 bits)."""
-    return round(value * UINT32_MAX)
 
 
 class NetemOptions(nla):
@@ -69,55 +58,22 @@ class NetemOptions(nla):
     class loss(nla):  # noqa: N801
         """A loss model instead of a plain probability."""
 
-        nla_map = (("NETEM_LOSS_UNSPEC", "none"), ("NETEM_LOSS_GI", "states"))
+        nla_map = (("NETEM_LOSS_UNSPEC", "none"), ("NETEM_LOSS_GI", "states"), ("NETEM_LOSS_GE", "gemodel"))
 
         class states(nla):  # noqa: N801
             """struct tc_netem_gimodel: transitions between good and lossy states; the first good one is the start."""
 
             fields = (("p13", "I"), ("p31", "I"), ("p32", "I"), ("p14", "I"), ("p23", "I"))
 
+        class gemodel(nla):  # noqa: N801
+            """struct tc_netem_gemodel: two states, good at first, and what each loses (h: what the bad one lets by)."""
+
+            fields = (("p", "I"), ("r", "I"), ("h", "I"), ("k1", "I"))
+
     class rate(nla):  # noqa: N801
         """struct tc_netem_rate; bytes per second."""
 
         fields = (("rate", "I"), ("packet_overhead", "i"), ("cell_size", "I"), ("cell_overhead", "i"))
-
-
-def _netem(options: dict[str, Any]) -> dict[str, Any]:
-    attributes: list[list[Any]] = [["TCA_NETEM_LATENCY64", options["delay_ns"]]]
-    if options.get("jitter_ns"):
-        attributes.append(["TCA_NETEM_JITTER64", options["jitter_ns"]])
-    if rate := options.get("rate_bytes_per_s"):
-        if rate > UINT32_MAX:
-            attributes.append(["TCA_NETEM_RATE64", rate])
-        fields = {
-            "rate": min(rate, UINT32_MAX),
-            "packet_overhead": options["overhead_bytes"],
-            "cell_size": 0,
-            "cell_overhead": 0,
-        }
-        attributes.append(["TCA_NETEM_RATE", fields])
-        if "line" in options:
-            attributes.append(["TCA_NETEM_LINE", line(options["line"])])
-    if joined := options.get("joined"):
-        attributes.append(["TCA_NETEM_JOINED_END", struct.pack("III6s6s", *options["joined_end"])])
-        attributes.append(["TCA_NETEM_JOINED", b"".join(struct.pack("qQiI", *each) for each in joined)])
-    for name in ("reorder", "corrupt"):
-        if options.get(name):
-            attributes.append(
-                [f"TCA_NETEM_{name.upper()}", {"probability": probability(options[name]), "correlation": 0}]
-            )
-    if model := options.get("loss_model"):
-        attributes.append(["TCA_NETEM_LOSS", {"attrs": [["NETEM_LOSS_GI", model]]}])
-    attributes.append(["TCA_NETEM_PRNG_SEED", options["seed"]])
-    return {
-        "latency": 0,
-        "limit": min(options["limit_packets"], UINT32_MAX),
-        "loss": probability(options.get("loss", 0.0)),
-        "gap": 1 if options.get("reorder") else 0,
-        "duplicate": probability(options.get("duplicate", 0.0)),
-        "jitter": 0,
-        "attrs": attributes,
-    }
 
 
 class TbfOptions(nla):
@@ -188,7 +144,7 @@ class _Discipline:
 def register() -> None:
     """Put these disciplines into pyroute2's table, over its own 32-bit ones."""
     for kind, layout, build in (
-        ("netem", NetemOptions, _netem),
+        ("netem", NetemOptions, netem.message),
         ("tbf", TbfOptions, _tbf),
         ("fq", FqOptions, _fq),
         *MANAGED,
