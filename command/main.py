@@ -29,6 +29,7 @@ WORDS = {
     "exec": ("program_words", "Run your own program on the emulated path, in virtual time."),
     "shell": ("program_words", "Open a prompt on the emulated path, in real time."),
     "doctor": ("machine_words", "Check whether this computer can run everything; print a remedy for each finding."),
+    "kernel": ("kernel_words", "List, build or remove the releases of Linux that runs can have."),
     "results": ("result_words", "List the runs, or query them with SQL (tables: runs, flows, samples, links)."),
     "report": ("result_words", "Write a bundle's report.html anew."),
     "real": ("real_words", "Take a rehearsed scenario to real servers."),

@@ -59,6 +59,13 @@ def _planned(parsed: argparse.Namespace) -> Plan:
     return plan_for(load_scenario(parsed.file, parsed.overrides), "emu", parsed.seed)
 
 
+def _checked(parsed: argparse.Namespace, plan: Plan, **options: Any) -> tuple[EmuWorld, Plan]:
+    world = _world(**options, **given_options(parsed))
+    plan = world.asked(plan)
+    world.check(plan)
+    return world, plan
+
+
 def _world(**options: Any) -> EmuWorld:
     from ..emu.world import EmuOptions, EmuWorld
 
@@ -78,8 +85,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
     names = [node.name for node in plan.nodes]
     if parsed.at not in names:
         raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
-    world = _world(**given_options(parsed))
-    world.check(plan)
+    world, plan = _checked(parsed, plan)
     with _scratch_folder() as folder:
         copier = OutputCopier(folder)
         reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
@@ -106,9 +112,7 @@ def do_shell(parsed: argparse.Namespace) -> int:
 
     if not sys.stdin.isatty():
         raise UsageError("the prompt needs a terminal; `landspeed exec` runs programs without one")
-    plan = _planned(parsed)
-    world = _world(clock="real", **given_options(parsed))
-    world.check(plan)
+    world, plan = _checked(parsed, _planned(parsed), clock="real")
     with _scratch_folder() as folder:
         try:
             world.shell(plan, folder)

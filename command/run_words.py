@@ -141,6 +141,9 @@ def add_compare(made: argparse.ArgumentParser) -> None:
         help="folders of runs, or scenario files, which are run first",
     )
     made.add_argument("--worlds", default="emu", metavar="NAME,…", help="run files in each of these, such as sim,emu")
+    made.add_argument(
+        "--kernels", metavar="VERSION,…", help="run files in emu with each of these releases of Linux, such as 6.12,7.3"
+    )
     made.add_argument("--html", type=Path, metavar="FILE", help="where to write the page (default: beside the bundles)")
     made.add_argument("--out", type=Path, metavar="DIR", help="folder for bundles (default: results/runs)")
     made.add_argument(
@@ -165,7 +168,13 @@ def do_compare(parsed: argparse.Namespace) -> int:
         if name not in world_names() or names.count(name) > 1:
             known = ", ".join(world_names())
             raise UsageError(f"--worlds {parsed.worlds}: write each of {known} at most once, with commas")
-    worlds = chosen_worlds(names, given_options(parsed))
+    options = given_options(parsed)
+    worlds = chosen_worlds(names, options)
+    if parsed.kernels:
+        if names != ["emu"] or "kernel" in options:
+            raise UsageError("--kernels goes with the world emu alone, and without --kernel; leave the other out")
+        kernels = [each.strip() for each in parsed.kernels.split(",")]
+        worlds = [chosen_worlds(names, options | {"kernel": each})[0] for each in kernels]
     with _reporter(quiet=parsed.quiet) as reporter:
         done = compare_targets(
             parsed.targets,

@@ -15,7 +15,9 @@ from ..results.places import is_clone, runs_dir
 from ..worlds.distribution import how_to_install
 from ..worlds.programs import REINSTALL, program_trouble
 from .hugepages import huge_pages_possible
-from .kernel_build import KernelError, cache_root, find_kernel
+from .kernel_build import find_kernel
+from .kernel_choice import available, in_words
+from .kernel_source import KernelError, cache_root
 from .machine import memory_folders
 from .memory import available_bytes
 from .world import LINKWATCH
@@ -180,7 +182,11 @@ def _kernel() -> Finding:
         kernel = find_kernel()
     except KernelError as error:
         return Finding("virtual-time kernel", "fail", str(error), "make setup" if is_clone() else REINSTALL)
-    return Finding("virtual-time kernel", "ok", f"Linux {kernel.version} ({kernel.key})")
+    others = in_words([each for each in available() if each.key != kernel.key])
+    also = "" if others == "none" else f"; also here: {others}"
+    by = "seccomp, else ptrace" if kernel.can_seccomp else "ptrace"
+    text = f"Linux {kernel.version} ({kernel.key}), which runs programs by {by}{also}"
+    return Finding("virtual-time kernel", "ok", text)
 
 
 def _program(name: str, path: Path) -> Finding:

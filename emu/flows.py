@@ -99,16 +99,3 @@ def _flow(flow: Flow, told: dict[str, Any], first_ns: int, calibration: dict[str
         "rtt_ms": measured.rtt_ms if measured else None,
     }
     return FlowResult.model_validate(known | record_fields(told))
-
-
-def shift_links(path: Path, start_unix_ns: int) -> None:
-    """The links' samples carry the calendar's time; count from the transfer's start, as the streams' samples do."""
-    if not path.exists() or not path.stat().st_size:
-        return
-    head, *rows = path.read_text().splitlines()
-    shifted: list[str] = []
-    for row in rows:
-        time_text, _, rest = row.partition(",")
-        if time_text.isdigit() and rest.count(",") == head.count(",") - 1:
-            shifted.append(f"{int(time_text) - start_unix_ns},{rest}")
-    path.write_text("\n".join([head, *shifted]) + "\n")

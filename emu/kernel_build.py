@@ -12,7 +12,6 @@ import hashlib
 import json
 import lzma
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -23,14 +22,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from ..results.failure import NotReady
 from ..results.places import is_clone
 from ..worlds.programs import REINSTALL, program_trouble
+from .kernel_source import (
+    PACKAGES_IN,
+    KernelError,
+    Recipe,
+    archives,
+    cache_root,
+    fitting,
+    numbers,
+    package_version,
+    series_of,
+)
 
 RECIPE = Path(__file__).resolve().parent / "kernel"
 PACKED = RECIPE / "built"  # a wheel brings its kernel along (setup/wheel.sh)
 SOURCES = Path("/usr/src")
-OLDEST = (6, 6)
 BUILD_STAMP = {"TIMESTAMP": "2026-01-01 00:00:00 UTC", "USER": "landspeed", "HOST": "landspeed", "VERSION": "1"}
 CONFIGURING = ("Kconfig", "Makefile", "Kbuild", "Build")  # these files name each other, across all of the tree
 OTHERS = (  # hardware that is not in this machine, and what is read and not built
@@ -42,10 +50,8 @@ OTHERS = (  # hardware that is not in this machine, and what is read and not bui
 )  # fmt: skip
 # Read by the watchdog in the memory of the running kernel: its clock, and the name of the task it runs.
 SYMBOLS = ("time_travel_time", "um_running_comm")
-
-
-class KernelError(NotReady):
-    """The kernel is missing or cannot be built; the message says what to do."""
+# How it runs programs: by ptrace, or by seccomp (not 0). Linux before 6.16 has ptrace alone.
+TRACING_SYMBOL = "using_seccomp"
 
 
 @dataclass(frozen=True)
@@ -56,62 +62,85 @@ class Kernel:
         executable: the `linux` program.
         key: hash of source, options and patches.
         version: release, such as ``6.12.117``.
-        symbols: address of each of `SYMBOLS` in the process.
+        symbols: address of each of `SYMBOLS` in the process, and of `TRACING_SYMBOL` if it has it.
+        source: package and version of the source; "" when it is not known.
+        left_out: names of the patches for speed that did not fit.
     """
 
     executable: Path
     key: str
     version: str
     symbols: dict[str, int]
+    source: str = ""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def series(self) -> str:
+        """6.12 of 6.12.117."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def can_seccomp(self) -> bool:
+        """Whether it can run programs without ptrace."""
+        return TRACING_SYMBOL in self.symbols
 
 
-def cache_root() -> Path:
-    """Folder for what is built once (XDG Base Directory Specification)."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "landspeed"
+def fetched_sources() -> Path:
+    """Folder of the sources that were brought without being installed."""
+    return cache_root() / "sources"
 
 
-def find_source() -> Path:
-    """Newest Linux source archive of the distribution, at least `OLDEST`."""
-    found: list[tuple[tuple[int, ...], Path]] = []
-    for archive in SOURCES.glob("**/linux-source-*.tar.*"):
-        match = re.search(r"linux-source-(\d+)\.(\d+)", archive.name)
-        if match and (version := (int(match[1]), int(match[2]))) >= OLDEST:
-            found.append((version, archive))
-    if not found:
-        raise KernelError(
-            f"no Linux source ≥ 6.6 in {SOURCES}; install the distribution's package "
-            "(Debian 12 and 13: linux-source-6.12, Ubuntu 24.04: linux-source-6.8.0), or run `make setup`"
-        )
-    return max(found)[1]
+def find_source(series: str | None = None) -> Path:
+    """The source archive of a series; None: of the first installed one that the patches are known to fit.
 
-
-def _package_version(archive: Path) -> str:
-    """Version of the package of the archive's name; without dpkg, size and time of the file stand in."""
-    package = archive.name.partition(".tar")[0]
-    with contextlib.suppress(FileNotFoundError):
-        shown = subprocess.run(["/usr/bin/dpkg-query", "-W", package], capture_output=True, text=True, check=False)
-        if shown.returncode == 0:
-            return shown.stdout.strip()
-    stat = archive.stat()
-    return f"{archive.name} {stat.st_size} {stat.st_mtime_ns}"
+    Raises:
+        KernelError: it is not on this machine.
+    """
+    if series is not None:
+        if archive := archives(SOURCES, fetched_sources()).get(series):
+            return archive
+        raise KernelError(f"no source of Linux {series} here; `landspeed kernel build {series}` brings it")
+    known = fitting(RECIPE)
+    here = archives(SOURCES, SOURCES)
+    if good := next((here[each] for each in known if each in here), None):
+        return good
+    others = ", ".join(sorted(here, key=numbers))
+    found = f" (there is {others}; `landspeed kernel build VERSION` tries another one)" if others else ""
+    raise KernelError(
+        f"no Linux source in {SOURCES} of a release that the patches are known to fit: {', '.join(known)}{found}; "
+        f"install the distribution's package ({PACKAGES_IN}), or run `make setup`"
+    )
 
 
 def kernel_key(archive: Path) -> str:
     """Sixteen hex digits that change with source version, options or patches."""
-    digest = hashlib.sha256(_package_version(archive).encode())
-    for part in [RECIPE / "config", *sorted((RECIPE / "patches").glob("*.patch"))]:
+    digest = hashlib.sha256(package_version(archive).encode())
+    recipe = Recipe.of(RECIPE, series_of(archive.name) or "0")
+    for part in [*recipe.configs, *recipe.patches]:
         digest.update(part.name.encode() + b"\0" + part.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _read_built(folder: Path) -> Kernel | None:
+def read_built(folder: Path) -> Kernel | None:
+    """The kernel in a folder; None if there is none that can be executed."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         about = json.loads((folder / "kernel.json").read_text())
         executable = folder / "linux"
         if os.access(executable, os.X_OK):
-            return Kernel(executable, about["key"], about["version"], about["symbols"])
+            more = about.get("source", ""), tuple(about.get("left_out", ()))
+            return Kernel(executable, about["key"], about["version"], about["symbols"], *more)
     return None
+
+
+def kernels_folder() -> Path:
+    """Where what was built is, each in a folder that its key names."""
+    return cache_root() / "kernel"
+
+
+def built_kernels() -> list[Kernel]:
+    """Everything in the cache, whatever recipe it is of, the newest build of a series before its older ones."""
+    found = [kernel for folder in kernels_folder().glob("*") if (kernel := read_built(folder))]
+    return sorted(found, key=lambda each: (numbers(each.series), -each.executable.stat().st_mtime))
 
 
 def find_kernel() -> Kernel:
@@ -122,22 +151,21 @@ def find_kernel() -> Kernel:
     """
     if not is_clone():
         return _packed_kernel()
-    root = cache_root() / "kernel"
     try:
         key = kernel_key(find_source())
     except KernelError:  # the source may be gone once the kernel is there
-        built = [kernel for folder in root.glob("*") if (kernel := _read_built(folder))]
-        if built:
-            return max(built, key=lambda kernel: kernel.executable.stat().st_mtime)
+        known = fitting(RECIPE)
+        if built := [kernel for kernel in built_kernels() if kernel.series in known]:
+            return min(built, key=lambda kernel: known.index(kernel.series))
         raise
-    kernel = _read_built(root / key)
+    kernel = read_built(kernels_folder() / key)
     if kernel is None:
         raise KernelError(f"the virtual-time kernel {key} is not built; run `make setup`")
     return kernel
 
 
 def _packed_kernel() -> Kernel:
-    if (kernel := _read_built(PACKED)) is None:
+    if (kernel := read_built(PACKED)) is None:
         raise KernelError(program_trouble(PACKED / "linux") or f"{PACKED}: kernel.json is damaged; {REINSTALL}")
     return kernel
 
@@ -151,20 +179,23 @@ def _locked(path: Path) -> Generator[None]:
 
 
 def _in_cache(folder: Path) -> Kernel | None:
-    if kernel := _read_built(folder):
+    if kernel := read_built(folder):
         print(f"kernel: {kernel.key} (Linux {kernel.version}) is in the cache")
     return kernel
 
 
-def build_kernel() -> Kernel:
+def build_kernel(series: str | None = None) -> Kernel:
     """The kernel of the present recipe, built if the cache has none (about three minutes on two cores).
+
+    Args:
+        series: such as 6.12, whose source is on this machine; None: the one that `make setup` takes.
 
     Raises:
         KernelError: no source, or the build failed; the message names the log.
     """
-    archive = find_source()
+    archive = find_source(series)
     key = kernel_key(archive)
-    root = cache_root() / "kernel"
+    root = kernels_folder()
     if kernel := _in_cache(root / key):  # nor is somebody else's build waited for
         return kernel
     with _locked(root / f"{key}.lock"):  # other recipes are built beside it
@@ -185,7 +216,9 @@ def build_kernel() -> Kernel:
             raise KernelError(f"{archive}: the kernel cannot be built, reading or writing failed: {error}") from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-    return find_kernel()
+    if (kernel := read_built(root / key)) is None:
+        raise KernelError(f"the virtual-time kernel {key} was built, and cannot be executed in {root / key}")
+    return kernel
 
 
 def _fails(*command: str, cwd: Path) -> bool:
@@ -224,45 +257,57 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO) -> None:
         else:
             tar.extractall(scratch, needed)
     source = next(path for path in scratch.iterdir() if path.is_dir())
-    for patch in sorted((RECIPE / "patches").glob("*.patch")):
-        command = ("patch", "-p1", "--forward", "-i", str(patch))
-        # A patch for speed alone is written for one release of Linux; others do without it.
-        if patch.stem.endswith("-speed") and _fails(*command, "--dry-run", cwd=source):
-            print(f"{patch.name} does not fit this source: left out", file=log, flush=True)
-            continue
-        run(*command, cwd=source)
+    series = series_of(archive.name) or "0"
+    recipe = Recipe.of(RECIPE, series)
+    left_out = apply_patches(recipe, series, source, log)
     output, result = scratch / "output", scratch / "result"
     output.mkdir()
     result.mkdir()
     make = ("make", "ARCH=um", f"O={output}", f"-j{os.cpu_count() or 2}")
     run(*make, "tinyconfig", cwd=source)
-    run(
-        "scripts/kconfig/merge_config.sh",
-        "-m",
-        "-O",
-        str(output),
-        f"{output}/.config",
-        str(RECIPE / "config"),
-        cwd=source,
-    )
+    merge = ("scripts/kconfig/merge_config.sh", "-m", "-O", str(output), f"{output}/.config")
+    run(*merge, *map(str, recipe.configs), cwd=source)
     run(*make, "olddefconfig", cwd=source)
     config = (output / ".config").read_text()
-    wanted = [line for line in (RECIPE / "config").read_text().splitlines() if line.startswith("CONFIG_")]
-    if refused := [line for line in wanted if f"{line}\n" not in config]:
+    if refused := [line for line in recipe.options() if f"{line}\n" not in config]:
         raise KernelError(f"{archive.name} does not take these options: {', '.join(refused)}")
     run(*make, "linux", cwd=source)
     names = subprocess.run(["nm", f"{output}/linux"], capture_output=True, text=True, check=True).stdout
-    symbols = {
-        name: int(address, 16)
-        for address, _, name in (line.split() for line in names.splitlines() if line[0] != " ")
-        if name in SYMBOLS
-    }
+    symbols = symbols_in(names)
     if missing := set(SYMBOLS) - set(symbols):
         raise KernelError(f"the built kernel lacks the symbols {sorted(missing)}")
     release = (output / "include/config/kernel.release").read_text().strip().rstrip("+")
     run("strip", "--strip-debug", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
     shutil.copy(output / ".config", result / "config")
-    (result / "kernel.json").write_text(json.dumps({"key": key, "version": release, "symbols": symbols}))
+    about = {"key": key, "version": release, "symbols": symbols, "left_out": left_out}
+    (result / "kernel.json").write_text(json.dumps(about | {"source": package_version(archive)}))
+
+
+def symbols_in(names: str) -> dict[str, int]:
+    """Addresses of what the host reads in the memory of the running kernel, from what `nm` printed."""
+    lines = (line.split() for line in names.splitlines() if line[:1] not in ("", " "))
+    return {line[-1]: int(line[0], 16) for line in lines if line[-1] in (*SYMBOLS, TRACING_SYMBOL)}
+
+
+def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> list[str]:
+    """Patch a source. Returns the names of the patches for speed alone that do not fit it: it does without them.
+
+    Raises:
+        KernelError: another one does not fit.
+    """
+    left_out: list[str] = []
+    for patch in recipe.patches:
+        command = ("patch", "-p1", "--forward", "-i", str(patch))
+        print("+", *command, file=log, flush=True)
+        if _fails(*command, "--dry-run", cwd=source):
+            if not patch.stem.endswith("-speed"):
+                known = ", ".join(fitting(RECIPE))
+                raise KernelError(f"{patch.name} does not fit Linux {series}; the patches are known to fit {known}")
+            print(f"{patch.name} does not fit this source: left out", file=log, flush=True)
+            left_out.append(patch.stem)
+            continue
+        subprocess.run(command, cwd=source, check=True, stdout=log, stderr=subprocess.STDOUT)
+    return left_out
 
 
 if __name__ == "__main__":

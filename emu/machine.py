@@ -17,12 +17,14 @@ import stat
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from .hugepages import LAUNCH, huge_pages_possible
-from .kernel_build import Kernel, cache_root
+from .kernel_build import TRACING_SYMBOL, Kernel
+from .kernel_source import cache_root
 
 PACKAGE = Path(__file__).resolve().parent
 SHARED_MEMORY = Path("/dev/shm")
@@ -58,6 +60,14 @@ class Guest:
         """The guest's clock since its boot, read in the kernel's memory; None when it is gone or not readable."""
         word = self._read_word("time_travel_time")
         return None if word is None else word / 1e9
+
+    def tracing(self) -> str | None:
+        """How its kernel runs programs: "ptrace" or "seccomp"; None when it is gone or not readable."""
+        address = self.kernel.symbols.get(TRACING_SYMBOL)
+        if address is None:
+            return "ptrace"
+        raw = self._read(address, 4)
+        return None if raw is None else "seccomp" if any(raw) else "ptrace"
 
     def running_task(self) -> str | None:
         """Name of the task that the guest's one processor runs."""
@@ -156,6 +166,7 @@ def start(
     virtual: bool,
     shm: Path,
     terminal: bool = False,
+    more_words: Sequence[str] = (),
 ) -> Guest:
     """Boot a guest whose job is in the folder (plan.json, job.json), on the cores that the calling thread may use.
 
@@ -167,6 +178,7 @@ def start(
         virtual: virtual clock, or real time.
         shm: folder for the guest's memory file, on a tmpfs that allows execution.
         terminal: connect the guest's console with this process's terminal.
+        more_words: of the kernel's command line.
     """
     # The kernel mixes its command line into its random numbers: nothing in it may differ between two equal runs, so
     # neither the run's folder nor a number of a descriptor is there.
@@ -194,6 +206,7 @@ def start(
             else ["con0=null,fd:1", f"con1=null,fd:{OUT_FD}", f"con2=null,fd:{ERR_FD}"]
         ),
         # An idle guest in virtual time skips to its next event anyway; stopping the tick at every wake-up only costs.
+        *more_words,
         *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}", "nohz=off"] if virtual else []),
         f'init="{PACKAGE / "guest" / "init"}"',
         f'LANDSPEED_PYTHON="{_python()}"',

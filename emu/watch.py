@@ -36,8 +36,14 @@ class Outcome:
     memory_touched_bytes: int = 0
     memory_beside_bytes: int = 0
     huge_pages: bool = False
+    tracing: str | None = None
     cores: list[int] = field(default_factory=list[int])
     guest: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def look(self, guest: Guest) -> None:
+        """What is seen only while it runs, and costs a little to see."""
+        self.memory_beside_bytes = max(self.memory_beside_bytes, guest.memory_beside_bytes())
+        self.tracing = guest.tracing() or self.tracing
 
 
 class LineFollower:
@@ -142,7 +148,7 @@ def follow(
                     raise GuestError(_stall_message(guest, progress, virtual, stall_wall_s))
             outcome.memory_touched_bytes = max(outcome.memory_touched_bytes, guest.touched_memory_bytes())
             if now >= next_count:
-                outcome.memory_beside_bytes = max(outcome.memory_beside_bytes, guest.memory_beside_bytes())
+                outcome.look(guest)
                 next_count = now + COUNT_S
             progress.wall_s = now - started
             read_files()

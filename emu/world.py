@@ -7,7 +7,7 @@ import platform
 import termios
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -28,61 +28,25 @@ from ..scenarios.events import KINDS
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import DisciplineName, Plan
 from ..worlds.distribution import how_to_install
-from ..worlds.options import option, parse_seconds
 from ..worlds.programs import program_trouble
 from ..worlds.registry import tool
 from ..worlds.tool import ToolError
 from ..worlds.world import World
 from . import evidence, machine, watch
-from .cores import CoreLoad, Seat, allowed_cores, check_core, parse_core
-from .flows import flow_jobs, flows_told, shift_links
+from .cores import CoreLoad, Seat, allowed_cores, check_core
+from .flows import flow_jobs, flows_told
+from .found import cpu_model, shift_links, with_guest
 from .hugepages import LAUNCH
 from .job import Job
-from .kernel_build import Kernel, find_kernel
-from .memory import check_memory, guest_memory_bytes, parse_memory
+from .kernel_build import Kernel
+from .kernel_choice import VERSION, choose, tracing_words
+from .memory import check_memory, guest_memory_bytes
+from .options import EmuOptions
 from .refusals import uncountable_losses
 
 FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
 LINKWATCH = machine.PACKAGE / "linkwatch" / "build" / "landspeed-linkwatch"
-
-
-@dataclass(frozen=True, kw_only=True)
-class EmuOptions:
-    """How to run a plan in this world."""
-
-    clock: str = option("virtual", "clock of the run (default: virtual)", choices=("virtual", "real"), words=("exec",))
-    tool: str = option("engine", "program that makes the transfer (default: engine)", metavar="NAME")
-    memory: int | None = option(
-        None,
-        "memory of the guest, such as 4GiB, instead of what the plan is estimated to need",
-        parse=parse_memory,
-        metavar="SIZE",
-        repeated=False,
-        words=("exec",),
-    )
-    queues: bool = option(False, "measure every queue too: fill it until it overflows", repeated=False)
-    evidence: bool = option(False, "keep captures, ping and traceroute, and write the submission page")
-    exact_timers: bool = option(False, "give each packet its own instant, also with hundreds under way (slower)")
-    every_hop: bool = option(
-        False, "pass every router with every packet, also where nothing can queue (slower)", words=("exec", "shell")
-    )
-    stall: float = option(
-        watch.STALL_WALL_S,
-        "give up when virtual time has stood still for so many seconds (default: 20)",
-        parse=parse_seconds,
-        metavar="SECONDS",
-        repeated=False,
-        words=("exec",),
-    )
-    core: int | str | None = option(
-        None,
-        "core of the host that the guest runs on (default: the least busy one); any: the host's scheduler chooses",
-        parse=parse_core,
-        metavar="N|any",
-        repeated=False,
-        words=("exec", "shell"),
-    )
 
 
 def _no_report(_: Progress) -> None:
@@ -123,18 +87,32 @@ class EmuWorld(World):
 
     @classmethod
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
-        """The memory of its guest."""
+        """Memory and kernel of its guest."""
         memory = f"{guest_memory_bytes(plan) / 2**30:.2f} GiB"
-        return [("Memory of the guest", memory, "only what is touched is taken")]
+        kernel = [("Kernel of the guest", f"Linux {plan.kernel}", "asked for")] if plan.kernel else []
+        return [("Memory of the guest", memory, "only what is touched is taken"), *kernel]
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The guest's kernel.
+        """The guest's kernel, where the plan asks for none.
 
         Raises:
             KernelError: it is not built.
         """
-        return find_kernel()
+        return choose(self.options.kernel)
+
+    def kernel_of(self, plan: Plan) -> Kernel:
+        """The kernel that a plan gets: the option's, else the plan's.
+
+        Raises:
+            KernelError: it is not there; the message lists those that are.
+        """
+        return self.kernel if plan.kernel is None or self.options.kernel else choose(plan.kernel)
+
+    def asked(self, plan: Plan) -> Plan:
+        """A kernel that is asked for is part of the work: a version as it was written, another one by its build."""
+        word: str | None = self.options.kernel
+        return replace(plan, kernel=word if VERSION.match(word) else self.kernel.key) if word else plan
 
     @property
     def clock(self) -> str:
@@ -159,7 +137,7 @@ class EmuWorld(World):
             raise ToolError("evidence is of one transfer over a path, and this is a network: leave out --evidence")
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
-        _ = self.kernel
+        tracing_words(self.kernel_of(plan), self.options.tracing)
         for program in (ENGINE_BINARY, LINKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
@@ -247,7 +225,7 @@ class EmuWorld(World):
     # --- steps of a run ----------------------------------------------------------------------------------------------
 
     def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
-        known = bundle.record
+        known, kernel = bundle.record, self.kernel_of(plan)
         record = known.model_copy(
             update={
                 "tool": self.options.tool,
@@ -256,11 +234,11 @@ class EmuWorld(World):
                         kernel=platform.release(),
                         cores=os.cpu_count(),
                         allowed_cores=sorted(allowed_cores()),
-                        cpu=_cpu_model(),
+                        cpu=cpu_model(),
                     ),
-                    guest=GuestFacts(kernel_key=self.kernel.key, memory_bytes=self._memory_bytes(plan)),
+                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self._memory_bytes(plan)),
                 ),
-                "versions": known.versions | {"kernel": self.kernel.version},
+                "versions": known.versions | {"kernel": kernel.version},
                 "flows": planned_flows(plan),
             }
         )
@@ -295,14 +273,16 @@ class EmuWorld(World):
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
         memory = self._memory_bytes(plan)
         check_memory(memory)
+        kernel = self.kernel_of(plan)
         return machine.start(
-            self.kernel,
+            kernel,
             folder.resolve(),
             memory_bytes=memory,
             seed=plan.seed,
             virtual=virtual,
             shm=machine.shared_memory_folder(memory),
             terminal=terminal,
+            more_words=tracing_words(kernel, self.options.tracing),
         )
 
     def _boot_and_follow(
@@ -344,12 +324,13 @@ class EmuWorld(World):
             "calibrate_s": walls.get("calibrate"),
             "transfer_wall_s": walls.get("transfer"),
             "wall_s": time.monotonic() - started,
-            "world_facts": _with_guest(
+            "world_facts": with_guest(
                 record,
                 {
                     "memory_touched_bytes": outcome.memory_touched_bytes,
                     "memory_beside_bytes": outcome.memory_beside_bytes,
                     "huge_pages": outcome.huge_pages,
+                    "tracing": outcome.tracing,
                     "network_build_s": walls.get("build"),
                     "host_cores": outcome.cores,
                 }
@@ -368,7 +349,7 @@ class EmuWorld(World):
                 "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
             )
         measured = {
-            "world_facts": _with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
+            "world_facts": with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
             "events": outcome.guest.get("events", []),
         }
         if plan.is_path:
@@ -381,17 +362,3 @@ class EmuWorld(World):
             bundle.record = record
             raise RunFailed(f"the transfer broke: {record.tool_result.error or 'it was stopped'}")
         return record
-
-
-def _with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
-    """The record's facts with more of the guest."""
-    facts = record.world_facts
-    assert isinstance(facts, EmuFacts)
-    return facts.model_copy(update={"guest": GuestFacts.model_validate(facts.guest.model_dump() | found)})
-
-
-def _cpu_model() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()

@@ -94,7 +94,7 @@ def _cells(target: Path, worlds: Sequence[World], overrides: Sequence[str], seed
     if target.is_dir():
         raise CompareError(f"{target}: not a bundle (it has no {RESULT})")
     loaded = load_scenario(target, overrides)
-    cells = [Cell({}, loaded, plan_for(loaded, world.name, seed), world) for world in worlds]
+    cells = [Cell({}, loaded, world.asked(plan_for(loaded, world.name, seed)), world) for world in worlds]
     for cell in cells:
         check_world(cell.world, cell.plan)
     return cells
@@ -117,11 +117,12 @@ def _with_flow(side: Side, words: str) -> str:
 
 
 def _name(sides: list[Side]) -> None:
-    """The shortest labels that tell the sides apart: the world, with the scenario, with the bundle's name."""
+    """The shortest labels that tell the sides apart: world, kernel, with the scenario, with the bundle's name."""
     choices: tuple[Callable[[Side], str], ...] = (
         lambda side: side.flow or world_words(side.record.world),
         lambda side: _with_flow(side, world_words(side.record.world)),
         lambda side: _with_flow(side, side.record.scenario),
+        lambda side: _with_flow(side, f"Linux {side.record.versions.get('kernel')}"),
         lambda side: _with_flow(side, f"{side.record.scenario}, {world_words(side.record.world)}"),
         lambda side: _with_flow(
             side, f"{side.record.scenario}, {world_words(side.record.world)}, seed {side.record.seed}"

@@ -260,7 +260,7 @@ def _prepared(
 ) -> tuple[World, LoadedScenario, Plan]:
     chosen = world if isinstance(world, World) else make_world(world, **options)
     loaded = (scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)).loaded
-    return chosen, loaded, plan_for(loaded, chosen.name, seed)
+    return chosen, loaded, chosen.asked(plan_for(loaded, chosen.name, seed))
 
 
 def _whole(made: Run) -> Run:

@@ -24,6 +24,7 @@ class GuestFacts(Open):
 
     kernel: str | None = None
     kernel_key: str | None = None  # of the kernel's build
+    tracing: str | None = None  # how its kernel ran programs: "ptrace" or "seccomp"
     memory_bytes: int | None = None  # what it was given
     memory_touched_bytes: int | None = None  # what it used of it
     memory_beside_bytes: int | None = None  # what its process used beside it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .document import Path
@@ -10,15 +10,15 @@ from .errors import Problem
 from .events import KINDS
 from .keys import special_keys
 from .load import LoadedScenario
-from .model import Transfer
+from .model import Scenario, Transfer
 
 CONGESTION_CONTROLS = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
 )  # fmt: skip
 """Every control that a world of this project has; the emulated world's kernel has them all (emu/kernel/config)."""
 
-SPECIAL_KEYS = special_keys(Transfer)
-"""Keys of `transfer` that not every world honours (model.py marks them)."""
+SPECIAL_KEYS = (*special_keys(Transfer), *special_keys(Scenario))
+"""Keys of `transfer`, and of the file's top, that not every world honours (model.py marks them)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Capabilities:
         congestion_controls: names that `transfer.congestion_control` may have.
         disciplines: ways in which a queue is kept.
         events: kinds of events, by their key in the file.
-        special_keys: which of the keys of `transfer` that not every world honours.
+        special_keys: which of `SPECIAL_KEYS`.
         link_keys: which of the keys of a link that not every world honours: `trace`.
         shapes: "path", and "network" for files with links and flows.
     """
@@ -71,9 +71,8 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
         for number, name in enumerate(transfer.congestion_controls or []):
             where = (*at, "congestion_controls", number)
             ask("congestion_controls", name, where, f"congestion control '{name}'")
-        for name in SPECIAL_KEYS:
-            if getattr(transfer, name) != Transfer.model_fields[name].default:
-                ask("special_keys", name, (*at, name), f"{'.'.join(map(str, at))}.{name}", key=True)
+    for name, where in _special(scenario, given):
+        ask("special_keys", name, where, ".".join(map(str, where)), key=True)
     for index, link in enumerate(scenario.lines):
         place: Path = (scenario.lines_key, index)
         for side, where in ((link, place), (link.reverse, (*place, "reverse"))):
@@ -87,3 +86,12 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
             if getattr(event, kind) is not None:
                 ask("events", kind, ("events", number, kind), f"an event of the kind {kind}", key=True)
     return problems
+
+
+def _special(scenario: Scenario, given: list[tuple[Transfer, Path]]) -> Iterator[tuple[str, Path]]:
+    """The special keys that the file has, and where."""
+    yield from ((name, (name,)) for name in special_keys(Scenario) if getattr(scenario, name) is not None)
+    for transfer, at in given:
+        for name in special_keys(Transfer):
+            if getattr(transfer, name) != Transfer.model_fields[name].default:
+                yield name, (*at, name)

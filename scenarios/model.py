@@ -6,9 +6,10 @@ because those errors point at two places. Every description here is shown to use
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from .disciplines import Discipline
@@ -38,6 +39,7 @@ from .units import (
 MOST_HOPS = 255  # the TTL has eight bits (RFC 791, RFC 8200)
 MOST_NODES, MOST_LINKS, MOST_FLOWS = 1000, 2000, 1000
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
+KERNEL_PATTERN = r"^\d+\.\d+(\.\d+)?$"
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
@@ -243,6 +245,14 @@ def _format(value: int) -> int:
     return value
 
 
+def _kernel(value: Any) -> str:
+    """Text: YAML's numbers have no zeros at their end, and 6.10 is not 6.1."""
+    if isinstance(value, str) and re.fullmatch(KERNEL_PATTERN, value):
+        return value
+    right = 'write a series or a release of Linux as text, in quotes: kernel: "6.12"'
+    raise PydanticCustomError("kernel", "'{value}' is no version of Linux", {"value": value, "right": right})
+
+
 def _hops(value: list[Link]) -> list[Link]:
     if len(value) > MOST_HOPS:
         raise PydanticCustomError(
@@ -311,6 +321,9 @@ class Scenario(Section):
         [], max_length=100, description="What the documents do not say and the file assumes"
     )
     seed: int = Field(1, ge=0, le=2**53 - 1, description="Of everything random; the command can set another")
+    kernel: Annotated[str, BeforeValidator(_kernel), Field(pattern=KERNEL_PATTERN, examples=["6.12"])] | None = special(
+        None, description="Series or release of Linux at both ends, in quotes; default: the one that is installed"
+    )
 
     @property
     def is_network(self) -> bool:

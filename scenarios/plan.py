@@ -308,6 +308,7 @@ class Plan:
     events: list[Event] = field(default_factory=list[Event])  # in the order in which they happen
     calibration: Calibration
     contest: Contest | None = None
+    kernel: str | None = None  # of Linux at both ends, as asked: series, release or build; None: any
 
     @property
     def is_path(self) -> bool:
@@ -348,8 +349,9 @@ class Plan:
         """Hash of the work: two plans with the same hash are to send the same over the same path.
 
         In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
-        flows; the events; the tolerances of the calibration; IP version, fidelity and seed. Not in it is what is
-        told of the work (`NOT_WORK`): titles, places, distances, what was recorded, and what follows from the rest.
+        flows; the events; the tolerances of the calibration; IP version, fidelity and seed; a kernel, if one is asked
+        for. Not in it is what is told of the work (`NOT_WORK`): titles, places, distances, what was recorded, and what
+        follows from the rest.
         """
         import hashlib
 
@@ -414,6 +416,9 @@ NOT_WORK: dict[type, frozenset[str]] = {
 """Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
 make another plan."""
 
+WORK_IF_ASKED: dict[type, frozenset[str]] = {Plan: frozenset(("kernel",))}
+"""Fields that count only where they are not None: who asks for nothing has the plan of a time before they could be."""
+
 
 def _work(part: Any) -> Any:
     """What counts of a part of the plan, as plain values."""
@@ -421,5 +426,9 @@ def _work(part: Any) -> Any:
         return [_work(each) for each in cast(list[Any], part)]
     if not is_dataclass(part):
         return part
-    told = NOT_WORK.get(type(part), frozenset())
-    return {each.name: _work(getattr(part, each.name)) for each in fields(part) if each.name not in told}
+    told, asked = (which.get(type(part), frozenset[str]()) for which in (NOT_WORK, WORK_IF_ASKED))
+    return {
+        each.name: _work(getattr(part, each.name))
+        for each in fields(part)
+        if each.name not in told and not (each.name in asked and getattr(part, each.name) is None)
+    }

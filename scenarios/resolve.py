@@ -58,6 +58,7 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
             rtt_tolerance=scenario.calibration.rtt_tolerance, rate_tolerance=scenario.calibration.rate_tolerance
         ),
         contest=contest_facts(scenario),
+        kernel=scenario.kernel,
     )
     proved = replace(plan, links=prove_queueing(plan))
     return replace(proved, flows=with_physics(scenario, proved))

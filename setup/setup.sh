@@ -48,12 +48,24 @@ choose() {
 	echo "${1%%|*}"
 }
 
+# Series of Linux that the kernel's patches are known to fit, the preferred one first.
+series() { sed -n 's/^\([0-9][0-9.]*\).*/\1/p' emu/kernel/releases; }
+
+# The source package of the first of them that the distribution has.
 linux_source() {
-	apt-cache pkgnames linux-source- 2>/dev/null | grep -E '^linux-source-[0-9]+\.[0-9]+(\.0)?$' | sort -V |
-		awk -F'[-.]' '$3 > 6 || ($3 == 6 && $4 >= 6)' | tail -n 1
+	for each in $(series); do
+		for name in "linux-source-$each" "linux-source-$each.0"; do
+			apt-cache show "$name" >/dev/null 2>&1 && echo "$name" && return
+		done
+	done
 }
 
-source_is_there() { find /usr/src -maxdepth 2 -name 'linux-source-*.tar.*' 2>/dev/null | grep -qE 'source-(6\.([6-9]|[1-9][0-9])|[7-9])'; }
+source_is_there() {
+	for each in $(series); do
+		[ -z "$(find /usr/src -maxdepth 2 -name "linux-source-$each.tar.*" -o -name "linux-source-$each.0.tar.*")" ] || return 0
+	done
+	return 1
+}
 
 updated=
 update() {
@@ -84,7 +96,7 @@ install_packages() {
 	for entry in $missing; do
 		if [ "$entry" = linux-source ]; then
 			name=$(linux_source)
-			[ -n "$name" ] || { say "this distribution has no linux-source package at or above 6.6"; exit 1; }
+			[ -n "$name" ] || { say "this distribution has no linux-source package of a release that fits: $(series | paste -sd' ')"; exit 1; }
 		else
 			name=$(choose "$entry")
 		fi

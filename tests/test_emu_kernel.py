@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from emu_fixtures import ROOT, execute, plan_of, scenario
 from landspeed.emu import kernel_build as kernel
+from landspeed.emu.kernel_source import Recipe
 
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
 
@@ -68,6 +69,8 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the recipe that a test may change."""
     folder = tmp_path / "recipe"
     shutil.copytree(ROOT / "emu" / "kernel", folder)
+    with (folder / "releases").open("a") as releases:
+        releases.write("9.9\n")
     monkeypatch.setattr(kernel, "RECIPE", folder)
     return folder
 
@@ -101,16 +104,96 @@ def test_no_source_says_which_package(monkeypatch: pytest.MonkeyPatch, tmp_path:
         kernel.find_kernel()
 
 
-def test_the_newest_source_that_is_new_enough_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
-    for name in (
-        "linux-source-6.1.tar.xz",
-        "linux-source-6.12.tar.xz",
-        "linux-source-6.8.0/linux-source-6.8.0.tar.bz2",
-    ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
+def sources(folder: Path, *names: str) -> None:
+    """Archives with nothing in them."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def test_a_source_that_the_patches_fit_is_taken_never_the_newest_one(
+    recipe: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The order of `releases` counts. What was only brought is taken when it is named."""
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path / "src")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (recipe / "releases").write_text("# which fit\n6.12\n6.8\n7.3 # a remark\n")
+    src, brought = tmp_path / "src", kernel.fetched_sources()
+    sources(src, "linux-source-6.1.tar.xz", "linux-source-8.8.tar.xz")
+    with pytest.raises(kernel.KernelError, match=r"known to fit: 6\.12, 6\.8, 7\.3 \(there is 8\.8; "):
+        kernel.find_source()
+    sources(brought, "linux-source-7.3.tar.xz", "linux-source-7.3.tar.xz.version")
+    assert kernel.find_source("7.3").name == "linux-source-7.3.tar.xz"
+    with pytest.raises(kernel.KernelError, match="known to fit"):
+        kernel.find_source()
+    sources(src, "linux-source-6.8.0/linux-source-6.8.0.tar.bz2")
+    assert kernel.find_source().name == "linux-source-6.8.0.tar.bz2"
+    sources(src, "linux-source-6.12.tar.xz")
     assert kernel.find_source().name == "linux-source-6.12.tar.xz"
+    assert kernel.find_source("8.8").name == "linux-source-8.8.tar.xz"
+    with pytest.raises(kernel.KernelError, match=r"no source of Linux 7\.1 here; `landspeed kernel build 7\.1`"):
+        kernel.find_source("7.1")
+
+
+def test_a_series_has_patches_of_its_own(recipe: Path, tmp_path: Path) -> None:
+    """They take the place of the general ones, an empty one that of a patch which is not needed; later series too."""
+    general = sorted(path.name for path in (recipe / "patches").glob("*.patch"))
+    shutil.rmtree(recipe / "series")
+    for series, name, text in (
+        ("7.2", general[0], "own"),
+        ("7.2", general[1], ""),
+        ("7.2", "9999-more.patch", "more"),
+        ("7.10", general[0], "later"),
+    ):
+        (recipe / "series" / series).mkdir(parents=True, exist_ok=True)
+        (recipe / "series" / series / name).write_text(text)
+    (recipe / "series" / "7.2" / "config").write_text("CONFIG_NEW=y\n# CONFIG_UML_NET is not set\n")
+
+    def of(series: str) -> Recipe:
+        return Recipe.of(recipe, series)
+
+    assert [path.parent.name for path in of("6.12").patches] == ["patches"] * len(general)
+    for series in ("7.2", "7.9"):
+        assert [path.name for path in of(series).patches] == [general[0], *general[2:], "9999-more.patch"]
+        assert of(series).patches[0].read_text() == "own"
+        assert {"CONFIG_NEW=y", "CONFIG_NET=y"} <= set(of(series).options())
+        assert "CONFIG_UML_NET=y" not in of(series).options()
+    assert [path.name for path in of("7.10").patches] == general
+    assert "CONFIG_UML_NET=y" in of("7.10").options()
+    archive = tmp_path / "linux-source-7.2.tar.xz"
+    archive.touch()
+    before = kernel.kernel_key(archive)
+    (recipe / "series" / "7.2" / "9999-more.patch").write_text("else")
+    assert kernel.kernel_key(archive) != before
+
+
+def test_every_patch_says_in_its_series_what_it_says_in_general() -> None:
+    """A patch of a series has the name of a general one, or a number above all of them."""
+    general = {path.name for path in (kernel.RECIPE / "patches").glob("*.patch")}
+    last = max(general)[:4]
+    for patch in (kernel.RECIPE / "series").glob("*/*.patch"):
+        assert patch.name in general or patch.name[:4] > last, patch
+
+
+def test_a_patch_that_must_fit_and_does_not_is_named(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One for speed is left out, and the build knows it."""
+    hunk = "--- a/README\n+++ b/README\n@@ -1 +1 @@\n-{}\n+Linux, patched\n"
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "README").write_text("Linux\n")
+    for patch in recipe.rglob("*.patch"):
+        patch.unlink()
+    (recipe / "patches" / "0001-speed.patch").write_text(hunk.format("Hurd"))
+    (recipe / "patches" / "0002-needed.patch").write_text(hunk.format("Linux"))
+    with (tmp_path / "log").open("w") as log:
+        assert kernel.apply_patches(Recipe.of(recipe, "6.12"), "6.12", source, log) == ["0001-speed"]
+        assert (source / "README").read_text() == "Linux, patched\n"
+        with pytest.raises(
+            kernel.KernelError, match=r"0002-needed\.patch does not fit Linux 6\.12; .* fit 6\.12, 6\.8"
+        ):
+            kernel.apply_patches(Recipe.of(recipe, "6.12"), "6.12", source, log)
 
 
 def test_a_kernel_that_is_not_built_says_make_setup(
@@ -128,6 +211,58 @@ def test_a_built_kernel_serves_when_its_source_is_gone(monkeypatch: pytest.Monke
     assert kernel.find_kernel().version == built.version
 
 
+MAKEFILE = """
+O ?= .
+tinyconfig:
+\tprintf 'CONFIG_ONE=y\\n' >$(O)/.config
+olddefconfig: ;
+linux:
+\tmkdir -p $(O)/include/config && echo 9.9.1+ >$(O)/include/config/kernel.release
+\tgcc -o $(O)/linux -x c linux.c
+"""
+PROGRAM = "long time_travel_time; char *um_running_comm = {}; int main(void) {{ return 0; }}\n"
+
+
+def test_a_build_leaves_program_options_and_addresses(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From an archive that is as small as one can be; of its patches the one for speed does not fit."""
+    import tarfile
+
+    source = tmp_path / "linux-source-9.9"
+    (source / "scripts" / "kconfig").mkdir(parents=True)
+    (source / "scripts" / "kconfig" / "merge_config.sh").write_text('#!/bin/sh\nshift 4\ncat >>$OUT "$@"\n')
+    (source / "scripts" / "kconfig" / "merge_config.sh").chmod(0o755)
+    (source / "Makefile").write_text(MAKEFILE)
+    (source / "linux.c").write_text(PROGRAM.format("0"))
+    archive = tmp_path / "linux-source-9.9.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        tar.add(source, source.name)
+    for patch in recipe.rglob("*.patch"):
+        patch.unlink()
+    shutil.rmtree(recipe / "series")
+    hunk = f"--- a/linux.c\n+++ b/linux.c\n@@ -1 +1 @@\n-{PROGRAM.format('{}')}+{PROGRAM.format('{}')}"
+    (recipe / "patches" / "0001-name.patch").write_text(hunk.replace("{}", "0", 1).replace("{}", '"idle"', 1))
+    (recipe / "patches" / "0002-more-speed.patch").write_text(hunk.replace("{}", "7", 1).replace("{}", "8", 1))
+    (recipe / "config").write_text("CONFIG_TWO=y\n# CONFIG_THREE is not set\n")
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("OUT", str(tmp_path / "config"))
+    with pytest.raises(
+        kernel.KernelError, match=r"linux-source-9\.9\.tar\.xz does not take these options: CONFIG_TWO=y"
+    ):
+        kernel.build_kernel()
+    (recipe / "config").write_text("CONFIG_ONE=y\n")
+    built = kernel.build_kernel()
+    assert built == kernel.find_kernel()
+    assert (built.version, built.series, built.left_out) == ("9.9.1", "9.9", ("0002-more-speed",))
+    assert built.source.startswith("linux-source-9.9")
+    assert set(built.symbols) == set(kernel.SYMBOLS) and all(built.symbols.values())
+    assert b"idle" in built.executable.read_bytes()
+    assert (built.executable.parent / "config").read_text() == "CONFIG_ONE=y\n"
+    assert not built.can_seccomp
+
+
 def test_a_build_that_fails_names_its_log_and_leaves_nothing(
     recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,7 +275,7 @@ def test_a_build_that_fails_names_its_log_and_leaves_nothing(
     archive = tmp_path / "linux-source-9.9.tar.xz"
     with tarfile.open(archive, "w:xz") as tar:
         tar.add(source, source.name)
-    for patch in (recipe / "patches").glob("*.patch"):
+    for patch in recipe.rglob("*.patch"):
         patch.unlink()
     monkeypatch.setattr(kernel, "SOURCES", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -180,4 +315,4 @@ def test_two_set_ups_at_once_build_once(recipe: Path, tmp_path: Path, monkeypatc
     for thread in threads:
         thread.join(30)
     assert len(builds) == 1
-    assert kernel.find_kernel().version == "9.9"
+    assert kernel.built_kernels()[0].version == "9.9"

@@ -61,6 +61,14 @@ class World(ABC):
         """What this world adds to what `landspeed show` says of a plan: name, value, remark."""
         return []
 
+    def asked(self, plan: Plan) -> Plan:
+        """The plan with what this world's options make another work of it; the plan itself where there is nothing.
+
+        Raises:
+            NotReady: an option asks for what is not here.
+        """
+        return plan
+
     @property
     def clock(self) -> str:
         """The clock of its runs: "virtual" or "real"."""

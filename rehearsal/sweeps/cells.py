@@ -46,7 +46,7 @@ def plan_cells(file: Path, overrides: Sequence[str], world: World, seed: int | N
         NotReady: this host cannot run one of them.
     """
     cells = [
-        Cell(values, loaded, plan_for(loaded, world.name, seed), world)
+        Cell(values, loaded, world.asked(plan_for(loaded, world.name, seed)), world)
         for values, loaded in load_variants(file, overrides)
     ]
     for cell in cells:

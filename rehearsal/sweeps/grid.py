@@ -124,5 +124,5 @@ def _digest(text: str) -> str:
 
 
 def _point(each: Combination, world: World, build: str, seed: int | None) -> Point:
-    plan = plan_for(each.loaded, world.name, seed)
+    plan = world.asked(plan_for(each.loaded, world.name, seed))
     return Point(each.values, each.loaded, plan, world, build, each.seeds or (plan.seed,))

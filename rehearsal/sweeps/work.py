@@ -93,7 +93,12 @@ def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Out
     folder = Path(work.folder) if work.folder else Path(tempfile.mkdtemp(prefix="landspeed-cell-"))
     try:
         run = run_plan(
-            world, work.loaded, plan_for(work.loaded, work.world, work.seed), folder, progress=progress, report=False
+            world,
+            work.loaded,
+            world.asked(plan_for(work.loaded, work.world, work.seed)),
+            folder,
+            progress=progress,
+            report=False,
         )
         if run.interrupted:
             raise KeyboardInterrupt

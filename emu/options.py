@@ -1,0 +1,62 @@
+"""The options of the emulated world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..worlds.options import option, parse_seconds
+from . import watch
+from .cores import parse_core
+from .memory import parse_memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmuOptions:
+    """How to run a plan in this world."""
+
+    clock: str = option("virtual", "clock of the run (default: virtual)", choices=("virtual", "real"), words=("exec",))
+    tool: str = option("engine", "program that makes the transfer (default: engine)", metavar="NAME")
+    memory: int | None = option(
+        None,
+        "memory of the guest, such as 4GiB, instead of what the plan is estimated to need",
+        parse=parse_memory,
+        metavar="SIZE",
+        repeated=False,
+        words=("exec",),
+    )
+    queues: bool = option(False, "measure every queue too: fill it until it overflows", repeated=False)
+    evidence: bool = option(False, "keep captures, ping and traceroute, and write the submission page")
+    exact_timers: bool = option(False, "give each packet its own instant, also with hundreds under way (slower)")
+    every_hop: bool = option(
+        False, "pass every router with every packet, also where nothing can queue (slower)", words=("exec", "shell")
+    )
+    stall: float = option(
+        watch.STALL_WALL_S,
+        "give up when virtual time has stood still for so many seconds (default: 20)",
+        parse=parse_seconds,
+        metavar="SECONDS",
+        repeated=False,
+        words=("exec",),
+    )
+    kernel: str | None = option(
+        None,
+        "Linux of the guest: series, release, build or path of one (default: the scenario's, or that of `make setup`; "
+        "`landspeed kernel list` shows them)",
+        metavar="VERSION|PATH",
+        words=("exec", "shell"),
+    )
+    tracing: str = option(
+        "auto",
+        "how the guest's kernel runs programs (default: auto, by seccomp where it and the host can)",
+        choices=("auto", "seccomp", "ptrace"),
+        repeated=False,
+        words=("exec", "shell"),
+    )
+    core: int | str | None = option(
+        None,
+        "core of the host that the guest runs on (default: the least busy one); any: the host's scheduler chooses",
+        parse=parse_core,
+        metavar="N|any",
+        repeated=False,
+        words=("exec", "shell"),
+    )
