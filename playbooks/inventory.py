@@ -34,7 +34,6 @@ from .shaping import LATE_TIMERS_NS, shape_links
 
 MAN_PAGE = ENGINE_BINARY.parent.parent / "landspeed-engine.1"
 ENGINE_UNIT = MAN_PAGE.parent / "systemd" / "landspeed-engine.service"
-DATA_PORT = ENGINE_PORT + 1
 HOST_OPTIONS = ("address", "interface", "jump", "ssh_config")
 HOST_FORM = "user@host, with any of ,address=IP ,interface=NIC ,jump=user@host ,ssh_config=FILE"
 GROUPS = {"sender": "landspeed_senders", "receiver": "landspeed_receivers", "shaper": "landspeed_shapers"}
@@ -159,8 +158,7 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
         "landspeed_expected_goodput_bps": physics.expected_goodput_bps,
         "landspeed_time_limit_s": int(60 + 1.5 * duration_s),
         "landspeed_port": ENGINE_PORT,
-        "landspeed_data_port": DATA_PORT,
-        "landspeed_receive_options": shlex.join([*receive[2:], "--data-port", str(DATA_PORT)]),
+        "landspeed_receive_options": shlex.join(receive[2:]),
         "landspeed_send_options": shlex.join(send[2:]).replace("PEER", peer, 1),
         "landspeed_shape": shape_links(plan, late_timers_ns) if shaped else [],
         "landspeed_late_timers_s": late_timers_ns / 1e9,

@@ -119,7 +119,8 @@ def _points(node: Node, key: str, first: Fraction, last: Fraction) -> list[Fract
         raise _wrong(node, f"{key}: a logarithmic range cannot begin at 0", "begin above 0", at="from")
     ratio = float(last / first)
     between = [float(first) * ratio ** (number / (points - 1)) for number in range(1, points - 1)]
-    return [first, *(Fraction(f"{value:.{SIGNIFICANT - 1}e}") for value in between), last]
+    rounded = (Fraction(f"{value:.{SIGNIFICANT - 1}e}") for value in between)
+    return [first, *(min(max(value, first), last) for value in rounded), last]
 
 
 def _few(node: Node, key: str, count: int) -> None:

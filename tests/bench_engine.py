@@ -19,6 +19,7 @@ from pathlib import Path
 
 from bench import ONE_STREAM, Row, run
 from bench_engine_faults import faults
+from bench_engine_files import files
 from bench_engine_least import least
 from bench_engine_path import (
     ENGINE,
@@ -37,6 +38,8 @@ from bench_engine_path import (
 )
 from bench_engine_protect import protect
 from bench_engine_strangers import strangers
+from bench_engine_ways import ways
+from bench_engine_window import window
 
 VERIFY_GB = int(os.environ.get("ENGINE_BENCH_GB", "100"))
 
@@ -232,6 +235,9 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
     "verify": verification,
     "protect": protect,
     "strangers": strangers,
+    "ways": ways,
+    "files": files,
+    "window": window,
     "faults": lambda: faults(VERIFY_GB),
     "fairness": fairness,
     "zerocopy-receive": zerocopy_receive,

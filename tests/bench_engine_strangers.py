@@ -1,7 +1,8 @@
 """`bench_engine.py strangers`: 10 000 sessions of strangers from 64 addresses, beside clients that mean it.
 
-Strangers are silent, half a frame, garbage, a greeting that stays, a recorded proof; a data connection without a proof
-cannot be made by them, since the port is told to those with the key only. ENGINE_BENCH_STRANGERS changes their number.
+Strangers are silent, half a frame, garbage, a greeting that stays, a recorded proof; half a hello of a data connection,
+one of the sessions that run, one of none, and the server's own challenge sent back. ENGINE_BENCH_STRANGERS changes
+their number.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from bench import Row
 from bench_engine_path import ENGINE
+from engine_fixtures import CHALLENGE, MAGIC, PROTOCOL, hello
 
 STRANGERS = int(os.environ.get("ENGINE_BENCH_STRANGERS", "10000"))
 PORT = 5391
@@ -28,7 +30,7 @@ ALIVE = 64  # at once, each from an address of its own
 
 def frame(message: dict) -> bytes:
     """Of the control connection."""
-    text = json.dumps({"protocol": 7} | message).encode()
+    text = json.dumps({"protocol": PROTOCOL} | message).encode()
     return struct.pack(">I", len(text)) + text
 
 
@@ -40,6 +42,10 @@ WORDS = (
     GREETING,
     GREETING + frame({"type": "proof", "proof": "a5" * 32}),
     b"\xff" * 8,
+    MAGIC,
+    hello(0, bytes(32), bytes(32), 0),
+    hello(0, bytes(32), bytes(32), 1 << 31),
+    None,
 )
 
 
@@ -59,7 +65,7 @@ class Strangers(threading.Thread):
             with contextlib.suppress(OSError):
                 source = (f"127.0.2.{number % ALIVE + 1}", 0)
                 alive.append(socket.create_connection(("127.0.0.1", PORT), timeout=5, source_address=source))
-                alive[-1].sendall(words)
+                alive[-1].sendall(alive[-1].recv(CHALLENGE) if words is None else words)
                 self.count += 1
             if len(alive) == ALIVE:
                 alive.pop(0).close()

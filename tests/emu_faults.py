@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from emu_fixtures import COMMAND, host_state, processes_in, wait_until
+from emu_fixtures import COMMAND, DEADLINE_S, host_state, processes_in, wait_until
 from landspeed.results.bundle import list_bundles, load_record
 
 
@@ -63,7 +63,7 @@ class Running:
 
     def ended(self) -> tuple[int, str, str]:
         """Exit status, standard output, standard error."""
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=DEADLINE_S)
         return self.process.returncode, out, err
 
 

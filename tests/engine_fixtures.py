@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
+import random
 import re
 import shutil
 import socket
 import struct
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,9 +25,12 @@ ENGINE_FOLDER = Path(__file__).resolve().parent.parent / "engine"
 PROTOCOL = int(
     re.findall(r"#define PROTOCOL_VERSION (\d+)", (ENGINE_FOLDER / "src" / "control" / "message.h").read_text())[0]
 )
-MAGIC = b"lspdata\x02"  # of data connections
+MAGIC = b"lspdata\x03"  # of the challenge to whoever connects, and of a data connection's answer
+CHALLENGE, HELLO = 40, 48  # bytes (hello.h)
 T = TypeVar("T")
 REPORTS = ("Sanitizer", "runtime error")
+PORTS = range(12_000, 32_000)
+HELD = 100  # ports at once, more than any test needs
 
 
 @pytest.fixture(scope="session", name="engine")
@@ -36,25 +41,56 @@ def engine_fixture() -> Path:
     return builds.build_of("engine") / "landspeed-engine"
 
 
+_held: deque[socket.socket] = deque()
+
+
 def free_port() -> int:
-    """A port that nobody listens on at this moment."""
-    with socket.socket(socket.AF_INET6) as probe:
-        probe.bind(("::", 0))
-        return probe.getsockname()[1]
+    """A port that nobody uses, and that neither the kernel nor another test gives away meanwhile.
+
+    A port that was bound and is let go again belongs to whoever connects or listens next: another worker's transfer
+    may have it before this test's does. So it lies below those that the kernel chooses from (ip_local_port_range
+    begins at 32768), and its number is claimed among all tests of this machine by an abstract socket (unix(7)).
+    """
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0landspeed-test-port/{port}")
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::", port))
+        except OSError:
+            claim.close()
+            continue
+        _held.append(claim)
+        if len(_held) > HELD:
+            _held.popleft().close()
+        return port
+    raise AssertionError("all ports are taken")
 
 
-def say_hello(data: socket.socket, stream: int, secret: bytes) -> None:
-    """What a sender says first on a data connection (hello.h), written from its description."""
-    challenge = data.recv(40, socket.MSG_WAITALL)
+def challenged(connection: socket.socket) -> bytes:
+    """The nonce that the server meets every connection with (hello.h)."""
+    challenge = connection.recv(CHALLENGE, socket.MSG_WAITALL)
     assert challenge[:8] == MAGIC
-    data.sendall(hello(stream, secret, challenge[8:]))
+    return challenge[8:]
 
 
-def hello(stream: int, secret: bytes, nonce: bytes) -> bytes:
+def control_connection(port: int, source: str = "127.0.0.1") -> socket.socket:
+    """A control connection that has said nothing; its challenge is for data connections."""
+    control = socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(source, 0))
+    challenged(control)
+    return control
+
+
+def say_hello(data: socket.socket, stream: int, secret: bytes, session: int = 0) -> None:
+    """What a sender says first on a data connection (hello.h), written from its description."""
+    data.sendall(hello(stream, secret, challenged(data), session))
+
+
+def hello(stream: int, secret: bytes, nonce: bytes, session: int = 0) -> bytes:
     """The answer to that challenge."""
     label = b"landspeed-engine/3 data from sender to receiver\0"
     proof = hmac.digest(secret, label + struct.pack(">I", stream) + nonce, "sha512")[:32]
-    return MAGIC + struct.pack(">II", stream, 0) + proof
+    return MAGIC + struct.pack(">II", stream, session) + proof
 
 
 class Program:

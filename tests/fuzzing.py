@@ -42,10 +42,10 @@ JSON = st.recursive(
 
 
 def examples(count: int) -> Any:
-    """So many examples, or as many as LANDSPEED_EXAMPLES says; and the marker `fuzz`."""
+    """So many examples, or as many as LANDSPEED_EXAMPLES says; and the markers `fuzz` and `slow`."""
 
     def both(test: Any) -> Any:
-        return pytest.mark.fuzz(settings(max_examples=LONG or count)(test))
+        return pytest.mark.slow(pytest.mark.fuzz(settings(max_examples=LONG or count)(test)))
 
     return both
 

@@ -1,6 +1,7 @@
 """Counts the lines that the agent of a guest runs. `make coverage` has each Python of the environment read this.
 
-The clock of a guest stands still while its processor works, so that counting changes no figure of a run.
+The clock of a guest stands still while its processor works, so that counting changes hardly any figure of a run: an
+event of the plan comes some 10 us late.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a test needs, found in its code: a guest of the emulated world, the lab.
+"""What a test needs, found in its code: a guest of the emulated world, the lab, a browser, which takes seconds.
 
 A test that is not found so has its marker written at it. One that is forgotten fails: without the marker `guest` a test
 finds no kernel (conftest.py).
@@ -23,6 +23,7 @@ GUEST = [
     ({"ls"}, {"run", "arun"}),
 ]
 BUILT_IN = "_pytest"  # fixtures of pytest's own
+BROWSER = "browser"  # the tests' module
 CHEAP = {"engine", "no_kernel"}  # fixtures that each worker may well make for itself
 
 
@@ -43,7 +44,7 @@ def _words(constants: tuple[Any, ...]) -> Iterator[str]:
 
 
 def needs(thing: Any, seen: set[CodeType] | None = None) -> set[str]:
-    """What a function or class of the tests, or one that it names, needs: `guest`, `lab`."""
+    """What a function or class of the tests, or one that it names, needs: `guest`, `lab`, `slow`."""
     seen = set() if seen is None else seen
     if isinstance(thing, type):
         return set[str]().union(*(needs(each, seen) for each in vars(thing).values()))
@@ -65,6 +66,8 @@ def needs(thing: Any, seen: set[CodeType] | None = None) -> set[str]:
         if names & callers and (names | words) & called:
             found.add("guest")
     for each in known:
+        if str(getattr(each, "__module__", "")).rpartition(".")[2] == BROWSER:
+            found.add("slow")
         if callable(each) and _is_ours(each):
             found |= needs(each, seen)
     return found
@@ -91,7 +94,7 @@ def mark(item: pytest.Item) -> None:
         for each in (pytest.mark.lab, pytest.mark.root, pytest.mark.guest, pytest.mark.xdist_group("lab")):
             item.add_marker(each)
         return
-    if "guest" in found:
-        item.add_marker(pytest.mark.guest)
+    for name in found:
+        item.add_marker(getattr(pytest.mark, name))
     if any(each.scope in ("module", "session") and each.argname not in CHEAP for each in fixtures):
         item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from emu_fixtures import COMMAND, FIRST, landspeed, wait_until
+from stopwatch import one_of_few, undisturbed
 
 pytestmark = pytest.mark.guest
 AT_ATHENS = ("exec", FIRST, "--at", "athens", "--no-calibration")
@@ -185,10 +186,15 @@ def terminal() -> Iterator[Terminal]:
 def test_a_session_at_the_prompt(terminal: Terminal) -> None:
     assert "amsterdam athens bari frankfurt milan" in terminal.ask("nodes")
     assert re.search(r"0\s+amsterdam\s+10\.0\.0\.1\b.*4\s+athens\s+10\.0\.0\.14", terminal.ask("path"), re.DOTALL)
-    answer = terminal.ask("amsterdam ping -c 1 athens")
-    assert "1 packets transmitted, 1 received" in answer
-    (rtt_ms,) = re.findall(r"time=([\d.]+) ms", answer)
-    assert 50 <= float(rtt_ms) < 500  # in real time: the host's scheduling adds
+
+    def ping(_: int) -> None:
+        answer = terminal.ask("amsterdam ping -c 1 athens")
+        assert "1 packets transmitted, 1 received" in answer
+        (rtt_ms,) = re.findall(r"time=([\d.]+) ms", answer)
+        assert float(rtt_ms) >= 50
+        undisturbed(float(rtt_ms) < 100, f"{rtt_ms} ms")  # in real time: the host's scheduling adds
+
+    one_of_few(ping)
     assert "10.0.0.5" in terminal.ask("athens traceroute -n amsterdam")
     assert "neither a node" in terminal.ask("rome ping athens")
     assert "neither a node" in terminal.ask("amsterdam")

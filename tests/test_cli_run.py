@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from emu_fixtures import FIRST, ROOT, landspeed, scenario, write_scenario
+from stopwatch import one_of_few, undisturbed
 
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect.from=1 s")
 KEYS = {
@@ -122,11 +123,18 @@ def test_iperf3_makes_the_same_transfer(tmp_path: Path) -> None:
 def test_the_real_clock_takes_its_time(tmp_path: Path) -> None:
     more = ("--set", "line_rate=100 Mbit/s", "--set", "transfer.duration=3 s", "--clock", "real")
     more += ("--set", "calibration.rate_tolerance=50 %", "--set", "calibration.rtt_tolerance=50 %")  # on a busy host
-    done = landspeed("run", FIRST, *more, "--json", "--out", tmp_path)
-    result = json.loads(done.stdout)
-    assert result["complete"], done.stderr
-    assert result["clock"] == "real"
-    assert result["transfer_wall_s"] >= 3
+
+    def attempt(_: int) -> None:
+        done = landspeed("run", FIRST, *more, "--json", "--out", tmp_path)
+        result = json.loads(done.stdout)
+        assert result["clock"] == "real"
+        calibration = result["calibration"]
+        assert calibration, done.stderr
+        undisturbed(calibration["passed"], calibration["failures"])  # also 50 % is little where others run
+        assert result["complete"], done.stderr
+        assert result["transfer_wall_s"] >= 3
+
+    one_of_few(attempt)
 
 
 # --- Bad input -------------------------------------------------------------------------------------------------------

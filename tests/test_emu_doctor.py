@@ -120,6 +120,7 @@ def test_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding("cores") == doctor.Finding("cores", "ok", "1 available: runs beside each other share it")
 
 
+@pytest.mark.root
 def test_shared_memory_too_small_noexec_or_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(machine, "FALLBACKS", ())

@@ -51,6 +51,7 @@ def link_packets(bundle: Path, column: str, from_s: float, to_s: float, link: in
     return at[1] - at[0]
 
 
+@pytest.mark.exact
 def test_exactly_the_next_packets_are_lost_and_sent_again(tmp_path: Path) -> None:
     events = [
         {"at": "1 s", "loss": "1 packet", **THERE},
@@ -67,6 +68,7 @@ def test_exactly_the_next_packets_are_lost_and_sent_again(tmp_path: Path) -> Non
     assert link_packets(bundle, "drops", 0, 4) == 104
 
 
+@pytest.mark.exact
 def test_a_line_at_half_its_rate_for_a_second(tmp_path: Path) -> None:
     events = [{"at": "2 s", "line_rate": "200 Mbit/s", "for": "1 s", **THERE}]
     record, bundle = run(tmp_path, with_events(events, middle={"queue": "10 MB"}))
@@ -80,6 +82,7 @@ def test_a_line_at_half_its_rate_for_a_second(tmp_path: Path) -> None:
     assert record.retransmits == 0
 
 
+@pytest.mark.exact
 def test_a_link_that_is_down_passes_nothing(tmp_path: Path) -> None:
     events = [{"at": "2 s", "down": "300 ms", "between": ["r1", "r2"]}]
     record, bundle = run(tmp_path, with_events(events))
@@ -91,6 +94,7 @@ def test_a_link_that_is_down_passes_nothing(tmp_path: Path) -> None:
     assert received_bytes(bundle, 4.0) > received_bytes(bundle, 2.3)
 
 
+@pytest.mark.exact
 def test_a_longer_way_makes_the_window_carry_less(tmp_path: Path) -> None:
     events = [{"at": "2 s", "one_way_delay": "26 ms", **THERE}]
     record, bundle = run(tmp_path, with_events(events))

@@ -17,6 +17,7 @@ from landspeed.emu import machine
 from landspeed.emu.kernel_build import SYMBOLS, Kernel
 from landspeed.emu.watch import GuestError, follow
 from landspeed.results.bundle import list_bundles
+from stopwatch import one_of_few, undisturbed
 
 LONG = ("--set", "transfer.duration=3600 s")
 
@@ -28,28 +29,34 @@ LONG = ("--set", "transfer.duration=3600 s")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_what_it_had(tmp_path: Path, moment: str, number: int) -> None:
     """Ctrl-C goes to the whole group, as a terminal sends it."""
-    running = Running(tmp_path, FIRST, *LONG)
-    running.wait_for(moment)
-    if number == signal.SIGINT:
-        os.killpg(running.process.pid, number)
-    else:
-        running.process.send_signal(number)
-    status, out, err = running.ended()
-    assert status == 1
-    assert "Error: interrupted" in err
-    assert "Traceback" not in err
-    result = json.loads(out)
-    assert result["complete"] is False
-    assert result["error"] == "interrupted"
-    assert (result["calibration"] is not None) == (moment == "moving")
-    assert Path(result["bundle"]) == running.bundle()
-    record = only_record(running.out)
-    assert record.error == "interrupted"
-    assert not running.bundle().name.endswith(".partial")
-    if moment == "moving":
-        assert (running.bundle() / "samples.parquet").stat().st_size > 1000
-        assert (running.bundle() / "links.parquet").exists()
-    assert (running.bundle() / "report.html").exists()
+
+    def attempt(turn: int) -> None:
+        running = Running(tmp_path / str(turn), FIRST, *LONG)
+        running.wait_for(moment)
+        if number == signal.SIGINT:
+            os.killpg(running.process.pid, number)
+        else:
+            running.process.send_signal(number)
+        status, out, err = running.ended()
+        assert status == 1
+        assert "Error: interrupted" in err
+        assert "Traceback" not in err
+        result = json.loads(out)
+        assert result["complete"] is False
+        assert result["error"] == "interrupted"
+        assert Path(result["bundle"]) == running.bundle()
+        record = only_record(running.out)
+        assert record.error == "interrupted"
+        assert not running.bundle().name.endswith(".partial")
+        assert (running.bundle() / "report.html").exists()
+        if moment == "moving":
+            assert result["calibration"] is not None
+            assert (running.bundle() / "samples.parquet").stat().st_size > 1000
+            assert (running.bundle() / "links.parquet").exists()
+        else:
+            undisturbed(result["calibration"] is None, "all was calibrated before the signal was sent")
+
+    one_of_few(attempt)
 
 
 @pytest.mark.parametrize("moment", ["build", "moving"])
@@ -115,12 +122,18 @@ def in_guest(*command: str, at: str = "athens", options: tuple[str, ...] = ()) -
 
 
 def test_a_program_that_spins_is_named_and_ended() -> None:
-    done = in_guest("sh", "-c", "while :; do :; done", options=("--stall", "3"))
-    assert done.returncode == 1
-    assert re.search(r"Error: the virtual clock has stood still at 3\.0\d+ s for 3 s of wall time", done.stderr)
-    assert "in the phase 'exec'" in done.stderr
-    assert "the task that ran is 'sh'" in done.stderr
-    assert "Traceback" not in done.stderr
+
+    def attempt(number: int) -> None:
+        stall_s = 3 * (number + 1)
+        done = in_guest("sh", "-c", "while :; do :; done", options=("--stall", str(stall_s)))
+        assert done.returncode == 1
+        assert f"for {stall_s} s of wall time" in done.stderr
+        assert "Traceback" not in done.stderr
+        undisturbed("in the phase 'exec'" in done.stderr, done.stderr)  # a busy machine may halt it before
+        assert re.search(r"Error: the virtual clock has stood still at 3\.0\d+ s ", done.stderr)
+        assert "the task that ran is 'sh'" in done.stderr
+
+    one_of_few(attempt)
 
 
 def test_a_transfer_program_that_spins_keeps_the_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,12 +141,18 @@ def test_a_transfer_program_that_spins_keeps_the_bundle(tmp_path: Path, monkeypa
     from landspeed.engine import tool
 
     spinning = ["sh", "-c", "while :; do :; done"]
-    status, record, err = run_with(tmp_path, monkeypatch, sender=spinning, options=("--stall", "3"), module=tool)
-    assert status == 1
-    assert "in the phase 'transfer'" in err
-    assert "the task that ran is 'sh'" in err
-    assert record.complete is False
-    assert "stood still" in record.error
+
+    def attempt(number: int) -> None:
+        stall = ("--stall", str(3 * (number + 1)))
+        with monkeypatch.context() as patch:
+            status, record, err = run_with(tmp_path / str(number), patch, sender=spinning, options=stall, module=tool)
+        assert status == 1
+        assert record.complete is False
+        assert "stood still" in record.error
+        undisturbed("in the phase 'transfer'" in err, err)  # a busy machine may halt it before
+        assert "the task that ran is 'sh'" in err
+
+    one_of_few(attempt)
 
 
 def run_with(

@@ -34,6 +34,7 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.root
 def test_a_disk_that_is_full_at_the_start_is_bad_input(small_disk: Callable[[int], Path]) -> None:
     disk = small_disk(128 << 10)
     done = landspeed("run", FIRST, "--out", disk)
@@ -42,6 +43,7 @@ def test_a_disk_that_is_full_at_the_start_is_bad_input(small_disk: Callable[[int
     assert list(disk.iterdir()) == []
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("kilobytes", [330, 400, 500, 700])
 def test_a_disk_that_fills_up_ends_the_run_with_a_message(small_disk: Callable[[int], Path], kilobytes: int) -> None:
     """At whatever moment: never a trace, never a bundle that looks complete."""
@@ -56,6 +58,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_a_message(small_disk: Callable[[
         assert load_record(bundle).complete is False
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("what", ["file", "missing parent is a file", "read-only"])
 def test_a_folder_that_cannot_be_written_is_bad_input(
     tmp_path: Path, what: str, small_disk: Callable[[int], Path]
@@ -89,6 +92,7 @@ def test_too_little_memory_of_the_host_is_told_before_anything_starts(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.root
 def test_a_shared_memory_too_small_falls_back_to_tmpdir(
     small_disk: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

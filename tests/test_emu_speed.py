@@ -1,21 +1,46 @@
-"""Wall time that a user waits before a transfer begins. What others do on this host meanwhile is allowed for."""
+"""Wall time that a user waits before a transfer begins, in times of what the same machine needs for less.
+
+A limit in seconds would be far off on a quick machine and too near on a busy one. What a time is compared with is
+measured before and after it (stopwatch.py).
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from emu_fixtures import COMMAND, FIRST, ROOT, execute, landspeed, plan_of, scenario
 from landspeed.emu.world import EmuOptions, EmuWorld
-from stopwatch import takes_at_most
+from stopwatch import takes_as_long_as, uncounted
 
 RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"
+LINK = {"one_way_delay": "1 ms"}
 
 
-def test_thirteen_nodes_are_built_in_three_seconds(tmp_path: Path) -> None:
+def booted(folder: Path, links: int) -> float:
+    """Wall time of a guest that boots, builds a path of so many links, and ends; in s."""
+    folder.mkdir()
+    plan = plan_of(folder, scenario([LINK] * links))
+    assert len(plan.nodes) == links + 1
+    began = time.monotonic()
+    assert execute(plan, folder, "true").status == 0
+    return time.monotonic() - began
+
+
+@pytest.fixture
+def two_nodes(tmp_path: Path) -> Callable[[], float]:
+    """The least that a guest can be."""
+    number = itertools.count()
+    return lambda: booted(tmp_path / f"two-nodes-{next(number)}", 1)
+
+
+def test_thirteen_nodes_are_built_within_the_time_of_a_boot(tmp_path: Path, two_nodes: Callable[[], float]) -> None:
     """The record's path; the figure is the bundle's own."""
 
     def build(_: int) -> float:
@@ -26,25 +51,15 @@ def test_thirteen_nodes_are_built_in_three_seconds(tmp_path: Path) -> None:
         assert len(record["plan"]["nodes"]) >= 13
         return record["world_facts"]["guest"]["network_build_s"]
 
-    takes_at_most(3.0, build)
+    takes_as_long_as(1.2, two_nodes, build)
 
 
-def test_forty_two_nodes_are_built_in_eight_seconds(tmp_path: Path) -> None:
+def test_forty_two_nodes_are_built_within_two_more(tmp_path: Path, two_nodes: Callable[[], float]) -> None:
     """Boot and calibration-free command included."""
-
-    def build(number: int) -> float:
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        plan = plan_of(folder, scenario([{"one_way_delay": "1 ms"}] * 41))
-        assert len(plan.nodes) == 42
-        began = time.monotonic()
-        assert execute(plan, folder, "true").status == 0
-        return time.monotonic() - began
-
-    takes_at_most(8.0, build)
+    takes_as_long_as(3.0, two_nodes, lambda number: booted(tmp_path / str(number), 41))
 
 
-def test_the_transfer_begins_within_six_seconds_of_the_command(tmp_path: Path) -> None:
+def test_the_transfer_begins_soon_after_the_command(tmp_path: Path, two_nodes: Callable[[], float]) -> None:
     """From the start of the process to the first line of progress of the transfer, nothing to be built."""
 
     def begin(number: int) -> float:
@@ -62,7 +77,7 @@ def test_the_transfer_begins_within_six_seconds_of_the_command(tmp_path: Path) -
             process.communicate()
         return took
 
-    takes_at_most(6.0, begin)
+    takes_as_long_as(3.0, two_nodes, begin)
 
 
 def test_a_long_path_is_calibrated_hop_by_hop(tmp_path: Path) -> None:
@@ -79,11 +94,16 @@ def test_a_long_path_is_calibrated_hop_by_hop(tmp_path: Path) -> None:
 
 
 def test_the_command_itself_is_quick() -> None:
-    """`landspeed show` loads nothing that it does not need."""
+    """`landspeed show` loads nothing that it does not need: of that, the two libraries take most."""
+
+    def libraries() -> float:
+        began = time.monotonic()
+        subprocess.run([sys.executable, "-c", "import pydantic.main, ruamel.yaml"], check=True, env=uncounted())
+        return time.monotonic() - began
 
     def show(_: int) -> float:
         began = time.monotonic()
-        assert landspeed("show", FIRST).returncode == 0
+        assert landspeed("show", FIRST, env=uncounted()).returncode == 0
         return time.monotonic() - began
 
-    takes_at_most(2.0, show)
+    takes_as_long_as(4.5, libraries, show)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_fixtures import ENGINE_FOLDER, PROTOCOL, Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from engine_fixtures import ENGINE_FOLDER, PROTOCOL, Bench, bench_fixture, control_connection, engine_fixture  # noqa: F401  (fixtures)
 
 
 def make_key(bench: Bench, name: str = "key") -> Path:
@@ -122,7 +122,7 @@ class Client:
 
     def __init__(self, bench: Bench, key: Path) -> None:
         self.key = bytes.fromhex(key.read_text().strip())
-        self.socket = socket.create_connection(("127.0.0.1", bench.port), timeout=20)
+        self.socket = control_connection(bench.port)
         self.ours, self.theirs, self.sent = b"\x11" * 32, b"", 0
         self.scalar = b"\x33" * 32
 

@@ -17,6 +17,8 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     PROTOCOL,
     Bench,
     bench_fixture,
+    challenged,
+    control_connection,
     engine_fixture,
     hello,
     say_hello,
@@ -38,16 +40,17 @@ class Session:
         self.client.tagged(REQUEST | {"streams": streams, "bytes": TOTAL})
         self.grant = self.client.get(tagged=True)
         assert self.grant["type"] == "grant", self.grant
-        self.secret = self.client.mac("secret of the data connections")
+        self.secret, self.number = self.client.mac("secret of the data connections"), self.grant["session"]
+        self.port = bench.port
 
     def connect(self) -> socket.socket:
         """A data connection that has said nothing."""
-        return socket.create_connection(("127.0.0.1", self.grant["data_port"]), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
 
     def finish(self) -> None:
         """The transfer that the client asked for."""
         with self.connect() as data:
-            say_hello(data, 0, self.secret)
+            say_hello(data, 0, self.secret, self.number)
             assert self.client.get(tagged=True)["type"] == "ready"
             self.client.tagged({"type": "go"})
             data.sendall(b"x" * TOTAL)
@@ -74,7 +77,7 @@ def test_with_a_key_nothing_in_the_grant_opens_a_data_connection(keyed: Bench) -
     """What an observer of the control connection learns is no secret: there is no token in it."""
     session = Session(keyed)
     assert set(session.grant) <= {
-        "protocol", "type", "data_port", "rcvbuf_bytes", "pacing_bps", "rcvbuf_ceiling_bytes", "warning",
+        "protocol", "type", "session", "rcvbuf_bytes", "pacing_bps", "rcvbuf_ceiling_bytes", "warning",
     }  # fmt: skip
     session.finish()
 
@@ -88,7 +91,39 @@ def test_what_an_injector_can_make_without_the_key_is_refused(keyed: Bench) -> N
     guesses += [session.client.mac(label) for label in ("client to server", "server to client", "proof of the client")]
     for secret in guesses:
         with session.connect() as data:
-            say_hello(data, 0, secret)
+            say_hello(data, 0, secret, session.number)
+            assert closed(data)
+    session.finish()
+
+
+def test_each_session_has_the_connections_that_name_it(keyed: Bench) -> None:
+    """Of the next number, of the other session's, and of none that there is."""
+    first, second = Session(keyed), Session(keyed)
+    assert first.number != second.number
+    for number in (second.number, second.number + 1, 1 << 31):
+        with first.connect() as data:
+            say_hello(data, 0, first.secret, number)
+            assert closed(data)
+    second.finish()
+    first.finish()
+
+
+def test_a_hello_that_comes_in_pieces(keyed: Bench) -> None:
+    session = Session(keyed)
+    with session.connect() as data:
+        words = hello(0, session.secret, challenged(data), session.number)
+        data.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for place in range(len(words)):
+            data.sendall(words[place : place + 1])
+        assert session.client.get(tagged=True)["type"] == "ready"
+
+
+def test_what_begins_as_a_hello_and_is_none_is_dropped_without_a_word(keyed: Bench) -> None:
+    session = Session(keyed)
+    for words in (MAGIC[:7] + b"\x09" + bytes(40), b"l" * 48):
+        with session.connect() as data:
+            challenged(data)
+            data.sendall(words)
             assert closed(data)
     session.finish()
 
@@ -97,18 +132,18 @@ def test_a_hello_is_good_for_one_connection_only(keyed: Bench) -> None:
     """Neither on another connection of its session, nor in another one, nor for another stream, nor twice."""
     other, session = Session(keyed), Session(keyed, streams=2)
     with other.connect() as first, session.connect() as second, session.connect() as third:
-        nonces = [data.recv(40, socket.MSG_WAITALL)[8:] for data in (first, second, third)]
+        nonces = [challenged(data) for data in (first, second, third)]
         assert len(set(nonces)) == 3
-        third.sendall(hello(0, session.secret, nonces[1]))  # of the other connection
+        third.sendall(hello(0, session.secret, nonces[1], session.number))  # of the other connection
         assert closed(third)
-        first.sendall(hello(0, session.secret, nonces[0]))  # of the other session
+        first.sendall(hello(0, session.secret, nonces[0], other.number))  # of the other session
         assert closed(first)
-        right = hello(0, session.secret, nonces[1])
+        right = hello(0, session.secret, nonces[1], session.number)
         second.sendall(right[:8] + struct.pack(">I", 1) + right[12:])  # for the other stream
         assert closed(second)
     with session.connect() as first, session.connect() as second:
-        say_hello(first, 0, session.secret)
-        say_hello(second, 0, session.secret)
+        say_hello(first, 0, session.secret, session.number)
+        say_hello(second, 0, session.secret, session.number)
         (late,), _, _ = select.select([first, second], [], [], 20)
         assert closed(late)  # the stream was there already
 
@@ -116,11 +151,11 @@ def test_a_hello_is_good_for_one_connection_only(keyed: Bench) -> None:
 def test_without_a_key_the_token_is_needed(bench: Bench) -> None:
     bench.receive()
     with open_session(bench) as (control, grant):
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes(32))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes(32), grant["session"])
             assert closed(data)
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             assert message(control)["type"] == "ready"
 
 
@@ -133,7 +168,7 @@ def message(control: socket.socket) -> dict:
 @contextlib.contextmanager
 def open_session(bench: Bench, host: str = "127.0.0.1") -> Iterator[tuple[socket.socket, dict]]:
     """A session without a key, up to its grant, from that address."""
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20, source_address=(host, 0)) as control:
+    with control_connection(bench.port, host) as control:
         control.sendall(GREETING + frame(PLAIN))
         yield control, message(control)
 
@@ -144,7 +179,13 @@ def test_a_sender_ignores_a_token_when_it_has_a_key(bench: Bench) -> None:
     with socket.create_server(("127.0.0.1", bench.port)) as listener, socket.create_server(("127.0.0.1", 0)) as data:
         sender = bench.send("--bytes", "1000", "--key", str(key))
         client = Answering(listener.accept()[0], bytes.fromhex(key.read_text()))
-        grant = {"data_port": data.getsockname()[1], "token": "00" * 32, "rcvbuf_bytes": 1 << 20, "pacing_bps": 0}
+        grant = {
+            "data_port": data.getsockname()[1],
+            "session": 0,
+            "token": "00" * 32,
+            "rcvbuf_bytes": 1 << 20,
+            "pacing_bps": 0,
+        }
         client.grant(grant)
         stream, _ = data.accept()
         stream.sendall(MAGIC + bytes(32))
@@ -178,14 +219,15 @@ class Answering(Client):
 
 
 def test_data_come_from_the_senders_host_only(bench: Bench) -> None:
-    """A connection of another address is hung up before it is challenged, whatever it knows."""
+    """A connection of another address is hung up, whatever it knows."""
     bench.receive("--bind", "127.0.0.1")
     with open_session(bench, "127.0.0.5") as (control, grant):
-        place = ("127.0.0.1", grant["data_port"])
+        place = ("127.0.0.1", bench.port)
         with socket.create_connection(place, timeout=20, source_address=("127.0.0.6", 0)) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             assert closed(data)
         with socket.create_connection(place, timeout=20, source_address=("127.0.0.5", 0)) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             assert message(control)["type"] == "ready"
 
 
@@ -194,13 +236,13 @@ def test_silent_data_connections_keep_no_stream_out(bench: Bench) -> None:
     bench.receive()
     with contextlib.ExitStack() as stack:
         control, grant = stack.enter_context(open_session(bench))
-        place = ("127.0.0.1", grant["data_port"])
+        place = ("127.0.0.1", bench.port)
         silent = [stack.enter_context(socket.create_connection(place, timeout=20)) for _ in range(200)]
         data = stack.enter_context(socket.create_connection(place, timeout=20))
-        say_hello(data, 0, bytes.fromhex(grant["token"]))
+        say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
         assert message(control)["type"] == "ready"
-        assert silent[0].recv(40, socket.MSG_WAITALL)[:8] == MAGIC
-        assert closed(silent[0])  # the oldest went first
+        challenged(silent[0])
+        assert b"too many connections from this address" in silent[0].recv(4096)  # the oldest went first
 
 
 def test_silent_strangers_from_many_addresses_keep_no_client_out(bench: Bench) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import struct
 import subprocess
-from pathlib import Path
 
 import builds
 import pytest
@@ -19,11 +19,13 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Program,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     only_child,
     say_hello,
     wait_until,
 )
+from stopwatch import one_of_few, undisturbed
 
 
 def frame(message: object) -> bytes:
@@ -49,7 +51,7 @@ GREETING = frame({"protocol": PROTOCOL, "type": "greeting", "nonce": "5a" * 32, 
 
 def ask(bench: Bench, *parts: bytes) -> bytes:
     """What the receiver answers on its control port before it closes the connection."""
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         for part in parts:
             control.sendall(part)
         answer = b""
@@ -60,10 +62,16 @@ def ask(bench: Bench, *parts: bytes) -> bytes:
 
 
 def assert_still_serves(bench: Bench) -> None:
-    """The receiver takes a transfer as if nothing had been."""
-    sender = bench.send("--bytes", "1000000")
-    assert sender.wait() == 0, sender.errors
-    assert bench.result()["bytes"] == 1_000_000
+    """The receiver takes a transfer as if nothing had been; where it waits a second only, some sender is in time."""
+
+    def attempt(_: int) -> None:
+        sender = bench.send("--bytes", "1000000")
+        status = sender.wait()
+        undisturbed(not re.search("did not begin|within [0-9]", sender.errors), sender.errors)
+        assert status == 0, sender.errors
+        assert bench.result()["bytes"] == 1_000_000
+
+    one_of_few(attempt)
 
 
 def running_transfer(bench: Bench, *receive_options: str) -> tuple[Program, Program]:
@@ -189,56 +197,6 @@ def test_unknown_congestion_control_lists_the_known(bench: Bench) -> None:
     assert_still_serves(bench)
 
 
-def unprivileged(words: list[str]) -> list[str]:
-    """The command without the capability that overrides the kernel's limits of buffers."""
-    return ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", *words] if os.geteuid() == 0 else words
-
-
-def core_limit(side: str) -> int:
-    """What this host grants without the capability."""
-    return int(Path(f"/proc/sys/net/core/{side}mem_max").read_text())
-
-
-def test_a_window_that_is_refused_by_both_ends_is_a_warning_with_both_sysctls(bench: Bench) -> None:
-    write, read = core_limit("w"), core_limit("r")
-    asked = min(2 * max(write, read), 1 << 30)
-    assert asked > max(write, read), "this host grants every window: lower net.core.wmem_max and rmem_max"
-    words = unprivileged([str(bench.binary), "receive", "--one-off", "--port", str(bench.port)])
-    receiver = Program(words, bench.folder, "unprivileged")
-    bench.programs.append(receiver)
-    receiver.wait_for("listening")
-    words = ["send", "127.0.0.1", "--port", str(bench.port), "--window", str(asked), "--bytes", "1M", "--json", "-"]
-    sender = subprocess.run(
-        unprivileged([str(bench.binary), *words]), capture_output=True, text=True, check=False, timeout=60
-    )
-    assert sender.returncode == 0, sender.stderr
-    assert receiver.wait() == 0, receiver.errors
-    window = json.loads(sender.stdout)["window"]
-    assert (window["sender_granted_bytes"], window["receiver_granted_bytes"]) == (write, read)
-    for end, sysctl, granted in (("sender", "wmem_max", write), ("receiver", "rmem_max", read)):
-        assert f"the {end} was granted {granted} of the {asked} bytes asked for" in window["warning"]
-        assert f"sysctl -w net.core.{sysctl}={asked}" in window["warning"]
-
-
-def test_a_window_that_is_not_granted_is_a_warning(bench: Bench) -> None:
-    limit = core_limit("w")
-    asked = 4 * limit
-    assert asked <= 1 << 30, "this host grants every window: lower net.core.wmem_max"
-    receiver = bench.receive("--one-off")
-    words = ["send", "127.0.0.1", "--port", str(bench.port), "--window", str(asked), "--bytes", "1M", "--json", "-"]
-    sender = subprocess.run(
-        unprivileged([str(bench.binary), *words]), capture_output=True, text=True, check=False, timeout=60
-    )
-    assert sender.returncode == 0, sender.stderr
-    window = json.loads(sender.stdout)["window"]
-    assert window["asked_bytes"] == asked
-    assert window["sender_granted_bytes"] == limit
-    assert f"the sender was granted {limit} of the {asked} bytes asked for" in window["warning"]
-    assert f"sysctl -w net.core.wmem_max={asked}" in window["warning"]
-    assert "Warning: " in sender.stderr
-    assert receiver.wait() == 0
-
-
 def test_another_sender_is_told_to_wait(bench: Bench) -> None:
     _, first = running_transfer(bench)
     second = bench.start("send", "--json", "-", host="127.0.0.1")
@@ -283,7 +241,7 @@ def test_what_is_no_request_is_refused(bench: Bench, sent: bytes, said: str) -> 
 
 
 def test_random_bytes_on_the_control_port(bench: Bench) -> None:
-    bench.receive("--idle-timeout", f"{builds.patience()}s")
+    bench.receive("--idle-timeout", "20s")
     for _ in range(20):
         ask(bench, os.urandom(300))
     assert_still_serves(bench)
@@ -305,14 +263,14 @@ def test_streams_that_never_come(bench: Bench) -> None:
 
 
 def test_a_stream_needs_the_token(bench: Bench) -> None:
-    bench.receive("--idle-timeout", f"{builds.patience()}s")
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    bench.receive("--idle-timeout", "20s")
+    with control_connection(bench.port) as control:
         control.sendall(GREETING + frame(REQUEST))
         length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
         grant = json.loads(control.recv(length, socket.MSG_WAITALL))
         for token in (bytes(32), bytes.fromhex(grant["token"])):
-            with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-                say_hello(data, 0, token)
+            with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+                say_hello(data, 0, token, grant["session"])
                 if token == bytes(32):
                     assert data.recv(1) == b""  # closed without a word
                     continue
@@ -323,11 +281,11 @@ def test_a_stream_needs_the_token(bench: Bench) -> None:
 
 def test_a_sender_that_ends_too_early_is_seen(bench: Bench) -> None:
     receiver = bench.receive("--one-off")
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(GREETING + frame(REQUEST))
         grant = json.loads(control.recv(65536)[4:])
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             data.sendall(b"x" * 999)
             data.shutdown(socket.SHUT_WR)
             while b'"result"' not in (said := control.recv(65536)):
@@ -340,11 +298,11 @@ def test_a_sender_that_ends_too_early_is_seen(bench: Bench) -> None:
 def test_a_signal_after_a_session_that_failed_of_itself_is_no_failure_of_the_server(bench: Bench) -> None:
     """Its process is still saying farewell to the sender when the server is told to end."""
     receiver = bench.receive()
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(GREETING + frame(REQUEST))
         grant = json.loads(control.recv(65536)[4:])
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             data.sendall(b"x" * 999)
             data.shutdown(socket.SHUT_WR)
             receiver.wait_for("the sender ended after 999 bytes")

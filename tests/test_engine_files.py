@@ -25,6 +25,7 @@ from files_fixtures import (
     write_file,
 )
 from landspeed.engine.result import read_result
+from stopwatch import one_of_few, undisturbed
 
 
 @pytest.fixture(name="target")
@@ -243,35 +244,42 @@ def test_a_claim_that_the_disk_does_not_prove_is_sent_again(bench: Bench, tmp_pa
 
 
 def test_claims_are_proved_in_the_background_while_the_rest_is_sent(
-    bench: Bench, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each claimed block takes 0.2 s to read: one after the other, and before the rest, would be seen."""
-    source = tmp_path / "folder"
-    source.mkdir()
-    write_file(source / "file", 160 * BLOCK)
-    verified, _ = interrupted_once(bench, target, source, "cut", 0.5, claimed=45)
-    slow_disk(tmp_path, monkeypatch, read_ms=200)
-    # Reading is progress too: nothing else moves for three seconds, with patience for one.
-    receiver = bench.receive("--one-off", "--directory", str(target), "--anonymous", "--stall", "1s")
-    monkeypatch.delenv("LD_PRELOAD")
-    sender = send_files(bench, source, "--interval", "10ms", "--stall", "1s")
-    assert sender.wait() == 0, sender.errors
-    assert receiver.wait() == 0, receiver.errors
-    files = bench.result()["files"]
-    serial_s = verified * 0.2
-    span_s = 16 * 0.2  # what a thread takes at once
-    assert 40 < verified < 120
-    assert files["receiver"]["blocks_resumed"] == files["blocks_skipped"] == verified
-    assert files["blocks_sent"] == 160 - verified
-    assert (target / "folder" / "file").read_bytes() == (source / "file").read_bytes()
-    if builds.sanitized():
-        return  # which takes its own time
-    # Three to eight spans, at least four threads: no more than two after the other.
-    assert span_s < files["receiver"]["durable_s"] < 0.75 * serial_s
-    # All bytes that travelled were written before anybody can have read more than half of a span.
-    assert files["receiver"]["written_s"] < span_s / 2
-    arrived = [row for row in bench.rows("receive") if row["bytes"] >= (160 - verified) * BLOCK]
-    assert arrived[0]["time_ns"] / 1e9 < span_s / 2
+
+    def attempt(number: int) -> None:
+        source, target = tmp_path / str(number) / "folder", tmp_path / f"target-{number}"
+        source.mkdir(parents=True)
+        target.mkdir()
+        write_file(source / "file", 160 * BLOCK)
+        verified, _ = interrupted_once(bench, target, source, "cut", 0.5, claimed=45)
+        slow_disk(tmp_path, monkeypatch, read_ms=200)
+        # Reading is progress too: nothing else moves for three seconds, with patience for two.
+        receiver = bench.receive("--one-off", "--directory", str(target), "--anonymous", "--stall", "2s")
+        monkeypatch.delenv("LD_PRELOAD")
+        sender = send_files(bench, source, "--interval", "10ms", "--stall", "2s")
+        assert sender.wait() == 0, sender.errors
+        assert receiver.wait() == 0, receiver.errors
+        files = bench.result()["files"]
+        serial_s = verified * 0.2
+        span_s = 16 * 0.2  # what a thread takes at once
+        assert 40 < verified < 120
+        assert files["receiver"]["blocks_resumed"] == files["blocks_skipped"] == verified
+        assert files["blocks_sent"] == 160 - verified
+        assert (target / "folder" / "file").read_bytes() == (source / "file").read_bytes()
+        assert span_s < files["receiver"]["durable_s"]
+        if builds.sanitized():
+            return  # which takes its own time
+        # Three to eight spans, at least four threads: no more than two after the other.
+        durable_s, written_s = files["receiver"]["durable_s"], files["receiver"]["written_s"]
+        undisturbed(durable_s < 0.75 * serial_s, f"proved after {durable_s:.2f} s of {serial_s:.2f} s")
+        # All bytes that travelled were written before anybody can have read more than half of a span.
+        undisturbed(written_s < span_s / 2, f"written after {written_s:.2f} s")
+        arrived = [row for row in bench.rows("receive") if row["bytes"] >= (160 - verified) * BLOCK]
+        undisturbed(arrived[0]["time_ns"] / 1e9 < span_s / 2, f"arrived after {arrived[0]['time_ns'] / 1e9:.2f} s")
+
+    one_of_few(attempt)
 
 
 @pytest.mark.parametrize("damage", ["torn", "header", "random", "empty", "gone"])
@@ -312,7 +320,7 @@ def test_another_version_of_the_source_starts_anew(bench: Bench, tmp_path: Path,
 def test_a_signal_leaves_a_result_and_what_can_be_resumed(bench: Bench, tmp_path: Path, target: Path, end: str) -> None:
     write_file(tmp_path / "file", 64 * BLOCK)
     receiver = bench.receive("--one-off", "--directory", str(target), "--anonymous")
-    sender = bench.send("--pacing", "400M", "--files", str(tmp_path / "file"))
+    sender = bench.send("--pacing", "200M", "--files", str(tmp_path / "file"))
     journal = target / f".file{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64 + 24) or None, 20, sender.process)
     (sender if end == "send" else receiver).process.send_signal(signal.SIGINT)
@@ -353,7 +361,7 @@ def test_two_transfers_at_once_do_not_mix(bench: Bench, tmp_path: Path, target: 
     other = Bench(bench.binary, tmp_path / "two")
     bench.receive("--directory", str(target), "--anonymous")
     other.receive("--directory", str(target), "--anonymous")
-    first = bench.send("--pacing", "100M", "--files", str(tmp_path / "one" / "tree"))
+    first = bench.send("--pacing", "50M", "--files", str(tmp_path / "one" / "tree"))
     journal = target / "tree" / f".same{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64) or None, 20, first.process)
     second = other.send("--files", str(tmp_path / "two" / "tree"))

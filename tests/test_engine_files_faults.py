@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from engine_fixtures import Bench, Program, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
 from files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, slow_disk, write_file
+from stopwatch import one_of_few, undisturbed
 
 
 @pytest.fixture(name="target")
@@ -32,7 +33,8 @@ def resize(receiver: Program, target: Path, size: str) -> None:
     enter = ["nsenter", "--target", str(receiver.process.pid), "--mount"]
     if os.geteuid() != 0:
         enter += ["--user", "--preserve-credentials"]
-    subprocess.run([*enter, "mount", "-o", f"remount,size={size}", str(target)], check=True)
+    # With a source, mount(8) adds no options that are in force: its owner's number is none in a user namespace.
+    subprocess.run([*enter, "mount", "-o", f"remount,size={size}", "tmpfs", str(target)], check=True)
 
 
 def receive_on_small_disk(bench: Bench, target: Path, size: str) -> Program:
@@ -128,15 +130,23 @@ def test_the_time_of_a_transfer_ends_and_the_next_one_goes_on(bench: Bench, tmp_
     """--max-time ends it by the receiver's clock; what was there by then need not come again."""
     write_file(tmp_path / "file", 20 * BLOCK)
     bench.receive("--directory", str(target), "--anonymous", "--max-time", "1s")
-    sender = bench.send("--pacing", "80M", "--files", str(tmp_path / "file"))
-    assert sender.wait() == 1
-    result = bench.result()
-    assert result["error"] == "the 1.000 s that this receiver allows are over (run again to resume)"
-    verified = result["files"]["receiver"]["blocks_verified"]
-    # 10 MB/s for a second; what lies in the socket's buffer at the start is not paced by the receiver.
-    assert 4 <= verified <= 14
-    # From the first byte read to the last one: a block, 0.1 s, may be missing at the end.
-    assert 0.8 < result["duration_s"] < 2
+
+    def attempt(_: int) -> int:
+        for each in target.iterdir():
+            each.unlink()
+        sender = bench.send("--pacing", "80M", "--files", str(tmp_path / "file"))
+        assert sender.wait() == 1
+        result = bench.result()
+        assert result["error"] == "the 1.000 s that this receiver allows are over (run again to resume)"
+        verified = result["files"]["receiver"]["blocks_verified"]
+        # 10 MB/s for a second; what lies in the socket's buffer at the start is not paced by the receiver.
+        assert verified <= 14
+        # From the first byte read to the last one: a block, 0.1 s, may be missing at the end.
+        took_s = result["duration_s"]
+        undisturbed(verified >= 6 and 0.8 < took_s < 1.5, f"{verified} blocks in {took_s:.2f} s")
+        return verified
+
+    verified = one_of_few(attempt)
     again = bench.send("--files", str(tmp_path / "file"))
     assert again.wait() == 0, again.errors
     assert bench.result()["files"]["blocks_skipped"] == verified
@@ -177,7 +187,7 @@ def test_an_interrupted_transfer_is_not_synced(bench: Bench, tmp_path: Path, tar
 def paced(bench: Bench, target: Path, source: Path) -> Program:
     """A sender in the middle of the first file below `source`; others come after it."""
     bench.receive("--one-off", "--directory", str(target), "--anonymous")
-    sender = bench.send("--pacing", "200M", "--files", str(source))
+    sender = bench.send("--pacing", "100M", "--files", str(source))
     journal = target / source.name / f".a-large{JOURNAL}"
     wait_until(lambda: (journal.exists() and journal.stat().st_size > 64 + 48) or None, 20, sender.process)
     return sender
@@ -319,7 +329,7 @@ def test_a_bar_on_a_terminal(bench: Bench, tmp_path: Path, target: Path) -> None
     write_file(tmp_path / "file", 20 * BLOCK)
     bench.receive("--one-off", "--directory", str(target), "--anonymous")
     near, far = pty.openpty()
-    words = [str(bench.binary), "send", "127.0.0.1", "--port", str(bench.port), "--pacing", "200M", "--json", "-"]
+    words = [str(bench.binary), "send", "127.0.0.1", "--port", str(bench.port), "--pacing", "100M", "--json", "-"]
     sender = subprocess.Popen([*words, "--files", str(tmp_path / "file")], stdout=subprocess.DEVNULL, stderr=far)
     os.close(far)
     shown = b""

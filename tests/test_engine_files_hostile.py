@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_fixtures import PROTOCOL, Bench, Program, bench_fixture, engine_fixture, say_hello  # noqa: F401  (fixtures)
+from engine_fixtures import PROTOCOL, Bench, Program, bench_fixture, control_connection, engine_fixture, say_hello  # noqa: F401  (fixtures)
 from files_fixtures import BLOCK, PARTIAL, leftovers, write_file
 from test_engine_faults import GREETING, REQUEST, frame
 
@@ -55,7 +55,7 @@ def listed(*entries: bytes) -> bytes:
 
 def visit(bench: Bench, *records: bytes) -> dict:
     """A session with these records; the result or error that the receiver sends."""
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         messages = control.makefile("rb")
 
         def get() -> dict:
@@ -64,8 +64,8 @@ def visit(bench: Bench, *records: bytes) -> dict:
         control.sendall(GREETING + frame({**REQUEST, "kind": "files", "bytes": 0}))
         while (grant := get())["type"] != "grant":
             assert grant["type"] == "welcome", grant
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             assert get()["type"] == "ready"
             control.sendall(frame({"protocol": PROTOCOL, "type": "go"}))
             with contextlib.suppress(OSError):  # it may have had enough

@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_fixtures import Bench, Program, bench_fixture, engine_fixture, only_child, wait_until  # noqa: F401
+from engine_fixtures import (  # noqa: F401  (fixtures)
+    Bench,
+    Program,
+    bench_fixture,
+    children,
+    control_connection,
+    engine_fixture,
+    only_child,
+    wait_until,
+)
 from files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, write_file
 from landspeed.engine.result import EngineResult, read_result
 from test_engine_auth import make_key
@@ -138,7 +147,7 @@ def test_a_file_that_vanishes_after_it_was_listed(bench: Bench, served: Path) ->
     for number in range(4):
         write_file(served / "d" / f"large-{number}", 4 * BLOCK)
     write_file(served / "d" / "z-last", 4 * BLOCK)
-    words = ["--directory", str(bench.folder / "here"), "--pacing", "100M", "--json", str(bench.folder / "get.json")]
+    words = ["--directory", str(bench.folder / "here"), "--pacing", "50M", "--json", str(bench.folder / "get.json")]
     program = bench.start("get", *words, "d", host="127.0.0.1")
     wait_until(lambda: list((bench.folder / "here").glob("d/.large-0*")) or None, 20, program.process)
     (served / "d" / "z-last").unlink()
@@ -164,13 +173,15 @@ def test_a_server_that_hands_out_takes_nothing(bench: Bench, served: Path) -> No
 @pytest.mark.parametrize("who", ["server", "client"])
 def test_an_interrupted_one_is_resumed(bench: Bench, served: Path, who: str) -> None:
     write_file(served / "file", 32 * BLOCK)
-    words = ["--directory", str(bench.folder / "here"), "--pacing", "200M", "--json", str(bench.folder / "get.json")]
+    words = ["--directory", str(bench.folder / "here"), "--pacing", "100M", "--json", str(bench.folder / "get.json")]
     program = bench.start("get", *words, "file", host="127.0.0.1")
     journal = bench.folder / "here" / f".file{JOURNAL}"
-    wait_until(lambda: (journal.exists() and journal.stat().st_size > 500) or None, 20, program.process)
+    wait_until(lambda: (journal.exists() and journal.stat().st_size > 200) or None, 20, program.process)
     if who == "client":
         program.process.kill()
         program.process.wait()
+        server = bench.programs[0]
+        wait_until(lambda: None if children(server) else True, 20, server.process)  # until it has noticed
     else:
         os.kill(only_child(bench.programs[0]), signal.SIGKILL)
         assert program.wait() == 1
@@ -238,7 +249,7 @@ def test_wrong_words_of_a_client(bench: Bench, served: Path) -> None:
     wrong: list[tuple[object, str]] = [(None, "paths must be"), ([], "paths must be"), (["a"] * 1001, "paths must be")]
     wrong += [([7], "a path must be"), ([""], "a path must be"), (["a/" * 2500], "a path must be")]
     for paths, said in wrong:
-        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+        with control_connection(bench.port) as control:
             control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}))
             control.sendall(frame(request | ({} if paths is None else {"paths": paths})))
             answer = take(control)

@@ -19,6 +19,7 @@ from engine_fixtures import (  # noqa: F401
     Bench,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     hello,
     only_child,
@@ -63,7 +64,13 @@ class Dying:
         """The whole of its life."""
         control, _ = self.control.accept()
         assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-        grant = {"data_port": self.data.getsockname()[1], "token": TOKEN, "rcvbuf_bytes": 1 << 20, "pacing_bps": 0}
+        grant = {
+            "data_port": self.data.getsockname()[1],
+            "session": 0,
+            "token": TOKEN,
+            "rcvbuf_bytes": 1 << 20,
+            "pacing_bps": 0,
+        }
         control.sendall(frame({"type": "grant"} | grant))
         data, _ = self.data.accept()
         data.sendall(MAGIC + bytes(32))
@@ -125,12 +132,12 @@ def test_a_sender_dies_before_it_takes_the_result(bench: Bench) -> None:
     receiver = bench.receive()
     request = {"kind": "memory", "streams": 1, "window_bytes": 0, "bytes": 1000, "duration_ns": 0, "receive": "memory"}
     with contextlib.ExitStack() as stack:
-        control = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+        control = stack.enter_context(control_connection(bench.port))
         control.sendall(frame({"type": "greeting", "nonce": "5a" * 32, "key": False}))
         control.sendall(frame({"type": "request"} | request))
         grant = take(control)
-        data = stack.enter_context(socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20))
-        say_hello(data, 0, bytes.fromhex(grant["token"]))
+        data = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+        say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
         assert take(control)["type"] == "ready"
         control.sendall(frame({"type": "go"}))
         os.kill(only_child(receiver), signal.SIGSTOP)  # so that we die before it has read the last byte

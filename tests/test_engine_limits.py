@@ -60,6 +60,7 @@ def test_a_ring_that_cannot_be_made_is_told(bench: Bench) -> None:
     assert told["error"] == "--send io_uring: this user may not lock enough memory for a ring (ulimit -l)"
 
 
+@pytest.mark.alone  # an ordinary user's programs share what one may pin
 def test_nothing_is_said_where_memory_may_be_pinned(bench: Bench) -> None:
     bench.receive()
     result = send(bench, [], "--send", "zerocopy", "--receive", "verify", "--bytes", "2000000")
@@ -100,6 +101,7 @@ def no_pipes_fixture() -> Iterator[None]:
         holder.wait(20)
 
 
+@pytest.mark.alone  # the kernel counts the pages that one user's pipes have in all programs together
 @pytest.mark.usefixtures("no_pipes")
 def test_a_stream_without_a_large_pipe_goes_without(bench: Bench) -> None:
     if not os.access("/proc/sys/fs/pipe-user-pages-soft", os.R_OK) or not reachable(bench.binary):
@@ -111,6 +113,7 @@ def test_a_stream_without_a_large_pipe_goes_without(bench: Bench) -> None:
     assert "4 of 4 streams went without: this user's pipes have too many pages" in result["sending"]["reason"]
 
 
+@pytest.mark.alone  # as above
 def test_64_pipes_and_no_more(bench: Bench) -> None:
     """What an ordinary user has: 128 streams ask, and those that get none send all the same."""
     if not reachable(bench.binary):

@@ -24,13 +24,13 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Program,
     bench_fixture,
     children,
+    control_connection,
     end,
     engine_fixture,
     say_hello,
     wait_until,
 )
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 PORT = 5201
 NOBODY = "02:00:00:00:00:99"  # nobody has this hardware address
 
@@ -81,7 +81,8 @@ class Pair:
     def lines(self) -> list[dict]:
         """Live lines so far."""
         file = self.folder / "live.jsonl"
-        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def moving(self, sender: Program) -> None:
         """Until bytes were acknowledged."""
@@ -116,28 +117,30 @@ def pair_fixture(engine: Path, tmp_path: Path) -> Iterator[Pair]:
         made.close()
 
 
+@pytest.mark.root  # network namespaces
 @pytest.mark.parametrize("state", ["down", "dark"])
 def test_a_link_that_is_down_for_a_second_only_delays(pair: Pair, state: str) -> None:
     receiver = pair.receive("--one-off")
-    sender = pair.send("--bytes", "60M", "--pacing", "160M", "--report-interval", "100ms")
+    sender = pair.send("--bytes", "60M", "--pacing", "80M", "--report-interval", "100ms")
     pair.moving(sender)
-    before = pair.lines()[-1]
     pair.link(state)
+    before = pair.lines()[-1]
     # Down until lines show a second without progress: as long as the program itself sees it so.
-    wait_until(lambda: True if pair.lines()[-1]["time_s"] > before["time_s"] + 1.2 else None, 20, sender.process)
-    stalled = [line["goodput_bps"] for line in pair.lines()[-8:]]
-    assert stalled == [0] * 8
+    wait_until(lambda: True if pair.lines()[-1]["time_s"] > before["time_s"] + 1.5 else None, 20, sender.process)
+    stalled = [line["goodput_bps"] for line in pair.lines() if line["time_s"] > before["time_s"] + 0.5]
+    assert stalled == [0] * len(stalled)
     pair.link("up")
     assert sender.wait() == 0, sender.errors
     assert receiver.wait() == 0, receiver.errors
     result = pair.result()
     assert result["complete"] is True
     assert result["bytes"] == 60_000_000
-    assert result["duration_s"] > 60e6 * 8 / 160e6 + 0.8
+    assert result["duration_s"] > 60e6 * 8 / 80e6 + 0.8
     if state == "dark":  # a sender whose own link is down knows it and sends nothing that could be lost
         assert result["retransmits"] > 0
 
 
+@pytest.mark.root  # network namespaces
 def test_a_link_that_never_comes_back_ends_with_a_signal_and_with_what_was_measured(pair: Pair) -> None:
     receiver = pair.receive("--one-off")
     sender = pair.send("--time", "600", "--pacing", "80M", "--report-interval", "100ms")
@@ -158,6 +161,7 @@ def test_a_link_that_never_comes_back_ends_with_a_signal_and_with_what_was_measu
     assert pair.result("receive")["signal"] == "SIGTERM"
 
 
+@pytest.mark.root  # network namespaces
 def test_no_route(pair: Pair) -> None:
     sender = pair.start(0, "send", "198.51.100.1", "--quiet", "--json", str(pair.folder / "send.json"))
     assert sender.wait() == 1
@@ -165,6 +169,7 @@ def test_no_route(pair: Pair) -> None:
     assert pair.result()["streams"] == []
 
 
+@pytest.mark.root  # network namespaces
 def test_a_router_that_has_no_way(pair: Pair) -> None:
     ip("-n", pair.names[0], "route", "add", "unreachable", "198.51.100.0/24")
     sender = pair.start(0, "send", "198.51.100.1", "--quiet", "--json", str(pair.folder / "send.json"))
@@ -172,6 +177,7 @@ def test_a_router_that_has_no_way(pair: Pair) -> None:
     assert pair.result()["error"] == "cannot connect to 198.51.100.1:5201: No route to host"
 
 
+@pytest.mark.root  # network namespaces
 def test_a_neighbour_that_does_not_answer(pair: Pair) -> None:
     """EHOSTUNREACH from ARP: the kernel asks three times, a second apart."""
     sender = pair.start(0, "send", "10.99.0.77", "--quiet", "--json", str(pair.folder / "send.json"))
@@ -192,7 +198,7 @@ def frame(message: dict) -> bytes:
 def test_a_peer_that_dies_at_each_phase(bench: Bench, phase: str) -> None:
     receiver = bench.receive("--idle-timeout", "10s")
     with contextlib.ExitStack() as stack:
-        dying = [stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))]
+        dying = [stack.enter_context(control_connection(bench.port))]
         control = dying[0]
         if phase != "greeting":
             control.sendall(frame({"type": "greeting", "nonce": "5a" * 32, "key": False}))
@@ -200,9 +206,9 @@ def test_a_peer_that_dies_at_each_phase(bench: Bench, phase: str) -> None:
             length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
             grant = json.loads(control.recv(length, socket.MSG_WAITALL))
             if phase in ("connected", "transferring"):
-                data = stack.enter_context(socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20))
+                data = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
                 dying.append(data)
-                say_hello(data, 0, bytes.fromhex(grant["token"]))
+                say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
                 assert control.recv(65536)
                 if phase == "transferring":
                     control.sendall(frame({"type": "go"}))
@@ -250,4 +256,4 @@ def test_the_calendar_may_jump(bench: Bench, monkeypatch: pytest.MonkeyPatch) ->
     assert 0.9 < result["hosts"]["sender"]["elapsed_s"] < 20
     times = [row["time_ns"] for row in bench.rows("send")]
     assert times == sorted(times)
-    assert times[-1] == pytest.approx(10**9, rel=0.05)
+    assert 10**9 <= times[-1] <= result["hosts"]["sender"]["elapsed_s"] * 1e9

@@ -11,6 +11,7 @@ from engine_fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  
 from landspeed.engine.command import engine_commands, seconds_text
 from landspeed.engine.result import read_result
 from landspeed.scenarios.plan import Transfer
+from stopwatch import one_of_few, undisturbed
 
 HOSTS = ("127.0.0.1", "::1")
 RING_BYTES = 32 << 20  # the payload file: transfers around its size cross its end
@@ -43,14 +44,19 @@ def test_every_byte_arrives_and_is_counted_once(bench: Bench, host: str, mode: s
 
 
 def test_time_limit_is_exact_at_the_receiver(bench: Bench) -> None:
-    transfer(bench, "--time", "0.7", "--streams", "4", "--interval", "50ms")
-    result = read_result(bench.folder / "send.json")
-    assert result.duration_s == 0.7
-    assert result.bytes == sum(s.bytes for s in result.streams) > 0
-    assert result.goodput_bps == pytest.approx(result.bytes * 8 / 0.7, rel=1e-6)
-    for stream in result.streams:
-        assert 0.2 < stream.duration_s <= 0.7  # a busy machine starts threads late
-        assert stream.goodput_bps == pytest.approx(stream.bytes * 8 / stream.duration_s, rel=1e-6)
+    def attempt(_: int) -> None:
+        transfer(bench, "--time", "0.7", "--streams", "4", "--interval", "50ms")
+        result = read_result(bench.folder / "send.json")
+        assert result.duration_s == 0.7
+        assert result.bytes == sum(s.bytes for s in result.streams) > 0
+        assert result.goodput_bps == pytest.approx(result.bytes * 8 / 0.7, rel=1e-6)
+        for stream in result.streams:
+            assert 0 < stream.duration_s <= 0.7
+            assert stream.goodput_bps == pytest.approx(stream.bytes * 8 / stream.duration_s, rel=1e-6)
+        shortest_s = min(stream.duration_s for stream in result.streams)
+        undisturbed(shortest_s > 0.5, f"a stream's thread began late: {shortest_s:.2f} s")
+
+    one_of_few(attempt)
 
 
 def test_the_first_limit_to_come_ends_the_transfer(bench: Bench) -> None:
@@ -60,36 +66,48 @@ def test_the_first_limit_to_come_ends_the_transfer(bench: Bench) -> None:
 
 
 def test_samples_lie_on_the_grid_and_grow(bench: Bench) -> None:
-    transfer(bench, "--time", "1", "--streams", "2", "--interval", "100ms")
-    for command in ("send", "receive"):
-        rows = [row for row in bench.rows(command) if row["stream"] == 1]
-        assert 8 <= len(rows) <= 30
-        for before, after in pairwise(rows):
-            assert after["time_ns"] > before["time_ns"]
-            assert after["bytes"] >= before["bytes"]
-    sender = [row for row in bench.rows("send") if row["stream"] == 0]
-    assert 10**9 <= sender[-1]["time_ns"] < 1.5e9  # at the end, never before it; a busy machine is late
-    assert sender[-1]["cwnd_packets"] > 0
-    assert sender[-1]["mss_bytes"] > 500
-    assert sender[-1]["snd_wnd_bytes"] > 0
+    def attempt(_: int) -> None:
+        transfer(bench, "--time", "1", "--streams", "2", "--interval", "100ms")
+        fewest = 30
+        for command in ("send", "receive"):
+            rows = [row for row in bench.rows(command) if row["stream"] == 1]
+            assert len(rows) <= 30
+            fewest = min(fewest, len(rows))
+            for before, after in pairwise(rows):
+                assert after["time_ns"] > before["time_ns"]
+                assert after["bytes"] >= before["bytes"]
+        sender = [row for row in bench.rows("send") if row["stream"] == 0]
+        assert sender[-1]["time_ns"] >= 10**9  # at the end, never before it
+        assert sender[-1]["cwnd_packets"] > 0
+        assert sender[-1]["mss_bytes"] > 500
+        assert sender[-1]["snd_wnd_bytes"] > 0
+        undisturbed(fewest >= 9, f"{fewest} samples in a second")
+        undisturbed(sender[-1]["time_ns"] < 1.2e9, f"the last one at {sender[-1]['time_ns'] / 1e9:.2f} s")
+
+    one_of_few(attempt)
 
 
 def test_live_lines_are_json_of_each_second(bench: Bench) -> None:
     live = bench.folder / "live.jsonl"
-    before_ns = time.monotonic_ns()
-    transfer(bench, "--time", "2", "--live", str(live))
-    after_ns = time.monotonic_ns()
-    start, *lines = [json.loads(line) for line in live.read_text().splitlines()]
-    assert (start["time_s"], start["bytes"]) == (0, 0)
-    assert before_ns < start["start_monotonic_ns"] <= after_ns - 2 * 10**9
-    first, last = (line["time_s"] for line in lines)
-    assert 1 <= first < 1.75  # a busy machine is late
-    assert 2 <= last < 2.75
-    assert lines[0].keys() == {"time_s", "bytes", "goodput_bps", "retransmits", "streams_open", "streams"}
-    assert [stream["bytes"] for stream in lines[0]["streams"]] == [lines[0]["bytes"]]
-    assert lines[0]["streams"][0]["busy_us"] > 0
-    assert lines[1]["bytes"] > lines[0]["bytes"] > 0
-    assert lines[0]["streams_open"] == 1
+
+    def attempt(_: int) -> None:
+        before_ns = time.monotonic_ns()
+        transfer(bench, "--time", "2", "--live", str(live))
+        after_ns = time.monotonic_ns()
+        start, *lines = [json.loads(line) for line in live.read_text().splitlines()]
+        assert (start["time_s"], start["bytes"]) == (0, 0)
+        assert before_ns < start["start_monotonic_ns"] <= after_ns - 2 * 10**9
+        times = [line["time_s"] for line in lines]
+        assert times[0] >= 1
+        assert times[-1] >= 2
+        undisturbed(len(times) == 2 and times[0] < 1.2 and times[1] < 2.2, f"lines at {times}")
+        assert lines[0].keys() == {"time_s", "bytes", "goodput_bps", "retransmits", "streams_open", "streams"}
+        assert [stream["bytes"] for stream in lines[0]["streams"]] == [lines[0]["bytes"]]
+        assert lines[0]["streams"][0]["busy_us"] > 0
+        assert lines[1]["bytes"] > lines[0]["bytes"] > 0
+        assert lines[0]["streams_open"] == 1
+
+    one_of_few(attempt)
 
 
 def test_json_and_progress_on_standard_output(bench: Bench) -> None:
@@ -114,17 +132,25 @@ def test_the_window_is_read_back(bench: Bench) -> None:
 
 
 def test_pacing_holds_the_rate(bench: Bench) -> None:
-    transfer(bench, "--time", "2", "--pacing", "80M", "--streams", "2", "--interval", "10ms")
-    assert bench.result()["goodput_bps"] == pytest.approx(160e6, rel=0.1)
-    assert bench.rows("send")[-1]["pacing_rate_bps"] <= 80_000_000
+    def attempt(_: int) -> None:
+        transfer(bench, "--time", "2", "--pacing", "80M", "--streams", "2", "--interval", "10ms")
+        assert bench.rows("send")[-1]["pacing_rate_bps"] <= 80_000_000
+        goodput_bps = bench.result()["goodput_bps"]
+        assert goodput_bps < 1.1 * 160e6
+        undisturbed(goodput_bps > 0.9 * 160e6, f"{goodput_bps / 1e6:.1f} Mbit/s")
+
+    one_of_few(attempt)
 
 
 def test_stagger_delays_the_later_streams(bench: Bench) -> None:
-    transfer(bench, "--time", "1", "--stagger", "0.3", "--streams", "3", "--pacing", "100M")
-    durations = [stream["duration_s"] for stream in bench.result()["streams"]]
-    assert durations == sorted(durations, reverse=True)
-    assert durations == pytest.approx([1.0, 0.7, 0.4], abs=0.25)  # a busy machine starts threads late
-    assert bench.result()["duration_s"] == 1.0
+    def attempt(_: int) -> None:
+        transfer(bench, "--time", "1", "--stagger", "0.3", "--streams", "3", "--pacing", "100M")
+        durations = [stream["duration_s"] for stream in bench.result()["streams"]]
+        assert bench.result()["duration_s"] == 1.0
+        assert all(found <= wanted + 0.001 for found, wanted in zip(durations, (1.0, 0.7, 0.4), strict=True))
+        undisturbed(durations == pytest.approx([1.0, 0.7, 0.4], abs=0.1), f"streams of {durations} s")
+
+    one_of_few(attempt)
 
 
 def test_congestion_control_is_set_and_reported(bench: Bench) -> None:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 from engine_fixtures import Bench, Program, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from stopwatch import one_of_few, undisturbed
 
+pytestmark = pytest.mark.root
 SENDER, RECEIVER = f"lsk{os.getpid()}s", f"lsk{os.getpid()}r"
 HEADERS_BYTES = 14 + 20 + 32  # Ethernet, IPv4, TCP with timestamps: a packet has them once before it is segmented
 
@@ -66,13 +68,19 @@ def test_packets_are_as_large_as_they_can_be(bench: Bench, cable: int, options: 
 
     Less than all are full: the beginning with its small window, what a busy machine makes wait, the last one.
     """
-    packets, wire_bytes = sent()
-    result = transfer(bench, "--congestion", "cubic", *options)
-    packets, wire_bytes = (after - before for after, before in zip(sent(), (packets, wire_bytes), strict=True))
     full = {1500: 45 * 1448, 9000: 7 * 8948}[cable]
-    if "verify" in options:
-        assert result["sending"]["block_bytes"] == 4 * full
-        assert result["verification"]["faults"] == 0
-    else:
-        assert result["sending"]["packet_bytes"] == full
-    assert wire_bytes / packets - HEADERS_BYTES == pytest.approx(full, rel=0.1)
+
+    def attempt(_: int) -> None:
+        before = sent()
+        result = transfer(bench, "--congestion", "cubic", *options)
+        packets, wire_bytes = (count - earlier for count, earlier in zip(sent(), before, strict=True))
+        if "verify" in options:
+            assert result["sending"]["block_bytes"] == 4 * full
+            assert result["verification"]["faults"] == 0
+        else:
+            assert result["sending"]["packet_bytes"] == full
+        each = wire_bytes / packets - HEADERS_BYTES
+        assert each <= full
+        undisturbed(each > 0.9 * full, f"{each:.0f} B a packet, of {full} B that it may have")
+
+    one_of_few(attempt)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -12,7 +14,9 @@ from pathlib import Path
 
 import pytest
 from engine_fixtures import Bench, Program, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from stopwatch import one_of_few, undisturbed
 
+ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 ETH_P_IP = 0x0800
 SO_ATTACH_FILTER = 26
 
@@ -54,19 +58,26 @@ def sysctl(namespace: str, name: str, value: str) -> None:
 
 
 def test_warm_up_is_left_out_of_bytes_and_time(bench: Bench) -> None:
-    result = transfer(bench, "--omit", "0.4", "--time", "0.6", "--streams", "2", "--pacing", "200M")
-    assert result["duration_s"] == 0.6
-    assert result["omitted_s"] == 0.4
-    # Paced from the first byte on: what is left out and what counts are in the proportion of their times.
-    assert result["omitted_bytes"] / result["bytes"] == pytest.approx(0.4 / 0.6, rel=0.25)
-    assert result["goodput_bps"] == pytest.approx(result["bytes"] * 8 / 0.6, rel=1e-6)
-    assert sum(stream["bytes"] for stream in result["streams"]) == result["bytes"]
+    def attempt(_: int) -> None:
+        result = transfer(bench, "--omit", "0.4", "--time", "0.6", "--streams", "2", "--pacing", "200M")
+        assert result["duration_s"] == 0.6
+        assert result["omitted_s"] == 0.4
+        assert result["goodput_bps"] == pytest.approx(result["bytes"] * 8 / 0.6, rel=1e-6)
+        assert sum(stream["bytes"] for stream in result["streams"]) == result["bytes"]
+        # Paced from the first byte on: what is left out and what counts are in the proportion of their times.
+        share = result["omitted_bytes"] / result["bytes"]
+        undisturbed(share == pytest.approx(0.4 / 0.6, rel=0.15), f"{share:.2f} of what counts was left out")
+
+    one_of_few(attempt)
 
 
 def test_bytes_of_the_warm_up_belong_to_the_limit(bench: Bench) -> None:
-    result = transfer(bench, "--omit", "0.2", "--bytes", "20M", "--pacing", "400M")
-    assert result["bytes"] + result["omitted_bytes"] == 20_000_000
-    assert result["omitted_bytes"] > 0
+    def attempt(_: int) -> None:
+        result = transfer(bench, "--omit", "0.2", "--bytes", "20M", "--pacing", "400M")
+        assert result["bytes"] + result["omitted_bytes"] == 20_000_000
+        undisturbed(result["omitted_bytes"] > 0, "nothing came within the warm-up")
+
+    one_of_few(attempt)
 
 
 def test_a_transfer_that_ends_within_its_warm_up_has_no_figures(bench: Bench) -> None:
@@ -78,8 +89,9 @@ def test_a_transfer_that_ends_within_its_warm_up_has_no_figures(bench: Bench) ->
 
 
 def test_each_stream_takes_the_next_congestion_control_of_the_list(bench: Bench) -> None:
-    result = transfer(bench, "--streams", "3", "--bytes", "10M", "--congestion", "reno,cubic")
-    assert [stream["congestion_control"] for stream in result["streams"]] == ["reno", "cubic", "reno"]
+    first, second, *_ = [*ALLOWED.read_text().split(), "reno"]  # whoever runs this: a host may allow but one
+    result = transfer(bench, "--streams", "3", "--bytes", "10M", "--congestion", f"{first},{second}")
+    assert [stream["congestion_control"] for stream in result["streams"]] == [first, second, first]
 
 
 def only_packets_to(wire: socket.socket, address: str) -> None:
@@ -92,13 +104,15 @@ def only_packets_to(wire: socket.socket, address: str) -> None:
     wire.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
+@pytest.mark.root
 def test_code_point_and_segment_size_are_on_the_wire(bench: Bench) -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)) as wire:
         wire.bind(("lo", ETH_P_IP))
         wire.setblocking(False)
-        only_packets_to(wire, "127.0.0.9")
-        receiver = bench.receive("--one-off", "--bind", "127.0.0.9")
-        sender = bench.send("--bytes", "200k", "--dscp", "46", "--mss", "1000", host="127.0.0.9")
+        host = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.9"  # nobody else's packets
+        only_packets_to(wire, host)
+        receiver = bench.receive("--one-off", "--bind", host)
+        sender = bench.send("--bytes", "200k", "--dscp", "46", "--mss", "1000", host=host)
         marked = set()
 
         def packets_with_payload() -> bool | None:
@@ -109,7 +123,7 @@ def test_code_point_and_segment_size_are_on_the_wire(bench: Bench) -> None:
                     return True if sender.process.poll() is not None else None
                 head = (packet[0] & 15) * 4
                 if len(packet) > 10_000:
-                    marked.add((packet[1], int.from_bytes(packet[head + 2 : head + 4], "big") != bench.port))
+                    marked.add((packet[1], int.from_bytes(packet[head + 2 : head + 4], "big") == bench.port))
 
         wait_until(packets_with_payload, 30)
         assert sender.wait() == 0, sender.errors
@@ -136,16 +150,20 @@ def test_threads_run_where_they_were_told(bench: Bench) -> None:
     allowed = sorted(os.sched_getaffinity(0))
     wanted = allowed[-1]
     receiver = bench.receive("--one-off", "--affinity", str(wanted))
-    sender = bench.send("--streams", "2", "--time", "1", "--affinity", str(wanted))
+    sender = bench.send("--streams", "2", "--time", "60", "--pacing", "100M", "--affinity", str(wanted))
 
     def pinned(program: Program) -> bool | None:
-        masks = [os.sched_getaffinity(int(task.name)) for task in Path(f"/proc/{program.process.pid}/task").iterdir()]
+        masks = []
+        for task in Path(f"/proc/{program.process.pid}/task").iterdir():
+            with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
+                masks.append(os.sched_getaffinity(int(task.name)))
         return sum(mask == {wanted} for mask in masks) == 2 or None
 
     if len(allowed) > 1:
         wait_until(lambda: pinned(sender), 20, sender.process)
-    assert sender.wait() == 0, sender.errors
-    assert receiver.wait() == 0, receiver.errors
+    sender.process.send_signal(signal.SIGINT)  # its time is long, so that it can be looked at
+    assert sender.wait() == 1
+    assert receiver.wait() == 1
     assert bench.result()["path"]["affinity"] == f"processors {wanted}: asked for"
     assert bench.result()["path"]["receiver_affinity"] == f"processors {wanted}: asked for"
 
@@ -171,6 +189,7 @@ def test_total_pacing_is_shared_and_a_missing_fq_is_told(bench: Bench) -> None:
     assert result["goodput_bps"] < 1.1 * 400e6
 
 
+@pytest.mark.root
 def test_autotuning_reports_its_ceiling(bench: Bench, namespace: str) -> None:
     sysctl(namespace, "net.ipv4.tcp_rmem", "4096 131072 3000000")
     sysctl(namespace, "net.ipv4.tcp_wmem", "4096 131072 5000000")
@@ -184,6 +203,7 @@ def test_autotuning_reports_its_ceiling(bench: Bench, namespace: str) -> None:
     assert path["autotuning_sender_ceiling_bytes"] == 5_000_000
 
 
+@pytest.mark.root
 def test_no_route_is_an_error_of_its_own(bench: Bench, namespace: str) -> None:
     sender = start_inside(bench, namespace, "send", "--bytes", "1M", host="203.0.113.1")
     assert sender.wait() == 1
@@ -191,6 +211,7 @@ def test_no_route_is_an_error_of_its_own(bench: Bench, namespace: str) -> None:
     assert "Network is unreachable" in bench.result()["error"]
 
 
+@pytest.mark.root
 def test_absent_mptcp_is_an_error_and_tcp_at_the_other_end_a_warning(bench: Bench, namespace: str) -> None:
     """Where the kernel has no MPTCP at all both ends say so; where it has, it is switched off for the test."""
     switch = Path("/proc/sys/net/mptcp/enabled")

@@ -17,11 +17,13 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Program,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     only_child,
     wait_until,
 )
 from landspeed.engine.result import EngineResult, read_result
+from stopwatch import one_of_few, undisturbed
 from test_engine_auth import make_key
 from test_engine_last_words import TOKEN, frame, take
 
@@ -100,25 +102,33 @@ def test_both_send_at_once(bench: Bench, mode: str) -> None:
 
 def test_a_time_limit_and_a_warm_up(bench: Bench) -> None:
     bench.receive("--may-send")
-    result = send(bench, "--reverse", "--time", "0.3", "--omit", "0.1", "--receive", "memory")
-    assert (result.duration_s, result.omitted_s) == (0.3, 0.1)
-    assert result.omitted_bytes
-    assert result.goodput_bps == pytest.approx(result.bytes * 8 / 0.3, rel=1e-9)
+
+    def attempt(_: int) -> None:
+        result = send(bench, "--reverse", "--time", "0.3", "--omit", "0.1", "--receive", "memory")
+        assert (result.duration_s, result.omitted_s) == (0.3, 0.1)
+        assert result.goodput_bps == pytest.approx(result.bytes * 8 / 0.3, rel=1e-9)
+        undisturbed(result.omitted_bytes, "nothing came within the warm-up")
+
+    one_of_few(attempt)
 
 
 def test_what_the_client_asks_of_the_servers_sockets(bench: Bench) -> None:
     bench.receive("--may-send")
     words = ["--congestion", "reno", "--pacing", "400M", "--dscp", "10", "--send", "write", "--window", "1M"]
-    result = send(bench, "--reverse", "--bytes", "3M", "--mss", "1400", *words)
-    (stream,) = result.streams
-    assert stream.congestion_control == "reno"
-    assert stream.mss_bytes <= 1400
-    assert (result.sending.way, result.path.stream_pacing_bps) == ("write", 400_000_000)
-    assert result.window.asked_bytes == 1_000_000
-    assert result.window.receiver_rcvbuf_bytes == 2_000_000
-    assert result.path.dscp == 10  # type: ignore[attr-defined]
-    # The rate is the payload's over the time it took: the ceiling holds, with a burst at the start.
-    assert result.goodput_bps < 1.2 * 400e6
+
+    def attempt(_: int) -> None:
+        result = send(bench, "--reverse", "--bytes", "3M", "--mss", "1400", *words)
+        (stream,) = result.streams
+        assert stream.congestion_control == "reno"
+        assert stream.mss_bytes <= 1400
+        assert (result.sending.way, result.path.stream_pacing_bps) == ("write", 400_000_000)
+        assert result.window.asked_bytes == 1_000_000
+        assert result.window.receiver_rcvbuf_bytes == 2_000_000
+        assert result.path.dscp == 10  # type: ignore[attr-defined]
+        # The rate is the payload's over the time that its reader took: one that comes late finds much at once.
+        undisturbed(result.goodput_bps < 1.2 * 400e6, f"{result.goodput_bps / 1e6:.0f} Mbit/s of 400")
+
+    one_of_few(attempt)
 
 
 def test_a_server_says_what_it_sends(bench: Bench, tmp_path: Path) -> None:
@@ -208,7 +218,13 @@ class Liar:
         try:
             control, _ = self.listener.accept()
             assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-            grant = {"data_port": self.data.getsockname()[1], "token": TOKEN, "rcvbuf_bytes": 1, "pacing_bps": 0}
+            grant = {
+                "data_port": self.data.getsockname()[1],
+                "session": 0,
+                "token": TOKEN,
+                "rcvbuf_bytes": 1,
+                "pacing_bps": 0,
+            }
             control.sendall(frame({"type": "grant"} | grant))
             data, _ = self.data.accept()
             data.sendall(MAGIC + bytes(32))
@@ -313,7 +329,7 @@ def test_wrong_words_of_a_client(bench: Bench) -> None:
         ({"direction": "reverse", "wishes": {"dscp": 65}}, "wishes.dscp"),
         ({"direction": "both", "kind": "files"}, "files go in one direction"),
     ]:
-        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+        with control_connection(bench.port) as control:
             control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}))
             control.sendall(frame(request | {"receive": "discard"} | change))
             answer = take(control)

@@ -17,9 +17,11 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Bench,
     Program,
     bench_fixture,
+    challenged,
     children,
+    control_connection,
     engine_fixture,
-    hello,
+    say_hello,
     wait_until,
 )
 from landspeed.engine.command import ENGINE_BINARY
@@ -115,46 +117,46 @@ def request(**changes: Any) -> dict[str, Any]:
 )
 def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: str) -> None:
     answering(bench)
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request(**changes)))
         answer = take(control)
     assert answer["type"] == "error"
     assert said in answer["text"]
 
 
-def numbered(secret: bytes, number: int) -> bytes:
+def numbered(secret: bytes, number: int, session: int) -> bytes:
     """The hello of a new connection, as trips.h describes it."""
     label = b"landspeed-engine/3 data from sender to receiver\0"
     nonce = struct.pack(">24xQ", number)
     proof = hmac.digest(secret, label + struct.pack(">I", 0) + nonce, "sha512")[:32]
-    return MAGIC + struct.pack(">II", 0, 0) + proof + struct.pack(">Q", number)
+    return MAGIC + struct.pack(">II", 0, session) + proof + struct.pack(">Q", number)
 
 
 def test_a_new_connection_serves_once(bench: Bench) -> None:
     """What was seen on the way is of no use: a number must grow; without the secret there is no answer at all."""
     answering(bench)
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request()))
         grant = take(control)
-        secret, place = bytes.fromhex(grant["token"]), ("127.0.0.1", grant["data_port"])
+        secret, place = bytes.fromhex(grant["token"]), ("127.0.0.1", bench.port)
         with socket.create_connection(place, timeout=20) as first:
-            challenge = first.recv(40, socket.MSG_WAITALL)
-            first.sendall(hello(0, secret, challenge[8:]))
+            say_hello(first, 0, secret, grant["session"])
             assert take(control)["type"] == "ready"
 
-            def trip(words: bytes) -> bytes:
+            def trip(secret: bytes, number: int) -> bytes:
                 with socket.create_connection(place, timeout=20) as data:
-                    data.sendall(words + b"?")
+                    data.sendall(numbered(secret, number, grant["session"]) + b"?")
+                    challenged(data)  # which it does not wait for
                     try:
                         return data.recv(1)
                     except ConnectionResetError:
                         return b""
 
-            assert trip(numbered(secret, 1)) == b"\0"
-            assert trip(numbered(secret, 1)) == b""
-            assert trip(numbered(bytes(32), 2)) == b""
-            assert trip(numbered(secret, 5)) == b"\0"
-            assert trip(numbered(secret, 4)) == b""
+            assert trip(secret, 1) == b"\0"
+            assert trip(secret, 1) == b""
+            assert trip(bytes(32), 2) == b""
+            assert trip(secret, 5) == b"\0"
+            assert trip(secret, 4) == b""
             control.sendall(frame({"type": "stop"}))
             assert take(control)["answered"] == 2
 

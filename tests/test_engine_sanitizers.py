@@ -13,13 +13,20 @@ import pytest
 
 
 @pytest.mark.skipif(shutil.which("meson") is None, reason="meson is not installed")
-@pytest.mark.parametrize("word", ["", *builds.SANITIZERS], ids=lambda word: word or "plain")
+@pytest.mark.parametrize(
+    "word",
+    ["", *(pytest.param(word, marks=pytest.mark.slow) for word in builds.SANITIZERS)],  # each is built first
+    ids=lambda word: word or "plain",
+)
 def test_meson_tests(word: str) -> None:
     run = subprocess.run(
-        ["meson", "test", "-C", str(builds.build_of("engine", word)), "--print-errorlogs"],
+        [
+            *("meson", "test", "-C", str(builds.build_of("engine", word)), "--print-errorlogs"),
+            *("--timeout-multiplier", "10"),  # what meson allows by itself is little beside another worker's tests
+        ],
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=800,
     )
     assert run.returncode == 0, run.stdout + run.stderr

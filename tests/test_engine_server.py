@@ -17,10 +17,12 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     Program,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     only_child,
     wait_until,
 )
+from stopwatch import one_of_few, undisturbed
 
 
 def start(bench: Bench, *options: str) -> Program:
@@ -133,25 +135,31 @@ def test_what_is_not_allowed_is_refused_with_the_reason(
 
 def test_a_ceiling_of_the_rate_is_kept(bench: Bench) -> None:
     server = serve(bench, "--max-rate", "160M")
-    sender = start(bench, "--time", "2", "--streams", "2", "--interval", "10ms")
-    assert sender.wait() == 0
-    assert result(sender)["goodput_bps"] == pytest.approx(160e6, rel=0.1)
-    assert {stream["limited_by"] for stream in result(sender)["streams"]} == {"pacing"}
+
+    def attempt(_: int) -> None:
+        sender = start(bench, "--time", "2", "--streams", "2", "--interval", "10ms")
+        assert sender.wait() == 0
+        goodput_bps, limits = result(sender)["goodput_bps"], {each["limited_by"] for each in result(sender)["streams"]}
+        assert goodput_bps < 1.1 * 160e6
+        undisturbed(goodput_bps > 0.9 * 160e6, f"{goodput_bps / 1e6:.1f} Mbit/s")
+        undisturbed(limits == {"pacing"}, f"limited by {limits}")
+
+    one_of_few(attempt)
     end(server)
 
 
 def test_strangers_do_not_keep_a_transfer_out(bench: Bench) -> None:
     server = serve(bench, "--idle-timeout", "20s")
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+        first = stack.enter_context(control_connection(bench.port))
         for _ in range(30):
-            stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+            stack.enter_context(control_connection(bench.port))
         sender = start(bench, "--bytes", "1M")
         assert sender.wait() == 0
         # They cost no process, and that of the transfer goes, if not always before its sender.
         wait_until(lambda: None if children(server) else True, 20, server.process)
         for _ in range(2):
-            stack.enter_context(socket.create_connection(("127.0.0.1", bench.port), timeout=20))
+            stack.enter_context(control_connection(bench.port))
         # The one that has been silent for longest made room.
         assert b"too many connections from this address" in first.recv(4096)
         assert start(bench, "--bytes", "1M").wait() == 0
@@ -167,7 +175,7 @@ def succeeded(bench: Bench) -> Program | None:
 
 def test_a_slow_loris_has_one_deadline_for_all_its_bytes(bench: Bench) -> None:
     server = serve(bench, "--idle-timeout", "600ms")
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as stranger:
+    with control_connection(bench.port) as stranger:
         stranger.settimeout(0.05)
         answer = b""
         frame = b"\x00\x00\x0f\x00" + b" " * 4000
@@ -220,7 +228,7 @@ def test_nothing_is_left_after_many_sessions(bench: Bench) -> None:
 def test_a_json_log(bench: Bench) -> None:
     server = serve(bench, "--log", "json")
     assert start(bench, "--bytes", "1M").wait() == 0
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as stranger:
+    with control_connection(bench.port) as stranger:
         stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
         stranger.recv(4096)
     server.wait_for("refused")

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import builds
 import pytest
 from engine_fixtures import (  # noqa: F401  (fixtures)
+    MAGIC,
     Bench,
     bench_fixture,
     children,
+    control_connection,
     engine_fixture,
     say_hello,
     wait_until,
 )
 from files_fixtures import BLOCK, write_file
+from stopwatch import one_of_few, undisturbed
 from test_engine_files_hostile import DATA, LIST, LIST_END, entry, record
 from test_engine_last_words import TOKEN, frame, take
 
@@ -32,21 +37,28 @@ REQUEST = {
     "receive": "discard",
 }
 LIMIT_S = 0.6
-# It is looked at four times within the limit; a busy machine is given as much again.
-LATEST_S = 2 * 1.25 * LIMIT_S + 2
+# It is looked at four times within the limit; a program has to be started, and to say what it knows.
+LATEST_S = 1.25 * LIMIT_S + 0.75
+
+
+def in_time(took_s: float) -> None:
+    """Never before the limit; soon after it where the machine lets it."""
+    assert took_s > 0.9 * LIMIT_S
+    undisturbed(took_s < LATEST_S * builds.patience(), f"it took {took_s:.2f} s")
 
 
 @contextlib.contextmanager
-def session(bench: Bench, request: dict) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Control and data connection of a session that has begun."""
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+def session(bench: Bench, request: dict) -> Iterator[tuple[socket.socket, socket.socket, float]]:
+    """Control and data connection of a session that is told to begin, and a time before that."""
+    with control_connection(bench.port) as control:
         control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
         grant = take(control)
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             assert take(control)["type"] == "ready"
+            begun = time.monotonic()
             control.sendall(frame({"type": "go"}))
-            yield control, data
+            yield control, data, begun
 
 
 def result(control: socket.socket) -> dict:
@@ -62,17 +74,21 @@ def result(control: socket.socket) -> dict:
 def test_a_sender_of_memory_that_falls_silent(bench: Bench, mode: str, first: bytes, limit: dict) -> None:
     receiver = bench.receive("--stall", f"{LIMIT_S}s")
     block = {"payload_seed": 1, "block_bytes": 1 << 18}
-    with session(bench, REQUEST | {"receive": mode} | block | limit) as (control, data):
-        data.sendall(first)
-        begun = time.monotonic()
-        told = result(control)
-        assert LIMIT_S * 0.9 < time.monotonic() - begun < LATEST_S
-        assert told["complete"] is False
-        assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
-        assert told["bytes"] == len(first)
-        # Its place is free, though it has not hung up.
-        sender = bench.send("--bytes", "1M")
-        assert sender.wait() == 0, sender.errors
+
+    def attempt(_: int) -> None:
+        with session(bench, REQUEST | {"receive": mode} | block | limit) as (control, data, begun):
+            data.sendall(first)
+            told = result(control)
+            took_s = time.monotonic() - begun
+            assert told["complete"] is False
+            assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
+            assert told["bytes"] == len(first)
+            # Its place is free, though it has not hung up.
+            sender = bench.send("--bytes", "1M")
+            assert sender.wait() == 0, sender.errors
+        in_time(took_s)
+
+    one_of_few(attempt)
     wait_until(lambda: None if children(receiver) else True, 20, receiver.process)
 
 
@@ -87,20 +103,27 @@ def test_a_sender_of_files_that_falls_silent(bench: Bench, tmp_path: Path, sent:
         "the list": files,
         "a block": files + record(DATA, 0, b"x" * BLOCK),
     }
-    with session(bench, REQUEST | {"kind": "files", "bytes": 0}) as (control, data):
-        data.sendall(records[sent])
-        begun = time.monotonic()
-        told = result(control)
-        assert LIMIT_S * 0.9 < time.monotonic() - begun < LATEST_S
-        assert told["complete"] is False
-        assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
+
+    def attempt(_: int) -> None:
+        with session(bench, REQUEST | {"kind": "files", "bytes": 0}) as (control, data, begun):
+            data.sendall(records[sent])
+            told = result(control)
+            in_time(time.monotonic() - begun)
+            assert told["complete"] is False
+            assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
+
+    one_of_few(attempt)
 
 
 class Idle:
-    """A receiver that grants, is ready, and then does only what the test says."""
+    """A receiver that grants, is ready, and then does only what the test says, again and again.
+
+    Attributes:
+        pause_s: the longest time from one act to the next, as far as this machine let it act.
+    """
 
     def __init__(self, port: int, act: Callable[[socket.socket], object]) -> None:
-        self.act, self.stop = act, threading.Event()
+        self.act, self.stop, self.pause_s = act, threading.Event(), 0.0
         self.listener = socket.create_server(("127.0.0.1", port))
         self.data = socket.create_server(("127.0.0.1", 0))
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -110,16 +133,24 @@ class Idle:
         """One session, held until the test ends."""
         control, _ = self.listener.accept()
         assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-        grant = {"data_port": self.data.getsockname()[1], "token": TOKEN, "rcvbuf_bytes": 1 << 20, "pacing_bps": 0}
+        grant = {
+            "data_port": self.data.getsockname()[1],
+            "session": 0,
+            "token": TOKEN,
+            "rcvbuf_bytes": 1 << 20,
+            "pacing_bps": 0,
+        }
         control.sendall(frame({"type": "grant"} | grant))
         data, _ = self.data.accept()
-        data.sendall(b"lspdata\x02" + bytes(32))
+        data.sendall(MAGIC + bytes(32))
         assert len(data.recv(48, socket.MSG_WAITALL)) == 48
         control.sendall(frame({"type": "ready"}))
         assert take(control)["type"] == "go"
         with contextlib.suppress(OSError):
+            before = time.monotonic()
             while not self.stop.wait(0.05):
                 self.act(control)
+                self.pause_s, before = max(self.pause_s, time.monotonic() - before), time.monotonic()
         control.close()
         data.close()
 
@@ -132,24 +163,28 @@ class Idle:
 
 
 @contextlib.contextmanager
-def idle(port: int, act: Callable[[socket.socket], object] = id) -> Iterator[None]:
+def idle(port: int, act: Callable[[socket.socket], object] = id) -> Iterator[Idle]:
     """A receiver that takes no data."""
     made = Idle(port, act)
     try:
-        yield
+        yield made
     finally:
         made.close()
 
 
 @pytest.mark.parametrize("options", [["--bytes", "1G"], ["--time", "3600"]], ids=["bytes", "an hour"])
 def test_a_receiver_of_memory_that_reads_nothing(bench: Bench, options: list[str]) -> None:
-    with idle(bench.port):
-        begun = time.monotonic()
-        sender = bench.send(*options, "--stall", f"{LIMIT_S}s")
-        assert sender.wait(20) == 1
-        assert LIMIT_S * 0.9 < time.monotonic() - begun < LATEST_S
-    assert bench.result()["error"] == f"the receiver took no data for {LIMIT_S} s"
-    assert bench.result()["bytes_source"] == "sender"
+    def attempt(_: int) -> None:
+        with idle(bench.port):
+            begun = time.monotonic()
+            sender = bench.send(*options, "--stall", f"{LIMIT_S}s")
+            assert sender.wait(20) == 1
+            took_s = time.monotonic() - begun
+        assert bench.result()["error"] == f"the receiver took no data for {LIMIT_S} s"
+        assert bench.result()["bytes_source"] == "sender"
+        in_time(took_s)
+
+    one_of_few(attempt)
 
 
 PROGRESS = frame({"type": "files-progress", "bytes": 0, "resumed": 0, "settled": 0, "busy": False})
@@ -158,35 +193,54 @@ PROGRESS = frame({"type": "files-progress", "bytes": 0, "resumed": 0, "settled":
 @pytest.mark.parametrize("said", [b"", PROGRESS], ids=["silent", "the same for ever"])
 def test_a_receiver_of_files_that_reads_nothing(bench: Bench, tmp_path: Path, said: bytes) -> None:
     write_file(tmp_path / "file", 64 * BLOCK)
-    with idle(bench.port, lambda control: control.sendall(said)):
-        begun = time.monotonic()
-        sender = bench.send("--stall", f"{LIMIT_S}s", "--files", str(tmp_path / "file"))
-        assert sender.wait(20) == 1
-        assert LIMIT_S * 0.9 < time.monotonic() - begun < LATEST_S
-    assert bench.result()["error"] == f"the receiver took no data for {LIMIT_S} s (run again to resume)"
+
+    def attempt(_: int) -> None:
+        with idle(bench.port, lambda control: control.sendall(said)):
+            begun = time.monotonic()
+            sender = bench.send("--stall", f"{LIMIT_S}s", "--files", str(tmp_path / "file"))
+            assert sender.wait(20) == 1
+            took_s = time.monotonic() - begun
+        assert bench.result()["error"] == f"the receiver took no data for {LIMIT_S} s (run again to resume)"
+        in_time(took_s)
+
+    one_of_few(attempt)
 
 
 def test_a_receiver_whose_disk_is_at_work_is_waited_for(bench: Bench, tmp_path: Path) -> None:
     write_file(tmp_path / "file", 64 * BLOCK)
     busy = PROGRESS.replace(b": false}", b": true} ")
-    with idle(bench.port, lambda control: control.sendall(busy)):
-        sender = bench.send("--stall", f"{LIMIT_S}s", "--files", str(tmp_path / "file"))
-        with pytest.raises(Exception, match="timed out"):
-            sender.process.wait(LATEST_S + 1)
-        sender.process.terminate()
-        sender.process.terminate()
+
+    def attempt(_: int) -> None:
+        with idle(bench.port, lambda control: control.sendall(busy)) as receiver:
+            sender = bench.send("--stall", f"{LIMIT_S}s", "--files", str(tmp_path / "file"))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                sender.process.wait(4 * LIMIT_S)
+            undisturbed(receiver.pause_s < LIMIT_S / 2, f"the receiver said nothing for {receiver.pause_s:.2f} s")
+            assert sender.process.poll() is None, sender.errors
+            sender.process.terminate()
+            sender.process.terminate()
+
+    one_of_few(attempt)
 
 
 def test_what_moves_slowly_is_no_stall(bench: Bench) -> None:
     """A byte now and then, each well within the limit, and then all of them have come."""
     bench.receive("--stall", f"{LIMIT_S}s")
-    with session(bench, REQUEST | {"bytes": 12}) as (control, data):
-        data.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for _ in range(12):
-            data.sendall(b"x")
-            time.sleep(LIMIT_S / 4)
-        told = result(control)
-    assert (told["complete"], told["bytes"]) == (True, 12)
+
+    def attempt(_: int) -> None:
+        with session(bench, REQUEST | {"bytes": 12}) as (control, data, begun):
+            data.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            pause_s, before = 0.0, begun
+            with contextlib.suppress(OSError):  # it has hung up
+                for _ in range(12):
+                    data.sendall(b"x")
+                    pause_s, before = max(pause_s, time.monotonic() - before), time.monotonic()
+                    time.sleep(LIMIT_S / 4)
+            undisturbed(pause_s < LIMIT_S / 2, f"nothing was sent for {pause_s:.2f} s")
+            told = result(control)
+        assert (told["complete"], told["bytes"]) == (True, 12)
+
+    one_of_few(attempt)
 
 
 @pytest.mark.parametrize("command", ["send", "receive"])

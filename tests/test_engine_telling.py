@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from engine_fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from landspeed.engine.result import read_result
+from stopwatch import one_of_few, undisturbed
 
 
 def told(bench: Bench, *options: str) -> tuple[str, str]:
@@ -80,8 +81,12 @@ def test_nothing_for_people_where_programs_read(bench: Bench, options: list[str]
 
 
 def test_the_verdict_names_pacing_and_window(bench: Bench) -> None:
-    told(bench, "--time", "2", "--pacing", "80M", "--interval", "10ms")
-    assert bench.result()["streams"][0]["limited_by"] == "pacing"
+    def attempt(_: int) -> None:
+        told(bench, "--time", "2", "--pacing", "80M", "--interval", "10ms")
+        limit = bench.result()["streams"][0]["limited_by"]
+        undisturbed(limit == "pacing", f"limited by {limit}")
+
+    one_of_few(attempt)
 
 
 def test_hosts_are_accounted_for(bench: Bench) -> None:
@@ -106,6 +111,11 @@ def test_hosts_are_accounted_for(bench: Bench) -> None:
 
 
 def test_all_of_tcp_info_of_both_ends_every_10_ms(bench: Bench) -> None:
+    one_of_few(lambda _: all_of_tcp_info(bench))
+
+
+def all_of_tcp_info(bench: Bench) -> None:
+    """One transfer, and what its files have."""
     files = {command: bench.folder / f"{command}.tcp.csv" for command in ("send", "receive")}
     receiver = bench.receive("--one-off", "--interval", "10ms", "--tcp-info", str(files["receive"]))
     sender = bench.send("--time", "1", "--streams", "2", "--interval", "10ms", "--tcp-info", str(files["send"]))
@@ -124,6 +134,7 @@ def test_all_of_tcp_info_of_both_ends_every_10_ms(bench: Bench) -> None:
         for name in known:
             assert mine[-1][name] == ("" if info[name] is None else str(info[name]))
         times = [int(row["time_ns"]) for row in mine]
-        # A busy machine skips some, and ends later than it should; exactly: test_engine_guest.py.
-        assert 50 <= len(mine) <= times[-1] / 10_000_000 + 2
+        assert len(mine) <= times[-1] / 10_000_000 + 2
+        # A busy machine skips some; exactly: test_engine_guest.py.
+        undisturbed(len(mine) >= 80, f"{len(mine)} rows in a second")
         assert min(after - before for before, after in pairwise(times)) >= 2_500_000  # never crowded

@@ -15,6 +15,7 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     bench_fixture,
     children,
     engine_fixture,
+    free_port,
     wait_until,
 )
 from test_engine_auth import Client, make_key
@@ -30,7 +31,8 @@ class Three:
         self.b = Bench(bench.binary, bench.folder / "b")
         self.a = bench.start("receive", "--quiet", "--key", str(self.key), *options)
         self.a.wait_for("listening")
-        self.receiver = self.b.start("receive", "--quiet", "--key", str(self.key))
+        self.data_port = free_port()
+        self.receiver = self.b.start("receive", "--quiet", "--key", str(self.key), "--data-port", str(self.data_port))
         self.receiver.wait_for("listening")
 
     def ask(self, *options: str, key: Path | None = None) -> Program:
@@ -52,19 +54,11 @@ def three_fixture(bench: Bench):
     made.b.close()
 
 
-def moving(receiver: Program) -> bool:
-    """Whether one of its sessions has read payload: before that its end would have another reason."""
-    sockets = subprocess.run(
-        ["ss", "-Htnpi", "state", "established"], capture_output=True, text=True, check=True
-    ).stdout
-    mine = {f"pid={child}," for child in children(receiver)}
-    # Each connection has two lines: addresses and process, then its figures.
-    lines = sockets.splitlines()
-    for head, figures in zip(lines[::2], lines[1::2], strict=True):
-        received = re.search(r"bytes_received:(\d+)", figures)
-        if any(pid in head for pid in mine) and received and int(received[1]) > 100_000:
-            return True
-    return False
+def moving(three: Three) -> bool:
+    """Whether B has read payload: before that its session's end would have another reason."""
+    words = ["ss", "-HOtni", "state", "established", f"sport = :{three.data_port}"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    return any(int(count) > 100_000 for count in re.findall(r"bytes_received:(\d+)", shown))
 
 
 def test_a_sends_to_b_and_the_result_comes_back(three: Three) -> None:
@@ -83,7 +77,7 @@ def test_a_sends_to_b_and_the_result_comes_back(three: Three) -> None:
 
 def test_a_signal_ends_the_transfer_and_the_result_comes(three: Three) -> None:
     client = three.ask("--time", "60", "--pacing", "50M")
-    wait_until(lambda: children(three.receiver) or None, 20, client.process)
+    wait_until(lambda: moving(three) or None, 20, client.process)
     client.process.send_signal(signal.SIGINT)
     assert client.wait() == 1
     result = json.loads(client.output)
@@ -94,7 +88,7 @@ def test_a_signal_ends_the_transfer_and_the_result_comes(three: Three) -> None:
 
 def test_a_client_that_vanishes_ends_the_transfer(three: Three) -> None:
     client = three.ask("--time", "60", "--pacing", "50M")
-    wait_until(lambda: moving(three.receiver) or None, 20, client.process)
+    wait_until(lambda: moving(three) or None, 20, client.process)
     client.process.kill()
     three.receiver.wait_for("Error: session with .*: stopped by the sender")
     wait_until(lambda: None if children(three.a) else True, 20, three.a.process)

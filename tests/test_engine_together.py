@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_fixtures import Bench, bench_fixture, engine_fixture, say_hello  # noqa: F401  (fixtures)
+from engine_fixtures import MAGIC, Bench, bench_fixture, control_connection, engine_fixture, say_hello  # noqa: F401  (fixtures)
 from files_fixtures import write_file
 from test_engine_last_words import TOKEN, frame, take
 from test_engine_stall import REQUEST, result
@@ -22,11 +22,11 @@ def test_a_receiver_hears_that_it_shall_stop_as_it_shall_begin(bench: Bench, tmp
     (tmp_path / "target").mkdir()
     bench.receive("--stall", LONG, "--idle-timeout", LONG, "--anonymous", "--directory", str(tmp_path / "target"))
     request = REQUEST | {"kind": kind, "bytes": 0 if kind == "files" else 1 << 53}
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
         grant = take(control)
-        with socket.create_connection(("127.0.0.1", grant["data_port"]), timeout=20) as data:
-            say_hello(data, 0, bytes.fromhex(grant["token"]))
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
             assert take(control)["type"] == "ready"
             control.sendall(frame({"type": "go"}) + frame({"type": "stop"}))
             assert result(control)["error"] == "stopped by the sender"
@@ -40,11 +40,11 @@ def test_a_sender_hears_a_refusal_that_comes_with_the_word_to_begin(bench: Bench
     def receive(listener: socket.socket, data: socket.socket) -> None:
         control, _ = listener.accept()
         assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-        grant: dict[str, Any] = {"data_port": data.getsockname()[1], "token": TOKEN}
+        grant: dict[str, Any] = {"data_port": data.getsockname()[1], "session": 0, "token": TOKEN}
         grant |= {"rcvbuf_bytes": 1 << 20, "pacing_bps": 0}
         control.sendall(frame({"type": "grant"} | grant))
         stream, _ = data.accept()
-        stream.sendall(b"lspdata\x02" + bytes(32))
+        stream.sendall(MAGIC + bytes(32))
         assert len(stream.recv(48, socket.MSG_WAITALL)) == 48
         control.sendall(frame({"type": "ready"}) + frame({"type": "error", "text": "out of tape"}))
         over.wait(60)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from emu_fixtures import execute, plan_of, scenario
-from engine_fixtures import Bench, Program, bench_fixture, children, engine_fixture, wait_until  # noqa: F401
+from engine_fixtures import Bench, Program, bench_fixture, children, control_connection, engine_fixture, wait_until  # noqa: F401
 from landspeed.engine.command import ENGINE_BINARY
 from test_engine_auth import make_key
 from test_engine_last_words import frame, take
@@ -93,10 +93,10 @@ def request(**changes: Any) -> dict[str, Any]:
 
 def test_what_comes_twice_late_or_from_somebody_else(bench: Bench) -> None:
     bench.receive()
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request()))
         grant = take(control)
-        secret, place = bytes.fromhex(grant["token"]), ("127.0.0.1", grant["data_port"])
+        secret, place = bytes.fromhex(grant["token"]), ("127.0.0.1", grant.get("data_port", bench.port))
         control.sendall(frame({"type": "go"}))
         with (
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours,
@@ -118,6 +118,15 @@ def test_what_comes_twice_late_or_from_somebody_else(bench: Bench) -> None:
     assert "do not share a clock" in counted["one_way_delay_reason"]
 
 
+def test_a_server_that_was_busy_hears_the_beginning_and_the_end_together(bench: Bench) -> None:
+    bench.receive("--stall", "600s")
+    with control_connection(bench.port) as control:
+        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request()))
+        assert take(control)["type"] == "grant"
+        control.sendall(frame({"type": "go"}) + frame({"type": "account", "sent": 3}))
+        assert take(control)["counted"]["received"] == 0
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -129,7 +138,7 @@ def test_what_comes_twice_late_or_from_somebody_else(bench: Bench) -> None:
 )
 def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: str) -> None:
     bench.receive()
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request(**changes)))
         answer = take(control)
     assert answer["type"] == "error"
@@ -138,7 +147,7 @@ def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: st
 
 def test_a_client_that_falls_silent(bench: Bench) -> None:
     bench.receive("--stall", "0.5s")
-    with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as control:
+    with control_connection(bench.port) as control:
         control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request()))
         assert take(control)["type"] == "grant"
         assert take(control)["text"] == "no datagram came for 0.5 s"

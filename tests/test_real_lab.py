@@ -6,12 +6,10 @@ middle of each role), destroy. One lab for all tests of this file; they use it i
 
 from __future__ import annotations
 
-import difflib
 import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,94 +17,22 @@ from pathlib import Path
 import pytest
 from emu_fixtures import wait_until
 from lab.lab import Lab
+from lab_fixtures import (  # noqa: F401  (fixtures)
+    assert_as_before,
+    before_fixture,
+    beside_fixture,
+    bundle_of,
+    converged_fixture,
+    key_fixture,
+    servers_fixture,
+)
 from landspeed.playbooks.inventory import read_variables, write_variables
 from landspeed.playbooks.runner import PLAYBOOKS
-from landspeed.results.bundle import load_record
 from landspeed.results.facts import RealFacts
-from landspeed.results.record import RunRecord
-from real_fixtures import COMMAND, SecretWatch, Servers, changes, kill_session, read_until, write_lab_scenario
+from real_fixtures import Servers, changes, kill_session, read_until
 from stalls import RETRANSMISSION_S, Beside
 
 UNIT_EXPOSURE_AT_MOST = 2.5
-
-
-@pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    """The lab, an inventory of it, and a rehearsal of the scenario that passed."""
-    folder = tmp_path_factory.mktemp("real")
-    scenario = write_lab_scenario(folder / "lab.yaml")
-    runs = folder / "runs"
-    rehearsed = subprocess.run(
-        [COMMAND, "run", scenario, "--out", runs, "--quiet"], capture_output=True, text=True, check=False
-    )
-    assert rehearsed.returncode == 0, rehearsed.stderr
-    lab = Lab.up(f"test-{folder.name}-{folder.parent.name}")
-    try:
-        (folder / "tmp").mkdir()
-        made = Servers(lab, folder, folder / "inventory", scenario, runs, folder / "tmp")
-        made.make_inventory(made.inventory)
-        (folder / "vault-password").write_text("a password for this test\n")
-        made_key = made.landspeed(
-            "real", "key", str(made.inventory), "--vault-password-file", str(folder / "vault-password")
-        )
-        assert made_key.returncode == 0, made_key.stderr
-        yield made
-    finally:
-        lab.down()
-    assert not lab.folder.exists()
-
-
-@pytest.fixture(scope="session")
-def before(servers: Servers) -> dict[str, str]:
-    """Every server as it was before anything was done to it."""
-    return servers.dump()
-
-
-@pytest.fixture(scope="session")
-def key(servers: Servers) -> str:
-    """The engine's key in clear."""
-    vault = servers.inventory / "group_vars" / "all" / "vault.yml"
-    words = ["view", "--vault-password-file", servers.folder / "vault-password", vault]
-    shown = subprocess.run([COMMAND.parent / "ansible-vault", *words], capture_output=True, text=True, check=True)
-    match = re.search(r"landspeed_engine_key: ([0-9a-f]{64})", shown.stdout)
-    assert match
-    return match[1]
-
-
-@pytest.fixture(scope="session")
-def beside() -> Beside:
-    """The machine's stalls while `converged` was made."""
-    return Beside()
-
-
-@pytest.fixture(scope="session")
-def converged(servers: Servers, before: dict[str, str], key: str, beside: Beside) -> subprocess.CompletedProcess[str]:
-    """All plays in order, with an attempt that is collected. Nobody sees the key meanwhile."""
-
-    def undo() -> None:
-        servers.must("restore", "--remove-engine")
-
-    with SecretWatch(key, servers.temporary) as watch, beside:
-        done = servers.measured("site", "--attempt", "first", "--capture", "50", again=undo)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert watch.looks > 10
-    assert not watch.found
-    return done
-
-
-def _assert_as_before(servers: Servers, before: dict[str, str]) -> None:
-    assert not list(servers.temporary.iterdir())
-    for host, now in servers.dump().items():
-        difference = "\n".join(difflib.unified_diff(before[host].splitlines(), now.splitlines(), lineterm="", n=0))
-        assert not difference, f"{host} is not as before:\n{difference}"
-
-
-def _bundle_of(servers: Servers, attempt: str) -> tuple[RunRecord, Path]:
-    for folder in servers.runs.iterdir():
-        record = load_record(folder)
-        if isinstance(record.world_facts, RealFacts) and record.world_facts.attempt == attempt:
-            return record, folder
-    raise AssertionError(f"there is no bundle of the attempt {attempt}")
 
 
 # --- Before anything is changed --------------------------------------------------------------------------------------
@@ -144,7 +70,7 @@ def test_preflight_names_host_and_remedy(
     assert re.search(r"sender: memory: .* GB available, wanted 512.00 GB.*Remedy: free memory", done.stderr)
     assert re.search(r"shaper: clock: \+36\d\d\.\d s .*Remedy: set up time synchronisation", done.stderr), done.stderr
     assert "sender: clock" not in done.stderr
-    _assert_as_before(servers, before)
+    assert_as_before(servers, before)
 
 
 def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) -> None:
@@ -157,7 +83,7 @@ def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) ->
     assert re.search(r"tcp_congestion_control: \w+ → reno", dry["tune"].stderr)
     assert "deploy: Install the engine: sender changed" in dry["deploy"].stderr
     assert "shape: Make this box the path: shaper changed" in dry["shape"].stderr
-    _assert_as_before(servers, before)
+    assert_as_before(servers, before)
 
 
 def test_a_link_of_another_rate(servers: Servers, before: dict[str, str]) -> None:
@@ -222,7 +148,7 @@ def test_idempotence(servers: Servers, converged: object) -> None:
 
 def test_verify(servers: Servers, converged: object, key: str, beside: Beside) -> None:
     """An attempt across the shaped path is a bundle like any other: verified payload, RTT, goodput, submission."""
-    record, bundle = _bundle_of(servers, "first")
+    record, bundle = bundle_of(servers, "first")
     assert record.complete and record.passed
     assert record.calibration is not None and record.calibration.path_mtu_bytes == 9000
     verified = record.tool_result.model_dump()["verification"]
@@ -277,7 +203,7 @@ def test_the_comparison_says_why_the_real_path_was_slower(servers: Servers, conv
     finally:
         servers.lab.root("shaper", change)
     servers.play("collect")
-    record, _ = _bundle_of(servers, "lossy")
+    record, _ = bundle_of(servers, "lossy")
     (verdict,) = [each for each in record.verdicts if each.name == "rehearsed beside real"]
     assert verdict.ok is None and verdict.measured is not None and verdict.expected is not None
     assert verdict.measured < 0.8 * verdict.expected
@@ -438,7 +364,7 @@ def test_restore_after_kill_in_the_middle_of(
             servers.lab.root(host, "test -x /usr/local/bin/landspeed-engine")
             assert not servers.lab.root(host, "pgrep -x landspeed-engin || pgrep -x tcpdump || true")
     servers.must("restore", "--remove-engine")
-    _assert_as_before(servers, before)
+    assert_as_before(servers, before)
     if row is KILLS[-1]:  # nothing is left to restore
         assert set(servers.must("restore", "--remove-engine").values()) == {0}
 

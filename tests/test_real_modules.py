@@ -5,7 +5,6 @@ What the kernel and ethtool say there is given as text, in the forms of ethtool(
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import os
@@ -17,6 +16,7 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
+import play_modules
 import pytest
 from landspeed.playbooks.runner import PLAYBOOKS
 
@@ -43,33 +43,20 @@ rx-frames:	n/a
 """
 
 
-def _load(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
-def state(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def shared(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """What the modules share, where they look for it."""
-    file = PLAYBOOKS / "module_utils" / "landspeed_state.py"
-    return _load("ansible.module_utils.landspeed_state", file, monkeypatch)
-
-
-def _library(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    return _load(name, PLAYBOOKS / "library" / f"{name}.py", monkeypatch)
+    return play_modules.shared(monkeypatch)
 
 
 # --- Rates -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5])
+@pytest.mark.usefixtures("shared")
 def test_stalls_of_the_box_do_not_change_the_rate_of_a_link(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Frames of a token bucket that made up for all of its stalls: late in the stalls, never before their time."""
-    module = _library("landspeed_rates", monkeypatch)
+    module = play_modules.library("landspeed_rates", monkeypatch)
     random = Random(7)
     due = [number * 0.00072 for number in range(500)]
     stalls: list[tuple[float, float]] = []
@@ -81,8 +68,9 @@ def test_stalls_of_the_box_do_not_change_the_rate_of_a_link(share: float, monkey
     assert module.seconds_each(times) == pytest.approx(0.00072, rel=1e-6)
 
 
+@pytest.mark.usefixtures("shared")
 def test_a_bucket_that_lost_tokens_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = _library("landspeed_rates", monkeypatch)
+    module = play_modules.library("landspeed_rates", monkeypatch)
     times = [number * 0.00072 + (0.0005 * (number // 5)) for number in range(500)]
     assert module.seconds_each(times) == pytest.approx(0.00072 + 0.0001, rel=0.01)
 
@@ -111,13 +99,16 @@ def test_a_bucket_that_lost_tokens_is_slow(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_a_nic_is_set_through_ethtool_where_it_differs(
-    state: ModuleType, monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, dict[str, str], dict[str, str], str]
+    shared: dict[str, ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[str, str, dict[str, str], dict[str, str], str],
 ) -> None:
     """And is put back the same way."""
     kind, shown, asked, present, command = case
     commands: list[str] = []
-    monkeypatch.setattr(state, "run", lambda *words: commands.append(" ".join(words)) or shown)
-    setting = state.KINDS[kind]
+    kinds = shared["kinds"]
+    monkeypatch.setattr(kinds, "run", lambda *words: commands.append(" ".join(words)) or shown)
+    setting = kinds.KINDS[kind]
     assert setting.read("eth7") == present
     wanted = setting.wanted("eth7", asked)
     commands.clear()
@@ -191,11 +182,12 @@ def host(tmp_path: Path) -> Host:
 
 
 @pytest.fixture
-def examine(state: ModuleType, host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
+def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Examines the host as it is then: its findings by check, and its NIC."""
-    module = _library("landspeed_preflight", monkeypatch)
-    monkeypatch.setattr(module, "Path", host.path)
-    monkeypatch.setattr(module, "run", host.run)
+    module = play_modules.library("landspeed_preflight", monkeypatch)
+    for each in (module, shared["nic"], shared["findings"]):
+        monkeypatch.setattr(each, "Path", host.path)
+        monkeypatch.setattr(each, "run", host.run, raising=False)
 
     def call(**more: Any) -> tuple[dict[str, tuple[str, str]], dict[str, Any]]:
         wanted = {
@@ -254,7 +246,7 @@ def test_preflight_says_what_is_too_little(
     assert examine()[0][check][0] == state
 
 
-def test_preflight_says_what_is_missing(examine: Any, state: ModuleType, host: Host) -> None:
+def test_preflight_says_what_is_missing(examine: Any, host: Host) -> None:
     findings, _ = examine(
         interface="eth9", libraries=["liburing.so.2"], memory_bytes=10**12, controller_unix_s=time.time() + 60
     )
@@ -294,7 +286,12 @@ def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
     (tmp_path / "play.yml").write_text(json.dumps([play]))
     subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local", tmp_path / "play.yml"],
-        env={**os.environ, "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"), "ANSIBLE_LOCAL_TEMP": str(tmp_path)},
+        env={
+            **os.environ,
+            "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+            "ANSIBLE_LOCAL_TEMP": str(tmp_path),
+            "ANSIBLE_REMOTE_TMP": str(tmp_path / "remote"),  # another user's, or another worker's, may be there
+        },
         check=True,
         capture_output=True,
     )
@@ -325,11 +322,10 @@ def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "alarm"), [(7, ""), (6, "the NIC eth7 counts 1 errors since the start. Remedy: cable and optics")]
 )
-def test_errors_of_the_nic_are_an_alarm(
-    state: ModuleType, host: Host, monkeypatch: pytest.MonkeyPatch, before: int, alarm: str
-) -> None:
+@pytest.mark.usefixtures("shared")
+def test_errors_of_the_nic_are_an_alarm(host: Host, monkeypatch: pytest.MonkeyPatch, before: int, alarm: str) -> None:
     """Those that were there before are none."""
-    module = _library("landspeed_progress", monkeypatch)
+    module = play_modules.library("landspeed_progress", monkeypatch)
     said: dict[str, Any] = {}
     host.said["systemctl show"] = "ActiveState=active\nExecMainStatus=0\nResult=success"
     monkeypatch.setattr(module, "Path", host.path)

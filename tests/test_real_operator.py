@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,7 @@ def test_an_operators_machine_needs_neither_netlink_nor_mininet(tmp_path: Path) 
     assert [link["name"] for link in links] == ["link 1 (alpha – r1)", "link 2 (r1 – r2)", "link 3 (r2 – omega)"]
 
 
+@pytest.mark.slow  # Ansible
 @pytest.mark.parametrize("ending", ["well", "badly"])
 @pytest.mark.parametrize("plugin", [True, False], ids=["ours", "ansibles-own"])
 def test_a_play_leaves_no_folder_of_temporary_files(
@@ -59,3 +61,22 @@ def test_a_play_leaves_no_folder_of_temporary_files(
     left = list(tmp_path.glob("landspeed-ansible*"))
     assert len(left) == (0 if plugin else 1)
     assert not [file for folder in left for file in folder.iterdir()]
+
+
+@pytest.mark.slow
+def test_each_module_is_carried_to_a_host_with_all_that_it_imports(tmp_path: Path) -> None:
+    """On a host that is this machine: each begins there, and asks for its own parameters."""
+    modules = sorted(file.stem for file in (runner.PLAYBOOKS / "library").glob("*.py"))
+    assert "landspeed_preflight" in modules
+    tasks = [{"name": name, name: {"no_such": 1}, "register": name, "ignore_errors": True} for name in modules]
+    told = "{{ {" + ", ".join(f"'{name}': {name}.msg" for name in modules) + "} | to_json }}"
+    tasks += [{"name": "Tell", "copy": {"content": told, "dest": str(tmp_path / "told.json"), "mode": "0600"}}]
+    (tmp_path / "play.yml").write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
+    environment = os.environ | {"ANSIBLE_CONFIG": str(runner.PLAYBOOKS / "ansible.cfg")}
+    environment |= {name: str(tmp_path / name) for name in ("ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TMP")}
+    words = ["-i", "localhost,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
+    play = [Path(sys.executable).parent / "ansible-playbook", *words, tmp_path / "play.yml"]
+    done = subprocess.run(play, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name, said in json.loads((tmp_path / "told.json").read_text()).items():
+        assert said.startswith((f"Unsupported parameters for ({name})", "missing required arguments")), (name, said)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.root
 PLAYBOOKS = Path(__file__).resolve().parent.parent / "playbooks"
 SCRIPT = """
-import importlib.util, re, subprocess, sys
+import importlib.util, re, subprocess, sys, time
 from types import SimpleNamespace
 
 def load(name, path):
@@ -23,11 +24,19 @@ def load(name, path):
     return module
 
 playbooks, version, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-state = load("ansible.module_utils.landspeed_state", playbooks + "/module_utils/landspeed_state.py")
+for name in ("host", "kinds", "state"):
+    load("ansible.module_utils.landspeed_" + name, playbooks + "/module_utils/landspeed_" + name + ".py")
+kinds = sys.modules["ansible.module_utils.landspeed_kinds"]
 path = load("landspeed_path", playbooks + "/library/landspeed_path.py")
 
 def sh(text):
     return subprocess.run(text, shell=True, check=True, capture_output=True, text=True).stdout
+
+def wait_until(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, what()
+        time.sleep(0.05)
 
 def world():
     shown = "ip -o link; ip -o addr; ip netns; ip -4 rule; ip -6 rule; ip -4 route; ip -6 route"
@@ -42,6 +51,8 @@ for side, name in ((1, "alpha"), (2, "omega")):
     sh(f"ip netns add {name}; ip link add to-{name} type veth peer name data netns {name}; ip link set to-{name} up")
     sh(f"ip addr add {box}/{width} dev to-{name} {nodad}; ip -n {name} link set data up")
     sh(f"ip -n {name} addr add {own}/{width} dev data {nodad}; ip -n {name} -{version} route add default via {box}")
+# The kernel gives each port its own address in its own time.
+wait_until(lambda: sh("ip -6 route").count("fe80::") == 2, world)
 before = world()
 links = [{"mtu_bytes": 1400 + each, "rtt_ms": 1.0, "forward": [], "reverse": []} for each in range(number)]
 ends = {"sender": net % 1 + "2", "receiver": net % 2 + "2"}
@@ -66,10 +77,10 @@ for host, role, peer, along in (("alpha", "sender", "receiver", hops), ("omega",
         ping = f"ip netns exec {host} ping -n -c 1 -W 5 -t {number_of} {ends[peer]}"
         answer = subprocess.run(ping, shell=True, capture_output=True, text=True).stdout
         assert f"From {hop[role]['address']} " in answer, answer
-assert all(state.KINDS[kind].read(name) for kind, name in chain.entries())
+assert all(kinds.KINDS[kind].read(name) for kind, name in chain.entries())
 for kind, name in reversed(chain.entries()):
-    state.KINDS[kind].write(name, False)
-assert world() == before, world()
+    kinds.KINDS[kind].write(name, False)
+wait_until(lambda: world() == before, world)  # devices of a namespace that is gone are removed later
 assert chain.hops() == [] or chain.hops()[0]["sender"]["rtt_ms"] == 1.0
 print("the chain held")
 """

@@ -184,6 +184,7 @@ def test_a_long_record_is_shortened_and_a_short_one_not() -> None:
     assert shortened(file, make_plan(load_scenario(file)), 2000).overrides == ()
 
 
+@pytest.mark.slow
 def test_every_record_can_be_simulated_for_a_while() -> None:
     for file, plan in record_plans().items():
         job = simulated(file, plan)

@@ -7,6 +7,7 @@ tests/test_engine_*.py.
 from __future__ import annotations
 
 import json
+import random
 import signal
 import socket
 import subprocess
@@ -16,12 +17,21 @@ import time
 from pathlib import Path
 from typing import Any
 
+claims: list[socket.socket] = []
+
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody uses, below those that the kernel gives away, and claimed as in tests/engine_fixtures.py."""
+    while True:
+        port = random.SystemRandom().randrange(12_000, 32_000)
+        claims.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        try:
+            claims[-1].bind(f"\0landspeed-test-port/{port}")
+            with socket.socket() as probe:
+                probe.bind(("", port))
+        except OSError:
+            continue
+        return port
 
 
 def receiver_start(engine: str, port: int, *options: str) -> subprocess.Popen[str]:

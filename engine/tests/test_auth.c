@@ -164,6 +164,7 @@ static char path[] = "/tmp/landspeed-test-key-XXXXXX";
 
 static void key_file_put(const char *text, mode_t mode)
 {
+	assert_int_equal(chmod(path, 0600), 0); /* the one before may have been for reading only */
 	int fd = open(path, O_WRONLY | O_TRUNC);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));

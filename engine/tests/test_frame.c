@@ -112,17 +112,20 @@ static void frame_flood_is_bounded(void **state)
 static void hello_proves_one_stream_of_one_session(void **state)
 {
 	(void)state;
-	struct hello sent;
+	struct hello sent = {.stream = 0x01020304, .session = 0xfffefdfc};
 	struct hello got;
 	uint8_t bytes[HELLO_BYTES];
 	uint8_t secret[SECRET_BYTES];
 	uint8_t nonce[NONCE_BYTES];
 	memset(secret, 7, sizeof(secret));
 	memset(nonce, 9, sizeof(nonce));
-	hello_prove(&sent, 0x01020304, secret, nonce);
+	hello_prove(&sent, secret, nonce);
 	hello_encode(&sent, bytes);
 	assert_true(hello_decode(bytes, &got));
 	assert_int_equal(got.stream, 0x01020304);
+	assert_int_equal(got.session, 0xfffefdfc);
+	assert_true(hello_begins(bytes[0]));
+	assert_false(hello_begins(0)); /* of a frame's length */
 	assert_true(hello_check(&got, secret, nonce));
 	/* Not for another stream, session or connection, nor with a bit changed. */
 	got.stream++;

@@ -125,12 +125,14 @@ static void grant_round_trip(void **state)
 {
 	(void)state;
 	struct failure failure = {0};
-	struct grant sent = {.data_port = 40000, .rcvbuf_bytes = 92000000, .has_token = true};
+	struct grant sent = {
+	    .data_port = 40000, .session = 7, .rcvbuf_bytes = 92000000, .has_token = true};
 	struct grant got;
 	memset(sent.token, 0xa5, sizeof(sent.token));
 	cJSON *message = round_trip(grant_encode(&sent), MESSAGE_GRANT);
 	assert_int_equal(grant_decode(message, &got, &failure), 0);
 	assert_int_equal(got.data_port, 40000);
+	assert_int_equal(got.session, 7);
 	assert_int_equal(got.rcvbuf_bytes, 92000000);
 	assert_true(got.has_token);
 	assert_memory_equal(got.token, sent.token, SECRET_BYTES);
@@ -139,8 +141,10 @@ static void grant_round_trip(void **state)
 	cJSON_Delete(message);
 	/* With a key there is none, and nothing of it travels. */
 	sent.has_token = false;
+	sent.data_port = 0;
 	message = round_trip(grant_encode(&sent), MESSAGE_GRANT);
 	assert_false(cJSON_HasObjectItem(message, "token"));
+	assert_false(cJSON_HasObjectItem(message, "data_port"));
 	failure.set = false;
 	assert_int_equal(grant_decode(message, &got, &failure), 0);
 	assert_false(got.has_token);

@@ -30,7 +30,7 @@ import ipaddress  # noqa: E402
 from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import Unavailable, run  # noqa: E402
+from ansible.module_utils.landspeed_host import Unavailable, run  # noqa: E402
 
 MORE_HOPS = 4  # the box itself, twice, and the peer
 

@@ -49,32 +49,26 @@ nic:
   returned: always
 """
 
-import os  # noqa: E402
 import platform  # noqa: E402
 import re  # noqa: E402
 import time  # noqa: E402
 from pathlib import Path  # noqa: E402
-from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import Unavailable, nic_errors, run  # noqa: E402
+from ansible.module_utils.landspeed_findings import Findings, group_of, text  # noqa: E402
+from ansible.module_utils.landspeed_host import Unavailable, run  # noqa: E402
+from ansible.module_utils.landspeed_nic import Asked, Nic, find_nic, look_at_hardware, look_at_link  # noqa: E402
 
 OLDEST_KERNEL = (5, 10)
 CLOCK_WARN_S = 5.0  # more than a slow login explains
 PINGS = 10
-PCIE_GBPS = {"2.5": 2.0, "5.0": 4.0, "8.0": 7.88, "16.0": 15.75, "32.0": 31.5, "64.0": 60.5}  # a lane, after encoding
 
 
-class Wanted(TypedDict):
+class Wanted(Asked):
     """The module's parameters."""
 
-    interface: str
-    numa_node: int
-    peer: str
-    mtu_bytes: int
     rtt_ms: float
     rtt_tolerance: float
-    rate_bps: int
     memory_bytes: int
     congestion_control: str
     controller_unix_s: float
@@ -82,77 +76,25 @@ class Wanted(TypedDict):
     with_path: bool
 
 
-class Finding(TypedDict):
-    """One thing that was looked at."""
-
-    check: str
-    state: str  # "pass", "warn", "fail"
-    found: str
-    wanted: str
-    remedy: str
-
-
-class Nic(TypedDict):
-    """The interface towards the peer."""
-
-    name: str
-    errors: int
-    driver: str
-    numa_node: int
-    cpulist: str
-    cpumask: str
-    rx_queues: list[str]
-    tx_queues: list[str]
-    irqs: list[str]
-    governors: list[str]
-
-
-def group_of(pattern: str, shown: str) -> str:
-    """The first group of a pattern in what a program shows.
-
-    Raises:
-        Unavailable: it shows nothing like it.
-    """
-    found = re.search(pattern, shown)
-    if found is None:
-        raise Unavailable(f"nothing like {pattern!r} in {shown[:200]!r}")
-    return found[1]
-
-
-def text(path: str | Path, default: str = "") -> str:
-    """Content of a small file."""
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return default
-
-
-class Examination:
+class Examination(Findings):
     """All findings about one host."""
 
     def __init__(self, wanted: Wanted) -> None:
         """`wanted` are the module's parameters."""
+        super().__init__()
         self.wanted = wanted
-        self.findings: list[Finding] = []
         self.nic: Nic | None = None
         self.measured: dict[str, float] = {}
-
-    def add(self, check: str, state: str, found: object, wanted: object = "", remedy: str = "") -> None:
-        """One finding; the remedy only where something is to be done."""
-        remedy = "" if state == "pass" else remedy
-        self.findings.append(
-            {"check": check, "state": state, "found": str(found), "wanted": str(wanted), "remedy": remedy}
-        )
 
     def examine(self) -> None:
         """All of it."""
         self.kernel()
         self.tools()
         self.libraries()
-        self.interface()
+        self.nic = find_nic(self, self.wanted)
         if self.nic:
-            self.link(self.nic)
-            self.hardware(self.nic)
+            look_at_link(self, self.nic, self.wanted)
+            look_at_hardware(self, self.nic, self.wanted)
         self.memory()
         self.clock()
         self.congestion_control()
@@ -188,127 +130,6 @@ class Examination:
         found = f"missing: {', '.join(missing)}" if missing else "all"
         remedy = "apt-get install libcjson1 libsodium23 liburing2 libxxhash0 libmnl0"
         self.add("libraries", "fail" if missing else "pass", found, "what the engine is linked with", remedy)
-
-    def interface(self) -> None:
-        """The NIC towards the peer."""
-        name = self.wanted["interface"]
-        try:
-            route = run("ip", "-o", "route", "get", self.wanted["peer"])
-        except Unavailable as error:
-            self.add("route", "fail", error, f"a route to {self.wanted['peer']}", "set the route to the peer")
-            return
-        via = group_of(r" dev (\S+)", route)
-        name = name or via
-        if not Path("/sys/class/net", name).exists():
-            there = ", ".join(sorted(each.name for each in Path("/sys/class/net").iterdir()))
-            self.add(
-                "interface", "fail", f"no {name}", f"one of {there}", "correct landspeed_interface in the inventory"
-            )
-            return
-        same = via == name
-        self.add(
-            "route",
-            "pass" if same else "fail",
-            f"by {via}",
-            f"by {name}",
-            "set the route to the peer, or landspeed_interface",
-        )
-        device = Path("/sys/class/net", name)
-        queues = sorted(str(path) for path in (device / "queues").iterdir()) if (device / "queues").is_dir() else []
-        node = self.wanted["numa_node"]
-        if node < 0:
-            node = int(text(device / "device/numa_node", "-1"))
-        cpus = text(f"/sys/devices/system/node/node{node}/cpulist") if node >= 0 else ""
-        cpus = cpus or text("/sys/devices/system/cpu/online", "0")
-        irqs = device / "device/msi_irqs"
-        self.nic = {
-            "name": name,
-            "errors": nic_errors(device),
-            "driver": (device / "device/driver").resolve().name if (device / "device/driver").exists() else "virtual",
-            "numa_node": node,
-            "cpulist": cpus,
-            "cpumask": mask(cpus),
-            "rx_queues": [path for path in queues if "/rx-" in path],
-            "tx_queues": [path for path in queues if "/tx-" in path],
-            "irqs": sorted((each.name for each in irqs.iterdir()), key=int) if irqs.is_dir() else [],
-            "governors": sorted(
-                str(path) for path in Path("/sys/devices/system/cpu").glob("cpu*/cpufreq/scaling_governor")
-            ),
-        }
-        self.add("interface", "pass", f"{name}, {self.nic['driver']}, {len(self.nic['rx_queues'])} receive queues")
-
-    def link(self, nic: Nic) -> None:
-        """State, speed and MTU."""
-        device, wanted = Path("/sys/class/net", nic["name"]), self.wanted
-        state = text(device / "operstate")
-        up = state in ("up", "unknown")
-        self.add(
-            "link",
-            "pass" if up else "fail",
-            state,
-            "up",
-            f"ip link set {nic['name']} up; look at cable and optics",
-        )
-        try:
-            speed = int(text(device / "speed", "-1"))
-        except ValueError:
-            speed = -1
-        if nic["driver"] == "virtual" or speed <= 0:
-            self.add(
-                "speed",
-                "warn",
-                "unknown (virtual)",
-                f"{wanted['rate_bps'] / 1e6:g} Mbit/s",
-                "a virtual interface has no line rate",
-            )
-        else:
-            fast = speed * 1e6 >= wanted["rate_bps"]
-            self.add(
-                "speed",
-                "pass" if fast else "fail",
-                f"{speed} Mbit/s",
-                f"{wanted['rate_bps'] / 1e6:g} Mbit/s",
-                "the NIC is slower than the plan's path",
-            )
-        mtu = int(text(device / "mtu", "0"))
-        enough = mtu >= wanted["mtu_bytes"]
-        self.add(
-            "mtu",
-            "pass" if enough else "warn",
-            f"{mtu} B",
-            f"{wanted['mtu_bytes']} B",
-            "`tune` raises it, if the driver allows",
-        )
-
-    def hardware(self, nic: Nic) -> None:
-        """PCIe, CPUs, rings."""
-        device = Path("/sys/class/net", nic["name"], "device")
-        width, speed = text(device / "current_link_width"), text(device / "current_link_speed")
-        if width and speed:
-            rate = PCIE_GBPS.get(speed.split()[0], 0.0) * int(width)
-            enough = rate * 1e9 >= 1.1 * self.wanted["rate_bps"]
-            remedy = "move the NIC to a wider or newer slot"
-            self.add(
-                "pcie",
-                "pass" if enough else "warn",
-                f"x{width} at {speed}: {rate:.0f} Gbit/s",
-                f"{self.wanted['rate_bps'] / 1e9:g} Gbit/s and a tenth",
-                remedy,
-            )
-        self.add("cpus", "pass", f"{os.cpu_count()}, of which near the NIC: {nic['cpulist']}")
-        try:
-            rings = run("ethtool", "-g", nic["name"]).split("Current hardware settings:")
-            largest, now = (re.search(r"RX:\s+(\d+)", part) for part in rings)
-            same = largest and now and largest[1] == now[1]
-            self.add(
-                "rings",
-                "pass" if same else "warn",
-                f"rx {now[1] if now else '?'}",
-                f"rx {largest[1] if largest else '?'}",
-                "`tune` sets the largest",
-            )
-        except (Unavailable, ValueError):
-            self.add("rings", "pass", "the driver has none to set")
 
     def memory(self) -> None:
         """Room for the windows."""
@@ -427,20 +248,6 @@ class Examination:
                 else "`tune` raises this host's own first"
             )
             self.add("path mtu", state, found, f"{mtu} B", remedy)
-
-
-def mask(cpulist: str) -> str:
-    """A list such as `0-3,8` as the hexadecimal mask of sysfs, in words of 32 bits."""
-    bits = 0
-    for part in cpulist.split(","):
-        first, _, last = part.partition("-")
-        for cpu in range(int(first), int(last or first) + 1):
-            bits |= 1 << cpu
-    words: list[str] = []
-    while bits or not words:
-        words.append(f"{bits & 0xFFFFFFFF:x}" if bits <= 0xFFFFFFFF else f"{bits & 0xFFFFFFFF:08x}")
-        bits >>= 32
-    return ",".join(reversed(words))
 
 
 def main() -> None:

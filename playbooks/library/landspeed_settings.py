@@ -42,16 +42,9 @@ import contextlib  # noqa: E402
 from typing import Any, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_state import (  # noqa: E402
-    KINDS,
-    AskedOtherwise,
-    CannotPutBack,
-    State,
-    Unavailable,
-    as_text,
-    is_lines,
-    is_parts,
-)
+from ansible.module_utils.landspeed_host import Unavailable  # noqa: E402
+from ansible.module_utils.landspeed_kinds import KINDS, AskedOtherwise, CannotPutBack  # noqa: E402
+from ansible.module_utils.landspeed_state import State, as_text, is_lines, is_parts  # noqa: E402
 
 
 class Named(TypedDict):

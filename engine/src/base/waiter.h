@@ -19,8 +19,8 @@ enum waiter_slot {
 	SLOT_PEERS, /* first of many */
 };
 
-/* Connections that have not said hello yet may be a few more than streams. */
-#define PEERS_LIMIT (STREAMS_LIMIT + 16)
+/* A server's sessions, and connections that have not said yet what they are. */
+#define PEERS_LIMIT (2 * STREAMS_LIMIT + 16)
 
 struct waiter;
 

@@ -95,7 +95,9 @@ static int session_serve(const struct server_session *session)
 				      .control = session->client->control,
 				      .request = session->client->request,
 				      .requested = true,
+				      .channel = session->shares ? session->channel : -1,
 				      .data_listener = -1,
+				      .grant.session = session->number,
 				      .root = session->root};
 	struct served_session served = {.receive = &state};
 	(void)memcpy(state.peer, session->client->peer, sizeof(state.peer));

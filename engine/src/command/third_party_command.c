@@ -3,9 +3,9 @@
 #include "base/output.h"
 #include "base/quantity.h"
 #include "command/commands.h"
+#include "control/dial.h"
 #include "control/session.h"
 #include "control/third_party.h"
-#include "net/net.h"
 #include "options/options.h"
 
 #include <getopt.h>
@@ -34,9 +34,9 @@ static const struct {
 } own_options[OWN_COUNT] = {
     [OWN_HELP] = {"help", NULL, "this list"},
     [OWN_FROM] = {"from", "HOST", "the sender: a receive --third-party there takes the order"},
-    [OWN_FROM_PORT] = {"from-port", "PORT", "its control port (5201)"},
+    [OWN_FROM_PORT] = {"from-port", "PORT", "its port (5201)"},
     [OWN_TO] = {"to", "HOST", "the receiver, as the sender knows it"},
-    [OWN_TO_PORT] = {"to-port", "PORT", "its control port (5201)"},
+    [OWN_TO_PORT] = {"to-port", "PORT", "its port (5201)"},
     [OWN_KEY] = {"key", "FILE", "pre-shared key of all three; it must be given"},
     [OWN_JSON] = {"json", "FILE|-", "the result that the sender returns (-)"},
 };
@@ -216,9 +216,10 @@ static int order_carry(const struct order *order, const struct key *key, cJSON *
 	int status = -1;
 	struct waiter *waiter = waiter_create(failure);
 	struct control *control = NULL;
-	int fd = waiter != NULL ? net_connect_to(order->from, order->from_port, failure) : -1;
-	if (fd >= 0)
-		control = control_create(fd, failure);
+	const struct dial dial = {
+	    .host = order->from, .port = order->from_port, .timeout_ns = 30 * NS_PER_S};
+	if (waiter != NULL)
+		control = control_dial(waiter, &dial, &signal, failure);
 	if (control != NULL &&
 	    session_authenticate(waiter, control, key, 30 * NS_PER_S, &signal, failure) == 0 &&
 	    session_send(control, third_party_encode(&order->sending), failure) == 0)

@@ -1,6 +1,7 @@
 #include "control/auth.h"
 
 #include "base/hex.h"
+#include "base/wire.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -223,8 +224,7 @@ static void frame_tag(const uint8_t key[KEY_BYTES], uint64_t number, const void 
 {
 	uint8_t counter[8];
 	crypto_auth_hmacsha512256_state state;
-	for (unsigned i = 0; i < sizeof(counter); i++)
-		counter[i] = (uint8_t)(number >> (56 - 8 * i));
+	(void)wire_put_u64(counter, number);
 	(void)crypto_auth_hmacsha512256_init(&state, key, KEY_BYTES);
 	(void)crypto_auth_hmacsha512256_update(&state, counter, sizeof(counter));
 	(void)crypto_auth_hmacsha512256_update(&state, bytes, length);

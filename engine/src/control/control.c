@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "control/frame.h"
+#include "control/hello.h"
 #include "net/net.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 struct control {
 	int fd;
 	bool known;
+	unsigned challenge_due; /* bytes of it that are still to come */
 	struct frame_decoder *decoder;
 	struct auth_channel channel;
 };
@@ -51,6 +53,11 @@ void control_destroy(struct control *control)
 	(void)close(control->fd);
 	sodium_memzero(&control->channel, sizeof(control->channel));
 	free(control);
+}
+
+void control_expect_challenge(struct control *control)
+{
+	control->challenge_due = CHALLENGE_BYTES;
 }
 
 void control_trust(struct control *control, bool known)
@@ -147,6 +154,28 @@ static enum control_status decoder_refuse(const struct control *control, int sta
 	return CONTROL_INVALID;
 }
 
+int control_feed(struct control *control, const void *bytes, size_t count, struct failure *failure)
+{
+	int status = frame_decoder_push(control->decoder, bytes, count);
+	/* Too much announced: that is said when the message is asked for. */
+	return status == 0 || status == -EMSGSIZE
+		   ? 0
+		   : failure_set_errno(failure, -status, "control connection");
+}
+
+/* Bytes of what has come that are the challenge's: it is for data, and of no use here. */
+static size_t challenge_skip(struct control *control, const uint8_t *bytes, size_t count)
+{
+	if (control->challenge_due == 0)
+		return 0;
+	/* A server of an older version begins with the frame that says so. */
+	if (control->challenge_due == CHALLENGE_BYTES && !hello_begins(bytes[0]))
+		control->challenge_due = 0;
+	size_t skipped = count < control->challenge_due ? count : control->challenge_due;
+	control->challenge_due -= (unsigned)skipped;
+	return skipped;
+}
+
 static int tag_strip(struct control *control, char *payload, size_t *length,
 		     struct failure *failure)
 {
@@ -191,7 +220,9 @@ enum control_status control_take(struct control *control, cJSON **message, enum 
 		ssize_t got =
 		    recv(control->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes), 0);
 		if (got > 0) {
-			int pushed = frame_decoder_push(control->decoder, bytes, (size_t)got);
+			size_t from = challenge_skip(control, bytes, (size_t)got);
+			int pushed =
+			    frame_decoder_push(control->decoder, bytes + from, (size_t)got - from);
 			if (pushed != 0)
 				return decoder_refuse(control, pushed, failure);
 		} else if (got == 0) {

@@ -20,6 +20,10 @@ struct control *control_create(int fd, struct failure *failure);
 void control_destroy(struct control *control);
 int control_fd(const struct control *control);
 
+/* At the client, before anything is read: the server's challenge comes before its frames. */
+void control_expect_challenge(struct control *control);
+/* What was read of the connection before it was known to be one of control. */
+int control_feed(struct control *control, const void *bytes, size_t count, struct failure *failure);
 /* Large frames are for peers that are known: small ones only until `known` is true. */
 void control_trust(struct control *control, bool known);
 /* From now on frames carry tags, if the channel has keys; copies it. */

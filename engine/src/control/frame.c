@@ -117,8 +117,7 @@ int frame_encode(const char *payload, size_t length, uint8_t **frame, size_t *fr
 	uint8_t *bytes = malloc(FRAME_HEADER_BYTES + length);
 	if (bytes == NULL)
 		return -ENOMEM;
-	for (unsigned i = 0; i < FRAME_HEADER_BYTES; i++)
-		bytes[i] = (uint8_t)(length >> (24 - 8 * i));
+	(void)wire_put_u32(bytes, (uint32_t)length);
 	memcpy(bytes + FRAME_HEADER_BYTES, payload, length);
 	*frame = bytes;
 	*frame_length = FRAME_HEADER_BYTES + length;

@@ -5,11 +5,12 @@
 #include <sodium.h>
 #include <string.h>
 
-static const uint8_t magic[8] = {'l', 's', 'p', 'd', 'a', 't', 'a', 2};
+static const uint8_t magic[8] = {'l', 's', 'p', 'd', 'a', 't', 'a', 3};
 
-#define STREAM_OFFSET 8
-#define NONCE_OFFSET  8
-#define PROOF_OFFSET  16
+#define STREAM_OFFSET  8
+#define SESSION_OFFSET 12
+#define NONCE_OFFSET   8
+#define PROOF_OFFSET   16
 
 _Static_assert(SECRET_BYTES == crypto_auth_hmacsha512256_KEYBYTES, "the secret is the key");
 _Static_assert(PROOF_BYTES == crypto_auth_hmacsha512256_BYTES, "one tag");
@@ -26,6 +27,17 @@ bool challenge_decode(const uint8_t bytes[CHALLENGE_BYTES], uint8_t nonce[NONCE_
 {
 	memcpy(nonce, bytes + NONCE_OFFSET, NONCE_BYTES);
 	return memcmp(bytes, magic, sizeof(magic)) == 0;
+}
+
+void challenge_make(uint8_t nonce[NONCE_BYTES], uint8_t bytes[CHALLENGE_BYTES])
+{
+	randombytes_buf(nonce, NONCE_BYTES);
+	challenge_encode(nonce, bytes);
+}
+
+bool hello_begins(uint8_t first)
+{
+	return first == magic[0];
 }
 
 /* HMAC(secret, label | stream | nonce) */
@@ -45,11 +57,10 @@ static void proof_make(uint32_t stream, const uint8_t secret[SECRET_BYTES],
 	sodium_memzero(&state, sizeof(state));
 }
 
-void hello_prove(struct hello *hello, uint32_t stream, const uint8_t secret[SECRET_BYTES],
+void hello_prove(struct hello *hello, const uint8_t secret[SECRET_BYTES],
 		 const uint8_t nonce[NONCE_BYTES])
 {
-	hello->stream = stream;
-	proof_make(stream, secret, nonce, hello->proof);
+	proof_make(hello->stream, secret, nonce, hello->proof);
 }
 
 bool hello_check(const struct hello *hello, const uint8_t secret[SECRET_BYTES],
@@ -65,12 +76,14 @@ void hello_encode(const struct hello *hello, uint8_t bytes[HELLO_BYTES])
 	memset(bytes, 0, HELLO_BYTES);
 	memcpy(bytes, magic, sizeof(magic));
 	(void)wire_put_u32(bytes + STREAM_OFFSET, hello->stream);
+	(void)wire_put_u32(bytes + SESSION_OFFSET, hello->session);
 	memcpy(bytes + PROOF_OFFSET, hello->proof, PROOF_BYTES);
 }
 
 bool hello_decode(const uint8_t bytes[HELLO_BYTES], struct hello *hello)
 {
 	(void)wire_get_u32(bytes + STREAM_OFFSET, &hello->stream);
+	(void)wire_get_u32(bytes + SESSION_OFFSET, &hello->session);
 	memcpy(hello->proof, bytes + PROOF_OFFSET, PROOF_BYTES);
 	return memcmp(bytes, magic, sizeof(magic)) == 0;
 }

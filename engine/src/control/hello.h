@@ -1,11 +1,14 @@
 /*
- * How a data connection begins: the receiver challenges it, and the sender proves that it is of
- * this session.
+ * How a connection begins. The server has one port for control and data, and challenges whoever
+ * comes there; the first bytes of the answer tell what the connection is.
  *
- *   receiver → sender   magic and version (8 bytes), nonce (32)
- *   sender → receiver   magic and version (8 bytes), stream (4, big-endian), zeros (4), proof (32)
+ *   server → client   magic and version (8 bytes), nonce (32)
+ *   client → server   of data: magic and version (8 bytes), stream (4), session (4), proof (32)
+ *                     of control: the first frame (frame.h)
  *
- * The proof is an HMAC (HMAC-SHA-512-256 of libsodium) under the session's secret; it covers
+ * A frame begins with zero, and the magic does not. Integers are big-endian. The session's number
+ * is the grant's: by it the server finds the process that the connection is for, which looks at the
+ * proof. That is an HMAC (HMAC-SHA-512-256 of libsodium) under the session's secret; it covers
  * direction, stream and nonce. Each connection has a nonce of its own, so that what was seen on one
  * is of no use on another. With a key the secret is derived from it and never travels (auth.h);
  * without one it is the grant's token, which travels in clear. What follows on the connection is
@@ -27,6 +30,7 @@
 
 struct hello {
 	uint32_t stream;
+	uint32_t session;
 	uint8_t proof[PROOF_BYTES];
 };
 
@@ -34,8 +38,13 @@ void challenge_encode(const uint8_t nonce[NONCE_BYTES], uint8_t bytes[CHALLENGE_
 /* False when the bytes are not a challenge of this protocol version. */
 bool challenge_decode(const uint8_t bytes[CHALLENGE_BYTES], uint8_t nonce[NONCE_BYTES]);
 
-/* The sender's answer, for that stream of the session with that secret. */
-void hello_prove(struct hello *hello, uint32_t stream, const uint8_t secret[SECRET_BYTES],
+/* A new challenge, with a random nonce. */
+void challenge_make(uint8_t nonce[NONCE_BYTES], uint8_t bytes[CHALLENGE_BYTES]);
+
+/* Can the first byte of a connection be that of a hello? Of no frame it can. */
+bool hello_begins(uint8_t first);
+/* Fills in the proof of the sender's answer, for the session with that secret. */
+void hello_prove(struct hello *hello, const uint8_t secret[SECRET_BYTES],
 		 const uint8_t nonce[NONCE_BYTES]);
 /* Takes the same time wherever the proof differs. */
 bool hello_check(const struct hello *hello, const uint8_t secret[SECRET_BYTES],

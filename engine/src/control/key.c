@@ -1,5 +1,6 @@
 #include "control/key.h"
 
+#include "base/at.h"
 #include "base/hex.h"
 
 #include <errno.h>
@@ -31,23 +32,6 @@ static int file_check(int fd, const char *path, struct failure *failure)
 	return 0;
 }
 
-/* Up to `size` bytes; -1 with errno. */
-static ssize_t bytes_read(int fd, char *bytes, size_t size)
-{
-	size_t used = 0;
-	while (used < size) {
-		ssize_t got = read(fd, bytes + used, size - used);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		used += (size_t)got;
-	}
-	return (ssize_t)used;
-}
-
 /* Exactly the digits, and a line feed or none. */
 static bool key_parse(const char *text, size_t length, struct key *key)
 {
@@ -69,7 +53,8 @@ int key_read(const char *path, struct key *key, struct failure *failure)
 	if (fd < 0)
 		return failure_set_errno(failure, errno, "key file '%s'", path);
 	int status = file_check(fd, path, failure);
-	ssize_t length = status == 0 ? bytes_read(fd, text, sizeof(text)) : 0;
+	ssize_t length =
+	    status == 0 ? read_at(fd, (uint8_t *)text, sizeof(text), sizeof(text), 0) : 0;
 	if (length < 0)
 		status = failure_set_errno(failure, errno, "key file '%s'", path);
 	else if (status == 0 && !key_parse(text, (size_t)length, key))

@@ -94,7 +94,9 @@ cJSON *grant_encode(const struct grant *grant)
 {
 	char token[TOKEN_HEX + 1];
 	cJSON *message = message_create(MESSAGE_GRANT);
-	json_add_u64(message, "data_port", grant->data_port);
+	if (grant->data_port != 0)
+		json_add_u64(message, "data_port", grant->data_port);
+	json_add_u64(message, "session", grant->session);
 	if (grant->has_token) {
 		hex_encode(grant->token, SECRET_BYTES, token);
 		json_add_text(message, "token", token);
@@ -108,10 +110,14 @@ cJSON *grant_encode(const struct grant *grant)
 
 int grant_decode(const cJSON *message, struct grant *grant, struct failure *failure)
 {
-	uint64_t port;
+	uint64_t port = 0;
+	uint64_t session;
 	const char *token = json_get_text(message, "token");
-	if (!json_get_u64(message, "data_port", 1, 65535, &port))
+	if (cJSON_GetObjectItemCaseSensitive(message, "data_port") != NULL &&
+	    !json_get_u64(message, "data_port", 1, 65535, &port))
 		return failure_set(failure, "grant: data_port must be 1 to 65535");
+	if (!json_get_u64(message, "session", 0, UINT32_MAX, &session))
+		return failure_set(failure, "grant: session must be an integer");
 	grant->has_token = token != NULL;
 	if (token != NULL && !hex_decode(token, grant->token, SECRET_BYTES))
 		return failure_set(failure, "grant: token must be %d hexadecimal digits",
@@ -124,6 +130,7 @@ int grant_decode(const cJSON *message, struct grant *grant, struct failure *fail
 			  &grant->rcvbuf_ceiling_bytes))
 		grant->rcvbuf_ceiling_bytes = 0;
 	grant->data_port = (uint16_t)port;
+	grant->session = (uint32_t)session;
 	grant->warning = NULL;
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#define PROTOCOL_VERSION 8
+#define PROTOCOL_VERSION 9
 
 enum message_type {
 	MESSAGE_GREETING,  /* client: opens the connection (auth.h) */
@@ -17,7 +17,8 @@ enum message_type {
 	MESSAGE_WELCOME,   /* server: its own proof */
 	MESSAGE_REQUEST,   /* client: what it wants to transfer (request.h) */
 	MESSAGE_QUEUED,    /* server: the request waits for its turn */
-	MESSAGE_GRANT,     /* server: port and, without a key, token of the data connections */
+	MESSAGE_GRANT, /* server: how the data connections come: session and, without a key, token
+			*/
 	/* In each direction of the data: */
 	MESSAGE_READY,   /* receiver: it reads all of its streams */
 	MESSAGE_GO,      /* sender: the transfer begins now */
@@ -33,8 +34,9 @@ enum message_type {
 };
 
 struct grant {
-	uint16_t data_port;
-	bool has_token; /* only where there is no key: it travels in clear */
+	uint16_t data_port; /* 0: that of the control connection */
+	uint32_t session;   /* what the data connections say they are of (hello.h) */
+	bool has_token;     /* only where there is no key: it travels in clear */
 	uint8_t token[SECRET_BYTES];
 	uint64_t rcvbuf_bytes;         /* as the kernel reads it back: doubled */
 	uint64_t pacing_bps;           /* ceiling of each stream; 0: none */

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 
 struct sender {
 	struct stream *stream;
@@ -15,19 +13,6 @@ struct sender {
 	struct file_source source;
 	uint8_t *buffer; /* FILE_BLOCK_BYTES, aligned */
 };
-
-static void iovec_advance(struct msghdr *message, size_t count)
-{
-	while (count > 0 && count >= message->msg_iov->iov_len) {
-		count -= message->msg_iov->iov_len;
-		message->msg_iov++;
-		message->msg_iovlen--;
-	}
-	if (count > 0) {
-		message->msg_iov->iov_base = (uint8_t *)message->msg_iov->iov_base + count;
-		message->msg_iov->iov_len -= count;
-	}
-}
 
 /* Header and payload, whole. 0 or an errno. */
 static int record_send(struct sender *sender, const struct record *record)
@@ -37,23 +22,12 @@ static int record_send(struct sender *sender, const struct record *record)
 	struct stream *stream = sender->stream;
 	struct iovec parts[2] = {{.iov_base = header, .iov_len = sizeof(header)},
 				 {.iov_base = sender->buffer, .iov_len = payload}};
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = payload != 0 ? 2 : 1};
 	record_encode(record, header);
 	if (stream->tunnel != NULL) {
 		int error = stream_write(stream, header, sizeof(header));
 		return error == 0 ? stream_write(stream, sender->buffer, payload) : error;
 	}
-	while (message.msg_iovlen > 0) {
-		ssize_t sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0)
-			return errno;
-		stream_count_call(stream);
-		iovec_advance(&message, (size_t)sent);
-		atomic_fetch_add(&stream->bytes, (uint64_t)sent);
-	}
-	return 0;
+	return stream_send_parts(stream, parts, payload != 0 ? 2 : 1, true);
 }
 
 static int list_send(struct sender *sender, const struct work_item *item)

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -114,13 +113,18 @@ bool net_same_host(const struct address *a, const struct address *b)
 	return memcmp(&left, &right, sizeof(left)) == 0;
 }
 
-bool net_same_site(const struct address *a, const struct address *b)
+struct in6_addr net_site(const struct address *address)
 {
-	struct in6_addr left = address_bytes(a);
-	struct in6_addr right = address_bytes(b);
+	struct in6_addr bytes = address_bytes(address);
 	/* All of IPv4, and ::1, are in one /64 there. */
-	bool whole = IN6_IS_ADDR_V4MAPPED(&left) || IN6_IS_ADDR_LOOPBACK(&left);
-	return memcmp(&left, &right, whole ? sizeof(left) : 8) == 0;
+	if (!IN6_IS_ADDR_V4MAPPED(&bytes) && !IN6_IS_ADDR_LOOPBACK(&bytes))
+		memset(&bytes.s6_addr[8], 0, 8);
+	return bytes;
+}
+
+bool net_same_site(const struct in6_addr *a, const struct in6_addr *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 int net_socket_data(const struct address *address, bool mptcp, struct failure *failure)
@@ -293,42 +297,6 @@ int net_connect_status(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0)
 		return errno;
 	return error;
-}
-
-#define CONNECT_PATIENCE_MS 30000
-
-static int entry_connect(const struct addrinfo *entry, struct failure *failure)
-{
-	char text[ADDRESS_TEXT_BYTES];
-	struct address address = {.length = entry->ai_addrlen};
-	memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
-	int fd = net_socket(&address, failure);
-	if (fd < 0)
-		return -1;
-	struct pollfd writable = {.fd = fd, .events = POLLOUT};
-	if (net_connect(fd, &address, failure) == 0) {
-		int ready = poll(&writable, 1, CONNECT_PATIENCE_MS);
-		int error = ready == 1 ? net_connect_status(fd) : ready == 0 ? ETIMEDOUT : errno;
-		if (error == 0)
-			return fd;
-		net_address_text(&address, text);
-		(void)failure_set_errno(failure, error, "cannot connect to %s", text);
-	}
-	(void)close(fd);
-	return -1;
-}
-
-int net_connect_to(const char *host, uint16_t port, struct failure *failure)
-{
-	int fd = -1;
-	struct addrinfo *list;
-	struct failure first = {0};
-	if (net_resolve(host, port, AF_UNSPEC, &list, failure) != 0)
-		return -1;
-	for (struct addrinfo *entry = list; entry != NULL && fd < 0; entry = entry->ai_next)
-		fd = entry_connect(entry, &first);
-	freeaddrinfo(list);
-	return fd >= 0 ? fd : failure_set(failure, "%s", first.text);
 }
 
 int net_set_blocking(int fd, bool blocking, struct failure *failure)

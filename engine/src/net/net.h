@@ -5,6 +5,7 @@
 #include "base/failure.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -29,8 +30,9 @@ uint16_t net_port(const struct address *address);
 void net_set_port(struct address *address, uint16_t port);
 /* The same host, whatever the port and whether an IPv4 address is written as one of IPv6. */
 bool net_same_host(const struct address *a, const struct address *b);
-/* The same host, or of IPv6 the same /64: whoever has one address there has them all. */
-bool net_same_site(const struct address *a, const struct address *b);
+/* The host, or of IPv6 its /64: whoever has one address there has them all. */
+struct in6_addr net_site(const struct address *address);
+bool net_same_site(const struct in6_addr *a, const struct in6_addr *b);
 
 /* A bound socket, to be tuned before net_listen; buffers must be set before a SYN arrives. */
 int net_bind(const struct address *address, struct failure *failure);
@@ -53,8 +55,6 @@ int net_bind_local(int fd, const struct address *local, struct failure *failure)
 bool net_mptcp_used(int fd);
 /* Begins to connect; finished when the socket is writable and net_connect_status says 0. */
 int net_connect(int fd, const struct address *address, struct failure *failure);
-/* A connected socket, waiting at most half a minute for each address of the host; -1 on failure. */
-int net_connect_to(const char *host, uint16_t port, struct failure *failure);
 /* 0 or a positive errno. */
 int net_connect_status(int fd);
 

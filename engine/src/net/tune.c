@@ -9,6 +9,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* Of asm-generic/socket.h and linux/socket.h, which are younger than some C libraries. */
+#ifndef SO_BUF_LOCK
+#define SO_BUF_LOCK 72
+#endif
+#ifndef SOCK_RCVBUF_LOCK
+#define SOCK_RCVBUF_LOCK 2
+#endif
+
 static const int plain_options[] = {[TUNE_SEND] = SO_SNDBUF, [TUNE_RECEIVE] = SO_RCVBUF};
 static const int force_options[] = {[TUNE_SEND] = SO_SNDBUFFORCE, [TUNE_RECEIVE] = SO_RCVBUFFORCE};
 static const char *const option_names[] = {[TUNE_SEND] = "SO_SNDBUF", [TUNE_RECEIVE] = "SO_RCVBUF"};
@@ -46,6 +54,38 @@ int tune_window_clamp(int fd, uint64_t bytes, struct failure *failure)
 	int value = bytes > INT_MAX ? INT_MAX : (int)bytes;
 	if (setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &value, sizeof(value)) != 0)
 		return failure_set_errno(failure, errno, "setsockopt TCP_WINDOW_CLAMP");
+	return 0;
+}
+
+static bool locks_read(int fd, int *locks)
+{
+	socklen_t length = sizeof(*locks);
+	return getsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, locks, &length) == 0;
+}
+
+bool tune_can_unlock(int fd)
+{
+	int locks = 0;
+	return locks_read(fd, &locks);
+}
+
+bool tune_is_locked(int fd)
+{
+	int locks = 0;
+	return locks_read(fd, &locks) && (locks & SOCK_RCVBUF_LOCK) != 0;
+}
+
+int tune_unlock(int fd, uint64_t bytes, struct failure *failure)
+{
+	int locks = 0;
+	/* The kernel doubles it. */
+	if (tune_window(fd, TUNE_RECEIVE, bytes / 2, failure) != 0)
+		return -1;
+	if (!locks_read(fd, &locks))
+		return failure_set_errno(failure, errno, "getsockopt SO_BUF_LOCK");
+	locks &= ~SOCK_RCVBUF_LOCK;
+	if (setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &locks, sizeof(locks)) != 0)
+		return failure_set_errno(failure, errno, "setsockopt SO_BUF_LOCK");
 	return 0;
 }
 

@@ -24,6 +24,13 @@ int tune_window(int fd, enum tune_side side, uint64_t asked_bytes, struct failur
 int tune_window_clamp(int fd, uint64_t bytes, struct failure *failure);
 /* What the kernel reads back: twice what was set, since it counts its own overhead in it. */
 int tune_buffer(int fd, enum tune_side side, uint64_t *bytes, struct failure *failure);
+/*
+ * A window that was asked for ends autotuning; this takes it back: the buffer has that size again,
+ * as it is read back, and the kernel may change it. Linux has it since 5.14 (SO_BUF_LOCK).
+ */
+int tune_unlock(int fd, uint64_t bytes, struct failure *failure);
+bool tune_can_unlock(int fd);
+bool tune_is_locked(int fd);
 /* The receiving process sleeps until that much is there (fewer, costlier wake-ups otherwise). */
 int tune_low_water(int fd, uint64_t bytes, struct failure *failure);
 

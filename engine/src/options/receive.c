@@ -18,8 +18,8 @@ static int idle_timeout_apply(const char *name, const char *value, struct option
 
 static const struct option_rule rules[] = {
     {"bind", "ADDR", "listen there only (all addresses)", WORD(bind), HERE},
-    {"data-port", "PORT", "port of the data connections (any free one)", READ(data_port_apply),
-     HERE},
+    {"data-port", "PORT", "another port for data connections (that of --port)",
+     READ(data_port_apply), HERE},
     {"one-off", NULL, "end after one transfer, with its status", FLAG(one_off), HERE},
     {"idle-timeout", "TIME",
      "for a client's handshake and request, and for its data connections (30s)",

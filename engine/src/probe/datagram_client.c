@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "control/session.h"
 #include "probe/datagram.h"
+#include "probe/link.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -140,27 +141,9 @@ static void *sender_run(void *argument)
 	return NULL;
 }
 
+_Static_assert(offsetof(struct datagram_run, link) == 0, "link.h finds it there");
+
 /* Each on_* returns true when sending is over, for good or not. */
-
-static bool on_control(void *context)
-{
-	struct datagram_run *run = context;
-	cJSON *message;
-	enum message_type type;
-	struct send_state *link = run->link;
-	enum control_status status = control_take(link->control, &message, &type, &link->failure);
-	if (status == CONTROL_MESSAGE)
-		(void)session_refuse(message, type, &link->failure);
-	return status != CONTROL_PENDING;
-}
-
-static bool on_signal(void *context)
-{
-	struct datagram_run *run = context;
-	run->link->signal = waiter_take_signal(run->link->waiter);
-	(void)failure_set(&run->link->failure, "interrupted by %s", signal_name(run->link->signal));
-	return true;
-}
 
 static bool on_sent(void *context)
 {
@@ -173,9 +156,9 @@ static int datagrams_send(struct datagram_run *run)
 	pthread_t thread;
 	struct send_state *link = run->link;
 	const struct waiter_turn turns[] = {
-	    {SLOT_SIGNAL, -1, on_signal},
+	    {SLOT_SIGNAL, -1, link_on_signal},
 	    {SLOT_STREAMS, run->event_fd, on_sent},
-	    {SLOT_CONTROL, control_fd(link->control), on_control},
+	    {SLOT_CONTROL, control_fd(link->control), link_on_control},
 	};
 	link->start_unix_ns = clock_unix_ns();
 	link->start_ns = clock_monotonic_ns();

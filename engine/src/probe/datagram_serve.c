@@ -41,6 +41,32 @@ struct counting {
 	uint8_t controls[BATCH][CMSG_SPACE(sizeof(struct timespec))];
 };
 
+/*
+ * At the number of the server's port, so that a firewall has one to open; at any free one while
+ * another session has that.
+ */
+static int socket_bind(struct counting *counting, struct address *address)
+{
+	struct receive_state *state = counting->state;
+	const struct sockaddr *name = (const struct sockaddr *)&address->storage;
+	uint16_t wanted = state->options->data_port;
+	if (wanted != 0)
+		net_set_port(address, wanted);
+	int status = bind(counting->fd, name, address->length);
+	if (status != 0 && errno == EADDRINUSE && wanted == 0) {
+		net_set_port(address, 0);
+		status = bind(counting->fd, name, address->length);
+	} else if (status == 0 && wanted == 0) {
+		return 0; /* it is the one that the client knows */
+	}
+	if (status != 0)
+		return failure_set_errno(&state->failure, errno, "the datagrams' socket");
+	if (net_local_address(counting->fd, address, &state->failure) != 0)
+		return -1;
+	state->grant.data_port = net_port(address);
+	return 0;
+}
+
 static int socket_open(struct counting *counting)
 {
 	int yes = 1;
@@ -50,20 +76,17 @@ static int socket_open(struct counting *counting)
 	if (net_local_address(control_fd(state->control), &address, failure) != 0 ||
 	    net_peer_address(control_fd(state->control), &counting->peer, failure) != 0)
 		return -1;
-	net_set_port(&address, state->options->data_port);
 	counting->fd =
 	    socket(address.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (counting->fd < 0)
 		return failure_set_errno(failure, errno, "socket");
-	if (bind(counting->fd, (const struct sockaddr *)&address.storage, address.length) != 0)
-		return failure_set_errno(failure, errno, "the datagrams' socket");
+	if (socket_bind(counting, &address) != 0)
+		return -1;
 	/* The kernel's time of arrival: ours would be that of the processor's turn. */
 	if (setsockopt(counting->fd, SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes)) != 0)
 		return failure_set_errno(failure, errno, "setsockopt SO_TIMESTAMPNS");
-	if (tune_window(counting->fd, TUNE_RECEIVE, BUFFER, failure) != 0 ||
-	    net_local_address(counting->fd, &address, failure) != 0)
+	if (tune_window(counting->fd, TUNE_RECEIVE, BUFFER, failure) != 0)
 		return -1;
-	state->grant.data_port = net_port(&address);
 	return tune_buffer(counting->fd, TUNE_RECEIVE, &state->grant.rcvbuf_bytes, failure);
 }
 
@@ -116,6 +139,8 @@ static void batch_prepare(struct counting *counting)
 	}
 }
 
+_Static_assert(offsetof(struct counting, state) == 0, "serve.h finds it there");
+
 /* Each on_* returns true when counting is over, for good or not. */
 
 static bool is_over(const struct counting *counting)
@@ -166,29 +191,21 @@ static bool on_control(void *context)
 	struct counting *counting = context;
 	cJSON *message;
 	enum message_type type;
+	enum control_status status;
 	struct receive_state *state = counting->state;
-	enum control_status status = control_take(state->control, &message, &type, &state->failure);
-	if (status == CONTROL_PENDING)
-		return false;
-	if (status != CONTROL_MESSAGE)
-		return true;
-	bool over = false;
-	if (type == MESSAGE_ACCOUNT && !counting->ended)
-		over = end_take(counting, message);
-	else if (type != MESSAGE_GO)
-		return session_refuse(message, type, &state->failure) != 0;
-	cJSON_Delete(message);
-	return over;
-}
-
-static bool on_signal(void *context)
-{
-	struct counting *counting = context;
-	struct receive_state *state = counting->state;
-	state->signal = waiter_take_signal(state->waiter);
-	(void)failure_set(&state->failure, "the receiver was interrupted by %s",
-			  signal_name(state->signal));
-	return true;
+	/* Those that came together are in the decoder: the socket says nothing of them. */
+	while ((status = control_take(state->control, &message, &type, &state->failure)) ==
+	       CONTROL_MESSAGE) {
+		bool over = false;
+		if (type == MESSAGE_ACCOUNT && !counting->ended)
+			over = end_take(counting, message);
+		else if (type != MESSAGE_GO)
+			return session_refuse(message, type, &state->failure) != 0;
+		cJSON_Delete(message);
+		if (over)
+			return true;
+	}
+	return status != CONTROL_PENDING;
 }
 
 static bool on_timer(void *context)
@@ -212,7 +229,7 @@ static void events_follow(struct counting *counting)
 	struct receive_state *state = counting->state;
 	/* What has come counts before the word that it was all. */
 	const struct waiter_turn turns[] = {
-	    {SLOT_SIGNAL, -1, on_signal},
+	    {SLOT_SIGNAL, -1, serve_on_signal},
 	    {SLOT_TIMER, -1, on_timer},
 	    {SLOT_CONTROL, control_fd(state->control), on_control},
 	    {SLOT_DATA, counting->fd, on_data},

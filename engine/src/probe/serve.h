@@ -8,4 +8,7 @@
 int trip_serve(struct receive_state *state);
 int datagram_serve(struct receive_state *state);
 
+/* A turn of the waiter of both; the first member of its context is the pointer to the state. */
+bool serve_on_signal(void *context);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "base/wire.h"
 #include "control/session.h"
+#include "probe/link.h"
 #include "probe/trips.h"
 #include "transfer/stream.h"
 
@@ -47,7 +48,7 @@ static int fresh_connect(struct stream *stream, struct trip_stream *own, int *fd
 {
 	struct address address;
 	struct address local;
-	struct hello hello;
+	struct hello hello = {.stream = stream->index};
 	struct failure failure = {0};
 	uint8_t nonce[NONCE_BYTES];
 	uint8_t bytes[TRIP_HELLO_BYTES];
@@ -69,7 +70,8 @@ static int fresh_connect(struct stream *stream, struct trip_stream *own, int *fd
 	    connect(*fd, (const struct sockaddr *)&address.storage, address.length) != 0)
 		return errno;
 	trip_nonce(own->number, nonce);
-	hello_prove(&hello, stream->index, link->secret, nonce);
+	hello.session = link->grant.session;
+	hello_prove(&hello, link->secret, nonce);
 	hello_encode(&hello, bytes);
 	(void)wire_put_u64(bytes + HELLO_BYTES, own->number++);
 	return send(*fd, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_MORE) == (ssize_t)sizeof(bytes)
@@ -84,8 +86,10 @@ static int trip_make(struct stream *stream, struct trip_stream *own)
 	int error = options->fresh ? fresh_connect(stream, own, &fd) : 0;
 	if (error == 0)
 		error = trip_send(fd, options->request_bytes);
+	/* The server challenges whoever comes, and does not wait for this one's answer to it. */
 	if (error == 0)
-		error = trip_receive(fd, options->response_bytes);
+		error = trip_receive(fd, options->response_bytes +
+					     (options->fresh ? (uint64_t)CHALLENGE_BYTES : 0));
 	if (options->fresh && fd >= 0) {
 		(void)own_set(own, -1);
 		/* With a reset: nothing is left of it that would hold its port for a minute. */
@@ -133,27 +137,9 @@ static void trips_stop(struct trip_run *run)
 	streams_join(link->streams);
 }
 
+_Static_assert(offsetof(struct trip_run, link) == 0, "link.h finds it there");
+
 /* Each on_* returns true when measuring is over, for good or not. */
-
-static bool on_control(void *context)
-{
-	struct trip_run *run = context;
-	cJSON *message;
-	enum message_type type;
-	struct send_state *link = run->link;
-	enum control_status status = control_take(link->control, &message, &type, &link->failure);
-	if (status == CONTROL_MESSAGE)
-		(void)session_refuse(message, type, &link->failure);
-	return status != CONTROL_PENDING;
-}
-
-static bool on_signal(void *context)
-{
-	struct trip_run *run = context;
-	run->link->signal = waiter_take_signal(run->link->waiter);
-	(void)failure_set(&run->link->failure, "interrupted by %s", signal_name(run->link->signal));
-	return true;
-}
 
 static bool on_streams(void *context)
 {
@@ -194,9 +180,9 @@ static void events_follow(struct trip_run *run)
 	struct send_state *link = run->link;
 	const struct waiter_turn turns[] = {
 	    {SLOT_TIMER, -1, on_timer},
-	    {SLOT_SIGNAL, -1, on_signal},
+	    {SLOT_SIGNAL, -1, link_on_signal},
 	    {SLOT_STREAMS, streams_event_fd(link->streams), on_streams},
-	    {SLOT_CONTROL, control_fd(link->control), on_control},
+	    {SLOT_CONTROL, control_fd(link->control), link_on_control},
 	};
 	link->start_unix_ns = clock_unix_ns();
 	link->start_ns = clock_monotonic_ns();

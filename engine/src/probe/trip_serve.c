@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/wire.h"
+#include "control/channel.h"
 #include "control/session.h"
 #include "probe/serve.h"
 #include "probe/trips.h"
@@ -45,17 +46,17 @@ static int kept_serve(struct stream *stream, void *context)
 }
 
 /* Is it of this session, and new? */
-static bool fresh_admit(struct answering *answering, int fd)
+static bool fresh_admit(struct answering *answering, int fd, const struct handover *first)
 {
 	struct hello hello;
-	uint8_t bytes[TRIP_HELLO_BYTES];
+	uint8_t bytes[TRIP_HELLO_BYTES - HELLO_BYTES];
 	uint8_t nonce[NONCE_BYTES];
 	uint64_t number;
 	const struct receive_state *state = answering->state;
-	if (recv(fd, bytes, sizeof(bytes), MSG_WAITALL) != (ssize_t)sizeof(bytes) ||
-	    !hello_decode(bytes, &hello) || hello.stream >= state->request.streams)
+	if (!hello_decode(first->hello, &hello) || hello.stream >= state->request.streams ||
+	    recv(fd, bytes, sizeof(bytes), MSG_WAITALL) != (ssize_t)sizeof(bytes))
 		return false;
-	(void)wire_get_u64(bytes + HELLO_BYTES, &number);
+	(void)wire_get_u64(bytes, &number);
 	trip_nonce(number, nonce);
 	if (!hello_check(&hello, state->secret, nonce))
 		return false;
@@ -64,33 +65,60 @@ static bool fresh_admit(struct answering *answering, int fd)
 	       atomic_compare_exchange_strong(&answering->newest[hello.stream], &newest, number);
 }
 
+/* As the server's loop does on its own port. */
+static bool fresh_hello(int fd, struct handover *first)
+{
+	uint8_t challenge[CHALLENGE_BYTES];
+	challenge_make(first->nonce, challenge);
+	return send(fd, challenge, sizeof(challenge), MSG_NOSIGNAL) == (ssize_t)sizeof(challenge) &&
+	       recv(fd, first->hello, HELLO_BYTES, MSG_WAITALL) == HELLO_BYTES;
+}
+
+/* `first` has the hello of one that came to the server's port. */
 static void fresh_answer(struct stream *stream, struct answering *answering, int fd,
-			 const struct address *from)
+			 struct handover *first)
 {
 	struct failure ignored = {0};
+	bool shared = answering->state->channel >= 0;
 	const struct timeval patience = {.tv_sec = FRESH_PATIENCE_S};
-	if (net_same_host(from, &answering->peer) &&
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
 	    net_set_blocking(fd, true, &ignored) == 0 && net_no_delay(fd, &ignored) == 0 &&
-	    fresh_admit(answering, fd) && answer(stream, answering, fd) == 0)
+	    (shared || fresh_hello(fd, first)) && fresh_admit(answering, fd, first) &&
+	    answer(stream, answering, fd) == 0)
 		(void)shutdown(fd, SHUT_WR);
 	(void)close(fd);
 }
 
-static int fresh_serve(struct stream *stream, void *context)
+/* The next one, of the client's host; -1 with errno. */
+static int fresh_take(const struct answering *answering, struct handover *first)
 {
 	struct address from;
+	if (answering->state->channel >= 0)
+		return channel_take(answering->state->channel, first);
+	int fd = net_accept(answering->state->data_listener, &from);
+	if (fd < 0 || net_same_host(&from, &answering->peer))
+		return fd;
+	(void)close(fd);
+	errno = EAGAIN;
+	return -1;
+}
+
+static int fresh_serve(struct stream *stream, void *context)
+{
+	struct handover first;
 	struct answering *answering = context;
 	while (!stream_stopping(stream)) {
-		int fd = net_accept(answering->state->data_listener, &from);
+		int fd = fresh_take(answering, &first);
 		if (fd >= 0)
-			fresh_answer(stream, answering, fd, &from);
+			fresh_answer(stream, answering, fd, &first);
 		else if (!stream_stopping(stream) && errno != EAGAIN)
 			return errno;
 	}
 	return 0;
 }
+
+_Static_assert(offsetof(struct answering, state) == 0, "serve.h finds it there");
 
 /* Each on_* returns true when answering is over, for good or not. */
 
@@ -107,16 +135,6 @@ static bool on_control(void *context)
 		cJSON_Delete(message);
 	else if (status == CONTROL_MESSAGE)
 		(void)session_refuse(message, type, &state->failure);
-	return true;
-}
-
-static bool on_signal(void *context)
-{
-	struct answering *answering = context;
-	struct receive_state *state = answering->state;
-	state->signal = waiter_take_signal(state->waiter);
-	(void)failure_set(&state->failure, "the server was interrupted by %s",
-			  signal_name(state->signal));
 	return true;
 }
 
@@ -158,7 +176,7 @@ static void events_follow(struct answering *answering)
 {
 	struct receive_state *state = answering->state;
 	const struct waiter_turn turns[] = {
-	    {SLOT_SIGNAL, -1, on_signal},
+	    {SLOT_SIGNAL, -1, serve_on_signal},
 	    {SLOT_TIMER, -1, on_timer},
 	    {SLOT_CONTROL, control_fd(state->control), on_control},
 	    {SLOT_STREAMS, streams_event_fd(state->streams), on_streams},
@@ -173,6 +191,12 @@ static void events_follow(struct answering *answering)
 	(void)waiter_disarm(state->waiter, &state->failure);
 }
 
+/* Where new connections come from. */
+static int fresh_source(const struct receive_state *state)
+{
+	return state->channel >= 0 ? state->channel : state->data_listener;
+}
+
 static int answering_start(struct answering *answering)
 {
 	struct receive_state *state = answering->state;
@@ -185,7 +209,7 @@ static int answering_start(struct answering *answering)
 			return -1;
 	}
 	if (net_peer_address(control_fd(state->control), &answering->peer, &state->failure) != 0 ||
-	    (fresh && net_set_blocking(state->data_listener, true, &state->failure) != 0))
+	    (fresh && net_set_blocking(fresh_source(state), true, &state->failure) != 0))
 		return -1;
 	if (streams_work(state->streams, false, fresh ? fresh_serve : kept_serve, answering,
 			 &state->failure) != 0)
@@ -203,8 +227,8 @@ int trip_serve(struct receive_state *state)
 		events_follow(&answering);
 	streams_stop(state->streams);
 	/* Wakes those that wait for a new connection. */
-	if (state->data_listener >= 0)
-		(void)shutdown(state->data_listener, SHUT_RD);
+	if (state->request.probe.fresh)
+		(void)shutdown(fresh_source(state), SHUT_RD);
 	streams_join(state->streams);
 	state->report.bytes = atomic_load(&answering.answered);
 	state->report.complete = !state->failure.set;

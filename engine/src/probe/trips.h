@@ -2,7 +2,7 @@
  * Round trips: a request, an answer, and the next request, on connections that stay (as neper's
  * tcp_rr), or on a new one for each (tcp_crr). What the two ends share.
  *
- * A new connection begins with the hello of any data connection, without waiting for a challenge:
+ * A new connection begins with the hello of any data connection, without waiting for the challenge:
  * its nonce is its number, which follows it and must grow within its stream, so that none can be
  * repeated.
  */

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "control/admission.h"
+#include "control/channel.h"
 #include "control/session.h"
 #include "receive/receive.h"
 
@@ -9,13 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Connections that have not said hello yet may be a few more than streams. */
+#define NEWCOMERS_LIMIT (STREAMS_LIMIT + 16)
+
+_Static_assert(NEWCOMERS_LIMIT <= PEERS_LIMIT, "slots of the waiter");
+
 /* A connection that has not proven which stream it is. */
 struct newcomer {
 	int fd;
 	unsigned number; /* how many came before it */
 	unsigned used;
-	uint8_t bytes[HELLO_BYTES];
-	uint8_t nonce[NONCE_BYTES];
+	struct handover first;
 };
 
 struct gathering {
@@ -24,8 +29,33 @@ struct gathering {
 	unsigned missing;
 	unsigned count;
 	unsigned accepted;
-	struct newcomer newcomers[PEERS_LIMIT];
+	struct newcomer newcomers[NEWCOMERS_LIMIT];
 };
+
+/* The receive window of the client's data, where it asked for one. */
+static uint64_t window_bytes(const struct receive_state *state)
+{
+	return request_client_sends(&state->request) ? state->request.window_bytes : 0;
+}
+
+/* The server's port has the session's window, or the largest that sessions wait for: what is ours
+ * of that, a socket tells that nobody uses. */
+static int port_share(struct receive_state *state)
+{
+	struct address address;
+	struct failure *failure = &state->failure;
+	if (net_local_address(control_fd(state->control), &address, failure) != 0)
+		return -1;
+	int fd = net_socket(&address, failure);
+	if (fd < 0)
+		return -1;
+	uint64_t window = window_bytes(state);
+	int status = window != 0 ? tune_window(fd, TUNE_RECEIVE, window, failure) : 0;
+	if (status == 0)
+		status = tune_buffer(fd, TUNE_RECEIVE, &state->grant.rcvbuf_bytes, failure);
+	(void)close(fd);
+	return status;
+}
 
 /*
  * A listener of its own for the data connections: the kernel derives the window scale from the
@@ -41,15 +71,13 @@ static int data_listener_open(struct receive_state *state)
 	state->data_listener = net_bind_data(&address, state->request.mptcp, failure);
 	if (state->data_listener < 0)
 		return -1;
-	if (state->request.window_bytes != 0 && request_client_sends(&state->request) &&
-	    tune_window(state->data_listener, TUNE_RECEIVE, state->request.window_bytes, failure) !=
-		0)
+	if (window_bytes(state) != 0 &&
+	    tune_window(state->data_listener, TUNE_RECEIVE, window_bytes(state), failure) != 0)
 		return -1;
-	if (net_listen(state->data_listener, PEERS_LIMIT, failure) != 0 ||
+	if (net_listen(state->data_listener, NEWCOMERS_LIMIT, failure) != 0 ||
 	    net_local_address(state->data_listener, &address, failure) != 0)
 		return -1;
 	state->grant.data_port = net_port(&address);
-	state->grant.rcvbuf_ceiling_bytes = sysctl_last("/proc/sys/net/ipv4/tcp_rmem");
 	return tune_buffer(state->data_listener, TUNE_RECEIVE, &state->grant.rcvbuf_bytes, failure);
 }
 
@@ -69,8 +97,9 @@ int receive_negotiate(struct receive_state *state)
 	if (state->request.protect != PROTECT_NONE && control_secret(state->control) == NULL)
 		return failure_set(failure, "request: protect needs a key");
 	receive_secret_choose(state);
-	if (data_listener_open(state) != 0)
+	if ((state->channel >= 0 ? port_share(state) : data_listener_open(state)) != 0)
 		return -1;
+	state->grant.rcvbuf_ceiling_bytes = sysctl_last("/proc/sys/net/ipv4/tcp_rmem");
 	state->grant.pacing_bps =
 	    admission_pacing_bps(&state->options->admission, state->request.streams);
 	return control_send(state->control, grant_encode(&state->grant), failure);
@@ -110,8 +139,7 @@ static void newcomer_challenge(struct gathering *gathering, int fd)
 	unsigned index = gathering->count;
 	struct newcomer *newcomer = &gathering->newcomers[index];
 	*newcomer = (struct newcomer){.fd = fd, .number = gathering->accepted++};
-	randombytes_buf(newcomer->nonce, NONCE_BYTES);
-	challenge_encode(newcomer->nonce, bytes);
+	challenge_make(newcomer->first.nonce, bytes);
 	/* Fits whole into the empty buffer of a new connection. */
 	if (send(fd, bytes, CHALLENGE_BYTES, MSG_NOSIGNAL) != CHALLENGE_BYTES) {
 		(void)close(fd);
@@ -130,28 +158,50 @@ static void newcomers_accept(struct gathering *gathering)
 			(void)close(fd);
 			continue;
 		}
-		if (gathering->count == PEERS_LIMIT)
+		if (gathering->count == NEWCOMERS_LIMIT)
 			place_free(gathering);
 		newcomer_challenge(gathering, fd);
 	}
 }
 
+/*
+ * The server's port may have been made for another session's windows, too, when this connection
+ * came: its scale does for all of them, its size is set here. Without a window of its own the
+ * kernel may choose again.
+ */
+static int window_correct(struct receive_state *state, int fd)
+{
+	uint64_t bytes = 0;
+	struct failure *failure = &state->failure;
+	uint64_t window = window_bytes(state);
+	if (window == 0)
+		return tune_is_locked(fd) ? tune_unlock(fd, state->grant.rcvbuf_bytes, failure) : 0;
+	if (tune_buffer(fd, TUNE_RECEIVE, &bytes, failure) != 0)
+		return -1;
+	if (bytes == state->grant.rcvbuf_bytes)
+		return 0;
+	/* What it may offer was computed of the size that it had: half, the rest is overhead. */
+	return tune_window(fd, TUNE_RECEIVE, window, failure) == 0
+		   ? tune_window_clamp(fd, state->grant.rcvbuf_bytes / 2, failure)
+		   : -1;
+}
+
 /* True when the hello proves to be of a stream of this session that is still missing. */
-static bool newcomer_admit(struct gathering *gathering, const struct newcomer *newcomer)
+static bool newcomer_admit(struct gathering *gathering, int fd, const struct handover *first)
 {
 	struct hello hello;
 	struct receive_state *state = gathering->state;
-	if (!hello_decode(newcomer->bytes, &hello) ||
-	    !hello_check(&hello, state->secret, newcomer->nonce) ||
+	if (!hello_decode(first->hello, &hello) ||
+	    !hello_check(&hello, state->secret, first->nonce) ||
 	    hello.stream >= request_connections(&state->request))
 		return false;
 	unsigned reverse = request_reverse_first(&state->request);
 	bool ours = state->streams != NULL && hello.stream < reverse;
 	struct streams *set = ours ? state->streams : state->reverse;
 	unsigned index = ours ? hello.stream : hello.stream - reverse;
-	if (streams_fd(set, index) >= 0)
+	if (streams_fd(set, index) >= 0 || (state->channel >= 0 && window_correct(state, fd) != 0))
 		return false;
-	streams_adopt(set, index, newcomer->fd);
+	streams_adopt(set, index, fd);
 	gathering->missing--;
 	return true;
 }
@@ -159,8 +209,8 @@ static bool newcomer_admit(struct gathering *gathering, const struct newcomer *n
 static void newcomer_read(struct gathering *gathering, unsigned index)
 {
 	struct newcomer *newcomer = &gathering->newcomers[index];
-	ssize_t got =
-	    recv(newcomer->fd, newcomer->bytes + newcomer->used, HELLO_BYTES - newcomer->used, 0);
+	ssize_t got = recv(newcomer->fd, newcomer->first.hello + newcomer->used,
+			   HELLO_BYTES - newcomer->used, 0);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got > 0)
@@ -168,10 +218,25 @@ static void newcomer_read(struct gathering *gathering, unsigned index)
 	if (got > 0 && newcomer->used < HELLO_BYTES)
 		return;
 	/* Strangers are dropped without a word. */
-	if (got > 0 && newcomer_admit(gathering, newcomer))
+	if (got > 0 && newcomer_admit(gathering, newcomer->fd, &newcomer->first))
 		newcomer_remove(gathering, index);
 	else
 		newcomer_drop(gathering, index);
+}
+
+/* Those that came to the server's port and said that they are of this session. */
+static int newcomers_take(struct gathering *gathering)
+{
+	int fd;
+	struct handover first;
+	struct receive_state *state = gathering->state;
+	while ((fd = channel_take(state->channel, &first)) >= 0) {
+		if (!newcomer_admit(gathering, fd, &first))
+			(void)close(fd);
+	}
+	if (errno != EAGAIN)
+		(void)failure_set_errno(&state->failure, errno, "the server's data connections");
+	return state->failure.set ? -1 : 0;
 }
 
 /* A client that reads may say so before all that it has sent was looked at. */
@@ -217,6 +282,8 @@ static int gathering_step(struct gathering *gathering)
 		if (waiter_ready(waiter, SLOT_PEERS + i))
 			newcomer_read(gathering, i);
 	}
+	if (waiter_ready(waiter, SLOT_DATA) && state->channel >= 0)
+		return newcomers_take(gathering);
 	if (waiter_ready(waiter, SLOT_DATA))
 		newcomers_accept(gathering);
 	return 0;
@@ -259,7 +326,8 @@ int receive_gather(struct receive_state *state)
 	    waiter_arm(waiter, clock_monotonic_ns() + state->options->idle_timeout_ns,
 		       &state->failure) == 0) {
 		waiter_watch(waiter, SLOT_CONTROL, control_fd(state->control), POLLIN);
-		waiter_watch(waiter, SLOT_DATA, state->data_listener, POLLIN);
+		waiter_watch(waiter, SLOT_DATA,
+			     state->channel >= 0 ? state->channel : state->data_listener, POLLIN);
 		do {
 			status = gathering_step(&gathering);
 		} while (status == 0 && gathering.missing > 0);
@@ -273,7 +341,10 @@ int receive_gather(struct receive_state *state)
 	(void)waiter_disarm(waiter, &state->failure);
 	if (state->request.probe.fresh)
 		return status; /* more are to come */
-	(void)close(state->data_listener);
+	if (state->channel >= 0)
+		channel_say(state->channel, CHANNEL_GATHERED);
+	if (state->data_listener >= 0)
+		(void)close(state->data_listener);
 	state->data_listener = -1;
 	return status;
 }

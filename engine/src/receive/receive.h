@@ -21,9 +21,10 @@ struct receive_state {
 	char peer[ADDRESS_TEXT_BYTES];
 	struct control *control;
 	struct request request;
-	bool requested; /* there was one */
-	int data_listener;
-	int root; /* the directory that files go to; -1: none are taken */
+	bool requested;    /* there was one */
+	int channel;       /* by which the data connections come from the server's port; -1: not */
+	int data_listener; /* of a port of their own; -1: none */
+	int root;          /* the directory that files go to; -1: none are taken */
 	struct grant grant;
 	uint8_t secret[SECRET_BYTES]; /* that the data connections must prove */
 	struct streams *streams;      /* we read them; NULL: the client reads */
@@ -50,7 +51,7 @@ struct receive_state {
 
 /* What data must prove, and the token that the grant has for it where there is no key. */
 void receive_secret_choose(struct receive_state *state);
-/* Data listener and grant. */
+/* Where the data connections come, and the grant that says so. */
 int receive_negotiate(struct receive_state *state);
 /* All data connections that the sender announced. */
 int receive_gather(struct receive_state *state);

@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "control/dial.h"
 #include "control/session.h"
 #include "files/wanted.h"
 #include "net/net.h"
@@ -29,67 +30,16 @@ int send_wait_start(struct send_state *state)
 			  &state->failure);
 }
 
-/* Waits for one nonblocking connect. 0 or a positive errno; EINTR when interrupted. */
-static int connect_finish(struct send_state *state, int fd)
-{
-	int error = send_wait_start(state) == 0 ? 0 : EINVAL;
-	waiter_watch(state->waiter, SLOT_CONTROL, fd, POLLOUT);
-	while (error == 0 && !waiter_ready(state->waiter, SLOT_CONTROL)) {
-		if (send_wait(state) != 0)
-			error = EINTR;
-		else if (waiter_ready(state->waiter, SLOT_TIMER))
-			error = ETIMEDOUT;
-	}
-	waiter_forget(state->waiter, SLOT_CONTROL);
-	(void)waiter_disarm(state->waiter, &state->failure);
-	return error != 0 ? error : net_connect_status(fd);
-}
-
-/* --bind and --bind-device hold for the control connection too: its peer is the data's. */
-static int way_choose(const struct send_state *state, int fd, const struct address *address,
-		      struct failure *failure)
-{
-	const struct options *options = state->options;
-	if (options->device != NULL && tune_device(fd, options->device, failure) != 0)
-		return -1;
-	return options->bind != NULL ? net_bind_source(fd, options->bind, address, failure) : 0;
-}
-
-/* A connected socket; -1 with *failure set to why this address did not do. */
-static int address_connect(struct send_state *state, const struct addrinfo *entry,
-			   struct failure *failure)
-{
-	char text[ADDRESS_TEXT_BYTES];
-	struct address address = {.length = entry->ai_addrlen};
-	memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
-	int fd = net_socket(&address, failure);
-	if (fd < 0)
-		return -1;
-	int error = 0;
-	if (way_choose(state, fd, &address, failure) == 0 &&
-	    net_connect(fd, &address, failure) == 0 && (error = connect_finish(state, fd)) == 0)
-		return fd;
-	net_address_text(&address, text);
-	(void)failure_set_errno(failure, error, "cannot connect to %s", text);
-	(void)close(fd);
-	return -1;
-}
-
 static int control_open(struct send_state *state)
 {
-	struct addrinfo *list;
-	struct failure first = {0};
-	int fd = -1;
-	if (net_resolve(state->options->host, state->options->port, state->options->family, &list,
-			&state->failure) != 0)
-		return -1;
-	for (struct addrinfo *entry = list; entry != NULL && fd < 0 && state->signal == 0;
-	     entry = entry->ai_next)
-		fd = address_connect(state, entry, &first);
-	freeaddrinfo(list);
-	if (fd < 0)
-		return failure_set(&state->failure, "%s", first.text);
-	state->control = control_create(fd, &state->failure);
+	const struct options *options = state->options;
+	const struct dial dial = {.host = options->host,
+				  .port = options->port,
+				  .family = options->family,
+				  .bind = options->bind,
+				  .device = options->device,
+				  .timeout_ns = options->connect_timeout_ns};
+	state->control = control_dial(state->waiter, &dial, &state->signal, &state->failure);
 	return state->control != NULL ? 0 : -1;
 }
 
@@ -153,6 +103,16 @@ static cJSON *request_message(const struct send_state *state)
 	return message;
 }
 
+/* A forwarded port is the one that we know, not the server's own. */
+static int data_port_find(struct send_state *state)
+{
+	struct address address;
+	if (net_peer_address(control_fd(state->control), &address, &state->failure) != 0)
+		return -1;
+	state->grant.data_port = net_port(&address);
+	return 0;
+}
+
 int send_negotiate(struct send_state *state)
 {
 	cJSON *message;
@@ -171,5 +131,7 @@ int send_negotiate(struct send_state *state)
 	int status = grant_decode(message, &state->grant, &state->failure);
 	cJSON_Delete(message);
 	state->granted = status == 0;
+	if (status == 0 && state->grant.data_port == 0)
+		status = data_port_find(state);
 	return status == 0 ? secret_choose(state) : -1;
 }

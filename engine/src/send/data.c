@@ -131,12 +131,12 @@ static int hello_send(struct send_state *state, unsigned index, const struct ope
 {
 	uint8_t bytes[HELLO_BYTES];
 	uint8_t nonce[NONCE_BYTES];
-	struct hello hello;
+	struct hello hello = {.stream = index, .session = state->grant.session};
 	if (!challenge_decode(opening->challenge, nonce))
 		return failure_set(&state->failure,
 				   "stream %u: port %u does not answer as a receiver does", index,
 				   state->grant.data_port);
-	hello_prove(&hello, index, state->secret, nonce);
+	hello_prove(&hello, state->secret, nonce);
 	hello_encode(&hello, bytes);
 	/* Fits whole into the empty buffer of a new connection. */
 	if (send(connection_fd(state, index), bytes, HELLO_BYTES, MSG_NOSIGNAL) != HELLO_BYTES)

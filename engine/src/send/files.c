@@ -9,10 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* After a signal the receiver has this long to report. */
-#define STOP_NS (10 * NS_PER_S)
-/* After a lost stream the control connection has this long to say why. */
-#define REASON_NS (2 * NS_PER_S)
 /* A receiver whose disk is at work need not take data for this long, however short --stall is. */
 #define BUSY_NS (600 * NS_PER_S)
 
@@ -85,24 +81,10 @@ void files_send_release(struct send_state *state)
 	state->files = NULL;
 }
 
-static int threads_start(struct send_state *state)
+static int streams_begin(struct send_state *state)
 {
-	const struct sampler_plan plan = {
-	    .streams = state->streams,
-	    .side = TUNE_SEND,
-	    .preamble_bytes = state->preamble_bytes,
-	    .interval_ns = state->options->interval_ns,
-	    .samples = state->samples,
-	    .tcp_info = state->tcp_info,
-	    .live = state->live,
-	    .report_ns = state->options->report_ns,
-	};
-	state->meter = host_meter_start();
-	if (streams_work(state->streams, true, files_stream_send, &state->files->sending,
-			 &state->failure) != 0)
-		return -1;
-	state->sampler = sampler_start(&plan, &state->failure);
-	return state->sampler != NULL ? 0 : -1;
+	return streams_work(state->streams, true, files_stream_send, &state->files->sending,
+			    &state->failure);
 }
 
 static int timer_after(struct send_state *state, uint64_t ns)
@@ -125,15 +107,7 @@ static int ready_await(struct send_state *state)
 
 static int barrier_open(struct send_state *state)
 {
-	if (control_send(state->control, message_create(MESSAGE_GO), &state->failure) != 0)
-		return -1;
-	cpu_usage_read(&state->cpu);
-	state->start_unix_ns = clock_unix_ns();
-	state->start_ns = clock_monotonic_ns();
-	(void)gate_open(streams_gate(state->streams), state->start_ns);
-	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
-		    state->start_ns);
-	return timer_after(state, state->options->stall_ns / 4);
+	return send_open(state) == 0 ? timer_after(state, state->options->stall_ns / 4) : -1;
 }
 
 static void progress_draw(struct files_session *session, const struct progress *progress)
@@ -188,17 +162,6 @@ static int again_take(struct send_state *state, const cJSON *message)
 	return work_again(state->files->work, &again, &state->failure);
 }
 
-static int result_take(struct send_state *state, const cJSON *message)
-{
-	state->reported = receiver_report_decode(message, state->options->streams, &state->report,
-						 &state->failure) == 0;
-	if (state->reported && !state->report.complete)
-		(void)failure_set(&state->failure, "%s",
-				  state->report.error[0] != '\0' ? state->report.error
-								 : "the receiver did not get all");
-	return -1; /* that was it */
-}
-
 static int message_take(struct send_state *state, cJSON *message, enum message_type type)
 {
 	if (type != MESSAGE_FILES_PROGRESS)
@@ -213,7 +176,8 @@ static int message_take(struct send_state *state, cJSON *message, enum message_t
 	case MESSAGE_FILES_PROGRESS:
 		return progress_take(state, message);
 	case MESSAGE_RESULT:
-		return result_take(state, message);
+		send_take_result(state, message);
+		return -1; /* that was it */
 	default:
 		return session_refuse(cJSON_Duplicate(message, true), type, &state->failure);
 	}
@@ -250,7 +214,7 @@ static bool on_signal(void *context)
 	(void)failure_set(&state->failure, "interrupted by %s (run again to resume)",
 			  signal_name(state->signal));
 	return control_send(state->control, message_create(MESSAGE_STOP), &ignored) != 0 ||
-	       timer_after(state, STOP_NS) != 0;
+	       timer_after(state, SEND_STOP_NS) != 0;
 }
 
 static bool on_streams(void *context)
@@ -264,7 +228,7 @@ static bool on_streams(void *context)
 	state->files->ending = true;
 	state->files->lost_stream = index;
 	state->files->lost_error = error;
-	return timer_after(state, REASON_NS) != 0;
+	return timer_after(state, SEND_REASON_NS) != 0;
 }
 
 static bool on_timer(void *context)
@@ -308,26 +272,17 @@ static void events_follow(struct send_state *state)
 
 int files_send(struct send_state *state)
 {
-	struct failure ignored = {0};
 	struct files_session *session = state->files;
 	int fd = streams_fd(state->streams, 0);
 	if (tune_buffer(fd, TUNE_SEND, &state->sndbuf_bytes, &state->failure) != 0)
 		return -1;
 	tune_congestion_name(fd, state->congestion);
-	if (ready_await(state) == 0 && threads_start(state) == 0 && barrier_open(state) == 0)
+	if (ready_await(state) == 0 && send_threads_start(state, streams_begin) == 0 &&
+	    barrier_open(state) == 0)
 		events_follow(state);
 	progress_end(&session->line);
-	state->end_ns = clock_monotonic_ns();
-	(void)tune_buffer(streams_fd(state->streams, 0), TUNE_SEND, &state->sndbuf_bytes, &ignored);
 	work_end(session->work);
-	streams_stop(state->streams);
-	streams_join(state->streams);
-	sampler_stop(state->sampler);
-	state->cpu = cpu_usage_since(&state->cpu);
-	host_meter_stop(state->meter, &state->host);
-	state->meter = NULL;
-	if (state->sampler != NULL && sampler_error(state->sampler) != NULL)
-		(void)failure_set(&state->failure, "%s", sampler_error(state->sampler));
+	send_end(state);
 	if (session->set.unread > 0)
 		(void)failure_set(&state->failure, "%llu files or directories could not be read",
 				  (unsigned long long)session->set.unread);

@@ -2,6 +2,7 @@
 #ifndef LANDSPEED_SEND_SEND_H
 #define LANDSPEED_SEND_SEND_H
 
+#include "base/clock.h"
 #include "base/waiter.h"
 #include "control/control.h"
 #include "net/net.h"
@@ -89,6 +90,14 @@ bool send_on_signal(struct send_state *state, int signal);
 bool send_on_streams(struct send_state *state);
 bool send_on_timer(struct send_state *state, uint64_t now_ns);
 void send_end(struct send_state *state);
+/* What a transfer of files has in common with that. */
+#define SEND_STOP_NS   (10 * NS_PER_S) /* after a signal, for the receiver's report */
+#define SEND_REASON_NS (2 * NS_PER_S)  /* after a lost stream, for the word why */
+/* Meters and samples of streams that `start` lets begin. */
+int send_threads_start(struct send_state *state, int (*start)(struct send_state *state));
+/* The receiver reads: its word to begin, and the streams begin. */
+int send_open(struct send_state *state);
+void send_take_result(struct send_state *state, const cJSON *message);
 /* The result as JSON; the caller deletes it. */
 cJSON *send_report(const struct send_state *state);
 /* The same where nobody told how it was sent. */

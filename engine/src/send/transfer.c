@@ -3,12 +3,7 @@
 #include "control/session.h"
 #include "send/send.h"
 
-/* After a signal the receiver has this long to report what it read. */
-#define STOP_NS (10 * NS_PER_S)
-/* After a lost stream the control connection has this long to say why. */
-#define REASON_NS (2 * NS_PER_S)
-
-static int threads_start(struct send_state *state)
+int send_threads_start(struct send_state *state, int (*start)(struct send_state *state))
 {
 	const struct options *options = state->options;
 	const struct sampler_plan plan = {
@@ -20,11 +15,11 @@ static int threads_start(struct send_state *state)
 	    .samples = state->samples,
 	    .tcp_info = state->tcp_info,
 	    .live = state->live,
-	    .intervals = state->intervals,
+	    .intervals = state->files == NULL ? state->intervals : NULL, /* files have a bar */
 	    .report_ns = options->report_ns,
 	};
 	state->meter = host_meter_start();
-	if (streams_send(state->streams, &state->sending, &state->failure) != 0)
+	if (start(state) != 0)
 		return -1;
 	state->sampler = sampler_start(&plan, &state->failure);
 	return state->sampler != NULL ? 0 : -1;
@@ -37,9 +32,14 @@ static void word_await(struct send_state *state, uint64_t ns)
 	state->wake_ns = state->deadline_ns;
 }
 
+static int streams_begin(struct send_state *state)
+{
+	return streams_send(state->streams, &state->sending, &state->failure);
+}
+
 int send_begin(struct send_state *state)
 {
-	if (threads_start(state) != 0)
+	if (send_threads_start(state, streams_begin) != 0)
 		return -1;
 	word_await(state, PATIENCE_NS);
 	return 0;
@@ -51,18 +51,24 @@ static void timer_choose(struct send_state *state)
 	    number_least(stall_look_ns(&state->stall, clock_monotonic_ns()), state->deadline_ns);
 }
 
-/* The receiver reads. */
-static bool barrier_open(struct send_state *state)
+int send_open(struct send_state *state)
 {
 	/* First the message: it must be on its way before the data fill every queue. */
 	if (control_send(state->control, message_create(MESSAGE_GO), &state->failure) != 0)
-		return true;
+		return -1;
 	cpu_usage_read(&state->cpu);
 	state->start_unix_ns = clock_unix_ns();
 	state->start_ns = clock_monotonic_ns();
 	(void)gate_open(streams_gate(state->streams), state->start_ns);
 	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
 		    state->start_ns);
+	return 0;
+}
+
+static bool barrier_open(struct send_state *state)
+{
+	if (send_open(state) != 0)
+		return true;
 	/*
 	 * With a time limit the receiver's clock decides: it starts with the first byte that it
 	 * reads, and the streams are full until it has reported.
@@ -75,7 +81,7 @@ static bool barrier_open(struct send_state *state)
 	return false;
 }
 
-static bool result_take(struct send_state *state, const cJSON *message)
+void send_take_result(struct send_state *state, const cJSON *message)
 {
 	state->reported = receiver_report_decode(message, state->options->streams, &state->report,
 						 &state->failure) == 0;
@@ -83,7 +89,6 @@ static bool result_take(struct send_state *state, const cJSON *message)
 		(void)failure_set(&state->failure, "%s",
 				  state->report.error[0] != '\0' ? state->report.error
 								 : "the receiver did not get all");
-	return true;
 }
 
 bool send_on_message(struct send_state *state, cJSON *message, enum message_type type)
@@ -92,7 +97,7 @@ bool send_on_message(struct send_state *state, cJSON *message, enum message_type
 	if (type == MESSAGE_READY && state->start_ns == 0)
 		over = barrier_open(state);
 	else if (type == MESSAGE_RESULT && state->start_ns != 0)
-		over = result_take(state, message);
+		send_take_result(state, message);
 	else
 		return session_refuse(message, type, &state->failure) != 0;
 	cJSON_Delete(message);
@@ -106,7 +111,7 @@ bool send_on_signal(struct send_state *state, int signal)
 		return true; /* the second one: out, with what is known */
 	state->signal = signal;
 	(void)failure_set(&state->failure, "interrupted by %s", signal_name(signal));
-	word_await(state, STOP_NS);
+	word_await(state, SEND_STOP_NS);
 	return control_send(state->control, message_create(MESSAGE_STOP), &ignored) != 0;
 }
 
@@ -118,7 +123,7 @@ bool send_on_streams(struct send_state *state)
 	if (!streams_first_error(state->streams, &index, &error) || state->failure.set)
 		return false;
 	(void)failure_set_errno(&state->failure, error, "stream %u was lost", index);
-	word_await(state, REASON_NS);
+	word_await(state, SEND_REASON_NS);
 	return false;
 }
 

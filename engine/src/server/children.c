@@ -1,9 +1,9 @@
 #include "server/children.h"
 
 #include "base/exits.h"
+#include "control/channel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -20,14 +20,14 @@ static void child_settle(pid_t parent)
 		_exit(1); /* it has died already */
 }
 
-pid_t children_fork(struct children *children, const struct address *address, int *report_fd,
+pid_t children_fork(struct children *children, const struct child *session, int *channel,
 		    struct failure *failure)
 {
 	int ends[2];
 	if (children->count == CHILDREN_LIMIT)
 		return failure_set(failure, "too many sessions");
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-		return failure_set_errno(failure, errno, "pipe");
+	if (channel_open(ends, failure) != 0)
+		return -1;
 	pid_t parent = getpid();
 	(void)fflush(NULL);
 	pid_t pid = fork();
@@ -40,23 +40,32 @@ pid_t children_fork(struct children *children, const struct address *address, in
 	if (pid == 0) {
 		child_settle(parent);
 		(void)close(ends[0]);
-		*report_fd = ends[1];
+		*channel = ends[1];
 		return 0;
 	}
 	(void)close(ends[1]);
-	children->list[children->count++] =
-	    (struct child){.pid = pid, .report_fd = ends[0], .address = *address};
+	struct child *child = &children->list[children->count++];
+	*child = *session;
+	child->pid = pid;
+	child->channel = ends[0];
 	return pid;
 }
 
 void children_look(struct children *children)
 {
 	for (unsigned i = 0; i < children->count; i++) {
-		char byte;
+		int word;
 		struct child *child = &children->list[i];
-		ssize_t got = read(child->report_fd, &byte, 1);
-		child->leaving = child->leaving || got >= 0;
-		child->gone = child->gone || got == 0;
+		while ((word = channel_hear(child->channel)) > 0) {
+			if (word == CHANNEL_LEAVES || !child->endless)
+				child->awaits = 0;
+			child->leaving = child->leaving || word == CHANNEL_LEAVES;
+		}
+		if (word == 0)
+			continue;
+		child->awaits = 0;
+		child->leaving = true;
+		child->gone = true;
 	}
 }
 
@@ -66,14 +75,14 @@ void children_reap(struct children *children, struct children_fates *fates)
 	for (unsigned i = children->count; i-- > 0;) {
 		int status = 0;
 		struct child *child = &children->list[i];
-		/* It waits at most for the rest of the exit: the pipe closes in it. */
+		/* It waits at most for the rest of the exit: the channel closes in it. */
 		if (!child->gone || waitpid(child->pid, &status, 0) < 0)
 			continue;
 		bool broke = !WIFEXITED(status);
 		fates->failed = fates->failed || broke || WEXITSTATUS(status) != 0;
 		fates->cut_short =
 		    fates->cut_short || broke || WEXITSTATUS(status) == EXIT_INTERRUPTED;
-		(void)close(child->report_fd);
+		(void)close(child->channel);
 		children->list[i] = children->list[--children->count];
 	}
 }
@@ -86,11 +95,50 @@ unsigned children_serving(const struct children *children)
 	return count;
 }
 
-unsigned children_of_site(const struct children *children, const struct address *address)
+unsigned children_awaiting(const struct children *children, const struct in6_addr *site)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < children->count; i++) {
+		const struct child *child = &children->list[i];
+		count += net_same_site(&child->site, site) ? child->awaits : 0;
+	}
+	return count;
+}
+
+const struct child *children_find(const struct children *children, uint32_t session,
+				  const struct address *address)
+{
+	for (unsigned i = 0; i < children->count; i++) {
+		const struct child *child = &children->list[i];
+		if (child->session == session && child->awaits != 0 &&
+		    net_same_host(&child->address, address))
+			return child;
+	}
+	return NULL;
+}
+
+struct windows windows_join(struct windows a, struct windows b)
+{
+	return (struct windows){
+	    .largest_bytes = a.largest_bytes > b.largest_bytes ? a.largest_bytes : b.largest_bytes,
+	    .autotuned = a.autotuned || b.autotuned};
+}
+
+struct windows children_windows(const struct children *children)
+{
+	struct windows all = {0};
+	for (unsigned i = 0; i < children->count; i++) {
+		if (children->list[i].awaits != 0)
+			all = windows_join(all, children->list[i].windows);
+	}
+	return all;
+}
+
+unsigned children_of_site(const struct children *children, const struct in6_addr *site)
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < children->count; i++)
-		count += net_same_site(&children->list[i].address, address) ? 1 : 0;
+		count += net_same_site(&children->list[i].site, site) ? 1 : 0;
 	return count;
 }
 
@@ -107,12 +155,12 @@ void children_end(struct children *children)
 		const struct child *child = &children->list[--children->count];
 		while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		(void)close(child->report_fd);
+		(void)close(child->channel);
 	}
 }
 
 void children_forget(struct children *children)
 {
 	while (children->count > 0)
-		(void)close(children->list[--children->count].report_fd);
+		(void)close(children->list[--children->count].channel);
 }

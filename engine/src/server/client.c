@@ -1,24 +1,29 @@
 #include "server/client.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct client *client_create(int fd, const struct address *address, const struct key *key,
 			     uint64_t deadline_ns, struct failure *failure)
 {
+	uint8_t challenge[CHALLENGE_BYTES];
 	struct client *client = calloc(1, sizeof(*client));
 	if (client == NULL) {
 		(void)close(fd);
 		(void)failure_set(failure, "out of memory");
 		return NULL;
 	}
-	client->control = control_create(fd, failure);
-	if (client->control == NULL) {
-		free(client);
-		return NULL;
-	}
+	client->fd = fd;
+	challenge_make(client->first.nonce, challenge);
+	/* Fits whole into the empty buffer of a new connection; of one that broke, reading tells.
+	 */
+	ssize_t sent = send(fd, challenge, sizeof(challenge), MSG_NOSIGNAL);
+	(void)sent;
 	auth_start(&client->auth, AUTH_SERVER, key, NULL);
 	client->address = *address;
+	client->site = net_site(address);
 	client->deadline_ns = deadline_ns;
 	net_address_text(address, client->peer);
 	return client;
@@ -29,6 +34,8 @@ void client_destroy(struct client *client)
 	if (client == NULL)
 		return;
 	control_destroy(client->control);
+	if (client->fd >= 0)
+		(void)close(client->fd);
 	cJSON_Delete(client->message);
 	auth_forget(&client->auth);
 	free(client);
@@ -69,8 +76,47 @@ static enum client_status message_take(struct client *client, cJSON *message,
 	return status;
 }
 
+int client_fd(const struct client *client)
+{
+	return client->control != NULL ? control_fd(client->control) : client->fd;
+}
+
+static int control_become(struct client *client, struct failure *failure)
+{
+	int fd = client->fd;
+	client->fd = -1;
+	client->control = control_create(fd, failure);
+	return client->control != NULL
+		   ? control_feed(client->control, client->first.hello, client->used, failure)
+		   : -1;
+}
+
+/* What it is, by its first bytes; a hello to its end. */
+static enum client_status first_read(struct client *client, struct failure *failure)
+{
+	uint8_t *hello = client->first.hello;
+	ssize_t got;
+	do {
+		got = recv(client->fd, hello + client->used, HELLO_BYTES - client->used, 0);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0 && errno == EAGAIN)
+		return CLIENT_PENDING;
+	if (got == 0)
+		(void)failure_set(failure, "the peer closed the connection");
+	if (got < 0)
+		(void)failure_set_errno(failure, errno, "connection");
+	if (got <= 0)
+		return CLIENT_FAILED;
+	client->used += (unsigned)got;
+	if (!hello_begins(hello[0]))
+		return control_become(client, failure) == 0 ? CLIENT_CONTROL : CLIENT_FAILED;
+	return client->used < HELLO_BYTES ? CLIENT_PENDING : CLIENT_DATA;
+}
+
 enum client_status client_read(struct client *client, struct failure *failure)
 {
+	if (client->control == NULL)
+		return first_read(client, failure);
 	enum client_status status = CLIENT_PENDING;
 	while (status == CLIENT_PENDING) {
 		cJSON *message = NULL;
@@ -98,6 +144,7 @@ const char *client_owes(const struct client *client)
 void client_refuse(struct client *client, const char *why)
 {
 	struct failure ignored = {0};
-	(void)control_send(client->control, error_encode(why), &ignored);
+	if (client->control != NULL || control_become(client, &ignored) == 0)
+		(void)control_send(client->control, error_encode(why), &ignored);
 	client_destroy(client);
 }

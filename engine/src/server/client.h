@@ -1,20 +1,26 @@
 /*
- * A client of a server before its session begins: the handshake and the request, read piece by
- * piece as they come, in the server's one loop. A stranger costs a small struct and no process.
+ * Who has come to the server's port: a client before its session begins, with its handshake and
+ * request, or a data connection with its hello, read piece by piece as they come, in the server's
+ * one loop. A stranger costs a small struct and no process.
  */
 #ifndef LANDSPEED_SERVER_CLIENT_H
 #define LANDSPEED_SERVER_CLIENT_H
 
 #include "control/auth.h"
+#include "control/channel.h"
 #include "control/control.h"
 #include "control/request.h"
 #include "net/net.h"
 
 struct client {
-	struct control *control;
+	int fd;                  /* -1: the control's */
+	struct control *control; /* NULL: it is not known to be one of control */
+	struct handover first;   /* challenge, and what may be a hello */
+	unsigned used;           /* bytes of that */
 	struct auth auth;
 	bool open; /* the handshake is done */
 	struct address address;
+	struct in6_addr site;
 	char peer[ADDRESS_TEXT_BYTES];
 	uint64_t deadline_ns; /* for the handshake and the request, all in all */
 	bool waiting;         /* in the queue, with its request */
@@ -24,16 +30,19 @@ struct client {
 
 enum client_status {
 	CLIENT_PENDING,   /* more is to come */
+	CLIENT_CONTROL,   /* it has just shown to be one of control */
 	CLIENT_REQUESTED, /* request and message are there */
+	CLIENT_DATA,      /* it is a data connection, its hello is there */
 	CLIENT_FAILED,    /* the failure says why */
 };
 
-/* Takes over the connected socket, also when it fails (NULL). */
+/* Challenges it. Takes over the connected socket, also when it fails (NULL). */
 struct client *client_create(int fd, const struct address *address, const struct key *key,
 			     uint64_t deadline_ns, struct failure *failure);
 void client_destroy(struct client *client);
 
-/* Call when its socket is readable. */
+int client_fd(const struct client *client);
+/* Call when its socket is readable, and again after CLIENT_CONTROL. */
 enum client_status client_read(struct client *client, struct failure *failure);
 /* What the client owes, for the message when its time is over. */
 const char *client_owes(const struct client *client);

@@ -6,25 +6,27 @@
 #include "base/notify.h"
 #include "base/waiter.h"
 #include "server/children.h"
+#include "server/crowd.h"
+#include "server/port.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Clients before their session: a stranger holds a place until the idle timeout at most. */
-#define CLIENTS_LIMIT 72
 /* Newcomers in a step of the loop: a queue of strangers shall not make a client wait. */
 #define ACCEPTS 16
 
-_Static_assert(CLIENTS_LIMIT + CHILDREN_LIMIT <= PEERS_LIMIT, "slots of the waiter");
+_Static_assert(CROWD_LIMIT + CHILDREN_LIMIT <= PEERS_LIMIT, "slots of the waiter");
+
+#define SLOT_CROWD ((unsigned)SLOT_PEERS + CHILDREN_LIMIT)
 
 struct server {
 	const struct server_plan *plan;
 	struct waiter *waiter;
-	int listener;
-	struct client *clients[CLIENTS_LIMIT]; /* in the order of their coming, no gaps */
-	unsigned client_count;
+	struct port port;
+	struct crowd crowd;
+	uint32_t sessions; /* so far: the next one's number */
 	struct children children;
 	bool begun;  /* a session was */
 	bool ending; /* takes nobody any more */
@@ -33,30 +35,20 @@ struct server {
 
 static void slots_refresh(struct server *server)
 {
-	for (unsigned i = 0; i < CLIENTS_LIMIT; i++) {
-		if (i < server->client_count)
+	for (unsigned i = 0; i < CHILDREN_LIMIT; i++) {
+		if (i < server->children.count)
 			waiter_watch(server->waiter, SLOT_PEERS + i,
-				     control_fd(server->clients[i]->control), POLLIN);
+				     server->children.list[i].channel, POLLIN);
 		else
 			waiter_forget(server->waiter, SLOT_PEERS + i);
 	}
-	for (unsigned i = 0; i < CHILDREN_LIMIT; i++) {
-		if (i < server->children.count)
-			waiter_watch(server->waiter, SLOT_PEERS + CLIENTS_LIMIT + i,
-				     server->children.list[i].report_fd, POLLIN);
+	for (unsigned i = 0; i < CROWD_LIMIT; i++) {
+		if (i < server->crowd.count)
+			waiter_watch(server->waiter, SLOT_CROWD + i,
+				     client_fd(server->crowd.list[i]), POLLIN);
 		else
-			waiter_forget(server->waiter, SLOT_PEERS + CLIENTS_LIMIT + i);
+			waiter_forget(server->waiter, SLOT_CROWD + i);
 	}
-}
-
-/* The client's place closes up; the client itself stays the caller's. */
-static struct client *client_take(struct server *server, unsigned index)
-{
-	struct client *client = server->clients[index];
-	server->client_count--;
-	for (unsigned i = index; i < server->client_count; i++)
-		server->clients[i] = server->clients[i + 1];
-	return client;
 }
 
 static cJSON *peer_fields(const struct client *client)
@@ -68,100 +60,76 @@ static cJSON *peer_fields(const struct client *client)
 
 static void client_turn_away(struct server *server, unsigned index, const char *why)
 {
-	struct client *client = client_take(server, index);
+	struct client *client = crowd_take(&server->crowd, index);
 	log_event("refused", peer_fields(client), "Error: session with %s: %s", client->peer, why);
 	client_refuse(client, why);
 }
 
-static unsigned site_count(const struct server *server, const struct address *address)
-{
-	unsigned count = children_of_site(&server->children, address);
-	for (unsigned i = 0; i < server->client_count; i++)
-		count += net_same_site(&server->clients[i]->address, address) ? 1 : 0;
-	return count;
-}
-
-/* Has it shown nothing yet that a stranger cannot have? */
-static bool is_silent(const struct server *server, const struct client *client)
-{
-	return !client->open || (server->plan->key == NULL && client->message == NULL);
-}
-
-static unsigned silent_count(const struct server *server, const struct address *site)
-{
-	unsigned count = 0;
-	for (unsigned i = 0; i < server->client_count; i++) {
-		const struct client *client = server->clients[i];
-		count += is_silent(server, client) && net_same_site(&client->address, site) ? 1 : 0;
-	}
-	return count;
-}
-
-/*
- * Makes room for a newcomer: of those that have shown nothing yet (of that site, unless NULL) one
- * goes, of the site that has the most of them the oldest. A client that means it answers within a
- * round trip, and has no crowd with it.
- */
-static bool place_free(struct server *server, const struct address *site, const char *why)
-{
-	unsigned chosen = 0;
-	unsigned most = 0;
-	for (unsigned i = 0; i < server->client_count; i++) {
-		const struct client *client = server->clients[i];
-		if (!is_silent(server, client) ||
-		    (site != NULL && !net_same_site(&client->address, site)))
-			continue;
-		unsigned count = site != NULL ? 1 : silent_count(server, &client->address);
-		if (count > most) {
-			most = count;
-			chosen = i;
-		}
-	}
-	if (most != 0)
-		client_turn_away(server, chosen, why);
-	return most != 0;
-}
-
-/* NULL when there is a place for a client from there. */
-static const char *place_refusal(struct server *server, const struct address *address)
-{
-	static const char site_full[] = "too many connections from this address";
-	static const char full[] = "too many connections";
-	if (site_count(server, address) >= server->plan->admission.per_address &&
-	    !place_free(server, address, site_full))
-		return site_full;
-	if (server->client_count == CLIENTS_LIMIT && !place_free(server, NULL, full))
-		return full;
-	return NULL;
-}
-
 /* In the new process: nothing of the others, then the session. */
-static _Noreturn void session_become(struct server *server, struct client *client, int report_fd)
+static _Noreturn void session_become(struct server *server, struct client *client,
+				     const struct child *child, int channel)
 {
 	const struct server_session session = {.options = server->plan->options,
 					       .key = server->plan->key,
 					       .client = client,
 					       .root = server->plan->root,
 					       .serve_root = server->plan->serve_root,
-					       .report_fd = report_fd};
-	(void)close(server->listener);
+					       .channel = channel,
+					       .number = child->session,
+					       .shares = child->awaits != 0};
+	(void)close(server->port.listener);
 	children_forget(&server->children);
-	for (unsigned i = 0; i < server->client_count; i++)
-		client_destroy(server->clients[i]);
+	for (unsigned i = 0; i < server->crowd.count; i++)
+		client_destroy(server->crowd.list[i]);
 	waiter_destroy(server->waiter);
 	int status = server->plan->serve(&session);
 	client_destroy(client);
 	exit(status);
 }
 
+/*
+ * The data connections of a session come to the server's port, unless they are of another kind, are
+ * told to go elsewhere, or would leave the port with a window that it cannot get rid of.
+ */
+static bool shares_port(const struct server *server, const struct request *request)
+{
+	return request->kind != REQUEST_THIRD_PARTY && request->kind != REQUEST_DATAGRAMS &&
+	       !request->mptcp && server->plan->options->data_port == 0 &&
+	       (request->window_bytes == 0 || server->port.flexible);
+}
+
+static struct child session_describe(struct server *server, const struct client *client)
+{
+	const struct request *request = &client->request;
+	struct child child = {
+	    .address = client->address, .site = client->site, .session = server->sessions++};
+	if (!shares_port(server, request))
+		return child;
+	child.awaits = request_connections(request);
+	child.endless = request->probe.fresh;
+	if (request_client_sends(request))
+		child.windows = (struct windows){.largest_bytes = request->window_bytes,
+						 .autotuned = request->window_bytes == 0};
+	return child;
+}
+
+/* A session's window stands before its client hears where to connect. */
+static void window_choose(struct server *server, struct windows more)
+{
+	struct windows all = windows_join(children_windows(&server->children), more);
+	port_set_window(&server->port, all.largest_bytes, all.autotuned);
+}
+
 static void session_start(struct server *server, unsigned index)
 {
-	int report_fd;
+	int channel;
 	struct failure failure = {0};
-	struct client *client = client_take(server, index);
-	pid_t pid = children_fork(&server->children, &client->address, &report_fd, &failure);
+	struct client *client = crowd_take(&server->crowd, index);
+	const struct child child = session_describe(server, client);
+	window_choose(server, child.windows);
+	pid_t pid = children_fork(&server->children, &child, &channel, &failure);
 	if (pid == 0)
-		session_become(server, client, report_fd);
+		session_become(server, client, &child, channel);
 	if (pid < 0) {
 		log_event("error", peer_fields(client), "Error: session with %s: %s", client->peer,
 			  failure.text);
@@ -175,18 +143,10 @@ static void session_start(struct server *server, unsigned index)
 	client_destroy(client);
 }
 
-static unsigned waiting_count(const struct server *server)
-{
-	unsigned count = 0;
-	for (unsigned i = 0; i < server->client_count; i++)
-		count += server->clients[i]->waiting ? 1 : 0;
-	return count;
-}
-
 static bool client_queue(struct server *server, struct client *client, struct failure *failure)
 {
 	cJSON *message = message_create(MESSAGE_QUEUED);
-	json_add_u64(message, "place", waiting_count(server) + 1);
+	json_add_u64(message, "place", crowd_waiting(&server->crowd) + 1);
 	client->waiting = true;
 	return control_send(client->control, message, failure) == 0;
 }
@@ -194,7 +154,7 @@ static bool client_queue(struct server *server, struct client *client, struct fa
 static void client_decide(struct server *server, unsigned index)
 {
 	struct failure failure = {0};
-	struct client *client = server->clients[index];
+	struct client *client = server->crowd.list[index];
 	const struct server_plan *plan = server->plan;
 	/* A session that has just ended says so before its client can come again. */
 	children_look(&server->children);
@@ -203,7 +163,7 @@ static void client_decide(struct server *server, unsigned index)
 		return;
 	}
 	switch (admission_decide(&plan->admission, &client->request,
-				 children_serving(&server->children), waiting_count(server),
+				 children_serving(&server->children), crowd_waiting(&server->crowd),
 				 &failure)) {
 	case ADMISSION_SERVE:
 		session_start(server, index);
@@ -218,15 +178,39 @@ static void client_decide(struct server *server, unsigned index)
 	}
 }
 
+/* To the session that it is of. Strangers are dropped without a word. */
+static void data_deliver(struct server *server, unsigned index)
+{
+	struct hello hello;
+	struct client *client = crowd_take(&server->crowd, index);
+	const struct child *child =
+	    hello_decode(client->first.hello, &hello)
+		? children_find(&server->children, hello.session, &client->address)
+		: NULL;
+	if (child != NULL)
+		(void)channel_give(child->channel, client->fd, &client->first);
+	client_destroy(client);
+}
+
 static void client_look(struct server *server, unsigned index)
 {
 	struct failure failure = {0};
-	switch (client_read(server->clients[index], &failure)) {
+	struct client *client = server->crowd.list[index];
+	enum client_status status = client_read(client, &failure);
+	if (status == CLIENT_CONTROL) {
+		port_disinherit(&server->port, client_fd(client));
+		status = client_read(client, &failure);
+	}
+	switch (status) {
 	case CLIENT_PENDING:
+		break;
+	case CLIENT_DATA:
+		data_deliver(server, index);
 		break;
 	case CLIENT_REQUESTED:
 		client_decide(server, index);
 		break;
+	case CLIENT_CONTROL:
 	case CLIENT_FAILED:
 	default:
 		client_turn_away(server, index, failure.text);
@@ -236,8 +220,8 @@ static void client_look(struct server *server, unsigned index)
 static void clients_read(struct server *server)
 {
 	/* From the end, since one that goes moves those behind it. */
-	for (unsigned i = server->client_count; i-- > 0;) {
-		if (waiter_ready(server->waiter, SLOT_PEERS + i))
+	for (unsigned i = server->crowd.count; i-- > 0;) {
+		if (waiter_ready(server->waiter, SLOT_CROWD + i))
 			client_look(server, i);
 	}
 }
@@ -248,7 +232,7 @@ static bool client_accept(struct server *server)
 	struct address address;
 	struct failure failure = {0};
 	const struct options *options = server->plan->options;
-	int fd = net_accept(server->listener, &address);
+	int fd = net_accept(server->port.listener, &address);
 	if (fd < 0)
 		return false;
 	struct client *client =
@@ -258,16 +242,21 @@ static bool client_accept(struct server *server)
 		log_event("error", NULL, "Error: %s", failure.text);
 		return true;
 	}
-	const char *why = place_refusal(server, &address);
+	unsigned leaver = 0;
+	const char *reason = NULL;
+	const char *why = crowd_refusal(&server->crowd, &server->children, &client->site,
+					options->admission.per_address, &leaver, &reason);
 	if (why != NULL) {
 		log_event("refused", peer_fields(client), "Error: session with %s: %s",
 			  client->peer, why);
 		client_refuse(client, why);
 		return true;
 	}
-	server->clients[server->client_count++] = client;
+	if (reason != NULL)
+		client_turn_away(server, leaver, reason);
+	server->crowd.list[server->crowd.count++] = client;
 	/* What it has said already may keep its place in a crowd. */
-	client_look(server, server->client_count - 1);
+	client_look(server, server->crowd.count - 1);
 	return true;
 }
 
@@ -275,8 +264,8 @@ static void clients_expire(struct server *server)
 {
 	char why[128];
 	uint64_t now_ns = clock_monotonic_ns();
-	for (unsigned i = server->client_count; i-- > 0;) {
-		const struct client *client = server->clients[i];
+	for (unsigned i = server->crowd.count; i-- > 0;) {
+		const struct client *client = server->crowd.list[i];
 		if (client->waiting || client->deadline_ns > now_ns)
 			continue;
 		(void)snprintf(why, sizeof(why), "no '%s' from the peer within %.3g s",
@@ -288,8 +277,8 @@ static void clients_expire(struct server *server)
 
 static void queue_serve(struct server *server)
 {
-	for (unsigned i = 0; i < server->client_count && !server->ending;) {
-		if (!server->clients[i]->waiting ||
+	for (unsigned i = 0; i < server->crowd.count && !server->ending;) {
+		if (!server->crowd.list[i]->waiting ||
 		    children_serving(&server->children) >= server->plan->admission.clients)
 			i++;
 		else
@@ -300,8 +289,8 @@ static void queue_serve(struct server *server)
 static int timer_set(struct server *server, struct failure *failure)
 {
 	uint64_t at_ns = UINT64_MAX;
-	for (unsigned i = 0; i < server->client_count; i++) {
-		const struct client *client = server->clients[i];
+	for (unsigned i = 0; i < server->crowd.count; i++) {
+		const struct client *client = server->crowd.list[i];
 		if (!client->waiting && client->deadline_ns < at_ns)
 			at_ns = client->deadline_ns;
 	}
@@ -334,6 +323,7 @@ static int server_step(struct server *server, struct failure *failure)
 	clients_expire(server);
 	struct children_fates fates = {0};
 	children_reap(&server->children, &fates);
+	window_choose(server, (struct windows){0});
 	/* A session that failed of itself is no failure of a server that goes on without it. */
 	if (server->plan->options->one_off ? fates.failed : server->ending && fates.cut_short)
 		server->failed = true;
@@ -347,15 +337,13 @@ static int server_step(struct server *server, struct failure *failure)
 	return 0;
 }
 
-static int listener_open(struct server *server, struct failure *failure)
+static int listening_begin(struct server *server, struct failure *failure)
 {
 	struct address address;
 	char text[ADDRESS_TEXT_BYTES];
 	const struct options *options = server->plan->options;
-	server->listener = notify_listener(failure);
-	if (server->listener == -1)
-		server->listener = net_listen_on(options->bind, options->port, failure);
-	if (server->listener < 0 || net_local_address(server->listener, &address, failure) != 0)
+	if (port_open(&server->port, options->bind, options->port, failure) != 0 ||
+	    net_local_address(server->port.listener, &address, failure) != 0)
 		return -1;
 	net_address_text(&address, text);
 	cJSON *fields = cJSON_CreateObject();
@@ -367,27 +355,25 @@ static int listener_open(struct server *server, struct failure *failure)
 
 void server_session_leave(const struct server_session *session)
 {
-	/* If it fails the server learns it from our end. */
-	ssize_t written = write(session->report_fd, ".", 1);
-	(void)written;
+	channel_say(session->channel, CHANNEL_LEAVES);
 }
 
 int server_run(const struct server_plan *plan, struct failure *failure)
 {
-	struct server server = {.plan = plan, .listener = -1};
+	struct server server = {
+	    .plan = plan, .port.listener = -1, .crowd.keyed = plan->key != NULL};
 	int status = -1;
 	server.waiter = waiter_create(failure);
-	if (server.waiter != NULL && listener_open(&server, failure) == 0) {
-		waiter_watch(server.waiter, SLOT_LISTENER, server.listener, POLLIN);
+	if (server.waiter != NULL && listening_begin(&server, failure) == 0) {
+		waiter_watch(server.waiter, SLOT_LISTENER, server.port.listener, POLLIN);
 		do {
 			status = server_step(&server, failure);
 		} while (status == 0 && (!server.ending || server.children.count != 0));
 	}
-	while (server.client_count > 0)
-		client_refuse(client_take(&server, 0), "the receiver ends");
+	while (server.crowd.count > 0)
+		client_refuse(crowd_take(&server.crowd, 0), "the receiver ends");
 	children_end(&server.children);
-	if (server.listener >= 0)
-		(void)close(server.listener);
+	port_close(&server.port);
 	waiter_destroy(server.waiter);
 	return status == 0 && !server.failed ? 0 : EXIT_FAILED;
 }

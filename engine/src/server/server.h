@@ -17,7 +17,9 @@ struct server_session {
 	struct client *client; /* authenticated, with its request */
 	int root;              /* the directory that files go to; -1: none are taken */
 	int serve_root;        /* the one that they are handed out of; -1: none are */
-	int report_fd;
+	int channel;           /* to the server's loop */
+	uint32_t number;       /* of the session, which its data connections tell */
+	bool shares;           /* they come to the server's port; else to one of their own */
 };
 
 struct server_plan {

@@ -32,6 +32,7 @@ static int receive_prepare(struct client_session *session)
 					  .control = send->control,
 					  .request = send->request,
 					  .requested = true,
+					  .channel = -1,
 					  .data_listener = -1,
 					  .root = session->root,
 					  .streams = send->reverse,

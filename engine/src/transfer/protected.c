@@ -42,34 +42,6 @@ void tunnel_destroy(struct tunnel *tunnel)
 	free(tunnel);
 }
 
-static void parts_advance(struct msghdr *message, size_t count)
-{
-	while (count > 0 && count >= message->msg_iov->iov_len) {
-		count -= message->msg_iov->iov_len;
-		message->msg_iov++;
-		message->msg_iovlen--;
-	}
-	if (count > 0) {
-		message->msg_iov->iov_base = (uint8_t *)message->msg_iov->iov_base + count;
-		message->msg_iov->iov_len -= count;
-	}
-}
-
-static int parts_send(struct stream *stream, struct iovec *parts, size_t count)
-{
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
-	while (message.msg_iovlen > 0) {
-		ssize_t sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0)
-			return errno;
-		parts_advance(&message, (size_t)sent);
-	}
-	stream_count_call(stream);
-	return 0;
-}
-
 static int record_send(struct stream *stream, enum protect_kind kind, const uint8_t *bytes,
 		       uint32_t count)
 {
@@ -83,7 +55,7 @@ static int record_send(struct stream *stream, enum protect_kind kind, const uint
 	struct iovec parts[3] = {{.iov_base = head, .iov_len = sizeof(head)},
 				 {.iov_base = (void *)sealed, .iov_len = count},
 				 {.iov_base = tag, .iov_len = sizeof(tag)}};
-	return parts_send(stream, parts, 3);
+	return stream_send_parts(stream, parts, 3, false);
 }
 
 int stream_write(struct stream *stream, const uint8_t *bytes, uint64_t count)

@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 
+#include <errno.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 void streams_post(const struct streams *set)
@@ -69,6 +71,36 @@ void stream_count_call(struct stream *stream)
 	(void)atomic_fetch_add(&stream->calls, 1);
 	if (atomic_load(&stream->asked))
 		question_answer(stream);
+}
+
+static void parts_advance(struct msghdr *message, size_t count)
+{
+	while (count > 0 && count >= message->msg_iov->iov_len) {
+		count -= message->msg_iov->iov_len;
+		message->msg_iov++;
+		message->msg_iovlen--;
+	}
+	if (count > 0) {
+		message->msg_iov->iov_base = (uint8_t *)message->msg_iov->iov_base + count;
+		message->msg_iov->iov_len -= count;
+	}
+}
+
+int stream_send_parts(struct stream *stream, struct iovec *parts, size_t count, bool payload)
+{
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+	while (message.msg_iovlen > 0) {
+		ssize_t sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return errno;
+		stream_count_call(stream);
+		parts_advance(&message, (size_t)sent);
+		if (payload)
+			(void)atomic_fetch_add(&stream->bytes, (uint64_t)sent);
+	}
+	return 0;
 }
 
 void stream_finish(struct stream *stream, int error)

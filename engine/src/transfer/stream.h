@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* What protects a stream (protected.c). */
 struct tunnel;
@@ -70,6 +71,11 @@ const struct receiving *stream_receiving(const struct stream *stream);
 void stream_report_first(struct stream *stream, uint64_t now_ns);
 /* After each call that moved payload. */
 void stream_count_call(struct stream *stream);
+/*
+ * The parts as they are, one after the other, all of them, and used up; their bytes are counted if
+ * they are payload. 0 or a positive errno.
+ */
+int stream_send_parts(struct stream *stream, struct iovec *parts, size_t count, bool payload);
 /*
  * Only with a tunnel: all of the bytes, counted, as records of their own; what is read in one piece
  * is to be written in one. 0 or a positive errno.

@@ -1,0 +1,117 @@
+/* How payload is handed to the kernel: the way, in which pieces, and what may not be touched
+ * meanwhile. */
+#include "check.h"
+#include "net/packet.h"
+#include "payload/inflight.h"
+#include "payload/sending.h"
+
+#include <string.h>
+
+#define SEED   42
+#define STREAM 3
+
+static void slots_in_flight_are_not_used_again(void **state)
+{
+	(void)state;
+	struct source source;
+	struct inflight inflight;
+	struct piece first;
+	struct piece second;
+	struct piece third;
+	assert_int_equal(source_open_blocks(&source, SEED, STREAM, BLOCK_BYTES, 2), 0);
+	assert_int_equal(inflight_open(&inflight, &source), 0);
+	assert_true(source_next(&source, UINT64_MAX, &first));
+	assert_true(source_next(&source, UINT64_MAX, &second));
+	assert_false(source_next(&source, UINT64_MAX, &third));
+	/* The first block took calls 0 and 1, the second call 2; their ends come out of order. */
+	inflight_call(&inflight, 0, first.slot);
+	inflight_call(&inflight, 1, first.slot);
+	inflight_close_slot(&inflight, first.slot);
+	inflight_call(&inflight, 2, second.slot);
+	inflight_done(&inflight, 1);
+	inflight_done(&inflight, 1);
+	inflight_done(&inflight, 2);
+	assert_false(source_next(&source, UINT64_MAX, &third));
+	inflight_close_slot(&inflight, second.slot);
+	assert_true(source_next(&source, UINT64_MAX, &third));
+	assert_int_equal(third.slot, second.slot);
+	assert_false(inflight_room(&inflight, 8)); /* the room of call 0 */
+	inflight_done(&inflight, 0);
+	assert_true(inflight_room(&inflight, 8));
+	assert_true(source_next(&source, UINT64_MAX, &third));
+	assert_int_equal(third.slot, first.slot);
+	inflight_release(&inflight);
+	source_close(&source);
+}
+
+/* 44, 45 and 7 segments of Ethernet's sizes, and what tests/test_engine_path.py sees on a device.
+ */
+static void packets_are_whole_segments(void **state)
+{
+	(void)state;
+	assert_int_equal(packet_bytes(1448, 0, PACKET_PAGES_BYTES), 45 * 1448);
+	assert_int_equal(packet_bytes(8948, 65536, PACKET_PAGES_BYTES), 7 * 8948);
+	assert_int_equal(packet_bytes(1448, 64000, PACKET_PAGES_BYTES), 43 * 1448);
+	/* BIG TCP: the device would take more than 16 pages are. */
+	assert_int_equal(packet_bytes(1448, 262144, PACKET_PAGES_BYTES), 45 * 1448);
+	assert_int_equal(packet_bytes(1448, 262144, BLOCK_BYTES), 180 * 1448);
+	/* Nothing to choose: no size, loopback's, a device that segments nothing. */
+	assert_int_equal(packet_bytes(0, 65536, PACKET_PAGES_BYTES), 0);
+	assert_int_equal(packet_bytes(65483, 65536, PACKET_PAGES_BYTES), 0);
+	assert_int_equal(packet_bytes(1448, 1514, PACKET_PAGES_BYTES), 0);
+	assert_int_equal(packet_bytes(1448, 100, PACKET_PAGES_BYTES), 0);
+}
+
+static void blocks_are_whole_packets(void **state)
+{
+	(void)state;
+	assert_int_equal(block_bytes_choose(0), BLOCK_BYTES);
+	assert_int_equal(block_bytes_choose(BLOCK_BYTES + 1), BLOCK_BYTES);
+	assert_int_equal(block_bytes_choose(7 * 8948), 4 * 7 * 8948);
+	assert_int_equal(block_bytes_choose(45 * 1448), 4 * 45 * 1448);
+	for (uint32_t packet = 1; packet <= BLOCK_BYTES; packet += 977) {
+		uint32_t block = block_bytes_choose(packet);
+		assert_int_equal(block % packet, 0);
+		assert_true(block >= BLOCK_LEAST_BYTES && block <= BLOCK_BYTES);
+	}
+}
+
+static void the_way_of_sending_has_a_reason(void **state)
+{
+	(void)state;
+	char why[192];
+	struct failure failure = {0};
+	struct sending_facts facts = {.device = "eth7", .zerocopy_there = true};
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SPLICE);
+	assert_non_null(strstr(why, "sealed file"));
+	facts.calls_dear = true;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
+	facts.huge = true;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SPLICE);
+	assert_non_null(strstr(why, "huge pages"));
+	facts.bytes = 1000;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_WRITE);
+	facts.bytes = 0;
+	facts.made = true;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_ZEROCOPY);
+	assert_non_null(strstr(why, "eth7"));
+	facts.device_copies = true;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_WRITE);
+	facts.asked = SEND_URING;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_URING);
+	assert_string_equal(why, "asked for");
+	assert_int_equal(send_way_check(SEND_SPLICE, true, &failure), -1);
+	assert_non_null(strstr(failure.text, "use write, zerocopy or io_uring"));
+	assert_int_equal(send_way_check(SEND_SPLICE, false, &failure), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(slots_in_flight_are_not_used_again),
+	    cmocka_unit_test(packets_are_whole_segments),
+	    cmocka_unit_test(blocks_are_whole_packets),
+	    cmocka_unit_test(the_way_of_sending_has_a_reason),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+"""What the plays' modules ask a host and leave on it: commands, files, counters of its NICs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+ERRORS = ("rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors", "tx_carrier_errors", "rx_length_errors")
+
+
+class Unavailable(Exception):  # noqa: N818
+    """This host does not have the setting, or lets nobody change it."""
+
+
+def run(*words: str) -> str:
+    """Output of a command.
+
+    Raises:
+        Unavailable: it is not installed, or failed.
+    """
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise Unavailable(f"{words[0]} is not installed") from error
+    if done.returncode:
+        raise Unavailable(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def nic_errors(device: Path) -> int:
+    """Sum of the error counters of an interface, whose folder in /sys/class/net this is."""
+    counters = device / "statistics"
+    return sum(int((counters / name).read_text()) for name in ERRORS if (counters / name).exists())
+
+
+def beside(path: Path) -> Path:
+    """Where a file is written before it takes the place of the one that is there."""
+    return path.with_name(f".{path.name}.new")
+
+
+def write_safely(path: Path, content: bytes) -> None:
+    """Write beside, flush, rename, flush the folder: never half a file, whatever dies when; its owner's alone."""
+    new = beside(path)
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
+        handle.write(content)
+        handle.flush()
+        os.fsync(handle.fileno())
+    new.replace(path)
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
