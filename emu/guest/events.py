@@ -14,9 +14,7 @@ import json
 import os
 import select
 import signal
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import clock
@@ -24,11 +22,12 @@ from .background import Background
 from .files import OUT, write_json
 from .lane import Lane
 from .network import Network
+from .programs import Program
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Event
 
-LIVE = OUT / "live.jsonl"
+LIVE = f"{OUT}/live.jsonl"
 IN_MODIFY = 2
 WAKE_BEFORE_NS = 1_000_000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -48,7 +47,7 @@ class Events:
         self.records: list[dict[str, Any]] = []
         self._traffic: list[tuple[dict[str, Any], list[Background]]] = []
         self._notify = _libc.inotify_init1(os.O_CLOEXEC)
-        if self._notify < 0 or _libc.inotify_add_watch(self._notify, str(OUT).encode(), IN_MODIFY) < 0:
+        if self._notify < 0 or _libc.inotify_add_watch(self._notify, OUT.encode(), IN_MODIFY) < 0:
             raise OSError(ctypes.get_errno(), "inotify")
         for event in network.plan.events:
             record = {
@@ -65,7 +64,7 @@ class Events:
             self.records.append(record)
             self._plan(event, record)
 
-    def follow(self, sending: subprocess.Popen[bytes]) -> int:
+    def follow(self, sending: Program) -> int:
         """Wait for the sender's end; meanwhile let happen what is due.
 
         Returns:
@@ -211,7 +210,7 @@ class Events:
             self._lanes[link, way] = Lane(self._network, self._network.plan.links[link], forward=way == "forward")
         return self._lanes[link, way]
 
-    def _wait_start(self, sending: subprocess.Popen[bytes]) -> bool:
+    def _wait_start(self, sending: Program) -> bool:
         """Wait until the engine says when the transfer started; false if it ended before."""
         ready = select.poll()
         ready.register(self._notify, select.POLLIN)
@@ -223,7 +222,7 @@ class Events:
         self._start_ns = start_ns
         return True
 
-    def _sleep(self, sending: subprocess.Popen[bytes], time_ns: int) -> bool:
+    def _sleep(self, sending: Program, time_ns: int) -> bool:
         """Wait for a time; false if the sender ended before."""
         while sending.poll() is None:
             left_ns = time_ns - clock.now_ns()
@@ -241,7 +240,7 @@ class Events:
             if record["at_s"] is not None:
                 record["packets_sent"] = sum(each.packets_sent for each in traffic)
         for lane in self._lanes.values():
-            lane.close()
+            lane.count()
         write_json("events.json", self.records)
 
 
@@ -251,10 +250,10 @@ def _given(field: _Field | None) -> _Field:
     return field
 
 
-def _start_of_transfer(live: Path) -> int | None:
+def _start_of_transfer(live: str) -> int | None:
     """The time of the monotonic clock that the first line of the engine's progress names; None before it is there."""
     try:
-        with live.open() as handle:
+        with open(live) as handle:  # noqa: PTH123
             line = handle.readline()
     except FileNotFoundError:
         return None

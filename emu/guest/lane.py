@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import loss
-from .direct import Qdiscs
 from .lane_options import lane_options
+from .netlink import PARENT_ROOT
 from .network import Network
+from .qdiscs import options_of
 from .shaping import CHILD, FIRST_CLASS, ROOT, shaped_device
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Lane:
         self._late_ns = network.late_ns
         self._planned = link.forward if forward else link.reverse
         position, name = shaped_device(network, link.index, forward=forward)
-        self._qdiscs = Qdiscs(network.nodes[position], network.interface(position, name))
+        self._netlink, self._interface = network.netlink(position), network.interface(position, name)
         self.rate_bps: int | None = None
         self.delay_ns: int | None = None
         self.probability: float | None = None
@@ -49,11 +50,6 @@ class Lane:
         """How much later the queue sees what enters now: the delay comes before it (shaping.py says why)."""
         queues = lane_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None
         return (self._planned.delay_ns if self.delay_ns is None else self.delay_ns) if queues else 0
-
-    def close(self) -> None:
-        """Count for the last time."""
-        self.count()
-        self._qdiscs.close()
 
     def count(self) -> None:
         """Read how many packets netem itself has lost, and whose they were."""
@@ -80,7 +76,7 @@ class Lane:
         elif self.to_lose > 0:
             netem["seed"], netem["loss_model"] = loss.exactly(self.to_lose)
             self._armed = self.to_lose
-        self._qdiscs.change("netem", ROOT, None, netem)
+        self._netlink.change_qdisc("netem", self._interface, ROOT, PARENT_ROOT, options_of("netem", **netem))
 
     def change_rate(self) -> None:
         """Tell the token bucket, or netem where it has the rate."""
@@ -88,7 +84,8 @@ class Lane:
         if bucket is None:
             self.change_netem()
         else:
-            self._qdiscs.change("tbf", CHILD, FIRST_CLASS, bucket)
+            options = options_of("tbf", **bucket)
+            self._netlink.change_qdisc("tbf", self._interface, CHILD, FIRST_CLASS, options)
 
     def follow_loss(self) -> int | None:
         """Look after a loss of counted packets.
@@ -115,4 +112,4 @@ class Lane:
 
     def _read_netem_drops(self) -> int:
         """Drops of the root, which counts those of its child too, less the child's."""
-        return self._qdiscs.drops(ROOT) - self._qdiscs.drops(CHILD)
+        return self._netlink.drops(self._interface, ROOT) - self._netlink.drops(self._interface, CHILD)

@@ -11,14 +11,14 @@ host here. Routers forward each packet by itself.
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from ...scenarios import physics as ph
 from .network import LEFT, Network
 from .offloads import join_received
 
 MODERATION_NS = ph.MODERATION_NS
-PARAMETER = Path("/sys/module/sch_netem/parameters/moderation_ns")  # of patch 0011
+PARAMETER = "/sys/module/sch_netem/parameters/moderation_ns"  # of patch 0011
 
 
 def moderate(network: Network) -> int:
@@ -27,8 +27,10 @@ def moderate(network: Network) -> int:
     Returns:
         nanoseconds that the kernel took: 0 with super-packets, or for a kernel without the patch.
     """
-    if network.plan.fidelity != "packets" or not PARAMETER.exists():
+    if network.plan.fidelity != "packets" or not os.path.exists(PARAMETER):  # noqa: PTH110
         return 0
-    join_received(network.nodes[-1], LEFT)
-    PARAMETER.write_text(str(MODERATION_NS))
-    return int(PARAMETER.read_text())
+    join_received(network.netlink(len(network.nodes) - 1), LEFT)
+    with open(PARAMETER, "w") as handle:  # noqa: PTH123
+        handle.write(str(MODERATION_NS))
+    with open(PARAMETER) as handle:  # noqa: PTH123
+        return int(handle.read())

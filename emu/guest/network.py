@@ -11,15 +11,15 @@ import ipaddress
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pyroute2.iproute.linux import IPRoute
-
-from . import offloads, qdiscs
-from .nodes import NamespaceNode
+from . import netlink as nl
+from . import offloads
+from .nodes import Node
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Link, Plan
 
 LEFT, RIGHT = "eth0", "eth1"  # towards the sender, towards the receiver
+LOOPBACK = 1  # index of the interface that a namespace begins with
 IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))
 BACKLOG_PACKETS = 10_000_000  # a veth hands packets over through this queue; dropping there would be no network's loss
@@ -40,15 +40,11 @@ class Network:
 
     def __init__(self, plan: Plan, late_ns: int = 1_000) -> None:
         """Build nodes, links, addresses and routes."""
-        qdiscs.register()
         self.plan, self.late_ns = plan, late_ns
         self.names = [node.name for node in plan.nodes]
-        self.nodes = [NamespaceNode(name) for name in self.names]
-        self._netlink: list[IPRoute] = []
+        self.nodes = [Node(name) for name in self.names]
+        self._netlink = [nl.Netlink(node) for node in self.nodes]
         self._index: dict[tuple[int, str], int] = {}
-        for node in self.nodes:
-            with node.inside():
-                self._netlink.append(IPRoute())
         set_host_wide_limits()
         for position, node in enumerate(self.nodes):
             self._set_sysctls(position, node)
@@ -57,7 +53,7 @@ class Network:
         for position in range(len(self.nodes)):
             self._add_routes(position)
 
-    def node(self, name: str) -> NamespaceNode:
+    def node(self, name: str) -> Node:
         """The node of a name.
 
         Raises:
@@ -67,14 +63,23 @@ class Network:
             raise KeyError(f"no node {name!r}; the path has {', '.join(self.names)}")
         return self.nodes[self.names.index(name)]
 
-    def netlink(self, position: int) -> IPRoute:
+    def netlink(self, position: int) -> nl.Netlink:
         """Netlink socket in the namespace of a node."""
         return self._netlink[position]
 
     def interface(self, position: int, name: str) -> int:
         """Index of an interface of a node."""
-        if (position, name) not in self._index:
-            (self._index[position, name],) = self._netlink[position].link_lookup(ifname=name)
+        return self._index[position, name]
+
+    def interface_name(self, position: int, index: int) -> str:
+        """Name of an interface of a node, by its index."""
+        names = {number: name for (place, name), number in self._index.items() if place == position}
+        return names.get(index, "lo")
+
+    def new_interface(self, position: int, name: str) -> int:
+        """The index that an interface is to get: the next one, as the kernel would choose it."""
+        others = sum(place == position for place, _ in self._index)
+        self._index[position, name] = LOOPBACK + 1 + others
         return self._index[position, name]
 
     def interfaces(self, position: int) -> list[str]:
@@ -103,59 +108,46 @@ class Network:
         version = self.plan.ip_version
         return link_address(version, position - 1, 1) if viewer < position else link_address(version, position, 0)
 
-    def _set_sysctls(self, position: int, node: NamespaceNode) -> None:
-        for name, value in node_sysctls(self.plan, router=0 < position < len(self.nodes) - 1).items():
-            node.write_sysctl(name, value)
-        self._netlink[position].link("set", index=1, state="up")
+    def _set_sysctls(self, position: int, node: Node) -> None:
+        node.write_sysctls(node_sysctls(self.plan, router=0 < position < len(self.nodes) - 1))
+        self._netlink[position].set_link(LOOPBACK, up=True)
 
     def _add_link(self, link: Link) -> None:
         version, i = self.plan.ip_version, link.index
-        ends = ((i, RIGHT, 0), (i + 1, LEFT, 1))
-        self._netlink[i].link(
-            "add",
-            ifname=RIGHT,
-            kind="veth",
-            address=hardware_address(i, 0),
-            mtu=link.mtu_bytes,
-            peer={
-                "ifname": LEFT,
-                "address": hardware_address(i, 1),
-                "mtu": link.mtu_bytes,
-                "net_ns_fd": self.nodes[i + 1].namespace,
-            },
+        ends = tuple(
+            (position, name, side, self.new_interface(position, name))
+            for position, name, side in ((i, RIGHT, 0), (i + 1, LEFT, 1))
         )
-        for position, name, side in ends:
-            netlink, index = self._netlink[position], self.interface(position, name)
+        near, far = (
+            nl.veth_end(index, name, hardware_address(i, side), link.mtu_bytes) for _, name, side, index in ends
+        )
+        self._netlink[i].add_veth(near, far, self.nodes[i + 1].namespace)
+        for position, name, side, index in ends:
+            netlink = self._netlink[position]
             merged = self.plan.fidelity == "super-packets"
-            offloads.set_offloads(self.nodes[position], name, merged=merged)
+            offloads.set_offloads(netlink, name, merged=merged)
             if merged:
                 offloads.allow_super_packets(netlink, index)
-            netlink.link("set", index=index, state="up")
+            netlink.set_link(index, up=True)
             own, peer = (link_address(version, i, which) for which in (side, 1 - side))
-            flags = {"flags": 0x02} if version == 6 else {}  # IFA_F_NODAD: the address is usable at once
-            netlink.addr("add", index=index, address=own, prefixlen=30 if version == 4 else 64, **flags)
-            netlink.neigh("add", dst=peer, lladdr=hardware_address(i, 1 - side), ifindex=index, state="permanent")
+            netlink.add_address(index, own, 30 if version == 4 else 64)
+            netlink.add_neighbour(index, peer, hardware_address(i, 1 - side))
             if self.plan.fidelity == "packets" and 0 < position < len(self.nodes) - 1:
                 # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does); no ethtool ioctl stops that.
-                netlink.link("set", index=index, gso_max_segs=1)
+                netlink.set_link(index, (nl.GSO_MAX_SEGS, 1))
 
     def _add_routes(self, position: int) -> None:
         """Default route towards the receiver, and the subnets nearer the sender the other way."""
         version, netlink = self.plan.ip_version, self._netlink[position]
         last = len(self.nodes) - 1
         if position < last:
+            # A TCP of its time may begin with two packets.
             initial = self.plan.transfer.initial_window_packets if position == 0 else None
-            metrics = {"metrics": {"initcwnd": initial}} if initial else {}  # a TCP of its time may begin with two
-            gateway = link_address(version, position, 1)
-            netlink.route("add", dst="default", family=FAMILY[version], gateway=gateway, **metrics)
+            netlink.add_route(None, link_address(version, position, 1), initial)
         if position > 0:
             gateway = link_address(version, position - 1, 0)
-            prefixes = ["default"] if position == last else list(prefixes_before(version, position - 1))
-            for prefix in prefixes:
-                netlink.route("add", dst=prefix, family=FAMILY[version], gateway=gateway)
-
-
-FAMILY = {4: 2, 6: 10}  # AF_INET, AF_INET6
+            for prefix in [None] if position == last else prefixes_before(version, position - 1):
+                netlink.add_route(prefix, gateway)
 
 
 def link_address(version: int, link: int, side: int) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 from . import clock
 from .files import OUT
 from .joined import device_name
 from .network import Network
-from .nodes import NamespaceNode
+from .nodes import Node
+from .programs import Program
 from .shaping import shaped_device
 
 if TYPE_CHECKING:
@@ -51,16 +51,16 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
 
 
 def _start(
-    node: NamespaceNode, command: list[str], addresses: dict[str, str], name: str, *, whole_second: bool = False
-) -> subprocess.Popen[bytes]:
+    node: Node, command: list[str], addresses: dict[str, str], name: str, *, whole_second: bool = False
+) -> Program:
     """Start one end; `whole_second`: the engine begins at one, however its libraries were loaded."""
     words = [addresses.get(word, word) for word in command]
     environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": "1"} if whole_second else {})}
-    with (OUT / "log" / f"{name}.log").open("wb") as log, node.inside():
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment)
+    with open(f"{OUT}/log/{name}.log", "wb") as log:  # noqa: PTH123
+        return Program(words, log.fileno(), node, environment)
 
 
-def _wait_listening(network: Network, program: subprocess.Popen[bytes], port: int) -> None:
+def _wait_listening(network: Network, program: Program, port: int) -> None:
     """Wait until somebody listens on the port in the receiver's namespace, or the program is gone."""
     pattern = f":{port:04X} "
     tables = ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6")
@@ -75,7 +75,7 @@ def _wait_listening(network: Network, program: subprocess.Popen[bytes], port: in
             signal.sigtimedwait([], 0.01)  # in virtual time this costs nothing
 
 
-def _start_watch(network: Network, job: Job, runs: list[Run]) -> subprocess.Popen[bytes]:
+def _start_watch(network: Network, job: Job, runs: list[Run]) -> Program:
     """The program that reads every link's qdisc counters at an interval (emu/linkwatch)."""
     words = list(job.watch_command)
     short = {
@@ -93,5 +93,5 @@ def _start_watch(network: Network, job: Job, runs: list[Run]) -> subprocess.Pope
             words.append(word)
     if job.clock == "virtual":
         clock.start_afresh()
-    with (OUT / "log" / "linkwatch.log").open("wb") as log:
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+    with open(f"{OUT}/log/linkwatch.log", "wb") as log:  # noqa: PTH123
+        return Program(words, log.fileno())
