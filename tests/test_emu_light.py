@@ -8,8 +8,9 @@ from pathlib import Path
 
 import landspeed
 import pytest
+from landspeed.emu.guest.joined import keys
 from landspeed.emu.guest.light import dataclasses as light
-from landspeed.emu.guest.netlink import attribute, attributes
+from landspeed.emu.guest.netlink import attribute, attributes, everything_to, matching_to
 from landspeed.emu.guest.qdiscs import options_of
 from landspeed.emu.guest.reading import read_plan
 from landspeed.scenarios.load import load_scenario
@@ -118,3 +119,11 @@ def test_attributes_come_back() -> None:
     assert dict(attributes(told)) == {3: b"eth0\0", 4: (1500).to_bytes(4, "little"), 7: b"abc"}
 
 
+def test_filters_match_the_ttl_where_the_header_has_it() -> None:
+    """u32 compares words of 32 bits: the TTL begins IPv4's third, the hop limit ends IPv6's second."""
+    assert keys(4, "10.0.0.6") == [(8, 0x80000000, 0x80000000), (16, 0xFFFFFFFF, 0x0A000006)]
+    assert keys(6, "fd00::2")[0] == (4, 0x80, 0x80)
+    assert [offset for offset, _, _ in keys(6, "fd00::2")[1:]] == [24, 28, 32, 36]
+    selector = matching_to(7, keys(6, "fd00::2"))
+    assert bytes.fromhex("00000080000000800400000000000000") in selector
+    assert b"mirred" in everything_to(7)

@@ -97,7 +97,7 @@ def netem_options(network: Network, run: Run) -> dict[str, Any]:
 def keys(version: int, host: str) -> list[tuple[int, int, int]]:
     """u32's keys for packets to a host with a TTL of `LEAST_TTL` or more: offset, mask, value of 32-bit words."""
     ip, whole = packed(host), 0xFFFFFFFF
-    at, ttl = (8 if version == 4 else 4, LEAST_TTL << 24)
+    at, ttl = (8, LEAST_TTL << 24) if version == 4 else (4, LEAST_TTL)
     words = struct.unpack(f">{len(ip) // 4}I", ip)
     destination = 16 if version == 4 else 24
     return [(at, ttl, ttl), *((destination + 4 * number, whole, word) for number, word in enumerate(words))]
