@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .rehearsal.library import Going, Runs, arun, load, make_world, run, runs, sweep
+    from .rehearsal.library import Going, Runs, arun, load, run, runs, sweep
     from .rehearsal.run import Run
     from .rehearsal.scenario import Scenario
     from .results.bundle import OutputError
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from .scenarios.errors import LandspeedError, ScenarioError
     from .scenarios.plan import Plan
     from .worlds.options import option
+    from .worlds.registry import make_world
     from .worlds.tool import Tool, ToolError
     from .worlds.world import UnknownWorld, World
 
 # Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
 _PLACES = {
-    ".rehearsal.library": ("Going", "Runs", "arun", "load", "make_world", "run", "runs", "sweep"),
+    ".rehearsal.library": ("Going", "Runs", "arun", "load", "run", "runs", "sweep"),
     ".rehearsal.run": ("Run",),
     ".rehearsal.scenario": ("Scenario",),
     ".results.bundle": ("OutputError",),
@@ -38,6 +39,7 @@ _PLACES = {
     ".scenarios.errors": ("LandspeedError", "ScenarioError"),
     ".scenarios.plan": ("Plan",),
     ".worlds.options": ("option",),
+    ".worlds.registry": ("make_world",),
     ".worlds.tool": ("Tool", "ToolError"),
     ".worlds.world": ("UnknownWorld", "World"),
 }

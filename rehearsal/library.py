@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ..results.bundle import list_bundles
-from ..results.failure import NotPossible, RunFailed, RunInterrupted
+from ..results.failure import RunFailed, RunInterrupted
 from ..results.places import runs_dir as usual_runs_dir
 from ..results.progress import Progress
 from ..results.query import QueryResult, query
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import Plan
-from ..worlds.options import options_of
-from ..worlds.registry import DEFAULT_WORLD, plan_for, world_type
+from ..worlds.registry import DEFAULT_WORLD, make_world, plan_for
 from ..worlds.world import World
 from .one_run import check_world, run_plan
 from .run import Run
@@ -35,29 +34,6 @@ def load(file: str | Path, overrides: Sequence[str] = ()) -> Scenario:
         ScenarioError: with every problem, each with file, line and column.
     """
     return Scenario.load(file, overrides)
-
-
-def make_world(name: str = DEFAULT_WORLD, **options: Any) -> World:
-    """A world with its options, such as `make_world("emu", tool="iperf3")`.
-
-    Raises:
-        UnknownWorld: there is no such world.
-        NotPossible: it has no such option, or not with this value.
-    """
-    kind = world_type(name)
-    known = options_of(kind.Options)
-    if unknown := sorted(options.keys() - known):
-        raise NotPossible(f"the world '{name}' has no option {', '.join(unknown)}; it has {', '.join(known) or 'none'}")
-    for option, value in options.items():
-        choices, parse = known[option][0].choices, known[option][0].parse
-        if parse is not None and isinstance(value, str):
-            try:
-                options[option] = parse(value)
-            except ValueError as error:
-                raise NotPossible(f"{option}: {error}") from error
-        if choices and value not in choices:
-            raise NotPossible(f"{option}={value!r}: write one of {', '.join(choices)}")
-    return kind(replace(kind.Options(), **options))
 
 
 def run(
