@@ -7,7 +7,7 @@ UPGRADE ?= --upgrade
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,9 @@ bench: setup  ## the figures the project promises, measured
 
 profile: setup  ## where the wall time of a guest goes, by perf (OPTIONS=--every-hop: every router passed; package linux-perf)
 	@$(PYTHON) tests/profile_guest.py $(OPTIONS)
+
+profile-start: setup  ## where the wall time of a small run goes, part by part
+	@$(PYTHON) tests/profile_start.py
 
 fresh:  ## `make rehearse` by a stranger on a new Debian in a folder (SUITE=trixie for another one; needs root)
 	@setup/fresh.sh $(or $(SUITE),bookworm)
