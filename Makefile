@@ -4,6 +4,7 @@ RECORD := scenarios/records/2004-06-25-geneva-pasadena.yaml
 PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
 UPGRADE ?= --upgrade
+AGAIN ?= 1
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
@@ -24,8 +25,8 @@ setup-test:
 rehearse: setup-run  ## rehearse the record of 25 June 2004 in virtual time
 	@.venv/bin/landspeed run $(RECORD)
 
-test: setup-test  ## the tests, as many at once as there are cores (JOBS=1: one after the other)
-	@$(PYTHON) -m pytest $(PARALLEL)
+test: setup-test  ## the tests, as many at once as there are cores (JOBS=1: one after the other; AGAIN=0: no second try)
+	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) -r R
 
 test-fast: setup-test  ## the tests that need neither guest nor root nor lab and are quick
 	@$(PYTHON) -m pytest $(PARALLEL) -m "not (guest or root or lab or slow)"
