@@ -6,6 +6,7 @@ Exit status 0: done. 1: it ran, and failed, broke or was interrupted. 2: bad inp
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import os
 import signal
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         the exit status.
     """
     gc.set_threshold(COLLECT_AFTER)
+    atexit.register(gc.freeze)  # looking through all modules once more at the end took as long as judging the run
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _interrupt)
