@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from .rehearsal.library import Going, Runs, arun, load, run, runs, sweep
     from .rehearsal.run import Run
     from .rehearsal.scenario import Scenario
+    from .rehearsal.sweeps.sweep import Sweep
     from .results.bundle import OutputError
     from .results.failure import BundleError, NotReady, RunFailed, RunInterrupted
     from .results.progress import Progress
     from .results.query import QueryError
     from .scenarios.errors import LandspeedError, ScenarioError
     from .scenarios.plan import Plan
+    from .worlds.making import make_world
     from .worlds.options import option
-    from .worlds.registry import make_world
     from .worlds.tool import Tool, ToolError
     from .worlds.world import UnknownWorld, World
 
@@ -32,14 +33,15 @@ _PLACES = {
     ".rehearsal.library": ("Going", "Runs", "arun", "load", "run", "runs", "sweep"),
     ".rehearsal.run": ("Run",),
     ".rehearsal.scenario": ("Scenario",),
+    ".rehearsal.sweeps.sweep": ("Sweep",),
     ".results.bundle": ("OutputError",),
     ".results.failure": ("BundleError", "NotReady", "RunFailed", "RunInterrupted"),
     ".results.progress": ("Progress",),
     ".results.query": ("QueryError",),
     ".scenarios.errors": ("LandspeedError", "ScenarioError"),
     ".scenarios.plan": ("Plan",),
+    ".worlds.making": ("make_world",),
     ".worlds.options": ("option",),
-    ".worlds.registry": ("make_world",),
     ".worlds.tool": ("Tool", "ToolError"),
     ".worlds.world": ("UnknownWorld", "World"),
 }
@@ -60,6 +62,7 @@ __all__ = [
     "Runs",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "Tool",
     "ToolError",
     "UnknownWorld",

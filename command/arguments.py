@@ -80,8 +80,9 @@ def chosen_worlds(names: Sequence[str], given: dict[str, Any]) -> list[World]:
         UsageError: an option is of none of these worlds: it would be ignored.
         UnknownWorld: there is no such world.
     """
+    from ..worlds.making import make_world
     from ..worlds.options import option_word, options_of
-    from ..worlds.registry import make_world, world_type, worlds
+    from ..worlds.registry import world_type, worlds
 
     own = {name: set(options_of(world_type(name).Options)) for name in names}
     for option in given:

@@ -35,7 +35,7 @@ def do_demo(parsed: argparse.Namespace) -> int:
     """One run, drawn while it goes on where a terminal is, and told in lines elsewhere."""
     from rich.console import Console
 
-    from ..rehearsal.sweep import plan_cells
+    from ..rehearsal.sweeps.cells import plan_cells
     from ..report.terminal_chart import round_top
     from .arguments import chosen_worlds
 

@@ -41,7 +41,7 @@ def add_run(made: argparse.ArgumentParser) -> None:
 
 def do_run(parsed: argparse.Namespace) -> int:
     """One run; or, for a file that varies something, one of each combination and a table."""
-    from ..rehearsal.sweep import plan_cells
+    from ..rehearsal.sweeps.cells import plan_cells
 
     (world,) = chosen_worlds([parsed.world], given_options(parsed))
     cells = plan_cells(parsed.file, parsed.overrides, world, parsed.seed)

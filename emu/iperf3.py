@@ -28,8 +28,9 @@ class Iperf3(Tool):
     def refusals(self, plan: Plan) -> list[str]:
         """What iperf3 does not have: it is refused, not left out."""
         transfer, found = plan.transfer, list[str]()
-        if plan.events:
-            found.append("it does not tell when its transfer starts, and events need it: leave out the events")
+        if plan.changes:
+            these = "events" if plan.events else "traces"
+            found.append(f"it does not tell when its transfer starts, and {these} need it: leave out the {these}")
         if transfer.congestion_controls:
             found.append("it has one congestion control for all streams: use transfer.congestion_control")
         if transfer.send not in ("auto", "write", "sendfile"):

@@ -8,6 +8,26 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlowJob:
+    """The two programs of one flow.
+
+    Attributes:
+        flow: its name in the plan.
+        folder: for their logs, relative to the run's; empty: the run's own.
+        receiver_command, sender_command: `{receiver}` and `{sender}` stand for addresses.
+        port: where the receiver listens.
+        seconds: the sender begins at the so-manieth whole second after its start, counted from 1; in virtual time.
+    """
+
+    flow: str
+    folder: str = ""
+    receiver_command: list[str]
+    sender_command: list[str]
+    port: int
+    seconds: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One errand of a guest; which fields count follows from `mode`.
 
@@ -17,8 +37,7 @@ class Job:
         every_hop: pass every router with every packet, also where nothing can queue.
         visible: folders of the host that stay visible, read-only, where the guest covers them.
         calibrate, with_queues: measure the path first, every queue too.
-        receiver_command, sender_command: of a transfer; `{receiver}` and `{sender}` stand for addresses.
-        port: where the receiver listens.
+        flows: of a transfer.
         watch_command: reads the counters of every link meanwhile.
         evidence: captures, pings and settings around the transfer.
         moderate: let busy links wait as real cards do.
@@ -31,9 +50,7 @@ class Job:
     visible: list[str] = field(default_factory=list[str])
     calibrate: bool = False
     with_queues: bool = False
-    receiver_command: list[str] = field(default_factory=list[str])
-    sender_command: list[str] = field(default_factory=list[str])
-    port: int = 0
+    flows: list[FlowJob] = field(default_factory=list[FlowJob])
     watch_command: list[str] = field(default_factory=list[str])
     evidence: bool = False
     moderate: bool = False

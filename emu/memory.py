@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from ..scenarios import physics as ph
+from ..scenarios.flow_path import path_of
 from ..scenarios.plan import Plan
 from ..scenarios.units import UnitError, parse_size
 
@@ -20,18 +21,39 @@ PAYLOAD_COPIES = 1.0  # payload in flight held once: none with the engine's shar
 MARGIN = 1.25
 STEP_BYTES = 256 << 20
 SINK_BYTES = 64 << 20  # receive: memory
+PROGRAMS_BYTES = 48 << 20  # both engines of a further flow: the sender alone keeps 32 MiB to send from
+NODE_BYTES, MOST_IN_BASE = 1 << 20, 256  # a namespace with its interfaces; those of the longest path are in the base
 
 
 def guest_memory_bytes(plan: Plan) -> int:
-    """What `mem=` of the guest must be for a plan: for one BDP and full queues, or for its windows if they are less."""
+    """What `mem=` of the guest must be for a plan: for one BDP and full queues of each flow, or its windows if less.
+
+    All flows together cannot have more under way than the network's lines and queues hold.
+    """
     mtu = min(link.mtu_bytes for link in plan.links)
+    in_flight = sum(_in_flight_bytes(path_of(plan, flow)) for flow in plan.flows)
+    if len(plan.flows) > 1:
+        in_flight = min(in_flight, _held_bytes(plan))
+    copies = any(flow.transfer.receive != "discard" for flow in plan.flows)
+    memory = memory_for_bytes(in_flight, mtu, plan.fidelity, "memory" if copies else "discard")
+    beside = (len(plan.flows) - 1) * PROGRAMS_BYTES + max(len(plan.nodes) - MOST_IN_BASE, 0) * NODE_BYTES
+    return memory + math.ceil(beside / STEP_BYTES) * STEP_BYTES
+
+
+def _in_flight_bytes(plan: Plan) -> int:
+    """Of the flow of a path."""
     in_flight = plan.physics.bdp_bytes + sum(each.forward.queue_bytes for each in plan.links if each.forward.can_queue)
     transfer = plan.transfer
     if (usable := transfer.window_bytes) is not None:
         if not transfer.window_exact:
             usable = ph.linux_usable_window_bytes(usable, plan.physics.mss_bytes, plan.fidelity)
         in_flight = min(in_flight, transfer.streams * usable)
-    return memory_for_bytes(in_flight, mtu, plan.fidelity, transfer.receive)
+    return in_flight
+
+
+def _held_bytes(plan: Plan) -> int:
+    lanes = [lane for link in plan.links for lane in (link.forward, link.reverse)]
+    return sum(ph.bdp_bytes(lane.rate_bps, lane.delay_ns) + lane.queue_bytes for lane in lanes)
 
 
 def memory_for_bytes(in_flight_bytes: int, mtu: int, fidelity: str, receive: str) -> int:

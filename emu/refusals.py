@@ -13,7 +13,7 @@ def uncountable_losses(loaded: LoadedScenario) -> list[Problem]:
     for number, event in enumerate(scenario.events):
         if event.loss is None or event.loss.packets is None or (place := place_of(scenario, event)) is None:
             continue
-        link, (index, direction) = scenario.path[place[0]], place
+        link, (index, direction) = scenario.lines[place[0]], place
         back = link.reverse.duplicate if link.reverse and link.reverse.duplicate is not None else link.duplicate
         copies = {"forward": link.duplicate, "reverse": back, "both": link.duplicate or back}[direction]
         if copies:

@@ -39,7 +39,9 @@ class Run:
 
 
 def runs_of(plan: Plan) -> list[Run]:
-    """All runs of a path, those of the forward direction first."""
+    """All runs of a path, those of the forward direction first. In a network with several flows there are none."""
+    if not plan.is_path:
+        return []
     return [*_one_way(plan, forward=True), *_one_way(plan, forward=False)]
 
 
@@ -72,8 +74,7 @@ def _one_way(plan: Plan, *, forward: bool) -> list[Run]:
 def _can_join(plan: Plan, index: int, *, forward: bool) -> bool:
     link = plan.links[index]
     lane, way = (link.forward, "forward") if forward else (link.reverse, "reverse")
-    chance = lane.loss or lane.corrupt or lane.duplicate or lane.reorder or lane.jitter_ns
     touched = any(event.link == index and way in event.directions for event in plan.events)
-    if lane.can_queue or chance or touched or lane.packet_limit is not None:
+    if lane.can_queue or lane.impairments or touched or lane.trace or lane.packet_limit is not None:
         return False
     return line_of(plan, link, lane, forward=forward).rate_bps == lane.rate_bps  # else a bus that makes it wait

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,32 @@ class LineFollower:
         return [line.decode(errors="replace") for line in lines]
 
 
+class LiveFlows:
+    """The live figures of all flows, as one transfer."""
+
+    def __init__(self, folder: Path, flow_folders: Sequence[str]) -> None:
+        """Follow from the start."""
+        self._files = [LineFollower(folder / each / "live.jsonl") for each in flow_folders or ("",)]
+        self._latest: dict[int, dict[str, Any]] = {}
+        self._starts_ns: dict[int, int] = {}
+
+    def tell(self, progress: Progress) -> None:
+        """Bring the progress up to date."""
+        for number, file in enumerate(self._files):
+            for line in file.read():
+                figures = self._latest[number] = json.loads(line)
+                self._starts_ns.setdefault(number, figures.get("start_monotonic_ns", 0))
+        if not (known := list(self._latest.values())):
+            return
+        # Each counts from its own start; all read one clock.
+        first_ns = min(self._starts_ns.values())
+        progress.transfer_s = max(
+            each["time_s"] + (self._starts_ns[number] - first_ns) / 1e9 for number, each in self._latest.items()
+        )
+        progress.bytes = sum(each["bytes"] for each in known)
+        progress.goodput_bps = sum(each["goodput_bps"] for each in known)
+
+
 def follow(
     guest: Guest,
     report: Callable[[Progress], None] = lambda _: None,
@@ -67,6 +93,7 @@ def follow(
     outcome: Outcome | None = None,
     stall_wall_s: float = STALL_WALL_S,
     each_poll: Callable[[], None] = lambda: None,
+    flow_folders: Sequence[str] = ("",),
 ) -> Outcome:
     """Wait until the guest has ended.
 
@@ -76,11 +103,12 @@ def follow(
         outcome: filled in as things become known, so that it has them too when this raises.
         stall_wall_s: wall time without any virtual time after which the run is given up.
         each_poll: called at every poll (to pass on a program's output).
+        flow_folders: of the flows, relative to the run's.
 
     Raises:
         GuestError: with what was running and why it ended.
     """
-    console, live = LineFollower(guest.folder / "log" / "console.log"), LineFollower(guest.folder / "live.jsonl")
+    console, flows = LineFollower(guest.folder / "log" / "console.log"), LiveFlows(guest.folder, flow_folders)
     started = time.monotonic()
     progress, outcome = Progress(), outcome or Outcome()
     phase_started, anchor_wall, anchor_virtual = started, started, -1.0
@@ -97,10 +125,7 @@ def follow(
                 report(progress)  # each phase, also one that began and ended between two polls
             else:
                 messages.append(line)
-        for line in live.read():
-            figures = json.loads(line)
-            progress.transfer_s, progress.bytes = figures["time_s"], figures["bytes"]
-            progress.goodput_bps = figures["goodput_bps"]
+        flows.tell(progress)
         if progress.phase == "transfer":
             progress.transfer_wall_s = time.monotonic() - phase_started
 

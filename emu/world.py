@@ -12,11 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
-from ..engine.command import ENGINE_BINARY, ENGINE_PORT
+from ..engine.command import ENGINE_BINARY
 from ..results.bundle import BundleWriter
 from ..results.facts import EmuFacts, GuestFacts, HostFacts
 from ..results.failure import RunFailed
 from ..results.finding import Finding
+from ..results.flow_result import planned_flows
 from ..results.progress import Progress
 from ..results.record import CalibrationResult, RunRecord
 from ..results.tool_result import record_fields
@@ -34,12 +35,14 @@ from ..worlds.tool import ToolError
 from ..worlds.world import World
 from . import evidence, machine, watch
 from .cores import CoreLoad, Seat, allowed_cores, check_core, parse_core
+from .flows import flow_jobs, flows_told
 from .hugepages import LAUNCH
 from .job import Job
 from .kernel_build import Kernel, find_kernel
 from .memory import check_memory, guest_memory_bytes, parse_memory
 from .refusals import uncountable_losses
 
+FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
 LINKWATCH = machine.PACKAGE / "linkwatch" / "build" / "landspeed-linkwatch"
 
@@ -91,7 +94,13 @@ class EmuWorld(World):
 
     name = "emu"
     summary = "the real kernel in virtual time"
-    capabilities = Capabilities(disciplines=get_args(DisciplineName), events=tuple(KINDS), special_keys=SPECIAL_KEYS)
+    capabilities = Capabilities(
+        disciplines=get_args(DisciplineName),
+        events=tuple(KINDS),
+        special_keys=SPECIAL_KEYS,
+        shapes=("path", "network"),
+        link_keys=("trace",),
+    )
     Options = EmuOptions
     options: EmuOptions
 
@@ -146,6 +155,8 @@ class EmuWorld(World):
             ToolError: a program is missing, or cannot do what the plan asks.
             CoreError: the core that was asked for cannot be had.
         """
+        if self.options.evidence and not plan.is_path:
+            raise ToolError("evidence is of one transfer over a path, and this is a network: leave out --evidence")
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
         _ = self.kernel
@@ -250,22 +261,21 @@ class EmuWorld(World):
                     guest=GuestFacts(kernel_key=self.kernel.key, memory_bytes=self._memory_bytes(plan)),
                 ),
                 "versions": known.versions | {"kernel": self.kernel.version},
+                "flows": planned_flows(plan),
             }
         )
         bundle.note(record)
         return record
 
     def _transfer(self, plan: Plan) -> Job:
-        receiver, sender = tool(self.options.tool).commands(plan, GUEST_OUT)
         # A thousand points of each link are enough for any picture; each costs a dump of every namespace.
-        interval_ns = max(plan.transfer.sample_interval_ns, round(expected_duration_s(plan) / 1000 * 1e9 / 1e8) * 10**8)
+        sampled_ns = min(flow.transfer.sample_interval_ns for flow in plan.flows)
+        interval_ns = max(sampled_ns, round(expected_duration_s(plan) / 1000 * 1e9 / 1e8) * 10**8)
         return Job(
             mode="transfer",
             calibrate=True,
             with_queues=self.options.queues,
-            receiver_command=receiver,
-            sender_command=sender,
-            port=ENGINE_PORT,
+            flows=flow_jobs(plan, self.options.tool, GUEST_OUT),
             watch_command=[str(LINKWATCH), str(interval_ns), f"{GUEST_OUT}/links.csv"],
             evidence=self.options.evidence,
             moderate=self.options.clock == "virtual" and not self.options.exact_timers,
@@ -275,7 +285,8 @@ class EmuWorld(World):
         return self.options.memory or guest_memory_bytes(plan)
 
     def _write_inputs(self, plan: Plan, folder: Path, job: Job) -> None:
-        (folder / "log").mkdir(exist_ok=True)
+        for flow in job.flows or [None]:
+            (folder / (flow.folder if flow else "") / "log").mkdir(parents=True, exist_ok=True)
         (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         clock = "virtual" if self.options.clock == "virtual" else "real"
         whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=machine.visible_folders())
@@ -308,7 +319,9 @@ class EmuWorld(World):
         folder = bundle.path if bundle else folder
         assert folder is not None
         self._write_inputs(plan, folder, job)
-        outcome, stall_wall_s = outcome or watch.Outcome(), self.options.stall
+        # Programs that begin at one instant of the guest's clock do so one after the other.
+        stall_wall_s = self.options.stall + FLOW_STALL_S * max(len(job.flows) - 1, 0)
+        outcome = outcome or watch.Outcome()
         with Seat(self.options.core, self._load) as seat:
             outcome.cores = seat.cores
             guest = self._start(plan, folder, virtual=self.options.clock == "virtual")
@@ -318,7 +331,10 @@ class EmuWorld(World):
                 seat.improve(guest.processes)
                 each_poll()
 
-            return watch.follow(guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=poll)
+            folders = [flow.folder for flow in job.flows]
+            return watch.follow(
+                guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=poll, flow_folders=folders
+            )
 
     def _with_facts(self, record: RunRecord, outcome: watch.Outcome, started: float) -> RunRecord:
         """The record with what the guest was found to be and to measure, as far as it came."""
@@ -351,12 +367,15 @@ class EmuWorld(World):
             raise RunFailed(
                 "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
             )
-        told = tool(self.options.tool).convert(bundle.path, plan)
-        measured = record_fields(told) | {
+        measured = {
             "world_facts": _with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
             "events": outcome.guest.get("events", []),
         }
+        if plan.is_path:
+            measured |= record_fields(tool(self.options.tool).convert(bundle.path, plan))
         record = RunRecord.model_validate(record.model_dump() | measured)
+        if not plan.is_path:
+            record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)
         _shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
         if record.tool_result.error or not record.tool_result.complete:
             bundle.record = record

@@ -87,7 +87,12 @@ def send_command(
 
 
 def engine_commands(
-    transfer: Transfer, out: str, *, receiver: str = "{receiver}", binary: str | Path = ENGINE_BINARY
+    transfer: Transfer,
+    out: str,
+    *,
+    receiver: str = "{receiver}",
+    port: int = ENGINE_PORT,
+    binary: str | Path = ENGINE_BINARY,
 ) -> tuple[list[str], list[str]]:
     """Both command lines of a transfer whose files go to the folder `out`.
 
@@ -95,13 +100,18 @@ def engine_commands(
         transfer: what is sent and how.
         out: folder as the programs see it; gets receiver.csv, receiver.json, sender.csv, live.jsonl and engine.json.
         receiver: its address, or a placeholder that the world fills in.
+        port: on which it listens.
         binary: the engine.
 
     Returns:
         command of the receiver, command of the sender.
     """
     receiving = receive_command(
-        transfer.sample_interval_ns, samples=f"{out}/receiver.csv", json=f"{out}/receiver.json", binary=binary
+        transfer.sample_interval_ns,
+        samples=f"{out}/receiver.csv",
+        json=f"{out}/receiver.json",
+        port=port,
+        binary=binary,
     )
     sending = send_command(
         transfer,
@@ -109,6 +119,7 @@ def engine_commands(
         samples=f"{out}/sender.csv",
         live=f"{out}/live.jsonl",
         json=f"{out}/engine.json",
+        port=port,
         binary=binary,
     )
     return receiving, sending

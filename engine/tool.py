@@ -18,6 +18,7 @@ class Engine(Tool):
 
     name = "engine"
     summary = "landspeed's own transfer engine"
+    networks = True
 
     def refusals(self, plan: Plan) -> list[str]:  # noqa: ARG002 (of every tool)
         """Nothing."""
@@ -26,6 +27,10 @@ class Engine(Tool):
     def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
         """Receiver and sender."""
         return engine_commands(plan.transfer, out)
+
+    def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
+        """Receiver and sender of a flow."""
+        return engine_commands(plan.transfer, out, port=port)
 
     def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:  # noqa: ARG002 (of every tool)
         """Its samples are right as they are."""

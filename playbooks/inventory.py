@@ -125,6 +125,8 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
         raise RealError(
             f"{plan.scenario} has events, which nobody makes happen on a real path; take them out (events: [])"
         )
+    if plan.changes:
+        raise RealError(f"{plan.scenario} has a trace, which nobody makes happen on a real path; take it out")
     transfer, physics = plan.transfer, plan.physics
     build, digest = engine_identity()
     rate_bps = min(lane.rate_bps for link in plan.links for lane in (link.forward, link.reverse))

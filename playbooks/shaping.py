@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..emu.guest.lane_options import VETH_HEADER_BYTES, lane_options
+from ..emu.guest.netem import words as netem_words
 from ..scenarios.plan import Direction, Link, Plan
 from ..scenarios.timing import link_name
 from .errors import RealError
@@ -67,11 +68,9 @@ def _lines(plan: Plan, link: Link, direction: Direction, late_ns: int, *, forwar
             "use discipline fifo or fq_codel on a shaped path"
         )
     netem, bucket = lane_options(plan, link, direction, forward=forward, stock=True)
-    words = [f"root handle 1: netem limit {netem['limit_packets']} delay {netem['delay_ns'] / 1e3:.15g}us"]
-    words += [f"{netem['jitter_ns'] / 1e3:.15g}us"] if netem["jitter_ns"] else []
+    words = [f"root handle 1: netem limit {netem['limit_packets']}", *netem_words(netem)]
     if bucket is not None and "rate_bytes_per_s" in netem:
         words += [f"rate {netem['rate_bytes_per_s'] * 8}bit"]  # at which nothing takes time: jitter keeps the order
-    words += [f"{word} {netem[word] * 100:.9g}%" for word in ("loss", "corrupt", "duplicate", "reorder") if netem[word]]
     if bucket is None:
         return [" ".join([*words, f"rate {netem['rate_bytes_per_s'] * 8}bit {netem['overhead_bytes']}"])]
     rate, overhead = bucket["rate_bytes_per_s"], bucket["overhead_bytes"]

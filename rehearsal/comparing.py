@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..report.comparison import TOLERANCE, Comparison, compare
 from ..report.comparison_page import write_comparison
-from ..report.comparison_sides import Side, load_side, world_words
+from ..report.comparison_sides import Side, load_sides, world_words
 from ..results.bundle import RESULT
 from ..scenarios.errors import LandspeedError
 from ..scenarios.load import load_scenario
@@ -17,7 +17,9 @@ from ..worlds.registry import plan_for
 from ..worlds.world import World
 from .one_run import Report, check_world
 from .run import Run
-from .sweep import Cell
+from .sweeps.cells import Cell
+
+NOTHING = "nothing to compare with: name two bundles or files, or two worlds (--worlds sim,emu)"
 
 
 class CompareError(LandspeedError):
@@ -59,13 +61,13 @@ def compare_targets(
     """
     planned = [_cells(target, worlds, overrides, seed) for target in targets]  # every error before the first run
     count = sum(1 if isinstance(each, Path) else len(each) for each in planned)
-    if count < 2:
-        raise CompareError("nothing to compare with: name two bundles or files, or two worlds (--worlds sim,emu)")
+    if count < 2 and not any(_many(each) for each in planned):
+        raise CompareError(NOTHING)
     sides: list[Side] = []
     done = Compared()
     for each in planned:
         if isinstance(each, Path):
-            sides.append(_load(each))
+            sides += _load(each)
             continue
         for cell in each:
             run = cell.run(runs_dir, progress=progress)
@@ -74,7 +76,9 @@ def compare_targets(
             if run.interrupted:
                 done.interrupted = True
                 return done
-            sides.append(_load(run.bundle))
+            sides += _load(run.bundle)
+    if len(sides) < 2:
+        raise CompareError(NOTHING)
     _name(sides)
     done.comparison = compare(sides, tolerance)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
@@ -96,21 +100,33 @@ def _cells(target: Path, worlds: Sequence[World], overrides: Sequence[str], seed
     return cells
 
 
-def _load(bundle: Path) -> Side:
+def _many(planned: Path | list[Cell]) -> bool:
+    """Whether it may be several sides by itself: a bundle, which is not read yet, or a network's flows."""
+    return isinstance(planned, Path) or any(len(cell.plan.flows) > 1 for cell in planned)
+
+
+def _load(bundle: Path) -> list[Side]:
     try:
-        return load_side(bundle)
+        return load_sides(bundle)
     except ValueError as error:
         raise CompareError(str(error)) from error
+
+
+def _with_flow(side: Side, words: str) -> str:
+    return f"{words}, {side.flow}" if side.flow else words
 
 
 def _name(sides: list[Side]) -> None:
     """The shortest labels that tell the sides apart: the world, with the scenario, with the bundle's name."""
     choices: tuple[Callable[[Side], str], ...] = (
-        lambda side: world_words(side.record.world),
-        lambda side: side.record.scenario,
-        lambda side: f"{side.record.scenario}, {world_words(side.record.world)}",
-        lambda side: f"{side.record.scenario}, {world_words(side.record.world)}, seed {side.record.seed}",
-        lambda side: side.bundle.name,
+        lambda side: side.flow or world_words(side.record.world),
+        lambda side: _with_flow(side, world_words(side.record.world)),
+        lambda side: _with_flow(side, side.record.scenario),
+        lambda side: _with_flow(side, f"{side.record.scenario}, {world_words(side.record.world)}"),
+        lambda side: _with_flow(
+            side, f"{side.record.scenario}, {world_words(side.record.world)}, seed {side.record.seed}"
+        ),
+        lambda side: _with_flow(side, side.bundle.name),
     )
     for choice in choices:
         labels = [choice(side) for side in sides]

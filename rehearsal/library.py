@@ -11,18 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from ..results.bundle import list_bundles
+from ..results.certainty import parse_until
 from ..results.failure import RunFailed, RunInterrupted
 from ..results.places import runs_dir as usual_runs_dir
+from ..results.places import sweeps_dir
 from ..results.progress import Progress
 from ..results.query import QueryResult, query
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import Plan
-from ..worlds.registry import DEFAULT_WORLD, make_world, plan_for
+from ..scenarios.vary import read_space
+from ..worlds.making import make_world
+from ..worlds.registry import DEFAULT_WORLD, plan_for
 from ..worlds.world import World
 from .one_run import check_world, run_plan
 from .run import Run
 from .scenario import Scenario
-from .sweep import plan_cells
+from .sweeps.grid import MOST_CELLS
+from .sweeps.sweep import State, Sweep, SweepOptions, make_sweep
 
 SHOWN_EVERY_S = 1.0
 
@@ -160,24 +165,52 @@ def sweep(
     file: str | Path,
     overrides: Sequence[str] = (),
     *,
-    world: str | World = DEFAULT_WORLD,
+    world: str = DEFAULT_WORLD,
     seed: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    runs_dir: str | Path | None = None,
-    report: bool = False,
+    folder: str | Path | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    until: str | None = None,
+    at_most: int = MOST_CELLS,
+    bundles: bool = True,
+    fresh: bool = False,
+    progress: Callable[[State], None] | None = None,
     **options: Any,
-) -> Iterator[tuple[dict[str, str], Run]]:
-    """Every combination of a file's `vary:`, one after the other, as it is done: its values, and its run.
+) -> Sweep:
+    """Every combination of a file's `vary:`, on all cores or on a cluster; what is known already is not run again.
 
-    A run that breaks is yielded as what it had; it does not stop the others.
+    Args:
+        file, overrides: as for `load`.
+        world, seed, options: as for `run`.
+        folder: of the sweep; None takes `results/sweeps/NAME` of a clone, else one in the user's data folder.
+        jobs: cells at once; None: the cores that this process may use.
+        scheduler: address of a Dask scheduler, instead of this computer.
+        until: such as "ci95=2 %": seeds are added until each combination's mean goodput is known so well.
+        at_most: cells.
+        bundles: keep each cell's bundle.
+        fresh: run again what is known.
+        progress: told whenever a cell begins or ends; `print` will do.
+
+    Returns:
+        the sweep; cells that failed have a row with their error.
 
     Raises:
-        ScenarioError, NotReady: known before the first run.
+        ScenarioError, NotReady, NotPossible: known before the first run.
+        OutputError: the folder cannot be written.
     """
-    chosen = world if isinstance(world, World) else make_world(world, **options)
-    tell = _paced(progress) if progress else _unheard
-    for cell in plan_cells(Path(file), overrides, chosen, seed):
-        yield cell.values, cell.run(_folder(runs_dir), progress=tell, report=report)
+    space = read_space(Path(file), overrides)
+    how = SweepOptions(
+        folder=Path(folder) if folder is not None else sweeps_dir() / space.name,
+        jobs=jobs,
+        scheduler=scheduler,
+        until=None if until is None else parse_until(until),
+        at_most=at_most,
+        bundles=bundles,
+        fresh=fresh,
+    )
+    return make_sweep(
+        Path(file), overrides, make_world(world, **options), options, how, seed=seed, progress=progress or _nobody
+    )
 
 
 class Runs:
@@ -237,6 +270,10 @@ def _whole(made: Run) -> Run:
     error = (RunInterrupted if made.interrupted else RunFailed)(made.record.error)
     error.run = made
     raise error
+
+
+def _nobody(_: State) -> None:
+    """Nobody asked how far the sweep is."""
 
 
 def _unheard(_: Progress) -> None:

@@ -16,6 +16,7 @@ from ..results.bundle import EVIDENCE, BundleWriter
 from ..results.failure import NotReady, RunFailed, RunInterrupted
 from ..results.progress import Progress
 from ..results.record import RunRecord
+from ..scenarios.duration import asked_bytes, asked_duration_s
 from ..scenarios.load import BUILT, LoadedScenario
 from ..scenarios.plan import Plan
 from ..version import __version__
@@ -68,8 +69,7 @@ def run_plan(
 
     def tell(now: Progress) -> None:
         _import_ahead()
-        transfer = plan.transfer
-        now.share = now.share_of(transfer.duration_ns / 1e9 if transfer.duration_ns else None, transfer.bytes)
+        now.share = now.share_of(asked_duration_s(plan), asked_bytes(plan))
         progress(now)
 
     try:

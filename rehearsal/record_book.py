@@ -30,7 +30,8 @@ from ..scenarios.load import LoadedScenario, load_scenario
 from ..scenarios.plan import Plan
 from ..sim.world import simulator_key
 from ..version import __version__
-from ..worlds.registry import make_world, plan_for
+from ..worlds.making import make_world
+from ..worlds.registry import plan_for
 from ..worlds.world import World
 from .one_run import run_plan
 

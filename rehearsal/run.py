@@ -139,7 +139,10 @@ class Run:
     @cached_property
     def _charts(self) -> list[Chart]:
         from ..report.charts import make_charts
+        from ..report.network_report import network_charts
 
+        if self.record.flows:
+            return network_charts(self.samples, self.record)
         return make_charts(self.samples, self.record, self.plan) if self.plan is not None else []
 
     @property

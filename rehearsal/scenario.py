@@ -12,6 +12,8 @@ from ..scenarios.model import Scenario as Contents
 from ..scenarios.plan import Plan
 from ..worlds.registry import DEFAULT_WORLD, plan_for
 
+MOST_DRAWN = 16  # of a network's flows
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -93,7 +95,12 @@ class Scenario:
         return f"<Scenario {self.name}: {self.title}>"
 
     def _repr_html_(self) -> str:
-        """The path as a picture, for notebooks."""
-        from ..report.diagram import wide_svg
+        """The path as a picture, for notebooks; of a network, that of each flow."""
+        from html import escape
 
-        return f"<figure>{wide_svg(self.plan(), None)}<figcaption>{self.title}</figcaption></figure>"
+        from ..report.diagram import wide_svg
+        from ..scenarios.flow_path import path_of
+
+        plan = self.plan()
+        drawn = "".join(str(wide_svg(path_of(plan, flow), None)) for flow in plan.flows[:MOST_DRAWN])
+        return f"<figure>{drawn}<figcaption>{escape(self.title)}</figcaption></figure>"

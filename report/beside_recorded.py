@@ -10,7 +10,10 @@ from ..results.record import RunRecord
 from ..results.wording import DASH, bytes_text, duration_text, grouped, percent_of, rate_text, scientific
 
 if TYPE_CHECKING:
+    from ..results.flow_result import FlowResult
     from ..scenarios.plan import Expect, Plan
+
+MOST_FLOWS = 16  # of a network that are named one by one
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,9 @@ def plan_of(record: RunRecord) -> Plan | None:
 
 
 def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
-    """The comparison, in the order in which one reads a record."""
+    """The comparison, in the order in which one reads a record; of a network, the whole and then flow by flow."""
+    if record.flows:
+        return _network_rows(record)
     expect = plan.expect if plan else None
     found = [_total(record, expect)]
     if record.steady_goodput_bps is not None:
@@ -60,6 +65,30 @@ def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
         _score(record, expect),
     ]
     return found
+
+
+def _network_rows(record: RunRecord) -> list[RecordedRow]:
+    found = [
+        ("Goodput, all flows", rate_text(record.goodput_bps)),
+        ("Data delivered", bytes_text(record.bytes)),
+        ("Duration", duration_text(record.duration_s)),
+        ("Retransmits", grouped(record.retransmits)),
+    ]
+    if record.jain_index is not None:
+        found.append(("Jain's index", f"{record.jain_index:.4f}"))
+    found += [(f"Flow {flow.name}", flow_words(flow)) for flow in record.flows[:MOST_FLOWS]]
+    if len(record.flows) > MOST_FLOWS:
+        found.append((f"… and {len(record.flows) - MOST_FLOWS} more flows", "in the report"))
+    return [RecordedRow(name, DASH, text) for name, text in found]
+
+
+def flow_words(flow: FlowResult) -> str:
+    """A flow in a line: goodput, RTT, retransmits, what bound it."""
+    parts = [rate_text(flow.goodput_bps)]
+    parts += [f"RTT {flow.rtt_ms:.3f} ms"] if flow.rtt_ms is not None else []
+    parts += [f"{grouped(flow.retransmits)} retransmits"] if flow.retransmits is not None else []
+    parts += [f"bound by {flow.limited_by}"] if flow.limited_by else []
+    return ", ".join(parts)
 
 
 def stream_rates(record: RunRecord) -> list[float]:

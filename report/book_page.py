@@ -114,7 +114,7 @@ def _simulated(entry: Entry, recorded: float | None) -> str:
     run = entry.simulated
     if run is None or not run.complete or run.goodput_bps is None:
         return DASH
-    transfer = (run.plan or {}).get("transfer", {})
+    transfer = _sent(run)
     whole = (transfer.get("bytes"), transfer.get("duration_ns")) == (
         entry.plan.transfer.bytes,
         entry.plan.transfer.duration_ns,
@@ -197,4 +197,11 @@ def book_entries(text: str, plans: Iterable[Plan]) -> tuple[list[Entry], dict[st
 
 def _kept(run: RunRecord) -> dict[str, Any]:
     data = run.model_dump(mode="json", include=KEPT, exclude_none=True)
-    return {**data, "plan": {"transfer": (run.plan or {}).get("transfer", {})}}
+    return {**data, "plan": {"transfer": _sent(run)}}
+
+
+def _sent(run: RunRecord) -> dict[str, Any]:
+    """What a run sent, of its plan as it is kept: plans of schema 2, and the book's own file, have it at the top."""
+    plan = run.plan or {}
+    flows = plan.get("flows")
+    return dict(flows[0] if flows else plan).get("transfer", {})

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from ..results.bundle import load_record
 from ..results.failure import BundleError, telling_of
+from ..results.judge_network import as_record
 from ..results.record import RunRecord
 from ..results.samples import Samples
 from ..results.series import Series, total_of
+from ..scenarios.flow_path import path_of, steps
 from ..scenarios.plan import Plan
 from .beside_recorded import plan_of
 
@@ -58,6 +60,7 @@ class Side:
     bundle: Path
     record: RunRecord
     plan: Plan
+    flow: str = ""  # of a network
     goodput: Series = field(default_factory=Series)  # Gbit/s, read by the receiver
     window: Series = field(default_factory=Series)  # MB, all streams
     rtt: Series = field(default_factory=Series)  # ms, first stream
@@ -76,7 +79,16 @@ def world_words(world: str) -> str:
 
 
 def load_side(bundle: Path, label: str | None = None) -> Side:
-    """Read a bundle.
+    """Read a bundle of a path; of a network, its first flow.
+
+    Raises:
+        BundleError: it cannot be read, or the run died before it had a plan.
+    """
+    return load_sides(bundle, label)[0]
+
+
+def load_sides(bundle: Path, label: str | None = None) -> list[Side]:
+    """Read a bundle: one side; of a network one for each flow, as the transfer over its path.
 
     Raises:
         BundleError: it cannot be read, or the run died before it had a plan.
@@ -86,9 +98,17 @@ def load_side(bundle: Path, label: str | None = None) -> Side:
         plan = plan_of(record)
         if plan is None:
             raise BundleError(f"{bundle}: the run died before it had a plan")
-        side = Side(label or f"{record.scenario}, {world_words(record.world)}", bundle, record, plan)
-        _read_samples(side, Samples(bundle))
-        return side
+        named, samples = {flow.name: flow for flow in plan.flows}, Samples(bundle)
+        sides: list[Side] = []
+        for flow in record.flows:
+            path, way = path_of(plan, named[flow.name]), steps(plan, named[flow.name])
+            side = Side(flow.name, bundle, as_record(record, flow), path, flow=flow.name)
+            _read_samples(side, samples.of_flow(flow.name, flow.begins_s or 0.0, way))
+            sides.append(side)
+        if not sides:
+            sides.append(Side(label or f"{record.scenario}, {world_words(record.world)}", bundle, record, plan))
+            _read_samples(sides[0], samples)
+        return sides
 
 
 def _read_samples(side: Side, samples: Samples) -> None:

@@ -13,10 +13,12 @@ from rich.text import Text
 
 from ..scenarios import physics as ph
 from ..scenarios.ack_path import ack_path
-from ..scenarios.plan import Direction, Link, Node, Plan
+from ..scenarios.plan import IMPAIRMENTS, Direction, Link, Node, Plan
 from ..scenarios.timing import data_rtt_ns, echo_bytes, echo_ns
+from ..scenarios.trace import Trace
 from ..scenarios.units import DISTANCE, RATE, SCORE, SIZE, TIME, format_exact, format_probability, format_round
 from ..scenarios.words import time_text
+from .network_view import network_view
 
 WIDE = 110
 DASH = "–"
@@ -38,6 +40,9 @@ class _PlanView:
         self.notes = notes
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.plan.is_path:
+            yield network_view(self.plan, self.notes)
+            return
         wide = options.max_width >= WIDE
         title = Text(self.plan.title, style="bold")
         facts = f"{self.plan.scenario} · IPv{self.plan.ip_version} · {self.plan.fidelity} · seed {self.plan.seed}"
@@ -106,12 +111,26 @@ def _node(node: Node) -> Text:
 
 def _with_impairments(text: Text, link: Link) -> Text:
     for sign, lane in (("→", link.forward), ("←", link.reverse)):
-        for name in ("loss", "corrupt", "duplicate", "reorder"):
-            if value := getattr(lane, name):
-                text.append(f"\n{sign} {name} {format_probability(value)}", style="red")
-        if lane.jitter_ns:
-            text.append(f"\n{sign} jitter {format_exact(TIME, lane.jitter_ns)}", style="red")
+        for name, value in lane.impairments.items():
+            text.append(f"\n{sign} {_impairment(name, value)}", style="red")
+        if lane.trace:
+            text.append(f"\n{sign} trace, {_trace(lane.trace)}", style="red")
     return text
+
+
+def _trace(trace: Trace) -> str:
+    """Its length, and between which rates it moves."""
+    length = format_exact(TIME, trace.lasts_ns) + (", again and again" if trace.loops else "")
+    if not trace.rate_bps:
+        return length
+    return f"{length}: {_short_rate(min(trace.rate_bps))} to {_short_rate(max(trace.rate_bps))}"
+
+
+def _impairment(name: str, value: float) -> str:
+    words, kind = name.removesuffix("_ns").replace("_", " "), IMPAIRMENTS[name]
+    if kind == "time":
+        return f"{words} {format_exact(TIME, int(value))}"
+    return f"{words} {format_probability(value)}" if kind == "probability" else f"{words} {value:g} packets"
 
 
 def _both(link: Link, show: Callable[[Direction], str]) -> str:
@@ -137,6 +156,8 @@ def _legend(plan: Plan) -> str:
     lines = ["→ ← one-way delay to the receiver and back; Σ from the sender to this node"]
     if any(not link.forward.can_queue for link in plan.links):
         lines.append("(queue) in parentheses: none can form, data arrives no faster than it leaves")
+    if any(lane.trace for link in plan.links for lane in (link.forward, link.reverse)):
+        lines.append("trace: rate, delay and loss shown are its means over the transfer")
     return "\n".join(lines)
 
 

@@ -60,6 +60,7 @@ def render_report(bundle_dir: Path, *, standalone: bool = False) -> str:
     plan = plan_of(record)
     context = _context(bundle_dir, record, plan)
     charts = context["charts"]
+    all_charts = [*charts, *(chart for flow in context["flows"] for chart in flow.charts)]
     return (
         environment()
         .get_template("report.html.j2")
@@ -68,7 +69,7 @@ def render_report(bundle_dir: Path, *, standalone: bool = False) -> str:
             style=Markup(template_text("report.css")),
             script=Markup(template_text("report.js")),
             plotly=Markup(plotly_js()) if charts and standalone else "",
-            figures=Markup(script_json({chart.key: chart.figure for chart in charts})),
+            figures=Markup(script_json({chart.key: chart.figure for chart in all_charts})),
         )
     )
 
@@ -86,10 +87,10 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
         "plan": plan,
         "name": bundle_dir.name,
         "started": (record.started or "").replace("T", " ").removesuffix("+00:00").removesuffix("Z"),
-        "headline": _headline(record, plan),
+        "headline": _headline(record, plan if plan and plan.is_path else None),
         "comparison": rows(record, plan),
         "wanted": wanted_word(plan),
-        "has_recorded": plan is not None and plan.expect is not None,
+        "has_recorded": plan is not None and plan.is_path and plan.expect is not None,
         "verdict": _verdict(record),
         "facts": _facts(record),
         "command": shlex.join(record.command),
@@ -109,8 +110,13 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
         "events": None,
         "queues": None,
         "notes": [],
+        "flows": [],
+        "flows_table": None,
+        "links_table": None,
     }
-    if plan is not None:
+    if plan is not None and record.flows:
+        context |= _network_context(Samples(bundle_dir), record, plan)
+    elif plan is not None and plan.is_path:
         context |= {
             "charts": make_charts(Samples(bundle_dir), record, plan),
             "path": {
@@ -129,6 +135,23 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
             "notes": tables.notes(record, plan),
         }
     return context
+
+
+def _network_context(samples: Samples, record: RunRecord, plan: Plan) -> dict[str, Any]:
+    from . import tables
+    from .network_report import flow_sections, flows_table, links_table, network_charts
+    from .queue_table import queue_table
+
+    return {
+        "has_recorded": False,
+        "charts": network_charts(samples, record),
+        "flows_table": flows_table(record, plan),
+        "links_table": links_table(plan),
+        "flows": flow_sections(samples, record, plan),
+        "events": tables.events_table(record, plan),
+        "queues": queue_table(plan, samples),
+        "notes": tables.notes(record, plan),
+    }
 
 
 def _headline(record: RunRecord, plan: Plan | None) -> dict[str, str]:

@@ -88,6 +88,8 @@ def render_submission(bundle_dir: Path) -> str:
     plan = plan_of(record)
     if plan is None:
         raise BundleError(f"{bundle_dir}: the run has no plan, there is nothing to submit")
+    if not plan.is_path:
+        raise BundleError(f"{bundle_dir}: a submission is of one transfer over a path, and this run is of a network")
     samples = Samples(bundle_dir)
     route, load = route_svg(plan), load_svg(samples, plan)
     return (
@@ -206,7 +208,9 @@ def _hosts(bundle: Path, plan: Plan) -> list[dict[str, Any]]:
 def _commands(bundle: Path, record: RunRecord, plan: Plan) -> str:
     """What was typed, and what the hosts ran: each as it would be typed on the host itself."""
     lines = [f"$ {shlex.join(record.command)}", ""]
-    job, receiver = read_object(bundle / "job.json"), plan.nodes[-1].name
+    told, receiver = read_object(bundle / "job.json"), plan.nodes[-1].name
+    flows = told.get("flows")
+    job: dict[str, Any] = flows[0] if flows else told
     for node, key in ((receiver, "receiver_command"), (plan.nodes[0].name, "sender_command")):
         if words := job.get(key):
             plain = [word.replace("{receiver}", receiver).replace(GUEST_OUT, ".") for word in words[1:]]

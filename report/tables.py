@@ -340,7 +340,7 @@ def notes(record: RunRecord, plan: Plan) -> list[str]:
     stack = record.guest.kernel or record.versions.get("kernel")
     if stack:
         found.append(f"TCP is that of Linux {stack}, whatever system made the record.")
-    if plan.expect:
+    if plan.expect and plan.is_path:
         found.append(f"Recorded figures: {plan.expect.source}.")
     return found
 

@@ -119,14 +119,20 @@ class BundleWriter:
             OutputError: the parquet files cannot be written; the CSV files are kept.
             SamplesError: a CSV file has not the expected columns; it is kept.
         """
-        from .raw_samples import convert_links, convert_samples
+        from .raw_samples import RawFlow, convert_flows, convert_links
 
+        sender, receiver = RAW_SAMPLES
+        flows = [RawFlow(self.path / sender, self.path / receiver)]
+        for flow in self.record.flows:
+            folder = self.path / "flows" / flow.name
+            begins_s = flow.start_s if flow.begins_s is None else flow.begins_s
+            flows.append(RawFlow(folder / sender, folder / receiver, flow.name, round(begins_s * 1e9)))
+        raw = [file for flow in flows for file in (flow.sender_csv, flow.receiver_csv) if file and file.exists()]
         try:
-            sender, receiver = (self.path / name for name in RAW_SAMPLES)
-            if sender.exists() or receiver.exists():
-                convert_samples(sender, receiver, self.path / SAMPLES)
-                sender.unlink(missing_ok=True)
-                receiver.unlink(missing_ok=True)
+            if raw:
+                convert_flows(flows, self.path / SAMPLES)
+                for file in raw:
+                    file.unlink()
             if (self.path / RAW_LINKS).exists():
                 convert_links(self.path / RAW_LINKS, self.path / LINKS)
                 (self.path / RAW_LINKS).unlink()

@@ -12,6 +12,7 @@ from ..scenarios.timing import RTT_FLOOR_MS, echo_ns, rtt_allowed_ms
 from ..scenarios.words import time_text
 from .bound import limited_by
 from .check import Check
+from .judge_network import judge_flows
 from .record import RunRecord
 from .rules import check_rules
 from .samples import Samples
@@ -38,11 +39,17 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
 
     Returns:
         a copy of the record with `steady_goodput_bps`, `score_bit_m_per_s`, `limited_by`, `limited_by_why`,
-        `verdicts` and `passed`.
+        `verdicts` and `passed`; of a network with these for each flow, Jain's index, and verdicts on the whole.
     """
     samples = Samples(bundle_dir) if bundle_dir else None
+    if raw.flows:
+        return judge_flows(plan, raw.model_copy(deep=True), samples, _judge_transfer)
+    return _judge_transfer(plan, raw.model_copy(deep=True), samples)
+
+
+def _judge_transfer(plan: Plan, record: RunRecord, samples: Samples | None) -> RunRecord:
+    """The record of a transfer over a path, judged."""
     curves = samples.curves if samples else None
-    record = raw.model_copy(deep=True)
     if curves is not None and curves.end_s >= STEADY_FROM_S + STEADY_LEAST_S:
         record.steady_goodput_bps = curves.goodput_bps(STEADY_FROM_S)
     if record.rtt_ms is None and record.calibration is not None:

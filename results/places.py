@@ -25,3 +25,8 @@ def runs_dir() -> Path:
 def book_dir() -> Path:
     """Folder of the record book that the user makes: beside what is built in a clone, else beside the bundles."""
     return (ROOT / "build" if is_clone() else runs_dir().parent) / "record-book"
+
+
+def sweeps_dir() -> Path:
+    """Folder of sweeps: beside the bundles."""
+    return runs_dir().parent / "sweeps"

@@ -1,7 +1,7 @@
 """Queries over all bundles of a folder: DuckDB in memory, the bundles read in place.
 
-Views: `runs` (one row per bundle, from result.json; `result` has the whole of it as JSON), `samples` and `links` (the
-time series of all bundles, with a column `bundle`).
+Views: `runs` (one row per bundle, from result.json; `result` has the whole of it as JSON), `flows` (one row per flow; a
+path has one), `samples` and `links` (the time series of all bundles, with a column `bundle`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..scenarios.errors import LandspeedError
 from ..scenarios.json_form import is_array, is_object, object_of
 from .bundle import LINKS, SAMPLES, list_bundles, read_result
 from .failure import BundleError
+from .flow_rows import make_flows
 from .raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS
 from .record import RunRecord
 from .samples import is_whole_parquet
@@ -65,6 +66,8 @@ _FIELDS = {
 """Columns that are a member of result.json as it is, and what stands there when the member is not."""
 
 
+NEWER = {"marks": "BIGINT", "flow": "VARCHAR"}
+"""Columns of time series that bundles from before 24 November 2026 do not have."""
 _BITS = {"BIGINT": 64, "INTEGER": 32}
 
 
@@ -99,7 +102,7 @@ def query(sql: str, runs_dir: Path) -> QueryResult:
     """Answer a query over the bundles of a folder.
 
     Args:
-        sql: any DuckDB SQL over the views runs, samples and links.
+        sql: any DuckDB SQL over the views runs, flows, samples and links.
         runs_dir: folder of bundles; a missing one is an empty one.
 
     Raises:
@@ -117,7 +120,7 @@ def query(sql: str, runs_dir: Path) -> QueryResult:
 
 
 def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection in memory with the three views over the folder's bundles.
+    """A DuckDB connection in memory with the four views over the folder's bundles.
 
     Bundles whose `result.json` cannot be read are left out; time series cut short (a run that died) too.
     """
@@ -132,8 +135,11 @@ def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
         f"(SELECT from_json(text, '{{{typed}}}') AS row FROM (SELECT unnest($1::JSON[]) AS text))",
         [[json.dumps(row) for row in rows]],
     )
+    make_flows(connection, rows)
     bundles = [Path(row["path"]) for row in rows]
-    _series_view(connection, "samples", bundles, SAMPLES, ["end VARCHAR", *SAMPLE_COLUMNS, "goodput_bps DOUBLE"])
+    _series_view(
+        connection, "samples", bundles, SAMPLES, ["end VARCHAR", *SAMPLE_COLUMNS, "goodput_bps DOUBLE", "flow VARCHAR"]
+    )
     _series_view(connection, "links", bundles, LINKS, [*LINK_COLUMNS, "rate_bps DOUBLE"])
     return connection
 
@@ -222,7 +228,7 @@ def _run_rows(runs_dir: Path, *, with_result: bool = False) -> Iterator[dict[str
 def _run_row(bundle: Path, data: dict[str, Any]) -> dict[str, Any]:
     listed = data.get("streams")
     streams = [each for each in listed if is_object(each)] if is_array(listed) else []
-    expect, started = object_of(object_of(data.get("plan")).get("expect")), data.get("started")
+    expect, started = expect_of(data), data.get("started")
     return {name: data.get(name, default) for name, default in _FIELDS.items()} | {
         "bundle": bundle.name,
         "started": _wall_time(started),
@@ -233,6 +239,14 @@ def _run_row(bundle: Path, data: dict[str, Any]) -> dict[str, Any]:
         "path": str(bundle.resolve()),
         "result": None,
     }
+
+
+def expect_of(data: dict[str, Any]) -> dict[str, Any]:
+    """What was wanted of a path's transfer, as the content of a result.json has it; plans of schema 2 had it whole."""
+    plan = object_of(data.get("plan"))
+    flows = plan.get("flows")
+    first = object_of(flows[0]) if is_array(flows) and len(flows) == 1 else plan
+    return object_of(first.get("expect"))
 
 
 def _wall_time(text: object) -> str | None:
@@ -267,9 +281,10 @@ def _series_view(
         quoted = ", ".join('"{}" {}'.format(*column.split()) for column in typed)
         connection.execute(f"CREATE TABLE {name} (bundle VARCHAR, {quoted})")
         return
+    lacking = [f", NULL::{NEWER[column]} AS {column}" for column in _lacking(connection, files, columns)]
     connection.execute(
-        f"CREATE VIEW {name} AS SELECT parse_filename(parse_dirpath(filename)) AS bundle, * EXCLUDE (filename) "
-        f"FROM {_parquet(files)}"
+        f"CREATE VIEW {name} AS SELECT parse_filename(parse_dirpath(filename)) AS bundle, * EXCLUDE (filename)"
+        f"{''.join(lacking)} FROM {_parquet(files)}"
     )
 
 
@@ -278,16 +293,27 @@ def _parquet(files: list[str]) -> str:
     return f"read_parquet([{listed}], filename = true, union_by_name = true)"
 
 
+def _columns(connection: duckdb.DuckDBPyConnection, files: list[str]) -> set[str]:
+    """The columns of the files together."""
+    described = connection.execute(f"DESCRIBE SELECT * FROM {_parquet(files)}").fetchall()
+    return {row[0] for row in described} - {"filename"}
+
+
+def _lacking(connection: duckdb.DuckDBPyConnection, files: list[str], columns: list[str]) -> list[str]:
+    """Columns that none of the files has: all are older."""
+    return sorted({column.split()[0] for column in columns} - _columns(connection, files))
+
+
 def _readable(connection: duckdb.DuckDBPyConnection, files: list[str], columns: list[str]) -> bool:
     """Whether DuckDB can tell the columns of the files, and they are those of a time series."""
     import duckdb
 
     wanted = {column.split()[0] for column in columns}
     try:
-        found = connection.execute(f"DESCRIBE SELECT * FROM {_parquet(files)}").fetchall() if files else []
+        found = _columns(connection, files) if files else wanted
     except duckdb.Error:
         return False
-    return not files or {row[0] for row in found} == {*wanted, "filename"}
+    return wanted - NEWER.keys() <= found <= wanted
 
 
 def _plain(value: object) -> str:

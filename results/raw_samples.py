@@ -6,9 +6,12 @@ imported inside the functions: a run must begin before anybody needs it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..scenarios.plan import PATH_FLOW
 from .failure import BundleError
 from .files import replacing
 
@@ -55,14 +58,34 @@ class SamplesError(BundleError):
     """A time series cannot be read, or is not what the engine or the link watch writes."""
 
 
-def convert_samples(sender_csv: Path | None, receiver_csv: Path | None, out: Path) -> int:
-    """Write `samples.parquet`: the CSV's columns, `end` ("sender" or "receiver") and `goodput_bps` per interval.
+@dataclass(frozen=True)
+class RawFlow:
+    """The CSV files of one flow; any may be missing.
 
-    Rows are sorted by end, stream and time. The first interval of a stream begins at time 0 with 0 bytes.
+    Attributes:
+        flow: its name.
+        begins_ns: when it began, after the run's start: its samples count from there.
+    """
+
+    sender_csv: Path | None
+    receiver_csv: Path | None
+    flow: str = PATH_FLOW
+    begins_ns: int = 0
+
+
+def convert_samples(sender_csv: Path | None, receiver_csv: Path | None, out: Path) -> int:
+    """Write `samples.parquet` of a path's one flow: `convert_flows`."""
+    return convert_flows([RawFlow(sender_csv, receiver_csv)], out)
+
+
+def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
+    """Write `samples.parquet`: the CSVs' columns, `end` ("sender" or "receiver"), `goodput_bps` per interval, `flow`.
+
+    Rows are sorted by end, flow (in the order given), stream and time. The first interval of a stream begins at the
+    start of its flow with 0 bytes.
 
     Args:
-        sender_csv: samples of the sending end; may be missing.
-        receiver_csv: samples of the receiving end; may be missing.
+        flows: what there is of each flow.
         out: the parquet file; replaced as a whole.
 
     Returns:
@@ -72,16 +95,31 @@ def convert_samples(sender_csv: Path | None, receiver_csv: Path | None, out: Pat
         SamplesError: columns missing or unknown, or a line in the middle is not integers.
         OSError: cannot read or write.
     """
+    parts: list[pa.Table] = []
+    for end in ("receiver", "sender"):
+        for flow in flows:
+            file = flow.receiver_csv if end == "receiver" else flow.sender_csv
+            if file is not None and file.exists():
+                parts.append(_flow_table(file, end, flow))
+    if not parts:
+        return 0
     import pyarrow as pa
 
-    parts: list[pa.Table] = []
-    for end, file in (("receiver", receiver_csv), ("sender", sender_csv)):
-        if file is None or not file.exists():
-            continue
-        table = _read_integers(file, SAMPLE_COLUMNS).sort_by([("stream", "ascending"), ("time_ns", "ascending")])
-        table = table.add_column(0, "end", pa.array([end] * len(table), pa.string()))
-        parts.append(table.append_column("goodput_bps", _rate_bps(table, ["stream"])))
-    return _write(pa.concat_tables(parts), out) if parts else 0
+    return _write(pa.concat_tables(parts), out)
+
+
+def _flow_table(file: Path, end: str, flow: RawFlow) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = _read_integers(file, SAMPLE_COLUMNS).sort_by([("stream", "ascending"), ("time_ns", "ascending")])
+    rate = _rate_bps(table, ["stream"])
+    if flow.begins_ns:
+        moved = pc.call_function("add", [table["time_ns"], pa.scalar(flow.begins_ns, pa.int64())])
+        table = table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
+    table = table.add_column(0, "end", pa.array([end] * len(table), pa.string()))
+    names = pa.array([flow.flow] * len(table), pa.string())
+    return table.append_column("goodput_bps", rate).append_column("flow", names)
 
 
 def convert_links(csv: Path, out: Path) -> int:

@@ -10,55 +10,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .calibration_result import CalibrationResult
 from .check import Check
 from .facts import EmuFacts, GuestFacts, WorldFacts
+from .flow_result import FlowResult, LimitedBy
 from .tool_result import Open, StreamResult, ToolResult, WindowResult
 
 RECORD_SCHEMA_VERSION = 2
-
-LimitedBy = Literal[
-    "window",
-    "bus",
-    "bus (fitted)",
-    "framing",
-    "token bucket",
-    "pacing",
-    "ack path",
-    "loss",
-    "receiver",
-    "sender",
-    "application",
-    "slow start",
-    "unknown",
-]
-
-
-class CalibrationResult(Open):
-    """What the built path measured before the transfer, against the plan.
-
-    `hops` and `reverse_hops` have `ttl`, `node`, `address`, `rtt_ms` and `expected_ms`; `queue` has `link`,
-    `direction`, `expected_bytes` and `measured_bytes`. `joined` is there when links are passed in one step: for each
-    end the `rtt_ms` and the `reply_ttl` of an echo that goes so, and the rate of a train that goes hop by hop.
-    """
-
-    rtt_ms: float | None = None
-    rtt_expected_ms: float | None = None
-    tolerance: float | None = None
-    rtt_floor_ms: float | None = None  # the least error of an RTT that counts
-    hops: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    reverse_hops: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    path_mtu_bytes: int | None = None
-    mtu_expected_bytes: int | None = None
-    rate_bps: float | None = None
-    rate_expected_bps: float | None = None
-    rate_reverse_bps: float | None = None
-    rate_reverse_expected_bps: float | None = None
-    rate_tolerance: float | None = None
-    joined: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])  # of links passed in one step
-    queue: list[dict[str, Any]] | None = None
-    checks: list[Check] = Field(default_factory=list[Check])  # none in records of schema 1
-    passed: bool | None = None
-    failures: list[str] = Field(default_factory=list[str])
 
 
 class EventResult(Open):
@@ -122,6 +80,8 @@ class RunRecord(BaseModel):
     events: list[EventResult] = Field(default_factory=list[EventResult])  # as they happened
     verdicts: list[Check] = Field(default_factory=list[Check])  # measured against wanted
     passed: bool | None = None  # no verdict failed
+    flows: list[FlowResult] = Field(default_factory=list[FlowResult])  # of a network, one by one; of a path none
+    jain_index: float | None = None  # of the flows' goodput while all of them ran: 1 is equal shares
     rules: list[RuleCheck] = Field(default_factory=list[RuleCheck])  # of the contest, where a scenario has one
 
     tool_result: ToolResult = Field(default_factory=ToolResult)  # what the tool told

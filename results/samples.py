@@ -6,10 +6,12 @@ because a command begins before anybody needs it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..scenarios.plan import PATH_FLOW
 from .bundle import LINKS, SAMPLES
 from .raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError
 from .series import ByteCurves, Series, total_of
@@ -18,14 +20,19 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-TEXT_COLUMNS = ("end", "direction")
-NEWER_COLUMNS = frozenset({"marks"})  # not in bundles from before 24 November 2026
+    from ..scenarios.flow_path import Step
+
+TEXT_COLUMNS = ("end", "direction", "flow")
+NEWER_COLUMNS = frozenset({"marks", "flow"})  # not in bundles from before 24 November 2026
 RATE_COLUMNS = ("goodput_bps", "rate_bps")
 PARQUET_MAGIC = b"PAR1"
 
 
 class Samples:
     """What was sampled during a run. A file that is not there is an empty table.
+
+    Streams are numbered anew in each flow, so what is told stream by stream is of a run with one flow: of a network's,
+    take each flow's samples (`of_flow`).
 
     Attributes:
         bundle: the bundle's folder.
@@ -34,6 +41,22 @@ class Samples:
     def __init__(self, bundle: Path) -> None:
         """Nothing is opened yet."""
         self.bundle = Path(bundle)
+        self._flow: str | None = None
+        self._begins_ns = 0
+        self._way: Sequence[Step] | None = None
+
+    def of_flow(self, name: str, begins_s: float = 0.0, way: Sequence[Step] | None = None) -> Samples:
+        """The samples of one flow of a network.
+
+        Args:
+            name: of the flow.
+            begins_s: when it began; its times then count from there.
+            way: the links that it passes; samples of links are then those of its path, numbered along it.
+        """
+        made = Samples(self.bundle)
+        made._flow, made._begins_ns, made._way = name, round(begins_s * 1e9), way
+        made.__dict__["_whole"] = self._whole
+        return made
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
@@ -64,7 +87,10 @@ class Samples:
         Raises:
             SamplesError: the file cannot be read.
         """
-        return _read(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
+        table = _read(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
+        if self._way is not None:
+            table = _along(table, self._way)
+        return _earlier(table, self._begins_ns) if self._begins_ns else table
 
     def to_arrow(self) -> pa.Table:
         """Samples of both ends as one Arrow table.
@@ -162,8 +188,18 @@ class Samples:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     @cached_property
+    def _whole(self) -> pa.Table:
+        return _read(self.bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"])
+
+    @cached_property
     def _both(self) -> pa.Table:
-        return _read(self.bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps"])
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self._flow is None:
+            return self._whole
+        table = self._whole.filter(pc.call_function("equal", [self._whole["flow"], pa.scalar(self._flow)]))
+        return _earlier(table, self._begins_ns) if self._begins_ns else table
 
     def _end(self, end: str) -> pa.Table:
         import pyarrow as pa
@@ -193,10 +229,44 @@ def _read(file: Path, columns: list[str]) -> pa.Table:
     try:
         table = parquet.read_table(file)
         for name in NEWER_COLUMNS.intersection(columns).difference(table.column_names):
-            table = table.append_column(name, pa.nulls(table.num_rows, pa.int64()))
+            filling = [PATH_FLOW] * table.num_rows if name == "flow" else [None] * table.num_rows
+            table = table.append_column(name, pa.array(filling, pa.string() if name == "flow" else pa.int64()))
         return table.select(columns)
     except (OSError, pa.ArrowException) as error:
         raise SamplesError(f"{file}: {error}") from error
+
+
+def _along(table: pa.Table, way: Sequence[Step]) -> pa.Table:
+    """Samples of the links of a flow's path, numbered from its source, forward as its data goes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    call, parts = pc.call_function, [table.slice(0, 0)]
+    for number, step in enumerate(way):
+        for here, there in (
+            (("forward", "forward"), ("reverse", "reverse"))
+            if step.ahead
+            else (
+                ("reverse", "forward"),
+                ("forward", "reverse"),
+            )
+        ):
+            same = call("equal", [table["link"], pa.scalar(step.link, pa.int64())])
+            rows = table.filter(call("and", [same, call("equal", [table["direction"], pa.scalar(here)])]))
+            for name, filling in (("link", [number]), ("direction", [there])):
+                column = pa.array(filling * rows.num_rows, pa.int64() if name == "link" else pa.string())
+                rows = rows.set_column(rows.column_names.index(name), name, column)
+            parts.append(rows)
+    return pa.concat_tables(parts)
+
+
+def _earlier(table: pa.Table, by_ns: int) -> pa.Table:
+    """The table with its times counted from a later instant."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    moved = pc.call_function("subtract", [table["time_ns"], pa.scalar(by_ns, pa.int64())])
+    return table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
 
 
 def _divided(column: pa.Column, per: float) -> pa.Column:

@@ -30,12 +30,16 @@ class Capabilities:
         disciplines: ways in which a queue is kept.
         events: kinds of events, by their key in the file.
         special_keys: which of the keys of `transfer` that not every world honours.
+        link_keys: which of the keys of a link that not every world honours: `trace`.
+        shapes: "path", and "network" for files with links and flows.
     """
 
     congestion_controls: tuple[str, ...] = CONGESTION_CONTROLS
     disciplines: tuple[str, ...] = ("fifo",)
     events: tuple[str, ...] = ()
     special_keys: tuple[str, ...] = ()
+    link_keys: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ("path",)
 
 
 def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabilities]) -> list[Problem]:
@@ -57,19 +61,27 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
         choice = f"write one of: {known}" if known else "leave it out"
         problems.append(loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} {choice}", key=key))
 
-    asked = scenario.transfer.congestion_control
-    ask("congestion_controls", asked, ("transfer", "congestion_control"), f"congestion control '{asked}'")
-    for number, name in enumerate(scenario.transfer.congestion_controls or []):
-        where = ("transfer", "congestion_controls", number)
-        ask("congestion_controls", name, where, f"congestion control '{name}'")
-    for name in SPECIAL_KEYS:
-        if getattr(scenario.transfer, name) != Transfer.model_fields[name].default:
-            ask("special_keys", name, ("transfer", name), f"transfer.{name}", key=True)
-    for index, link in enumerate(scenario.path):
-        for side, where in ((link, ("path", index)), (link.reverse, ("path", index, "reverse"))):
+    if scenario.is_network:
+        ask("shapes", "network", ("links",), "a network (links and flows)", key=True)
+    given: list[tuple[Transfer, Path]] = [(scenario.transfer, ("transfer",))]
+    given += [(flow, ("flows", number)) for number, flow in enumerate(scenario.flows)]
+    for transfer, at in given:
+        asked = transfer.congestion_control
+        ask("congestion_controls", asked, (*at, "congestion_control"), f"congestion control '{asked}'")
+        for number, name in enumerate(transfer.congestion_controls or []):
+            where = (*at, "congestion_controls", number)
+            ask("congestion_controls", name, where, f"congestion control '{name}'")
+        for name in SPECIAL_KEYS:
+            if getattr(transfer, name) != Transfer.model_fields[name].default:
+                ask("special_keys", name, (*at, name), f"{'.'.join(map(str, at))}.{name}", key=True)
+    for index, link in enumerate(scenario.lines):
+        place: Path = (scenario.lines_key, index)
+        for side, where in ((link, place), (link.reverse, (*place, "reverse"))):
             if side and side.discipline:
                 name = side.discipline.kind
                 ask("disciplines", name, (*where, "discipline"), f"queue discipline '{name}'")
+            if side and side.trace:
+                ask("link_keys", "trace", (*where, "trace"), "a trace", key=True)
     for number, event in enumerate(scenario.events):
         for kind in KINDS:
             if getattr(event, kind) is not None:

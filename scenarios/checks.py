@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 from .document import Path
-from .model import Link, Scenario
-from .units import SIZE, format_exact
+from .fault import Fault
+from .flow_transfer import flow_transfer
+from .model import Link, Scenario, Transfer
+from .model_recorded import Expect
+from .network_checks import check_network, either
+from .units import SIZE, format_exact, format_probability
 
 IPV6_MIN_MTU = 1280  # RFC 8200 section 5
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A problem by the path of its key; the caller knows the line."""
-
-    where: Path
-    what: str
-    right: str
-    at_key: bool = False
-
-
 def check_structure(scenario: Scenario) -> list[Fault]:
     """Every contradiction in the scenario, in the order of the file's sections."""
+    if found := list(either(scenario)):
+        return found
+    shape = check_network(scenario) if scenario.is_network else [*_hosts(scenario), *_hops(scenario)]
     return [
         *_mtus(scenario),
-        *_hosts(scenario),
-        *_hops(scenario),
+        *shape,
         *_links(scenario),
-        *_transfer(scenario),
-        *_expect(scenario),
+        *_transfers(scenario),
+        *_expects(scenario),
     ]
 
 
 def _mtus(scenario: Scenario) -> Iterator[Fault]:
     if scenario.ip == 6:
         mtus: list[tuple[Path, int | None]] = [(("mtu",), scenario.mtu)]
-        mtus += [(("path", index, "mtu"), link.mtu) for index, link in enumerate(scenario.path)]
+        mtus += [((scenario.lines_key, index, "mtu"), link.mtu) for index, link in enumerate(scenario.lines)]
         for where, mtu in mtus:
             if mtu is not None and mtu < IPV6_MIN_MTU:
                 what = f"an MTU of {format_exact(SIZE, mtu)} cannot carry IPv6"
@@ -46,7 +43,14 @@ def _mtus(scenario: Scenario) -> Iterator[Fault]:
 
 def _hosts(scenario: Scenario) -> Iterator[Fault]:
     roles: dict[str, str] = {}
+    if len(scenario.hosts) != 2:
+        amount = "few" if len(scenario.hosts) < 2 else "many"
+        yield Fault(("hosts",), f"hosts has too {amount} entries", "write two: those at the ends of the path")
     for name, host in scenario.hosts.items():
+        if host.role is None:
+            what = f"key 'role' is missing in hosts.{name}"
+            yield Fault(("hosts", name, "role"), what, "add role: sender (or receiver)", at_key=True)
+            continue
         if host.role in roles:
             other = "receiver" if host.role == "sender" else "sender"
             what = f"{name} and {roles[host.role]} are both {host.role}"
@@ -89,27 +93,25 @@ def _hops(scenario: Scenario) -> Iterator[Fault]:
 
 
 def _links(scenario: Scenario) -> Iterator[Fault]:
-    for index, link in enumerate(scenario.path):
-        where: Path = ("path", index)
+    for index, link in enumerate(scenario.lines):
+        where: Path = (scenario.lines_key, index)
         yield from _delays(link, where)
-        if link.line_rate is None and scenario.line_rate is None:
+        yield from _bursts(link, where)
+        if link.line_rate is None and scenario.line_rate is None and link.trace is None:
             what = f"the link {link.from_} – {link.to} has no line rate"
             yield Fault(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
-    for link, index, name in (
-        (scenario.path[0], 0, scenario.path[0].from_),
-        (scenario.path[-1], -1, scenario.path[-1].to),
-    ):
+    ends = [(link, index, name) for index, link in enumerate(scenario.lines) for name in (link.from_, link.to)]
+    for link, index, name in ends:
         host, rate = scenario.hosts.get(name), link.line_rate or scenario.line_rate
         if host and host.nic and rate and host.nic < rate:
-            at = index % len(scenario.path)
-            key: Path = ("path", at, "line_rate") if link.line_rate else ("hosts", name, "nic")
+            key: Path = (scenario.lines_key, index, "line_rate") if link.line_rate else ("hosts", name, "nic")
             what = f"the link at {name} has a higher line rate than the network interface (nic) of {name}"
             yield Fault(key, what, "write the same rate for both, or a higher nic")
 
 
 def _delays(link: Link, where: Path) -> Iterator[Fault]:
     name = f"the link {link.from_} – {link.to}"
-    if link.rtt is None and link.one_way_delay is None:
+    if link.rtt is None and link.one_way_delay is None and link.trace is None:
         yield Fault(where, f"{name} has no delay", "add one_way_delay: 10 ms, or rtt: 20 ms for both directions")
     if link.rtt is not None and link.one_way_delay is not None:
         what = f"{name} has both rtt and one_way_delay"
@@ -121,39 +123,77 @@ def _delays(link: Link, where: Path) -> Iterator[Fault]:
     delay = {"forward": forward, "reverse": forward}
     if link.reverse and link.reverse.one_way_delay is not None:
         delay["reverse"] = link.reverse.one_way_delay
-    jitter = {"forward": link.jitter or 0, "reverse": link.jitter or 0}
-    if link.reverse and link.reverse.jitter is not None:
-        jitter["reverse"] = link.reverse.jitter
     for direction in ("forward", "reverse"):
-        if jitter[direction] > delay[direction]:
-            own = direction == "reverse" and link.reverse and link.reverse.jitter is not None
-            key: Path = (*where, "reverse", "jitter") if own else (*where, "jitter")
+        jitter, key = _given(link, where, "jitter", direction)
+        if (jitter or 0) > delay[direction] and link.trace is None:
             yield Fault(key, f"jitter is larger than the {direction} delay of {name}", "write a jitter up to the delay")
             return
 
 
-def _transfer(scenario: Scenario) -> Iterator[Fault]:
-    transfer = scenario.transfer
+def _bursts(link: Link, where: Path) -> Iterator[Fault]:
+    """Mean lengths that no chain has: between two bursts one packet arrives at least."""
+    losses = {direction: _given(link, where, "loss", direction)[0] or 0.0 for direction in ("forward", "reverse")}
+    for direction, loss in losses.items():
+        burst, key = _given(link, where, "loss_burst", direction)
+        if burst is None:
+            continue
+        if loss == 0 and (key[-2] == "reverse" or not any(losses.values())):
+            yield Fault(key, "bursts of losses, and no loss", "add loss: 0.1 %, the mean over all packets", at_key=True)
+            return
+        if loss == 1:
+            yield Fault(
+                key, "every packet is lost, which makes one burst", "remove it, or write less loss", at_key=True
+            )
+            return
+        if burst * (1 - loss) < loss:
+            what = f"bursts of {burst:g} packets cannot lose {format_probability(loss)} of all: one arrives after each"
+            yield Fault(
+                key, what, f"write at least {math.ceil(round(1000 * loss / (1 - loss), 6)) / 1000:g}, or less loss"
+            )
+            return
+
+
+def _given(link: Link, where: Path, key: str, direction: str) -> tuple[Any, Path]:
+    """What a direction has of a key, and where that stands: under `reverse`, or on the link for both."""
+    if direction == "reverse" and link.reverse and (own := getattr(link.reverse, key)) is not None:
+        return own, (*where, "reverse", key)
+    return getattr(link, key), (*where, key)
+
+
+def _transfers(scenario: Scenario) -> Iterator[Fault]:
+    """That of a path; of a network, each flow's with what it takes from the file's."""
+    if not scenario.is_network:
+        yield from _transfer(scenario.transfer, ("transfer",), "the transfer")
+    for number, flow in enumerate(scenario.flows):
+        yield from _transfer(flow_transfer(scenario, flow), ("flows", number), f"the flow {flow.name}")
+
+
+def _transfer(transfer: Transfer, where: Path, name: str) -> Iterator[Fault]:
     if transfer.bytes is None and transfer.duration is None:
-        yield Fault(("transfer",), "the transfer has no end", "add duration: 10 s or bytes: 1 GB", at_key=True)
+        yield Fault(where, f"{name} has no end", "add duration: 10 s or bytes: 1 GB", at_key=len(where) == 1)
     if transfer.bytes is not None and transfer.duration is not None:
-        what = "the transfer has both bytes and duration"
-        yield Fault(("transfer", "duration"), what, "keep the one that ends it", at_key=True)
+        what = f"{name} has both bytes and duration"
+        yield Fault((*where, "duration"), what, "keep the one that ends it", at_key=True)
     if transfer.window_exact and transfer.window is None:
         what = "window_exact without a window"
-        yield Fault(("transfer", "window_exact"), what, "add window: 150 MB, or remove it", at_key=True)
+        yield Fault((*where, "window_exact"), what, "add window: 150 MB, or remove it", at_key=True)
     if transfer.bytes is not None and transfer.bytes < transfer.streams:
         what = f"{transfer.bytes} B cannot be shared among {transfer.streams} streams"
-        yield Fault(("transfer", "bytes"), what, f"write at least {transfer.streams} B")
+        yield Fault((*where, "bytes"), what, f"write at least {transfer.streams} B")
     if len(transfer.congestion_controls or []) > transfer.streams:
         what = f"{len(transfer.congestion_controls or [])} congestion controls for {transfer.streams} streams"
-        yield Fault(("transfer", "congestion_controls"), what, "write one for each stream at most", at_key=True)
+        yield Fault((*where, "congestion_controls"), what, "write one for each stream at most", at_key=True)
     if transfer.receive == "verify" and transfer.send in ("sendfile", "splice"):
         what = f"send: {transfer.send} sends one file again and again, and receive: verify wants unique blocks"
-        yield Fault(("transfer", "send"), what, "write send: write, zerocopy or io_uring, or leave it out")
+        yield Fault((*where, "send"), what, "write send: write, zerocopy or io_uring, or leave it out")
 
 
-def _expect(scenario: Scenario) -> Iterator[Fault]:
-    expect = scenario.expect
+def _expects(scenario: Scenario) -> Iterator[Fault]:
+    yield from _expect(scenario.expect, ("expect",))
+    for number, flow in enumerate(scenario.flows):
+        yield from _expect(flow.expect, ("flows", number, "expect"))
+
+
+def _expect(expect: Expect | None, where: Path) -> Iterator[Fault]:
     if expect and expect.goodput is not None and expect.tolerance is None:
-        yield Fault(("expect", "goodput"), "an expected goodput needs a tolerance", "add tolerance: 1 %", at_key=True)
+        yield Fault((*where, "goodput"), "an expected goodput needs a tolerance", "add tolerance: 1 %", at_key=True)

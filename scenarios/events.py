@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from .checks import Fault
 from .document import Path
+from .fault import Fault
+from .flow_transfer import flow_transfer
 from .model import Event as ScenarioEvent
 from .model import Scenario
+from .network_routes import host_names, node_names
 from .plan import Event
 from .units import TIME, format_exact
 
@@ -61,9 +63,11 @@ def _kinds(event: ScenarioEvent) -> list[str]:
 
 
 def place_of(scenario: Scenario, event: ScenarioEvent) -> tuple[int, Where] | None:
-    """Link and direction of an event; None if the path has no such link."""
+    """Link and direction of an event; None if there is no such link."""
     first, second = event.between or (event.from_, event.to)
-    for index, link in enumerate(scenario.path):
+    for index, link in enumerate(scenario.lines):
+        if event.link is not None and event.link != link.name:
+            continue
         if (link.from_, link.to) == (first, second):
             return index, "both" if event.between else "forward"
         if (link.to, link.from_) == (first, second):
@@ -74,10 +78,19 @@ def place_of(scenario: Scenario, event: ScenarioEvent) -> tuple[int, Where] | No
 def _check(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fault]:
     yield from _check_kind(event, where)
     yield from _check_place(scenario, event, where)
-    end = scenario.transfer.duration
+    ends = _ends(scenario)
+    end = None if None in ends else max(each for each in ends if each is not None)
     if end is not None and event.at >= end:
         what = f"the event is at {format_exact(TIME, event.at)}, and the transfer ends at {format_exact(TIME, end)}"
         yield Fault((*where, "at"), what, f"write an earlier time, or transfer: duration above {event.at / 1e9:g} s")
+
+
+def _ends(scenario: Scenario) -> list[int | None]:
+    """When each flow ends; None where its bytes decide that."""
+    if not scenario.is_network:
+        return [scenario.transfer.duration]
+    lasting = [(flow.start, flow_transfer(scenario, flow).duration) for flow in scenario.flows]
+    return [None if duration is None else start + duration for start, duration in lasting]
 
 
 def _check_kind(event: ScenarioEvent, where: Path) -> Iterator[Fault]:
@@ -107,7 +120,7 @@ def _check_kind(event: ScenarioEvent, where: Path) -> Iterator[Fault]:
 
 
 def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fault]:
-    names = [scenario.path[0].from_, *(link.to for link in scenario.path)]
+    names = node_names(scenario)
     if event.between is None and (event.from_ is None or event.to is None):
         lacking = "to" if event.from_ else "from"
         right = "add from: and to: two neighbouring nodes (that direction), or between: [a, b] (both directions)"
@@ -122,23 +135,36 @@ def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Itera
         given = [((*where, "between", place), name) for place, name in enumerate(event.between)]
     unknown = [(key, name) for key, name in given if name not in names]
     for key, name in unknown:
-        yield Fault(key, f"the path has no node {name}", f"write one of: {', '.join(names)}")
+        yield Fault(
+            key,
+            f"the {'network' if scenario.is_network else 'path'} has no node {name}",
+            f"write one of: {', '.join(names)}",
+        )
     if unknown:
         return
-    if place_of(scenario, event) is None:
-        (_, first), (key, second) = given
-        near = [names[i] for i in range(len(names)) if abs(i - names.index(str(first))) == 1]
+    (_, first), (key, second) = given
+    joining = [link for link in scenario.lines if {link.from_, link.to} == {first, second}]
+    if not joining:
+        ends = [(link.from_, link.to) for link in scenario.lines if first in (link.from_, link.to)]
+        near = [b if a == first else a for a, b in ends]
         what = f"{first} and {second} are not neighbours: there is no link between them"
         yield Fault(key, what, f"write {' or '.join(near)}, next to {first}")
+    elif event.link is not None and event.link not in [link.name for link in joining]:
+        right = ", ".join(link.name or "(none has a name)" for link in joining)
+        yield Fault((*where, "link"), f"no link between {first} and {second} is called {event.link}", f"write {right}")
+    elif len(joining) > 1 and event.link is None:
+        right = "add link: " + " or ".join(str(link.name) for link in joining)
+        yield Fault(key, f"{len(joining)} links join {first} and {second}", right)
     elif event.background is not None:
-        yield from _check_background(event, where, names)
+        yield from _check_background(scenario, event, where)
 
 
-def _check_background(event: ScenarioEvent, where: Path, names: list[str]) -> Iterator[Fault]:
+def _check_background(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fault]:
     """A host sends the transfer and nothing else."""
+    hosts = host_names(scenario)
     entering = event.between or [event.from_]
     for name in entering:
-        if name in (names[0], names[-1]):
+        if name in hosts:
             key = "between" if event.between else "from"
             what = f"background traffic enters at a router, and {name} is a host"
             yield Fault((*where, key), what, "let it enter at the next router, or set the host's bus lower")

@@ -27,7 +27,8 @@ from pathlib import Path
 
 from .errors import ScenarioError
 from .load import load_scenario
-from .model import RecordedHop, Scenario
+from .model import Scenario
+from .model_recorded import RecordedHop
 
 LIGHT_MS_PER_KM = 2 * 1.468 / 299_792.458 * 1000  # round trip in glass
 BELOW_SHARE = 0.5  # "<1 ms" counts as half of it

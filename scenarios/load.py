@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,10 +34,19 @@ class LoadedScenario:
     """A scenario that is right in itself, with the places of its keys for later errors."""
 
     scenario: Scenario
-    text_resolved: str  # YAML of the merged scenario: `extends` and overrides are in it
     path: Path
     overrides: tuple[str, ...] = ()
     tree: Node = field(repr=False, default_factory=lambda: Node(Mark(Source("")), "mapping"))
+
+    def file_of(self, where: KeyPath) -> Path:
+        """The file that has a key, which is another one where this one extends it; paths in it are relative to that."""
+        named = Path(self.tree.locate(where).source.name)
+        return named if named.is_file() else self.path
+
+    @cached_property
+    def text_resolved(self) -> str:
+        """YAML of the merged scenario: `extends` and overrides are in it. Made when asked for."""
+        return _dump(_contents(self.tree))
 
     def problem(self, where: KeyPath, what: str, right: str, *, key: bool = False) -> Problem:
         """A problem at a key of this scenario, for those who find one later (a world)."""
@@ -87,16 +97,21 @@ def check_tree(tree: Node, path: Path, overrides: Sequence[str]) -> LoadedScenar
     if halves := list(_half_characters(tree)):
         what, right = "a text with half a character in it", "write the character itself instead of \\u escapes"
         raise ScenarioError([Problem(what, right, mark) for mark in halves])
-    data = tree.plain()
-    data.pop("extends", None)
     try:
-        scenario = Scenario.model_validate(data)
+        scenario = Scenario.model_validate(_contents(tree))
     except ValidationError as error:
         raise ScenarioError(_from_pydantic(error, tree)) from None
     if found := check_structure(scenario) or check_events(scenario):
         problems = [Problem(p.what, p.right, tree.locate(p.where, key=p.at_key)) for p in found]
         raise ScenarioError(problems)
-    return LoadedScenario(scenario, _dump(data), path, tuple(overrides), tree)
+    return LoadedScenario(scenario, path, tuple(overrides), tree)
+
+
+def _contents(tree: Node) -> dict[str, Any]:
+    """The keys of a scenario as plain values."""
+    data = tree.plain()
+    data.pop("extends", None)
+    return data
 
 
 def _half_characters(node: Node) -> Iterator[Mark]:
@@ -238,13 +253,15 @@ def _value_error(kind: str, context: dict[str, Any], value: Any, message: str, w
             "write lower-case letters, digits and '-', beginning with a letter (of a scenario: or a digit)",
         ),
         "int_type": ("{name} is a count, not {shown}", "write a whole number without a unit"),
+        "float_type": ("{name} is a number, not {shown}", "write a number without a unit"),
+        "finite_number": ("{name}: {shown} is not a number", "write a number without a unit"),
         "string_type": (
             "{name} is text, not {shown}",
             f"write it in quotes: '{value}'" if _simple(value) else "write text",
         ),
         "bool_type": ("{name} is true or false, not {shown}", "write true or false"),
-        "greater_than_equal": ("{name}: {shown} is too small", f"write at least {context.get('ge')}"),
-        "less_than_equal": ("{name}: {shown} is too large", f"write at most {context.get('le')}"),
+        "greater_than_equal": ("{name}: {shown} is too small", f"write at least {_number(context.get('ge'))}"),
+        "less_than_equal": ("{name}: {shown} is too large", f"write at most {_number(context.get('le'))}"),
         "list_type": ("{name} is a list, not {shown}", "write entries that begin with '- '"),
         "dict_type": ("{name} is a mapping, not {shown}", "write key: value lines below it"),
         "model_type": ("{name} is a mapping, not {shown}", "write key: value lines below it"),
@@ -255,6 +272,10 @@ def _value_error(kind: str, context: dict[str, Any], value: Any, message: str, w
     }
     what, right = advice.get(kind, ("{name}: " + message, "see docs/reference/scenario.md"))
     return what.replace("{name}", name).replace("{shown}", shown), right
+
+
+def _number(bound: Any) -> str:
+    return f"{bound:g}" if isinstance(bound, float) else str(bound)
 
 
 def _simple(value: Any) -> bool:

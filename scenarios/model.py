@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from .disciplines import Discipline
 from .keys import special
+from .model_recorded import Contest, Expect
 from .position import Position
-from .units import TIME as TIME_KIND
+from .section import Section, Text
+from .trace_file import TraceSource
 from .units import (
     Amount,
     Delay,
@@ -22,59 +24,25 @@ from .units import (
     Duration,
     EventSpan,
     EventTime,
-    Goodput,
+    FlowStart,
     Interval,
     Loss,
     Mtu,
     Probability,
     Queue,
     Rate,
-    Ratio,
-    Score,
     Stagger,
-    UnitError,
     Window,
-    as_text,
-    parse,
-    quantity_schema,
 )
 
 MOST_HOPS = 255  # the TTL has eight bits (RFC 791, RFC 8200)
+MOST_NODES, MOST_LINKS, MOST_FLOWS = 1000, 2000, 1000
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
 CongestionControl = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
-Text = Annotated[str, Field(min_length=1, max_length=4000)]
 Framing = Literal["ethernet", "pos"]
-
-
-class RecordedTime:
-    """Pydantic annotation: a recorded round trip, `125 ms`, or `<1 ms` when the tool gave only a bound."""
-
-    def validate(self, value: Any) -> tuple[float, bool]:
-        """(milliseconds, whether that is only an upper bound)."""
-        try:
-            text = as_text(value, TIME_KIND).strip()
-            below = text.startswith("<")
-            return parse(TIME_KIND, text.removeprefix("<")) / 1e6, below
-        except UnitError as error:
-            raise PydanticCustomError("quantity", "{what}", {"what": error.what, "right": error.right}) from None
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_plain_validator_function(self.validate)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        made = quantity_schema(TIME_KIND)
-        return {**made, "pattern": made["pattern"].replace(r"^\s*", r"^\s*<?\s*", 1), "examples": ["125 ms", "<1 ms"]}
-
-
-class Section(BaseModel):
-    """A mapping of the file: unknown keys are errors, values are what they say (no text for a number)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
 
 
 class Bus(Section):
@@ -88,9 +56,11 @@ class Bus(Section):
 
 
 class Host(Section):
-    """An end of the path."""
+    """An end of the path, or a node of a network at which flows begin or end. It forwards nothing."""
 
-    role: Literal["sender", "receiver"] = Field(description="The sender is the first node of the path")
+    role: Literal["sender", "receiver"] | None = Field(
+        None, description="Of a path's two hosts: the sender is the first node. Hosts of a network have none"
+    )
     place: Text | None = Field(None, description="City, for the table and the report")
     position: Position | None = Field(None, description="Where that is; distances and the map are computed from it")
     label: Text | None = Field(None, description="Recorded name of the machine")
@@ -127,6 +97,10 @@ class Lane(Section):
     discipline: Discipline | None = Field(
         None, description="How the queue is kept: a name, or a name with its parameters; default fifo"
     )
+    trace: TraceSource | None = Field(
+        None,
+        description="Rate, delay and loss over time, in place of these keys: a file, or a mapping; none: no trace",
+    )
     packet_limit: int | None = Field(
         None,
         ge=1,
@@ -134,6 +108,13 @@ class Lane(Section):
         description="Packets in flight and queued that the emulation may hold; default: computed, generously",
     )
     loss: Probability | None = Field(None, description="Probability that a packet is lost")
+    loss_burst: float | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Packets lost in a row, in the mean (Gilbert's chain of two states); `loss` stays the share of all "
+        "that is lost; default: each is lost for itself",
+    )
     corrupt: Probability | None = Field(None, description="Probability that a bit of a packet is flipped")
     duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
     reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")
@@ -147,10 +128,11 @@ class Reverse(Lane):
 
 
 class Link(Lane):
-    """A link between two neighbouring nodes; its own keys describe the forward direction (sender to receiver)."""
+    """A link between two neighbouring nodes; its own keys describe the forward direction, from `from` to `to`."""
 
-    from_: Name = Field(alias="from", description="The node nearer to the sender")
-    to: Name = Field(description="The node nearer to the receiver")
+    from_: Name = Field(alias="from", description="The node nearer to the sender; of a network: either end")
+    to: Name = Field(description="The node nearer to the receiver; of a network: the other end")
+    name: Name | None = Field(None, description="Tells links of a network between the same two nodes apart")
     rtt: Delay | None = Field(None, description="Instead of one_way_delay: both directions together, split evenly")
     distance: Distance | None = Field(None, description="Terrestrial distance, for the score")
     mtu: Mtu | None = Field(
@@ -211,6 +193,7 @@ class Event(Section):
     between: list[Name] | None = Field(
         None, min_length=2, max_length=2, description="Instead of from and to: two neighbours, both directions"
     )
+    link: Name | None = Field(None, description="Beside them: the link's name, where several join these nodes")
     loss: Loss | None = Field(
         None, description="`3 packets`: the next three; `100 %` with `for`: each packet with that probability"
     )
@@ -230,62 +213,20 @@ class Calibration(Section):
     rate_tolerance: Probability = Field(0.01, description="Of the bottleneck's rate; default 1 %")
 
 
-class RecordedHop(Section):
-    """A line of a recorded traceroute."""
+class Flow(Transfer):
+    """One transfer of a network. What it does not say it takes from the file's `transfer`."""
 
-    label: Text = Field(description="Name and address as recorded")
-    rtt: list[Annotated[tuple[float, bool], RecordedTime()]] = Field(max_length=16, description="Times as recorded")
-
-
-class Expect(Section):
-    """The recorded or wanted result."""
-
-    source: Text = Field(description="Where the figures come from")
-    goodput: Goodput | None = Field(None, description="Payload bits over time, all streams")
-    tolerance: Probability | None = Field(None, description="Of the goodput")
-    from_: Delay | None = Field(
-        None, alias="from", description="Count goodput from this time on; default: the whole run"
+    name: Name = Field(description="Of this flow, in results")
+    from_: Name = Field(alias="from", description="The host that sends")
+    to: Name = Field(description="The host that receives")
+    start: FlowStart = Field(0, description="When its sender begins to connect; whole seconds; default 0 s")
+    route: list[Name] | None = Field(
+        None,
+        min_length=2,
+        max_length=MOST_HOPS + 1,
+        description="Nodes from `from` to `to`, or links' names between; default: the least delay there and back",
     )
-    bytes: Amount | None = Field(None, description="As recorded; compared only if the transfer is as large as that")
-    duration: Duration | None = Field(None, description="As recorded; compared only if the transfer is as long as that")
-    rtt: Delay | None = Field(None, description="End to end")
-    retransmits: int | None = Field(None, ge=0, description="As recorded")
-    streams_goodput: list[Goodput] | None = Field(
-        None, min_length=1, max_length=1000, description="As recorded, for each stream"
-    )
-    distance: Distance | None = Field(None, description="As recorded")
-    score: Score | None = Field(None, description="Goodput × terrestrial distance")
-    forward_traceroute: list[RecordedHop] = Field(
-        [], max_length=255, description="As recorded at the sender, for the report"
-    )
-    reverse_traceroute: list[RecordedHop] = Field(
-        [], max_length=255, description="As recorded at the receiver, for the report"
-    )
-
-
-class PreviousRecord(Section):
-    """The record of the same class that this one had to beat."""
-
-    score: Score | None = Field(None, description="Goodput × terrestrial distance")
-    improvement: Ratio | None = Field(None, description="By how much it was beaten, where only that is on record")
-    what: Text = Field(description="Who, when and where, and what says so")
-
-
-class Contest(Section):
-    """What a record's documents say on the rules of the Internet2 Land Speed Record, rule by rule."""
-
-    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] = Field(description="Day or month of the record")
-    basis: Literal["documents", "public", "what if"] = Field(
-        "documents",
-        description="What the file rests on: the record's own documents, public notices, or nothing recorded",
-    )
-    networks: Text | None = Field(None, description="Networks crossed, and that they were operational")
-    payload: Text | None = Field(None, description="What is said on the uniqueness of the data sent")
-    bound_by: Literal["window", "framing", "host", "not stated"] = Field(
-        "not stated", description="What bound the recorded run, as its documents say"
-    )
-    bound_why: Text | None = Field(None, description="Their words, or what follows from their figures")
-    previous: PreviousRecord | None = Field(None, description="The record of the class before it")
+    expect: Expect | None = Field(None, description="The result wanted of this flow")
 
 
 def _ip_version(value: int) -> int:
@@ -313,7 +254,10 @@ def _hops(value: list[Link]) -> list[Link]:
 
 
 class Scenario(Section):
-    """A scenario file: hosts, the path hop by hop, the transfer, and the result to expect."""
+    """A scenario file: hosts, the path hop by hop, the transfer, and the result to expect.
+
+    A network has `links` and `flows` instead of the path.
+    """
 
     format: Annotated[int, AfterValidator(_format)] = Field(
         description="Version of the format", json_schema_extra={"const": 1}
@@ -333,12 +277,23 @@ class Scenario(Section):
     framing: Framing = Field("ethernet", description="Framing of every link that does not say")
     line_rate: Rate | None = Field(None, description="Line rate of every link that does not say")
     queue: Queue | None = Field(None, description="Queue of every link that does not say; default 1 BDP")
-    hosts: dict[Name, Host] = Field(min_length=2, max_length=2, description="The two ends, by name")
-    routers: dict[Name, Router] = Field({}, max_length=MOST_HOPS - 1, description="Notes on routers, by name")
-    path: Annotated[list[Link], Field(min_length=1), AfterValidator(_hops)] = Field(
-        description="The links in order from sender to receiver", json_schema_extra={"maxItems": MOST_HOPS}
+    hosts: dict[Name, Host] = Field(
+        {}, max_length=MOST_NODES, description="The two ends of a path, by name; of a network: notes on its hosts"
     )
-    transfer: Transfer = Field(description="What is sent")
+    routers: dict[Name, Router] = Field({}, max_length=MOST_NODES, description="Notes on routers, by name")
+    path: Annotated[list[Link], AfterValidator(_hops)] = Field(
+        [], description="The links in order from sender to receiver", json_schema_extra={"maxItems": MOST_HOPS}
+    )
+    links: list[Link] = Field(
+        [], max_length=MOST_LINKS, description="Instead of path: the links of a network, between any nodes"
+    )
+    transfer: Transfer = Field(
+        default_factory=lambda: Transfer.model_validate({}),
+        description="What is sent; of a network: what every flow takes that does not say it itself",
+    )
+    flows: list[Flow] = Field(
+        [], max_length=MOST_FLOWS, description="With links: who sends to whom, what, and from when on"
+    )
     events: list[Event] = Field([], max_length=1000, description="What happens to links during the transfer")
     calibration: Calibration = Field(
         default_factory=lambda: Calibration.model_validate({}),
@@ -346,11 +301,28 @@ class Scenario(Section):
     )
     expect: Expect | None = Field(None, description="The recorded or wanted result: the run fails when it misses it")
     contest: Contest | None = Field(None, description="For records: the facts that the contest's rules ask for")
-    vary: dict[str, list[Any]] | None = Field(
-        None, description="Dotted key → list of values, written as for --set: the file is every combination of them"
+    vary: dict[str, Any] | None = Field(
+        None,
+        description="Dotted key → list or range of values, written as for --set: the file is every combination. "
+        "`zip`: keys that go in step; `cases`: named sets of keys; `seeds`: how many, or which",
     )
     sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")
     assumptions: list[Text] = Field(
         [], max_length=100, description="What the documents do not say and the file assumes"
     )
     seed: int = Field(1, ge=0, le=2**53 - 1, description="Of everything random; the command can set another")
+
+    @property
+    def is_network(self) -> bool:
+        """Whether the file has links and flows instead of a path."""
+        return bool(self.links or self.flows)
+
+    @property
+    def lines(self) -> list[Link]:
+        """The links of the path or of the network."""
+        return self.links if self.is_network else self.path
+
+    @property
+    def lines_key(self) -> str:
+        """The key under which they stand."""
+        return "links" if self.is_network else "path"

@@ -11,10 +11,24 @@ import json
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-PLAN_SCHEMA_VERSION = 2
+from .trace import Trace
+
+PLAN_SCHEMA_VERSION = 3
+PATH_FLOW = "transfer"
+"""Name of the one flow of a path."""
 
 LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
 DisciplineName: TypeAlias = Literal["fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "sfq", "cake", "tbf"]
+
+IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
+    "loss": "probability",
+    "loss_burst": "packets",
+    "corrupt": "probability",
+    "duplicate": "probability",
+    "reorder": "probability",
+    "jitter_ns": "time",
+}
+"""Fields of a direction that leave to chance what happens to a packet, and what they are; at zero they do nothing."""
 
 
 class PlanError(ValueError):
@@ -23,7 +37,7 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A host (first and last) or a router."""
+    """A host, where flows begin and end, or a router. Hosts forward nothing."""
 
     name: str
     kind: Literal["host", "router"]
@@ -82,7 +96,11 @@ class QueueParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Direction:
-    """One direction of a link: a queue drained at the line rate, then the propagation delay."""
+    """One direction of a link: a queue drained at the line rate, then the propagation delay.
+
+    Where a trace says what a figure is over time, the figure here is its mean over the transfer: what theory goes by,
+    and what holds before the transfer.
+    """
 
     delay_ns: int
     rate_bps: int  # line rate, framing included
@@ -90,20 +108,57 @@ class Direction:
     packet_limit: int | None = None  # as asked: packets that the emulation may hold, in flight and queued
     can_queue: bool  # False only when proved: whatever can arrive, arrives no faster than it leaves
     loss: float = 0.0  # probabilities, 0…1
+    loss_burst: float = 0.0  # packets lost in a row, in the mean; 0: each is lost for itself
     corrupt: float = 0.0
     duplicate: float = 0.0
     reorder: float = 0.0
     jitter_ns: int = 0
     discipline: DisciplineName = "fifo"
     parameters: QueueParameters | None = None  # of the discipline; None: it has none
+    trace: Trace | None = None
     seed: int = 0  # derived from the plan's seed, the link's index and the direction
+
+    @property
+    def impairments(self) -> dict[str, float]:
+        """What chance does to packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
+        found = {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
+        return found if self.loss else {name: value for name, value in found.items() if name != "loss_burst"}
+
+    @property
+    def respaces(self) -> bool:
+        """Whether chance changes the spacing of packets, so that they may come closer together than they were sent."""
+        return bool(self.jitter_ns or self.reorder or self.duplicate)
+
+    @property
+    def rates_bps(self) -> list[int]:
+        """Every rate that the line has, by itself or by its trace."""
+        return [self.rate_bps, *((self.trace and self.trace.rate_bps) or [])]
+
+    @property
+    def delays_ns(self) -> list[int]:
+        """The same of the delay."""
+        return [self.delay_ns, *((self.trace and self.trace.delay_ns) or [])]
+
+    @property
+    def loss_events(self) -> float:
+        """At what share of the packets a loss begins, for a sender to whom one window's losses are one."""
+        return 1 - (1 - self.loss / max(self.loss_burst, 1)) * (1 - self.corrupt)
+
+    @property
+    def losses_in_a_row(self) -> float:
+        """How many packets are lost in a row, in the mean, once one is lost; infinite where none arrives."""
+        return max(1 / (1 - self.loss), self.loss_burst) if self.loss < 1 else float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """Link `index` joins nodes[index] (`a`) and nodes[index + 1] (`b`); forward is from sender to receiver."""
+    """Link `index` of the plan joins the nodes `a` and `b`; forward is from `a` to `b`.
+
+    On a path it joins nodes[index] and nodes[index + 1], and forward is from sender to receiver.
+    """
 
     index: int
+    name: str | None = None  # tells links between the same nodes apart
     a: str
     b: str
     mtu_bytes: int
@@ -263,8 +318,32 @@ class Physics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """One transfer from a host to another. What it sends goes over `route`, what is answered goes the same way back.
+
+    Attributes:
+        source, target: names of hosts.
+        route: indexes of links, in the order in which data passes them.
+        start_ns: when its sender begins to connect, after that of the first flow.
+    """
+
+    name: str
+    source: str
+    target: str
+    route: list[int]
+    start_ns: int = 0
+    transfer: Transfer
+    expect: Expect | None = None
+    physics: Physics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A scenario resolved for one world and one seed."""
+    """A scenario resolved for one world and one seed: a network and its flows. A path is a network with one flow.
+
+    What concerns one flow is computed on the plan of its path alone (flow_path.py), which has the nodes and links of
+    its route in order, and that flow. `transfer`, `expect` and `physics` are those of that flow.
+    """
 
     schema_version: int = PLAN_SCHEMA_VERSION
     scenario: str
@@ -275,19 +354,51 @@ class Plan:
     fidelity: Literal["packets", "super-packets"]
     nodes: list[Node]
     links: list[Link]
-    transfer: Transfer
+    flows: list[Flow]  # at least one
     events: list[Event] = field(default_factory=list[Event])  # in the order in which they happen
     calibration: Calibration
-    expect: Expect | None = None
     contest: Contest | None = None
-    physics: Physics
+
+    @property
+    def is_path(self) -> bool:
+        """Whether there is one flow, over all links in their order."""
+        if len(self.flows) != 1 or self.flows[0].route != list(range(len(self.links))):
+            return False
+        names = [node.name for node in self.nodes]
+        ends = [[link.a, link.b] for link in self.links]
+        return len(names) == len(ends) + 1 and all(end == names[i : i + 2] for i, end in enumerate(ends))
+
+    @property
+    def flow(self) -> Flow:
+        """The flow of a path; of a network, the first."""
+        return self.flows[0]
+
+    @property
+    def transfer(self) -> Transfer:
+        """What the flow of a path sends."""
+        return self.flow.transfer
+
+    @property
+    def expect(self) -> Expect | None:
+        """What is wanted of the flow of a path."""
+        return self.flow.expect
+
+    @property
+    def physics(self) -> Physics:
+        """What theory says of the flow of a path."""
+        return self.flow.physics
+
+    @property
+    def changes(self) -> bool:
+        """Whether links change while the transfer runs: by events, or by a trace."""
+        return bool(self.events) or any(lane.trace for link in self.links for lane in (link.forward, link.reverse))
 
     @property
     def sha256(self) -> str:
         """Hash of the work: two plans with the same hash are to send the same over the same path.
 
         In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
-        transfer; the events; the tolerances of the calibration; IP version, fidelity and seed. Not in it is what is
+        flows; the events; the tolerances of the calibration; IP version, fidelity and seed. Not in it is what is
         told of the work (`NOT_WORK`): titles, places, distances, what was recorded, and what follows from the rest.
         """
         import hashlib
@@ -302,15 +413,15 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: object) -> Plan:
-        """The plan of such values. Plans of schema 1 (bundles up to November 2026) are read too.
+        """The plan of such values. Plans of schemas 1 and 2 (bundles up to November 2026) are read too.
 
         Raises:
             PlanError: a key is unknown or missing, or has a value of another type.
         """
         from .json_form import FormError, from_plain
 
-        if isinstance(data, dict) and cast(dict[str, Any], data).get("schema_version") == 1:
-            from .plan_schema1 import upgraded
+        if isinstance(data, dict) and cast(dict[str, Any], data).get("schema_version") in (1, 2):
+            from .former_plans import upgraded
 
             return cls.from_dict(upgraded(cast(dict[str, Any], data)))
         try:
@@ -343,10 +454,12 @@ class Plan:
 
 
 NOT_WORK: dict[type, frozenset[str]] = {
-    Plan: frozenset(("schema_version", "scenario", "title", "scenario_file", "expect", "contest", "physics")),
+    Plan: frozenset(("schema_version", "scenario", "title", "scenario_file", "contest")),
+    Flow: frozenset(("expect", "physics")),
     Node: frozenset(("place", "label", "address_note", "latitude_deg", "longitude_deg", "bus_fitted", "bus_why")),
     Link: frozenset(("distance_m",)),
     Direction: frozenset(("can_queue",)),
+    Trace: frozenset(("file",)),
 }
 """Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
 make another plan."""

@@ -1,19 +1,17 @@
-"""Plans of schema 1, in bundles and inventories made up to November 2026, as plans of today."""
+"""Plans of schema 1, in bundles and inventories made up to November 2026, as plans of schema 2."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from .plan import PLAN_SCHEMA_VERSION
 
-
-def upgraded(data: dict[str, Any]) -> dict[str, Any]:
-    """The plan of schema 1 as today's; what is wrong in it stays, for the reader to name.
+def to_schema_2(data: dict[str, Any]) -> dict[str, Any]:
+    """The plan of schema 1 as one of schema 2; what is wrong in it stays, for the reader to name.
 
     Gone are netem's limit of packets (where the scenario had asked for one, that is forgotten), the guest's memory and
     the expected bottleneck; a limit's name becomes kind, place and whether it was fitted.
     """
-    plan = data | {"schema_version": PLAN_SCHEMA_VERSION}
+    plan = data | {"schema_version": 2}
     if isinstance(data.get("links"), list):
         plan["links"] = [_link(link) for link in cast(list[Any], data["links"])]
     if isinstance(data.get("physics"), dict):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from .model import Expect as ScenarioExpect
-from .model import Scenario
+from .model import Scenario, Transfer
+from .model_recorded import Expect as ScenarioExpect
 from .plan import Contest, Expect, PreviousRecord, RecordedHop
 
 
-def expected(scenario: Scenario) -> Expect | None:
-    """The recorded or wanted result of a scenario."""
-    wanted = scenario.expect
+def expected(scenario: Scenario, wanted: ScenarioExpect | None, transfer: Transfer) -> Expect | None:
+    """The recorded or wanted result of a transfer."""
     if wanted is None:
         return None
     # Bytes and duration are compared only if the run moves the recorded amount (--set transfer.duration=20s does not).
-    same_bytes = scenario.transfer.bytes is not None and scenario.transfer.bytes == wanted.bytes
-    same_time = scenario.transfer.duration is not None and scenario.transfer.duration == wanted.duration
+    same_bytes = transfer.bytes is not None and transfer.bytes == wanted.bytes
+    same_time = transfer.duration is not None and transfer.duration == wanted.duration
     whole = same_bytes or same_time
     return Expect(
         goodput_bps=wanted.goodput,

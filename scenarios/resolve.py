@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from . import physics as ph
-from .ack_path import ack_path
 from .disciplines import Discipline, check_parameters, resolve
 from .document import Path
 from .errors import Problem, ScenarioError
 from .events import plan_events
-from .keys import plan_name, plan_values
+from .flow_transfer import flow_transfer
+from .flows import planned_routes, unproved_flows, with_physics
+from .keys import plan_name
 from .load import LoadedScenario
-from .model import Lane, Scenario
+from .model import Host, Lane, Scenario
 from .model import Link as ScenarioLink
-from .model import Transfer as ScenarioTransfer
-from .plan import (
-    Calibration,
-    Direction,
-    Event,
-    Limit,
-    Link,
-    Node,
-    Physics,
-    Plan,
-    Transfer,
-)
+from .network_routes import host_names, node_names
+from .plan import Calibration, Direction, Event, Link, Node, Plan
 from .queueing import prove_queueing
-from .recorded import contest_facts, expected
-from .units import QueueSize
+from .recorded import contest_facts
+from .trace import Trace
+from .trace_file import NO_TRACE, TraceSource, read_trace
+from .units import TIME, QueueSize, format_exact
 
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
 
@@ -45,12 +38,12 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
     seed = scenario.seed if seed is None else seed
     problems: list[Problem] = []
     events = plan_events(scenario)
-    links = _links(loaded, seed, events, problems)
+    routes = planned_routes(scenario)
+    links = _links(loaded, seed, events, routes, problems)
     if problems:
         raise ScenarioError(problems)
     nodes = _nodes(scenario, links)
-    links = prove_queueing(nodes, links, scenario.ip, events)
-    return Plan(
+    plan = Plan(
         scenario=scenario.name,
         title=scenario.title,
         scenario_file=str(loaded.path),
@@ -59,24 +52,26 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
         fidelity=scenario.fidelity,
         nodes=nodes,
         links=links,
-        transfer=Transfer(**plan_values(scenario.transfer)),
+        flows=unproved_flows(scenario, nodes, routes),
         events=events,
         calibration=Calibration(
             rtt_tolerance=scenario.calibration.rtt_tolerance, rate_tolerance=scenario.calibration.rate_tolerance
         ),
-        expect=expected(scenario),
         contest=contest_facts(scenario),
-        physics=_physics(scenario, nodes, links),
     )
+    proved = replace(plan, links=prove_queueing(plan))
+    return replace(proved, flows=with_physics(scenario, proved))
 
 
 def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
-    names = [scenario.path[0].from_, *(link.to for link in scenario.path)]
+    hosts = host_names(scenario) if scenario.is_network else frozenset(scenario.hosts)
     nodes: list[Node] = []
-    for name in names:
-        if host := scenario.hosts.get(name):
+    for name in node_names(scenario):
+        if name in hosts:
+            host = scenario.hosts.get(name) or Host.model_validate({})
             bus = host.bus
             latitude, longitude = host.position or (None, None)
+            own = [link.forward if link.a == name else link.reverse for link in links if name in (link.a, link.b)]
             node = Node(
                 name=name,
                 kind="host",
@@ -85,7 +80,7 @@ def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
                 address_note=host.address_note,
                 latitude_deg=latitude,
                 longitude_deg=longitude,
-                nic_rate_bps=host.nic or (links[0].forward if name == names[0] else links[-1].reverse).rate_bps,
+                nic_rate_bps=host.nic or max(rate for lane in own for rate in lane.rates_bps),
                 bus_rate_bps=bus.rate if bus else None,
                 bus_fitted=bool(bus and bus.fitted),
                 bus_why=bus.why if bus else None,
@@ -114,6 +109,7 @@ class _Lane:
     rate_bps: int
     queue: QueueSize
     discipline: Discipline | None
+    source: TraceSource | None
     plain: dict[str, Any]  # what the plan has as the file has it, by the plan's names
 
 
@@ -122,6 +118,7 @@ RESOLVED_KEYS = (
     "line_rate",
     "queue",
     "discipline",
+    "trace",
 )  # a default from elsewhere, or another key, has a part in them
 
 
@@ -140,29 +137,100 @@ def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
         rate_bps=value("line_rate") or scenario.line_rate or 0,  # checks.py has seen that one of them is there
         queue=value("queue") or scenario.queue or QueueSize(bdp=Fraction(1)),
         discipline=value("discipline"),
+        source=value("trace"),
         plain={name: found for name, found in plain.items() if found is not None},
     )
 
 
-def _links(loaded: LoadedScenario, seed: int, events: list[Event], problems: list[Problem]) -> list[Link]:
+def _traced(
+    loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool = False
+) -> _Lane:
+    """The direction with its trace, whose means over the transfer take the place of the keys that it speaks of."""
+    if lane.source is None or lane.source.file == NO_TRACE:
+        return _checked(loaded, index, lane, problems, reverse=reverse)
+    scenario, link, key = loaded.scenario, loaded.scenario.lines[index], loaded.scenario.lines_key
+    own = reverse and link.reverse and link.reverse.trace is not None
+    where: Path = (key, index, "reverse", "trace") if own else (key, index, "trace")
+    framing = ph.FRAMING_BYTES[link.framing or scenario.framing]
+    try:
+        trace = read_trace(lane.source, loaded.file_of(where), loaded.tree.locate(where), framing)
+    except ScenarioError as error:
+        for problem in error.problems:
+            _add(problems, problem)
+        return lane
+    until_ns = _lasts_ns(scenario) or trace.lasts_ns
+    plain: dict[str, Any] = {**lane.plain, "trace": trace}
+    if trace.loss is not None:
+        plain["loss"] = trace.mean(trace.loss, until_ns)
+        if "loss_burst" in plain:
+            what = "bursts of losses beside a trace of losses: each of its rows would begin anew"
+            _add(problems, loaded.problem((*where[:-1], "loss_burst"), what, "leave one of the two out"))
+    rate = max(round(trace.mean(trace.rate_bps, until_ns)), 1) if trace.rate_bps else lane.rate_bps
+    delay = round(trace.mean(trace.delay_ns, until_ns)) if trace.delay_ns else lane.delay_ns
+    lane = replace(lane, rate_bps=rate, delay_ns=delay, plain=plain)
+    return _checked(loaded, index, lane, problems, reverse=reverse)
+
+
+def _lasts_ns(scenario: Scenario) -> int | None:
+    """How long something is sent; None where that depends on the goodput."""
+    if not scenario.is_network:
+        return scenario.transfer.duration
+    ends = [(flow_transfer(scenario, flow).duration, flow.start) for flow in scenario.flows]
+    known = [start + duration for duration, start in ends if duration]
+    return max(known) if len(known) == len(ends) else None
+
+
+def _checked(loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool) -> _Lane:
+    """The direction, where a link with a trace leaves nothing out that the trace does not say."""
+    link, made = loaded.scenario.lines[index], lane.plain.get("trace")
+    where: Path = (loaded.scenario.lines_key, index)
+    name = f"the link {link.from_} – {link.to}"
+    if lane.rate_bps == 0:
+        right = "add line_rate: 100 Mbit/s, or a column rate [Mbit/s] to the trace"
+        _add(problems, loaded.problem(where, f"{name} has no line rate in one direction", right))
+    said = [link.rtt, link.one_way_delay, link.reverse.one_way_delay if reverse and link.reverse else None]
+    if all(each is None for each in said) and not (made and made.delay_ns):
+        right = "add one_way_delay: 10 ms, or a column delay [ms] to the trace"
+        _add(problems, loaded.problem(where, f"{name} has no delay in one direction", right))
+    least_ns = min((made and made.delay_ns) or [lane.delay_ns])
+    if lane.plain.get("jitter_ns", 0) > least_ns:
+        what = f"jitter is larger than the least delay of {name}, {format_exact(TIME, least_ns)}"
+        _add(problems, loaded.problem((*where, "jitter"), what, "write a jitter up to that"))
+    return lane
+
+
+def _links(
+    loaded: LoadedScenario, seed: int, events: list[Event], routes: list[list[int]], problems: list[Problem]
+) -> list[Link]:
     scenario = loaded.scenario
-    lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.path]
-    rtt_ns = sum(forward.delay_ns + reverse.delay_ns for forward, reverse in lanes)
-    path_mtu = min(link.mtu or scenario.mtu for link in scenario.path)
+    lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.lines]
+    lanes = [
+        (_traced(loaded, i, there, problems), _traced(loaded, i, back, problems, reverse=True))
+        for i, (there, back) in enumerate(lanes)
+    ]
+    if problems:
+        return []
+    rtts_ns = [sum(lane.delay_ns for lane in pair) for pair in lanes]
+    mtus = [link.mtu or scenario.mtu for link in scenario.lines]
     links: list[Link] = []
-    for index, (link, pair) in enumerate(zip(scenario.path, lanes, strict=True)):
+    for index, (link, pair) in enumerate(zip(scenario.lines, lanes, strict=True)):
         framing = link.framing or scenario.framing
+        passing = [route for route in routes if index in route] or [[index]]
+        # Of the flows that pass: the longest round trip, and the largest packet.
+        rtt_ns = max(sum(rtts_ns[each] for each in route) for route in passing)
+        mtu = max(min(mtus[each] for each in route) for route in passing)
         made: list[Direction] = []
         for name, lane in zip(("forward", "reverse"), pair, strict=True):
-            here = _Place(loaded, index, name, path_mtu, ph.FRAMING_BYTES[framing], rtt_ns)
+            here = _Place(loaded, index, name, mtu, ph.FRAMING_BYTES[framing], rtt_ns)
             touching = [event for event in events if event.link == index and name in event.directions]
             made.append(_direction(here, lane, seed, touching, problems))
         links.append(
             Link(
                 index=index,
+                name=link.name,
                 a=link.from_,
                 b=link.to,
-                mtu_bytes=link.mtu or scenario.mtu,
+                mtu_bytes=mtus[index],
                 framing=framing,
                 framing_bytes=ph.FRAMING_BYTES[framing],
                 distance_m=link.distance,
@@ -175,7 +243,7 @@ def _links(loaded: LoadedScenario, seed: int, events: list[Event], problems: lis
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a direction is: for its seed, its errors and what depends on the whole path."""
+    """Where a direction is: for its seed, its errors and what depends on whole paths."""
 
     loaded: LoadedScenario
     index: int
@@ -186,11 +254,11 @@ class _Place:
 
     def key(self, name: str) -> Path:
         """The path of a key of this direction in the file: under `reverse` if it stands there."""
-        link = self.loaded.scenario.path[self.index]
+        link, key = self.loaded.scenario.lines[self.index], self.loaded.scenario.lines_key
         if self.direction == "reverse" and link.reverse and getattr(link.reverse, name) is not None:
-            return ("path", self.index, "reverse", name)
+            return (key, self.index, "reverse", name)
         on_link = getattr(link, name) is not None
-        return ("path", self.index, name) if on_link or name == "packet_limit" else (name,)
+        return (key, self.index, name) if on_link or name == "packet_limit" else (name,)
 
 
 def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], problems: list[Problem]) -> Direction:
@@ -208,8 +276,11 @@ def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], proble
             _add(problems, here.loaded.problem(where, f"{what} ({here.direction})", right))
     packet_limit = lane.plain.get("packet_limit")
     if packet_limit is not None:
-        longest = max([lane.delay_ns, *(event.delay_ns or 0 for event in events)]) + lane.plain.get("jitter_ns", 0)
-        fastest = max([lane.rate_bps, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
+        made: Trace | None = lane.plain.get("trace")
+        delays, rates = ((made and each) or [] for each in ((made and made.delay_ns), (made and made.rate_bps)))
+        longest = max([lane.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
+        longest += lane.plain.get("jitter_ns", 0)
+        fastest = max([lane.rate_bps, *rates, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
         needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
         if packet_limit < needed:
             what = (
@@ -250,81 +321,3 @@ def direction_seed(seed: int, index: int, direction: str) -> int:
     """The seed of a link's direction: 32 bits, the same for the same plan seed, link and direction, never 0."""
     digest = hashlib.sha256(f"landspeed/{seed}/{index}/{direction}".encode()).digest()
     return int.from_bytes(digest[:4], "big") or 1
-
-
-# --- physics --------------------------------------------------------------------------------------
-
-
-def _all_reno(transfer: ScenarioTransfer) -> bool:
-    return set(transfer.congestion_controls or [transfer.congestion_control]) == {"reno"}
-
-
-def _physics(scenario: Scenario, nodes: list[Node], links: list[Link]) -> Physics:
-    ip, transfer = scenario.ip, scenario.transfer
-    mtu = min(link.mtu_bytes for link in links)
-    mss = ph.mss_bytes(mtu, ip)
-    rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
-    rate = min(link.forward.rate_bps for link in links)
-    framings = [ph.framing_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip) for k in links]
-    framing = min(framings)
-    buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
-    window = None
-    limits = list(buses)
-    if transfer.window is not None:
-        usable = transfer.window
-        if not transfer.window_exact:
-            usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
-        window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
-        limits.append(Limit(kind="window", goodput_bps=window))
-    slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]
-    limits.append(Limit(kind="framing", place=_links_in_words(slowest, links), goodput_bps=framing))
-    limits += [_token_bucket(link, mtu, ip) for link in links if link.forward.discipline == "tbf"]
-    if transfer.pacing:
-        pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams)
-        limits.append(Limit(kind="pacing", goodput_bps=pacing))
-    if (loss := _path_loss(links)) > 0 and _all_reno(transfer):
-        square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
-        limits.append(Limit(kind="loss", goodput_bps=square_root))
-    back = ack_path(links, mss=mss, ip_version=ip, fidelity=scenario.fidelity, framing_limit_bps=framing)
-    if back and not back.drops:
-        limits.append(Limit(kind="ack path", place=back.place, goodput_bps=back.goodput_bps))
-    known = [link.distance_m for link in links if link.distance_m is not None]
-    return Physics(
-        rtt_ns=rtt_ns,
-        distance_m=sum(known) if known else None,
-        bdp_bytes=ph.bdp_bytes(rate, rtt_ns),
-        mss_bytes=mss,
-        framing_limit_bps=framing,
-        window_limit_bps=window,
-        bus_limit_bps=min((bus.goodput_bps for bus in buses), default=None),
-        expected_goodput_bps=min(limit.goodput_bps for limit in limits),
-        limits=limits,
-    )
-
-
-def _links_in_words(slowest: list[Link], links: list[Link]) -> str:
-    if len(slowest) == len(links) > 1:
-        return "every link"
-    names = [f"{link.index + 1} {link.a}–{link.b}" for link in slowest[:3]]
-    more = f" and {len(slowest) - 3} more" if len(slowest) > 3 else ""
-    return f"link{'s' if len(slowest) > 1 else ''} {', '.join(names)}{more}"
-
-
-def _bus_limit(node: Node, mtu: int, ip_version: int) -> Limit:
-    goodput = ph.bus_limit_bps(node.bus_rate_bps or 0, mtu, ip_version)
-    return Limit(kind="bus", place=node.name, fitted=node.bus_fitted, goodput_bps=goodput)
-
-
-def _token_bucket(link: Link, mtu: int, ip_version: int) -> Limit:
-    parameters = link.forward.parameters
-    assert parameters is not None
-    assert parameters.rate_bps is not None
-    goodput = ph.framing_limit_bps(parameters.rate_bps, mtu, link.framing_bytes, ip_version)
-    return Limit(kind="token bucket", place=f"link {link.index + 1} {link.a}–{link.b}", goodput_bps=goodput)
-
-
-def _path_loss(links: list[Link]) -> float:
-    arrives = 1.0
-    for link in links:
-        arrives *= (1 - link.forward.loss) * (1 - link.forward.corrupt)
-    return 1 - arrives

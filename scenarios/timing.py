@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from . import physics as ph
 
 if TYPE_CHECKING:
-    from .plan import Direction, Link, Plan
+    from .plan import Direction, Link, Node, Plan
 
 ECHO_PAYLOAD_BYTES = 56  # what ping sends when it is not told (ping(8))
 ICMP_HEADER_BYTES = 8  # RFC 792, RFC 4443
@@ -54,8 +54,8 @@ def link_name(link: Link) -> str:
 def line_of(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> Line:
     """The line of a direction; `direction` is the link's own, or what an event has made of it."""
     rate, framing, name = direction.rate_bps, link.framing_bytes, link_name(link)
-    bus = plan.nodes[link.index + 1 if forward else link.index].bus_rate_bps
-    mtu = path_mtu(plan)
+    bus = node_of(plan, link.b if forward else link.a).bus_rate_bps
+    mtu = packet_mtu(plan, link)
     if bus is not None and bus * (mtu + framing) < rate * mtu:
         rate, framing, name = bus, 0, f"bus of {link.b if forward else link.a}"
     return Line(name, direction.delay_ns, direction.jitter_ns, rate, framing)
@@ -69,9 +69,22 @@ def way(plan: Plan, origin: int, target: int) -> Iterator[Line]:
         yield line_of(plan, link, link.forward if forward else link.reverse, forward=forward)
 
 
+def node_of(plan: Plan, name: str) -> Node:
+    """The node of a name."""
+    return next(node for node in plan.nodes if node.name == name)
+
+
 def path_mtu(plan: Plan) -> int:
-    """Largest IP packet that passes every link."""
+    """Largest IP packet that passes every link of a path."""
     return min(link.mtu_bytes for link in plan.links)
+
+
+def packet_mtu(plan: Plan, link: Link) -> int:
+    """Largest IP packet that a flow sends over a link."""
+    if len({each.mtu_bytes for each in plan.links}) == 1:
+        return link.mtu_bytes
+    passing = [flow.route for flow in plan.flows if link.index in flow.route]
+    return max((min(plan.links[each].mtu_bytes for each in route) for route in passing), default=link.mtu_bytes)
 
 
 def one_way_ns(plan: Plan, origin: int, target: int, packet_bytes: int) -> int:

@@ -64,7 +64,7 @@ class SimOptions:
     """How to run a plan in this world; `program` is the simulator."""
 
     collapse: bool = option(False, "join links that can never queue: faster")
-    scheduler: str | None = option(None, "event scheduler of ns-3, such as heap", metavar="NAME")
+    event_scheduler: str | None = option(None, "event scheduler of ns-3, such as heap", metavar="NAME")
     program: Path = SIMULATOR
 
 
@@ -73,7 +73,9 @@ class SimWorld(World):
 
     name = "sim"
     summary = "ns-3"
-    capabilities = Capabilities(disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"), events=tuple(KINDS))
+    capabilities = Capabilities(
+        disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"), events=tuple(KINDS), link_keys=("trace",)
+    )
     Options = SimOptions
     options: SimOptions
 
@@ -131,7 +133,7 @@ class SimWorld(World):
     def _words(self, plan_file: Path, out: Path) -> list[str]:
         words = [str(self.options.program), str(plan_file), str(out)]
         words += ["--collapse"] if self.options.collapse else []
-        return words + (["--scheduler", self.options.scheduler] if self.options.scheduler else [])
+        return words + (["--scheduler", self.options.event_scheduler] if self.options.event_scheduler else [])
 
     def _begin(self, bundle: BundleWriter) -> RunRecord:
         known = bundle.record

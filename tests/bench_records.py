@@ -41,10 +41,11 @@ def rehearse(name: str, promised: float, out: Path) -> list[Row]:
     result = run(RECORDS / f"{name}.yaml", *options, out=out)
     used = cpu_s() - before
     plan = json.loads((Path(result["bundle"]) / "result.json").read_text())["plan"]
-    recorded = plan["expect"]["goodput_bps"]
+    expect = plan["flows"][0]["expect"]
+    recorded = expect["goodput_bps"]
     rate = result["goodput_bps"] if whole else result["steady_goodput_bps"]
     apart = rate / recorded - 1
-    fitted = " (host fitted)" if plan["expect"]["host_limits_fitted"] else ""
+    fitted = " (host fitted)" if expect["host_limits_fitted"] else ""
     shown = f"{rate / 1e6:.2f} Mbit/s ({apart:+.2%})"
     rows = [Row(f"{name}{fitted}", shown, f"{recorded / 1e6:g} ± {promised:.1%}", abs(apart) <= promised)]
     if name.startswith("2004"):

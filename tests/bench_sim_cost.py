@@ -188,7 +188,7 @@ def schedulers_piece(size: str) -> Callable[[Path], list[Row]]:
         for turn in range(len(SCHEDULERS)):
             # Each turn begins with another: what the machine does at one time then strikes no scheduler alone.
             for name in SCHEDULERS[turn:] + SCHEDULERS[:turn]:
-                result = run(scenario, *words, "--scheduler", name, out=out)[0]
+                result = run(scenario, *words, "--event-scheduler", name, out=out)[0]
                 costs[name].append(result["world_facts"]["simulator"]["cpu_s"])
                 files = [Path(result["bundle"]) / f"{each}.parquet" for each in ("samples", "links")]
                 samples.add(hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest())

@@ -45,7 +45,7 @@ def calibration(plan: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     plan, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
-    duration, interval = plan["transfer"]["duration_ns"], plan["transfer"]["sample_interval_ns"]
+    duration, interval = (plan["flows"][0]["transfer"][key] for key in ("duration_ns", "sample_interval_ns"))
     mode, stopped = os.environ.get("FAKE", ""), []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
     rows = list(range(interval, duration + 1, interval))

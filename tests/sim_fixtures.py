@@ -53,14 +53,14 @@ def path_plan(lanes: list[dict[str, Any]], *, ip: int = 4, mtu: int = 9000, **tr
     ]
     asked = {"streams": 1, "window_bytes": 10_000_000, "congestion_control": "reno", "receive": "discard"}
     return {
-        "schema_version": 2,
+        "schema_version": 3,
         "scenario": "test",
         "seed": 1,
         "ip_version": ip,
         "fidelity": "packets",
         "nodes": nodes,
         "links": links,
-        "transfer": asked | {"sample_interval_ns": 100 * MS} | transfer,
+        "flows": [{"name": "transfer", "transfer": asked | {"sample_interval_ns": 100 * MS} | transfer}],
     }
 
 

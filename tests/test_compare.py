@@ -195,7 +195,7 @@ def test_a_sweep_runs_every_combination(tmp_path: Path, capsys: pytest.CaptureFi
     assert cli.main(["show", str(file), "--json"]) == 0
     plans = json.loads(capsys.readouterr().out)
     wanted = [(1, 0.0), (1, 0.01), (2, 0.0), (2, 0.01)]
-    assert [(plan["transfer"]["streams"], plan["links"][1]["forward"]["loss"]) for plan in plans] == wanted
+    assert [(plan["flows"][0]["transfer"]["streams"], plan["links"][1]["forward"]["loss"]) for plan in plans] == wanted
     assert cli.main(["run", str(file), "--world", "sim", "--json", "--quiet", "--out", str(out)]) == 0
     results = json.loads(capsys.readouterr().out)
     assert [result["vary"] for result in results][1] == {"transfer.streams": "1", "path.1.loss": "1 %"}

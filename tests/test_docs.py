@@ -29,9 +29,8 @@ def make_targets() -> set[str]:
 
 
 def make_variables() -> set[str]:
-    """Those that a user may set: `NAME ?=`, `$(or $(NAME),…)`, `$(if $(NAME),…)`, and FILES."""
-    found = re.findall(r"^([A-Z]+) \?=|\$\((?:or|if) \$\(([A-Z]+)\)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    return {name for pair in found for name in pair if name} | {"FILES"}
+    """Those that a user may set: `$(or $(NAME),…)`, `$(if $(NAME),…)`, and FILES."""
+    return set(re.findall(r"\$\((?:or|if) \$\(([A-Z]+)\)", (ROOT / "Makefile").read_text())) | {"FILES"}
 
 
 def script_of(block: Block) -> str:

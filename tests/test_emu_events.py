@@ -174,7 +174,8 @@ def test_with_ecn_red_marks_instead_of_dropping(tmp_path: Path) -> None:
 @pytest.mark.parametrize("packets", [1, 2, 3, 12, loss.MOST_AT_ONCE])
 def test_netem_s_model_with_the_chosen_seed_loses_that_many_in_a_row(packets: int) -> None:
     """The kernel's loss_4state as it is written, over the draws that the seed gives."""
-    seed, model = loss.exactly(packets)
+    seed, told = loss.exactly(packets)
+    model = told.fields
     state, fate = "gap", ""
     for draw in itertools.islice(loss.draws(seed), 5000):
         lost = False

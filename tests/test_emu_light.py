@@ -69,8 +69,10 @@ def test_what_the_guest_computes_is_the_same_with_its_stand_ins(tmp_path: Path) 
 def test_the_guest_reads_the_plan_as_it_was_written(file: Path) -> None:
     plan = make_plan(load_scenario(file))
     read = read_plan(plan.to_json().encode())
-    for name in ("scenario", "seed", "ip_version", "fidelity", "nodes", "links", "transfer", "events", "calibration"):
+    for name in ("scenario", "seed", "ip_version", "fidelity", "nodes", "links", "events", "calibration"):
         assert getattr(read, name) == getattr(plan, name), name
+    assert [flow.transfer for flow in read.flows] == [flow.transfer for flow in plan.flows]
+    assert [flow.route for flow in read.flows] == [flow.route for flow in plan.flows]
 
 
 @light.dataclass(frozen=True)

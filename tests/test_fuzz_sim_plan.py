@@ -24,11 +24,12 @@ EVENTS = [
 PLAN = path_plan([direction(10**9, 5 * MS), direction(10**8, MS, loss=0.01)], duration_ns=50 * MS) | {"events": EVENTS}
 # For the program itself, which must refuse them before it simulates anything.
 WRONG: list[dict[str, Any]] = [
-    {"schema_version": 3},
+    {"schema_version": 2},
     {"nodes": []},
     {"links": []},
     {"links": None},
-    {"transfer": {}},
+    {"flows": []},
+    {"flows": [{"transfer": {}}]},
     {"ip_version": 5},
     {"events": [EVENTS[0] | {"link": 2}]},
     {"events": [EVENTS[0] | {"at_ns": -1}]},

@@ -127,6 +127,7 @@ def make_plan(
         "limits": [limit(name, rate) for name, rate in (limits or LIMITS).items()],
     }
     plan = {
+        "schema_version": 2,
         "scenario": "2004-06-25-geneva-pasadena",
         "title": "Geneva – Pasadena, 25 June 2004: IPv4, eight Reno streams",
         "scenario_file": "scenarios/records/2004-06-25-geneva-pasadena.yaml",

@@ -24,7 +24,7 @@ def test_goodput_of_each_interval(tmp_path: Path) -> None:
     (tmp_path / "receiver.csv").write_text("\n".join([HEADER, *rows]) + "\n")
     assert convert_samples(None, tmp_path / "receiver.csv", tmp_path / "out.parquet") == 3
     table = parquet.read_table(tmp_path / "out.parquet")
-    assert table.column_names == ["end", *SAMPLE_COLUMNS, "goodput_bps"]
+    assert table.column_names == ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"]
     assert table["end"].to_pylist() == ["receiver"] * 3
     assert table["stream"].to_pylist() == [0, 0, 1]
     assert table["goodput_bps"].to_pylist() == [80e6, 100e6, 0.0]

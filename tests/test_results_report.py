@@ -148,7 +148,7 @@ def test_text_from_outside_cannot_break_out(tmp_path: Path) -> None:
     nasty = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
     data |= {"title": nasty, "error": nasty, "limited_by_why": nasty, "command": [nasty]}
     data["plan"]["nodes"][1]["name"] = data["plan"]["links"][0]["b"] = data["plan"]["links"][1]["a"] = nasty
-    data["plan"]["physics"]["limits"][0]["place"] = nasty
+    data["plan"]["flows"][0]["physics"]["limits"][0]["place"] = nasty
     file.write_text(json.dumps(data))
     page = render_report(bundle)
     assert "<script>alert" not in page

@@ -48,7 +48,7 @@ def samples(tmp_path: Path) -> Samples:
 
 def test_tables_of_each_end(samples: Samples) -> None:
     assert (samples.sender.num_rows, samples.receiver.num_rows, samples.links.num_rows) == (4, 4, 4)
-    assert samples.to_arrow().column_names == ["end", *SAMPLE_COLUMNS, "goodput_bps"]
+    assert samples.to_arrow().column_names == ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"]
     assert set(samples.sender["end"].to_pylist()) == {"sender"}
     assert samples.links.column_names == [*LINK_COLUMNS, "rate_bps"]
 

@@ -62,7 +62,7 @@ def test_table_for_a_terminal(bundle: Path) -> None:
 def test_scenario_without_a_record_has_one_column(bundle: Path) -> None:
     record = load_record(bundle)
     assert record.plan is not None
-    record.plan["expect"] = None
+    record.plan["flows"][0]["expect"] = None
     text = _print(record, terminal=True)
     assert "recorded " not in text.split("calibration")[0]
 

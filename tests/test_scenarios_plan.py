@@ -187,7 +187,7 @@ def test_show_names_impairments_and_asymmetry(tmp_path: Path) -> None:
 
 def test_plan_json(tmp_path: Path) -> None:
     plan = plan_with(tmp_path)
-    assert json.loads(plan.to_json(indent=1))["physics"]["mss_bytes"] == 1448
+    assert json.loads(plan.to_json(indent=1))["flows"][0]["physics"]["mss_bytes"] == 1448
     assert Plan.from_json(plan.to_json(indent=1)) == Plan.from_json(plan.to_json()) == plan
 
 

@@ -17,6 +17,7 @@ from landspeed.scenarios.plan import (
     Direction,
     Event,
     Expect,
+    Flow,
     Limit,
     Link,
     Node,
@@ -51,14 +52,18 @@ def test_json_and_back_is_the_same_to_the_byte() -> None:
     [
         (("sed",), 1, "plan: sed: there is no such key"),
         (("links", 2, "forward", "speed"), 1, "plan: links[2].forward.speed: there is no such key"),
-        (("expect", "forward_traceroute", 3, "ttl"), 1, "plan: expect.forward_traceroute[3].ttl: there is no such key"),
+        (
+            ("flows", 0, "expect", "forward_traceroute", 3, "ttl"),
+            1,
+            "plan: flows[0].expect.forward_traceroute[3].ttl: there is no such key",
+        ),
         (("links", 2, "forward", "rate_bps"), None, "plan: links[2].forward: Object missing required field `rate_bps`"),
         (("links", 2, "forward", "rate_bps"), "1 Gbit/s", "plan: links[2].forward.rate_bps: Expected `int`, got `str`"),
         (("links", 0, "reverse", "delay_ns"), 1.5, "plan: links[0].reverse.delay_ns: Expected `int`, got `float`"),
-        (("transfer", "streams"), True, "plan: transfer.streams: Expected `int`, got `bool`"),
+        (("flows", 0, "transfer", "streams"), True, "plan: flows[0].transfer.streams: Expected `int`, got `bool`"),
         (("nodes", 1, "kind"), "switch", "plan: nodes[1].kind: Invalid enum value 'switch'"),
-        (("physics", "limits"), {}, "plan: physics.limits: Expected `array`, got `object`"),
-        (("schema_version",), 3, "plan: schema_version: 3; this landspeed reads up to 2"),
+        (("flows", 0, "physics", "limits"), {}, "plan: flows[0].physics.limits: Expected `array`, got `object`"),
+        (("schema_version",), 4, "plan: schema_version: 4; this landspeed reads up to 3"),
     ],
 )
 def test_what_is_no_plan_is_named_by_its_key(path: tuple[str | int, ...], value: Any, said: str) -> None:
@@ -82,13 +87,18 @@ def test_text_that_is_no_plan(text: str) -> None:
 
 
 def test_importing_the_plan_is_light() -> None:
-    """Beside a few modules of the standard library only this one is loaded: 8 ms of the CPU, in the guest as well."""
+    """Beside a few modules of the standard library only this and the trace's are loaded: 8 ms, in the guest too."""
     script = (
         "import __future__, dataclasses, json, sys, typing; before = set(sys.modules); import landspeed.scenarios.plan;"
         "print(*sorted(set(sys.modules) - before))"
     )
     loaded = subprocess.check_output([sys.executable, "-c", script], text=True).split()
-    assert loaded == ["landspeed", "landspeed.scenarios", "landspeed.scenarios.plan", "landspeed.version"]
+    assert loaded == [
+        "landspeed",
+        "landspeed.scenarios",
+        *(f"landspeed.scenarios.{name}" for name in ("plan", "trace")),
+        "landspeed.version",
+    ]
 
 
 # --- Schema 1 --------------------------------------------------------------------------------------------------------
@@ -98,7 +108,7 @@ def test_the_plan_of_an_old_bundle_is_read() -> None:
     data = json.loads(OLD_PLAN.read_text())
     assert data["schema_version"] == 1 and data["links"][0]["forward"]["limit_packets"] > 0
     old, plan = Plan.from_dict(data), record_plan()
-    assert old.schema_version == 2
+    assert old.schema_version == 3
     assert old.physics.limits == [
         Limit(kind="bus", place="geneva", fitted=True, goodput_bps=6_626_513_003),
         Limit(kind="window", goodput_bps=16_268_567_272),
@@ -144,11 +154,13 @@ def test_what_is_wrong_in_an_old_plan_is_named() -> None:
 
 # Every field of the plan, decided: does it belong to the work? A new field must be put into one of the two.
 WORK = {
-    Plan: "seed ip_version fidelity nodes links transfer events calibration",
+    Plan: "seed ip_version fidelity nodes links flows events calibration",
+    Flow: "name source target route start_ns transfer",
     Node: "name kind nic_rate_bps bus_rate_bps",
-    Link: "index a b mtu_bytes framing framing_bytes forward reverse",
+    Link: "index name a b mtu_bytes framing framing_bytes forward reverse",
     Direction: (
-        "delay_ns rate_bps queue_bytes packet_limit loss corrupt duplicate reorder jitter_ns discipline parameters seed"
+        "delay_ns rate_bps queue_bytes packet_limit loss loss_burst corrupt duplicate reorder jitter_ns discipline "
+        "parameters trace seed"
     ),
     Transfer: (
         "streams window_bytes window_exact initial_window_packets congestion_control congestion_controls bytes "
@@ -158,7 +170,8 @@ WORK = {
     Calibration: "rtt_tolerance rate_tolerance",
 }
 TOLD = {
-    Plan: "schema_version scenario title scenario_file expect contest physics",
+    Plan: "schema_version scenario title scenario_file contest",
+    Flow: "expect physics",
     Node: "place label address_note latitude_deg longitude_deg bus_fitted bus_why",
     Link: "distance_m",
     Direction: "can_queue",  # follows from the rest
@@ -167,8 +180,20 @@ TOLD = {
     Calibration: "",
 }
 PARTS = {"nodes": Node, "links": Link, "forward": Direction, "reverse": Direction, "transfer": Transfer}
-PARTS |= {"events": Event, "calibration": Calibration}
-WHOLE = {"nodes", "links", "forward", "reverse", "transfer", "events", "calibration", "expect", "contest", "physics"}
+PARTS |= {"events": Event, "calibration": Calibration, "flows": Flow}
+WHOLE = {
+    "flows",
+    "nodes",
+    "links",
+    "forward",
+    "reverse",
+    "transfer",
+    "events",
+    "calibration",
+    "expect",
+    "contest",
+    "physics",
+}
 
 
 def small_plan() -> Plan:
@@ -228,11 +253,12 @@ def test_the_hash_changes_with_the_work_and_with_nothing_else(path: tuple[str, .
 
 def test_the_hash_leaves_out_what_was_recorded_and_what_theory_says() -> None:
     plan = record_plan()
+    flow = plan.flow
     assert isinstance(plan.expect, Expect) and isinstance(plan.contest, Contest) and isinstance(plan.physics, Physics)
     for without in (
-        replace(plan, expect=None),
+        replace(plan, flows=[replace(flow, expect=None)]),
         replace(plan, contest=None),
-        replace(plan, physics=replace(plan.physics, limits=[])),
+        replace(plan, flows=[replace(flow, physics=replace(plan.physics, limits=[]))]),
     ):
         assert without.sha256 == plan.sha256
     assert replace(plan, links=plan.links[:-1]).sha256 != plan.sha256

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from landspeed.scenarios.ack_path import ack_path
-from landspeed.scenarios.plan import Direction, Event, Link, Node
+from landspeed.scenarios.flows import UNKNOWN
+from landspeed.scenarios.plan import Calibration, Direction, Event, Flow, Link, Node, Plan, Transfer
 from landspeed.scenarios.queueing import prove_queueing
 
 G, M = 10**9, 10**6
@@ -40,8 +41,38 @@ def with_lane(links: list[Link], number: int, way: str, **change: Any) -> list[L
     return [*links[:number], replace(links[number], **{way: changed}), *links[number + 1 :]]
 
 
+TRANSFER = Transfer(
+    streams=1, congestion_control="reno", receive="discard", sample_interval_ns=10**8, duration_ns=10**9
+)
+
+
+def plan_of(nodes: list[Node], links: list[Link], *events: Event, ip: Any = 4) -> Plan:
+    """A path with one flow."""
+    flow = Flow(
+        name="transfer",
+        source=nodes[0].name,
+        target=nodes[-1].name,
+        route=list(range(len(links))),
+        transfer=TRANSFER,
+        physics=UNKNOWN,
+    )
+    return Plan(
+        scenario="test",
+        title="A test",
+        scenario_file="",
+        seed=1,
+        ip_version=ip,
+        fidelity="packets",
+        nodes=nodes,
+        links=links,
+        flows=[flow],
+        events=list(events),
+        calibration=Calibration(),
+    )
+
+
 def proved(nodes: list[Node], links: list[Link], *events: Event, ip: int = 4) -> tuple[list[bool], list[bool]]:
-    found = prove_queueing(nodes, links, ip, events)
+    found = prove_queueing(plan_of(nodes, links, *events, ip=ip))
     assert [replace(link, forward=links[0].forward, reverse=links[0].reverse) for link in found] == [
         replace(link, forward=links[0].forward, reverse=links[0].reverse) for link in links
     ]

@@ -337,8 +337,9 @@ def test_managed_queues_stay_short(tmp_path: Path) -> None:
     ("change", "says"),
     [
         ({"transfer": {"congestion_control": "fast"}}, "transfer.congestion_control: ns-3 has no 'fast'"),
-        ({"transfer": {"streams": 0}}, "transfer.streams: 0 is not between 1 and"),
-        ({"transfer": {"bytes": 5}}, "transfer: exactly one of bytes and duration_ns"),
+        ({"transfer": {"streams": 0}}, "flows[0].transfer.streams: 0 is not between 1 and"),
+        ({"transfer": {"bytes": 5}}, "flows[0].transfer: exactly one of bytes and duration_ns"),
+        ({"flows": [{}, {}]}, "flows: 2; this program simulates one, over a path"),
         ({"nodes": []}, "nodes: 2 links need 3 nodes, not 0"),
         ({"ip_version": 5}, "ip_version: 4 or 6 is wanted"),
         ({"events": [{"at_ns": 0, "kind": "loss", "link": 7, "direction": "both"}]}, "events[0].link: 7 is not"),
@@ -347,7 +348,8 @@ def test_managed_queues_stay_short(tmp_path: Path) -> None:
 def test_a_bad_plan_is_told_in_one_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     plan = path_plan([direction(GBIT, MS), direction(GBIT, MS)], duration_ns=S)
     for key, value in change.items():
-        plan[key] = plan[key] | value if isinstance(value, dict) else value
+        part = plan["flows"][0] if key == "transfer" else plan
+        part[key] = part[key] | value if isinstance(value, dict) else value
     run = simulate(plan, tmp_path / "run")
     assert run.status == 2
     assert says in run.error

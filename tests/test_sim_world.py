@@ -45,14 +45,14 @@ def only_bundle(folder: Path) -> Path:
 def test_a_simulated_run_makes_the_same_bundle(
     fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main([*RUN, "--collapse", "--scheduler", "heap", "--json", "--quiet", "--out", str(tmp_path)]) == 0
+    assert cli.main([*RUN, "--collapse", "--event-scheduler", "heap", "--json", "--quiet", "--out", str(tmp_path)]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["world"], result["tool"], result["complete"], result["passed"]) == ("sim", "ns-3", True, True)
     assert result["goodput_bps"] == 400_000_000
     assert result["bytes"] == 100_000_000
     assert result["versions"]["ns-3"] == "3.fake"
     assert result["world_facts"]["simulator"]["words"] == ["--collapse", "--scheduler", "heap"]
-    words = ["--world", "sim", "--collapse", "--scheduler", "heap", "--seed", "1"]
+    words = ["--world", "sim", "--collapse", "--event-scheduler", "heap", "--seed", "1"]
     assert result["command"][-len(words) :] == words
     bundle = only_bundle(tmp_path)
     found = {path.name for path in bundle.iterdir()}
@@ -169,7 +169,7 @@ def test_without_the_simulator_it_says_what_to_do(
         (("--world", "sim", "--tool", "iperf3"), "--tool works only with --world emu"),
         (("--world", "sim", "--memory", "4GiB"), "--memory works only with --world emu"),
         (("--collapse",), "--collapse works only with --world sim"),
-        (("--scheduler", "heap"), "--scheduler works only with --world sim"),
+        (("--event-scheduler", "heap"), "--event-scheduler works only with --world sim"),
     ],
 )
 def test_an_option_of_another_world_is_refused(

@@ -35,10 +35,12 @@ class Tool(ABC):
     Attributes:
         name: as in `--tool NAME` and in records.
         summary: what it is, in a few words, for `--help`.
+        networks: whether it can make the flows of a network: begin at a time, and share a host with others of its kind.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    networks: ClassVar[bool] = False
 
     @abstractmethod
     def refusals(self, plan: Plan) -> list[str]:
@@ -50,6 +52,9 @@ class Tool(ABC):
         Raises:
             Refused: with all of it.
         """
+        if not plan.is_path and not self.networks:
+            able = "the engine can: leave out --tool"
+            raise Refused(f"{self.name} makes one transfer over a path, and not the flows of a network; {able}")
         if found := self.refusals(plan):
             raise Refused(f"{self.name} cannot make this transfer: " + "; ".join(found))
 
@@ -61,6 +66,22 @@ class Tool(ABC):
             plan: the work.
             out: folder for what they write, as they see it.
         """
+
+    def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
+        """The same for one flow of a network, whose receiver listens on this port.
+
+        The sender begins at the whole second of the monotonic clock that LANDSPEED_WHOLE_SECOND says, counted from the
+        present one.
+
+        Args:
+            plan: of that flow's path alone.
+            out: folder for what they write, as they see it.
+            port: TCP port.
+
+        Raises:
+            Refused: it has no networks.
+        """
+        raise Refused(f"{self.name} has no flows of a network (port {port} of {plan.scenario}, {out})")
 
     @abstractmethod
     def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:

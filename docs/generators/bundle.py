@@ -33,7 +33,7 @@ def series_columns() -> str:
     """The columns of both series."""
     from landspeed.results.raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS
 
-    samples = ["end", *SAMPLE_COLUMNS, "goodput_bps"]
+    samples = ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"]
     links = [*LINK_COLUMNS, "rate_bps"]
     both = (("samples.parquet", samples), ("links.parquet", links))
     return "\n\n".join(f"- `{name}`: {', '.join(f'`{column}`' for column in columns)}" for name, columns in both)

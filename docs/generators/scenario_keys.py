@@ -10,9 +10,10 @@ SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of
     ("`hosts: NAME:`", "keys-hosts", "Host"),
     ("`hosts: NAME: bus:`", "keys-bus", "Bus"),
     ("`routers: NAME:`", "keys-routers", "Router"),
-    ("`path:`, a list of links", "keys-path", "Link"),
+    ("`path:` or `links:`, a list of links", "keys-path", "Link"),
     ("`path: … reverse:`", "keys-reverse", "Reverse"),
     ("`path: … discipline:`", "keys-discipline", "Discipline"),
+    ("`path: … trace:`", "keys-trace", "TraceSource"),
     *(
         (f"`path: … discipline: {{{kind}: …}}`", f"keys-{kind.replace('_', '-')}", name)
         for kind, name in (
@@ -27,6 +28,7 @@ SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of
         )
     ),
     ("`transfer:`", "keys-transfer", "Transfer"),
+    ("`flows:`, a list", "keys-flows", "Flow"),
     ("`events:`, a list", "keys-events", "Event"),
     ("`calibration:`", "keys-calibration", "Calibration"),
     ("`expect:`", "keys-expect", "Expect"),
@@ -121,7 +123,13 @@ def _value(value: dict[str, Any]) -> str:
         return f"{kind},{example}" if example else kind
     types = value.get("type")
     names = [name for name in (types if isinstance(types, list) else [types]) if name not in (None, "null")]
-    words = {"string": "text", "integer": "whole number", "boolean": "`true` `false`", "array": "list"}
+    words = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "`true` `false`",
+        "array": "list",
+    }
     text = " or ".join(words.get(name, "mapping") for name in names) or "any"
     if "array" in names and isinstance(value.get("items"), dict):
         inner = _value(value["items"])

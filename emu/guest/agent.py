@@ -95,12 +95,10 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
 
     result["effective"] = effective_settings(network) | {"joined": described(runs)}
     if job.calibrate:
-        from .calibrate import calibrate
+        from .calibrate_flows import calibrate_flows
 
         phase("calibrate")
-        if job.clock == "virtual":
-            clock.start_afresh()
-        result["calibration"] = calibrate(network, runs, with_queues=job.with_queues, real_clock=job.clock == "real")
+        result |= calibrate_flows(network, runs, with_queues=job.with_queues, real_clock=job.clock == "real")
         if not result["calibration"]["passed"]:
             return result
         write_json("measured.json", result)  # kept if the run is ended from outside
@@ -111,11 +109,12 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
         evidence = None
         if job.evidence:
             from .evidence import Evidence
+            from .flow_path import FlowPath
 
             phase("evidence")
             if job.clock == "virtual":
                 clock.start_afresh()
-            evidence = Evidence(network, job.port)
+            evidence = Evidence(FlowPath(network, plan.flow), job.flows[0].port)
             evidence.before()
         result["effective"] |= {
             "moderation_ns": moderate(network) if job.moderate else 0,

@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from . import clock
-from .network import Network
+from .network import Network, link_address
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Link
@@ -27,7 +27,7 @@ class Background:
     def __init__(self, network: Network, link: Link, *, forward: bool, rate_bps: int) -> None:
         """Open both ends."""
         plan = network.plan
-        origin, target = (link.index, link.index + 1) if forward else (link.index + 1, link.index)
+        (origin, _), (target, _) = network.end(link.index, 0 if forward else 1), network.end(link.index, int(forward))
         family = socket.AF_INET if plan.ip_version == 4 else socket.AF_INET6
         header = 28 if plan.ip_version == 4 else 48
         spacing_ns = link.mtu_bytes * 8e9 / rate_bps
@@ -39,7 +39,7 @@ class Background:
         with network.nodes[origin].inside():
             self._source = socket.socket(family, socket.SOCK_DGRAM)
         self._sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)  # nobody reads it: the kernel drops at the end
-        self._sink.bind((network.facing_address(target, viewer=origin), 0))
+        self._sink.bind((link_address(plan.ip_version, link.index, int(forward)), 0))
         self._source.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 30)
         if together > 1:
             self._source.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, link.mtu_bytes - header)

@@ -9,6 +9,7 @@ plan says is in scenarios/timing.py. What the plan itself does to packets (loss,
 from __future__ import annotations
 
 import contextlib
+import math
 import socket
 import struct
 import time
@@ -22,6 +23,7 @@ from ...scenarios.timing import (
     ECHO_PAYLOAD_BYTES,
     ICMP_HEADER_BYTES,
     RTT_FLOOR_MS,
+    TRAIN_PACKETS,
     hop_echo_ns,
     link_name,
     rates_bps,
@@ -31,8 +33,9 @@ from ...scenarios.timing import (
 )
 from ...scenarios.words import rate_text, time_text
 from ..runs import LEAST_TTL
+from .flow_path import FlowPath
 from .lane_options import burst_bytes
-from .network import MOST_HOPS, Network
+from .network import MOST_HOPS
 from .trains import SO_TIMESTAMPNS_NEW, queues, train_rate
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ IMPAIRED_ROUNDS = 9  # where packets are lost or delayed by chance
 MTU_ATTEMPTS = 9
 MTU_SEQUENCE = 0x8000  # beyond those of the hops
 JOINED_SEQUENCE = 0x4000
+MOST_ATTEMPTS = JOINED_SEQUENCE >> 8  # that have numbers of their own
 IDENTIFIER = 0x4C53
 
 
@@ -79,12 +83,12 @@ class Calibration:
 
 
 def calibrate(
-    network: Network, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
+    network: FlowPath, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
 ) -> dict[str, Any]:
     """Measure the path and compare it with the plan.
 
     Args:
-        network: the built path.
+        network: the path of a flow.
         runs: links that are passed in one step; then both ways are measured, that one and hop by hop.
         with_queues: fill every queue until it overflows, too.
         real_clock: the host's scheduling adds to every time measured, so each hop's least RTT of several counts and the
@@ -106,12 +110,12 @@ def calibrate(
     result.path_mtu_bytes = _path_mtu(network)
     result.rate_expected_bps = slowest_rate_bps(plan, forward=True)
     result.rate_reverse_expected_bps = slowest_rate_bps(plan, forward=False)
-    result.rate_bps = train_rate(network, 0, last, real_clock=real_clock)
-    result.rate_reverse_bps = train_rate(network, last, 0, real_clock=real_clock)
+    result.rate_bps = _rate(network, 0, last, real_clock=real_clock)
+    result.rate_reverse_bps = _rate(network, last, 0, real_clock=real_clock)
     if runs:
         result.joined = [_joined(network, runs, origin, real_clock=real_clock) for origin in (0, last)]
     if with_queues:
-        result.queue = [each for link in plan.links for each in queues(network, link)]
+        result.queue = [each for link in plan.links for each in queues(network.network, link)]
         for each in result.queue:
             each["allowed_bytes"] = max(0.01 * (each["expected_bytes"] or 0), 2 * burst_bytes(plan))
     result.checks = calibration_checks(plan, result)
@@ -126,10 +130,28 @@ def calibrate(
 def _impaired(plan: Plan) -> bool:
     """Whether chance has a part in what happens to a packet."""
     lanes = [lane for link in plan.links for lane in (link.forward, link.reverse)]
-    return any(lane.loss or lane.corrupt or lane.duplicate or lane.reorder or lane.jitter_ns for lane in lanes)
+    return any(lane.impairments for lane in lanes)
 
 
-def _hops(network: Network, origin: int, target: int, *, real_clock: bool) -> list[dict[str, Any]]:
+def _patience(plan: Plan) -> int:
+    """Rounds after which something must have come through, for at the mean length of losses in a row it would have.
+
+    A burst of mean length n has not ended after 10 n packets in one case of 20 000 (geometric). Where nothing ever
+    arrives, it is no use to wait.
+    """
+    rows = [lane.losses_in_a_row for link in plan.links for lane in (link.forward, link.reverse)]
+    return IMPAIRED_ROUNDS if math.isinf(max(rows)) else max(IMPAIRED_ROUNDS, math.ceil(10 * max(rows)))
+
+
+def _rate(network: FlowPath, origin: int, target: int, *, real_clock: bool, ttl: int | None = None) -> float | None:
+    """Rate of a train; of a later one where chance took all of one."""
+    for _ in range(1 + _patience(network.plan) // TRAIN_PACKETS if _impaired(network.plan) else 1):
+        if (rate := train_rate(network, origin, target, real_clock=real_clock, ttl=ttl)) is not None:
+            return rate
+    return None
+
+
+def _hops(network: FlowPath, origin: int, target: int, *, real_clock: bool) -> list[dict[str, Any]]:
     plan = network.plan
     step = 1 if target > origin else -1
     positions = list(range(origin + step, target + step, step))
@@ -138,9 +160,10 @@ def _hops(network: Network, origin: int, target: int, *, real_clock: bool) -> li
     longest_ns = max(line.takes_ns(EXCEEDED_BYTES) - line.delay_ns for line in way(plan, origin, target))
     together = real_clock and len(positions) * longest_ns / 1e6 < REAL_CLOCK_RTT_FLOOR_MS / 4
     answers: dict[int, list[tuple[float, str]]] = {}
-    for attempt in range(REAL_CLOCK_ROUNDS if real_clock else IMPAIRED_ROUNDS if _impaired(plan) else 1):
-        asked = [list(range(1, len(positions) + 1))] if together else [[ttl] for ttl in range(1, len(positions) + 1)]
-        for ttls in asked:
+    rounds = REAL_CLOCK_ROUNDS if real_clock else IMPAIRED_ROUNDS if _impaired(plan) else 1
+    for attempt in range(max(rounds, _patience(plan)) if _impaired(plan) else rounds):
+        wanted = [ttl for ttl in range(1, len(positions) + 1) if attempt < rounds or ttl not in answers]
+        for ttls in [wanted] if together and wanted else [[ttl] for ttl in wanted]:
             wait_s = 10 * max(expected[ttls[-1] - 1] / 1e3, 0.1)
             found = _traceroute(network, origin, target, ttls, attempt=attempt, wait_s=wait_s)
             for ttl, answer in found.items():
@@ -161,10 +184,10 @@ def _hops(network: Network, origin: int, target: int, *, real_clock: bool) -> li
 
 
 def _traceroute(
-    network: Network, origin: int, target: int, ttls: list[int], *, attempt: int, wait_s: float
+    network: FlowPath, origin: int, target: int, ttls: list[int], *, attempt: int, wait_s: float
 ) -> dict[int, tuple[float, str]]:
     """RTT in ms and answering address for each of these TTLs; a TTL without answer is left out."""
-    base = attempt << 8  # late copies of answers to the attempt before are none to this one
+    base = attempt % MOST_ATTEMPTS << 8  # late copies of answers to the attempt before are none to this one
     version = network.plan.ip_version
     destination = network.address(target)
     level, option = (
@@ -191,7 +214,7 @@ def _traceroute(
     return answers
 
 
-def _icmp_socket(network: Network, position: int) -> socket.socket:
+def _icmp_socket(network: FlowPath, position: int) -> socket.socket:
     with network.nodes[position].inside():
         if network.plan.ip_version == 4:
             return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
@@ -234,7 +257,7 @@ def echo_sequence(version: int, packet: bytes) -> int | None:
 # --- Links that are passed in one step -------------------------------------------------------------------------------
 
 
-def _joined(network: Network, runs: Sequence[Run], origin: int, *, real_clock: bool) -> dict[str, Any]:
+def _joined(network: FlowPath, runs: Sequence[Run], origin: int, *, real_clock: bool) -> dict[str, Any]:
     """From one end: an echo that goes the short ways, there and back, and a train that goes none of them.
 
     Returns:
@@ -258,11 +281,11 @@ def _joined(network: Network, runs: Sequence[Run], origin: int, *, real_clock: b
         "expected_ttl": MOST_HOPS - (last - 1),
     }
     if any(run.forward == (origin == 0) for run in runs) and last < LEAST_TTL:
-        found["every_hop_rate_bps"] = train_rate(network, origin, target, real_clock=real_clock, ttl=LEAST_TTL - 1)
+        found["every_hop_rate_bps"] = _rate(network, origin, target, real_clock=real_clock, ttl=LEAST_TTL - 1)
     return found
 
 
-def _echo(network: Network, origin: int, target: int, attempt: int, *, wait_s: float) -> tuple[float, int] | None:
+def _echo(network: FlowPath, origin: int, target: int, attempt: int, *, wait_s: float) -> tuple[float, int] | None:
     """RTT in ms of an echo as any program sends it, and the TTL that its reply still had; None if none came."""
     version, sequence = network.plan.ip_version, JOINED_SEQUENCE + attempt
     with _icmp_socket(network, origin) as sock:
@@ -289,7 +312,7 @@ def _echo(network: Network, origin: int, target: int, attempt: int, *, wait_s: f
 # --- Path MTU --------------------------------------------------------------------------------------------------------
 
 
-def _path_mtu(network: Network) -> int | None:
+def _path_mtu(network: FlowPath) -> int | None:
     """Largest packet that an echo carries there and back with don't-fragment; None if none comes back."""
     plan = network.plan
     version, last = plan.ip_version, len(network.nodes) - 1
@@ -300,9 +323,9 @@ def _path_mtu(network: Network) -> int | None:
     with _icmp_socket(network, 0) as sock:
         sock.setsockopt(level, discover, IP_PMTUDISC_DO)
         sock.connect((network.address(last), 0))
-        attempts = MTU_ATTEMPTS
+        attempts = max(MTU_ATTEMPTS, _patience(plan))
         for sequence in range(
-            MTU_SEQUENCE, MTU_SEQUENCE + len(plan.links) + MTU_ATTEMPTS
+            MTU_SEQUENCE, MTU_SEQUENCE + len(plan.links) + attempts
         ):  # a router with a smaller link answers once
             with contextlib.suppress(OSError):
                 sock.send(echo_request(version, sequence, b"\0" * (size - header)))
@@ -325,7 +348,7 @@ def _path_mtu(network: Network) -> int | None:
 # --- Failures, in words ---------------------------------------------------------------------------------------------
 
 
-def _failures(network: Network, result: Calibration) -> list[str]:
+def _failures(network: FlowPath, result: Calibration) -> list[str]:
     """One sentence for each failed check: what is wrong, and which part of the path it points at."""
     plan, failures = network.plan, list[str]()
     failed = {(check.name, check.place): check for check in result.checks if not check.ok}
@@ -356,7 +379,7 @@ def _failures(network: Network, result: Calibration) -> list[str]:
     return failures
 
 
-def _hop_words(network: Network, origin: int, hop: dict[str, Any], before_ms: float) -> str:
+def _hop_words(network: FlowPath, origin: int, hop: dict[str, Any], before_ms: float) -> str:
     position = network.names.index(hop["node"])
     link = position - 1 if origin < position else position
     name = link_name(network.plan.links[link])

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...scenarios import physics as ph
-from ...scenarios.timing import path_mtu
+from ...scenarios.timing import packet_mtu
 from .lane_options import VETH_HEADER_BYTES, bucket_rate
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def managed(plan: Plan, link: Link, direction: Direction, bucket: dict[str, Any]
     room = {"limit_bytes": limit_bytes, "limit_packets": max(limit_bytes // frame, 1)}
     if direction.discipline == "tbf":
         assert parameters.burst_bytes is not None
-        rate, overhead = bucket_rate(plan, parameters.rate_bps or 0, link.framing_bytes)
+        rate, overhead = bucket_rate(plan, parameters.rate_bps or 0, link.framing_bytes, packet_mtu(plan, link))
         tokens = {"rate_bytes_per_s": rate, "overhead_bytes": overhead, "burst_bytes": parameters.burst_bytes}
         return "tbf", tokens | {"limit_bytes": limit_bytes}
     if direction.discipline == "red":
-        packet_us = path_mtu(plan) * 1e6 / bucket["rate_bytes_per_s"]
+        packet_us = packet_mtu(plan, link) * 1e6 / bucket["rate_bytes_per_s"]
         return "red", room | said | {"weight_log": ph.red_weight_log(direction.queue_bytes), "packet_us": packet_us}
     if direction.discipline == "cake":
         return "cake", said | {"memory_bytes": min(CAKE_OVERHEAD * limit_bytes, (1 << 32) - 1)}

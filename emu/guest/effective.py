@@ -13,12 +13,11 @@ from .programs import output_of
 
 def effective_settings(network: Network) -> dict[str, Any]:
     """Read back from the kernel, not from the plan."""
-    last = len(network.nodes) - 1
     sysctls: dict[str, dict[str, str]] = {"all": {name: read_host_wide(name) for name in HOST_WIDE_SYSCTLS}}
-    for position in (0, last):
+    for position in _hosts(network):
         node = network.nodes[position]
         names = [
-            *node_sysctls(network.plan, router=False),
+            *node_sysctls(network.plan, network.plan.nodes[position]),
             "net.ipv4.tcp_available_congestion_control",
             "net.ipv4.tcp_limit_output_bytes",
         ]
@@ -32,12 +31,16 @@ def effective_settings(network: Network) -> dict[str, Any]:
 
 
 def effective_offloads(network: Network) -> dict[str, dict[str, bool]]:
-    """Which offloads are on at both hosts, by `HOST:INTERFACE`."""
+    """Which offloads are on at the hosts, by `HOST:INTERFACE`."""
     return {
         f"{network.names[position]}:{interface}": offloads.read_offloads(network.netlink(position), interface)
-        for position in (0, len(network.nodes) - 1)
+        for position in _hosts(network)
         for interface in network.interfaces(position)
     }
+
+
+def _hosts(network: Network) -> list[int]:
+    return [position for position in range(len(network.nodes)) if network.is_host(position)]
 
 
 def effective_qdiscs(network: Network) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The plan's events, each at its time of the guest's clock, while the transfer runs.
+"""The plan's events and traces, each at its time of the guest's clock, while the transfer runs.
 
 Each is told to the qdiscs at the nanosecond at which it is due: between waking and the change the virtual clock does
 not move. A queue stands behind its delay (shaping.py), so a rate changes there when what enters the link at the event's
@@ -14,7 +14,7 @@ import json
 import os
 import select
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import clock
@@ -22,12 +22,13 @@ from .background import Background
 from .files import OUT, write_json
 from .lane import Lane
 from .network import Network
-from .programs import Program
+from .traces import Follower
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Event
+    from .transfer import Programs
 
-LIVE = f"{OUT}/live.jsonl"
+LIVE = "live.jsonl"
 IN_MODIFY = 2
 WAKE_BEFORE_NS = 1_000_000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -37,9 +38,15 @@ _Field = TypeVar("_Field")
 class Events:
     """Makes the events of a plan happen and writes down what they did."""
 
-    def __init__(self, network: Network) -> None:
-        """Prepare what can be prepared: sockets of background traffic, and a watch over the engine's progress."""
+    def __init__(self, network: Network, folders: Sequence[str] = ("",)) -> None:
+        """Prepare what can be prepared: sockets of background traffic, and a watch over the engines' progress.
+
+        Args:
+            network: the network.
+            folders: of the flows, relative to the run's.
+        """
         self._network = network
+        self._live = ["/".join(filter(None, (OUT, folder, LIVE))) for folder in folders]
         self._lanes: dict[tuple[int, str], Lane] = {}
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []
         self._order = itertools.count()
@@ -47,7 +54,10 @@ class Events:
         self.records: list[dict[str, Any]] = []
         self._traffic: list[tuple[dict[str, Any], list[Background]]] = []
         self._notify = _libc.inotify_init1(os.O_CLOEXEC)
-        if self._notify < 0 or _libc.inotify_add_watch(self._notify, OUT.encode(), IN_MODIFY) < 0:
+        added = [
+            _libc.inotify_add_watch(self._notify, live.rpartition("/")[0].encode(), IN_MODIFY) for live in self._live
+        ]
+        if self._notify < 0 or min(added) < 0:
             raise OSError(ctypes.get_errno(), "inotify")
         for event in network.plan.events:
             record = {
@@ -63,12 +73,16 @@ class Events:
             }
             self.records.append(record)
             self._plan(event, record)
+        for link in network.plan.links:
+            for way, direction in (("forward", link.forward), ("reverse", link.reverse)):
+                if direction.trace:
+                    Follower(self._lane(link.index, way), direction.trace, self._at)
 
-    def follow(self, sending: Program) -> int:
-        """Wait for the sender's end; meanwhile let happen what is due.
+    def follow(self, sending: Programs) -> int:
+        """Wait for the senders' end; meanwhile let happen what is due.
 
         Returns:
-            the sender's exit status.
+            their exit status.
         """
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         try:
@@ -210,11 +224,11 @@ class Events:
             self._lanes[link, way] = Lane(self._network, self._network.plan.links[link], forward=way == "forward")
         return self._lanes[link, way]
 
-    def _wait_start(self, sending: Program) -> bool:
-        """Wait until the engine says when the transfer started; false if it ended before."""
+    def _wait_start(self, sending: Programs) -> bool:
+        """Wait until an engine says when the transfer started, the first of them; false if all ended before."""
         ready = select.poll()
         ready.register(self._notify, select.POLLIN)
-        while (start_ns := _start_of_transfer(LIVE)) is None:
+        while (start_ns := _first_start(self._live)) is None:
             if sending.poll() is not None:
                 return False
             if ready.poll(100):
@@ -222,7 +236,7 @@ class Events:
         self._start_ns = start_ns
         return True
 
-    def _sleep(self, sending: Program, time_ns: int) -> bool:
+    def _sleep(self, sending: Programs, time_ns: int) -> bool:
         """Wait for a time; false if the sender ended before."""
         while sending.poll() is None:
             left_ns = time_ns - clock.now_ns()
@@ -248,6 +262,11 @@ def _given(field: _Field | None) -> _Field:
     """A field that events of this kind have (scenarios/plan.py)."""
     assert field is not None
     return field
+
+
+def _first_start(files: list[str]) -> int | None:
+    """The earliest that any of the engines has named."""
+    return min((start_ns for file in files if (start_ns := _start_of_transfer(file)) is not None), default=None)
 
 
 def _start_of_transfer(live: str) -> int | None:

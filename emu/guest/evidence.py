@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .files import OUT
-from .network import LEFT, RIGHT, Network
+from .flow_path import FlowPath
 
 CAPTURE_BYTES = 20_000_000
 PING_COUNT = 10
@@ -26,14 +26,17 @@ CONTROL_PORT_TEXT = "not port {port}"  # the data connections, not the engine's 
 class Evidence:
     """Gathers it around one transfer."""
 
-    def __init__(self, network: Network, port: int) -> None:
-        """Make the folder."""
+    def __init__(self, network: FlowPath, port: int) -> None:
+        """Make the folder. `network` is the path of the flow."""
         self.network = network
         self.port = port
         self.folder = Path(OUT, "evidence")
         self.folder.mkdir(exist_ok=True)
         last = len(network.nodes) - 1
-        self.ends = (("sender", 0, last, RIGHT), ("receiver", last, 0, LEFT))
+        self.ends = (
+            ("sender", 0, last, network.interface_name(0)),
+            ("receiver", last, 0, network.interface_name(last)),
+        )
         self._captures: list[tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]] = []
 
     def before(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ...scenarios.plan import Link
 
 FOLLOW_NS = 1_000_000
+NUDGE = bytes.fromhex("02000000000002000000000088b5")
 SEED_STEP = 0x9E3779B97F4A7C15  # each change begins another part of the random numbers
 
 
@@ -36,6 +38,8 @@ class Lane:
         self._planned = link.forward if forward else link.reverse
         position, name = shaped_device(network, link.index, forward=forward)
         self._netlink, self._interface = network.netlink(position), network.interface(position, name)
+        self._node, self._name = network.nodes[position], name
+        self._nudges: socket.socket | None = None
         self.rate_bps: int | None = None
         self.delay_ns: int | None = None
         self.probability: float | None = None
@@ -74,7 +78,7 @@ class Lane:
             netem["loss"], self._armed = 1.0, self.to_lose  # `follow_loss` comes back before too many are lost
             self._all = True
         elif self.to_lose > 0:
-            netem["seed"], netem["loss_model"] = loss.exactly(self.to_lose)
+            netem["seed"], netem["loss"] = loss.exactly(self.to_lose)
             self._armed = self.to_lose
         self._netlink.change_qdisc("netem", self._interface, ROOT, PARENT_ROOT, options_of("netem", **netem))
 
@@ -86,6 +90,37 @@ class Lane:
         else:
             options = options_of("tbf", **bucket)
             self._netlink.change_qdisc("tbf", self._interface, CHILD, FIRST_CLASS, options)
+
+    def follow(self, *, delay_ns: int | None, loss: float | None) -> None:
+        """What a trace says from now on in place of the plan's figures; None: as it is."""
+        now = replace(
+            self._planned,
+            delay_ns=self._planned.delay_ns if delay_ns is None else delay_ns,
+            loss=self._planned.loss if loss is None else loss,
+        )
+        if now != self._planned:
+            self._planned = now
+            self.change_netem()
+
+    def follow_rate(self, rate_bps: int) -> None:
+        """The same of the rate. What waits for a faster line does not wait for the slower one's time to be over."""
+        before, self._planned = self._planned.rate_bps, replace(self._planned, rate_bps=rate_bps)
+        if rate_bps != before:
+            self.change_rate()
+            if rate_bps > before and self._options()[1] is not None:
+                self._nudge()
+
+    def _nudge(self) -> None:
+        """Have the qdiscs look again whether something may leave: a token bucket's timer is set by its old rate.
+
+        The kernel looks when a packet comes, and at no change. So one comes: 14 bytes for nobody, of a type that nobody
+        takes (IEEE 802's local experimental one), which is dropped where the link ends.
+        """
+        if self._nudges is None:
+            with self._node.inside():
+                self._nudges = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
+                self._nudges.bind((self._name, 0))
+        self._nudges.send(NUDGE)
 
     def follow_loss(self) -> int | None:
         """Look after a loss of counted packets.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...scenarios.timing import line_of, path_mtu
+from ...scenarios.timing import line_of, node_of, packet_mtu
+from .netem import impairments
 from .packet_limit import packet_limit
 
 if TYPE_CHECKING:
@@ -21,18 +22,17 @@ UINT32_MAX = (1 << 32) - 1
 IN_ORDER_BYTES_PER_S = 10**15  # a rate at which a packet takes no time, for netem keeps the order of what has a rate
 
 
-def bucket_rate(plan: Plan, rate_bps: int, framing_bytes: int, *, merged: bool = False) -> tuple[int, int]:
+def bucket_rate(plan: Plan, rate_bps: int, framing_bytes: int, mtu: int, *, merged: bool = False) -> tuple[int, int]:
     """Rate in bytes per second and bytes to add per packet of a plain token bucket, so that framing is counted.
 
     Where a packet may be a super-packet (by the plan's fidelity, or `merged`), overhead per packet would be counted
     once for many; there the rate is lowered by the ratio for full-size segments instead. The same where the overhead is
     negative (POS is smaller than the Ethernet header that a veth counts, a bus has no framing), which a token bucket
-    cannot take.
+    cannot take. `mtu` is that of the packets.
     """
     overhead = framing_bytes - VETH_HEADER_BYTES
     if plan.fidelity == "packets" and overhead >= 0 and not merged:
         return round(rate_bps / 8), overhead
-    mtu = path_mtu(plan)
     return round(rate_bps / 8 * (mtu + VETH_HEADER_BYTES) / (mtu + framing_bytes)), 0
 
 
@@ -69,24 +69,18 @@ def lane_options(
         "line": {
             "framing_bytes": line.framing_bytes - VETH_HEADER_BYTES,
             # What comes out of a line comes spaced; a host's bucket lets a whole super-packet through at once.
-            "spaced": link.index != (0 if forward else len(plan.links) - 1),
+            "spaced": node_of(plan, link.a if forward else link.b).kind != "host",
         },
     }
     if stock:
-        rate, overhead = bucket_rate(plan, line.rate_bps, line.framing_bytes)
+        rate, overhead = bucket_rate(plan, line.rate_bps, line.framing_bytes, packet_mtu(plan, link))
         serialized = {"rate_bytes_per_s": rate, "overhead_bytes": overhead}
     if not direction.can_queue and line.rate_bps == direction.rate_bps:
         return netem | serialized, None
-    if direction.jitter_ns:
+    if direction.jitter_ns or (direction.trace and direction.trace.delay_ns):
         netem |= {"rate_bytes_per_s": IN_ORDER_BYTES_PER_S, "overhead_bytes": 0}
     return netem, serialized | {
         # What is being sent is still in the line's queue, and is not what waits.
         "limit_bytes": max(direction.queue_bytes + largest_bytes(plan), burst_bytes(plan)),
         "burst_bytes": burst_bytes(plan, serialized["rate_bytes_per_s"], late_ns),
     }
-
-
-def impairments(direction: Direction) -> dict[str, Any]:
-    """The options of a direction's netem that are neither rate nor limit."""
-    names = ("delay_ns", "jitter_ns", "loss", "corrupt", "duplicate", "reorder", "seed")
-    return {name: getattr(direction, name) for name in names}

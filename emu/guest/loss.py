@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-UINT32_MAX = (1 << 32) - 1
+from .netem import UINT32_MAX, LossModel
+
 MOST_AT_ONCE = 64  # a fitting seed for N packets is found after about N tries
 
 
@@ -34,7 +35,7 @@ def _step(state: int, mask: int, up: int, left: int, right: int) -> int:
 
 
 @functools.lru_cache
-def exactly(packets: int) -> tuple[int, dict[str, int]]:
+def exactly(packets: int) -> tuple[int, LossModel]:
     """Seed and transitions with which the next `packets` packets are lost and no other.
 
     Args:
@@ -46,5 +47,5 @@ def exactly(packets: int) -> tuple[int, dict[str, int]]:
         first, *lossy, last = (next(generator) for _ in range(packets + 1))
         # Packet 1 is lost if its draw is below the largest number; 2 to N stay; the next one leaves.
         if first < UINT32_MAX and all(draw > last for draw in lossy):
-            return seed, {"p13": UINT32_MAX, "p31": 0, "p32": last + 1, "p14": 0, "p23": 0}
+            return seed, LossModel("NETEM_LOSS_GI", {"p13": UINT32_MAX, "p31": 0, "p32": last + 1, "p14": 0, "p23": 0})
         seed += 1

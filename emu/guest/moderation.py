@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 
 from ...scenarios import physics as ph
-from .network import LEFT, Network
+from .flow_path import FlowPath
+from .network import Network
 from .offloads import join_received
 
 MODERATION_NS = ph.MODERATION_NS
@@ -29,7 +30,9 @@ def moderate(network: Network) -> int:
     """
     if network.plan.fidelity != "packets" or not os.path.exists(PARAMETER):  # noqa: PTH110
         return 0
-    join_received(network.netlink(len(network.nodes) - 1), LEFT)
+    for flow in network.plan.flows:
+        path = FlowPath(network, flow)
+        join_received(network.netlink(network.position[flow.target]), path.interface_name(len(path.nodes) - 1))
     with open(PARAMETER, "w") as handle:  # noqa: PTH123
         handle.write(str(MODERATION_NS))
     with open(PARAMETER) as handle:  # noqa: PTH123

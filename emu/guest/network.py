@@ -1,24 +1,23 @@
-"""The emulated path: one namespace a hop, veth pairs between them, addresses, routes; shaping is in shaping.py.
+"""The emulated network: one namespace a node, veth pairs between them, addresses, routes; shaping is in shaping.py.
 
-Link i joins node i and node i+1. Its IPv4 subnet is 10.0.0.0 + 4·i /30, its IPv6 subnet fd00:0:0:i::/64; the end
-nearer the sender has the first address. Neighbours are fixed entries, so that no ARP crosses a link of 60 ms before the
-first packet.
+Link i has the IPv4 subnet 10.0.0.0 + 4·i /30 and the IPv6 subnet fd00:0:0:i::/64; its end `a`, on a path that nearer
+the sender, has the first address. A node's own address is that of its first link. Neighbours are fixed entries, so that
+no ARP crosses a link of 60 ms before the first packet.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from . import netlink as nl
-from . import offloads
-from .nodes import Node
+from . import nodes, offloads
+from .routes import add_routes
 
 if TYPE_CHECKING:
-    from ...scenarios.plan import Link, Plan
+    from ...scenarios.plan import Link, Node, Plan
 
-LEFT, RIGHT = "eth0", "eth1"  # towards the sender, towards the receiver
+LEFT, RIGHT = "eth0", "eth1"  # of a path: towards the sender, towards the receiver
 LOOPBACK = 1  # index of the interface that a namespace begins with
 IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))
@@ -35,32 +34,36 @@ class Network:
     Attributes:
         plan: the plan.
         late_ns: how late the guest's timers may be; buckets are as deep as that.
-        nodes: in order from the sender to the receiver.
+        nodes: in the plan's order; a node's place there is its position.
+        position: name → position.
     """
 
     def __init__(self, plan: Plan, late_ns: int = 1_000) -> None:
         """Build nodes, links, addresses and routes."""
         self.plan, self.late_ns = plan, late_ns
         self.names = [node.name for node in plan.nodes]
-        self.nodes = [Node(name) for name in self.names]
+        self.position = {name: position for position, name in enumerate(self.names)}
+        self._ends = interface_names(plan)
+        self._own = own_ends(plan)
+        self.nodes = [nodes.Node(name) for name in self.names]
         self._netlink = [nl.Netlink(node) for node in self.nodes]
         self._index: dict[tuple[int, str], int] = {}
+        self._counts = [LOOPBACK] * len(self.nodes)  # of interfaces
         set_host_wide_limits()
         for position, node in enumerate(self.nodes):
             self._set_sysctls(position, node)
         for link in plan.links:
             self._add_link(link)
-        for position in range(len(self.nodes)):
-            self._add_routes(position)
+        add_routes(self)
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> nodes.Node:
         """The node of a name.
 
         Raises:
             KeyError: there is none; the message lists the names.
         """
         if name not in self.names:
-            raise KeyError(f"no node {name!r}; the path has {', '.join(self.names)}")
+            raise KeyError(f"no node {name!r}; there are {', '.join(self.names)}")
         return self.nodes[self.names.index(name)]
 
     def netlink(self, position: int) -> nl.Netlink:
@@ -78,51 +81,52 @@ class Network:
 
     def new_interface(self, position: int, name: str) -> int:
         """The index that an interface is to get: the next one, as the kernel would choose it."""
-        others = sum(place == position for place, _ in self._index)
-        self._index[position, name] = LOOPBACK + 1 + others
-        return self._index[position, name]
+        self._counts[position] += 1
+        self._index[position, name] = self._counts[position]
+        return self._counts[position]
 
     def interfaces(self, position: int) -> list[str]:
-        """Names of a node's interfaces on the path."""
-        last = len(self.nodes) - 1
-        return [name for name, exists in ((LEFT, position > 0), (RIGHT, position < last)) if exists]
+        """Names of a node's interfaces, in the order of its links."""
+        return [name for (_, _), (where, name) in self._ends.items() if where == self.names[position]]
+
+    def end(self, link: int, side: int) -> tuple[int, str]:
+        """Position of the node at an end of a link, and its interface there; side 0 is the link's `a`."""
+        name, interface = self._ends[link, side]
+        return self.position[name], interface
+
+    def is_host(self, position: int) -> bool:
+        """Whether a node forwards nothing."""
+        return self.plan.nodes[position].kind == "host"
 
     def address(self, position: int) -> str:
-        """Address of a node on the side of the sender (of the sender: its only one)."""
-        return (
-            link_address(self.plan.ip_version, position - 1, 1)
-            if position
-            else link_address(self.plan.ip_version, 0, 0)
-        )
+        """A node's own address: that of its first link (on a path, on the side of the sender)."""
+        return link_address(self.plan.ip_version, *self._own[self.names[position]])
 
     def host_names(self) -> list[tuple[str, str]]:
-        """Address and name of every node, and of each router's interface towards the receiver (for traceroutes)."""
+        """Address and name of every node, and of each of its other interfaces (for traceroutes)."""
         found = [(self.address(position), name) for position, name in enumerate(self.names)]
-        last = len(self.nodes) - 1
-        for position, name in enumerate(self.names[1:last], start=1):
-            found.append((link_address(self.plan.ip_version, position, 0), f"{name}-{RIGHT}"))
-        return found
+        others = [
+            (self.position[name], link_address(self.plan.ip_version, *end), f"{name}-{interface}")
+            for end, (name, interface) in self._ends.items()
+            if self._own[name] != end
+        ]
+        return [*found, *((address, name) for _, address, name in sorted(others, key=lambda other: other[0]))]
 
-    def facing_address(self, position: int, *, viewer: int) -> str:
-        """Address from which a node answers a viewer with ICMP: that of its interface towards the viewer."""
-        version = self.plan.ip_version
-        return link_address(version, position - 1, 1) if viewer < position else link_address(version, position, 0)
-
-    def _set_sysctls(self, position: int, node: Node) -> None:
-        node.write_sysctls(node_sysctls(self.plan, router=0 < position < len(self.nodes) - 1))
+    def _set_sysctls(self, position: int, node: nodes.Node) -> None:
+        node.write_sysctls(node_sysctls(self.plan, self.plan.nodes[position]))
         self._netlink[position].set_link(LOOPBACK, up=True)
 
     def _add_link(self, link: Link) -> None:
         version, i = self.plan.ip_version, link.index
-        ends = tuple(
-            (position, name, side, self.new_interface(position, name))
-            for position, name, side in ((i, RIGHT, 0), (i + 1, LEFT, 1))
-        )
-        near, far = (
-            nl.veth_end(index, name, hardware_address(i, side), link.mtu_bytes) for _, name, side, index in ends
-        )
-        self._netlink[i].add_veth(near, far, self.nodes[i + 1].namespace)
-        for position, name, side, index in ends:
+        ends = [self.end(i, side) for side in (0, 1)]
+        indexes = [self.new_interface(position, name) for position, name in ends]
+        described = [
+            nl.veth_end(index, name, hardware_address(i, side), link.mtu_bytes)
+            for side, (index, (_, name)) in enumerate(zip(indexes, ends, strict=True))
+        ]
+        (near, _), (far, _) = ends
+        self._netlink[near].add_veth(*described, self.nodes[far].namespace)
+        for side, (index, (position, name)) in enumerate(zip(indexes, ends, strict=True)):
             netlink = self._netlink[position]
             merged = self.plan.fidelity == "super-packets"
             offloads.set_offloads(netlink, name, merged=merged)
@@ -132,22 +136,30 @@ class Network:
             own, peer = (link_address(version, i, which) for which in (side, 1 - side))
             netlink.add_address(index, own, 30 if version == 4 else 64)
             netlink.add_neighbour(index, peer, hardware_address(i, 1 - side))
-            if self.plan.fidelity == "packets" and 0 < position < len(self.nodes) - 1:
+            if self.plan.fidelity == "packets" and not self.is_host(position):
                 # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does); no ethtool ioctl stops that.
                 netlink.set_link(index, (nl.GSO_MAX_SEGS, 1))
 
-    def _add_routes(self, position: int) -> None:
-        """Default route towards the receiver, and the subnets nearer the sender the other way."""
-        version, netlink = self.plan.ip_version, self._netlink[position]
-        last = len(self.nodes) - 1
-        if position < last:
-            # A TCP of its time may begin with two packets.
-            initial = self.plan.transfer.initial_window_packets if position == 0 else None
-            netlink.add_route(None, link_address(version, position, 1), initial)
-        if position > 0:
-            gateway = link_address(version, position - 1, 0)
-            for prefix in [None] if position == last else prefixes_before(version, position - 1):
-                netlink.add_route(prefix, gateway)
+
+def interface_names(plan: Plan) -> dict[tuple[int, int], tuple[str, str]]:
+    """(link, side) → node and interface there: eth1, eth3, … where the link begins (side 0), eth0, eth2, … else."""
+    counts: dict[tuple[str, int], int] = {}
+    found: dict[tuple[int, int], tuple[str, str]] = {}
+    for link in plan.links:
+        for side, node in ((0, link.a), (1, link.b)):
+            number = counts.setdefault((node, side), 0)
+            counts[node, side] += 1
+            found[link.index, side] = node, f"eth{2 * number + 1 - side}"
+    return found
+
+
+def own_ends(plan: Plan) -> dict[str, tuple[int, int]]:
+    """Node → the (link, side) whose address is its own: its first link's."""
+    found: dict[str, tuple[int, int]] = {}
+    for link in plan.links:
+        for side, node in ((0, link.a), (1, link.b)):
+            found.setdefault(node, (link.index, side))
+    return found
 
 
 def link_address(version: int, link: int, side: int) -> str:
@@ -157,24 +169,12 @@ def link_address(version: int, link: int, side: int) -> str:
     return str(ipaddress.IPv6Address(IPV6_BASE + (link << 64) + 1 + side))
 
 
-def prefixes_before(version: int, link: int) -> Iterator[str]:
-    """The fewest prefixes that hold the subnets of all links before this one."""
-    if link == 0:
-        return
-    if version == 4:
-        first, last = ipaddress.IPv4Address(IPV4_BASE), ipaddress.IPv4Address(IPV4_BASE + 4 * link - 1)
-        yield from map(str, ipaddress.summarize_address_range(first, last))
-    else:
-        low, high = ipaddress.IPv6Address(IPV6_BASE), ipaddress.IPv6Address(IPV6_BASE + (link << 64) - 1)
-        yield from map(str, ipaddress.summarize_address_range(low, high))
-
-
 def hardware_address(link: int, side: int) -> str:
     """Locally administered MAC address, the same in every run."""
     return f"02:00:00:{link >> 8:02x}:{link & 255:02x}:{side:02x}"
 
 
-def node_sysctls(plan: Plan, *, router: bool) -> dict[str, object]:
+def node_sysctls(plan: Plan, node: Node) -> dict[str, object]:
     """Sysctls of one node's namespace."""
     maximum = SOCKET_BYTES_MAX
     settings: dict[str, object] = {
@@ -192,7 +192,7 @@ def node_sysctls(plan: Plan, *, router: bool) -> dict[str, object]:
         "net.ipv4.icmp_msgs_per_sec": 1_000_000,
         "net.ipv4.icmp_msgs_burst": 1_000_000,
     }
-    if router:
+    if node.kind == "router":
         settings |= {
             "net.ipv4.ip_forward": 1,
             "net.ipv6.conf.all.forwarding": 1,
@@ -204,9 +204,14 @@ def node_sysctls(plan: Plan, *, router: bool) -> dict[str, object]:
             "net.ipv4.tcp_wmem": f"4096 16384 {maximum}",
             "net.ipv4.tcp_no_metrics_save": 1,  # each transfer starts without memory of the one before
             "net.ipv4.tcp_slow_start_after_idle": 0,
-            "net.ipv4.tcp_ecn": 1 if plan.transfer.ecn else 2,  # 2, Linux's own: answer, do not ask
+            "net.ipv4.tcp_ecn": 1 if asks_ecn(plan, node) else 2,  # 2, Linux's own: answer, do not ask
         }
     return settings
+
+
+def asks_ecn(plan: Plan, node: Node) -> bool:
+    """Whether a host's flows negotiate explicit congestion notification; all of one host do, or none."""
+    return any(flow.transfer.ecn for flow in plan.flows if node.name in (flow.source, flow.target))
 
 
 def set_host_wide_limits() -> None:

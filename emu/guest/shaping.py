@@ -18,54 +18,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...scenarios.timing import packet_mtu
 from .disciplines import managed
 from .lane_options import LATE_NS, bucket_rate, burst_bytes, lane_options
 from .netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, everything_to
-from .network import LEFT, RIGHT, Network
+from .network import Network
 from .offloads import allow_super_packets
 from .qdiscs import options_of
 
 if TYPE_CHECKING:
-    from ...scenarios.plan import Direction, Link, Node, Plan
+    from ...scenarios.plan import Link, Node, Plan
 
 ROOT, CHILD, GRANDCHILD = 0x10000, 0x20000, 0x30000  # handles 1:, 2: and 3:
 FIRST_CLASS, SECOND_CLASS = 0x10001, 0x20001  # parents 1:1 and 2:1
 EVERYTHING = 3  # ETH_P_ALL
 GSO_BUCKET_BYTES = 80_000  # a packet of 64 KB with the headers of all its segments
 FAST_HOST_BPS = 4_000_000_000
-IFB = "ifb0"
+IFB = "ifb"
 
 
 def shape(network: Network) -> None:
     """Put every qdisc of the plan in place."""
-    last = len(network.nodes) - 1
     for link in network.plan.links:
-        a, b = link.index, link.index + 1
-        _shape_direction(network, link, link.forward, forward=True, far=b, far_device=LEFT)
-        _shape_direction(network, link, link.reverse, forward=False, far=a, far_device=RIGHT)
-    _shape_host(network, 0, RIGHT)
-    _shape_host(network, last, LEFT)
+        _shape_direction(network, link, forward=True)
+        _shape_direction(network, link, forward=False)
+    for position in range(len(network.nodes)):
+        if network.is_host(position):
+            _shape_host(network, position)
 
 
 def shaped_device(network: Network, link: int, *, forward: bool) -> tuple[int, str]:
-    """Node and interface that hold the qdiscs of a direction: a router's own, or the IFB of a host's router."""
-    last = len(network.nodes) - 1
-    sender, device = (link, RIGHT) if forward else (link + 1, LEFT)
-    if sender not in (0, last):
+    """Node and interface that hold the qdiscs of a direction: a router's own, or an IFB where a host sends."""
+    (sender, device), (far, _) = network.end(link, 0 if forward else 1), network.end(link, 1 if forward else 0)
+    if not network.is_host(sender):
         return sender, device
-    far = link + 1 if forward else link
-    if far in (0, last):  # two hosts back to back
-        return far, IFB
-    # A router between two hosts has one IFB for each side.
-    return far, f"{IFB}{'' if forward else 'r'}"
+    # A router has an IFB for each host that sends to it.
+    before = sum(_sent_by_host(network, other, forward=forward, to=far) for other in range(link))
+    return far, f"{IFB}{before}{'' if forward or network.is_host(far) else 'r'}"
 
 
-def _shape_direction(
-    network: Network, link: Link, direction: Direction, *, forward: bool, far: int, far_device: str
-) -> None:
+def _sent_by_host(network: Network, link: int, *, forward: bool, to: int) -> bool:
+    (sender, _), (far, _) = network.end(link, 0 if forward else 1), network.end(link, 1 if forward else 0)
+    return far == to and network.is_host(sender)
+
+
+def _shape_direction(network: Network, link: Link, *, forward: bool) -> None:
+    direction = link.forward if forward else link.reverse
     position, name = shaped_device(network, link.index, forward=forward)
     if name.startswith(IFB):
-        _redirect_ingress(network, far, far_device, name)
+        _redirect_ingress(network, *network.end(link.index, 1 if forward else 0), name)
     netlink, index = network.netlink(position), network.interface(position, name)
     netem, bucket = lane_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
     netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem))
@@ -90,11 +91,11 @@ def _redirect_ingress(network: Network, position: int, device: str, ifb: str) ->
     netlink.add_filter("matchall", arriving, 2, EVERYTHING, everything_to(index))
 
 
-def host_rate(plan: Plan, position: int) -> tuple[int, int]:
-    """Bytes per second, and bytes to add per packet, of a host's own limit: the slower of its NIC and its bus."""
-    node, link = plan.nodes[position], plan.links[0 if position == 0 else -1]
-    nic = bucket_rate(plan, node.host_nic_bps, link.framing_bytes, merged=_is_fast(node))
-    return nic if node.bus_rate_bps is None else min(nic, bucket_rate(plan, node.bus_rate_bps, 0))
+def host_rate(plan: Plan, node: Node, link: Link) -> tuple[int, int]:
+    """Bytes per second, and bytes to add per packet, of a host's own limit on a link: the slower of NIC and bus."""
+    mtu = packet_mtu(plan, link)
+    nic = bucket_rate(plan, node.host_nic_bps, link.framing_bytes, mtu, merged=_is_fast(node))
+    return nic if node.bus_rate_bps is None else min(nic, bucket_rate(plan, node.bus_rate_bps, 0, mtu))
 
 
 def _is_fast(node: Node) -> bool:
@@ -105,23 +106,26 @@ def _is_fast(node: Node) -> bool:
     return min(node.host_nic_bps, node.bus_rate_bps or node.host_nic_bps) >= FAST_HOST_BPS
 
 
-def host_burst_bytes(plan: Plan, position: int, late_ns: int = LATE_NS) -> int:
-    """Token bucket depth of a host: at least the largest packet that it takes whole."""
-    rate, _ = host_rate(plan, position)
-    return max(burst_bytes(plan, rate, late_ns), GSO_BUCKET_BYTES if _is_fast(plan.nodes[position]) else 0)
+def host_burst_bytes(plan: Plan, node: Node, link: Link, late_ns: int = LATE_NS) -> int:
+    """Token bucket depth of a host on a link: at least the largest packet that it takes whole."""
+    rate, _ = host_rate(plan, node, link)
+    return max(burst_bytes(plan, rate, late_ns), GSO_BUCKET_BYTES if _is_fast(node) else 0)
 
 
-def _shape_host(network: Network, position: int, device: str) -> None:
-    """A host's own limit: a token bucket over fq, which makes sockets wait and drops nothing."""
-    plan = network.plan
-    netlink, index = network.netlink(position), network.interface(position, device)
-    rate, overhead = host_rate(plan, position)
-    bucket = options_of(
-        "tbf",
-        rate_bytes_per_s=rate,
-        overhead_bytes=overhead,
-        limit_bytes=1 << 30,
-        burst_bytes=host_burst_bytes(plan, position, network.late_ns),
-    )
-    netlink.add_qdisc("tbf", index, ROOT, PARENT_ROOT, bucket)
-    netlink.add_qdisc("fq", index, CHILD, FIRST_CLASS, options_of("fq", limit_packets=1_000_000))
+def _shape_host(network: Network, position: int) -> None:
+    """A host's own limit, on each of its links: a token bucket over fq, which makes sockets wait and drops nothing."""
+    plan, node, netlink = network.plan, network.plan.nodes[position], network.netlink(position)
+    for link in plan.links:
+        if node.name not in (link.a, link.b):
+            continue
+        index = network.interface(position, network.end(link.index, 0 if link.a == node.name else 1)[1])
+        rate, overhead = host_rate(plan, node, link)
+        bucket = options_of(
+            "tbf",
+            rate_bytes_per_s=rate,
+            overhead_bytes=overhead,
+            limit_bytes=1 << 30,
+            burst_bytes=host_burst_bytes(plan, node, link, network.late_ns),
+        )
+        netlink.add_qdisc("tbf", index, ROOT, PARENT_ROOT, bucket)
+        netlink.add_qdisc("fq", index, CHILD, FIRST_CLASS, options_of("fq", limit_packets=1_000_000))

@@ -19,11 +19,13 @@ from mininet.log import setLogLevel
 from ...scenarios.timing import slowest_rate_bps
 from ...scenarios.words import rate_text
 from .calibrate import REAL_CLOCK_RATE_TOLERANCE
+from .flow_path import FlowPath
 from .network import Network
 from .shell_nodes import ShellNode
 from .trains import train_rate
 
 KEPT = 1 - REAL_CLOCK_RATE_TOLERANCE
+MOST_TRIED = 8  # of a network's flows
 USE = """Type a node's name and a command; names of nodes become addresses:
   {first} ping -c 3 {last}
   {first} traceroute -n {last}
@@ -39,7 +41,7 @@ class _Net:
 
     def __init__(self, network: Network) -> None:
         self.nodes = {node.name: ShellNode(node) for node in network.nodes}
-        self.hosts = [self.nodes[network.names[0]], self.nodes[network.names[-1]]]
+        self.hosts = [self.nodes[name] for place, name in enumerate(network.names) if network.is_host(place)]
         self.switches = self.controllers = self.links = ()
 
     def __contains__(self, name: str) -> bool:
@@ -125,17 +127,20 @@ def run_shell(network: Network) -> None:
 
 def usage(network: Network) -> str:
     """What one types, with nodes of this path."""
-    return USE.format(first=network.names[0], last=network.names[-1])
+    return USE.format(first=network.plan.flow.source, last=network.plan.flow.target)
 
 
 def kept_words(network: Network) -> str:
     """How much of the path's rate this machine keeps in real time, each way, by a packet train."""
-    last, said = len(network.nodes) - 1, list[str]()
-    for origin, target, way in ((0, last, "→"), (last, 0, "←")):
-        planned = slowest_rate_bps(network.plan, forward=target > origin)
-        measured = train_rate(network, origin, target, real_clock=True) or 0.0
-        word = "keeps its word" if measured >= KEPT * planned else "is too slow for this path"
-        said.append(f"{way} {rate_text(measured)} of {rate_text(planned)}: this machine {word}")
+    said: list[str] = []
+    for flow in network.plan.flows[:MOST_TRIED]:
+        path = FlowPath(network, flow)
+        last, name = len(path.nodes) - 1, "" if network.plan.is_path else f"{flow.name}: "
+        for origin, target, way in ((0, last, "→"), (last, 0, "←")):
+            planned = slowest_rate_bps(path.plan, forward=target > origin)
+            measured = train_rate(path, origin, target, real_clock=True) or 0.0
+            word = "keeps its word" if measured >= KEPT * planned else "is too slow for this path"
+            said.append(f"{name}{way} {rate_text(measured)} of {rate_text(planned)}: this machine {word}")
     return "\n".join(["", "Rates of full packets, as measured now in real time:", *said])
 
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from ...scenarios import physics as ph
 from ...scenarios.timing import TRAIN_PACKETS, link_name, one_way_ns, path_mtu, slowest_rate_bps
 from . import clock
+from .flow_path import FlowPath
 from .lane_options import burst_bytes
-from .network import Network
+from .network import Network, link_address
 from .shaping import host_burst_bytes, shaped_device
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class _Train:
     gap_ns: float
 
 
-def _train(network: Network, *, forward: bool, real_clock: bool) -> _Train:
+def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
     """A train that keeps the bottleneck busy from its first packet on, whatever is lost before it comes there.
 
     A line lets nothing through early, so two packets in a row leave it spaced. A host's bus is a bucket: full at first,
@@ -62,7 +63,14 @@ def _train(network: Network, *, forward: bool, real_clock: bool) -> _Train:
     excess, skipped = (SMALL_OVERLOAD if moved else OVERLOAD) / max(arrives, 0.1), 1
     if plan.nodes[position].bus_rate_bps == slowest:
         excess = 2 * excess
-        skipped = round(2 * host_burst_bytes(plan, position, network.late_ns) / mtu) + 2
+        skipped = (
+            round(
+                2
+                * host_burst_bytes(plan, plan.nodes[position], plan.links[0 if forward else -1], network.late_ns)
+                / mtu
+            )
+            + 2
+        )
     packets = TRAIN_PACKETS
     if moved:  # fq may let a packet wait for ten microseconds: that is to be little of the whole
         packets = min(max(packets, round(MOVED_TRAIN_S * slowest / (8 * mtu))), 100 * TRAIN_PACKETS)
@@ -74,7 +82,9 @@ def _train(network: Network, *, forward: bool, real_clock: bool) -> _Train:
     return _Train(packets + skipped, skipped, gap_ns)
 
 
-def train_rate(network: Network, origin: int, target: int, *, real_clock: bool, ttl: int | None = None) -> float | None:
+def train_rate(
+    network: FlowPath, origin: int, target: int, *, real_clock: bool, ttl: int | None = None
+) -> float | None:
     """Rate at which a packet train leaves the bottleneck; its packets have the usual TTL, or the one given.
 
     Returns:
@@ -217,11 +227,11 @@ def queues(network: Network, link: Link) -> list[dict[str, Any]]:
 def _overflow(network: Network, link: Link, direction: Direction, *, forward: bool) -> int:
     """Bytes (as a veth counts them) that passed of a burst larger than the queue, less what the bucket let through."""
     plan = network.plan
-    origin, target = (link.index, link.index + 1) if forward else (link.index + 1, link.index)
+    (origin, _), (target, _) = network.end(link.index, 0 if forward else 1), network.end(link.index, int(forward))
     header = 28 if plan.ip_version == 4 else 48
     family = socket.AF_INET if plan.ip_version == 4 else socket.AF_INET6
     frame = link.mtu_bytes + 14
-    address = network.facing_address(target, viewer=origin)
+    address = link_address(plan.ip_version, link.index, int(forward))
     with network.nodes[target].inside():
         receiver = socket.socket(family, socket.SOCK_DGRAM)
     with network.nodes[origin].inside():

@@ -1,4 +1,4 @@
-"""One transfer in the guest: the receiving and the sending program, and the watch over the links meanwhile."""
+"""The transfer in the guest: receiving and sending programs of each flow, and the watch over the links meanwhile."""
 
 from __future__ import annotations
 
@@ -15,56 +15,87 @@ from .programs import Program
 from .shaping import shaped_device
 
 if TYPE_CHECKING:
-    from ..job import Job
+    from ...scenarios.plan import Flow
+    from ..job import FlowJob, Job
     from ..runs import Run
 
 
+class Programs:
+    """Several programs as one: it has ended when each has.
+
+    Attributes:
+        each: the programs.
+    """
+
+    def __init__(self, each: list[Program]) -> None:
+        self.each = each
+
+    def poll(self) -> int | None:
+        """The first exit status that is not 0, else 0; None while one still runs."""
+        statuses = [program.poll() for program in self.each]
+        return None if None in statuses else next((status for status in statuses if status), 0)
+
+    def wait(self) -> int:
+        """The same, after the end of all."""
+        return next((status for status in [program.wait() for program in self.each] if status), 0)
+
+
 def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
-    """Run the job's two commands, the receiver's first; `runs` are the links that are passed in one step.
+    """Run the commands of the job's flows, the receivers' first; `runs` are the links that are passed in one step.
 
     Returns:
-        exit statuses of both programs, and what became of the plan's events.
+        exit statuses of both programs of each flow, and what became of the plan's events.
     """
-    sender, receiver = network.nodes[0], network.nodes[-1]
-    addresses = {"{receiver}": network.address(len(network.nodes) - 1), "{sender}": network.address(0)}
+    flows = {flow.name: flow for flow in network.plan.flows}
     watch = _start_watch(network, job, runs) if job.watch_command else None
     events = None
-    if network.plan.events:
+    if network.plan.changes:
         from .events import Events
 
-        events = Events(network)
+        events = Events(network, [each.folder for each in job.flows])
     if job.clock == "virtual":
         clock.start_afresh()
-    receiving = _start(receiver, job.receiver_command, addresses, "receiver")
-    _wait_listening(network, receiving, job.port)
+    receiving: list[Program] = []
+    for each in job.flows:
+        receiving.append(_start(network, flows[each.flow], each, "receiver"))
+        _wait_listening(network.node(flows[each.flow].target), receiving[-1], each.port)
     if job.clock == "virtual":
         clock.start_afresh()
-    sending = _start(sender, job.sender_command, addresses, "sender", whole_second=job.clock == "virtual")
-    statuses: dict[str, Any] = {"sender": events.follow(sending) if events else sending.wait()}
-    if statuses["sender"] != 0 and receiving.poll() is None:
-        receiving.send_signal(signal.SIGTERM)  # it would wait for a sender that is gone
-    statuses["receiver"] = receiving.wait()
+    sending = Programs([])
+    for each in job.flows:
+        seconds = each.seconds if job.clock == "virtual" or each.seconds > 1 else 0
+        sending.each.append(_start(network, flows[each.flow], each, "sender", seconds=seconds))
+    _ = events.follow(sending) if events else sending.wait()
+    statuses: dict[str, Any] = {}
+    for each, sender, receiver in zip(job.flows, sending.each, receiving, strict=True):
+        if sender.wait() != 0 and receiver.poll() is None:
+            receiver.send_signal(signal.SIGTERM)  # it would wait for a sender that is gone
+        statuses[each.flow] = {"sender": sender.wait(), "receiver": receiver.wait()}
     if watch:
         watch.send_signal(signal.SIGTERM)
         watch.wait()
-    return statuses | {"events": events.records if events else []}
+    return {"flows": statuses, "events": events.records if events else []}
 
 
-def _start(
-    node: Node, command: list[str], addresses: dict[str, str], name: str, *, whole_second: bool = False
-) -> Program:
-    """Start one end; `whole_second`: the engine begins at one, however its libraries were loaded."""
-    words = [addresses.get(word, word) for word in command]
-    environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": "1"} if whole_second else {})}
-    with open(f"{OUT}/log/{name}.log", "wb") as log:  # noqa: PTH123
+def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> Program:
+    """Start one end of a flow; `seconds`: the engine begins at that whole second, however its libraries were loaded."""
+    addresses = {
+        "{receiver}": network.address(network.position[flow.target]),
+        "{sender}": network.address(network.position[flow.source]),
+    }
+    sends = end == "sender"
+    node = network.node(flow.source if sends else flow.target)
+    words = [addresses.get(word, word) for word in (job.sender_command if sends else job.receiver_command)]
+    environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": str(seconds)} if seconds else {})}
+    with open("/".join(filter(None, (OUT, job.folder, "log", f"{end}.log"))), "wb") as log:  # noqa: PTH123
         return Program(words, log.fileno(), node, environment)
 
 
-def _wait_listening(network: Network, program: Program, port: int) -> None:
+def _wait_listening(node: Node, program: Program, port: int) -> None:
     """Wait until somebody listens on the port in the receiver's namespace, or the program is gone."""
     pattern = f":{port:04X} "
     tables = ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6")
-    with network.nodes[-1].inside():
+    with node.inside():
         while program.poll() is None:
             for table in tables:
                 if not os.path.exists(table):  # noqa: PTH110

@@ -44,23 +44,13 @@ LaneConfig link_lane(const Plan &plan, size_t index, bool forward)
 	const Link &link = plan.links[index];
 	const Direction &direction = forward ? link.forward : link.reverse;
 	LaneConfig lane;
+	static_cast<Direction &>(lane) = direction;
 	lane.name = "link " + std::to_string(index + 1) + " (" + (forward ? link.a : link.b) +
 		    " to " + (forward ? link.b : link.a) + ")";
 	lane.link = static_cast<int>(index);
 	lane.forward = forward;
-	lane.rate_bps = direction.rate_bps;
 	lane.framing_bytes = link.framing_bytes;
-	lane.queue_bytes = direction.queue_bytes;
-	lane.delay_ns = direction.delay_ns;
 	lane.mtu_bytes = link.mtu_bytes;
-	lane.loss = direction.loss;
-	lane.corrupt = direction.corrupt;
-	lane.duplicate = direction.duplicate;
-	lane.reorder = direction.reorder;
-	lane.jitter_ns = direction.jitter_ns;
-	lane.seed = direction.seed;
-	lane.discipline = direction.discipline;
-	lane.parameters = direction.parameters;
 	for (const auto &event : plan.events)
 		if (event.link == index && (forward ? event.forward : event.reverse))
 			lane.events.push_back(event);

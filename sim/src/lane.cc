@@ -8,12 +8,12 @@ namespace landspeed
 
 bool LaneConfig::disorders() const
 {
-	return reorder > 0 || has_event(EventKind::delay);
+	return Impairments::disorders() || has_event(EventKind::delay);
 }
 
 bool LaneConfig::respaces() const
 {
-	return disorders() || jitter_ns > 0;
+	return Impairments::respaces() || disorders() || !trace.delay_ns.empty();
 }
 
 bool LaneConfig::has_event(EventKind kind) const
@@ -25,6 +25,7 @@ bool LaneConfig::has_event(EventKind kind) const
 Timeline LaneConfig::rates() const
 {
 	Timeline timeline(static_cast<int64_t>(rate_bps));
+	timeline.follow(trace, trace.rate_bps);
 	for (const auto &event : events)
 		if (event.kind == EventKind::rate)
 			timeline.change(event.at_ns,
@@ -37,6 +38,7 @@ Timeline LaneConfig::rates() const
 Timeline LaneConfig::delays() const
 {
 	Timeline timeline(delay_ns);
+	timeline.follow(trace, trace.delay_ns);
 	for (const auto &event : events)
 		if (event.kind == EventKind::delay)
 			timeline.change(event.at_ns,
@@ -48,7 +50,7 @@ Timeline LaneConfig::delays() const
 
 Mishaps LaneConfig::mishaps() const
 {
-	Mishaps found(loss);
+	Mishaps found(*this);
 	for (const auto &event : events)
 		if (event.kind == EventKind::loss || event.kind == EventKind::down)
 			found.add(event);
@@ -62,20 +64,6 @@ std::vector<Background> LaneConfig::background() const
 		if (event.kind == EventKind::background)
 			found.emplace_back(event, mtu_bytes);
 	return found;
-}
-
-int64_t LaneConfig::arrives_ns(int64_t leaves_ns, int64_t delay_ns, int64_t &latest_ns,
-			       Random &random) const
-{
-	if (jitter_ns > 0)
-		delay_ns = std::max<int64_t>(0, delay_ns + random.between(jitter_ns));
-	// As netem does: it overtakes those under way.
-	if (reorder > 0 && random.chance(reorder))
-		return leaves_ns;
-	if (jitter_ns == 0)
-		return leaves_ns + delay_ns;
-	latest_ns = std::max(latest_ns, leaves_ns + delay_ns);
-	return latest_ns;
 }
 
 Lane::Lane(LaneConfig config)
@@ -110,7 +98,8 @@ bool Lane::pass(int64_t now_ns, int64_t enters_ns, Frame &frame, int64_t &arrive
 	}
 	if (config_.corrupt > 0 && random_.chance(config_.corrupt))
 		frame.corrupt = true;
-	arrives_ns = config_.arrives_ns(leaves_ns, delays_.at(leaves_ns), latest_ns_, random_);
+	arrives_ns = config_.arrives_ns(leaves_ns, delays_.at(leaves_ns), latest_ns_, random_,
+					delays_.traced());
 	return true;
 }
 
@@ -125,10 +114,11 @@ bool Lane::enqueue(int64_t /*now_ns*/, int64_t enters_ns, uint32_t bytes, int64_
 		proof_broken(line_.free_ns() - enters_ns);
 	}
 	const int64_t starts_ns = waits ? line_.free_ns() : enters_ns;
-	if (rates_.changes())
-		line_.set_rate(static_cast<uint64_t>(rates_.at(starts_ns)));
 	const int64_t spaced_ns = line_.start_ns(enters_ns);
-	leaves_ns = line_.send(enters_ns, bytes + config_.framing_bytes);
+	if (rates_.changes())
+		leaves_ns = send_changing(line_, rates_, enters_ns, bytes + config_.framing_bytes);
+	else
+		leaves_ns = line_.send(enters_ns, bytes + config_.framing_bytes);
 	if (config_.spaces_only)
 		leaves_ns = spaced_ns;
 	passages_.push({starts_ns, leaves_ns, bytes});

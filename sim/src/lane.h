@@ -13,30 +13,22 @@
 namespace landspeed
 {
 
-/// What a lane is made of. Everything in it is in force; what is not wanted is zero.
-struct LaneConfig {
+/// What a lane is made of: a direction of the plan, or a host's own limit, and what its place says
+/// of it. Everything in it is in force; what is not wanted is zero.
+struct LaneConfig : Direction {
 	std::string name; ///< for messages
 	int link = -1;    ///< index in the plan; -1: a host's own limit, which is no link
 	bool forward = true;
-	uint64_t rate_bps = 0;
 	uint32_t framing_bytes = 0;
-	uint64_t queue_bytes = UINT64_MAX; ///< IP packets waiting for the line
-	int64_t delay_ns = 0;
 	uint32_t mtu_bytes = 0;
-	bool can_queue = true;
 	/// It only keeps packets apart, as a token bucket does: one is handed on when its turn
 	/// begins. The line of the host's link is what it takes time to send on.
 	bool spaces_only = false;
-	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0;
-	int64_t jitter_ns = 0;
-	uint64_t seed = 0;
-	Discipline discipline = Discipline::fifo;
-	QueueParameters parameters;
 	std::vector<Event> events;
 
-	/// Packets may arrive in another order than they came in.
+	/// By chance or by event, packets may arrive in another order than they came in.
 	[[nodiscard]] bool disorders() const;
-	/// Packets may arrive closer together than they left the line.
+	/// By chance or by event, packets may arrive closer together than they left the line.
 	[[nodiscard]] bool respaces() const;
 	/// Events of this kind are planned.
 	[[nodiscard]] bool has_event(EventKind kind) const;
@@ -46,10 +38,6 @@ struct LaneConfig {
 	[[nodiscard]] Timeline delays() const;
 	[[nodiscard]] Mishaps mishaps() const;
 	[[nodiscard]] std::vector<Background> background() const;
-	/// When a packet arrives that leaves the line now: after its delay as jitter varies it, and
-	/// not before the one that left before it (`latest_ns`), unless it is reordered.
-	int64_t arrives_ns(int64_t leaves_ns, int64_t delay_ns, int64_t &latest_ns,
-			   Random &random) const;
 };
 
 /// What has happened on a lane up to a time.

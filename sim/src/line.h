@@ -45,6 +45,13 @@ public:
 		return time_ns < free_ns_ || (time_ns == free_ns_ && fraction_ > 0);
 	}
 
+	/// It is free at this time, whatever it has sent.
+	void busy_until(int64_t time_ns)
+	{
+		free_ns_ = time_ns;
+		fraction_ = 0;
+	}
+
 	/// Sends `bytes` (framing included) as soon as the line is free, not before `arrival_ns`.
 	/// Returns when the last bit has left, rounded up to a whole nanosecond.
 	int64_t send(int64_t arrival_ns, uint32_t bytes)

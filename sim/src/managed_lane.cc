@@ -237,9 +237,9 @@ void ManagedLane::send_next()
 	if (!sending_)
 		return;
 	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
-	line_.set_rate(static_cast<uint64_t>(rates_.at(now_ns)));
 	Frame &frame = static_cast<Item *>(PeekPointer(item))->frame;
-	const int64_t leaves_ns = line_.send(now_ns, frame.bytes + config_.framing_bytes);
+	const int64_t leaves_ns =
+	    send_changing(line_, rates_, now_ns, frame.bytes + config_.framing_bytes);
 	Simulator::Schedule(NanoSeconds(leaves_ns - now_ns), &ManagedLane::sent, this, frame);
 }
 
@@ -251,7 +251,8 @@ void ManagedLane::sent(Frame frame)
 	if (!frame.background) {
 		frame.corrupt |= config_.corrupt > 0 && random_.chance(config_.corrupt);
 		way_.put(now_ns,
-			 config_.arrives_ns(now_ns, delays_.at(now_ns), latest_ns_, random_),
+			 config_.arrives_ns(now_ns, delays_.at(now_ns), latest_ns_, random_,
+					    delays_.traced()),
 			 std::move(frame));
 	}
 	send_next();

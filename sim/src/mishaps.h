@@ -1,22 +1,27 @@
 // What the plan's events do to a direction of a link over time.
 #pragma once
 
+#include "line.h"
 #include "plan.h"
 #include "random.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 namespace landspeed
 {
 
-/// A value that events change: a rate or a delay.
+/// A value that a trace or events change: a rate, a delay, a chance.
 class Timeline
 {
 public:
 	explicit Timeline(int64_t base) : base_(base)
 	{
 	}
+
+	/// Follow these values of a trace, in place of the base; none: it has no such values.
+	void follow(const Trace &trace, const std::vector<int64_t> &values);
 
 	/// `value` from `at_ns` on, for good (`end_ns` INT64_MAX) or until `end_ns`. Where two
 	/// overlap, the one that began later rules.
@@ -27,15 +32,29 @@ public:
 	[[nodiscard]] int64_t most() const;
 	[[nodiscard]] bool changes() const
 	{
-		return !spans_.empty();
+		return !spans_.empty() || traced();
+	}
+
+	[[nodiscard]] bool traced() const
+	{
+		return !values_.empty();
 	}
 
 	/// The value at a time; times must not go back.
 	int64_t at(int64_t time_ns)
 	{
 		while (next_ < steps_.size() && steps_[next_].at_ns <= time_ns)
-			current_ = steps_[next_++].value;
-		return current_;
+			current_ = steps_[next_++];
+		while (time_ns >= place_ends_ns_)
+			next_place();
+		return current_.rules ? current_.value : base_;
+	}
+
+	/// When the value may change next, after the time that was asked for last.
+	[[nodiscard]] int64_t changes_ns() const
+	{
+		const int64_t step_ns = next_ < steps_.size() ? steps_[next_].at_ns : INT64_MAX;
+		return std::min(step_ns, place_ends_ns_);
 	}
 
 private:
@@ -43,15 +62,27 @@ private:
 		int64_t at_ns, end_ns, value;
 	};
 	struct Step {
-		int64_t at_ns, value;
+		int64_t at_ns = 0, value = 0;
+		bool rules = false; ///< else the base holds
 	};
 
-	int64_t base_;
-	int64_t current_ = base_;
+	void next_place();
+
+	int64_t base_; ///< of a trace: as it is now
+	Step current_;
 	std::vector<Span> spans_;
 	std::vector<Step> steps_; ///< empty before begin()
 	size_t next_ = 0;
+	std::vector<int64_t> times_, values_; ///< of the trace
+	int64_t lasts_ns_ = INT64_MAX;        ///< INT64_MAX: it does not loop
+	int64_t turn_ns_ = 0;                 ///< when its present turn began
+	size_t place_ = 0;                    ///< in the trace, the next one
+	int64_t place_ends_ns_ = INT64_MAX;   ///< when that one begins
 };
+
+/// Sends on a line whose rate changes: when the last bit has left. An event's rate takes effect
+/// with the next packet; along a trace, what is being sent goes on at the new rate.
+int64_t send_changing(LineClock &line, Timeline &rates, int64_t arrival_ns, uint32_t bytes);
 
 /// Packets that an event of the plan has lost, or sent as background traffic.
 struct EventCount {
@@ -63,9 +94,7 @@ struct EventCount {
 class Mishaps
 {
 public:
-	explicit Mishaps(double loss) : loss_(loss)
-	{
-	}
+	explicit Mishaps(const Direction &direction);
 
 	void add(const Event &event);
 	void begin(int64_t start_ns);
@@ -82,7 +111,8 @@ private:
 		EventCount taken;
 	};
 
-	double loss_;
+	Losses losses_;
+	Timeline traced_; ///< the chance of a loss in 10^-15, where a trace says it
 	std::vector<Window> windows_;
 	bool begun_ = false;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace landspeed
 {
@@ -74,11 +75,20 @@ public:
 		return integer(1, 1'000'000'000'000'000);
 	}
 
+	[[nodiscard]] double number(double least, double most) const
+	{
+		if (!value_.is_number() || value_.get<double>() < least ||
+		    value_.get<double>() > most) {
+			std::ostringstream range;
+			range << least << " and " << most;
+			fail("a number between " + range.str() + " is wanted");
+		}
+		return value_.get<double>();
+	}
+
 	[[nodiscard]] double probability() const
 	{
-		if (!value_.is_number() || value_.get<double>() < 0 || value_.get<double>() > 1)
-			fail("a probability between 0 and 1 is wanted");
-		return value_.get<double>();
+		return number(0, 1);
 	}
 
 	[[nodiscard]] bool boolean() const
@@ -159,6 +169,40 @@ QueueParameters parameters_read(const Field &field)
 	return parameters;
 }
 
+Trace trace_read(const Field &field)
+{
+	Trace trace;
+	for (const auto &item : field.at("at_ns").items()) {
+		trace.at_ns.push_back(item.time_ns());
+		const size_t count = trace.at_ns.size();
+		if (count == 1 ? trace.at_ns[0] != 0
+			       : trace.at_ns[count - 1] <= trace.at_ns[count - 2])
+			item.fail("times begin at 0 and rise");
+	}
+	trace.lasts_ns = field.at("lasts_ns").time_ns(1'000'000);
+	trace.loops = field.at("loops").boolean();
+	if (trace.at_ns.empty() || trace.at_ns.back() > trace.lasts_ns - (trace.loops ? 1 : 0))
+		field.fail("its times are to end with lasts_ns");
+	if (field.has("rate_bps"))
+		for (const auto &item : field.at("rate_bps").items())
+			trace.rate_bps.push_back(
+			    static_cast<int64_t>(item.integer(0, 1'000'000'000'000'000)));
+	if (field.has("delay_ns"))
+		for (const auto &item : field.at("delay_ns").items())
+			trace.delay_ns.push_back(item.time_ns());
+	if (field.has("loss"))
+		for (const auto &item : field.at("loss").items())
+			trace.loss.push_back(item.probability());
+	for (const size_t count : {trace.rate_bps.size(), trace.delay_ns.size(), trace.loss.size()})
+		if (count != 0 && count != trace.at_ns.size())
+			field.fail("a list has another length than at_ns");
+	if (!trace.rate_bps.empty() &&
+	    (trace.loops ? *std::max_element(trace.rate_bps.begin(), trace.rate_bps.end())
+			 : trace.rate_bps.back()) == 0)
+		field.fail("a rate of 0 for good");
+	return trace;
+}
+
 Direction direction_read(const Field &field)
 {
 	Direction direction;
@@ -166,15 +210,12 @@ Direction direction_read(const Field &field)
 	direction.rate_bps = field.at("rate_bps").rate_bps();
 	direction.queue_bytes = field.at("queue_bytes").integer(1, INT64_MAX);
 	direction.can_queue = field.at("can_queue").boolean();
-	const auto probability = [&](const char *key) {
-		return field.has(key) ? field.at(key).probability() : 0.0;
-	};
-	direction.loss = probability("loss");
-	direction.corrupt = probability("corrupt");
-	direction.duplicate = probability("duplicate");
-	direction.reorder = probability("reorder");
-	if (field.has("jitter_ns"))
-		direction.jitter_ns = field.at("jitter_ns").time_ns();
+	for (const auto &each : impairment_numbers)
+		if (field.has(each.key))
+			direction.*each.field = field.at(each.key).number(each.least, each.most);
+	for (const auto &each : impairment_times)
+		if (field.has(each.key))
+			direction.*each.field = field.at(each.key).time_ns();
 	if (field.has("seed"))
 		direction.seed = field.at("seed").integer(0, UINT64_MAX);
 	if (field.has("discipline"))
@@ -183,6 +224,8 @@ Direction direction_read(const Field &field)
 			.one_of({"fifo", "red", "codel", "fq_codel", "pie", "fq_pie"}));
 	if (direction.discipline != Discipline::fifo)
 		direction.parameters = parameters_read(field.at("parameters"));
+	if (field.has("trace"))
+		direction.trace = trace_read(field.at("trace"));
 	return direction;
 }
 
@@ -336,8 +379,8 @@ Plan plan_read(const std::string &path)
 	if (!json.is_object())
 		throw PlanError("an object is wanted at the top");
 	Plan plan;
-	if (field.at("schema_version").integer(1, UINT64_MAX) != 2)
-		throw PlanError("schema_version: this program reads version 2");
+	if (field.at("schema_version").integer(1, UINT64_MAX) != 3)
+		throw PlanError("schema_version: this program reads version 3");
 	plan.scenario = field.at("scenario").text();
 	plan.seed = field.at("seed").integer(0, UINT64_MAX);
 	const Field version = field.at("ip_version");
@@ -349,7 +392,11 @@ Plan plan_read(const std::string &path)
 		plan.nodes.push_back(node_read(item));
 	for (const auto &item : field.at("links").items())
 		plan.links.push_back(link_read(item));
-	plan.transfer = transfer_read(field.at("transfer"));
+	const auto flows = field.at("flows").items();
+	if (flows.size() != 1)
+		throw PlanError("flows: " + std::to_string(flows.size()) +
+				"; this program simulates one, over a path");
+	plan.transfer = transfer_read(flows.front().at("transfer"));
 	if (field.has("events"))
 		for (const auto &item : field.at("events").items()) {
 			plan.events.push_back(event_read(item, plan.links.size()));

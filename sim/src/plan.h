@@ -1,6 +1,8 @@
 // The plan as scenarios/plan.py writes it: what the simulator reads of it, checked.
 #pragma once
 
+#include "impairments.h"
+
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -36,16 +38,25 @@ struct QueueParameters {
 	std::optional<uint32_t> quantum_bytes; ///< none: a packet of the link's MTU
 };
 
-struct Direction {
+/// What a direction is over time, since the transfer's start: the values of a place hold from its
+/// time on. An empty list leaves its figure as it is.
+struct Trace {
+	std::vector<int64_t> at_ns; ///< rising, the first is 0
+	int64_t lasts_ns = 0; ///< then it begins again, if it loops; else its last values hold
+	bool loops = false;
+	std::vector<int64_t> rate_bps, delay_ns;
+	std::vector<double> loss;
+};
+
+struct Direction : Impairments {
 	int64_t delay_ns = 0;
-	uint64_t rate_bps = 0; ///< framing included
-	uint64_t queue_bytes = 0;
+	uint64_t rate_bps = 0;             ///< framing included
+	uint64_t queue_bytes = UINT64_MAX; ///< IP packets waiting for the line
 	bool can_queue = true;
-	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0; ///< probabilities, 0 to 1
-	int64_t jitter_ns = 0;
 	uint64_t seed = 0;
 	Discipline discipline = Discipline::fifo;
 	QueueParameters parameters;
+	Trace trace;
 };
 
 struct Link {

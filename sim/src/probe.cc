@@ -16,8 +16,8 @@ std::vector<LaneConfig> bare_lanes(const Plan &plan, bool forward)
 {
 	auto lanes = lanes_of(plan, forward);
 	for (auto &lane : lanes) {
-		lane.loss = lane.corrupt = lane.duplicate = lane.reorder = 0;
-		lane.jitter_ns = 0;
+		static_cast<Impairments &>(lane) = {};
+		lane.trace = {};
 		lane.events.clear();
 		lane.queue_bytes = UINT64_MAX;
 	}

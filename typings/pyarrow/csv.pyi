@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import BinaryIO
 
 from . import DataType, Table
@@ -18,3 +19,4 @@ class ConvertOptions:
 def read_csv(
     input_file: BinaryIO, read_options: ReadOptions | None = None, *, convert_options: ConvertOptions | None = None
 ) -> Table: ...
+def write_csv(data: Table, output_file: str | Path) -> None: ...

@@ -65,9 +65,12 @@ void clock_name(char *name, size_t size)
 
 void clock_wait_if_asked(void)
 {
-	if (getenv("LANDSPEED_WHOLE_SECOND") == NULL)
+	const char *asked = getenv("LANDSPEED_WHOLE_SECOND");
+	if (asked == NULL)
 		return;
-	const struct timespec at = clock_timespec((clock_monotonic_ns() / NS_PER_S + 1) * NS_PER_S);
+	const uint64_t seconds = strtoull(asked, NULL, 10);
+	const struct timespec at =
+	    clock_timespec((clock_monotonic_ns() / NS_PER_S + seconds) * NS_PER_S);
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {
 	}
 }

@@ -24,9 +24,9 @@ void clock_make_exact(void);
 /* The name of this kernel's clocks: where it is the same, they are. Empty when it is unknown. */
 void clock_name(char *name, size_t size);
 
-/* Returns at the next whole second of the monotonic clock where the environment asks for it
- * (LANDSPEED_WHOLE_SECOND): in virtual time what comes before, the loading of libraries too, takes
- * a little more or less in each place. */
+/* Returns at a whole second of the monotonic clock where the environment asks for it: the next one
+ * with LANDSPEED_WHOLE_SECOND=1, the third with 3. In virtual time what comes before, the loading of
+ * libraries too, takes a little more or less in each place. */
 void clock_wait_if_asked(void);
 
 #endif

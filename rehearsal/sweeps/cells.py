@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..scenarios.load import LoadedScenario
-from ..scenarios.plan import Plan
-from ..scenarios.vary import load_variants
-from ..worlds.registry import plan_for
-from ..worlds.world import World
-from .one_run import Report, check_world, run_plan
-from .run import Run
+from ...scenarios.load import LoadedScenario
+from ...scenarios.plan import Plan
+from ...scenarios.vary import load_variants
+from ...worlds.registry import plan_for
+from ...worlds.world import World
+from ..one_run import Report, check_world, run_plan
+from ..run import Run
 
 
 @dataclass(frozen=True)

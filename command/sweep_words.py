@@ -1,0 +1,200 @@
+"""Words that make many runs: sweep, find."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import values
+from .arguments import chosen_worlds, given_options, with_output, with_overrides, with_world, with_world_options
+from .errors import FAILED
+
+if TYPE_CHECKING:
+    from ..rehearsal.sweeps.sweep import State, Sweep
+
+PLAIN_EVERY_S = 10.0
+
+
+def add_sweep(made: argparse.ArgumentParser) -> None:
+    """Arguments of `sweep`."""
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file with `vary:`")
+    with_world(made)
+    made.add_argument("--out", type=Path, metavar="DIR", help="folder of the sweep (default: results/sweeps/NAME)")
+    made.add_argument("--jobs", type=values.count, metavar="N", help="cells at once (default: cores)")
+    made.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is there, such as tcp://head:8786")
+    made.add_argument(
+        "--until", metavar="GOAL", help='add seeds until each mean goodput is known so well, such as "ci95=2 %%"'
+    )
+    made.add_argument("--at-most", type=values.count, default=10_000, metavar="N", help="cells (default: 10 000)")
+    made.add_argument("--no-bundles", action="store_true", help="keep the figures only")
+    again = made.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="continue: it is an error if nothing was begun")
+    again.add_argument("--fresh", action="store_true", help="run again what is known already")
+    made.add_argument("--csv", type=Path, metavar="FILE", help="the table as CSV, too")
+    with_output(made)
+    with_overrides(made)
+    with_world_options(made, "run")
+
+
+def add_find(made: argparse.ArgumentParser) -> None:
+    """Arguments of `find`."""
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument(
+        "--vary",
+        required=True,
+        metavar="KEY[=FROM..TO]",
+        help='what, such as "queue=0.01 BDP..2 BDP", or a key of `vary:`',
+    )
+    made.add_argument("--goal", required=True, metavar="GOAL", help='such as "goodput >= 900 Mbit/s"')
+    end = made.add_mutually_exclusive_group()
+    end.add_argument("--least", action="store_true", help="the least value that meets the goal (default)")
+    end.add_argument("--most", action="store_true", help="the greatest one")
+    made.add_argument("--seeds", type=values.count, default=3, metavar="N", help="of each value (default: 3)")
+    made.add_argument(
+        "--within", type=values.share, default=0.05, metavar="SHARE", help="how narrow the bracket (default: 5 %%)"
+    )
+    with_world(made)
+    made.add_argument("--out", type=Path, metavar="DIR", help="folder of the cells (default: results/sweeps/NAME)")
+    made.add_argument("--jobs", type=values.count, metavar="N", help="cells at once (default: cores)")
+    made.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is there")
+    with_output(made)
+    with_overrides(made, seed=False)
+    with_world_options(made, "run")
+
+
+def do_find(parsed: argparse.Namespace) -> int:
+    """Bisects, and says the bracket."""
+    from ..rehearsal.sweeps.find import Goal, Probe, find
+    from ..rehearsal.sweeps.sweep import SweepOptions
+    from ..results.places import sweeps_dir
+    from ..scenarios.vary import read_space
+
+    options = given_options(parsed)
+    (world,) = chosen_worlds([parsed.world], options)
+    folder = parsed.out or sweeps_dir() / read_space(parsed.file, parsed.overrides).name
+    how = SweepOptions(folder, parsed.jobs, parsed.scheduler, bundles=False)
+
+    def tell(probe: Probe) -> None:
+        if not parsed.quiet:
+            print(f"landspeed: {parsed.vary.partition('=')[0]} {probe}", file=sys.stderr, flush=True)
+
+    goal = Goal.parse(parsed.goal)
+    found = find(
+        parsed.file, parsed.overrides, world, options, how, vary=parsed.vary, goal=goal, most=parsed.most,
+        seeds=parsed.seeds, within=parsed.within, tell=tell,
+    )  # fmt: skip
+    if parsed.json:
+        told = [{"value": probe.value, "met": probe.met, "seeds": probe.seeds} for probe in found.probes]
+        bracket = {"met": found.met.value, "missed": found.missed.value}
+        print(json.dumps({"key": found.key, "goal": goal.text, **bracket, "probes": told}, indent=1))
+    elif not parsed.quiet:
+        print(found)
+    return 0
+
+
+def do_sweep(parsed: argparse.Namespace) -> int:
+    """Runs what is not known yet, and shows what came out."""
+    from ..rehearsal.sweeps.sweep import SweepOptions, make_sweep
+    from ..results.certainty import parse_until
+    from ..results.places import sweeps_dir
+    from ..scenarios.vary import read_space
+
+    options = given_options(parsed)
+    (world,) = chosen_worlds([parsed.world], options)
+    name = read_space(parsed.file, parsed.overrides).name
+    how = SweepOptions(
+        folder=parsed.out or sweeps_dir() / name,
+        jobs=parsed.jobs,
+        scheduler=parsed.scheduler,
+        until=None if parsed.until is None else parse_until(parsed.until),
+        at_most=parsed.at_most,
+        bundles=not parsed.no_bundles,
+        fresh=parsed.fresh,
+        resume=parsed.resume,
+    )
+    reporter = _silent if parsed.quiet else _Reporter()
+    began = time.monotonic()
+    done = make_sweep(parsed.file, parsed.overrides, world, options, how, seed=parsed.seed, progress=reporter)
+    if parsed.csv is not None:
+        _write_csv(done, parsed.csv)
+    if parsed.json:
+        state = done.state
+        counts = {"cells": state.cells, "done": state.done, "reused": state.reused, "failed": state.failed}
+        print(json.dumps({**counts, "table": str(done.table), "wall_s": round(time.monotonic() - began, 3)}, indent=1))
+    elif not parsed.quiet:
+        _show(done)
+    for row in done.rows:
+        if row["error"]:
+            where = ", ".join(f"{key} {row[key]}" for key in (*done.grid.keys, "seed"))
+            print(f"Error: {where}: {row['error']}", file=sys.stderr)
+    if done.interrupted:
+        print(
+            f"Error: interrupted; {len(done)} of {done.state.cells} cells are kept in {done.store.folder}",
+            file=sys.stderr,
+        )
+    return 0 if done.complete else FAILED
+
+
+def _write_csv(done: Sweep, target: Path) -> None:
+    from pyarrow import csv
+
+    from ..results.bundle import OutputError
+
+    try:
+        csv.write_csv(done.to_arrow(), target)
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error}") from error
+
+
+def _show(done: Sweep) -> None:
+    """A line for each combination."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..report.sweep_figures import means
+    from ..report.sweep_page import goodput_text
+    from ..results.wording import DASH
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    for key in done.grid.keys:
+        table.add_column(key)
+    for name in ("seeds", "goodput", "retransmits"):
+        table.add_column(name, justify="right")
+    table.add_column("bound by")
+    for mean in means(done.grid.keys, done.rows):
+        resent = DASH if mean.retransmits is None else f"{mean.retransmits:.5g}"
+        count = f"{mean.goodput.count}" + (f" ({mean.failed} failed)" if mean.failed else "")
+        table.add_row(*mean.values.values(), count, goodput_text(mean), resent, mean.bound_by or DASH)
+    console = Console() if sys.stdout.isatty() else Console(width=160)
+    console.print(table)
+    console.out(f"Table: {done.table}", highlight=False)
+    console.out(f"Page: {done.page}", highlight=False)
+
+
+def _silent(_: State) -> None:
+    """Nothing is shown."""
+
+
+class _Reporter:
+    """Where the sweep is: one line that is written again on a terminal, a line now and then elsewhere."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+        self._dashboard = ""
+
+    def __call__(self, state: Any) -> None:
+        now = time.monotonic()
+        if state.dashboard and state.dashboard != self._dashboard:
+            self._dashboard = state.dashboard
+            print(f"landspeed: Dask's own page: {state.dashboard}", file=sys.stderr, flush=True)
+        ended = state.done + state.reused + state.failed == state.cells
+        if sys.stderr.isatty():
+            print(f"\r\x1b[Klandspeed: {state}", end="\n" if ended else "", file=sys.stderr, flush=True)
+        elif now >= self._next or ended:
+            self._next = now + PLAIN_EVERY_S
+            print(f"landspeed: {state}", file=sys.stderr, flush=True)

@@ -1,0 +1,101 @@
+"""The flows of a run in the emulated world: their programs, and what these told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..engine.command import ENGINE_PORT
+from ..results.calibration_result import CalibrationResult
+from ..results.flow_result import FlowResult, flow_folder
+from ..results.record import RunRecord
+from ..results.tool_result import ToolResult, record_fields
+from ..scenarios.flow_path import path_of
+from ..worlds.registry import tool
+from .job import FlowJob
+
+if TYPE_CHECKING:
+    from ..scenarios.plan import Flow, Plan
+
+NS_PER_S = 10**9
+
+
+def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
+    """The two programs of each flow; receivers on one host have ports side by side.
+
+    Args:
+        plan: the work.
+        tool_name: which tool makes the flows.
+        out: folder of the run as the guest sees it.
+    """
+    program, receivers = tool(tool_name), Counter[str]()
+    found: list[FlowJob] = []
+    for flow in plan.flows:
+        folder, port = flow_folder(plan, flow), ENGINE_PORT + receivers[flow.target]
+        receivers[flow.target] += 1
+        if plan.is_path:
+            receiver, sender = program.commands(plan, out)
+        else:
+            receiver, sender = program.commands_at(path_of(plan, flow), f"{out}/{folder}", port)
+        found.append(
+            FlowJob(
+                flow=flow.name,
+                folder=folder,
+                receiver_command=receiver,
+                sender_command=sender,
+                port=port,
+                seconds=1 + flow.start_ns // NS_PER_S,
+            )
+        )
+    return found
+
+
+def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, guest: dict[str, Any]) -> RunRecord:
+    """The record with what each flow's program told, and the totals.
+
+    Raises:
+        RunFailed: one of them left no result.
+    """
+    told = {
+        flow.name: tool(tool_name).convert(folder / flow_folder(plan, flow), path_of(plan, flow)) for flow in plan.flows
+    }
+    starts = [each["start_unix_ns"] for each in told.values() if each.get("start_unix_ns")]
+    first_ns = min(starts, default=0)
+    calibrations: dict[str, Any] = guest.get("calibrations", {})
+    flows = [_flow(flow, told[flow.name], first_ns, calibrations.get(flow.name)) for flow in plan.flows]
+    ends = [each.begins_s + each.duration_s for each in flows if each.begins_s is not None and each.duration_s]
+    counts = [each.bytes for each in flows if each.bytes is not None]
+    duration_s, total = max(ends, default=None), sum(counts) if counts else None
+    again = [each.retransmits for each in flows if each.retransmits is not None]
+    errors = [f"{each.name}: {each.tool_result.error}" for each in flows if each.tool_result.error]
+    first = flows[0].tool_result
+    whole = ToolResult(
+        version=first.version,
+        build=first.build,
+        complete=all(each.tool_result.complete for each in flows),
+        error="; ".join(errors) or None,
+        start_unix_ns=first_ns or None,
+    )
+    return record.model_copy(
+        update={
+            "flows": flows,
+            "bytes": total,
+            "duration_s": duration_s,
+            "goodput_bps": 8 * total / duration_s if total is not None and duration_s else None,
+            "retransmits": sum(again) if again else None,
+            "tool_result": whole,
+        }
+    )
+
+
+def _flow(flow: Flow, told: dict[str, Any], first_ns: int, calibration: dict[str, Any] | None) -> FlowResult:
+    start_ns = told.get("start_unix_ns")
+    known = {"name": flow.name, "source": flow.source, "target": flow.target, "start_s": flow.start_ns / NS_PER_S}
+    measured = CalibrationResult.model_validate(calibration) if calibration else None
+    known |= {
+        "begins_s": None if start_ns is None else (start_ns - first_ns) / NS_PER_S,
+        "calibration": measured,
+        "rtt_ms": measured.rtt_ms if measured else None,
+    }
+    return FlowResult.model_validate(known | record_fields(told))

@@ -1,0 +1,48 @@
+"""The calibration of a network: each route that a flow takes is measured as a path, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import clock
+from .calibrate import calibrate
+from .flow_path import FlowPath
+from .network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..runs import Run
+
+
+def calibrate_flows(
+    network: Network, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
+) -> dict[str, Any]:
+    """Measure the path of every flow and compare it with the plan; flows that take the same way share it.
+
+    Args:
+        network: the built network.
+        runs: links that are passed in one step.
+        with_queues: fill every queue until it overflows, too.
+        real_clock: of the guest.
+
+    Returns:
+        `calibration`: of a path; of a network, whether all passed and what failed, each with its flow. `calibrations`:
+        of a network, flow by flow, by name.
+    """
+    plan = network.plan
+    found: dict[str, dict[str, Any]] = {}
+    known: dict[tuple[str, tuple[int, ...]], dict[str, Any]] = {}
+    for flow in plan.flows:
+        way = flow.source, tuple(flow.route)
+        if way not in known:
+            if not real_clock:
+                clock.start_afresh()
+            path = FlowPath(network, flow)
+            known[way] = calibrate(path, runs, with_queues=with_queues and plan.is_path, real_clock=real_clock)
+        found[flow.name] = known[way]
+    if plan.is_path:
+        return {"calibration": found[plan.flow.name]}
+    failures = [f"{name}: {failure}" for name, each in found.items() for failure in each["failures"]]
+    whole = {"passed": not failures, "failures": failures}
+    return {"calibration": whole, "calibrations": found}

@@ -1,0 +1,175 @@
+"""The report of a network: its links and flows as tables, all flows over time, and a section for each flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..results.fairness import Shares, flows_goodput, jain_series, total_goodput
+from ..results.judge_network import as_record
+from ..results.wording import DASH, bytes_text, grouped, percent_of, rate_text
+from ..scenarios.flow_path import path_of, steps
+from ..scenarios.words import rate_unit, time_text
+from . import tables
+from .chart_parts import Chart, figure_over_time, line, mark_events
+from .charts import MOST_LINES, PALETTE, make_charts
+from .tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from markupsafe import Markup
+
+    from ..results.check import Check
+    from ..results.flow_result import FlowResult
+    from ..results.record import RunRecord
+    from ..results.samples import Samples
+    from ..scenarios.plan import Direction, Link, Plan
+
+MOST_SECTIONS = 16  # flows that have a section of their own; all are in the table
+
+
+@dataclass(frozen=True)
+class FlowSection:
+    """What the page has of one flow. `charts` are keys of the page's figures."""
+
+    result: FlowResult
+    words: str
+    drawing: Markup
+    verdicts: list[Check]
+    charts: list[Chart]
+    tables: list[Table]
+
+
+def flows_table(record: RunRecord, plan: Plan) -> Table:
+    """All flows, a row each."""
+    shares = sum(flow.goodput_bps or 0.0 for flow in record.flows)
+    sent = {flow.name: flow.transfer for flow in plan.flows}
+    rows: list[list[str]] = []
+    marks: dict[int, str] = {}
+    for number, flow in enumerate(record.flows):
+        transfer = sent[flow.name]
+        controls = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
+        begins = DASH if flow.begins_s is None else f"{flow.begins_s:.3f}"
+        row = [flow.name, f"{flow.source} → {flow.target}", f"{transfer.streams} × {controls}", begins]
+        row += [DASH if flow.rtt_ms is None else f"{flow.rtt_ms:.3f}", rate_text(flow.goodput_bps)]
+        row += [percent_of(flow.goodput_bps, shares), bytes_text(flow.bytes), grouped(flow.retransmits)]
+        rows.append([*row, flow.limited_by or DASH])
+        marks[number] = {True: "good", False: "bad", None: ""}[flow.passed]
+    header = ["flow", "from → to", "streams", "begins (s)", "RTT (ms)", "goodput", "of the sum", "data", "retransmits"]
+    note = ""
+    if record.jain_index is not None and (
+        span := Shares(record, None).together_s([flow.name for flow in record.flows])
+    ):
+        note = (
+            f"Jain's index of the goodputs from {span[0]:.3g} s to {span[1]:.4g} s, while all flows ran: "
+            f"{record.jain_index:.4f} (1: equal shares, {1 / len(record.flows):.3g}: one has everything)."
+        )
+    return Table("Flow by flow", [*header, "bound by"], rows, note, marks, text_columns=3)
+
+
+def links_table(plan: Plan) -> Table:
+    """All links, a row each, and how many flows pass them."""
+    rows: list[list[str]] = []
+    for link in plan.links:
+        counts = [0, 0]
+        for flow in plan.flows:
+            for step in steps(plan, flow):
+                if step.link == link.index:
+                    counts[0 if step.ahead else 1] += 1
+        rows.append(
+            [
+                str(link.index + 1),
+                f"{link.a} – {link.b}" + (f" ({link.name})" if link.name else ""),
+                _both(link, lambda lane: time_text(lane.delay_ns)),
+                _both(link, lambda lane: rate_text(lane.rate_bps)),
+                _both(link, lambda lane: f"{bytes_text(lane.queue_bytes)} {lane.discipline}"),
+                f"→ {counts[0]}, ← {counts[1]}",
+            ]
+        )
+    header = ["", "link", "one-way delay", "line rate", "queue", "flows"]
+    note = "Two figures where the directions differ: as the link is named, and back."
+    return Table("Links", header, rows, note, text_columns=2)
+
+
+def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
+    """Goodput of each flow and of all, and Jain's index, over time."""
+    goodput = {name: series for name, series in flows_goodput(record, samples).items() if series}
+    if not goodput:
+        return []
+    end_s = max(series[-1][0] for series in goodput.values())
+    total = total_goodput(goodput)
+    size, unit = rate_unit(max(value for _, value in total) or 1.0)
+    traces = [line("all flows", [(t, value / size) for t, value in total], "--rehearsed", 2.0)]
+    drawn = dict(list(goodput.items())[:MOST_LINES])
+    for number, (name, series) in enumerate(drawn.items()):
+        colour = PALETTE[number % len(PALETTE)]
+        traces.append(line(name, [(t, value / size) for t, value in series], colour, 1.4))
+    left_out = f" The first {len(drawn)} of {len(goodput)} flows are drawn." if len(drawn) < len(goodput) else ""
+    found = [
+        Chart(
+            key="flows",
+            title="Goodput, flow by flow",
+            figure=figure_over_time(traces, [], unit, end_s=end_s),
+            caption="Payload that each flow's receiver read, and all together." + left_out,
+            alternative=f"Goodput of {len(goodput)} flows over {end_s:.4g} s.",
+        )
+    ]
+    if fairness := jain_series(goodput):
+        figure = figure_over_time([line("Jain's index", fairness, "--rehearsed", 1.8)], [], "of 1", end_s=end_s)
+        figure["layout"]["yaxis"]["range"] = [0, 1.05]
+        last = fairness[-1][1]
+        found.append(
+            Chart(
+                key="jain",
+                title="Jain's index",
+                figure=figure,
+                caption="Of the goodputs of the flows under way, interval by interval; 1 is equal shares.",
+                alternative=f"Jain's index over time, at the end {last:.3f}.",
+            )
+        )
+    for chart in found:
+        mark_events(chart.figure, record.events)
+    return found
+
+
+def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowSection]:
+    """What is told of each flow alone, as of the transfer over its path."""
+    from .diagram import wide_svg
+
+    named = {flow.name: flow for flow in plan.flows}
+    found: list[FlowSection] = []
+    for number, flow in enumerate(record.flows[:MOST_SECTIONS]):
+        planned = named[flow.name]
+        path, alone = path_of(plan, planned), as_record(record, flow)
+        own = samples.of_flow(flow.name, flow.begins_s or 0.0, steps(plan, planned))
+        alone.events = []  # they are of the run, and marked in its charts
+        charts = [replace(chart, key=f"flow-{number}-{chart.key}") for chart in make_charts(own, alone, path)]
+        made = [
+            tables.streams_table(alone, path.expect),
+            tables.controls_table(alone),
+            tables.totals_table(alone),
+            tables.window_table(alone, path),
+            tables.limits_table(alone, path),
+            tables.calibration_table(alone, path),
+            *tables.traceroute_tables(alone, path),
+        ]
+        words = f"{flow.source} → {flow.target}"
+        if flow.limited_by:
+            words += f". Bound by {flow.limited_by}: {flow.limited_by_why}"
+        found.append(
+            FlowSection(
+                result=flow,
+                words=words,
+                drawing=wide_svg(path, None if flow.limited_by == "share" else flow.limited_by),
+                verdicts=flow.verdicts,
+                charts=charts,
+                tables=[each for each in made if each is not None],
+            )
+        )
+    return found
+
+
+def _both(link: Link, show: Callable[[Direction], str]) -> str:
+    ahead, back = show(link.forward), show(link.reverse)
+    return ahead if ahead == back else f"{ahead}, {back}"

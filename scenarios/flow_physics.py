@@ -1,0 +1,84 @@
+"""What theory says of one flow: the limits of the path that it takes, as if it were alone there."""
+
+from __future__ import annotations
+
+from . import physics as ph
+from .ack_path import ack_path
+from .model import Scenario, Transfer
+from .plan import Limit, Link, Node, Physics
+
+
+def flow_physics(scenario: Scenario, transfer: Transfer, nodes: list[Node], links: list[Link]) -> Physics:
+    """What theory says of a transfer from the first of these nodes to the last, over the links between them."""
+    ip = scenario.ip
+    mtu = min(link.mtu_bytes for link in links)
+    mss = ph.mss_bytes(mtu, ip)
+    rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
+    rate = min(link.forward.rate_bps for link in links)
+    framings = [ph.framing_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip) for k in links]
+    framing = min(framings)
+    buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
+    window = None
+    limits = list(buses)
+    if transfer.window is not None:
+        usable = transfer.window
+        if not transfer.window_exact:
+            usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
+        window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
+        limits.append(Limit(kind="window", goodput_bps=window))
+    slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]
+    limits.append(Limit(kind="framing", place=_links_in_words(slowest, links), goodput_bps=framing))
+    limits += [_token_bucket(link, mtu, ip) for link in links if link.forward.discipline == "tbf"]
+    if transfer.pacing:
+        pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams)
+        limits.append(Limit(kind="pacing", goodput_bps=pacing))
+    if (loss := _path_loss(links)) > 0 and _all_reno(transfer):
+        square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
+        limits.append(Limit(kind="loss", goodput_bps=square_root))
+    back = ack_path(links, mss=mss, ip_version=ip, fidelity=scenario.fidelity, framing_limit_bps=framing)
+    if back and not back.drops:
+        limits.append(Limit(kind="ack path", place=back.place, goodput_bps=back.goodput_bps))
+    known = [link.distance_m for link in links if link.distance_m is not None]
+    return Physics(
+        rtt_ns=rtt_ns,
+        distance_m=sum(known) if known else None,
+        bdp_bytes=ph.bdp_bytes(rate, rtt_ns),
+        mss_bytes=mss,
+        framing_limit_bps=framing,
+        window_limit_bps=window,
+        bus_limit_bps=min((bus.goodput_bps for bus in buses), default=None),
+        expected_goodput_bps=min(limit.goodput_bps for limit in limits),
+        limits=limits,
+    )
+
+
+def _all_reno(transfer: Transfer) -> bool:
+    return set(transfer.congestion_controls or [transfer.congestion_control]) == {"reno"}
+
+
+def _links_in_words(slowest: list[Link], links: list[Link]) -> str:
+    if len(slowest) == len(links) > 1:
+        return "every link"
+    names = [f"{link.index + 1} {link.a}–{link.b}" for link in slowest[:3]]
+    more = f" and {len(slowest) - 3} more" if len(slowest) > 3 else ""
+    return f"link{'s' if len(slowest) > 1 else ''} {', '.join(names)}{more}"
+
+
+def _bus_limit(node: Node, mtu: int, ip_version: int) -> Limit:
+    goodput = ph.bus_limit_bps(node.bus_rate_bps or 0, mtu, ip_version)
+    return Limit(kind="bus", place=node.name, fitted=node.bus_fitted, goodput_bps=goodput)
+
+
+def _token_bucket(link: Link, mtu: int, ip_version: int) -> Limit:
+    parameters = link.forward.parameters
+    assert parameters is not None
+    assert parameters.rate_bps is not None
+    goodput = ph.framing_limit_bps(parameters.rate_bps, mtu, link.framing_bytes, ip_version)
+    return Limit(kind="token bucket", place=f"link {link.index + 1} {link.a}–{link.b}", goodput_bps=goodput)
+
+
+def _path_loss(links: list[Link]) -> float:
+    arrives = 1.0
+    for link in links:
+        arrives *= 1 - link.forward.loss_events
+    return 1 - arrives

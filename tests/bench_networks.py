@@ -1,0 +1,89 @@
+"""`.venv/bin/python tests/bench_networks.py`: how long networks take to build, and how Reno's shares follow the RTTs.
+
+Exit status 1 if a promise is not kept.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench import ROOT, Row, run
+from landspeed.results.samples import Samples
+
+DUMBBELL = ROOT / "scenarios" / "examples" / "dumbbell.yaml"
+SIZES = ((10, 12, 8), (30, 45, 32), (100, 200, 128))  # nodes, links, flows
+FROM_S, TO_S = 60, 600
+
+
+def mesh(nodes: int, links: int, flows: int, seed: int = 7) -> dict[str, Any]:
+    """A connected network of routers at random, hosts on them, flows between these."""
+    chance = random.Random(seed)
+    hosts = [f"h{number}" for number in range(nodes * 3 // 5)]
+    routers = [f"r{number}" for number in range(nodes - len(hosts))]
+    pairs = {(routers[chance.randrange(max(0, n - 6), n)], routers[n]) for n in range(1, len(routers))}
+    while len(pairs) < links - len(hosts):
+        a, b = sorted(chance.sample(range(len(routers)), 2))
+        pairs.add((routers[a], routers[b]))
+    joined = [*sorted(pairs), *((host, chance.choice(routers)) for host in hosts)]
+    ends = [chance.sample(hosts, 2) for _ in range(flows)]
+    return {
+        "format": 1,
+        "name": f"mesh-{nodes}",
+        "title": f"{nodes} nodes, {links} links, {flows} flows",
+        "line_rate": "100 Mbit/s",
+        "queue": "200 kB",
+        "links": [{"from": a, "to": b, "one_way_delay": f"{chance.randrange(1, 20)} ms"} for a, b in joined],
+        "transfer": {"bytes": "100 kB"},
+        "flows": [{"name": f"f{number}", "from": a, "to": b} for number, (a, b) in enumerate(ends)],
+    }
+
+
+def building(folder: Path) -> list[Row]:
+    """Networks of several sizes, built and calibrated."""
+    rows: list[Row] = []
+    for size in SIZES:
+        file = folder / "mesh.yaml"
+        file.write_text(json.dumps(mesh(*size)))
+        result = run(file, "--stall", "120", out=folder)
+        guest = json.loads((Path(result["bundle"]) / "result.json").read_text())["world_facts"]["guest"]
+        built = guest["network_build_s"]
+        shown = f"{built:.1f} s, calibrated in {result['calibrate_s']:.1f} s"
+        most = 8.0 if size == SIZES[-1] else float("inf")
+        rows.append(Row(f"{result['title']}: built", shown, "≤ 8 s" if most == 8.0 else "", built <= most))
+    return rows
+
+
+def shares(folder: Path) -> list[Row]:
+    """Two Reno flows of 20 and 200 ms: as 1/RTT, the queue's delay included (Mathis et al. 1997)."""
+    words = ("--set", f"transfer.duration={TO_S} s", "--set", "transfer.sample_interval=500 ms")
+    result = run(DUMBBELL, *words, out=folder)
+    rates, rtts = list[float](), list[float]()
+    for flow in ("near", "far"):
+        samples = Samples(Path(result["bundle"])).of_flow(flow)
+        assert samples.curves is not None
+        rates.append(samples.curves.goodput_bps(FROM_S, TO_S) or 0)
+        (measured,) = samples.by_stream("sender", "srtt_us", per=1e3).values()
+        rtts.append(statistics.mean(value for time_s, value in measured if time_s >= FROM_S))
+    ratio, theory = rates[0] / rates[1], rtts[1] / rtts[0]
+    shown = f"{ratio:.2f} : 1, by theory {theory:.2f} : 1 ({ratio / theory - 1:+.1%})"
+    return [Row("Reno, 20 and 200 ms through 100 Mbit/s: shares", shown, "± 15 %", abs(ratio / theory - 1) <= 0.15)]
+
+
+def main() -> int:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
+        rows = [*building(Path(folder)), *shares(Path(folder))]
+    print("| what | measured | promised | kept |\n|---|---|---|---|")
+    for row in rows:
+        print(f"| {row.what} | {row.measured} | {row.promised} | {'yes' if row.kept else 'NO'} |")
+    return 0 if all(row.kept for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
