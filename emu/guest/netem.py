@@ -68,13 +68,13 @@ def probability(value: float) -> int:
 
 def message(options: dict[str, Any]) -> bytes:
     """The options as netlink has them: struct tc_netem_qopt and attributes; whatever is not there is off."""
-    loss = options.get("loss", 0.0)
-    model = loss if isinstance(loss, LossModel) else None
+    loss: LossModel | float = options.get("loss", 0.0)
+    model, share = (loss, 0.0) if isinstance(loss, LossModel) else (None, loss)
     said = struct.pack(
         "=IIIIII",
         0,  # the delay is told in nanoseconds
         min(options["limit_packets"], UINT32_MAX),
-        0 if model else probability(loss),
+        probability(share),
         1 if options.get("reorder") else 0,
         probability(options.get("duplicate", 0.0)),
         0,

@@ -120,12 +120,12 @@ class Network:
         version, i = self.plan.ip_version, link.index
         ends = [self.end(i, side) for side in (0, 1)]
         indexes = [self.new_interface(position, name) for position, name in ends]
-        described = [
+        first, second = (
             nl.veth_end(index, name, hardware_address(i, side), link.mtu_bytes)
             for side, (index, (_, name)) in enumerate(zip(indexes, ends, strict=True))
-        ]
+        )
         (near, _), (far, _) = ends
-        self._netlink[near].add_veth(*described, self.nodes[far].namespace)
+        self._netlink[near].add_veth(first, second, self.nodes[far].namespace)
         for side, (index, (position, name)) in enumerate(zip(indexes, ends, strict=True)):
             netlink = self._netlink[position]
             merged = self.plan.fidelity == "super-packets"

@@ -50,7 +50,7 @@ def _made(cls: type) -> type:
             object.__setattr__(self, name, value)
 
     def equal(self: Any, other: object) -> bool:
-        return isinstance(other, cls) and vars(self) == vars(cast(Any, other))
+        return type(other) is type(self) and repr(other) == repr(self)
 
     def text(self: Any) -> str:
         return f"{cls.__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
