@@ -8,7 +8,7 @@ AGAIN ?= 1
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -63,7 +63,7 @@ lint: setup-test  ## ruff, pyright, the arrows of the house, the engine's rooms,
 	@clang-tidy --quiet -p emu/linkwatch/build $$(git ls-files 'emu/linkwatch/*.c') 2>/dev/null
 	@clang-tidy --quiet -p emu/launch/build $$(git ls-files 'emu/launch/*.c') 2>/dev/null
 	@if [ -f sim/build/compile_commands.json ]; then git ls-files 'sim/src/*.cc' 'sim/mend/*.cc' ':!sim/mend/tests' | xargs -P 2 -n 4 clang-tidy --quiet -p sim/build --extra-arg=-Wno-sign-conversion 2>/dev/null; fi
-	@shellcheck $$(git ls-files '*.sh') .ci/run emu/guest/init tests/lab/shaper-init
+	@shellcheck $$(git ls-files '*.sh') .ci/run tests/lab/shaper-init
 	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" ansible-lint -q --offline
 
 format: setup-test  ## let the formatters write
@@ -76,6 +76,9 @@ bench: setup  ## the figures the project promises, measured
 
 profile: setup  ## where the wall time of a guest goes, by perf (OPTIONS=--every-hop: every router passed; package linux-perf)
 	@$(PYTHON) tests/profile_guest.py $(OPTIONS)
+
+profile-start: setup  ## where the wall time of a small run goes, part by part
+	@$(PYTHON) tests/profile_start.py
 
 fresh:  ## `make rehearse` by a stranger on a new Debian in a folder (SUITE=trixie for another one; needs root)
 	@setup/fresh.sh $(or $(SUITE),bookworm)

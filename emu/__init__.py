@@ -1,1 +1,1 @@
-"""The emulated world: a real Linux TCP stack, Mininet and netem, in virtual time."""
+"""The emulated world: a real Linux TCP stack, namespaces and netem, in virtual time."""

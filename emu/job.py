@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..scenarios.json_form import from_plain, to_plain
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowJob:
@@ -62,13 +60,6 @@ class Job:
 
     def to_json(self) -> str:
         """As text."""
+        from ..scenarios.json_form import to_plain
+
         return json.dumps(to_plain(self), indent=1, ensure_ascii=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Job:
-        """The job that `to_json` wrote.
-
-        Raises:
-            ValueError: it is no JSON, or no job.
-        """
-        return from_plain(json.loads(text), cls)

@@ -31,6 +31,7 @@ SHARED_MEMORY = Path("/dev/shm")
 FALLBACKS = (Path("/tmp"), Path("/var/tmp"))  # a container's /dev/shm is often small, and mounted noexec
 CLOCK_START_NS = 1_767_225_600 * 1_000_000_000  # the guest's calendar starts on 2026-01-01 UTC in every run
 HUGE_MARGIN_BYTES = 16 << 20  # UML's memory file is a little larger than `mem=`
+WHOLE_PYTHON = "LANDSPEED_WHOLE_PYTHON"  # in the environment: no guest does without site-packages
 OUT_FD, ERR_FD = 210, 211  # the guest's second and third console in the kernel's process
 
 
@@ -208,13 +209,12 @@ def start(
         # An idle guest in virtual time skips to its next event anyway; stopping the tick at every wake-up only costs.
         *more_words,
         *(["time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}", "nohz=off"] if virtual else []),
-        f'init="{PACKAGE / "guest" / "init"}"',
-        f'LANDSPEED_PYTHON="{_python()}"',
-        # Mininet wants distutils: Python's own while there is one, since setuptools' takes longer to import.
-        *(["SETUPTOOLS_USE_DISTUTILS=stdlib"] if sys.version_info < (3, 12) else []),
+        f'init="{_python()}"',
+        f'LANDSPEED_PACKAGES="{_packages()}"',
         *(f'{name}="{value}"' for name, value in _package_places().items()),
         "PYTHONDONTWRITEBYTECODE=1",
         "PYTHONHASHSEED=0",
+        *_first_words(whole=terminal or WHOLE_PYTHON in os.environ),
     ]
     place = cache_root() / "memory"
     huge_bytes = memory_bytes + HUGE_MARGIN_BYTES if huge_pages_possible(place) else 0
@@ -233,6 +233,21 @@ def start(
     for handle in (console, out, err):
         handle.close()
     return Guest(process, kernel, folder, virtual, memory_bytes, bool(huge_bytes))
+
+
+def _first_words(*, whole: bool) -> list[str]:
+    """What the guest's Python is called with (guest/start.py); `whole`: with all that is installed, for Mininet."""
+    if not whole:
+        return ["--", "-S", "-P", f'"{PACKAGE / "guest" / "start.py"}"']
+    # Mininet wants distutils: Python's own while there is one, since setuptools' takes longer to import.
+    distutils = ["SETUPTOOLS_USE_DISTUTILS=stdlib"] if sys.version_info < (3, 12) else []
+    return [*distutils, "--", "-P", "-m", f"{__package__}.guest.agent"]
+
+
+def _packages() -> Path:
+    """The folder in which this process found the package: all that the guest imports, but for Python's own."""
+    package = sys.modules[__name__.partition(".")[0]]
+    return Path(package.__path__[0]).absolute().parent
 
 
 def _python() -> Path:
@@ -254,7 +269,7 @@ def visible_folders() -> list[str]:
     """Host folders that the guest needs even below /tmp or /run: this package, its Python, the working folder."""
     root = PACKAGE.parent
     more = [folder for value in _package_places().values() for folder in value.split(os.pathsep)]
-    folders = {str(root), sys.prefix, sys.base_prefix, str(Path.cwd()), *more}
+    folders = {str(root), str(_packages()), sys.prefix, sys.base_prefix, str(Path.cwd()), *more}
     return sorted(folders)
 
 

@@ -54,7 +54,7 @@ def _no_report(_: Progress) -> None:
 
 
 class EmuWorld(World):
-    """Mininet and netem under a real Linux TCP stack, in virtual or real time."""
+    """Namespaces and netem under a real Linux TCP stack, in virtual or real time."""
 
     name = "emu"
     summary = "the real kernel in virtual time"

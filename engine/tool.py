@@ -11,7 +11,6 @@ from ..scenarios.plan import Plan
 from ..worlds.tool import Tool
 from .command import ENGINE_BINARY, engine_commands
 from .identity import engine_build
-from .result import ResultError, read_result
 
 
 class Engine(Tool):
@@ -35,6 +34,8 @@ class Engine(Tool):
 
     def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:  # noqa: ARG002 (of every tool)
         """Its samples are right as they are."""
+        from .result import ResultError, read_result
+
         try:
             return read_result(folder / "engine.json").model_dump(mode="json")
         except (OSError, ResultError) as error:

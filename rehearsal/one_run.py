@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from ..results.bundle import EVIDENCE, BundleWriter
@@ -64,6 +68,7 @@ def run_plan(
     interrupted = False
 
     def tell(now: Progress) -> None:
+        _import_ahead()
         now.share = now.share_of(asked_duration_s(plan), asked_bytes(plan))
         progress(now)
 
@@ -111,6 +116,27 @@ def repeating_command(loaded: LoadedScenario, plan: Plan, world: World) -> list[
     overrides = [] if str(loaded.path) == BUILT else [w for each in loaded.overrides for w in ("--set", each)]
     where = [] if world.name == DEFAULT_WORLD else ["--world", world.name]
     return ["landspeed", "run", file, *overrides, *where, *repeating_words(world.options), "--seed", str(plan.seed)]
+
+
+LATER = (
+    *("..results.judge", "..results.raw_samples", "..report.run_report", "..report.summary"),
+    *("..report.charts", "..report.configuration", "..report.diagram", "..report.queue_table", "..report.tables"),
+    *("pyarrow.csv", "pyarrow.parquet", "pyarrow.compute", "pyarrow.acero", "jinja2", "rich.console"),
+)
+"""What is imported when a world has run: to judge, to keep, to report."""
+
+
+@cache
+def _import_ahead() -> None:
+    """Once, import what comes after a world's run beside it: half a second in which this process only waits."""
+
+    def imports() -> None:
+        with contextlib.suppress(Exception):  # it is told where it is imported for good
+            for name in LATER:
+                import_module(name, __package__)
+            import_module("pyarrow").array([0])  # looks for pandas
+
+    threading.Thread(target=imports, name="imports").start()
 
 
 def _judged(record: RunRecord, plan: Plan, bundle: BundleWriter) -> RunRecord:

@@ -148,8 +148,9 @@ install_python() {
 		say "installing the package landspeed"
 		.venv/bin/pip --disable-pip-version-check -q install -e . --no-deps --no-build-isolation --config-settings editable_mode=strict
 		# The guest sees this tree read-only and could not keep what it compiles.
-		.venv/bin/python -m compileall -q build/__editable__*/landspeed/emu build/__editable__*/landspeed/scenarios .venv/lib/python3*/site-packages/pyroute2 \
-			.venv/lib/python3*/site-packages/mininet .venv/lib/python3*/site-packages/msgspec >/dev/null || true
+		for folder in build/__editable__*/landspeed; do
+			.venv/bin/python -m compileall -q "$folder"/*.py "$folder/emu" "$folder/scenarios" "$folder/results" .venv/lib/python3*/site-packages/mininet >/dev/null || true
+		done
 		mark_done package
 	fi
 }

@@ -19,7 +19,7 @@ DATA = ROOT / "build" / "coverage"
 IN_GUESTS = Path(sysconfig.get_path("purelib")) / "landspeed-guest-coverage.pth"
 # A guest's first process is its agent, and has this variable (emu/machine.py).
 HOOK = (
-    "import os; 'LANDSPEED_PYTHON' in os.environ and os.getpid() == 1 and exec(compile(open({0!r}).read(), {0!r}, "
+    "import os; 'LANDSPEED_PACKAGES' in os.environ and os.getpid() == 1 and exec(compile(open({0!r}).read(), {0!r}, "
     "'exec'), {{'__file__': {0!r}, '__name__': 'guest_coverage'}})\n"
 )
 
@@ -54,4 +54,5 @@ def main(words: list[str]) -> int:
 
 if __name__ == "__main__":
     os.chdir(ROOT)
+    os.environ["LANDSPEED_WHOLE_PYTHON"] = "1"  # the hook is in site-packages
     sys.exit(main(sys.argv[1:]))

@@ -128,6 +128,16 @@ def test_each_packet_arrives_at_the_same_nanosecond(tmp_path: Path, ip: int, fid
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("ip", [4, 6])
+def test_a_ping_takes_the_short_way_there_and_back(tmp_path: Path, ip: int) -> None:
+    """Its times are those of the way hop by hop, so only the counters can tell."""
+    plan = plan_of(tmp_path, scenario(UNEVEN, ip=ip, nic="600 Mbit/s"))
+    script = "ping -c 3 omega >/dev/null; for node in /run/netns/*; do ip netns exec ${node##*/} tc -s qdisc show; done"
+    shown = execute(plan, tmp_path, "sh", "-c", script)
+    passed = re.findall(r"dev (join\d) .*\n Sent \d+ bytes (\d+) pkt", shown.out)
+    assert sorted(passed) == [("join0", "3"), ("join1", "3")], shown.out
+
+
 @pytest.mark.parametrize("fidelity", ["packets", "super-packets"])
 def test_a_transfer_is_the_same_over_every_hop(tmp_path: Path, fidelity: str) -> None:
     """Goodput, retransmits and each link's counters at each sample; with a link that could queue and an event.

@@ -1,4 +1,4 @@
-"""What runs inside the guest: PID 1, the Mininet nodes, the shaping, the calibration, the transfer.
+"""What runs inside the guest: PID 1, the nodes, the shaping, the calibration, the transfer.
 
-These modules read the plan as plain JSON: importing the models would cost half a second of every start in the guest.
+Every import costs wall time at each start: what start.py does without is not imported here.
 """

@@ -10,18 +10,17 @@ import errno
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
-import traceback
 from typing import TYPE_CHECKING, Any
 
-from ...scenarios.plan import Plan
-from ..job import Job
 from . import clock, namespaces
 from .files import OUT, mount_all, mount_hosts, mount_visible, write_json
+from .reading import read_job, read_plan
 
 if TYPE_CHECKING:
+    from ...scenarios.plan import Plan
+    from ..job import Job
     from .network import Network
 
 # How late a real machine's timers may be. A line makes up for it while packets wait, and only then, so that too much
@@ -43,8 +42,7 @@ def main() -> None:
     """Do the job in the run's folder, whatever happens switch off."""
     try:
         mount_all()  # hides a clone below /tmp until `mount_visible`: whatever reads the two files is imported by now
-        plan = Plan.from_json((OUT / "plan.json").read_bytes())
-        job = Job.from_json((OUT / "job.json").read_bytes())
+        plan, job = read_plan(_content("plan.json")), read_job(_content("job.json"))
         mount_visible(job.visible)
         namespaces.set_timer_slack(1)
         resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
@@ -53,22 +51,30 @@ def main() -> None:
         )
         result = _do(plan, job)
     except BaseException as error:  # whatever it is, the host must hear of it
+        import traceback
+
         result = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         traceback.print_exc()
     try:
         write_json("guest.json", result)
-        (OUT / "measured.json").unlink(missing_ok=True)
+        if os.path.exists(f"{OUT}/measured.json"):  # noqa: PTH110
+            os.unlink(f"{OUT}/measured.json")  # noqa: PTH108
         if "shell" not in result:
             phase("end")
     finally:
         namespaces.power_off()
 
 
+def _content(name: str) -> bytes:
+    with open(f"{OUT}/{name}", "rb") as handle:  # noqa: PTH123
+        return handle.read()
+
+
 def _do(plan: Plan, job: Job) -> dict[str, Any]:
     if job.mode != "shell":  # there a person reads the console
         phase("build")
     from .joined import described, join
-    from .network import Network  # pyroute2 and Mininet take their time to import: inside the phase they belong to
+    from .network import Network  # imports belong to the phase that needs them
     from .shaping import shape
 
     if job.clock == "virtual":
@@ -129,6 +135,8 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
 
 def _execute(network: Network, job: Job) -> int:
     """Run the user's program in a node; its output goes to the guest's second and third console."""
+    import subprocess
+
     with open("/dev/tty1", "wb", buffering=0) as out, open("/dev/tty2", "wb", buffering=0) as err:  # noqa: PTH123
         for terminal in (out, err):
             _make_transparent(terminal.fileno())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from typing import Any
 
 from . import offloads
+from .netlink import STATISTICS, TCA_KIND, TCA_OPTIONS, TCA_STATS
 from .network import HOST_WIDE_SYSCTLS, Network, node_sysctls, read_host_wide
+from .programs import output_of
 
 
 def effective_settings(network: Network) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def effective_settings(network: Network) -> dict[str, Any]:
             "net.ipv4.tcp_available_congestion_control",
             "net.ipv4.tcp_limit_output_bytes",
         ]
-        sysctls[network.names[position]] = {name: node.read_sysctl(name) for name in names}
+        sysctls[network.names[position]] = node.read_sysctls(names)
     return {
         "kernel": os.uname().release,
         "addresses": {name: network.address(position) for position, name in enumerate(network.names)},
@@ -33,7 +33,7 @@ def effective_settings(network: Network) -> dict[str, Any]:
 def effective_offloads(network: Network) -> dict[str, dict[str, bool]]:
     """Which offloads are on at the hosts, by `HOST:INTERFACE`."""
     return {
-        f"{network.names[position]}:{interface}": offloads.read_offloads(network.nodes[position], interface)
+        f"{network.names[position]}:{interface}": offloads.read_offloads(network.netlink(position), interface)
         for position in _hosts(network)
         for interface in network.interfaces(position)
     }
@@ -46,26 +46,22 @@ def _hosts(network: Network) -> list[int]:
 def effective_qdiscs(network: Network) -> dict[str, str]:
     """What `tc -s -d qdisc` says in every node, counters included: asked after the transfer.
 
-    A host without tc has what netlink says, attribute by attribute.
+    A host without tc has what netlink says: counters, and the options as they are encoded there.
     """
-    shown: dict[str, str] = {}
-    if not shutil.which("tc"):
+    try:
+        return {node.name: output_of(["tc", "-s", "-d", "qdisc", "show"], node) for node in network.nodes}
+    except FileNotFoundError:
         return {name: _by_netlink(network, position) for position, name in enumerate(network.names)}
-    for node in network.nodes:
-        with node.inside():
-            done = subprocess.run(["tc", "-s", "-d", "qdisc", "show"], capture_output=True, text=True, check=False)
-        shown[str(node.name)] = done.stdout or done.stderr
-    return shown
 
 
 def _by_netlink(network: Network, position: int) -> str:
-    netlink, lines = network.netlink(position), list[str]()
-    messages: list[Any] = list(netlink.get_qdiscs())
-    for message in messages:
-        found: dict[str, Any] = {name.removeprefix("TCA_").lower(): value for name, value in message["attrs"]}
-        answers: Any = netlink.link("get", index=message["index"])
-        (link,) = answers
-        device, kind = link.get_attr("IFLA_IFNAME"), found.pop("kind", "?")
-        lines.append(f"qdisc {kind} {message['handle'] >> 16:x}: dev {device} parent {message['parent']:x}")
-        lines += [f"  {name}: {value}" for name, value in found.items()]
+    lines: list[str] = []
+    for index, handle, parent, found in network.netlink(position).qdiscs():
+        kind = found[TCA_KIND].rstrip(b"\0").decode()
+        lines.append(f"qdisc {kind} {handle >> 16:x}: dev {network.interface_name(position, index)} parent {parent:x}")
+        if TCA_STATS in found:
+            sent_bytes, packets, dropped, overlimits = STATISTICS.unpack_from(found[TCA_STATS])
+            lines.append(f" Sent {sent_bytes} bytes {packets} pkt (dropped {dropped}, overlimits {overlimits})")
+        if options := found.get(TCA_OPTIONS):
+            lines.append(f" options {options.hex()}")
     return "\n".join(lines)

@@ -15,7 +15,6 @@ import os
 import select
 import signal
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import clock
@@ -47,7 +46,7 @@ class Events:
             folders: of the flows, relative to the run's.
         """
         self._network = network
-        self._live = [OUT / folder / LIVE for folder in folders]
+        self._live = ["/".join(filter(None, (OUT, folder, LIVE))) for folder in folders]
         self._lanes: dict[tuple[int, str], Lane] = {}
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []
         self._order = itertools.count()
@@ -55,7 +54,9 @@ class Events:
         self.records: list[dict[str, Any]] = []
         self._traffic: list[tuple[dict[str, Any], list[Background]]] = []
         self._notify = _libc.inotify_init1(os.O_CLOEXEC)
-        added = [_libc.inotify_add_watch(self._notify, str(live.parent).encode(), IN_MODIFY) for live in self._live]
+        added = [
+            _libc.inotify_add_watch(self._notify, live.rpartition("/")[0].encode(), IN_MODIFY) for live in self._live
+        ]
         if self._notify < 0 or min(added) < 0:
             raise OSError(ctypes.get_errno(), "inotify")
         for event in network.plan.events:
@@ -253,7 +254,7 @@ class Events:
             if record["at_s"] is not None:
                 record["packets_sent"] = sum(each.packets_sent for each in traffic)
         for lane in self._lanes.values():
-            lane.close()
+            lane.count()
         write_json("events.json", self.records)
 
 
@@ -263,15 +264,15 @@ def _given(field: _Field | None) -> _Field:
     return field
 
 
-def _first_start(files: list[Path]) -> int | None:
+def _first_start(files: list[str]) -> int | None:
     """The earliest that any of the engines has named."""
     return min((start_ns for file in files if (start_ns := _start_of_transfer(file)) is not None), default=None)
 
 
-def _start_of_transfer(live: Path) -> int | None:
+def _start_of_transfer(live: str) -> int | None:
     """The time of the monotonic clock that the first line of the engine's progress names; None before it is there."""
     try:
-        with live.open() as handle:
+        with open(live) as handle:  # noqa: PTH123
             line = handle.readline()
     except FileNotFoundError:
         return None

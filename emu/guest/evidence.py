@@ -30,7 +30,7 @@ class Evidence:
         """Make the folder. `network` is the path of the flow."""
         self.network = network
         self.port = port
-        self.folder = OUT / "evidence"
+        self.folder = Path(OUT, "evidence")
         self.folder.mkdir(exist_ok=True)
         last = len(network.nodes) - 1
         self.ends = (
@@ -80,7 +80,7 @@ class Evidence:
 
     def _capture(self, end: str, position: int, device: str) -> None:
         """`tcpdump | head -c`: tcpdump cannot stop after an amount, and ends when nobody reads."""
-        log = OUT / "log" / f"tcpdump-{end}.log"
+        log = Path(OUT, "log", f"tcpdump-{end}.log")
         words = ["tcpdump", "-i", device, "-n", "-U", "-s", "0", "-B", "65536", "-Z", "root", "-w", "-"]
         words += ["tcp", "and", *CONTROL_PORT_TEXT.format(port=self.port).split()]
         with (

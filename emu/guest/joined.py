@@ -13,14 +13,16 @@ line, and need not: nothing waits on a line that cannot queue, but for the end o
 
 from __future__ import annotations
 
-import ipaddress
+import struct
 from typing import Any
 
 from ..runs import LEAST_TTL, Run, runs_of
 from . import offloads
 from .lane_options import lane_options
+from .netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, matching_to, packed
 from .network import LEFT, RIGHT, Network, hardware_address
-from .shaping import INGRESS, ROOT
+from .qdiscs import options_of
+from .shaping import ROOT
 
 UINT32_MAX = (1 << 32) - 1
 ETHERTYPE = {4: 0x0800, 6: 0x86DD}
@@ -49,32 +51,17 @@ def device_name(number: int) -> str:
 
 def _build(network: Network, run: Run, name: str) -> None:
     plan, netlink = network.plan, network.netlink(run.enters)
-    netlink.link("add", ifname=name, kind="ifb", mtu=plan.links[run.links[0]].mtu_bytes)
-    index = network.interface(run.enters, name)
+    index = network.new_interface(run.enters, name)
+    netlink.add_ifb(index, name, plan.links[run.links[0]].mtu_bytes)
     if plan.fidelity == "super-packets":
         offloads.allow_super_packets(netlink, index)
-    netlink.link("set", index=index, state="up", txqlen=1000)
-    netlink.tc("add", "netem", index, ROOT, **netem_options(network, run))
+    netlink.set_link(index, (TXQLEN, 1000), up=True)
+    netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem_options(network, run)))
     arriving = network.interface(run.enters, LEFT if run.forward else RIGHT)
     if not run.from_host:  # there the way hop by hop begins with one (shaping.py)
-        netlink.tc("add", "ingress", arriving)
+        netlink.add_qdisc("ingress", arriving, INGRESS, PARENT_INGRESS, b"")
     version, host = plan.ip_version, network.address(len(plan.links) if run.forward else 0)
-    netlink.tc(
-        "add-filter",
-        "u32",
-        arriving,
-        parent=INGRESS,
-        prio=1,
-        protocol=ETHERTYPE[version],
-        target=0,
-        keys=keys(version, host),
-        action=redirect(index),
-    )
-
-
-def redirect(index: int) -> dict[str, Any]:
-    """The action that gives what comes in to another interface."""
-    return {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index}
+    netlink.add_filter("u32", arriving, 1, ETHERTYPE[version], matching_to(index, keys(version, host)))
 
 
 def netem_options(network: Network, run: Run) -> dict[str, Any]:
@@ -107,12 +94,10 @@ def netem_options(network: Network, run: Run) -> dict[str, Any]:
     }
 
 
-def keys(version: int, host: str) -> list[str]:
-    """u32's keys for packets that go to a host with a TTL of `LEAST_TTL` or more: VALUE/MASK+OFFSET in 32-bit words."""
-    packed, mask = ipaddress.ip_address(host).packed, 0xFFFFFFFF
-    ttl, at = (LEAST_TTL << 24, 8) if version == 4 else (LEAST_TTL, 4)
-    found = [f"{ttl:#x}/{ttl:#x}+{at}"]
-    for offset in range(0, len(packed), 4):
-        word = int.from_bytes(packed[offset : offset + 4], "big")
-        found.append(f"{word:#x}/{mask:#x}+{(16 if version == 4 else 24) + offset}")
-    return found
+def keys(version: int, host: str) -> list[tuple[int, int, int]]:
+    """u32's keys for packets to a host with a TTL of `LEAST_TTL` or more: offset, mask, value of 32-bit words."""
+    ip, whole = packed(host), 0xFFFFFFFF
+    at, ttl = (8, LEAST_TTL << 24) if version == 4 else (4, LEAST_TTL)
+    words = struct.unpack(f">{len(ip) // 4}I", ip)
+    destination = 16 if version == 4 else 24
+    return [(at, ttl, ttl), *((destination + 4 * number, whole, word) for number, word in enumerate(words))]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import loss
-from .direct import Qdiscs
 from .lane_options import lane_options
+from .netlink import PARENT_ROOT
 from .network import Network
+from .qdiscs import options_of
 from .shaping import CHILD, FIRST_CLASS, ROOT, shaped_device
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Link
 
 FOLLOW_NS = 1_000_000
+NUDGE = bytes.fromhex("02000000000002000000000088b5")
 SEED_STEP = 0x9E3779B97F4A7C15  # each change begins another part of the random numbers
 
 
@@ -34,7 +37,9 @@ class Lane:
         self._late_ns = network.late_ns
         self._planned = link.forward if forward else link.reverse
         position, name = shaped_device(network, link.index, forward=forward)
-        self._qdiscs = Qdiscs(network.nodes[position], network.interface(position, name))
+        self._netlink, self._interface = network.netlink(position), network.interface(position, name)
+        self._node, self._name = network.nodes[position], name
+        self._nudges: socket.socket | None = None
         self.rate_bps: int | None = None
         self.delay_ns: int | None = None
         self.probability: float | None = None
@@ -49,11 +54,6 @@ class Lane:
         """How much later the queue sees what enters now: the delay comes before it (shaping.py says why)."""
         queues = lane_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None
         return (self._planned.delay_ns if self.delay_ns is None else self.delay_ns) if queues else 0
-
-    def close(self) -> None:
-        """Count for the last time."""
-        self.count()
-        self._qdiscs.close()
 
     def count(self) -> None:
         """Read how many packets netem itself has lost, and whose they were."""
@@ -80,7 +80,7 @@ class Lane:
         elif self.to_lose > 0:
             netem["seed"], netem["loss"] = loss.exactly(self.to_lose)
             self._armed = self.to_lose
-        self._qdiscs.change("netem", ROOT, None, netem)
+        self._netlink.change_qdisc("netem", self._interface, ROOT, PARENT_ROOT, options_of("netem", **netem))
 
     def change_rate(self) -> None:
         """Tell the token bucket, or netem where it has the rate."""
@@ -88,7 +88,8 @@ class Lane:
         if bucket is None:
             self.change_netem()
         else:
-            self._qdiscs.change("tbf", CHILD, FIRST_CLASS, bucket)
+            options = options_of("tbf", **bucket)
+            self._netlink.change_qdisc("tbf", self._interface, CHILD, FIRST_CLASS, options)
 
     def follow(self, *, delay_ns: int | None, loss: float | None) -> None:
         """What a trace says from now on in place of the plan's figures; None: as it is."""
@@ -107,7 +108,19 @@ class Lane:
         if rate_bps != before:
             self.change_rate()
             if rate_bps > before and self._options()[1] is not None:
-                self._qdiscs.nudge()
+                self._nudge()
+
+    def _nudge(self) -> None:
+        """Have the qdiscs look again whether something may leave: a token bucket's timer is set by its old rate.
+
+        The kernel looks when a packet comes, and at no change. So one comes: 14 bytes for nobody, of a type that nobody
+        takes (IEEE 802's local experimental one), which is dropped where the link ends.
+        """
+        if self._nudges is None:
+            with self._node.inside():
+                self._nudges = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
+                self._nudges.bind((self._name, 0))
+        self._nudges.send(NUDGE)
 
     def follow_loss(self) -> int | None:
         """Look after a loss of counted packets.
@@ -134,4 +147,4 @@ class Lane:
 
     def _read_netem_drops(self) -> int:
         """Drops of the root, which counts those of its child too, less the child's."""
-        return self._qdiscs.drops(ROOT) - self._qdiscs.drops(CHILD)
+        return self._netlink.drops(self._interface, ROOT) - self._netlink.drops(self._interface, CHILD)

@@ -11,7 +11,7 @@ host here. Routers forward each packet by itself.
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from ...scenarios import physics as ph
 from .flow_path import FlowPath
@@ -19,7 +19,7 @@ from .network import Network
 from .offloads import join_received
 
 MODERATION_NS = ph.MODERATION_NS
-PARAMETER = Path("/sys/module/sch_netem/parameters/moderation_ns")  # of patch 0011
+PARAMETER = "/sys/module/sch_netem/parameters/moderation_ns"  # of patch 0011
 
 
 def moderate(network: Network) -> int:
@@ -28,11 +28,12 @@ def moderate(network: Network) -> int:
     Returns:
         nanoseconds that the kernel took: 0 with super-packets, or for a kernel without the patch.
     """
-    if network.plan.fidelity != "packets" or not PARAMETER.exists():
+    if network.plan.fidelity != "packets" or not os.path.exists(PARAMETER):  # noqa: PTH110
         return 0
     for flow in network.plan.flows:
         path = FlowPath(network, flow)
-        last = len(path.nodes) - 1
-        join_received(path.nodes[last], path.interface_name(last))
-    PARAMETER.write_text(str(MODERATION_NS))
-    return int(PARAMETER.read_text())
+        join_received(network.netlink(network.position[flow.target]), path.interface_name(len(path.nodes) - 1))
+    with open(PARAMETER, "w") as handle:  # noqa: PTH123
+        handle.write(str(MODERATION_NS))
+    with open(PARAMETER) as handle:  # noqa: PTH123
+        return int(handle.read())

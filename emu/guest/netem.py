@@ -10,10 +10,23 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from .netlink import attribute
+
 if TYPE_CHECKING:
     from ...scenarios.plan import Direction
 
 UINT32_MAX = (1 << 32) - 1
+# linux/pkt_sched.h
+NETEM_REORDER, NETEM_CORRUPT, NETEM_LOSS, NETEM_RATE = 3, 4, 5, 6
+NETEM_RATE64, NETEM_LATENCY64, NETEM_JITTER64, NETEM_PRNG_SEED = 8, 10, 11, 14
+NETEM_JOINED_END, NETEM_JOINED = 29, 30  # patch 0014
+TCA_LINE = 31  # patch 0013: the attribute's number, netem's and tbf's
+LOSS_MODELS = {
+    # struct tc_netem_gimodel: transitions between good and lossy states; the first good one is the start
+    "NETEM_LOSS_GI": (1, ("p13", "p31", "p32", "p14", "p23")),
+    # struct tc_netem_gemodel: two states, good at first, and what each loses (h: what the bad one lets by)
+    "NETEM_LOSS_GE": (2, ("p", "r", "h", "k1")),
+}
 
 
 @dataclass(frozen=True)
@@ -53,44 +66,40 @@ def probability(value: float) -> int:
     return round(value * UINT32_MAX)
 
 
-def message(options: dict[str, Any]) -> dict[str, Any]:
-    """The options as qdiscs.py's layout of a netlink message wants them; whatever is not there is off."""
-    attributes: list[list[Any]] = [["TCA_NETEM_LATENCY64", options["delay_ns"]]]
+def message(options: dict[str, Any]) -> bytes:
+    """The options as netlink has them: struct tc_netem_qopt and attributes; whatever is not there is off."""
+    loss: LossModel | float = options.get("loss", 0.0)
+    model, share = (loss, 0.0) if isinstance(loss, LossModel) else (None, loss)
+    said = struct.pack(
+        "=IIIIII",
+        0,  # the delay is told in nanoseconds
+        min(options["limit_packets"], UINT32_MAX),
+        probability(share),
+        1 if options.get("reorder") else 0,
+        probability(options.get("duplicate", 0.0)),
+        0,
+    )
+    said += attribute(NETEM_LATENCY64, struct.pack("=q", options["delay_ns"]))
     if options.get("jitter_ns"):
-        attributes.append(["TCA_NETEM_JITTER64", options["jitter_ns"]])
+        said += attribute(NETEM_JITTER64, struct.pack("=q", options["jitter_ns"]))
     if rate := options.get("rate_bytes_per_s"):
         if rate > UINT32_MAX:
-            attributes.append(["TCA_NETEM_RATE64", rate])
-        fields = {
-            "rate": min(rate, UINT32_MAX),
-            "packet_overhead": options["overhead_bytes"],
-            "cell_size": 0,
-            "cell_overhead": 0,
-        }
-        attributes.append(["TCA_NETEM_RATE", fields])
+            said += attribute(NETEM_RATE64, struct.pack("=Q", rate))
+        # struct tc_netem_rate: bytes per second, added to each packet, cells
+        said += attribute(NETEM_RATE, struct.pack("=IiIi", min(rate, UINT32_MAX), options["overhead_bytes"], 0, 0))
         if "line" in options:
-            attributes.append(["TCA_NETEM_LINE", line(options["line"])])
+            said += attribute(TCA_LINE, line(options["line"]))
     if joined := options.get("joined"):
-        attributes.append(["TCA_NETEM_JOINED_END", struct.pack("III6s6s", *options["joined_end"])])
-        attributes.append(["TCA_NETEM_JOINED", b"".join(struct.pack("qQiI", *each) for each in joined)])
-    for name in ("reorder", "corrupt"):
+        said += attribute(NETEM_JOINED_END, struct.pack("III6s6s", *options["joined_end"]))
+        said += attribute(NETEM_JOINED, b"".join(struct.pack("qQiI", *each) for each in joined))
+    for name, number in (("reorder", NETEM_REORDER), ("corrupt", NETEM_CORRUPT)):
         if options.get(name):
-            attributes.append(
-                [f"TCA_NETEM_{name.upper()}", {"probability": probability(options[name]), "correlation": 0}]
-            )
-    loss = options.get("loss", 0.0)
-    if isinstance(loss, LossModel):
-        attributes.append(["TCA_NETEM_LOSS", {"attrs": [[loss.kind, loss.fields]]}])
-    attributes.append(["TCA_NETEM_PRNG_SEED", options["seed"]])
-    return {
-        "latency": 0,
-        "limit": min(options["limit_packets"], UINT32_MAX),
-        "loss": 0 if isinstance(loss, LossModel) else probability(loss),
-        "gap": 1 if options.get("reorder") else 0,
-        "duplicate": probability(options.get("duplicate", 0.0)),
-        "jitter": 0,
-        "attrs": attributes,
-    }
+            said += attribute(number, struct.pack("=II", probability(options[name]), 0))
+    if model:
+        number, names = LOSS_MODELS[model.kind]
+        states = struct.pack(f"={len(names)}I", *(model.fields[name] for name in names))
+        said += attribute(NETEM_LOSS, attribute(number, states))
+    return said + attribute(NETEM_PRNG_SEED, struct.pack("=Q", options["seed"]))
 
 
 def words(options: dict[str, Any]) -> list[str]:

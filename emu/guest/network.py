@@ -10,16 +10,15 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from pyroute2.iproute.linux import IPRoute
-
-from . import offloads, qdiscs
-from .nodes import NamespaceNode
+from . import netlink as nl
+from . import nodes, offloads
 from .routes import add_routes
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Link, Node, Plan
 
 LEFT, RIGHT = "eth0", "eth1"  # of a path: towards the sender, towards the receiver
+LOOPBACK = 1  # index of the interface that a namespace begins with
 IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))
 BACKLOG_PACKETS = 10_000_000  # a veth hands packets over through this queue; dropping there would be no network's loss
@@ -41,18 +40,15 @@ class Network:
 
     def __init__(self, plan: Plan, late_ns: int = 1_000) -> None:
         """Build nodes, links, addresses and routes."""
-        qdiscs.register()
         self.plan, self.late_ns = plan, late_ns
         self.names = [node.name for node in plan.nodes]
         self.position = {name: position for position, name in enumerate(self.names)}
         self._ends = interface_names(plan)
         self._own = own_ends(plan)
-        self.nodes = [NamespaceNode(name) for name in self.names]
-        self._netlink: list[IPRoute] = []
+        self.nodes = [nodes.Node(name) for name in self.names]
+        self._netlink = [nl.Netlink(node) for node in self.nodes]
         self._index: dict[tuple[int, str], int] = {}
-        for node in self.nodes:
-            with node.inside():
-                self._netlink.append(IPRoute())
+        self._counts = [LOOPBACK] * len(self.nodes)  # of interfaces
         set_host_wide_limits()
         for position, node in enumerate(self.nodes):
             self._set_sysctls(position, node)
@@ -60,7 +56,7 @@ class Network:
             self._add_link(link)
         add_routes(self)
 
-    def node(self, name: str) -> NamespaceNode:
+    def node(self, name: str) -> nodes.Node:
         """The node of a name.
 
         Raises:
@@ -70,15 +66,24 @@ class Network:
             raise KeyError(f"no node {name!r}; there are {', '.join(self.names)}")
         return self.nodes[self.names.index(name)]
 
-    def netlink(self, position: int) -> IPRoute:
+    def netlink(self, position: int) -> nl.Netlink:
         """Netlink socket in the namespace of a node."""
         return self._netlink[position]
 
     def interface(self, position: int, name: str) -> int:
         """Index of an interface of a node."""
-        if (position, name) not in self._index:
-            (self._index[position, name],) = self._netlink[position].link_lookup(ifname=name)
         return self._index[position, name]
+
+    def interface_name(self, position: int, index: int) -> str:
+        """Name of an interface of a node, by its index."""
+        names = {number: name for (place, name), number in self._index.items() if place == position}
+        return names.get(index, "lo")
+
+    def new_interface(self, position: int, name: str) -> int:
+        """The index that an interface is to get: the next one, as the kernel would choose it."""
+        self._counts[position] += 1
+        self._index[position, name] = self._counts[position]
+        return self._counts[position]
 
     def interfaces(self, position: int) -> list[str]:
         """Names of a node's interfaces, in the order of its links."""
@@ -107,42 +112,33 @@ class Network:
         ]
         return [*found, *((address, name) for _, address, name in sorted(others, key=lambda other: other[0]))]
 
-    def _set_sysctls(self, position: int, node: NamespaceNode) -> None:
-        for name, value in node_sysctls(self.plan, self.plan.nodes[position]).items():
-            node.write_sysctl(name, value)
-        self._netlink[position].link("set", index=1, state="up")
+    def _set_sysctls(self, position: int, node: nodes.Node) -> None:
+        node.write_sysctls(node_sysctls(self.plan, self.plan.nodes[position]))
+        self._netlink[position].set_link(LOOPBACK, up=True)
 
     def _add_link(self, link: Link) -> None:
         version, i = self.plan.ip_version, link.index
         ends = [self.end(i, side) for side in (0, 1)]
-        (near, near_name), (far, far_name) = ends
-        self._netlink[near].link(
-            "add",
-            ifname=near_name,
-            kind="veth",
-            address=hardware_address(i, 0),
-            mtu=link.mtu_bytes,
-            peer={
-                "ifname": far_name,
-                "address": hardware_address(i, 1),
-                "mtu": link.mtu_bytes,
-                "net_ns_fd": self.nodes[far].namespace,
-            },
+        indexes = [self.new_interface(position, name) for position, name in ends]
+        first, second = (
+            nl.veth_end(index, name, hardware_address(i, side), link.mtu_bytes)
+            for side, (index, (_, name)) in enumerate(zip(indexes, ends, strict=True))
         )
-        for side, (position, name) in enumerate(ends):
-            netlink, index = self._netlink[position], self.interface(position, name)
+        (near, _), (far, _) = ends
+        self._netlink[near].add_veth(first, second, self.nodes[far].namespace)
+        for side, (index, (position, name)) in enumerate(zip(indexes, ends, strict=True)):
+            netlink = self._netlink[position]
             merged = self.plan.fidelity == "super-packets"
-            offloads.set_offloads(self.nodes[position], name, merged=merged)
+            offloads.set_offloads(netlink, name, merged=merged)
             if merged:
                 offloads.allow_super_packets(netlink, index)
-            netlink.link("set", index=index, state="up")
+            netlink.set_link(index, up=True)
             own, peer = (link_address(version, i, which) for which in (side, 1 - side))
-            flags = {"flags": 0x02} if version == 6 else {}  # IFA_F_NODAD: the address is usable at once
-            netlink.addr("add", index=index, address=own, prefixlen=30 if version == 4 else 64, **flags)
-            netlink.neigh("add", dst=peer, lladdr=hardware_address(i, 1 - side), ifindex=index, state="permanent")
+            netlink.add_address(index, own, 30 if version == 4 else 64)
+            netlink.add_neighbour(index, peer, hardware_address(i, 1 - side))
             if self.plan.fidelity == "packets" and not self.is_host(position):
                 # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does); no ethtool ioctl stops that.
-                netlink.link("set", index=index, gso_max_segs=1)
+                netlink.set_link(index, (nl.GSO_MAX_SEGS, 1))
 
 
 def interface_names(plan: Plan) -> dict[tuple[int, int], tuple[str, str]]:

@@ -21,15 +21,16 @@ from typing import TYPE_CHECKING
 from ...scenarios.timing import packet_mtu
 from .disciplines import managed
 from .lane_options import LATE_NS, bucket_rate, burst_bytes, lane_options
+from .netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, everything_to
 from .network import Network
 from .offloads import allow_super_packets
+from .qdiscs import options_of
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Link, Node, Plan
 
 ROOT, CHILD, GRANDCHILD = 0x10000, 0x20000, 0x30000  # handles 1:, 2: and 3:
 FIRST_CLASS, SECOND_CLASS = 0x10001, 0x20001  # parents 1:1 and 2:1
-INGRESS = 0xFFFF0000
 EVERYTHING = 3  # ETH_P_ALL
 GSO_BUCKET_BYTES = 80_000  # a packet of 64 KB with the headers of all its segments
 FAST_HOST_BPS = 4_000_000_000
@@ -68,27 +69,26 @@ def _shape_direction(network: Network, link: Link, *, forward: bool) -> None:
         _redirect_ingress(network, *network.end(link.index, 1 if forward else 0), name)
     netlink, index = network.netlink(position), network.interface(position, name)
     netem, bucket = lane_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
-    netlink.tc("add", "netem", index, ROOT, **netem)
+    netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem))
     if bucket is not None:
-        netlink.tc("add", "tbf", index, CHILD, parent=FIRST_CLASS, **bucket)
+        netlink.add_qdisc("tbf", index, CHILD, FIRST_CLASS, options_of("tbf", **bucket))
         if kept := managed(network.plan, link, direction, bucket):
             kind, options = kept
-            netlink.tc("add", kind, index, GRANDCHILD, parent=SECOND_CLASS, **options)
+            netlink.add_qdisc(kind, index, GRANDCHILD, SECOND_CLASS, options_of(kind, **options))
 
 
 def _redirect_ingress(network: Network, position: int, device: str, ifb: str) -> None:
     """What arrives at a router from a host goes through an IFB first."""
     netlink = network.netlink(position)
-    netlink.link("add", ifname=ifb, kind="ifb")
-    index = network.interface(position, ifb)
+    index = network.new_interface(position, ifb)
+    netlink.add_ifb(index, ifb)
     if network.plan.fidelity == "super-packets":
         allow_super_packets(netlink, index)
-    netlink.link("set", index=index, state="up", txqlen=1000)
+    netlink.set_link(index, (TXQLEN, 1000), up=True)
     arriving = network.interface(position, device)
-    netlink.tc("add", "ingress", arriving)
-    action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index}
+    netlink.add_qdisc("ingress", arriving, INGRESS, PARENT_INGRESS, b"")
     # After the filter of what takes a shorter way (joined.py).
-    netlink.tc("add-filter", "matchall", arriving, parent=INGRESS, prio=2, protocol=EVERYTHING, action=action)
+    netlink.add_filter("matchall", arriving, 2, EVERYTHING, everything_to(index))
 
 
 def host_rate(plan: Plan, node: Node, link: Link) -> tuple[int, int]:
@@ -120,14 +120,12 @@ def _shape_host(network: Network, position: int) -> None:
             continue
         index = network.interface(position, network.end(link.index, 0 if link.a == node.name else 1)[1])
         rate, overhead = host_rate(plan, node, link)
-        netlink.tc(
-            "add",
+        bucket = options_of(
             "tbf",
-            index,
-            ROOT,
             rate_bytes_per_s=rate,
             overhead_bytes=overhead,
             limit_bytes=1 << 30,
             burst_bytes=host_burst_bytes(plan, node, link, network.late_ns),
         )
-        netlink.tc("add", "fq", index, CHILD, parent=FIRST_CLASS, limit_packets=1_000_000)
+        netlink.add_qdisc("tbf", index, ROOT, PARENT_ROOT, bucket)
+        netlink.add_qdisc("fq", index, CHILD, FIRST_CLASS, options_of("fq", limit_packets=1_000_000))

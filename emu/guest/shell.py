@@ -21,7 +21,7 @@ from ...scenarios.words import rate_text
 from .calibrate import REAL_CLOCK_RATE_TOLERANCE
 from .flow_path import FlowPath
 from .network import Network
-from .nodes import NamespaceNode
+from .shell_nodes import ShellNode
 from .trains import train_rate
 
 KEPT = 1 - REAL_CLOCK_RATE_TOLERANCE
@@ -40,27 +40,27 @@ class _Net:
     """What Mininet's command line asks of a network."""
 
     def __init__(self, network: Network) -> None:
-        self.network = network
-        self.hosts = [node for place, node in enumerate(network.nodes) if network.is_host(place)]
+        self.nodes = {node.name: ShellNode(node) for node in network.nodes}
+        self.hosts = [self.nodes[name] for place, name in enumerate(network.names) if network.is_host(place)]
         self.switches = self.controllers = self.links = ()
 
     def __contains__(self, name: str) -> bool:
-        return name in self.network.names
+        return name in self.nodes
 
-    def __getitem__(self, name: str) -> NamespaceNode:
-        return self.network.node(name)
+    def __getitem__(self, name: str) -> ShellNode:
+        return self.nodes[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.network.names)
+        return iter(self.nodes)
 
-    def values(self) -> list[NamespaceNode]:
-        return list(self.network.nodes)
+    def values(self) -> list[ShellNode]:
+        return list(self.nodes.values())
 
-    def items(self) -> list[tuple[str, NamespaceNode]]:
-        return list(zip(self.network.names, self.network.nodes, strict=True))
+    def items(self) -> list[tuple[str, ShellNode]]:
+        return list(self.nodes.items())
 
     def keys(self) -> list[str]:
-        return list(self.network.names)
+        return list(self.nodes)
 
 
 class PathCommandLine(CLI):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 from . import clock
 from .files import OUT
 from .joined import device_name
 from .network import Network
-from .nodes import NamespaceNode
+from .nodes import Node
+from .programs import Program
 from .shaping import shaped_device
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Programs:
         each: the programs.
     """
 
-    def __init__(self, each: list[subprocess.Popen[bytes]]) -> None:
+    def __init__(self, each: list[Program]) -> None:
         self.each = each
 
     def poll(self) -> int | None:
@@ -55,7 +55,7 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
         events = Events(network, [each.folder for each in job.flows])
     if job.clock == "virtual":
         clock.start_afresh()
-    receiving: list[subprocess.Popen[bytes]] = []
+    receiving: list[Program] = []
     for each in job.flows:
         receiving.append(_start(network, flows[each.flow], each, "receiver"))
         _wait_listening(network.node(flows[each.flow].target), receiving[-1], each.port)
@@ -68,16 +68,16 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
     _ = events.follow(sending) if events else sending.wait()
     statuses: dict[str, Any] = {}
     for each, sender, receiver in zip(job.flows, sending.each, receiving, strict=True):
-        if sender.returncode != 0 and receiver.poll() is None:
+        if sender.wait() != 0 and receiver.poll() is None:
             receiver.send_signal(signal.SIGTERM)  # it would wait for a sender that is gone
-        statuses[each.flow] = {"sender": sender.returncode, "receiver": receiver.wait()}
+        statuses[each.flow] = {"sender": sender.wait(), "receiver": receiver.wait()}
     if watch:
         watch.send_signal(signal.SIGTERM)
         watch.wait()
     return {"flows": statuses, "events": events.records if events else []}
 
 
-def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> subprocess.Popen[bytes]:
+def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> Program:
     """Start one end of a flow; `seconds`: the engine begins at that whole second, however its libraries were loaded."""
     addresses = {
         "{receiver}": network.address(network.position[flow.target]),
@@ -87,11 +87,11 @@ def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int
     node = network.node(flow.source if sends else flow.target)
     words = [addresses.get(word, word) for word in (job.sender_command if sends else job.receiver_command)]
     environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": str(seconds)} if seconds else {})}
-    with (OUT / job.folder / "log" / f"{end}.log").open("wb") as log, node.inside():
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment)
+    with open("/".join(filter(None, (OUT, job.folder, "log", f"{end}.log"))), "wb") as log:  # noqa: PTH123
+        return Program(words, log.fileno(), node, environment)
 
 
-def _wait_listening(node: NamespaceNode, program: subprocess.Popen[bytes], port: int) -> None:
+def _wait_listening(node: Node, program: Program, port: int) -> None:
     """Wait until somebody listens on the port in the receiver's namespace, or the program is gone."""
     pattern = f":{port:04X} "
     tables = ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6")
@@ -106,7 +106,7 @@ def _wait_listening(node: NamespaceNode, program: subprocess.Popen[bytes], port:
             signal.sigtimedwait([], 0.01)  # in virtual time this costs nothing
 
 
-def _start_watch(network: Network, job: Job, runs: list[Run]) -> subprocess.Popen[bytes]:
+def _start_watch(network: Network, job: Job, runs: list[Run]) -> Program:
     """The program that reads every link's qdisc counters at an interval (emu/linkwatch)."""
     words = list(job.watch_command)
     short = {
@@ -124,5 +124,5 @@ def _start_watch(network: Network, job: Job, runs: list[Run]) -> subprocess.Pope
             words.append(word)
     if job.clock == "virtual":
         clock.start_afresh()
-    with (OUT / "log" / "linkwatch.log").open("wb") as log:
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+    with open(f"{OUT}/log/linkwatch.log", "wb") as log:  # noqa: PTH123
+        return Program(words, log.fileno())

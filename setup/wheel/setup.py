@@ -15,7 +15,6 @@ SHARE = Path("share")
 PROGRAMS = {
     "landspeed.engine": ["build/landspeed-engine"],
     "landspeed.emu": ["kernel/built/*", "launch/build/landspeed-launch", "linkwatch/build/landspeed-linkwatch"],
-    "landspeed.emu.guest": ["init"],
     "landspeed.playbooks": ["**/*"],  # the plays
 }
 

@@ -1,1 +1,0 @@
-TC_H_ROOT: int

@@ -1,3 +1,0 @@
-from .. import nla
-
-class ifinfbase(nla): ...
