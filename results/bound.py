@@ -11,7 +11,8 @@ from .record import LimitedBy, RunRecord
 from .wording import rate_text
 
 if TYPE_CHECKING:
-    from ..scenarios.plan import Limit, Plan
+    from ..scenarios.plan import Plan
+    from ..scenarios.plan_limits import Limit
     from .samples import Samples
     from .series import ByteCurves
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from . import physics as ph
 from .ack_path import ack_path
 from .model import Scenario, Transfer
-from .plan import Limit, Link, Node, Physics
+from .plan import Link, Node
+from .plan_limits import Limit, Physics
 
 
 def flow_physics(scenario: Scenario, transfer: Transfer, nodes: list[Node], links: list[Link]) -> Physics:

@@ -13,7 +13,8 @@ from .keys import plan_values
 from .model import Scenario
 from .model import Transfer as ScenarioTransfer
 from .network_routes import flow_routes
-from .plan import PATH_FLOW, Flow, Node, Physics, Plan, Transfer
+from .plan import PATH_FLOW, Flow, Node, Plan, Transfer
+from .plan_limits import Physics
 from .recorded import expected
 
 UNKNOWN = Physics(

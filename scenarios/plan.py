@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias, cast
 
+from .plan_limits import Physics
 from .plan_recorded import Contest, Expect
 from .trace import Trace
 
@@ -18,7 +19,6 @@ PLAN_SCHEMA_VERSION = 3
 PATH_FLOW = "transfer"
 """Name of the one flow of a path."""
 
-LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
 DisciplineName: TypeAlias = Literal["fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "sfq", "cake", "tbf"]
 
 IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
@@ -223,48 +223,6 @@ class Calibration:
 
     rtt_tolerance: float = 0.001
     rate_tolerance: float = 0.01
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """One thing that bounds the goodput of the whole transfer.
-
-    Attributes:
-        kind: what it is; "loss" is the square-root law of Reno.
-        place: the host of a bus, the links of a framing, the line of an ACK path, in words; None where it has none.
-        fitted: it was computed from the recorded result.
-    """
-
-    kind: LimitKind
-    place: str | None = None
-    fitted: bool = False
-    goodput_bps: int
-
-    @property
-    def name(self) -> str:
-        """For people; programs ask for `kind`, `place` and `fitted`."""
-        what = "loss (square-root law)" if self.kind == "loss" else self.kind
-        return what + (f" of {self.place}" if self.place else "") + (" (fitted)" if self.fitted else "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Physics:
-    """What theory says about the plan. Formulae and sources are in physics.py."""
-
-    rtt_ns: int
-    distance_m: int | None
-    bdp_bytes: int  # of the slowest link's line rate
-    mss_bytes: int
-    framing_limit_bps: int
-    window_limit_bps: int | None  # None: autotuning
-    bus_limit_bps: int | None  # None: no host has a bus limit
-    expected_goodput_bps: int  # least of `limits`
-    limits: list[Limit]
-
-    @property
-    def expected_bottleneck(self) -> Limit:
-        """The least of `limits`, the first of those that are equal."""
-        return min(self.limits, key=lambda limit: limit.goodput_bps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,14 +18,13 @@ from landspeed.scenarios.plan import (
     Event,
     Expect,
     Flow,
-    Limit,
     Link,
     Node,
-    Physics,
     Plan,
     PlanError,
     Transfer,
 )
+from landspeed.scenarios.plan_limits import Limit, Physics
 from landspeed.scenarios.resolve import make_plan
 
 ROOT = Path(__file__).resolve().parent.parent

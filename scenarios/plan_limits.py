@@ -1,0 +1,50 @@
+"""What bounds a flow, and what follows from a plan: figures that are told beside the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """One thing that bounds the goodput of the whole transfer.
+
+    Attributes:
+        kind: what it is; "loss" is the square-root law of Reno.
+        place: the host of a bus, the links of a framing, the line of an ACK path, in words; None where it has none.
+        fitted: it was computed from the recorded result.
+    """
+
+    kind: LimitKind
+    place: str | None = None
+    fitted: bool = False
+    goodput_bps: int
+
+    @property
+    def name(self) -> str:
+        """For people; programs ask for `kind`, `place` and `fitted`."""
+        what = "loss (square-root law)" if self.kind == "loss" else self.kind
+        return what + (f" of {self.place}" if self.place else "") + (" (fitted)" if self.fitted else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Physics:
+    """What theory says about the plan. Formulae and sources are in physics.py."""
+
+    rtt_ns: int
+    distance_m: int | None
+    bdp_bytes: int  # of the slowest link's line rate
+    mss_bytes: int
+    framing_limit_bps: int
+    window_limit_bps: int | None  # None: autotuning
+    bus_limit_bps: int | None  # None: no host has a bus limit
+    expected_goodput_bps: int  # least of `limits`
+    limits: list[Limit]
+
+    @property
+    def expected_bottleneck(self) -> Limit:
+        """The least of `limits`, the first of those that are equal."""
+        return min(self.limits, key=lambda limit: limit.goodput_bps)
