@@ -95,7 +95,7 @@ def test_importing_the_plan_is_light() -> None:
     assert loaded == [
         "landspeed",
         "landspeed.scenarios",
-        *(f"landspeed.scenarios.{name}" for name in ("plan", "plan_recorded", "trace")),
+        *(f"landspeed.scenarios.{name}" for name in ("plan", "plan_limits", "plan_recorded", "trace")),
         "landspeed.version",
     ]
 
