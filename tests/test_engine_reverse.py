@@ -1,13 +1,10 @@
-"""The server sends: `--reverse` and `--bidir`, with all that holds in the other direction, and what a liar can do."""
+"""The server sends: `--reverse` and `--bidir`, with all that holds in the other direction."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +22,7 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
 from landspeed.engine.result import EngineResult, read_result
 from stopwatch import one_of_few, undisturbed
 from test_engine_auth import make_key
-from test_engine_last_words import TOKEN, frame, take
+from test_engine_last_words import frame, take
 
 MODES = ["discard", "memory", "verify"]
 
@@ -200,120 +197,6 @@ def test_a_signal_ends_it_with_what_was_read(bench: Bench, direction: str, who: 
     reverse = result if direction == "--reverse" else result["reverse"]
     # The server still gave its account.
     assert (len(reverse["streams"]), reverse["bytes"] > 0) == (1, True)
-
-
-class Liar:
-    """A server that grants and opens one stream, waits until it is read, says go, and does what the test says."""
-
-    def __init__(self, port: int, act: Callable[[socket.socket, socket.socket], object], *, go: bool) -> None:
-        self.go = go
-        self.act, self.stop, self.errors = act, threading.Event(), list[BaseException]()
-        self.listener = socket.create_server(("127.0.0.1", port))
-        self.data = socket.create_server(("127.0.0.1", 0))
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self) -> None:
-        """One session, held until the test ends."""
-        try:
-            control, _ = self.listener.accept()
-            assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-            grant = {
-                "data_port": self.data.getsockname()[1],
-                "session": 0,
-                "token": TOKEN,
-                "rcvbuf_bytes": 1,
-                "pacing_bps": 0,
-            }
-            control.sendall(frame({"type": "grant"} | grant))
-            data, _ = self.data.accept()
-            data.sendall(MAGIC + bytes(32))
-            assert len(data.recv(48, socket.MSG_WAITALL)) == 48
-            assert take(control)["type"] == "ready"
-            if self.go:
-                control.sendall(frame({"type": "go"}))
-            with contextlib.suppress(OSError):
-                self.act(control, data)
-            self.stop.wait(30)
-            control.close()
-            data.close()
-        except BaseException as error:
-            self.errors.append(error)
-
-    def close(self) -> None:
-        """End it."""
-        self.stop.set()
-        self.thread.join(20)
-        self.listener.close()
-        self.data.close()
-        assert self.errors == []
-
-
-@contextlib.contextmanager
-def liar(bench: Bench, act: Callable[[socket.socket, socket.socket], object], *, go: bool = True) -> Iterator[None]:
-    """It, for as long as the test needs it."""
-    made = Liar(bench.port, act, go=go)
-    try:
-        yield
-    finally:
-        made.close()
-
-
-def test_a_server_that_sends_more_than_was_asked_for(bench: Bench) -> None:
-    with liar(bench, lambda _, data: data.sendall(bytes(1_000_000 + 5000))):
-        result = fail(bench, "--reverse", "--bytes", "1M", "--receive", "memory")
-    assert result.error == "stream 0 brings more than was asked for"
-    assert result.bytes == 1_000_000
-
-
-def test_a_server_that_sends_nothing(bench: Bench) -> None:
-    with liar(bench, lambda *_: None):
-        result = fail(bench, "--reverse", "--bytes", "1M", "--stall", "0.5s")
-    assert result.error == "no data came from the sender for 0.5 s"
-
-
-def test_a_server_without_an_account(bench: Bench) -> None:
-    def act(control: socket.socket, data: socket.socket) -> None:
-        data.sendall(bytes(1_000_000))
-        assert take(control)["type"] == "result"
-        control.close()
-
-    with liar(bench, act):
-        result = fail(bench, "--reverse", "--bytes", "1M")
-    assert "the server gave no account of what it sent" in (result.error or "")
-    assert (result.bytes, result.bytes_source) == (1_000_000, "receiver")
-
-
-@pytest.mark.parametrize(
-    "account", [{}, {"bytes": 10**15, "goodput_bps": 10**15, "streams": [{"bytes": 10**15}, 7]}, 7]
-)
-def test_what_was_read_is_what_the_client_read(bench: Bench, account: object) -> None:
-    def act(control: socket.socket, data: socket.socket) -> None:
-        data.sendall(bytes(1_000_000))
-        assert take(control)["type"] == "result"
-        control.sendall(frame({"type": "account", "account": account}))
-
-    with liar(bench, act):
-        program = bench.send("--reverse", "--bytes", "1M")
-        assert program.wait() in (0, 1)
-    result = bench.result()
-    assert result["bytes"] == 1_000_000
-    assert result["goodput_bps"] < 10**14
-    assert all(stream["bytes"] <= 1_000_000 for stream in result["streams"])
-    assert result["complete"] is isinstance(account, dict), result["error"]
-
-
-def test_data_overtake_the_word_that_they_begin(bench: Bench) -> None:
-    """They travel on another connection: a client may have all before it hears of the beginning."""
-
-    def act(control: socket.socket, data: socket.socket) -> None:
-        data.sendall(bytes(1_000_000))
-        assert take(control)["type"] == "result"
-        control.sendall(frame({"type": "go"}) + frame({"type": "account", "account": {}}))
-
-    with liar(bench, act, go=False):
-        result = send(bench, "--reverse", "--bytes", "1M")
-    assert result.bytes == 1_000_000
 
 
 def test_wrong_words_of_a_client(bench: Bench) -> None:
