@@ -70,7 +70,7 @@ def test_real_programs_were_the_witnesses(made: Path) -> None:
         assert times == pytest.approx([249.1] * 10, rel=0.002)
         trace = (evidence / f"traceroute-{end}.txt").read_text().splitlines()
         assert len([line for line in trace if re.match(r" *\d+ ", line)]) == 4
-        # the first of them are the opening of the one data connection
+        # the first of them open the control connection, then the data connection of the same port
         lines = (evidence / f"first-40-{end}-lines.txt").read_text().splitlines()
         assert len(lines) == 40
         assert "[SYN]" in lines[0]

@@ -20,7 +20,6 @@ CAPTURE_BYTES = 20_000_000
 PING_COUNT = 10
 ICMP_HEADER_BYTES = 8
 IP_HEADER_BYTES = {4: 20, 6: 40}
-CONTROL_PORT_TEXT = "not port {port}"  # the data connections, not the engine's control connection
 
 
 class Evidence:
@@ -82,7 +81,7 @@ class Evidence:
         """`tcpdump | head -c`: tcpdump cannot stop after an amount, and ends when nobody reads."""
         log = Path(OUT, "log", f"tcpdump-{end}.log")
         words = ["tcpdump", "-i", device, "-n", "-U", "-s", "0", "-B", "65536", "-Z", "root", "-w", "-"]
-        words += ["tcp", "and", *CONTROL_PORT_TEXT.format(port=self.port).split()]
+        words += ["tcp", "port", str(self.port)]  # the control connection opens first, then the data connections
         with (
             log.open("wb") as errors,
             (self.folder / f"capture-{end}.pcap").open("wb") as output,
