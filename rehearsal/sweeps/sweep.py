@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...results.certainty import enough
-from ...results.failure import NotPossible, NotReady
+from ...results.failure import NotPossible
 from ...worlds.world import World
 from .grid import MOST_CELLS, Cell, Grid, Point, plan_grid
 from .store import Store, arrow_table, rows_of
@@ -274,6 +274,3 @@ class _Going:
     def _tell(self, running: int) -> None:
         self.state.running, self.state.wall_s = running, time.monotonic() - self._begun
         self._report(self.state)
-
-
-__all__ = ["NotReady", "Sweep", "SweepOptions", "make_sweep"]
