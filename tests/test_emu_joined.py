@@ -165,8 +165,8 @@ def test_a_transfer_is_the_same_over_every_hop(tmp_path: Path, fidelity: str) ->
         assert bool(record.guest.joined) != every_hop
         found.append((record, Samples(bundle)))
     (short, short_samples), (every, every_samples) = found
-    # Seen: the sender begins 48 ns earlier or later, and 127 kB of 664 MB differ, the same by ptrace and by seccomp. Not
-    # proved: that these are two bursts of 64 KB that come before the end or after it.
+    # Seen: the sender begins 48 ns earlier or later, and 127 kB of 664 MB differ, the same by ptrace and by seccomp.
+    # Not proved: that these are two bursts of 64 KB that come before the end or after it.
     apart_bps = 2 * 65536 * 8 / 6 if fidelity == "super-packets" else 1e-4 * every.goodput_bps
     assert short.goodput_bps == pytest.approx(every.goodput_bps, abs=apart_bps)
     assert short.retransmits == every.retransmits
