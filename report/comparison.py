@@ -56,9 +56,7 @@ class Comparison:
         return any(row.recorded != DASH for row in self.rows)
 
 
-def compare(
-    sides: Sequence[Side], tolerance: float = TOLERANCE, flows: Sequence[Sequence[Side]] = ()
-) -> Comparison:
+def compare(sides: Sequence[Side], tolerance: float = TOLERANCE, flows: Sequence[Sequence[Side]] = ()) -> Comparison:
     """Hold sides against the first.
 
     Args:
@@ -214,7 +212,6 @@ def render_comparison(comparison: Comparison) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    first = comparison.sides[0]
     table = Table(box=box.SIMPLE_HEAD, header_style="bold")
     table.add_column()
     if comparison.recorded:

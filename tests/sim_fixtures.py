@@ -29,7 +29,9 @@ def direction(rate_bps: int, delay_ns: int, **other: Any) -> dict[str, Any]:
     return made | ({"discipline": name, "parameters": asdict(parameters)} if parameters else {})
 
 
-def flow(name: str, source: str, target: str, route: Iterable[int], start_ns: int = 0, **transfer: Any) -> dict[str, Any]:
+def flow(
+    name: str, source: str, target: str, route: Iterable[int], start_ns: int = 0, **transfer: Any
+) -> dict[str, Any]:
     """A flow over these links. What is not said of its transfer: one Reno stream, sampled each 100 ms."""
     asked = {"streams": 1, "congestion_control": "reno", "receive": "discard", "sample_interval_ns": 100 * MS}
     ends = {"name": name, "source": source, "target": target, "route": list(route), "start_ns": start_ns}
@@ -56,8 +58,8 @@ def network_plan(
     for index, (a, b, given) in enumerate(lanes):
         lane = dict(given)
         framing = lane.pop("framing", "ethernet")
-        end = a if a in hosts else b
-        hosts[end] |= {f"{key}_rate_bps": lane.pop(key) for key in ("nic", "bus") if key in lane} if end in hosts else {}
+        if limits := {f"{key}_rate_bps": lane.pop(key) for key in ("nic", "bus") if key in lane}:
+            hosts[a if a in hosts else b] |= limits
         reverse = lane.pop("reverse", {})
         plain = {key: lane[key] for key in ("delay_ns", "rate_bps", "queue_bytes", "can_queue")}
         link = {"index": index, "a": a, "b": b, "mtu_bytes": lane.pop("mtu", mtu)}

@@ -75,9 +75,10 @@ def test_flows_that_share_nothing_are_the_paths_that_they_are_alone(tmp_path: Pa
         alone = run_of(path_plan(links, **transfer), tmp_path / str(number))
         for name in ("sender", "receiver"):
             assert together.file(name, number).read_bytes() == alone.file(name).read_bytes(), (number, name)
-        known = {"bytes", "duration_s", "retransmits", "streams", "calibration", "window"}
         one, two = together.result["flows"][number], alone.result["flows"][0]
-        assert {key: one[key] for key in known} == {key: two[key] for key in known}
+        assert all(one[key] == two[key] for key in ("bytes", "duration_s", "retransmits", "streams", "window"))
+        measured, known = one["calibration"], two["calibration"]
+        assert all(measured[key] == known[key] for key in ("rtt_ms", "path_mtu_bytes", "rate_bps", "rate_reverse_bps"))
 
 
 @pytest.mark.parametrize("windows", [(600, 600), (300, 900)])
@@ -121,14 +122,25 @@ def test_a_parking_lot(tmp_path: Path) -> None:
 
 
 def test_a_flow_against_its_own_reverse_direction_shares_each_line_with_acks(tmp_path: Path) -> None:
-    """A line has a full packet and half an ACK for each of them: every second packet is acknowledged."""
-    lanes = [("a", "r", FAST), ("r", "s", LINE), ("s", "b", FAST)]
+    """A line has a full packet and half an ACK for each of them: every second packet is acknowledged.
+
+    So it is where ACKs need not wait behind data. In one queue they come in bunches, and both lines are idle at times
+    (Zhang, Shenker, Clark: Observations on the Dynamics of a Congestion Control Algorithm, SIGCOMM 1991).
+    """
     sent = {"duration_ns": 8 * S, **window(1000)}
     flows = [flow("there", "a", "b", [0, 1, 2], **sent), flow("back", "b", "a", [2, 1, 0], **sent)]
-    run = run_of(network_plan(lanes, flows, mtu=MTU), tmp_path / "run")
     theory = LINE_BPS * PAYLOAD / (FRAME + ACK / 2)
+    managed = {"fq_codel": {"target": "1 s", "interval": "10 s"}}  # nothing is dropped
+    fair = direction(LINE_BPS, 8 * MS, discipline=managed)
+    kept = {key: fair[key] for key in ("discipline", "parameters")}
+    lanes = [("a", "r", FAST), ("r", "s", fair | {"reverse": kept}), ("s", "b", FAST)]
+    run = run_of(network_plan(lanes, flows, mtu=MTU), tmp_path / "fair")
     for number in range(2):
         assert run.goodput_bps(4, 7, number) == pytest.approx(theory, rel=3e-3)
+    lanes = [("a", "r", FAST), ("r", "s", LINE), ("s", "b", FAST)]
+    run = run_of(network_plan(lanes, flows, mtu=MTU), tmp_path / "fifo")
+    for number in range(2):
+        assert 0.9 * theory < run.goodput_bps(4, 7, number) < 0.99 * theory
     alone = run_of(network_plan(lanes, flows[:1], mtu=MTU), tmp_path / "alone")
     assert alone.goodput_bps(4, 7) == pytest.approx(FULL_BPS, rel=1e-3)
 
@@ -141,12 +153,12 @@ def test_cross_traffic_begins_in_the_middle_and_ends_before(tmp_path: Path) -> N
     run = run_of(dumbbell(flows, delays_ms=(1, 1)), tmp_path / "run")
     first, second = run.result["flows"]
     round_trip_ns = second["calibration"]["rtt_ms"] * 1e6
-    # Its SYN waits for the window of the first: what is then in the queue leaves at the line's rate.
+    # Its SYN, and the ACK that ends the handshake, wait for what the window of the first has in the queue.
     queue_ns = 600 * FRAME * 8 / LINE_BPS * S - round_trip_ns
-    assert second["start_ns"] - 3 * S == pytest.approx(round_trip_ns + queue_ns, rel=0.02)
+    assert second["start_ns"] - 3 * S == pytest.approx(1.5 * round_trip_ns + 2 * queue_ns, rel=0.01)
     assert run.goodput_bps(1, 2.9) == pytest.approx(FULL_BPS, rel=2e-3)
-    assert run.goodput_bps(4.5, 6) == pytest.approx(FULL_BPS / 2, rel=5e-3)
-    assert run.goodput_bps(1.5, 2.9, 1) == pytest.approx(FULL_BPS / 2, rel=5e-3)
+    part = pytest.approx(FULL_BPS / 2, rel=0.03)  # a window comes in one piece, a tenth of these times
+    assert run.goodput_bps(4.5, 6) == part and run.goodput_bps(1.5, 2.9, 1) == part
     assert run.goodput_bps(7, 9) == pytest.approx(FULL_BPS, rel=2e-3)
     assert (first["duration_s"], second["duration_s"]) == (9, 3)
     rows = run.rows("receiver", 1)
@@ -164,7 +176,12 @@ def test_a_flow_of_bytes_ends_with_them_and_leaves_the_line_to_the_others(tmp_pa
 
 
 def test_a_given_route_is_taken_both_ways(tmp_path: Path) -> None:
-    lanes = [("a", "r", FAST), ("r", "s", direction(GBIT, 2 * MS)), ("r", "s", direction(GBIT, 9 * MS)), ("s", "b", FAST)]
+    lanes = [
+        ("a", "r", FAST),
+        ("r", "s", direction(GBIT, 2 * MS)),
+        ("r", "s", direction(GBIT, 9 * MS)),
+        ("s", "b", FAST),
+    ]
     sent = {"bytes": 1_000_000}
     flows = [flow("short", "a", "b", [0, 1, 3], **sent), flow("long", "a", "b", [0, 2, 3], **sent)]
     run = run_of(network_plan(lanes, flows, mtu=MTU), tmp_path / "run")
@@ -174,7 +191,7 @@ def test_a_given_route_is_taken_both_ways(tmp_path: Path) -> None:
     data = -(-1_000_000 // PAYLOAD)
     for link in (1, 2):
         assert data <= run.lane(link)["packets"] <= data + 5  # SYN, the handshake's ACK
-        assert data / 2 <= run.lane(link, "reverse")["packets"] <= data
+        assert data / 4 <= run.lane(link, "reverse")["packets"] <= data  # the last ACKs are on the way
 
 
 def test_flows_of_one_host_share_its_interface(tmp_path: Path) -> None:
@@ -226,12 +243,12 @@ def test_as_many_flows_as_files_may_be_open(tmp_path: Path) -> None:
     """Fan-in of 600 hosts: 1200 files. All windows are alike, and so are all shares."""
     count = 600
     lanes = [(f"a{number}", "hub", FAST) for number in range(count)] + [("hub", "sink", direction(GBIT, MS))]
-    sent = {"duration_ns": 2 * S, "sample_interval_ns": 500 * MS, **window(20)}
+    sent = {"duration_ns": S, "sample_interval_ns": 500 * MS, **window(20)}
     flows = [flow(f"f{number}", f"a{number}", "sink", [number, count], **sent) for number in range(count)]
     run = run_of(network_plan(lanes, flows, mtu=MTU), tmp_path / "run")
     goodput = [each["goodput_bps"] for each in run.result["flows"]]
     assert sum(goodput) == pytest.approx(GBIT * PAYLOAD / FRAME, rel=0.02)
-    assert sum(goodput) ** 2 / (count * sum(each**2 for each in goodput)) > 0.999
+    assert sum(goodput) ** 2 / (count * sum(each**2 for each in goodput)) > 0.99  # a window is a seventh of it
 
 
 def test_the_flow_that_cannot_connect_is_named(tmp_path: Path) -> None:

@@ -131,6 +131,17 @@ def test_framing_limits_the_goodput(tmp_path: Path) -> None:
         assert run.goodput_bps(1, 2) == pytest.approx(GBIT * (mtu - 72) / (mtu + 38), rel=1e-3)
 
 
+def test_a_lost_end_of_the_handshake_is_sent_again(tmp_path: Path) -> None:
+    """The SYN-ACK comes again, and is acknowledged again: of these seeds, every third loses that ACK."""
+    times_s: list[float] = []
+    for seed in range(12):
+        lossy = direction(GBIT, MS, loss=0.3, seed=seed)
+        run = simulate(path_plan([direction(GBIT, MS), lossy], bytes=1000), tmp_path / str(seed))
+        assert (run.status, run.result["bytes"]) == (0, 1000), run.error
+        times_s.append(run.result["start_ns"] / S)
+    assert min(times_s) == pytest.approx(0.006, abs=1e-4) and len([time for time in times_s if time > 0.9]) >= 4
+
+
 def test_losses_come_at_their_rate_and_with_their_seed(tmp_path: Path) -> None:
     def lossy(seed: int) -> dict[str, Any]:
         lanes = [direction(GBIT, MS), direction(GBIT, MS, loss=0.002, corrupt=0.001, seed=seed)]

@@ -57,6 +57,18 @@ Ptr<TcpSocketBase> TcpSocket::Fork()
 	return CopyObject<TcpSocket>(this);
 }
 
+void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &fromAddress,
+			    const Address &toAddress)
+{
+	TcpHeader header;
+	const bool fresh = m_state == ESTABLISHED && m_txBuffer->HeadSequence().GetValue() <= 1;
+	if (fresh && packet->PeekHeader(header) > 0 &&
+	    (header.GetFlags() & (TcpHeader::SYN | TcpHeader::ACK)) ==
+		(TcpHeader::SYN | TcpHeader::ACK))
+		SendEmptyPacket(TcpHeader::ACK);
+	TcpSocketBase::DoForwardUp(packet, fromAddress, toAddress);
+}
+
 int TcpSocket::Send(Ptr<Packet> p, uint32_t flags)
 {
 	uint32_t size = p->GetSize();

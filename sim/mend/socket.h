@@ -41,6 +41,10 @@ struct TcpFigures {
 // - The timers of retransmissions and of delayed acknowledgments are moved, not made anew with each
 //   acknowledgment: a hundred thousand dead events waited in the scheduler, the more the faster the
 //   stream.
+// - A SYN-ACK that comes again is acknowledged again (RFC 9293 section 3.10.7.4). ns-3 ignores it:
+// where the ACK that ends
+//   the handshake is lost and the sender has nothing to send yet, the receiver never opens.
+//   docs/ns3/15-handshake.md.
 // - The rate at which it paces is computed in 64 bits, from the smoothed round trip; ns-3 3.37
 //   multiplies the window by 8 in 32 bits. docs/ns3/13-pacing-rate.md.
 class TcpSocket : public ns3::TcpSocketBase
@@ -61,6 +65,8 @@ public:
 
 protected:
 	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
+	void DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address &fromAddress,
+			 const ns3::Address &toAddress) override;
 	void EstimateRtt(const ns3::TcpHeader &tcpHeader) override;
 	void UpdateRttHistory(const ns3::SequenceNumber32 &seq, uint32_t sz,
 			      bool isRetransmission) override;

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 #include <ns3/simulator.h>
+#include <sys/resource.h>
 
 namespace
 {
@@ -64,8 +65,19 @@ Options options_read(const std::vector<std::string> &words)
 	return options;
 }
 
+/// Each flow has two files open.
+void allow_files()
+{
+	rlimit limit{};
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); // refused: opening a file will say so
+}
+
 int simulate(const Options &options)
 {
+	allow_files();
 	const Plan plan = plan_read(options.plan);
 	check_tcp(plan);
 	stop_on_signals();
