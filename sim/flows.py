@@ -64,7 +64,7 @@ def with_results(record: RunRecord, plan: Plan, result: dict[str, Any]) -> RunRe
 
 
 def _only_flow(result: dict[str, Any]) -> dict[str, Any]:
-    flows = result.get("flows") or [{}]
+    flows: list[dict[str, Any]] = result.get("flows") or [{}]
     return flows[0]
 
 

@@ -42,6 +42,7 @@ TESTS = [
     ("connection", "lost-end", True),
     ("connection", "hystart-fires", True),
     ("connection", "pacing-rate", True),
+    ("connection", "handshake-again", True),
 ]
 # Mended TCP against theory.
 LAWS = [
