@@ -99,6 +99,8 @@ def stream_rates(record: RunRecord) -> list[float]:
 def wanted_word(plan: Plan | None) -> str:
     """What to call the figures that a run is held against: a record's were recorded, others are expected."""
     contest = plan.contest if plan else None
+    if plan and plan.expect and plan.expect.measured:
+        return "measured"
     return "recorded" if contest and contest.basis != "what if" else "expected"
 
 

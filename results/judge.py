@@ -110,7 +110,7 @@ def _rtt(plan: Plan, record: RunRecord) -> Check:
         limit = tolerance_text(tolerance)
         if allowed > tolerance * expected * (1 + SLACK):
             limit = f"±{NARROW}{time_text(allowed * 1e6)}"
-        whose = "the record's" if recorded else "the plan's"
+        whose = "the plan's" if not recorded else "measured" if plan.expect and plan.expect.measured else "the record's"
         text = f"{time_text(record.rtt_ms * 1e6)}, {whose} {time_text(expected * 1e6)} ({limit})"
     return Check("rtt", ok, text, expected, record.rtt_ms, allowed, "ms", "RTT")
 
