@@ -35,8 +35,11 @@ class Toy(World):
     capabilities = Capabilities(congestion_controls=("reno", "cubic"))
     Options = Options
 
-    def build_id(self):
-        return os.environ.get("TOY_BUILD", "pencil")
+    def build_id(self, plan=None):
+        return os.environ.get("TOY_BUILD", "pencil") + (f" of {plan.kernel}" if plan and plan.kernel else "")
+
+    def memory_bytes(self, plan):
+        return plan.transfer.streams * 2**30
 
     def run(self, plan, bundle, report):
         if self.options.log:
