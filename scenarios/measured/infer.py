@@ -199,9 +199,7 @@ def _by_queue(made: Inferred, parts: Sequence[Interval], base_s: float) -> None:
     half = _half(busy) if len(busy) > 1 else 0.05 * rate
     made.bound_by, made.rate_known = "queue", True
     made.why = f"its round trips grew from {base_s * 1e3:.4g} to {highest_s * 1e3:.4g} ms: a queue stood on the path"
-    what = (
-        f"goodput {rate_text(rate)} in {len(busy)} intervals in which a queue stood, × {share:.4f} for headers, framing"
-    )
+    what = f"goodput {rate_text(rate)} in {len(busy)} intervals with a queue, × {share:.4f} for headers and framing"
     made.rate = Figure(rate * share, f"{transfer.source}: {what}", half * share, half * share)
     peak_s = max(highest_s, transfer.max_rtt_s or 0.0)
     size = (peak_s - base_s) * made.rate.value / 8
