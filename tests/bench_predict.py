@@ -1,8 +1,8 @@
-"""`.venv/bin/python tests/bench_predict.py [BUNDLES]`: the end of the records, predicted from the first 5 % of their bytes.
+"""`.venv/bin/python tests/bench_predict.py [BUNDLES]`: the records' ends, predicted from the first 5 % of their bytes.
 
-Each record of the five documents is rehearsed in full; or its newest complete bundle is taken from the folder named, such
-as results/runs/record-book. Of that run's curve only the part with the first 5 % of the bytes is looked at. Exit status
-1 if a prediction is off by more than 2 %.
+Each record of the five documents is rehearsed in full; or its newest complete bundle is taken from the folder named,
+such as results/runs/record-book. Of that run's curve only the part with the first 5 % of the bytes is looked at. Exit
+status 1 if a prediction is off by more than 2 %.
 """
 
 from __future__ import annotations

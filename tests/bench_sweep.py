@@ -1,4 +1,4 @@
-"""`.venv/bin/python tests/bench_sweep.py [cores|plan|certainty]…`: what sweeps promise, measured. Exit status 1 if one is not kept.
+"""`.venv/bin/python tests/bench_sweep.py [cores|plan|certainty]…`: what sweeps promise. Exit status 1: not kept.
 
 cores: 48 cells on two cores beside one after the other, and what a cell costs beside its run. plan: 10 000 cells
 planned, and a finished sweep resumed. certainty: whether the true mean lies inside the intervals of `--until`.
@@ -86,7 +86,7 @@ def plan(folder: Path) -> list[Row]:
 
 
 def certainty(folder: Path) -> list[Row]:
-    """Reno over a lossy path, simulated: 400 seeds are the truth, and each trial draws from them until it is certain."""
+    """Reno over a lossy path, simulated: 400 seeds are the truth, and trials draw from them until it is certain."""
     more = "transfer: {duration: 20 s, congestion_control: reno}\nline_rate: 100 Mbit/s\npath: " + json.dumps(
         [
             {"from": "amsterdam", "to": "milan", "one_way_delay": "5 ms", "line_rate": "1 Gbit/s"},

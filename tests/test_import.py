@@ -1,4 +1,4 @@
-"""Imports: real outputs of iperf3, traceroute and ss from the guest, pScheduler's formats, and files that are no result."""
+"""Imports: outputs of iperf3, traceroute and ss from the guest, pScheduler's formats, and files that are no result."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def test_a_queue_shows_the_line_s_rate_and_the_traceroutes_its_hops() -> None:
 def test_a_window_is_found_and_the_line_is_only_assumed() -> None:
     made = imported("window", "ss")
     scenario = made.loaded.scenario
-    # iperf3 asks for 1 MiB; Linux offers what it makes of it (physics.linux_usable_window_bytes).
+    # iperf3 asks for 1 MiB, Linux doubles it, and takes each packet's overhead from that.
     assert "Bound by: window" in made.text
-    assert 0.9 * 2**20 <= scenario.transfer.window <= 2.2 * 2**20
+    assert 2**20 <= scenario.transfer.window <= 2 * 2**20
     assert scenario.transfer.window_exact
     goodput_bps = scenario.transfer.window * 8 / (total_ms(made) / 1e3)
     assert scenario.expect.goodput == pytest.approx(goodput_bps, rel=0.06)
@@ -87,13 +87,14 @@ def test_a_window_is_found_and_the_line_is_only_assumed() -> None:
 def test_losses_without_a_queue_are_chance() -> None:
     made = imported("loss", "ss", "traceroute")
     scenario = made.loaded.scenario
-    assert scenario.transfer.streams == 4
+    assert scenario.transfer.streams == 8
     assert scenario.transfer.congestion_control == "reno"
     assert "Bound by: loss" in made.text
     link = bottleneck(made)
     transfer = read_iperf3(HERE / "loss-iperf3.json").transfers[0]
     lost = sum(each.retransmits or 0 for each in settled(transfer))
-    assert link.loss == pytest.approx(3e-5, abs=3e-5 * 3 / math.sqrt(lost))  # three standard deviations of the count
+    assert lost > 20
+    assert link.loss == pytest.approx(1e-3, abs=1e-3 * 3 / math.sqrt(lost))  # three standard deviations of the count
     assert scenario.expect.tolerance >= 0.05
 
 
@@ -172,7 +173,9 @@ def test_ss_takes_the_connection_that_sent(tmp_path: Path) -> None:
     assert socket.min_rtt_s == pytest.approx(0.05, rel=0.01)
     assert socket.congestion_control == "cubic"
     assert socket.mss_bytes == 8948
-    idle = "ESTAB 0 0 10.0.0.1:1 10.0.0.2:2\n\t cubic wscale:7,7 rto:200 rtt:0.1/0.05 mss:1448 cwnd:10 bytes_acked:300\n"
+    idle = (
+        "ESTAB 0 0 10.0.0.1:1 10.0.0.2:2\n\t cubic wscale:7,7 rto:200 rtt:0.1/0.05 mss:1448 cwnd:10 bytes_acked:300\n"
+    )
     busy = (
         "tcp ESTAB 0 0 10.0.0.1:3 10.0.0.2:2\n\t bbr wscale:7,7 rto:200 rtt:33.5/0.05 mss:1448 pmtu:1500 cwnd:10 "
         "bytes_sent:9000000 bytes_acked:9000000 data_segs_out:6300 retrans:0/12 minrtt:31.2 snd_wnd:3145728\n"
@@ -188,7 +191,7 @@ def test_pscheduler_s_results() -> None:
     (own,) = read_iperf3(HERE / "queue-iperf3.json").transfers
     assert transfer.goodput_bps == own.goodput_bps
     assert (transfer.sender, transfer.receiver, transfer.asked_s) == ("amsterdam", "athens", 10)
-    assert [each.rtt_s for each in transfer.intervals] == [each.rtt_s for each in own.intervals]
+    assert [each.rtt_s for each in transfer.intervals] == pytest.approx([each.rtt_s for each in own.intervals])
     (probes,) = read_pscheduler(HERE / "pscheduler-rtt.json").probes
     assert (probes.min_s, probes.sent, probes.lost) == (0.050006, 4, 1)
     (trace,) = read_pscheduler(HERE / "pscheduler-trace.json").traces
@@ -314,7 +317,7 @@ def whole_iperf3() -> dict[str, Any]:
         ("--iperf3", '{"hello": 1}', "not iperf3's JSON"),
         ("--iperf3", "[  5]   0.00-5.00   sec   585 MBytes", "no JSON"),
         ("--iperf3", "", "empty"),
-        ("--pscheduler", '{"succeeded": false, "error": "no route to host", "summary": {}}', "failed: no route to host"),
+        ("--pscheduler", '{"succeeded": false, "error": "no route", "summary": {}}', "failed: no route"),
         ("--pscheduler", '{"succeeded": true, "records": []}', "no result of pScheduler"),
         ("--pscheduler", '{"test": {"type": "dns"}, "result": {}}', "a test of kind dns"),
         ("--perfsonar-archive", '{"hits": {"hits": []}}', "no measurement of throughput"),

@@ -58,7 +58,11 @@ def test_noise_gives_an_interval_that_holds_the_rate() -> None:
 
 @pytest.mark.parametrize(
     "rate_bps",
-    [lambda t: 1e9 * t / SECONDS, lambda t: 1e9 * (0.5 if t < 40 else 1.0), lambda t: 1e9 * (1 + 0.5 * math.sin(t / 6))],
+    [
+        lambda t: 1e9 * t / SECONDS,
+        lambda t: 1e9 * (0.5 if t < 40 else 1.0),
+        lambda t: 1e9 * (1 + 0.5 * math.sin(t / 6)),
+    ],
     ids=["grows on", "steps late", "swings"],
 )
 def test_what_is_not_steady_is_not_taken_as_that(rate_bps: Callable[[float], float]) -> None:
@@ -79,7 +83,10 @@ def test_pieces() -> None:
 
 
 def test_choices() -> None:
-    assert parse_choices(["a.b=1,2 MB", "c=[1, 2],{x: 1, y: 2}"]) == {"a.b": ["1", "2 MB"], "c": ["[1, 2]", "{x: 1, y: 2}"]}
+    assert parse_choices(["a.b=1,2 MB", "c=[1, 2],{x: 1, y: 2}"]) == {
+        "a.b": ["1", "2 MB"],
+        "c": ["[1, 2]", "{x: 1, y: 2}"],
+    }
     for bad in (["a"], ["=1"], ["a="], ["a=1,,2"], ["a=1,1"], ["a=1", "a=2"]):
         with pytest.raises(NotPossible, match="write KEY=VALUE"):
             parse_choices(bad)
@@ -116,7 +123,10 @@ def test_completion_times_are_those_of_the_world_s_law(predicting: Predicting) -
     told, _ = predicting.run(*words)
     assert told["bytes"] == 10**12
     assert told["unknown"].startswith("Not known here: what the hosts' CPUs")
-    assert [each["choice"] for each in told["predictions"]] == [{"transfer.window": "1 MB"}, {"transfer.window": "16 MB"}]
+    assert [each["choice"] for each in told["predictions"]] == [
+        {"transfer.window": "1 MB"},
+        {"transfer.window": "16 MB"},
+    ]
     for each, window in zip(told["predictions"], ("1 MB", "16 MB"), strict=True):
         truth = [8e12 / (goodput(seed, f"transfer.window={window}")) + 0.5 for seed in (1, 2, 3)]
         assert list(each["durations_s"].values()) == pytest.approx(truth, rel=1e-4)
@@ -177,7 +187,7 @@ def test_a_host_s_limit_is_a_limit(predicting: Predicting) -> None:
         (("--bytes", "1TB", "--worlds", "toy,toy"), "each world once"),
         (("--bytes", "1TB", "--worlds", "moon"), "no world 'moon'"),
         (("--bytes", "1TB", "--set", "vary={transfer.streams: [1, 2]}"), "the file varies transfer.streams"),
-        (("--bytes", "1TB", "--set", 'events=[{at: 1 s, from: milan, to: bari, down: 1 s}]'), "events"),
+        (("--bytes", "1TB", "--set", "events=[{at: 1 s, from: milan, to: bari, down: 1 s}]"), "events"),
     ],
 )
 def test_bad_input_is_said_before_anything_runs(predicting: Predicting, words: tuple[str, ...], said: str) -> None:

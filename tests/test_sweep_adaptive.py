@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def test_most_values_lie_where_goodput_bends(sweeps: Sweeps) -> None:
     assert found == sorted(found)
     assert (found[0], found[-1]) == (0.5, 50)
     # Fourteen equal steps of the logarithm are ×1.43 apart; the theory of window / RTT bends at one of them.
-    near = [low for low, high in zip(found, found[1:], strict=False) if high / low < 1.3]
+    near = [low for low, high in itertools.pairwise(found) if high / low < 1.3]
     assert near
     assert all(BEND_MB / 3 <= low <= BEND_MB * 2 for low in near)
     table = (sweeps.out / "table.parquet").read_bytes()
@@ -47,7 +48,7 @@ def test_each_combination_is_a_curve_and_a_key_of_the_file_will_do(sweeps: Sweep
     for streams in ("1", "4"):
         own = sorted({float(row["transfer.window"].split()[0]) for row in rows if row["transfer.streams"] == streams})
         assert len(own) == 7
-        gaps = {high / low: low for low, high in zip(own, own[1:], strict=False)}
+        gaps = {high / low: low for low, high in itertools.pairwise(own)}
         bends[streams] = gaps[min(gaps)]
     assert bends["4"] < bends["1"]  # four streams need a fourth of the window each
 

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from landspeed.results.certainty import beyond_chance, certain, difference, enough
 from intervals import inside
+from landspeed.results.certainty import beyond_chance, certain, difference, enough
 from test_sweep import PROGRAM, Sweeps
 from toy_world import environment, make_site
 
@@ -39,13 +39,15 @@ def test_many_figures_are_not_named_by_chance() -> None:
     chance = random.Random(5)
     wrong = 0
     for _ in range(200):
-        draws = [([chance.gauss(1, 0.1) for _ in range(5)], [chance.gauss(1, 0.1) for _ in range(5)]) for _ in range(10)]
+        draws = [
+            ([chance.gauss(1, 0.1) for _ in range(5)], [chance.gauss(1, 0.1) for _ in range(5)]) for _ in range(10)
+        ]
         wrong += any(beyond_chance([difference(*each).p for each in draws]))
     assert wrong <= 20  # 5 % of 200, and three standard deviations
 
 
 def test_the_true_mean_is_inside_the_intervals() -> None:
-    """As tests/bench_sweep.py measures it of a simulated path, here of noise: symmetric, and skewed as losses make it."""
+    """As tests/bench_sweep.py measures it of a simulated path; here noise: symmetric, and skewed as losses make it."""
     chance = random.Random(3)
     for values in (
         [chance.gauss(1e9, 3e7) for _ in range(400)],

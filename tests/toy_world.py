@@ -28,7 +28,7 @@ class Options:
     hold: str | None = option(None, "wait until this file is there", metavar="FILE", repeated=False)
     log: str | None = option(None, "a line for each run", metavar="FILE", repeated=False)
     pencil: str = option("2B", "what it computes with", metavar="NAME")
-    curve: str | None = option(None, "write samples: a second of start and then even, or growing", choices=("even", "growing"))
+    curve: str | None = option(None, "write samples: even, or growing", choices=("even", "growing"))
 
 
 def write_curve(file, goodput_bps, seconds, growing):

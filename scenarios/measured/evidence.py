@@ -35,6 +35,7 @@ class Interval:
         rate_bps: payload.
         rtt_s: the kernel's smoothed round-trip time at its end, mean of the streams.
         window_bytes: sum of what the receiver offered.
+        cwnd_bytes: sum of the congestion windows.
     """
 
     start_s: float
@@ -43,6 +44,7 @@ class Interval:
     rtt_s: float | None = None
     window_bytes: int | None = None
     retransmits: int | None = None
+    cwnd_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ QUEUE_SHARE, QUEUE_LEAST_S = 0.03, 0.0005  # an RTT so far above the path's own 
 STANDING = 0.25  # of the queue's greatest delay: while it stands higher, the line is busy
 NEAR = 0.1  # a goodput so near to a pace or a window is bound by it
 LINE_NEAR = 0.01  # … to a line
+IDLE = 1.2  # a congestion window so much larger than what is in flight does not bind
 NORMAL = 1.96  # standard deviations of a 95 % interval
 
 
@@ -143,18 +144,19 @@ def _bound(made: Inferred) -> None:
     if paced and abs(rate / paced - 1) <= NEAR:
         made.bound_by, made.why = "pacing", f"{rate_text(rate)} is the {rate_text(paced)} that was asked for"
         return _at_least(made, rates)
-    if rtts and max(rtts) - base_s > max(QUEUE_SHARE * base_s, QUEUE_LEAST_S):
-        return _by_queue(made, parts, base_s)
-    if _by_window(made, parts, rate, rtt_s):
-        return _at_least(made, rates)
+    queued = bool(rtts) and max(rtts) - base_s > max(QUEUE_SHARE * base_s, QUEUE_LEAST_S)
     wire = rate * _wire_share(made)
     line = next((each for each in STANDARD_BPS if abs(wire / each - 1) <= LINE_NEAR), None)
-    if line:
+    if line and not queued:
         made.bound_by, made.rate_known = "line", True
         made.why = f"{rate_text(rate)} is what a line of {rate_text(line)} carries, and no queue stood"
         half = _half(rates) * _wire_share(made)
         made.rate = Figure(line, f"{transfer.source}: {made.why}", half, half)
         return None
+    if _by_window(made, parts, rate, rtt_s):
+        return _at_least(made, rates)
+    if queued:
+        return _by_queue(made, parts, base_s)
     resent = sum(each.retransmits or 0 for each in parts)
     if resent:
         _by_loss(made, parts, resent)
@@ -215,23 +217,30 @@ def _by_queue(made: Inferred, parts: Sequence[Interval], base_s: float) -> None:
 
 
 def _by_window(made: Inferred, parts: Sequence[Interval], rate_bps: float, rtt_s: float) -> bool:
-    """Whether what was in flight filled a window."""
+    """Whether what was in flight filled a window other than the congestion window, which fills where the path binds."""
     transfer = made.transfer
     assert transfer is not None
     in_flight = rate_bps * rtt_s / 8
+    allowed = [each.cwnd_bytes for each in parts if each.cwnd_bytes]
+    if allowed and statistics.fmean(allowed) < IDLE * in_flight:
+        return False
     told = [each.window_bytes for each in parts if each.window_bytes]
-    if told and in_flight >= (1 - NEAR) * max(told):
-        each = max(told) / transfer.streams
-        made.bound_by = "window"
-        made.why = f"{in_flight / 1e6:.4g} MB were in flight, all of the window of {max(told) / 1e6:.4g} MB"
-        made.window = Figure(each, f"{transfer.source}: the largest window that the receiver offered", 0.0, 0.0)
-        return True
     asked = (transfer.asked_window_bytes or 0) * transfer.streams
-    if asked and not told and (1 - NEAR) * asked <= in_flight <= ph.LINUX_BUFFER_FACTOR * asked:
-        made.bound_by = "window"
-        made.why = f"{in_flight / 1e6:.4g} MB were in flight, as buffers of {asked / 1e6:.4g} MB allow"
-        return True
-    return False
+    empty = rate_bps * made.round_trip.base.value / 8
+    if told and in_flight >= (1 - NEAR) * max(told):
+        made.why = f"{in_flight / 1e6:.4g} MB were in flight, all of the window of {max(told) / 1e6:.4g} MB"
+        window, what, minus = max(told), "the largest window that the receiver offered", 0.0
+    elif asked and (1 - NEAR) * asked <= in_flight <= ph.LINUX_BUFFER_FACTOR * asked:
+        made.why = (
+            f"{in_flight / 1e6:.4g} MB were in flight, as buffers of {asked / 1e6:.4g} MB allow, and cwnd was larger"
+        )
+        window, what, minus = in_flight, "in flight: its goodput × its round trip", max(0.0, in_flight - empty)
+    else:
+        return False
+    made.bound_by = "window"
+    each = window / transfer.streams
+    made.window = Figure(each, f"{transfer.source}: {what}", minus / transfer.streams, 0.0)
+    return True
 
 
 def _by_loss(made: Inferred, parts: Sequence[Interval], resent: int) -> None:

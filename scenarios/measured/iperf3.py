@@ -114,6 +114,7 @@ def _interval(data: Any) -> Interval:
         rtt_s=None if rtt_us is None else rtt_us / 1e6,
         window_bytes=total([whole(positive(each, "snd_wnd")) for each in streams]),
         retransmits=whole(data, "sum", "retransmits"),
+        cwnd_bytes=total([whole(positive(each, "snd_cwnd")) for each in streams]),
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .evidence import Evidence, Hop, Interval, MeasurementError, Probes, Trace, Transfer
-from .reading import items, mean, member, number, positive, read_json, seconds_of, text_of, whole
+from .reading import items, mean, member, number, positive, read_json, seconds_of, text_of, total, whole
 
 WHAT = "what `pscheduler task --format json …` printed, or a run of its REST interface"
 ARCHIVED = "the answer of the archive's _search (hits.hits[]._source)"
@@ -136,6 +136,7 @@ def _interval(data: Any) -> Interval:
         rate_bps=number(data, "summary", "throughput-bits") or 0.0,
         rtt_s=None if rtt is None else rtt * RTT_UNIT_S,
         retransmits=whole(data, "summary", "retransmits"),
+        cwnd_bytes=total([whole(positive(each, "tcp-window-size")) for each in items(data, "streams")]),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ..fit_traceroute import fit, without_outliers
 from .evidence import Evidence, Figure, MeasurementError, Trace, Transfer
 
+OWN_QUEUE = "the least smoothed RTT, an upper bound: its own queue may be in it"
 APART = 0.05  # sources that differ by more may not be of one path
 
 
@@ -57,6 +58,11 @@ def round_trip(evidence: Evidence, transfer: Transfer | None, serialization_s: f
         made.assumptions.append(
             f"Delay. {more.source}: {more.value * 1e3:.4g} ms. The least figure is taken, since queues only add."
         )
+    if OWN_QUEUE in own.source:
+        made.assumptions.append(
+            "Delay. Only the transfer itself tells it, so a queue that stood all the time is counted as delay: how "
+            "much, nobody can tell. A traceroute, a ping or `ss -ti` would."
+        )
     _links(made, evidence)
     return made
 
@@ -81,13 +87,13 @@ def _candidates(
             yield of_small(min(trace.hops[-1].rtts_ms) / 1e3, f"{trace.source}: its last hop", 5e-6)
     for socket in evidence.sockets:
         if socket.min_rtt_s:
-            yield of_tcp(socket.min_rtt_s, f"{socket.source}: minrtt", 1e-6)
+            # The handshake's packets count in it, and they are small.
+            yield of_small(socket.min_rtt_s, f"{socket.source}: minrtt", 5e-6)
     if transfer is not None:
         seen = [each.rtt_s for each in transfer.intervals if each.rtt_s]
         least = min([*seen, *([transfer.min_rtt_s] if transfer.min_rtt_s else [])], default=None)
         if least:
-            others = sum(seen) / len(seen) - least if seen else 0.0
-            yield of_tcp(least, f"{transfer.source}: the least smoothed RTT; its own queue may be in it", others)
+            yield of_tcp(least, f"{transfer.source}: {OWN_QUEUE}", 0.0)
     known = any(probe.min_s and not probe.one_way for probe in evidence.probes) or evidence.sockets or transfer
     if not known:
         yield from _last_resorts(evidence)

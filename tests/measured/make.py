@@ -1,8 +1,9 @@
 """`.venv/bin/python tests/measured/make.py`: the measurements that tests/test_import.py imports, made in the guest.
 
-iperf3, traceroute and ss are the distribution's own, run on scenarios/examples/first.yaml by `landspeed exec`. pScheduler is
-in no distribution: its results are made of these by the renaming that its iperf3 tool does (iperf3_parser.py), in the
-form of its schemas (pscheduler-test-*/validate.py); the archive's by what perfSONAR's Logstash pipeline does to them.
+iperf3, traceroute and ss are the distribution's own, run on scenarios/examples/first.yaml by `landspeed exec`.
+pScheduler is in no distribution: its results are made of these by the renaming that its iperf3 tool does
+(iperf3_parser.py), in the form of its schemas (pscheduler-test-*/validate.py); the archive's by what perfSONAR's
+Logstash pipeline does to them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SCRIPT = """
 echo "=== {name}-traceroute.txt"; traceroute athens
 echo "=== {name}-traceroute-back.txt"; ip netns exec athens traceroute amsterdam
 ip netns exec athens iperf3 -s -1 >/dev/null 2>&1 & sleep 1
-(sleep 5; echo "=== {name}-ss.txt"; ss -tin dst athens) >/tmp/ss &
+(sleep 5; echo "=== {name}-ss.txt"; ss -tin) >/tmp/ss &
 iperf3 -c athens -t 10 --json {words} >/tmp/iperf3
 echo "=== {name}-iperf3.json"; cat /tmp/iperf3
 cat /tmp/ss
@@ -28,7 +29,7 @@ cat /tmp/ss
 RUNS = {
     "queue": ((), ""),
     "window": ((), "-w 1M"),
-    "loss": (("path.1.loss=0.003 %",), "-P 4 -C reno"),
+    "loss": (("path.1.loss=0.1 %",), "-P 8 -C reno"),
 }
 RENAMED = {
     "socket": "stream-id", "start": "start", "end": "end", "bytes": "throughput-bytes", "rtt": "rtt",
@@ -46,7 +47,7 @@ def measure(name: str, overrides: tuple[str, ...], words: str) -> None:
     said = subprocess.run(program, capture_output=True, text=True, check=True).stdout
     for part in said.split("=== ")[1:]:
         file, _, text = part.partition("\n")
-        (HERE / file).write_text(text)
+        (HERE / file).write_text("".join(f"{line.rstrip()}\n" for line in text.splitlines()))
 
 
 def renamed(data: dict[str, Any]) -> dict[str, Any]:
@@ -76,10 +77,10 @@ def write(name: str, data: Any) -> None:
     (HERE / name).write_text(json.dumps(data, indent=1) + "\n")
 
 
-def main() -> int:
-    """All files anew."""
-    for name, (overrides, words) in RUNS.items():
-        measure(name, overrides, words)
+def main(names: list[str]) -> int:
+    """All files anew, or those of some runs and pScheduler's."""
+    for name in names or RUNS:
+        measure(name, *RUNS[name])
     iperf3 = json.loads((HERE / "queue-iperf3.json").read_text())
     spec = {"schema": 1, "source": "amsterdam", "dest": "athens", "duration": "PT10S"}
     throughput = pscheduler_throughput(iperf3)
@@ -99,7 +100,9 @@ def main() -> int:
         {"ip": address, "hostname": f"{name}.example.net.", "rtt": f"PT{ms / 1e3:.6f}S"} for name, address, ms in hops
     ]
     path.insert(2, {})  # one that does not answer
-    path.append({"ip": "10.0.3.2", "hostname": "athens", "rtt": "PT0.050006S", "as": {"number": 64512, "owner": "test"}})
+    path.append(
+        {"ip": "10.0.3.2", "hostname": "athens", "rtt": "PT0.050006S", "as": {"number": 64512, "owner": "test"}}
+    )
     trace = {"schema": 1, "succeeded": True, "paths": [path]}
     write("pscheduler-trace.json", {"spec": {"schema": 1, "dest": "athens"}, "result": trace})
     latency = {
@@ -121,7 +124,9 @@ def main() -> int:
         }
         for day, bps in ((20, 9.5e8), (21, 9.6e8), (22, 9.4e8))
     ]  # fmt: skip
-    hits.append({"_source": {"test": {"type": "throughput", "spec": {}}, "result": {"succeeded": False, "error": "no route"}}})
+    hits.append(
+        {"_source": {"test": {"type": "throughput", "spec": {}}, "result": {"succeeded": False, "error": "no route"}}}
+    )
     hits.append({"_source": {"test": {"type": "rtt", "spec": {}}, "result": {
         "succeeded": True, "rtt": {"min": 0.050006, "max": 0.06}, "packets": {"sent": 10, "lost": 0}}}})  # fmt: skip
     write("archive.json", {"took": 3, "hits": {"total": {"value": len(hits)}, "hits": hits}})
@@ -129,4 +134,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
