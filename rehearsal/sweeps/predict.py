@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -249,18 +249,29 @@ class Asked:
 
     def prediction(self, amount: int) -> Prediction:
         """What its runs say of so many bytes."""
-        middle = [
-            percentile([getattr(each, name) for _, each, _, _ in self.runs], 50)
-            for name in ("start_s", "start_bytes", "rate_bps", "measured_s", "measured_bytes")
-        ]
+
+        def median(values: Iterable[float]) -> float:
+            return percentile(list(values), 50)
+
+        divided = [each for _, each, _, _ in self.runs]
         try:
-            durations = tuple(each.duration_s(amount) for _, each, _, _ in self.runs)
+            durations = tuple(each.duration_s(amount) for each in divided)
         except ValueError as error:
             raise RunFailed(f"{self.choice}: {error}") from error
-        bound = Counter(word for _, _, word, _ in self.runs).most_common(1)[0][0]
-        recovery = 0.0 if self.steady else self.recovery_s
-        seeds = tuple(seed for seed, _, _, _ in self.runs)
-        return Prediction(self.choice, amount, seeds, durations, *middle, bound, self.steady, recovery)
+        return Prediction(
+            choice=self.choice,
+            amount=amount,
+            seeds=tuple(seed for seed, _, _, _ in self.runs),
+            durations_s=durations,
+            start_s=median(each.start_s for each in divided),
+            start_bytes=median(each.start_bytes for each in divided),
+            rate_bps=median(each.rate_bps for each in divided),
+            measured_s=median(each.measured_s for each in divided),
+            measured_bytes=median(each.measured_bytes for each in divided),
+            bound_by=Counter(word for _, _, word, _ in self.runs).most_common(1)[0][0],
+            steady=self.steady,
+            recovery_s=0.0 if self.steady else self.recovery_s,
+        )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def read_iperf3(file: Path) -> Evidence:
         MeasurementError: it is cut off, of a run that failed, or not iperf3's.
     """
     data = _events(file) or read_json(file, WHAT)
-    if not isinstance(data, dict) or not {"start", "end", "error"} & data.keys():
+    if not any(member(data, name) is not None for name in ("start", "end", "error")):
         raise MeasurementError(f"{file}: not iperf3's JSON; give {WHAT}")
     return Evidence(transfers=[transfer_of(data, file.name)])
 

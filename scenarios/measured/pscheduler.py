@@ -26,11 +26,9 @@ def read_pscheduler(file: Path) -> Evidence:
         MeasurementError: it is cut off, of a test that failed, or of another kind.
     """
     data = read_json(file, WHAT)
-    result = next(
-        (found for name in ("result-merged", "result-full", "result") if isinstance(found := member(data, name), dict)),
-        data,
-    )
-    spec = member(data, "test", "spec") or member(data, "spec") or {}
+    own = ("result-merged", "result-full", "result")
+    result: Any = next((member(data, name) for name in own if member(data, name) is not None), data)
+    spec: Any = member(data, "test", "spec") or member(data, "spec")
     if not isinstance(result, dict):
         raise MeasurementError(f"{file}: no result of pScheduler; give {WHAT}")
     kind = text_of(data, "test", "type") or _kind(result)
@@ -152,7 +150,7 @@ def _rtt(result: Any, spec: Any, source: str) -> Evidence:  # noqa: ARG001 (of e
 
 
 def _latency(result: Any, spec: Any, source: str) -> Evidence:
-    buckets = member(result, "histogram-latency") or {}
+    buckets: dict[str, Any] = member(result, "histogram-latency") or {}
     width_s = positive(spec, "bucket-width") or 0.001  # spec: seconds; the default is a millisecond
     least = min((float(key) for key in buckets), default=None)
     return Evidence(

@@ -45,7 +45,8 @@ def round_trip(evidence: Evidence, transfer: Transfer | None, serialization_s: f
     Raises:
         MeasurementError: nothing tells a round trip.
     """
-    told = sorted(_candidates(evidence, transfer, serialization_s), key=lambda pair: pair[1].value)
+    told = list(_candidates(evidence, transfer, serialization_s)) or list(_last_resorts(evidence))
+    told.sort(key=lambda pair: pair[1].value)
     if not told:
         raise MeasurementError(
             "no round-trip time in these files; add a traceroute, `ss -ti`, a ping of pScheduler, or iperf3's JSON of "
@@ -75,9 +76,8 @@ def _candidates(
     def of_small(seconds: float, source: str, off_s: float) -> tuple[Figure, Figure]:
         return Figure(seconds + serialization_s, source, off_s, off_s), Figure(seconds, source, off_s, off_s)
 
-    def of_tcp(seconds: float, source: str, minus_s: float) -> tuple[Figure, Figure]:
-        alone = max(seconds - serialization_s, 0.0)
-        return Figure(seconds, source, minus_s, 0.0), Figure(alone, source, min(minus_s, alone), 0.0)
+    def of_tcp(seconds: float, source: str) -> tuple[Figure, Figure]:
+        return Figure(seconds, source), Figure(max(seconds - serialization_s, 0.0), source)
 
     for probe in evidence.probes:
         if probe.min_s and not probe.one_way:
@@ -91,12 +91,9 @@ def _candidates(
             yield of_small(socket.min_rtt_s, f"{socket.source}: minrtt", 5e-6)
     if transfer is not None:
         seen = [each.rtt_s for each in transfer.intervals if each.rtt_s]
-        least = min([*seen, *([transfer.min_rtt_s] if transfer.min_rtt_s else [])], default=None)
-        if least:
-            yield of_tcp(least, f"{transfer.source}: {OWN_QUEUE}", 0.0)
-    known = any(probe.min_s and not probe.one_way for probe in evidence.probes) or evidence.sockets or transfer
-    if not known:
-        yield from _last_resorts(evidence)
+        seen += [transfer.min_rtt_s] if transfer.min_rtt_s else []
+        if seen:
+            yield of_tcp(min(seen), f"{transfer.source}: {OWN_QUEUE}")
 
 
 def _last_resorts(evidence: Evidence) -> Iterator[tuple[Figure, Figure]]:
