@@ -93,7 +93,7 @@ def _show(made: Predicted) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ..results.wording import bytes_text, duration_text, rate_text
+    from ..results.wording import bytes_text, long_duration_text, rate_text
 
     console = Console() if sys.stdout.isatty() else Console(width=160)
     console.out(made.unknown, highlight=False)
@@ -108,7 +108,7 @@ def _show(made: Predicted) -> None:
         table.add_column(name, justify="right")
     table.add_column("bound by")
     for each in made.predictions:
-        shown = [duration_text(each.percentile_s(share)) for share in (5, 50, 95)]
+        shown = [long_duration_text(each.percentile_s(share)) for share in (5, 50, 95)]
         table.add_row(
             *each.choice.values.values(),
             *([each.choice.world] if several else []),

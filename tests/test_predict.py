@@ -16,6 +16,7 @@ from landspeed.rehearsal.sweeps.predict import parse_choices, percentile
 from landspeed.results.failure import NotPossible
 from landspeed.results.series import ByteCurves
 from landspeed.results.steady import half_interval, steady, time_of, truncation
+from landspeed.results.wording import long_duration_text
 from test_sweep import PROGRAM
 from test_sweep_find import toy_goodput_bps
 from toy_world import environment, make_site
@@ -80,6 +81,11 @@ def test_pieces() -> None:
     cut = curve(lambda _: 1e9).until(10.02)
     assert cut.end_s == pytest.approx(10.02)
     assert cut.bytes_at(99) == pytest.approx(10.02e9 / 8, rel=1e-3)
+
+
+def test_long_times_are_told_in_units_that_matter() -> None:
+    told = [long_duration_text(seconds) for seconds in (42.06, 1037.2, 3599.6, 3900, 888_897.8)]
+    assert told == ["42.1 s", "17 min 17 s", "1 h 0 min", "1 h 5 min", "10 d 6 h 55 min"]
 
 
 def test_choices() -> None:

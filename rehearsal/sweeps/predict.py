@@ -100,7 +100,7 @@ class Prediction:
             else ""
         )
         certain = "" if self.steady else f", which was NOT steady yet{long}: allow more with --at-most"
-        return f"{told}; {self.extrapolated * 100:.4g} % are extrapolated at {rate_text(self.rate_bps)}{certain}"
+        return f"{told}; {self.extrapolated * 100:.6g} % are extrapolated at {rate_text(self.rate_bps)}{certain}"
 
 
 @dataclass(frozen=True)
