@@ -149,7 +149,8 @@ def _goodput(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> Check 
     if measured is not None:
         ok = _ok(measured, expected, allowed)
         error = f"{signed_percent(measured / expected - 1)}, {tolerance_text(tolerance)}"
-        text = f"{rate_text(measured)} {span}, expected {rate_text(expected)} ({error})"
+        wanted = "measured" if expect.measured else "expected"
+        text = f"{rate_text(measured)} {span}, {wanted} {rate_text(expected)} ({error})"
     return Check("goodput", ok, text, expected, measured, allowed, "bit/s", "goodput")
 
 

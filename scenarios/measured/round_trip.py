@@ -57,7 +57,7 @@ def round_trip(evidence: Evidence, transfer: Transfer | None, serialization_s: f
     if told[-1][1].value > delay.value * (1 + APART):
         more = told[-1][1]
         made.assumptions.append(
-            f"Delay. {more.source}: {more.value * 1e3:.4g} ms. The least figure is taken, since queues only add."
+            f"Delay. {more.source}; it is {more.value * 1e3:.4g} ms. The least figure is taken, since queues only add."
         )
     if OWN_QUEUE in own.source:
         made.assumptions.append(
