@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .rehearsal.library import Going, Runs, arun, load, run, runs, sweep
+    from .rehearsal.library import Going, Imported, Runs, arun, import_measured, load, run, runs
+    from .rehearsal.library_sweeps import compare_sweeps, predict, sweep
     from .rehearsal.run import Run
     from .rehearsal.scenario import Scenario
     from .rehearsal.sweeps.sweep import Sweep
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 # Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
 _PLACES = {
-    ".rehearsal.library": ("Going", "Runs", "arun", "load", "run", "runs", "sweep"),
+    ".rehearsal.library": ("Going", "Imported", "Runs", "arun", "import_measured", "load", "run", "runs"),
+    ".rehearsal.library_sweeps": ("compare_sweeps", "predict", "sweep"),
     ".rehearsal.run": ("Run",),
     ".rehearsal.scenario": ("Scenario",),
     ".rehearsal.sweeps.sweep": ("Sweep",),
@@ -50,6 +52,7 @@ _HOME = {name: place for place, names in _PLACES.items() for name in names}
 __all__ = [
     "BundleError",
     "Going",
+    "Imported",
     "LandspeedError",
     "NotReady",
     "OutputError",
@@ -69,9 +72,12 @@ __all__ = [
     "World",
     "__version__",
     "arun",
+    "compare_sweeps",
+    "import_measured",
     "load",
     "make_world",
     "option",
+    "predict",
     "run",
     "runs",
     "sweep",

@@ -72,6 +72,7 @@ class EmuWorld(World):
         """From now on it is counted how busy the host's cores are."""
         super().__init__(options)
         self._load = CoreLoad()
+        self._asked_kernels: dict[str, Kernel] = {}
 
     @classmethod
     def problems(cls, loaded: LoadedScenario) -> list[Problem]:
@@ -107,7 +108,11 @@ class EmuWorld(World):
         Raises:
             KernelError: it is not there; the message lists those that are.
         """
-        return self.kernel if plan.kernel is None or self.options.kernel else choose(plan.kernel)
+        if plan.kernel is None or self.options.kernel:
+            return self.kernel
+        if plan.kernel not in self._asked_kernels:
+            self._asked_kernels[plan.kernel] = choose(plan.kernel)
+        return self._asked_kernels[plan.kernel]
 
     def asked(self, plan: Plan) -> Plan:
         """A kernel that is asked for is part of the work: a version as it was written, another one by its build."""
@@ -119,9 +124,14 @@ class EmuWorld(World):
         """As asked."""
         return self.options.clock
 
-    def build_id(self) -> str:
+    def build_id(self, plan: Plan | None = None) -> str:
         """Kernel and transfer tool."""
-        return f"kernel {self.kernel.key}, {self.options.tool} {tool(self.options.tool).build_id()}"
+        kernel = self.kernel if plan is None else self.kernel_of(plan)
+        return f"kernel {kernel.key}, {self.options.tool} {tool(self.options.tool).build_id()}"
+
+    def memory_bytes(self, plan: Plan) -> int:
+        """Of its guest."""
+        return self.options.memory or guest_memory_bytes(plan)
 
     def check(self, plan: Plan) -> None:
         """What can be known before anything is made.
@@ -145,7 +155,7 @@ class EmuWorld(World):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
-        memory = self._memory_bytes(plan)
+        memory = self.memory_bytes(plan)
         check_memory(memory)
         machine.shared_memory_folder(memory)
 
@@ -236,7 +246,7 @@ class EmuWorld(World):
                         allowed_cores=sorted(allowed_cores()),
                         cpu=cpu_model(),
                     ),
-                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self._memory_bytes(plan)),
+                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self.memory_bytes(plan)),
                 ),
                 "versions": known.versions | {"kernel": kernel.version},
                 "flows": planned_flows(plan),
@@ -259,9 +269,6 @@ class EmuWorld(World):
             moderate=self.options.clock == "virtual" and not self.options.exact_timers,
         )
 
-    def _memory_bytes(self, plan: Plan) -> int:
-        return self.options.memory or guest_memory_bytes(plan)
-
     def _write_inputs(self, plan: Plan, folder: Path, job: Job) -> None:
         for flow in job.flows or [None]:
             (folder / (flow.folder if flow else "") / "log").mkdir(parents=True, exist_ok=True)
@@ -271,7 +278,7 @@ class EmuWorld(World):
         (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
 
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
-        memory = self._memory_bytes(plan)
+        memory = self.memory_bytes(plan)
         check_memory(memory)
         kernel = self.kernel_of(plan)
         return machine.start(
