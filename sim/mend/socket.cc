@@ -72,6 +72,16 @@ Ptr<Packet> TcpSocket::Recv(uint32_t maxSize, uint32_t flags)
 	return packet;
 }
 
+void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &from, const Address &to)
+{
+	constexpr uint8_t answer = TcpHeader::SYN | TcpHeader::ACK;
+	TcpHeader header;
+	packet->PeekHeader(header);
+	if (m_state == ESTABLISHED && (header.GetFlags() & answer) == answer)
+		SendEmptyPacket(TcpHeader::ACK); // RFC 9293 section 3.10.7.4, RFC 5961 section 4
+	TcpSocketBase::DoForwardUp(packet, from, to);
+}
+
 void TcpSocket::UpdateRttHistory(const SequenceNumber32 &seq, uint32_t sz, bool isRetransmission)
 {
 	if (!isRetransmission) {

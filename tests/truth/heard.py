@@ -47,6 +47,11 @@ class Heard:
         """Which segment this is; the first is 0."""
         return self.place(segment.seq) // self.mss
 
+    def arrival(self, number: int) -> Segment:
+        """The segment that brought the first byte of this one to the receiver."""
+        start = number * self.mss
+        return next(each for each in self.came if self.place(each.seq) <= start < self.place(each.seq) + each.length)
+
     def firsts(self) -> list[Segment]:
         """What was sent for the first time."""
         found: list[Segment] = []

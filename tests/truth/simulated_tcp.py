@@ -49,7 +49,8 @@ def _slow_start(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
     yield exactly("TCP: MSS", rows[0]["mss_bytes"], mss)
     yield exactly("TCP: nothing sent twice", run.result["retransmits"], 0)
     acks = run.lane(0, "reverse")["packets"]
-    yield Finding("TCP: ACKs of a stream", acks, SEGMENTS / 2, 12, "", "handshake and end")
+    wanted = SEGMENTS / 2
+    yield Finding("TCP: ACKs of a stream", acks, wanted, 12, "", "handshake and end, and each round's last one")
 
 
 def _window(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:

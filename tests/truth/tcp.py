@@ -11,6 +11,7 @@ from landspeed.scenarios.plan import Plan
 from . import theory
 from .classes import MTU, RateClass, tcp_lanes, tcp_links
 from .emulated import a_folder, address, ask, plan_over
+from .guest.wire import Segment
 from .heard import Heard, gaps_s
 from .question import Finding, Question, Unasked, exactly, within
 
@@ -101,42 +102,51 @@ def _window(rate: RateClass, plan: Plan) -> Question:
         why = "it is offered in steps, and two segments share an ACK"
         yield Finding("TCP: a window in each round trip", seen, theirs, 0.03 * theirs, "bit/s", why)
         flight = max(sample["unacked"] * heard.mss - sample["snd_wnd"] for sample in late)
-        yield Finding("TCP: never more than the window", max(flight, 0), 0, 0)
+        yield Finding("TCP: never more than the window", max(flight, 0), 0, heard.mss, "B", "the last segment is short")
 
     most = int(60 * rtt_s / rate.packet_s)
     return _talk(rate, plan, "window", judge, segments=min(most, 40_000), receive_bytes=asked, for_s=40 * rtt_s)
 
 
 def _pacing(rate: RateClass, plan: Plan) -> Question:
-    pacing_bps = round(rate.rate_bps / 4 / 8) * 8
+    # A quarter of the line, or what a window of forty segments carries: a larger one would have to grow first.
+    most_bps = 40 * theory.mss(MTU, plan.ip_version) * 8 / _rtt_s(rate, plan)
+    pacing_bps = round(min(rate.rate_bps / 4, most_bps) / 8) * 8
 
     def judge(heard: Heard) -> Iterable[Finding]:
-        gaps = gaps_s(heard.firsts()[SEGMENTS - 100 :])
         theirs = theory.pacing_gap_s(heard.mss, pacing_bps)
-        yield Finding(
-            "TCP: pacing, mean gap", sum(gaps) / len(gaps), theirs, max(1e-9, 1e-3 * theirs), "s", "a thousandth"
-        )
-        yield Finding(
-            "TCP: pacing, longest gap", max(gaps), theirs, max(1e-6, 0.02 * theirs), "s", "a fiftieth; or 1 µs"
-        )
+        gaps = [gap_s / len(burst) for burst, gap_s in _bursts(heard.firsts()[-200:], theirs / 4)]
+        why = "1 µs or a thousandth; a host faster than 4 Gbit/s hands its card two segments or more at once"
+        for question, seen in (("mean", sum(gaps) / len(gaps)), ("longest", max(gaps))):
+            yield Finding(f"TCP: pacing, {question} gap", seen, theirs, max(1e-6, 1e-3 * theirs), "s", why)
 
-    return _talk(rate, plan, "slow_start", judge, segments=SEGMENTS, pacing_bps=pacing_bps)
+    return _talk(rate, plan, "slow_start", judge, segments=2 * SEGMENTS, pacing_bps=pacing_bps)
+
+
+def _bursts(segments: list[Segment], apart_s: float) -> Iterable[tuple[list[Segment], float]]:
+    """Segments that left at once, and the time until the next of such."""
+    found = [[segments[0]]]
+    for before, after in itertools.pairwise(segments):
+        if after.time_ns - before.time_ns > apart_s * 1e9:
+            found.append([])
+        found[-1].append(after)
+    for burst, following in itertools.pairwise(found[1:]):  # the first may be a part of one
+        yield burst, (following[0].time_ns - burst[0].time_ns) / 1e9
 
 
 def _acknowledgments(rate: RateClass, plan: Plan) -> Question:
     def judge(heard: Heard) -> Iterable[Finding]:
-        first_alone = heard.came[SEGMENTS]
-        pair = heard.came[SEGMENTS + 1 : SEGMENTS + 3]
-        stream = [each for each in heard.told if each.time_ns < first_alone.time_ns]
-        # The first flights are acknowledged at once (Linux: 16 of them), then every second segment.
-        yield Finding("TCP: ACKs of a stream", len(stream), SEGMENTS / 2, 10, "", "the first ones come at once")
+        begun, first_alone, *pair = (heard.arrival(SEGMENTS + number) for number in (-100, 0, 1, 2))
+        # While its window still grows Linux's receiver acknowledges each segment (tcp_grow_window), then each second.
+        stream = [each for each in heard.told if begun.time_ns <= each.time_ns < first_alone.time_ns]
+        yield Finding("TCP: ACKs of 100 segments", len(stream), 50, 6, "", "the last one of a round waits alone")
         after = [each for each in heard.told if each.time_ns >= first_alone.time_ns]
         seen_s = (after[0].time_ns - first_alone.time_ns) / 1e9
         yield Finding("TCP: ACK of a lone segment", seen_s, theory.DELAYED_ACK_S, TICKS_S, "s", "two ticks of HZ = 100")
         after_pair = [each for each in heard.told if each.time_ns >= pair[1].time_ns]
         yield within("TCP: ACK of two segments", (after_pair[0].time_ns - pair[1].time_ns) / 1e9, 0)
 
-    return _talk(rate, plan, "acknowledgments", judge, segments=SEGMENTS)
+    return _talk(rate, plan, "acknowledgments", judge, segments=SEGMENTS, receive_bytes=100 * MTU)
 
 
 # --- Losses ----------------------------------------------------------------------------------------------------------
