@@ -8,6 +8,7 @@
 #include <ns3/simulator.h>
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-l4-protocol.h>
+#include <ns3/tcp-option-sack.h>
 #include <ns3/tcp-recovery-ops.h>
 #include <ns3/tcp-tx-buffer.h>
 #include <ns3/type-id.h>
@@ -115,11 +116,37 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 		m_history.pop_front();
 	}
 	if (!round_trip.IsStrictlyPositive())
+		round_trip = RoundTripOfSacked(tcpHeader);
+	if (!round_trip.IsStrictlyPositive())
 		return;
 	m_rtt->Measurement(round_trip);
 	m_rto = Timeout();
 	m_tcb->m_lastRtt = round_trip;
 	m_tcb->m_minRtt = std::min(round_trip, m_tcb->m_minRtt);
+}
+
+// While a hole is open, what the newest SACK block adds is measured, as Linux does
+// (tcp_sacktag_one): else the timeout would not know of a queue that grows meanwhile. Zero: nothing
+// that was sent once.
+Time TcpSocket::RoundTripOfSacked(const TcpHeader &header)
+{
+	if (!header.HasOption(TcpOption::SACK))
+		return {};
+	const auto list =
+	    DynamicCast<const TcpOptionSack>(header.GetOption(TcpOption::SACK))->GetSackList();
+	if (list.empty())
+		return {};
+	const auto [left, right] = list.front(); // RFC 2018 section 4: the one that tells the news
+	const auto before = [](const RttHistory &sent, const SequenceNumber32 &value) {
+		return sent.seq < value;
+	};
+	Time round_trip;
+	auto sent = std::lower_bound(m_history.begin(), m_history.end(), right, before);
+	while (sent != m_history.begin() && !(--sent)->retx && sent->seq >= left) {
+		round_trip = Simulator::Now() - sent->time;
+		sent->retx = true; // measured: not once more
+	}
+	return round_trip;
 }
 
 Time TcpSocket::Timeout() const

@@ -69,7 +69,7 @@ RUNS: dict[str, Run] = {
     "application-limited": Run(for_s=14, app_bps=1e6),
     "going down, 10 % slower": Run(for_s=7, changes=(change(3, state="DOWN", rate_bps=0.9 * RATE_BPS),)),
     "idle": Run(for_s=20, pauses=((4, 16),)),
-    "aggregated": Run(for_s=9, acks_held=(0.04, 0.03)),
+    "aggregated": Run(for_s=9, acks_held=(0.03, 0.02)),
     "sub-packet": Run(path="sub-packet", for_s=60),
     "ten times faster": Run(for_s=10, changes=(change(3, rate_bps=10 * RATE_BPS),)),
     "ten times slower": Run(for_s=12, changes=(change(0, rate_bps=10 * RATE_BPS), change(3, rate_bps=RATE_BPS))),
@@ -139,7 +139,9 @@ class Model:
         start = heard.samples[0]["time_ns"]
         self.mss = heard.mss
         self.rows: list[dict[str, Any]] = [
-            sample | {"t": (sample["time_ns"] - start) / 1e9, "state": state(sample)} for sample in heard.samples
+            sample | {"t": (sample["time_ns"] - start) / 1e9, "state": state(sample)}
+            for sample in heard.samples
+            if sample["bbr_bw"]  # before the first sample of it there is no model
         ]
         self.notes = [((note["time_ns"] - start) / 1e9, note["what"]) for note in heard.notes]
 

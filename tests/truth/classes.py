@@ -54,7 +54,7 @@ def bps(rate: float) -> str:
 
 
 def seconds(time: float) -> str:
-    return f"{time * 1e6:.6g} us"
+    return f"{time * 1e6:.3f} us"
 
 
 # --- The wire's path: each link does one thing -----------------------------------------------------------------------
@@ -87,7 +87,7 @@ def wire_links(rate: RateClass) -> list[dict[str, Any]]:
     links[QUEUE]["queue"] = f"{QUEUE_BYTES} B"
     waits_s = MARKED_AFTER * rate.packet_s / 0.8
     # Nothing but the threshold marks: CoDel's own target is never passed.
-    times = {"target": seconds(100 * waits_s), "interval": seconds(200 * waits_s), "ce_threshold": seconds(waits_s)}
+    times = {"target": "60 s", "interval": "60 s", "ce_threshold": seconds(waits_s)}
     links[MARKING]["discipline"] = {"codel": {"ecn": True, **times}}
     links[SMALL]["mtu"] = f"{SMALL_MTU} B"
     for place, name in ((LOSS, "loss"), (DUPLICATE, "duplicate"), (REORDER, "reorder"), (CORRUPT, "corrupt")):

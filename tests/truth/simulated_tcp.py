@@ -49,7 +49,7 @@ def _slow_start(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
     yield exactly("TCP: MSS", rows[0]["mss_bytes"], mss)
     yield exactly("TCP: nothing sent twice", run.result["retransmits"], 0)
     acks = run.lane(0, "reverse")["packets"]
-    wanted = SEGMENTS / 2
+    wanted = theory.acknowledgments(SEGMENTS, rate.packet_s)
     yield Finding("TCP: ACKs of a stream", acks, wanted, 12, "", "handshake and end, and each round's last one")
 
 
@@ -69,14 +69,19 @@ def _window(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
 
 
 def _pacing(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
-    mss, pacing_bps = theory.mss(MTU, ip), round(rate.rate_bps / 4)
-    run = runs.run(_lanes(rate), ip, bytes=SEGMENTS * mss, pacing_rate_bps=pacing_bps, sample_interval_ns=10**6)
-    (stream,) = run.result["streams"]
-    seen_s = (stream["last_byte_ns"] - stream["first_byte_ns"]) / S / (SEGMENTS - 1)
+    mss = theory.mss(MTU, ip)
+    pacing_bps = round(min(rate.rate_bps / 4, 40 * mss * 8 / _rtt_s(rate, ip)))
     theirs = theory.pacing_gap_s(mss, pacing_bps)
-    yield Finding("TCP: pacing, mean gap", seen_s, theirs, 0.01 * theirs, "s", "a hundredth")
-    waiting = max(row["backlog_packets"] for row in _rows(run, "links") if row["link"] == 1)
-    yield Finding("TCP: pacing, packets that wait for the line", max(waiting - 1, 0), 0, 0)
+    # The initial window goes at once; after SEGMENTS the window is above what the rate needs.
+    asked = {"pacing_rate_bps": pacing_bps, "sample_interval_ns": round(10 * theirs * S)}
+    run = runs.run(_lanes(rate), ip, bytes=2 * SEGMENTS * mss, **asked)
+    late = [row for row in _rows(run, "receiver") if SEGMENTS * mss < row["bytes"] < 2 * SEGMENTS * mss]
+    segments = (late[-1]["bytes"] - late[0]["bytes"]) / mss
+    seen_s = (late[-1]["time_ns"] - late[0]["time_ns"]) / S / segments
+    yield Finding("TCP: pacing, mean gap", seen_s, theirs, theirs / segments, "s", "a segment more or less")
+    begun_ns = late[0]["time_ns"]
+    waiting = [row["backlog_packets"] for row in _rows(run, "links") if row["link"] == 1 and row["time_ns"] > begun_ns]
+    yield Finding("TCP: pacing, packets that wait for the line", max(max(waiting) - 1, 0), 0, 0)
 
 
 def _lose(packets: int, at_s: float) -> dict[str, Any]:

@@ -159,7 +159,8 @@ def cubic_k_s(most: float) -> float:
 def cubic_window(most: float, since_s: float, rtt_s: float) -> float:
     """CUBIC's window after a loss at `most` segments: the larger of its own curve and Reno's friendly one.
 
-    RFC 9438 section 4.2, C (t - K)³ + W_max, and 4.3, β W_max + 3 (1 - β) / (1 + β) t / RTT.
+    RFC 9438 section 4.2, C (t - K)³ + W_max, and 4.3, β W_max + 3 (1 - β) / (1 + β) t / RTT; which Linux keeps beyond
+    W_max too, where the section would have a segment each round trip.
     """
     own = CUBIC_C * (since_s - cubic_k_s(most)) ** 3 + most
     friendly = CUBIC_BETA * most + 3 * (1 - CUBIC_BETA) / (1 + CUBIC_BETA) * since_s / rtt_s
@@ -185,3 +186,8 @@ def pacing_gap_s(segment: int, pacing_bps: float) -> float:
 
 
 DELAYED_ACK_S = 0.04  # Linux, net/tcp.h: TCP_DELACK_MIN; RFC 1122 section 4.2.3.2: below 0.5 s
+
+
+def acknowledgments(segments: int, packet_s: float) -> float:
+    """Of a stream: one for two segments (RFC 5681 section 4.2), or for each, where the next one comes too late."""
+    return segments if packet_s > DELAYED_ACK_S else segments / 2
