@@ -90,8 +90,10 @@ void TcpSocket::UpdateRttHistory(const SequenceNumber32 &seq, uint32_t sz, bool 
 		return;
 	}
 	++retransmitted_segments_;
-	if (seq == m_txBuffer->HeadSequence())
+	if (seq == m_txBuffer->HeadSequence()) {
 		RestartTimer(); // the head's repair takes a round trip from now on
+		head_again_at_ = Simulator::Now();
+	}
 	auto before = [](const RttHistory &sent, const SequenceNumber32 &value) {
 		return sent.seq < value;
 	};
@@ -115,12 +117,17 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 			round_trip = Simulator::Now() - sent.time;
 		m_history.pop_front();
 	}
-	if (!round_trip.IsStrictlyPositive())
+	const bool sacked = !round_trip.IsStrictlyPositive();
+	if (sacked)
 		round_trip = RoundTripOfSacked(tcpHeader);
 	if (!round_trip.IsStrictlyPositive())
 		return;
 	m_rtt->Measurement(round_trip);
 	m_rto = Timeout();
+	// What was sent before the head's repair still arrives: the repair is behind it (Linux,
+	// tcp_clean_rtx_queue).
+	if (sacked && Simulator::Now() - round_trip < head_again_at_)
+		RestartTimer();
 	m_tcb->m_lastRtt = round_trip;
 	m_tcb->m_minRtt = std::min(round_trip, m_tcb->m_minRtt);
 }

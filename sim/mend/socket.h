@@ -92,6 +92,7 @@ private:
 	void AcknowledgeWhenDue();
 
 	ns3::Time deadline_;
+	ns3::Time head_again_at_;  // when the oldest segment was sent once more, last
 	ns3::EventId acknowledge_; // when the delayed acknowledgment may be due
 	ns3::Time acknowledge_at_; // when it is, if m_delAckCount says that one waits
 	bool probing_ = false;     // a probe was sent and nothing acknowledged since

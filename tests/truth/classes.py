@@ -9,7 +9,7 @@ from .theory import ETHERNET, Lane
 
 MTU, SMALL_MTU = 1500, 1400
 FASTEST_BPS = 200e9
-QUEUE_BYTES = 150_000
+QUEUE_BYTES = 200_000
 MARKED_AFTER = 20  # packets in the queue of the link that marks
 
 
