@@ -84,6 +84,7 @@ def _hops(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
     run = runs.run([lane(*pair) for pair in zip(there, back, strict=True)], ip, bytes=1000)
     told = run.result["calibration"]
     yield exactly("traceroute: hops in their order", len(told["hops"]), LINKS)
+    wanted_s = 0.0
     for place, hop in enumerate(told["hops"], start=1):
         size = ECHO[ip]
         wanted_s = theory.one_way_s(size, there[:place]) + theory.one_way_s(size, back[:place][::-1])
@@ -120,7 +121,7 @@ def _chances(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
     run = runs.run([lane(fast), lane(fast, seed=7, loss=0.02), lane(fast)], ip, events=[event], **asked)
     yield _share("loss", run.lane(1)["drops"], run.result["event_packets"][0] + run.lane(0)["packets"], 0.02)
     for name, key, share in (("duplicates", "duplicate", 0.02), ("corruption", "corrupt", 0.03)):
-        lanes = [lane(fast), lane(fast, seed=7, **{key: share}), lane(fast)]
+        lanes = [lane(fast), lane(fast) | {key: share, "seed": 7, "reverse": _plain(fast)}, lane(fast)]
         run = runs.run(lanes, ip, bytes=CHANCES * theory.mss(MTU, ip), sample_interval_ns=lasts_ns)
         entered = run.lane(0)["packets"]
         twice = run.lane(1)["packets"] - entered  # all have left when the last byte is there
@@ -157,4 +158,4 @@ def _places(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
 
 def _plain(one: Lane) -> dict[str, Any]:
     plain: dict[str, Any] = {"delay_ns": round(one.delay_s * S), "rate_bps": round(one.rate_bps)}
-    return plain | {"reorder": 0, "jitter_ns": 0}
+    return plain | {"reorder": 0, "jitter_ns": 0, "duplicate": 0, "corrupt": 0}

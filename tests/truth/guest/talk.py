@@ -176,7 +176,7 @@ class Talk:
 
     def drop(self, segments: list[int] | None) -> None:
         """From now on the receiver loses these segments (by their number, the first is 0), or all if None."""
-        lines = [] if segments is None else [LOAD_SEQUENCE]
+        lines: list[tuple[int, int, int, int]] = [] if segments is None else [LOAD_SEQUENCE]
         places = [] if segments is None else segments
         for left, place in zip(range(len(places), 0, -1), places, strict=True):
             seq = (self.first_seq + place * self.mss) & 0xFFFFFFFF
