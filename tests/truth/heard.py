@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,6 +83,17 @@ class Heard:
                 counts.append(0)
         counts[-1] += sum(round(each.length / self.mss) for each in firsts[place:])
         return [count for count in counts if count]
+
+    def beyond_window(self) -> int:
+        """By how many bytes the sender went beyond the right edge of the window that it knew; below zero: never."""
+        scale = round(math.log2(self.samples[-1]["snd_wnd"] / self.acks[-1].window))
+        edge, worst = -1, -(1 << 31)
+        for each in sorted([*self.acks, *self.sent], key=lambda each: (each.time_ns, each.out)):
+            if not each.out:
+                edge = max(edge, self.place(each.ack) + (each.window << scale))
+            elif edge >= 0:
+                worst = max(worst, self.place(each.seq) + each.length - edge)
+        return worst
 
     def duplicates_of(self, number: int) -> list[Segment]:
         """Acknowledgments that came back while this segment was missing, each with news of what came behind it."""

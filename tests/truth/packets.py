@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -37,6 +38,7 @@ PINGS = (16, 56, 512, 1000, 4000)  # and what just fits into a packet
 ROUND_TRIP = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/")
 HOP = re.compile(r"^ *(\d+)  (\S+)  ([\d.]+) ms", re.MULTILINE)
 REFUSED = re.compile(r"mtu ?= ?(\d+)")
+CODEL_CLOCK_S = 1.024e-6  # net/codel.h: CODEL_SHIFT
 ETHERNET_HEADER = 14  # a queue of the guest counts it for each packet
 UDP, STAMP = 8, 16  # a header, and those bytes of a train's packet that differ from one to the next
 CHANCES, SIZE = 4000, 500
@@ -174,8 +176,9 @@ def _marks(rate: RateClass, plan: Plan, *, ecn: int) -> Question:
     def judge(answer: Any) -> Iterable[Finding]:
         marks = [place for place, arrival in enumerate(answer["arrived"]) if arrival[5] == 3]
         yield exactly("ECN: nothing is dropped", len(answer["arrived"]), count)
-        why = "the packets just about the threshold" if ecn else ""
-        yield Finding(name, len(marks), wanted, 2 if ecn else 0, "", why)
+        near = 2 + math.ceil(CODEL_CLOCK_S / rate.packet_s)
+        why = "the packets about the threshold; CoDel's clock counts 1.024 µs" if ecn else ""
+        yield Finding(name, len(marks), wanted, near if ecn else 0, "", why)
         yield exactly("ECN: the last ones are marked", sum(place >= count - len(marks) for place in marks), len(marks))
 
     wait_s = 2 * count * rate.packet_s + 1

@@ -20,6 +20,7 @@ SEGMENTS = 310  # five rounds of slow start
 LOST = 35  # in the third flight
 HOLES = (12, 15, 19)  # in the second one
 WHEEL = 0.125  # Linux's timer wheel: a long timer is late by up to an eighth (kernel/time/timer.c)
+JOINED_S = 5e-7  # what comes closer together the receiving card hands on at once (GRO), for one ACK
 TICKS_S = 0.02  # two ticks of HZ = 100
 Judge = Callable[[Heard], Iterable[Finding]]
 
@@ -101,8 +102,7 @@ def _window(rate: RateClass, plan: Plan) -> Question:
         theirs = theory.window_rate_bps(window, heard.mss, rtt_s)
         why = "4 %: two segments share an ACK, and the last one of a burst waits for the next burst's first"
         yield Finding("TCP: a window in each round trip", seen, theirs, 0.04 * theirs, "bit/s", why)
-        flight = max(sample["unacked"] * heard.mss - sample["snd_wnd"] for sample in late)
-        yield Finding("TCP: never more than the window", max(flight, 0), 0, heard.mss, "B", "the last segment is short")
+        yield exactly("TCP: bytes beyond the window", max(heard.beyond_window(), 0), 0)
 
     asked = {"receive_bytes": count * MTU, "segments": 40 * count, "for_s": 24 * rtt_s}
     return _talk(rate, plan, "window", judge, **asked)
@@ -142,7 +142,10 @@ def _acknowledgments(rate: RateClass, plan: Plan) -> Question:
         # While its window still grows Linux's receiver acknowledges each segment (tcp_grow_window), then each second.
         stream = [each for each in heard.told if begun.time_ns <= each.time_ns < first_alone.time_ns]
         wanted = theory.acknowledgments(100, rate.packet_s)
-        yield Finding("TCP: ACKs of 100 segments", len(stream), wanted, 6, "", "the last one of a round waits alone")
+        if rate.packet_s > JOINED_S:
+            yield Finding(
+                "TCP: ACKs of 100 segments", len(stream), wanted, 6, "", "the last one of a round waits alone"
+            )
         after = [each for each in heard.told if each.time_ns >= first_alone.time_ns]
         seen_s = (after[0].time_ns - first_alone.time_ns) / 1e9
         yield Finding("TCP: ACK of a lone segment", seen_s, theory.DELAYED_ACK_S, TICKS_S, "s", "two ticks of HZ = 100")
@@ -188,7 +191,7 @@ def _cubic(rate: RateClass, plan: Plan) -> Question:
         lost = next(sample for sample in heard.samples if sample["ca_state"] == 3)
         before = max(sample["cwnd"] for sample in heard.samples if sample["time_ns"] <= lost["time_ns"])
         kept = lost["ssthresh"] / before
-        yield Finding("TCP: CUBIC keeps 0.7", kept, theory.CUBIC_BETA, 1.5 / before, "", "whole segments")
+        yield Finding("TCP: CUBIC keeps 0.7", kept, theory.CUBIC_BETA, 0.05 + 1 / before, "", "ACKs between samples")
         after = [s for s in heard.samples if s["time_ns"] > lost["time_ns"] and s["ca_state"] == 0]
         begun_ns = after[0]["time_ns"]
         for share in (0.25, 0.5, 0.75, 1):
