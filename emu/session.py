@@ -44,6 +44,7 @@ class Session:
 
     Attributes:
         addresses: of the nodes, by name.
+        start_unix_ns: the guest's calendar when the session started.
         now_ns: virtual time since the session's start, as of the last answer.
         programs: by number: `status` (None while it runs), `ended_ns`, `bytes` of both outputs.
         events: what became of each event, in the order in which they were planned.
@@ -64,7 +65,9 @@ class Session:
         self.now_ns = 0
         self.programs: dict[int, dict[str, Any]] = {}
         self.events: list[dict[str, Any]] = []
-        self.addresses: dict[str, str] = self._answer()["addresses"]
+        ready = self._answer()
+        self.addresses: dict[str, str] = ready["addresses"]
+        self.start_unix_ns: int = ready["start_unix_ns"]
 
     def ask(self, do: str, **words: Any) -> dict[str, Any]:
         """Have the guest do something (a `do_…` of guest/session.py) and wait for what it says.

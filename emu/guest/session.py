@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import clock
 from .agenda import Agenda
+from .capture import Capture
 from .conditions import has_line, listening
 from .door import Door
 from .files import OUT
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 FIRST_S = 2.0  # iputils' ping takes a clock in its first second for one that it has not read yet
 FIRST_LOOK_NS, LAST_LOOK_NS = 1_000_000, 50_000_000  # how often a condition is looked at
 CLOSING_NS = 5_000_000_000
+FOLDERS = ("programs", "captures", "shared")
 
 
 def run_session(network: Network) -> None:
@@ -46,7 +49,9 @@ class Session:
         self._programs: dict[int, Started] = {}
         self._nodes: dict[int, Node] = {}  # where each runs
         self._tries = 0
-        os.mkdir(f"{OUT}/programs")  # noqa: PTH102
+        for folder in FOLDERS:
+            os.makedirs(f"{OUT}/{folder}", exist_ok=True)  # noqa: PTH103
+        self._captures = {name: Capture(network.node(name), self._device(name)) for name in self._ends()}
         self._environment = {
             **os.environ,
             **{
@@ -60,7 +65,10 @@ class Session:
 
     def run(self) -> None:
         """Answer until the host says that it was all."""
-        said: dict[str, Any] = {"addresses": dict(zip(self._network.names, self._addresses(), strict=True))}
+        said: dict[str, Any] = {
+            "addresses": dict(zip(self._network.names, self._addresses(), strict=True)),
+            "start_unix_ns": time.time_ns() - clock.now_ns() + self._agenda.start_ns,
+        }
         going = True
         while going:
             self._door.answer(said | self._state())
@@ -74,6 +82,13 @@ class Session:
                 traceback.print_exc(file=sys.stdout)
                 said = {"broken": f"{type(error).__name__}: {error}"}
         self._door.answer(said | self._state())
+
+    def _ends(self) -> list[str]:
+        flow = self._network.plan.flow
+        return [flow.source, flow.target]
+
+    def _device(self, name: str) -> str:
+        return self._network.interfaces(self._network.position[name])[0]
 
     def _addresses(self) -> list[str]:
         return [self._network.address(position) for position in range(len(self._network.names))]
@@ -172,6 +187,11 @@ class Session:
     def do_advance(self, duration_ns: int) -> None:
         """Let time pass."""
         self._pass(self._after(duration_ns), lambda: False)
+
+    def do_keep(self) -> None:
+        """Write what was captured at both ends; no time passes."""
+        for name, capture in self._captures.items():
+            capture.write(f"captures/{name}.ring")
 
     def do_end(self) -> None:
         """End what still runs, and write down what is known."""
