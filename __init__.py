@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from .results.query import QueryError
     from .scenarios.errors import LandspeedError, ScenarioError
     from .scenarios.plan import Plan
+    from .testing.conditions import line, listening, succeeds
+    from .testing.errors import LandspeedWarning, PathError, ProgramEnded, ProgramNotStarted, ProgramTimeout
+    from .testing.library import path
+    from .testing.path import Node, Path
+    from .testing.programs import Program
     from .worlds.making import make_world
     from .worlds.options import option
     from .worlds.tool import Tool, ToolError
@@ -40,6 +45,11 @@ _PLACES = {
     ".results.query": ("QueryError",),
     ".scenarios.errors": ("LandspeedError", "ScenarioError"),
     ".scenarios.plan": ("Plan",),
+    ".testing.conditions": ("line", "listening", "succeeds"),
+    ".testing.errors": ("LandspeedWarning", "PathError", "ProgramEnded", "ProgramNotStarted", "ProgramTimeout"),
+    ".testing.library": ("path",),
+    ".testing.path": ("Node", "Path"),
+    ".testing.programs": ("Program",),
     ".worlds.making": ("make_world",),
     ".worlds.options": ("option",),
     ".worlds.tool": ("Tool", "ToolError"),
@@ -51,9 +61,17 @@ __all__ = [
     "BundleError",
     "Going",
     "LandspeedError",
+    "LandspeedWarning",
+    "Node",
     "NotReady",
     "OutputError",
+    "Path",
+    "PathError",
     "Plan",
+    "Program",
+    "ProgramEnded",
+    "ProgramNotStarted",
+    "ProgramTimeout",
     "Progress",
     "QueryError",
     "Run",
@@ -69,11 +87,15 @@ __all__ = [
     "World",
     "__version__",
     "arun",
+    "line",
+    "listening",
     "load",
     "make_world",
     "option",
+    "path",
     "run",
     "runs",
+    "succeeds",
     "sweep",
 ]
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,21 +44,6 @@ def add_shell(made: argparse.ArgumentParser) -> None:
     with_world_options(made, "shell")
 
 
-@contextlib.contextmanager
-def _scratch_folder() -> Any:
-    """A folder for a run that leaves no bundle, gone afterwards.
-
-    A shell removes it when its standard input ends, which it does however this process ends, `kill -9` included.
-    """
-    folder = tempfile.mkdtemp(prefix="landspeed-")
-    script = 'read -r _; rm -rf -- "$0" 2>/dev/null || { sleep 1; rm -rf -- "$0"; }'  # the guest may be dying meanwhile
-    guard = subprocess.Popen(["sh", "-c", script, folder], stdin=subprocess.PIPE, start_new_session=True)
-    try:
-        yield Path(folder)
-    finally:
-        guard.communicate()
-
-
 def _planned(parsed: argparse.Namespace) -> Plan:
     from ..scenarios.load import load_scenario
     from ..worlds.registry import plan_for
@@ -86,6 +68,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
     """Returns the program's own exit status."""
     from ..emu.machine import OutputCopier
     from ..emu.sampling import INTERVAL_NS, sampler_job
+    from ..rehearsal.scratch import scratch_folder
     from ..results.failure import RunFailed
     from ..results.sockets.raw import keep_samples, make_samples_folder
 
@@ -102,7 +85,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
     world, plan = _checked(parsed, plan)
     if parsed.samples:
         make_samples_folder(parsed.samples)
-    with _scratch_folder() as folder:
+    with scratch_folder() as folder:
         copier = OutputCopier(folder)
         reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
         try:
@@ -129,12 +112,13 @@ def do_exec(parsed: argparse.Namespace) -> int:
 
 def do_shell(parsed: argparse.Namespace) -> int:
     """On this terminal."""
+    from ..rehearsal.scratch import scratch_folder
     from ..results.failure import RunFailed
 
     if not sys.stdin.isatty():
         raise UsageError("the prompt needs a terminal; `landspeed exec` runs programs without one")
     world, plan = _checked(parsed, _planned(parsed), clock="real")
-    with _scratch_folder() as folder:
+    with scratch_folder() as folder:
         try:
             world.shell(plan, folder)
         except RunFailed as error:

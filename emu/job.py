@@ -49,7 +49,7 @@ class Job:
     """One errand of a guest; which fields count follows from `mode`.
 
     Attributes:
-        mode: transfer the plan's data, run a program of the user's, or give a prompt.
+        mode: transfer the plan's data, run a program of the user's, give a prompt, or do what the host asks for.
         clock: of the guest.
         every_hop: pass every router with every packet, also where nothing can queue.
         visible: folders of the host that stay visible, read-only, where the guest covers them.
@@ -62,7 +62,7 @@ class Job:
         sampler: looks at its sockets meanwhile.
     """
 
-    mode: Literal["transfer", "exec", "shell"]
+    mode: Literal["transfer", "exec", "shell", "session"]
     clock: Literal["virtual", "real"] = "virtual"
     every_hop: bool = False
     visible: list[str] = field(default_factory=list[str])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +45,7 @@ from .memory import check_memory, guest_memory_bytes
 from .options import EmuOptions
 from .refusals import uncountable_losses
 from .sampling import SOCKWATCH, check_sampler
+from .session import Session
 
 FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
@@ -228,6 +230,27 @@ class EmuWorld(World):
                 if modes is not None:  # the guest's console makes the terminal raw
                     termios.tcsetattr(0, termios.TCSADRAIN, modes)
 
+    @contextlib.contextmanager
+    def session(self, plan: Plan, folder: Path, *, visible: Sequence[Path] = ()) -> Generator[Session]:
+        """A guest that does one thing after the other as it is asked, until the block is left.
+
+        Args:
+            plan: the network; `changeable` where its links may change.
+            folder: of the run; the guest's /run/landspeed.
+            visible: more folders of the host that the guest sees, also where it has its own.
+
+        Raises:
+            GuestError: the guest broke.
+        """
+        self._write_inputs(plan, folder, Job(mode="session"), visible)
+        with Seat(self.options.core, self._load) as seat:
+            guest = self._start(plan, folder, virtual=True)
+            seat.step_aside()
+            try:
+                yield Session(guest, stall_wall_s=self.options.stall, each_look=lambda: seat.improve(guest.processes))
+            finally:
+                guest.stop()
+
     # --- steps of a run ----------------------------------------------------------------------------------------------
 
     def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
@@ -268,12 +291,13 @@ class EmuWorld(World):
     def _memory_bytes(self, plan: Plan) -> int:
         return self.options.memory or guest_memory_bytes(plan)
 
-    def _write_inputs(self, plan: Plan, folder: Path, job: Job) -> None:
+    def _write_inputs(self, plan: Plan, folder: Path, job: Job, visible: Sequence[Path] = ()) -> None:
         for flow in job.flows or [None]:
             (folder / (flow.folder if flow else "") / "log").mkdir(parents=True, exist_ok=True)
         (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         clock = "virtual" if self.options.clock == "virtual" else "real"
-        whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=machine.visible_folders())
+        seen = sorted({*machine.visible_folders(), *map(str, visible)})
+        whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=seen)
         (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
 
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:

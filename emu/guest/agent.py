@@ -1,7 +1,8 @@
 """PID 1 of the guest: mounts, builds the network, calibrates, does the job, and switches the machine off.
 
 The host reads three things: the console (lines that start with ``@landspeed`` say which phase begins), the files in the
-run's folder, and the end of the process. Nothing comes in after the start, so nothing of the host's timing does either.
+run's folder, and the end of the process. Nothing comes in after the start, so nothing of the host's timing does either;
+but for a session (session.py), whose clock stands still while it is asked.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
 
         run_shell(network)
         return result | {"shell": True}
-    from .effective import effective_offloads, effective_qdiscs, effective_settings
+    from .effective import effective_settings
 
     result["effective"] = effective_settings(network) | {"joined": described(runs)}
     if job.calibrate:
@@ -104,34 +105,44 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
             return result
         write_json("measured.json", result)  # kept if the run is ended from outside
     if job.mode == "transfer":
-        from .moderation import moderate
-        from .transfer import run_transfer
-
-        evidence = None
-        if job.evidence:
-            from .evidence import Evidence
-            from .flow_path import FlowPath
-
-            phase("evidence")
-            if job.clock == "virtual":
-                clock.start_afresh()
-            evidence = Evidence(FlowPath(network, plan.flow), job.flows[0].port)
-            evidence.before()
-        result["effective"] |= {
-            "moderation_ns": moderate(network) if job.moderate else 0,
-            "offloads": effective_offloads(network),
-        }
-        phase("transfer")
-        result["statuses"] = run_transfer(network, job, runs)
-        result["events"] = result["statuses"].pop("events")
-        phase("read back")
-        if evidence:
-            evidence.after()
-        result["qdiscs"] = effective_qdiscs(network)
+        _transfer(network, job, runs, result)
     elif job.mode == "exec":
         phase("exec")
         result |= _execute(network, job, runs)
+    elif job.mode == "session":
+        from .session import run_session
+
+        phase("session")
+        run_session(network, runs)
     return result
+
+
+def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any]) -> None:
+    from .effective import effective_offloads, effective_qdiscs
+    from .moderation import moderate
+    from .transfer import run_transfer
+
+    evidence, plan = None, network.plan
+    if job.evidence:
+        from .evidence import Evidence
+        from .flow_path import FlowPath
+
+        phase("evidence")
+        if job.clock == "virtual":
+            clock.start_afresh()
+        evidence = Evidence(FlowPath(network, plan.flow), job.flows[0].port)
+        evidence.before()
+    result["effective"] |= {
+        "moderation_ns": moderate(network) if job.moderate else 0,
+        "offloads": effective_offloads(network),
+    }
+    phase("transfer")
+    result["statuses"] = run_transfer(network, job, runs)
+    result["events"] = result["statuses"].pop("events")
+    phase("read back")
+    if evidence:
+        evidence.after()
+    result["qdiscs"] = effective_qdiscs(network)
 
 
 def _execute(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
