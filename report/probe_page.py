@@ -86,8 +86,8 @@ def goodput_picture(answers: Sequence[Answer], runs: Sequence[ProbeRun]) -> Pict
             continue
         curve = _between([each.rtt_s for each, _ in known])
         limit = known[0][0].limit_bps
-        if answer.window_bytes is not None and answer.bound_by == "program window":
-            window, overhead = answer.window_bytes * 8, max(answer.overhead_s, 0.0)
+        if answer.effective_bytes is not None:
+            window, overhead = answer.effective_bytes * 8, max(answer.overhead_s, 0.0)
             points = [(rtt, min(window / (rtt + overhead), limit)) for rtt in curve]
             lines.append(Drawn(f"{name}: window ÷ RTT", colour, points))
         most = max(answer.bytes)
