@@ -75,4 +75,5 @@ def path(
     with scratch_folder(folder) as run, world.session(plan, run, visible=seen) as session:
         made = Path(scenario, plan, session, run, [File.cwd(), *seen])
         yield made
-        made.end()
+        if not session.broken:
+            made.end()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -68,6 +67,7 @@ class Node:
             ProgramNotStarted: not there, not executable, or for another machine.
             ProgramEnded, ProgramTimeout: of `until`.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         program = self.path.start(self, words, env=env, cwd=cwd, input=input)
         return program.wait_for(until, limit) if until is not None else program
 
@@ -86,6 +86,7 @@ class Node:
             ProgramNotStarted: not there, not executable, or for another machine.
             ProgramTimeout: it ran on after `timeout` of the path's clock, and was ended.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         program = self.path.start(self, words, env=env, cwd=cwd, input=input)
         try:
             return program.wait(timeout)
@@ -103,6 +104,7 @@ class Node:
             Exception: whatever the function raises, with its traceback there as a note.
             PathError: the function cannot be called there.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         call = Call(self.path.folder / "programs", function, arguments)
         if call.file and (advice := self.path.advice_on(call.file)):
             raise PathError(f"{function.__qualname__} is in {call.file}. {advice}")
@@ -116,7 +118,8 @@ class Path:
         scenario: which it is.
         plan: its figures.
         folder: of the run, here; `shared` is the part of it for programs.
-        sender, receiver: its ends; of a network, those of the first flow.
+        ends: names of the two nodes at which packets are captured.
+        sender, receiver: these nodes; of a network, those of the first flow.
         programs: all that were started.
     """
 
@@ -128,6 +131,7 @@ class Path:
         self._starts = 0
         self.programs: list[Program] = []
         self.nodes = {name: Node(self, name, address) for name, address in session.addresses.items()}
+        self.ends = [plan.flow.source, plan.flow.target]
         self.sender, self.receiver = self.nodes[plan.flow.source], self.nodes[plan.flow.target]
 
     @cached_property
@@ -160,6 +164,7 @@ class Path:
         Raises:
             PathError: there is none; the message lists them.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         if name not in self.nodes:
             raise PathError(f"no node {name!r}; there are {', '.join(self.nodes)}")
         return self.nodes[name]
@@ -184,6 +189,7 @@ class Path:
             PathError: that time is past, or there is no such link.
             ScenarioError: what the entry says cannot be.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         due_ns = self.duration(when)
         if due_ns < self.session.now_ns:
             raise self._past(when)
@@ -224,6 +230,7 @@ class Path:
         Raises:
             PathError: it is none.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         try:
             return parse(TIME, text)
         except (UnitError, AttributeError, TypeError) as error:
@@ -243,6 +250,7 @@ class Path:
         Raises:
             ProgramNotStarted: with what to do.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         if isinstance(words, str) or not words:
             raise PathError(f"{words!r} is no command: write its words as a list, such as ['ping', '-c', '3', 'b']")
         text = [os.fspath(word) for word in words]
@@ -303,12 +311,6 @@ class Path:
             f"path.at({when!r}): the path's clock is at {now} already. Times count from when the path was handed over, "
             "and pass only in calls that wait: plan what shall happen before the call during which it happens"
         )
-
-    def keep(self) -> None:
-        """Have captures written, and a few lines of what is known beside them."""
-        self.ask("keep")
-        facts = {"seed": self.seed, "start_unix_ns": self.session.start_unix_ns, "elapsed_s": self.elapsed_s}
-        (self.folder / "path.json").write_text(json.dumps(facts))
 
     def end(self) -> None:
         """End all programs. Warns of events whose time has not come."""
