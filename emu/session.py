@@ -113,15 +113,12 @@ class Session:
             os.close(door)
 
     def _until(self, met: Callable[[], bool]) -> None:
-        """Look until a condition is met; while the guest lives, and its clock moves or it waits for nothing."""
+        """Look until a condition is met, while the guest lives and its clock moves."""
         watch = StallWatch(self._guest, self._stall_wall_s)
         wait_s = SHORTEST_LOOK_S
         try:
             while not met():
-                if self._guest.process.poll() is not None:
-                    self._read_console()
-                    last_words(self._guest, self._messages, self._progress)
-                    raise GuestError("the guest has ended")
+                self._check_alive()
                 watch.look(self._progress)
                 self._each_look()
                 self._guest.wait(wait_s)
@@ -130,6 +127,12 @@ class Session:
             self.broken = True
             self._guest.stop()
             raise
+
+    def _check_alive(self) -> None:
+        if self._guest.process.poll() is not None:
+            self._read_console()
+            last_words(self._guest, self._messages, self._progress)
+            raise GuestError("the guest has ended")
 
     def _read_console(self) -> None:
         for line in self._console.read():

@@ -191,8 +191,6 @@ class Path:
         """
         __tracebackhide__ = True  # for pytest: what went wrong is in the message
         due_ns = self.duration(when)
-        if due_ns < self.session.now_ns:
-            raise self._past(when)
         event = self._planned.add(when, link, what)
         if "past_ns" in (answer := self.ask("at", event=plain(event))):
             raise self._past(when)

@@ -169,8 +169,8 @@ def _repeat(item: pytest.Item) -> str:
 
 
 def _session_folder(item: pytest.Item) -> File:
-    factory: Any = item.config._tmp_path_factory  # type: ignore[attr-defined]  # of pytest's own fixtures
-    return File(factory.getbasetemp())
+    factory = cast("pytest.TempPathFactory", item.config._tmp_path_factory)  # type: ignore[attr-defined]
+    return factory.getbasetemp()
 
 
 @dataclass

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FIRST_S = 2.0  # iputils' ping takes a clock in its first second for one that it has not read yet
 FIRST_LOOK_NS, LAST_LOOK_NS = 1_000_000, 50_000_000  # how often a condition is looked at
 CLOSING_NS = 5_000_000_000
+AT_ONCE_NS = 1_000_000  # what is asked takes a little time itself: the beginning, or now, is not past for that
 FOLDERS = ("programs", "captures", "shared")
 
 
@@ -179,9 +180,11 @@ class Session:
         from ...scenarios.plan import Event
 
         planned = Event(**event)
-        if planned.at_ns < (now_ns := clock.now_ns() - self._agenda.start_ns):
+        if planned.at_ns < (now_ns := clock.now_ns() - self._agenda.start_ns) - AT_ONCE_NS:
             return {"past_ns": now_ns}
         self._agenda.add(planned)
+        while (due_ns := self._agenda.due_ns) is not None and due_ns <= now_ns + self._agenda.start_ns:
+            self._agenda.happen()
         return {"event": len(self._agenda.records) - 1}
 
     def do_advance(self, duration_ns: int) -> None:
