@@ -94,6 +94,7 @@ class Session:
         self._until(file.exists)
         said = json.loads(file.read_bytes())
         file.unlink()
+        self._read_console()
         self.now_ns = said["now_ns"]
         self.programs = {int(number): state for number, state in said["programs"].items()}
         self.events = said["events"]
