@@ -8,6 +8,8 @@ from typing import Any
 
 from ..worlds.options import parse_seconds
 
+LEAST_INTERVAL_NS = 10_000
+
 
 def argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """A parser that raises ValueError as a type of argparse, which shows the message."""
@@ -46,3 +48,16 @@ def count(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
     return int(text)
+
+
+def sample_interval(text: str) -> int:
+    """An interval of virtual time with its unit, in ns: `10 ms`."""
+    from ..scenarios.units import SECOND, TIME, UnitError, parse
+
+    try:
+        value = parse(TIME, text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not LEAST_INTERVAL_NS <= value <= 3600 * SECOND:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an interval between two samples; write 10 us to 1 h")
+    return value

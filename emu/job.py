@@ -28,6 +28,23 @@ class FlowJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SamplerJob:
+    """How every socket is looked at while programs run.
+
+    Attributes:
+        program: that does it (emu/linkwatch/sockwatch.c).
+        interval_ns: of virtual time.
+        double_after: samples after which the interval doubles, again and again; 0: never.
+        folder: for its files, relative to the run's.
+    """
+
+    program: str
+    interval_ns: int
+    double_after: int = 0
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One errand of a guest; which fields count follows from `mode`.
 
@@ -42,6 +59,7 @@ class Job:
         evidence: captures, pings and settings around the transfer.
         moderate: let busy links wait as real cards do.
         at, command, cwd: the node, the words and the folder of a user's program.
+        sampler: looks at its sockets meanwhile.
     """
 
     mode: Literal["transfer", "exec", "shell", "session"]
@@ -57,6 +75,7 @@ class Job:
     at: str = ""
     command: list[str] = field(default_factory=list[str])
     cwd: str = "/"
+    sampler: SamplerJob | None = None
 
     def to_json(self) -> str:
         """As text."""

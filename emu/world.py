@@ -38,12 +38,13 @@ from .cores import CoreLoad, Seat, allowed_cores, check_core
 from .flows import flow_jobs, flows_told
 from .found import cpu_model, shift_links, with_guest
 from .hugepages import LAUNCH
-from .job import Job
+from .job import Job, SamplerJob
 from .kernel_build import Kernel
 from .kernel_choice import VERSION, choose, tracing_words
 from .memory import check_memory, guest_memory_bytes
 from .options import EmuOptions
 from .refusals import uncountable_losses
+from .sampling import SOCKWATCH, check_sampler
 from .session import Session
 
 FLOW_STALL_S = 1.0
@@ -140,7 +141,7 @@ class EmuWorld(World):
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
         tracing_words(self.kernel_of(plan), self.options.tracing)
-        for program in (ENGINE_BINARY, LINKWATCH, LAUNCH):
+        for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
         if self.options.evidence and (missing := evidence.missing_programs()):
@@ -191,19 +192,24 @@ class EmuWorld(World):
         at: str,
         command: list[str],
         calibrate: bool = True,
+        sampler: SamplerJob | None = None,
         report: Callable[[Progress], None] = _no_report,
         each_poll: Callable[[], None] = lambda: None,
     ) -> int:
         """Run a program of the user's on the path; its output goes to log/stdout and log/stderr of the folder.
 
+        Args:
+            sampler: looks at all sockets and links meanwhile (`sampling.sampler_job`).
+
         Returns:
             the program's exit status.
         """
-        job = Job(mode="exec", calibrate=calibrate, at=at, command=command, cwd=str(Path.cwd()))
+        job = Job(mode="exec", calibrate=calibrate, at=at, command=command, cwd=str(Path.cwd()), sampler=sampler)
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
         calibration = outcome.guest.get("calibration")
         if calibration and not calibration["passed"]:
             raise RunFailed("calibration: " + "; ".join(calibration["failures"]))
+        check_sampler(folder, outcome.guest)
         return int(outcome.guest["status"])
 
     def shell(self, plan: Plan, folder: Path) -> None:

@@ -11,7 +11,11 @@ from functools import cached_property
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..emu.sampling import DOUBLE_AFTER, check_sampler, sampler_job
 from ..rehearsal.scenario import Scenario
+from ..results.sockets.raw import keep_samples
+from ..results.sockets.series import SocketSamples
+from ..scenarios.json_form import to_plain
 from ..scenarios.units import TIME, UnitError, parse
 from .calls import Call
 from .conditions import Condition
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 GUESTS_OWN = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # emu/guest/files.py
 SHARED = "/run/landspeed/shared"
+SAMPLED = "sampled"  # folder of the sampler's own files
 Words = Sequence[str | os.PathLike[str]]
 _Result = TypeVar("_Result")
 
@@ -204,6 +209,33 @@ class Path:
     def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = "1 h") -> _Result:
         """Call a picklable function at the sender; see `Node.python`."""
         return self.sender.python(function, *arguments, timeout=timeout)
+
+    def sample(self, interval: str = "10 ms", *, double_after: int = DOUBLE_AFTER) -> None:
+        """Look at every socket and every link from the next whole second of the guest's clock on, which is waited for.
+
+        Programs run as they would without it. `samples` ends it.
+
+        Args:
+            interval: of virtual time.
+            double_after: samples after which the interval doubles, again and again; 0: never.
+        """
+        job = sampler_job(self.duration(interval), double_after, SAMPLED)
+        (self.folder / SAMPLED).mkdir(exist_ok=True)
+        self.ask("sample", sampler=to_plain(job))
+
+    def samples(self) -> SocketSamples:
+        """What was seen since `sample`, which ends: files `sockets.parquet` and `links.parquet` of the run's folder.
+
+        Raises:
+            RunFailed: it could not be done; the message says why.
+        """
+        check_sampler(self.folder, self.ask("sampled"))
+        keep_samples(self.folder / SAMPLED, self.folder, [node.name for node in self.plan.nodes])
+        return SocketSamples(self.folder)
+
+    def wait_sent(self, timeout: str = "60 s") -> bool:
+        """Let time pass until all that was given to TCP is acknowledged; whether it was, within so long."""
+        return bool(self.ask("wait_sent", limit_ns=self.duration(timeout))["met"])
 
     def note(self, text: str) -> None:
         """Add a line to the story."""

@@ -13,7 +13,7 @@ import os
 import resource
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from . import clock, namespaces
 from .files import OUT, mount_all, mount_hosts, mount_visible, write_json
@@ -108,12 +108,12 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
         _transfer(network, job, runs, result)
     elif job.mode == "exec":
         phase("exec")
-        result["status"] = _execute(network, job)
+        result |= _execute(network, job, runs)
     elif job.mode == "session":
         from .session import run_session
 
         phase("session")
-        run_session(network)
+        run_session(network, runs)
     return result
 
 
@@ -145,35 +145,45 @@ def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any
     result["qdiscs"] = effective_qdiscs(network)
 
 
-def _execute(network: Network, job: Job) -> int:
+def _execute(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
     """Run the user's program in a node; its output goes to the guest's second and third console."""
-    import subprocess
-
     with open("/dev/tty1", "wb", buffering=0) as out, open("/dev/tty2", "wb", buffering=0) as err:  # noqa: PTH123
         for terminal in (out, err):
             _make_transparent(terminal.fileno())
         # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
         time.sleep(max(0.0, 2.0 - time.monotonic()))
-        if job.clock == "virtual":
+        real = job.clock == "real"
+        sampler = None
+        if job.sampler:
+            from .watching import Sampler
+
+            sampler = Sampler(network, runs, job.sampler, real_clock=real)
+        if not real:
             clock.start_afresh()
-        node = network.node(job.at)
-        environment = {
-            **os.environ,
-            **{
-                f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i)
-                for i, name in enumerate(network.names)
-            },
-        }
-        try:
-            with node.inside():
-                program = subprocess.Popen(
-                    job.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=job.cwd, env=environment
-                )
-            status = program.wait()
-        except OSError as error:
-            err.write(f"{error.filename or job.command[0]}: {error.strerror}\n".encode())
-            return 127 if error.errno == errno.ENOENT else 126  # as a shell has it
-        return status if status >= 0 else 128 - status
+        elif sampler:
+            clock.sleep_until(sampler.begin_ns)
+        status = _run_program(network, job, out, err)
+        return {"status": status, "sampler": sampler.stop() if sampler else None}
+
+
+def _run_program(network: Network, job: Job, out: IO[bytes], err: IO[bytes]) -> int:
+    """Its exit status, as a shell has it."""
+    import subprocess
+
+    environment = {
+        **os.environ,
+        **{f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i) for i, name in enumerate(network.names)},
+    }
+    try:
+        with network.node(job.at).inside():
+            program = subprocess.Popen(
+                job.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=job.cwd, env=environment
+            )
+        status = program.wait()
+    except OSError as error:
+        err.write(f"{error.filename or job.command[0]}: {error.strerror}\n".encode())
+        return 127 if error.errno == errno.ENOENT else 126
+    return status if status >= 0 else 128 - status
 
 
 def _make_transparent(descriptor: int) -> None:

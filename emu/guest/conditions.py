@@ -30,6 +30,21 @@ def listening(node: Node) -> list[tuple[str, int]]:
     return sorted(found)
 
 
+def unsent(node: Node) -> bool:
+    """Whether a TCP socket of a node has something that is not sent, or not acknowledged."""
+    with node.inside():
+        for table in ("tcp", "tcp6"):
+            path = f"/proc/thread-self/net/{table}"
+            if not os.path.exists(path):  # noqa: PTH110
+                continue
+            with open(path) as handle:  # noqa: PTH123
+                for line in list(handle)[1:]:
+                    words = line.split()
+                    if words[3] != LISTENS["tcp"] and int(words[4].partition(":")[0], 16):
+                        return True
+    return False
+
+
 def has_line(program: Started, pattern: str) -> bool:
     """Whether a line of either output matches; only the last 64 KiB are looked at."""
     return any(re.search(pattern.encode(), each.tail, re.MULTILINE) for each in program.outputs)

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 from . import clock
 from .agenda import Agenda
 from .capture import Capture
-from .conditions import has_line, listening
+from .conditions import has_line, listening, unsent
 from .door import Door
 from .files import OUT
 from .loop import Loop
 from .started import Started
 
 if TYPE_CHECKING:
+    from ..runs import Run
     from .network import Network
     from .nodes import Node
+    from .watching import Sampler
 
 FIRST_S = 2.0  # iputils' ping takes a clock in its first second for one that it has not read yet
 FIRST_LOOK_NS, LAST_LOOK_NS = 1_000_000, 50_000_000  # how often a condition is looked at
@@ -33,17 +35,18 @@ AT_ONCE_NS = 1_000_000  # what is asked takes a little time itself: the beginnin
 FOLDERS = ("programs", "captures", "shared")
 
 
-def run_session(network: Network) -> None:
-    """Do what the host asks until it wants no more."""
-    Session(network).run()
+def run_session(network: Network, runs: list[Run]) -> None:
+    """Do what the host asks until it wants no more; `runs` are the links that are passed in one step."""
+    Session(network, runs).run()
 
 
 class Session:
     """One conversation with the host."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, runs: list[Run]) -> None:
         """Everything is imported and prepared before time counts."""
-        self._network = network
+        self._network, self._runs = network, runs
+        self._sampler: Sampler | None = None
         self._door = Door()
         self._agenda = Agenda(network)
         self._loop = Loop(self._agenda)
@@ -196,8 +199,29 @@ class Session:
         for name, capture in self._captures.items():
             capture.write(f"captures/{name}.ring")
 
+    def do_sample(self, sampler: dict[str, Any]) -> dict[str, Any]:
+        """Look at all sockets from the next whole second on (job.SamplerJob), which is waited for."""
+        from ..job import SamplerJob
+        from .watching import Sampler
+
+        self._sampler = Sampler(self._network, self._runs, SamplerJob(**sampler))
+        self._pass(self._sampler.begin_ns, lambda: False)
+        clock.reseed()
+        return {"begin_ns": self._sampler.begin_ns - self._agenda.start_ns}
+
+    def do_sampled(self) -> dict[str, Any]:
+        """No longer."""
+        sampler, self._sampler = self._sampler, None
+        return {"sampler": sampler.stop() if sampler else 0}
+
+    def do_wait_sent(self, limit_ns: int) -> dict[str, Any]:
+        """Until no TCP socket of any host has anything more that is not acknowledged."""
+        hosts = [self._network.nodes[i] for i in range(len(self._network.names)) if self._network.is_host(i)]
+        return {"met": self._look_now_and_then(limit_ns, lambda: not any(map(unsent, hosts)), lambda: False)}
+
     def do_end(self) -> None:
         """End what still runs, and write down what is known."""
+        self.do_sampled()
         running = [each for each in self._programs.values() if each.status is None]
         for number in (15, 9):
             for each in running:
