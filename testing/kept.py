@@ -10,13 +10,14 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from ..emu.capture import write_pcap
-from ..emu.watch import GuestError
+from ..scenarios.errors import LandspeedError
 from .frames import Frame, Parting, Reader, first_difference
 
 if TYPE_CHECKING:
     from .path import Path
     from .programs import Program
 
+SAMPLES = ["sockets.parquet", "links.parquet"]
 SHOWN_LINES = 20
 SHOWN_COLUMNS = 400
 LATER_NS = 1_000
@@ -83,8 +84,16 @@ def keep_failure(path: Path, folder: File, repeat: str) -> str:
             ring = folder / f"{node}.ring"
             count = write_pcap(ring, folder / f"{node}.pcap", path.session.start_unix_ns)
             counts.append(f"{node}.pcap ({count} packet{'s' * (count != 1)})")
-    except (GuestError, OSError) as error:
+    except (LandspeedError, OSError) as error:
         counts.append(f"no captures: {error}")
+    try:
+        if path.is_sampled:
+            path.samples()
+            for name in SAMPLES:
+                shutil.copyfile(path.folder / name, folder / name)
+            counts += SAMPLES
+    except (LandspeedError, OSError) as error:
+        counts.append(f"no samples: {error}")
     for file in (path.folder / "programs").iterdir():
         if file.suffix in (".out", ".err", ".in"):
             shutil.copyfile(file, folder / "programs" / file.name)

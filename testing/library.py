@@ -38,6 +38,7 @@ def path(
     changes: Mapping[str, Any] | None = None,
     folder: str | File | None = None,
     visible: Sequence[str | File] = (),
+    samples: str | None = None,
     **options: Any,
 ) -> Generator[Path]:
     """A path on which programs run in virtual time, until the block is left. It takes no root.
@@ -55,6 +56,8 @@ def path(
         changes: values over dotted keys, as for `Scenario.with_`.
         folder: for output, captures and what programs share, which is kept; None: one that is gone afterwards.
         visible: more folders of this computer that programs shall see, where the guest has its own (below /tmp).
+        samples: interval of virtual time at which all sockets are looked at from the beginning, such as "10 ms", for
+            `bound_by`; None: they are not.
         options: of the emulated world, such as `kernel="6.12"`.
 
     Raises:
@@ -74,6 +77,8 @@ def path(
     seen = [File(each).resolve() for each in visible]
     with scratch_folder(folder) as run, world.session(plan, run, visible=seen) as session:
         made = Path(scenario, plan, session, run, [File.cwd(), *seen])
+        if samples is not None:
+            made.sample(samples)
         yield made
         if not session.broken:
             made.end()

@@ -22,6 +22,7 @@ MARKER = (
     "each path (packaged name, file, or Scenario) and seed; options as for landspeed.path"
 )
 FOLDER = ".landspeed"
+SAMPLES = "10 ms"  # of virtual time
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def path(
     from .library import path as make_path
 
     folder = tmp_path_factory.mktemp("landspeed")
-    options: dict[str, Any] = dict(asked.options)
+    options: dict[str, Any] = {"samples": SAMPLES, **asked.options}
     options["visible"] = [tmp_path_factory.getbasetemp(), request.config.rootpath, *options.get("visible", ())]
     made = make_path(asked.what, seed=asked.seed, folder=folder, **options)
     try:
