@@ -12,6 +12,7 @@ from ..rehearsal.scenario import Scenario
 from ..rehearsal.scratch import scratch_folder
 from .path import Path
 
+DOUBLE_AFTER = 1024  # samples: ten minutes are 6000 of them, an hour 9000
 What: TypeAlias = str | File | Scenario | Mapping[str, Any]
 
 
@@ -78,7 +79,7 @@ def path(
     with scratch_folder(folder) as run, world.session(plan, run, visible=seen) as session:
         made = Path(scenario, plan, session, run, [File.cwd(), *seen])
         if samples is not None:
-            made.sample(samples)
+            made.sample(samples, double_after=DOUBLE_AFTER)
         yield made
         if not session.broken:
             made.end()

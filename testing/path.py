@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..results.sockets.series import SocketSamples
     from ..scenarios.plan import Plan
 
+TIMEOUT = "10 min"  # of virtual time: no call lets it pass without end
 Words = Sequence[str | os.PathLike[str]]
 _Result = TypeVar("_Result")
 
@@ -77,7 +78,7 @@ class Node:
         self,
         words: Words,
         *,
-        timeout: str = "1 h",
+        timeout: str = TIMEOUT,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         input: str | bytes | None = None,
@@ -96,7 +97,7 @@ class Node:
             program.stop()
             raise
 
-    def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = "1 h") -> _Result:
+    def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = TIMEOUT) -> _Result:
         """Call a function here, in a Python of its own, and return what it returns.
 
         The function, its arguments and its result must be picklable. Nothing else of this process is there: neither
@@ -204,7 +205,7 @@ class Path:
         """Let so much virtual time pass."""
         self.ask("advance", duration_ns=self.duration(duration))
 
-    def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = "1 h") -> _Result:
+    def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = TIMEOUT) -> _Result:
         """Call a picklable function at the sender; see `Node.python`."""
         return self.sender.python(function, *arguments, timeout=timeout)
 

@@ -65,7 +65,7 @@ class Program:
         out, err = self._path.session.programs[self.number]["bytes"]
         return out, err
 
-    def wait(self, timeout: str = "1 h") -> Program:
+    def wait(self, timeout: str = "10 min") -> Program:
         """Let virtual time pass until it has ended.
 
         Raises:

@@ -71,7 +71,7 @@ class Session:
         """Answer until the host says that it was all."""
         said: dict[str, Any] = {
             "addresses": dict(zip(self._network.names, self._addresses(), strict=True)),
-            "start_unix_ns": time.time_ns() - clock.now_ns() + self._agenda.start_ns,
+            "start_unix_ns": self._start_unix_ns(),
         }
         going = True
         while going:
@@ -93,6 +93,9 @@ class Session:
 
     def _device(self, name: str) -> str:
         return self._network.interfaces(self._network.position[name])[0]
+
+    def _start_unix_ns(self) -> int:
+        return time.time_ns() - clock.now_ns() + self._agenda.start_ns
 
     def _addresses(self) -> list[str]:
         return [self._network.address(position) for position in range(len(self._network.names))]
@@ -200,14 +203,22 @@ class Session:
             capture.write(f"captures/{name}.ring")
 
     def do_sample(self, sampler: dict[str, Any]) -> dict[str, Any]:
-        """Look at all sockets from the next whole second on (job.SamplerJob), which is waited for."""
+        """Look at all sockets from the next whole second on (job.SamplerJob), which is waited for.
+
+        As long as nothing was started, the session's time begins there.
+        """
         from ..job import SamplerJob
         from .watching import Sampler
 
         self._sampler = Sampler(self._network, self._runs, SamplerJob(**sampler))
-        self._pass(self._sampler.begin_ns, lambda: False)
+        if self._programs:
+            self._pass(self._sampler.begin_ns, lambda: False)
+        else:
+            clock.sleep_until(self._sampler.begin_ns)
+            self._agenda.start_ns = self._sampler.begin_ns
         clock.reseed()
-        return {"begin_ns": self._sampler.begin_ns - self._agenda.start_ns}
+        begin_ns = self._sampler.begin_ns
+        return {"begin_ns": begin_ns - self._agenda.start_ns, "start_unix_ns": self._start_unix_ns()}
 
     def do_sampled(self) -> dict[str, Any]:
         """No longer."""
