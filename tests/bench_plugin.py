@@ -1,7 +1,7 @@
 """What tests on paths take: a hundred tests of a second of virtual time each, by pytest-xdist, again and again.
 
-`bench_plugin.py [RUNS] [--workers N] [--tests N]`. Promised: 120 s for a hundred on two cores, no test that fails once in
-ten runs also beside other load, and the same captures in all of them. Exit status 1 if one failed or differed.
+`bench_plugin.py [RUNS] [--workers N] [--tests N]`. Promised: 120 s for a hundred on two cores, none that fails in ten
+runs, also beside other load, and the same captures in all of them. Exit status 1 if one failed or differed.
 """
 
 from __future__ import annotations
