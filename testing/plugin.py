@@ -120,10 +120,13 @@ def path(
     options: dict[str, Any] = {"samples": SAMPLES, **asked.options}
     options["visible"] = [tmp_path_factory.getbasetemp(), request.config.rootpath, *options.get("visible", ())]
     made = make_path(asked.what, seed=asked.seed, folder=folder, **options)
+    trouble = ""
     try:
         path = made.__enter__()
     except LandspeedError as error:
-        pytest.fail(f"{error}{'; `landspeed doctor` says more' * error.about_machine}", pytrace=False)
+        trouble = f"{error}{'; `landspeed doctor` says more' * error.about_machine}"
+    if trouble:
+        pytest.fail(trouble, pytrace=False)
     record_property("landspeed_path", asked.name)
     record_property("landspeed_seed", path.seed)
     request.node.stash[_path], request.node.stash[_asked] = path, asked

@@ -8,10 +8,18 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from landspeed.emu.kernel_source import cache_root
 from landspeed.testing.frames import Frame, first_difference
 
 pytest_plugins = "pytester"
 HEAD = "import sys\nimport pytest\nimport landspeed as ls\n"
+
+
+@pytest.fixture(autouse=True)
+def cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pytester gives its tests a home of their own, in which no kernel was built."""
+    if request.node.get_closest_marker("guest"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache_root().parent))
 
 
 def run(pytester: pytest.Pytester, text: str, *words: str) -> pytest.RunResult:
