@@ -33,7 +33,7 @@ class SamplerJob:
 
     Attributes:
         program: that does it (emu/linkwatch/sockwatch.c).
-        interval_ns: of virtual time.
+        interval_ns: of virtual time; 0: nothing is looked at.
         double_after: samples after which the interval doubles, again and again; 0: never.
         folder: for its files, relative to the run's.
     """
@@ -59,7 +59,7 @@ class Job:
         evidence: captures, pings and settings around the transfer.
         moderate: let busy links wait as real cards do.
         at, command, cwd: the node, the words and the folder of a user's program.
-        sampler: looks at its sockets meanwhile.
+        sampler: looks at its sockets meanwhile; it is always there.
     """
 
     mode: Literal["transfer", "exec", "shell", "session"]

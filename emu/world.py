@@ -44,7 +44,7 @@ from .kernel_choice import VERSION, choose, tracing_words
 from .memory import check_memory, guest_memory_bytes
 from .options import EmuOptions
 from .refusals import uncountable_losses
-from .sampling import SOCKWATCH, check_sampler
+from .sampling import SOCKWATCH, check_sampler, sampler_job
 from .session import Session
 
 FLOW_STALL_S = 1.0
@@ -204,7 +204,14 @@ class EmuWorld(World):
         Returns:
             the program's exit status.
         """
-        job = Job(mode="exec", calibrate=calibrate, at=at, command=command, cwd=str(Path.cwd()), sampler=sampler)
+        job = Job(
+            mode="exec",
+            calibrate=calibrate,
+            at=at,
+            command=command,
+            cwd=str(Path.cwd()),
+            sampler=sampler or sampler_job(0),
+        )
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
         calibration = outcome.guest.get("calibration")
         if calibration and not calibration["passed"]:

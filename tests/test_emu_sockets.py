@@ -29,13 +29,12 @@ path:
   - {from: middle, to: b, rtt: 10 ms, line_rate: 100 Mbit/s, queue: 200 kB, loss: 0.02 %}
 transfer: {duration: 5 s}
 """
-# Two ends, several processes, a capture of every packet with its time: whatever disturbs any of them is seen.
+# Two ends, several processes, a capture of every packet to the nanosecond: whatever disturbs any of them is seen. (Not
+# iperf3: where programs want to run in the same instant, and one of them reads the clock, another may go first.)
 BUSY = """
 ip netns exec b {python} {program} serve 9000 &
-ip netns exec b iperf3 -s -1 >/dev/null &
-ip netns exec b tcpdump -i eth0 -n -tt -l >/tmp/packets 2>/dev/null &
+ip netns exec b tcpdump --time-stamp-precision=nano -i eth0 -n -tt -l >/tmp/packets 2>/dev/null &
 sleep 1
-iperf3 -c b -t 1 -J | grep -v -e '"local_port"' -e '"cookie"' -e '"cpu_' -e host_ -e remote_ | md5sum
 {python} {program} call b 9000 --window 100000 --bytes 3000000
 date +%s.%N
 sleep 1
@@ -106,14 +105,13 @@ def test_nothing_in_the_guest_changes_when_it_is_sampled(path_file: Path, tmp_pa
             assert [file.name for file in files] == ["links.parquet", "sockets.parquet"]
             samples.append(hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest())
     assert found[0] == found[1] == found[2]
-    assert int(found[0].splitlines()[2]) > 2000  # packets that were captured
+    assert int(found[0].splitlines()[1]) > 2000  # packets that were captured
     assert samples[0] == samples[1]
     seen = SocketSamples(tmp_path / "s1")
     windowed = next(each for each in seen.between("a", "b") if each.sender.remote[1] == 9000)
     assert windowed.bytes >= 3_000_000
     assert windowed.sender.program == windowed.receiver.program == Path(os.path.realpath(sys.executable)).name[:15]  # type: ignore[union-attr]
     assert max(windowed.in_flight) <= 100_000 + 200  # its first line of words is under way, too
-    assert {each.sender.program for each in seen.sendings} >= {"iperf3"}
     steps = {
         after - before for before, after in zip(windowed.rows["time_ns"], windowed.rows["time_ns"][1:], strict=False)
     }
@@ -130,11 +128,15 @@ def test_the_interval_doubles_and_times_count_from_the_programs_start(path_file:
     from landspeed.worlds.registry import plan_for
 
     world, plan = EmuWorld(EmuOptions()), plan_for(load_scenario(path_file), "emu")
-    command = ["sh", "-c", "nc -u -l 5000 & sleep 0.1; kill $!"]
     status = world.execute(
-        plan, tmp_path, at="b", command=command, calibrate=False, sampler=sampler_job(1_000_000, double_after=16)
+        plan,
+        tmp_path,
+        at="b",
+        command=["sleep", "0.1"],
+        calibrate=False,
+        sampler=sampler_job(1_000_000, double_after=16),
     )
-    assert status in (0, 143)
+    assert status == 0
     keep_samples(tmp_path, tmp_path, [node.name for node in plan.nodes])
     times = sorted(set(SocketSamples(tmp_path).links["time_ns"].to_pylist()))
     wanted, interval = [0], 1_000_000

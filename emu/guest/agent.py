@@ -153,17 +153,16 @@ def _execute(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
         # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
         time.sleep(max(0.0, 2.0 - time.monotonic()))
         real = job.clock == "real"
-        sampler = None
-        if job.sampler:
-            from .watching import Sampler
+        from .watching import Sampler
 
-            sampler = Sampler(network, runs, job.sampler, real_clock=real)
+        assert job.sampler is not None
+        sampler = Sampler(network, runs, job.sampler, real_clock=real)
         if not real:
             clock.start_afresh()
-        elif sampler:
+        elif job.sampler.interval_ns:
             clock.sleep_until(sampler.begin_ns)
         status = _run_program(network, job, out, err)
-        return {"status": status, "sampler": sampler.stop() if sampler else None}
+        return {"status": status, "sampler": sampler.stop()}
 
 
 def _run_program(network: Network, job: Job, out: IO[bytes], err: IO[bytes]) -> int:

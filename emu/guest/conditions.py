@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +44,35 @@ def unsent(node: Node) -> bool:
                     if words[3] != LISTENS["tcp"] and int(words[4].partition(":")[0], 16):
                         return True
     return False
+
+
+def orphans(known: Collection[int]) -> dict[int, str]:
+    """Process and name of all that was left to PID 1 by who started it, with what they started themselves.
+
+    Args:
+        known: processes that PID 1 started itself.
+    """
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for each in os.listdir("/proc"):  # noqa: PTH208
+        if not each.isdigit() or int(each) == 1:
+            continue
+        try:
+            with open(f"/proc/{each}/stat") as handle:  # noqa: PTH123
+                head, _, tail = handle.read().rpartition(")")
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            continue
+        state, parent = tail.split()[:2]
+        if state not in ("Z", "X"):
+            parents[int(each)], names[int(each)] = int(parent), head.partition("(")[2]
+    left: dict[int, str] = {}
+    for pid in parents:
+        above = pid
+        while parents.get(above, 0) > 1:
+            above = parents[above]
+        if parents.get(above) == 1 and above not in known:
+            left[pid] = names[pid]
+    return left
 
 
 def has_line(program: Started, pattern: str) -> bool:

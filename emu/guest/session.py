@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import clock
 from .agenda import Agenda
 from .capture import Capture
-from .conditions import has_line, listening, unsent
+from .conditions import has_line, listening, orphans, unsent
 from .door import Door
 from .files import OUT
 from .loop import Loop
@@ -229,6 +229,23 @@ class Session:
         """Until no TCP socket of any host has anything more that is not acknowledged."""
         hosts = [self._network.nodes[i] for i in range(len(self._network.names)) if self._network.is_host(i)]
         return {"met": self._look_now_and_then(limit_ns, lambda: not any(map(unsent, hosts)), lambda: False)}
+
+    def do_wait_left(self, number: int, limit_ns: int) -> dict[str, Any]:
+        """Until nothing runs any more that an ended program left behind; the names of what it left."""
+        others = {each.pid for each in self._programs.values() if each.number != number}
+        others |= {self._sampler.pid} if self._sampler else set()
+        names: list[str] = []
+
+        def look() -> bool:
+            left = orphans(others)
+            names.extend(name for name in left.values() if name not in names)
+            return not left
+
+        met = self._look_now_and_then(limit_ns, look, lambda: False)
+        if not met:
+            for pid in orphans(others):
+                os.kill(pid, 9)
+        return {"met": met, "left": names}
 
     def do_end(self) -> None:
         """End what still runs, and write down what is known."""

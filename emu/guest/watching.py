@@ -42,7 +42,8 @@ class Sampler:
     """Looks at every socket of all nodes, and at the links, from the next whole second of the clock on.
 
     No program can tell that it is there: it takes no virtual time, draws no random number after that second, and has
-    its turns outside of the scheduler's shares (emu/linkwatch/sockwatch.c). Only process numbers are one higher.
+    its turns outside of the scheduler's shares (emu/linkwatch/sockwatch.c). That a process was started at all does
+    change the random numbers; so without samples (an interval of 0) one is started that ends at once.
 
     Attributes:
         begin_ns: that second on the monotonic clock, from which the samples count; then the program may start.
@@ -55,11 +56,14 @@ class Sampler:
         words = [job.program, str(job.interval_ns), str(job.double_after), str(self.begin_ns), f"{OUT}/{job.folder}"]
         words += [_place(network, position) for position in range(len(network.names))]
         words += ["--", *link_words(network, runs)]
+        if not job.interval_ns:
+            words = [job.program, "--nothing"]
         with open(f"{OUT}/log/sockwatch.log", "wb") as log:  # noqa: PTH123
             self._program = Program(words, log.fileno())
+        self.pid = self._program.pid
 
     def stop(self) -> int:
-        """End it when it has written what it saw; its exit status."""
+        """End it, when it has written what it saw; its exit status."""
         self._program.send_signal(15)
         return self._program.wait()
 

@@ -168,6 +168,20 @@ class SocketSamples:
         """
         return _read(self.folder / LINKS, None)
 
+    def link(self, index: int, direction: str) -> pa.Table:
+        """The rows of one direction of a link, "forward" or "reverse", in the order of time.
+
+        Raises:
+            SamplesError: the file is not there, or cannot be read.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        call = pc.call_function
+        is_link = call("equal", [self.links["link"], pa.scalar(index)])
+        is_way = call("equal", [self.links["direction"], pa.scalar(direction)])
+        return self.links.filter(call("and", [is_link, is_way]))
+
 
 def _end(columns: dict[str, list[Any]], first: int, after: int) -> End:
     rows = {name: columns[name][first:after] for name in SOCKET_COLUMNS}
