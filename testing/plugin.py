@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Generator, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, cast
@@ -113,20 +114,15 @@ def path(
     asked: Asked | None = getattr(request, "param", None)
     if asked is None:
         pytest.fail('a test with a `path` needs the marker: @pytest.mark.landspeed("transatlantic")', pytrace=False)
-    from ..scenarios.errors import LandspeedError
     from .library import path as make_path
 
     folder = tmp_path_factory.mktemp("landspeed")
     options: dict[str, Any] = {"samples": SAMPLES, **asked.options}
     options["visible"] = [tmp_path_factory.getbasetemp(), request.config.rootpath, *options.get("visible", ())]
     made = make_path(asked.what, seed=asked.seed, folder=folder, **options)
-    trouble = ""
-    try:
-        path = made.__enter__()
-    except LandspeedError as error:
-        trouble = f"{error}{'; `landspeed doctor` says more' * error.about_machine}"
-    if trouble:
-        pytest.fail(trouble, pytrace=False)
+    path = _entered(made)
+    if isinstance(path, str):
+        pytest.fail(path, pytrace=False)
     record_property("landspeed_path", asked.name)
     record_property("landspeed_seed", path.seed)
     request.node.stash[_path], request.node.stash[_asked] = path, asked
@@ -137,6 +133,16 @@ def path(
             made.__exit__(None, None, None)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _entered(made: AbstractContextManager[Path]) -> Path | str:
+    """The path, or why there is none."""
+    from ..scenarios.errors import LandspeedError
+
+    try:
+        return made.__enter__()
+    except LandspeedError as error:
+        return f"{error}{'; `landspeed doctor` says more' * error.about_machine}"
 
 
 @pytest.hookimpl(wrapper=True)
