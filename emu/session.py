@@ -48,6 +48,7 @@ class Session:
         now_ns: virtual time since the session's start, as of the last answer.
         programs: by number: `status` (None while it runs), `ended_ns`, `bytes` of both outputs.
         events: what became of each event, in the order in which they were planned.
+        broken: nothing more can be asked.
     """
 
     def __init__(self, guest: Guest, *, stall_wall_s: float, each_look: Callable[[], None] = lambda: None) -> None:
@@ -62,6 +63,7 @@ class Session:
         self._messages: list[str] = []
         self._progress = Progress()
         self._lock = threading.Lock()
+        self.broken = False
         self.now_ns = 0
         self.programs: dict[int, dict[str, Any]] = {}
         self.events: list[dict[str, Any]] = []
@@ -76,6 +78,8 @@ class Session:
             GuestError: it broke, or stands still.
         """
         with self._lock:
+            if self.broken:
+                raise GuestError(f"the guest is gone, and cannot {do}")
             partial = self._guest.folder / "ask.partial"
             partial.write_text(json.dumps({"do": do, "words": words}))
             partial.replace(self._guest.folder / ASK)
@@ -90,6 +94,7 @@ class Session:
         self._until(file.exists)
         said = json.loads(file.read_bytes())
         file.unlink()
+        self._read_console()
         self.now_ns = said["now_ns"]
         self.programs = {int(number): state for number, state in said["programs"].items()}
         self.events = said["events"]
@@ -109,18 +114,26 @@ class Session:
             os.close(door)
 
     def _until(self, met: Callable[[], bool]) -> None:
-        """Look until a condition is met; while the guest lives, and its clock moves or it waits for nothing."""
+        """Look until a condition is met, while the guest lives and its clock moves."""
         watch = StallWatch(self._guest, self._stall_wall_s)
         wait_s = SHORTEST_LOOK_S
-        while not met():
-            if self._guest.process.poll() is not None:
-                self._read_console()
-                last_words(self._guest, self._messages, self._progress)
-                raise GuestError("the guest has ended")
-            watch.look(self._progress)
-            self._each_look()
-            self._guest.wait(wait_s)
-            wait_s = min(1.2 * wait_s, LONGEST_LOOK_S)
+        try:
+            while not met():
+                self._check_alive()
+                watch.look(self._progress)
+                self._each_look()
+                self._guest.wait(wait_s)
+                wait_s = min(1.2 * wait_s, LONGEST_LOOK_S)
+        except GuestError:
+            self.broken = True
+            self._guest.stop()
+            raise
+
+    def _check_alive(self) -> None:
+        if self._guest.process.poll() is not None:
+            self._read_console()
+            last_words(self._guest, self._messages, self._progress)
+            raise GuestError("the guest has ended")
 
     def _read_console(self) -> None:
         for line in self._console.read():
@@ -128,11 +141,3 @@ class Session:
                 self._progress.phase = json.loads(line.removeprefix("@landspeed "))["phase"]
             else:
                 self._messages.append(line)
-
-    def end(self) -> None:
-        """Have the guest end its programs and write down what it knows; then end it."""
-        try:
-            if self._guest.process.poll() is None:
-                self.ask("end")
-        finally:
-            self._guest.stop()

@@ -12,6 +12,7 @@ from ..rehearsal.scenario import Scenario
 from ..rehearsal.scratch import scratch_folder
 from .path import Path
 
+DOUBLE_AFTER = 1024  # samples: ten minutes are 6000 of them, an hour 9000
 What: TypeAlias = str | File | Scenario | Mapping[str, Any]
 
 
@@ -39,6 +40,7 @@ def path(
     folder: str | File | None = None,
     visible: Sequence[str | File] = (),
     fixed: bool = False,
+    samples: str | None = None,
     **options: Any,
 ) -> Generator[Path]:
     """A path on which programs run in virtual time, until the block is left. It takes no root.
@@ -58,6 +60,8 @@ def path(
         visible: more folders of this computer that programs shall see, where the guest has its own (below /tmp).
         fixed: no link will change: where the plan proves that nothing can queue, links are passed in one step, as `run`
             and `exec` do.
+        samples: interval of virtual time at which all sockets are looked at from the beginning, such as "10 ms", for
+            `bound_by`; None: they are not.
         options: of the emulated world, such as `kernel="6.12"`.
 
     Raises:
@@ -77,5 +81,8 @@ def path(
     seen = [File(each).resolve() for each in visible]
     with scratch_folder(folder) as run, world.session(plan, run, visible=seen) as session:
         made = Path(scenario, plan, session, run, [File.cwd(), *seen])
+        if samples is not None:
+            made.sample(samples, double_after=DOUBLE_AFTER)
         yield made
-        made.end()
+        if not session.broken:
+            made.end()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -12,26 +10,25 @@ from functools import cached_property
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..emu.sampling import DOUBLE_AFTER, check_sampler, sampler_job
+from ..emu.sampling import DOUBLE_AFTER
 from ..rehearsal.scenario import Scenario
-from ..results.sockets.raw import keep_samples
-from ..results.sockets.series import SocketSamples
-from ..scenarios.json_form import to_plain
 from ..scenarios.units import TIME, UnitError, parse
 from .calls import Call
 from .conditions import Condition
 from .errors import LandspeedWarning, PathError, ProgramNotStarted, ProgramTimeout
 from .events import Planned, plain
 from .programs import Program
+from .sampling import Sampling, Which
 from .story import Story, event_lines, place_words, time_text
+from .visible import ADVICE, SHARED, Visible
 
 if TYPE_CHECKING:
     from ..emu.session import Session
+    from ..results.sockets.bound import Bound
+    from ..results.sockets.series import SocketSamples
     from ..scenarios.plan import Plan
 
-GUESTS_OWN = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # emu/guest/files.py
-SHARED = "/run/landspeed/shared"
-SAMPLED = "sampled"  # folder of the sampler's own files
+TIMEOUT = "10 min"  # of virtual time: no call lets it pass without end
 Words = Sequence[str | os.PathLike[str]]
 _Result = TypeVar("_Result")
 
@@ -73,6 +70,7 @@ class Node:
             ProgramNotStarted: not there, not executable, or for another machine.
             ProgramEnded, ProgramTimeout: of `until`.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         program = self.path.start(self, words, env=env, cwd=cwd, input=input)
         return program.wait_for(until, limit) if until is not None else program
 
@@ -80,7 +78,7 @@ class Node:
         self,
         words: Words,
         *,
-        timeout: str = "1 h",
+        timeout: str = TIMEOUT,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         input: str | bytes | None = None,
@@ -91,6 +89,7 @@ class Node:
             ProgramNotStarted: not there, not executable, or for another machine.
             ProgramTimeout: it ran on after `timeout` of the path's clock, and was ended.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         program = self.path.start(self, words, env=env, cwd=cwd, input=input)
         try:
             return program.wait(timeout)
@@ -98,7 +97,7 @@ class Node:
             program.stop()
             raise
 
-    def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = "1 h") -> _Result:
+    def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = TIMEOUT) -> _Result:
         """Call a function here, in a Python of its own, and return what it returns.
 
         The function, its arguments and its result must be picklable. Nothing else of this process is there: neither
@@ -108,9 +107,10 @@ class Node:
             Exception: whatever the function raises, with its traceback there as a note.
             PathError: the function cannot be called there.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         call = Call(self.path.folder / "programs", function, arguments)
-        if call.file and (advice := self.path.advice_on(call.file)):
-            raise PathError(f"{function.__qualname__} is in {call.file}. {advice}")
+        if call.file and self.path.visible.hides(call.file):
+            raise PathError(f"{function.__qualname__} is in {call.file}. {ADVICE}")
         return call.result(self.run(call.words, env=call.environment, timeout=timeout))
 
 
@@ -121,18 +121,21 @@ class Path:
         scenario: which it is.
         plan: its figures.
         folder: of the run, here; `shared` is the part of it for programs.
-        sender, receiver: its ends; of a network, those of the first flow.
+        ends: names of the two nodes at which packets are captured.
+        sender, receiver: these nodes; of a network, those of the first flow.
         programs: all that were started.
     """
 
     def __init__(self, scenario: Scenario, plan: Plan, session: Session, folder: File, seen: Sequence[File]) -> None:
         """Of a session that has begun. `seen`: folders of this computer that the guest sees."""
         self.scenario, self.plan, self.session, self.folder = scenario, plan, session, folder
-        self._seen = [str(each) for each in seen]
+        self.visible = Visible(seen)
         self._story = Story()
         self._starts = 0
+        self._sampling = Sampling(self)
         self.programs: list[Program] = []
         self.nodes = {name: Node(self, name, address) for name, address in session.addresses.items()}
+        self.ends = [plan.flow.source, plan.flow.target]
         self.sender, self.receiver = self.nodes[plan.flow.source], self.nodes[plan.flow.target]
 
     @cached_property
@@ -165,6 +168,7 @@ class Path:
         Raises:
             PathError: there is none; the message lists them.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         if name not in self.nodes:
             raise PathError(f"no node {name!r}; there are {', '.join(self.nodes)}")
         return self.nodes[name]
@@ -189,9 +193,8 @@ class Path:
             PathError: that time is past, or there is no such link.
             ScenarioError: what the entry says cannot be.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         due_ns = self.duration(when)
-        if due_ns < self.session.now_ns:
-            raise self._past(when)
         event = self._planned.add(when, link, what)
         if "past_ns" in (answer := self.ask("at", event=plain(event))):
             raise self._past(when)
@@ -202,32 +205,49 @@ class Path:
         """Let so much virtual time pass."""
         self.ask("advance", duration_ns=self.duration(duration))
 
-    def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = "1 h") -> _Result:
+    def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = TIMEOUT) -> _Result:
         """Call a picklable function at the sender; see `Node.python`."""
         return self.sender.python(function, *arguments, timeout=timeout)
 
     def sample(self, interval: str = "10 ms", *, double_after: int = DOUBLE_AFTER) -> None:
         """Look at every socket and every link from the next whole second of the guest's clock on, which is waited for.
 
-        Programs run as they would without it. `samples` ends it.
+        Programs run as they would without it. `samples` and `bound_by` end it. Before a program was started, the path's
+        clock begins anew at that second.
 
         Args:
             interval: of virtual time.
             double_after: samples after which the interval doubles, again and again; 0: never.
         """
-        job = sampler_job(self.duration(interval), double_after, SAMPLED)
-        (self.folder / SAMPLED).mkdir(exist_ok=True)
-        self.ask("sample", sampler=to_plain(job))
+        self._sampling.begin(self.duration(interval), double_after)
 
     def samples(self) -> SocketSamples:
         """What was seen since `sample`, which ends: files `sockets.parquet` and `links.parquet` of the run's folder.
 
         Raises:
             RunFailed: it could not be done; the message says why.
+            PathError: nobody asked for samples.
         """
-        check_sampler(self.folder, self.ask("sampled"))
-        keep_samples(self.folder / SAMPLED, self.folder, [node.name for node in self.plan.nodes])
-        return SocketSamples(self.folder)
+        return self._sampling.end()
+
+    def bound_by(self, which: Which) -> Bound:
+        """What held back what was sent: a window of the program's, TCP's, loss, the line, … (`kind`), with its figures.
+
+        Args:
+            which: a program, or a node: the direction between it and another node in which most was sent; or two names
+                of nodes: from the first to the second.
+
+        Raises:
+            PathError: nobody asked for samples, or there is no such node.
+            RunFailed: the sockets could not be sampled.
+        """
+        __tracebackhide__ = True
+        return self._sampling.bound_by(which)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether there are samples, or will be."""
+        return self._sampling.wanted
 
     def wait_sent(self, timeout: str = "60 s") -> bool:
         """Let time pass until all that was given to TCP is acknowledged; whether it was, within so long."""
@@ -256,6 +276,7 @@ class Path:
         Raises:
             PathError: it is none.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         try:
             return parse(TIME, text)
         except (UnitError, AttributeError, TypeError) as error:
@@ -275,6 +296,7 @@ class Path:
         Raises:
             ProgramNotStarted: with what to do.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         if isinstance(words, str) or not words:
             raise PathError(f"{words!r} is no command: write its words as a list, such as ['ping', '-c', '3', 'b']")
         text = [os.fspath(word) for word in words]
@@ -293,41 +315,11 @@ class Path:
         )
         if "refused" in answer:
             self.note(f"{node.name}: {answer['what']}: {answer['why']}")
-            raise ProgramNotStarted(self._refusal(answer, text, folder))
+            raise ProgramNotStarted(self.visible.refusal(answer, text, folder))
         self.programs.append(program)
-        for word in text[1:]:
-            if word not in ("/tmp", "/run") and self._is_hidden(word) and File(word).exists():
-                warnings.warn(f"{word} is on this computer: {self._hidden_advice()}", LandspeedWarning, stacklevel=3)
+        for word in self.visible.hidden_words(text[1:]):
+            warnings.warn(f"{word} is on this computer: {ADVICE}", LandspeedWarning, stacklevel=4)
         return program
-
-    def _refusal(self, answer: dict[str, Any], words: list[str], folder: str) -> str:
-        what, number = answer["what"], answer["refused"]
-        if self._is_hidden(what):
-            return f"{what}: {answer['why']}. {self._hidden_advice()}"
-        advice = ""
-        if number == errno.ENOENT and what == folder:
-            advice = "; there is no such folder (cwd)"
-        elif number == errno.ENOENT:
-            advice = "; write its path, or install it where PATH finds it"
-        elif number == errno.EACCES:
-            advice = f"; make it executable: chmod +x {words[0]}"
-        elif number == errno.ENOEXEC:
-            advice = "; it is for another machine, or a script without #! in its first line"
-        return f"{what}: {answer['why']}{advice}"
-
-    def advice_on(self, name: str) -> str:
-        """What to do about a file that is behind a folder that the guest has of its own; empty where it is not."""
-        return self._hidden_advice() if self._is_hidden(name) else ""
-
-    def _is_hidden(self, name: str) -> bool:
-        covered = any(f"{name}/".startswith(f"{each}/") for each in GUESTS_OWN)
-        return covered and not any(f"{name}/".startswith(f"{each}/") for each in [*self._seen, "/run/landspeed"])
-
-    def _hidden_advice(self) -> str:
-        return (
-            f"The guest has a {', '.join(GUESTS_OWN[:-1])} and {GUESTS_OWN[-1]} of its own. Put the file into "
-            f"path.shared, where programs find it as {SHARED}, or elsewhere, or name its folder in `visible`"
-        )
 
     def _past(self, when: str) -> PathError:
         now = time_text(self.session.now_ns)
@@ -335,12 +327,6 @@ class Path:
             f"path.at({when!r}): the path's clock is at {now} already. Times count from when the path was handed over, "
             "and pass only in calls that wait: plan what shall happen before the call during which it happens"
         )
-
-    def keep(self) -> None:
-        """Have captures written, and a few lines of what is known beside them."""
-        self.ask("keep")
-        facts = {"seed": self.seed, "start_unix_ns": self.session.start_unix_ns, "elapsed_s": self.elapsed_s}
-        (self.folder / "path.json").write_text(json.dumps(facts))
 
     def end(self) -> None:
         """End all programs. Warns of events whose time has not come."""

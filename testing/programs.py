@@ -65,12 +65,13 @@ class Program:
         out, err = self._path.session.programs[self.number]["bytes"]
         return out, err
 
-    def wait(self, timeout: str = "1 h") -> Program:
+    def wait(self, timeout: str = "10 min") -> Program:
         """Let virtual time pass until it has ended.
 
         Raises:
             ProgramTimeout: it runs on after a time of the path's clock. It is not ended by that.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         if not self._path.ask("wait", number=self.number, limit_ns=self._path.duration(timeout))["met"]:
             raise ProgramTimeout(f"{self} still runs after {timeout} {self._where()}{self._said()}")
         return self
@@ -83,6 +84,7 @@ class Program:
             ProgramTimeout: not within a time of the path's clock; the message says what there is instead.
             PathError: the command of `succeeds` cannot be started.
         """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
         do, words = condition.question()
         answer = self._path.ask(do, number=self.number, limit_ns=self._path.duration(timeout), **words)
         if "refused" in answer:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 FIRST_S = 2.0  # iputils' ping takes a clock in its first second for one that it has not read yet
 FIRST_LOOK_NS, LAST_LOOK_NS = 1_000_000, 50_000_000  # how often a condition is looked at
 CLOSING_NS = 5_000_000_000
+AT_ONCE_NS = 1_000_000  # what is asked takes a little time itself: the beginning, or now, is not past for that
 FOLDERS = ("programs", "captures", "shared")
 
 
@@ -70,7 +71,7 @@ class Session:
         """Answer until the host says that it was all."""
         said: dict[str, Any] = {
             "addresses": dict(zip(self._network.names, self._addresses(), strict=True)),
-            "start_unix_ns": time.time_ns() - clock.now_ns() + self._agenda.start_ns,
+            "start_unix_ns": self._start_unix_ns(),
         }
         going = True
         while going:
@@ -92,6 +93,9 @@ class Session:
 
     def _device(self, name: str) -> str:
         return self._network.interfaces(self._network.position[name])[0]
+
+    def _start_unix_ns(self) -> int:
+        return time.time_ns() - clock.now_ns() + self._agenda.start_ns
 
     def _addresses(self) -> list[str]:
         return [self._network.address(position) for position in range(len(self._network.names))]
@@ -182,9 +186,11 @@ class Session:
         from ...scenarios.plan import Event
 
         planned = Event(**event)
-        if planned.at_ns < (now_ns := clock.now_ns() - self._agenda.start_ns):
+        if planned.at_ns < (now_ns := clock.now_ns() - self._agenda.start_ns) - AT_ONCE_NS:
             return {"past_ns": now_ns}
         self._agenda.add(planned)
+        while (due_ns := self._agenda.due_ns) is not None and due_ns <= now_ns + self._agenda.start_ns:
+            self._agenda.happen()
         return {"event": len(self._agenda.records) - 1}
 
     def do_advance(self, duration_ns: int) -> None:
@@ -197,14 +203,22 @@ class Session:
             capture.write(f"captures/{name}.ring")
 
     def do_sample(self, sampler: dict[str, Any]) -> dict[str, Any]:
-        """Look at all sockets from the next whole second on (job.SamplerJob), which is waited for."""
+        """Look at all sockets from the next whole second on (job.SamplerJob), which is waited for.
+
+        As long as nothing was started, the session's time begins there.
+        """
         from ..job import SamplerJob
         from .watching import Sampler
 
         self._sampler = Sampler(self._network, self._runs, SamplerJob(**sampler))
-        self._pass(self._sampler.begin_ns, lambda: False)
+        if self._programs:
+            self._pass(self._sampler.begin_ns, lambda: False)
+        else:
+            clock.sleep_until(self._sampler.begin_ns)
+            self._agenda.start_ns = self._sampler.begin_ns
         clock.reseed()
-        return {"begin_ns": self._sampler.begin_ns - self._agenda.start_ns}
+        begin_ns = self._sampler.begin_ns
+        return {"begin_ns": begin_ns - self._agenda.start_ns, "start_unix_ns": self._start_unix_ns()}
 
     def do_sampled(self) -> dict[str, Any]:
         """No longer."""
