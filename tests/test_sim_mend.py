@@ -42,7 +42,6 @@ TESTS = [
     ("connection", "lost-end", True),
     ("connection", "hystart-fires", True),
     ("connection", "pacing-rate", True),
-    ("connection", "handshake-again", True),
 ]
 # Mended TCP against theory.
 LAWS = [

@@ -84,6 +84,16 @@ def test_the_initial_window_is_the_plan_s(tmp_path: Path) -> None:
     assert rtt_ns < stream["last_byte_ns"] - stream["first_byte_ns"] < 2 * rtt_ns
 
 
+@pytest.mark.parametrize("seed", [7, 21, 22, 23, 24])
+def test_a_handshake_that_loses_packets_is_made_good(tmp_path: Path, seed: int) -> None:
+    """A third of all is lost: SYN, answer or the answer's acknowledgment (seed 7 with 2 %: that last one)."""
+    loss = 0.02 if seed == 7 else 0.33
+    path = [direction(GBIT, MS), direction(GBIT, MS, loss=loss, seed=seed), direction(GBIT, MS)]
+    run = simulate(path_plan(path, mtu=1500, bytes=3000), tmp_path / "run")
+    assert run.status == 0, run.error
+    assert run.result["bytes"] == 3000
+
+
 def test_calibration_is_the_echo_s_time_on_every_link(tmp_path: Path) -> None:
     run = simulate(path_plan(ODD_PATH, bytes=1000), tmp_path / "run")
     rtt_ns, expected = 0, []
@@ -129,17 +139,6 @@ def test_framing_limits_the_goodput(tmp_path: Path) -> None:
         plan = path_plan([direction(GBIT, MS), direction(GBIT, 9 * MS)], ip=6, mtu=mtu, duration_ns=2 * S)
         run = simulate(plan, tmp_path / str(mtu))
         assert run.goodput_bps(1, 2) == pytest.approx(GBIT * (mtu - 72) / (mtu + 38), rel=1e-3)
-
-
-def test_a_lost_end_of_the_handshake_is_sent_again(tmp_path: Path) -> None:
-    """The SYN-ACK comes again, and is acknowledged again: of these seeds, every third loses that ACK."""
-    times_s: list[float] = []
-    for seed in range(12):
-        lossy = direction(GBIT, MS, loss=0.3, seed=seed)
-        run = simulate(path_plan([direction(GBIT, MS), lossy], bytes=1000), tmp_path / str(seed))
-        assert (run.status, run.result["bytes"]) == (0, 1000), run.error
-        times_s.append(run.result["start_ns"] / S)
-    assert min(times_s) == pytest.approx(0.006, abs=1e-4) and len([time for time in times_s if time > 0.9]) >= 4
 
 
 def test_losses_come_at_their_rate_and_with_their_seed(tmp_path: Path) -> None:

@@ -41,10 +41,9 @@ struct TcpFigures {
 // - The timers of retransmissions and of delayed acknowledgments are moved, not made anew with each
 //   acknowledgment: a hundred thousand dead events waited in the scheduler, the more the faster the
 //   stream.
-// - A SYN-ACK that comes again is acknowledged again (RFC 9293 section 3.10.7.4). ns-3 ignores it:
-// where the ACK that ends
-//   the handshake is lost and the sender has nothing to send yet, the receiver never opens.
-//   docs/ns3/15-handshake.md.
+// - A SYN's answer that comes once more is acknowledged once more: the first acknowledgment of it
+//   was lost. ns-3 3.37 takes no notice, so that the connection never begins at the other end.
+//   docs/ns3/15-lost-handshake.md.
 // - The rate at which it paces is computed in 64 bits, from the smoothed round trip; ns-3 3.37
 //   multiplies the window by 8 in 32 bits. docs/ns3/13-pacing-rate.md.
 class TcpSocket : public ns3::TcpSocketBase
@@ -65,8 +64,6 @@ public:
 
 protected:
 	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
-	void DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address &fromAddress,
-			 const ns3::Address &toAddress) override;
 	void EstimateRtt(const ns3::TcpHeader &tcpHeader) override;
 	void UpdateRttHistory(const ns3::SequenceNumber32 &seq, uint32_t sz,
 			      bool isRetransmission) override;
@@ -82,9 +79,12 @@ protected:
 	void NewAck(const ns3::SequenceNumber32 &seq, bool resetRTO) override;
 	void ReceivedData(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
 	void ReTxTimeout() override;
+	void DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address &from,
+			 const ns3::Address &to) override;
 
 private:
 	ns3::Time Timeout() const;
+	ns3::Time RoundTripOfSacked(const ns3::TcpHeader &header);
 	void RestartTimer();
 	void UpdatePacing();
 	bool MayProbe() const;
@@ -92,6 +92,7 @@ private:
 	void AcknowledgeWhenDue();
 
 	ns3::Time deadline_;
+	ns3::Time head_again_at_;  // when the oldest segment was sent once more, last
 	ns3::EventId acknowledge_; // when the delayed acknowledgment may be due
 	ns3::Time acknowledge_at_; // when it is, if m_delAckCount says that one waits
 	bool probing_ = false;     // a probe was sent and nothing acknowledged since

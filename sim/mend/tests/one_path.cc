@@ -94,7 +94,7 @@ OnePath::~OnePath()
 bool OnePath::IsLost(Ptr<const Packet> packet)
 {
 	if (packet->GetSize() < SMALLEST_DATA_PACKET)
-		return ++small_packets_ == settings_.small_drop;
+		return false;
 	++data_packets_;
 	if (std::find(settings_.drops.begin(), settings_.drops.end(), data_packets_) !=
 	    settings_.drops.end())
@@ -182,11 +182,6 @@ void OnePath::Every(double seconds, std::function<void()> what)
 uint64_t OnePath::Received(uint32_t stream) const
 {
 	return streams_.at(stream).received;
-}
-
-bool OnePath::Accepted(uint32_t stream) const
-{
-	return streams_.at(stream).accepted != nullptr;
 }
 
 Ptr<TcpSocketBase> OnePath::Sender(uint32_t stream) const

@@ -34,8 +34,6 @@ struct PathSettings {
 	bool hystart = true;
 	bool paced = false;
 	uint32_t segments_per_ack = 2;
-	uint64_t small_drop =
-	    0; // so-manyth packet without data that is lost (the SYN is 1); 0: none
 	uint64_t drop_every = 0;               // each so-manyth data packet is lost; 0: none
 	uint32_t first_threshold_segments = 0; // initial slow start threshold; 0: none
 	uint32_t first_window_segments = 10;   // initial congestion window
@@ -53,7 +51,6 @@ public:
 	void Run(double seconds); // so many more
 	void LoseNext();          // the next data packet
 	uint64_t Received(uint32_t stream = 0) const;
-	bool Accepted(uint32_t stream = 0) const; // the receiver has the connection
 	// Calls with the simulated time after each interval.
 	void Every(double seconds, std::function<void()> what);
 
@@ -84,5 +81,5 @@ private:
 	ns3::Ipv4InterfaceContainer addresses_;
 	std::vector<Stream> streams_;
 	ns3::Ptr<ns3::UniformRandomVariable> random_;
-	uint64_t data_packets_ = 0, small_packets_ = 0;
+	uint64_t data_packets_ = 0;
 };

@@ -150,20 +150,6 @@ void PacingRate()
 	}
 }
 
-// The ACK that ends the handshake is lost, and the sender has nothing to send: the SYN-ACK comes
-// again and is acknowledged again. ns-3 3.37 leaves it unanswered.
-void HandshakeAgain()
-{
-	PathSettings settings;
-	settings.total_bytes = 0;
-	settings.small_drop = 2;
-	OnePath path(settings);
-	path.Run(1.2); // a timeout of 1 s, and then half a round trip
-	CheckEqual("accepted before the SYN-ACK comes again", path.Accepted() ? 1 : 0, 0);
-	path.Run(0.4);
-	CheckEqual("accepted after it", path.Accepted() ? 1 : 0, 1);
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -175,6 +161,5 @@ int main(int argc, char **argv)
 			{"long-recovery", LongRecovery},
 			{"lost-end", LostEnd},
 			{"hystart-fires", HystartFires},
-			{"pacing-rate", PacingRate},
-			{"handshake-again", HandshakeAgain}});
+			{"pacing-rate", PacingRate}});
 }
