@@ -61,11 +61,11 @@ def shares(folder: Path) -> list[Row]:
     """Two Reno flows of 20 and 200 ms in both worlds: as 1/RTT, the queue's delay included (Mathis et al. 1997)."""
     words = ("--set", f"transfer.duration={TO_S} s", "--set", "transfer.sample_interval=500 ms")
     rows, found = list[Row](), list[Shares]()
-    for world, told in (("emu", "emulated"), ("sim", "simulated")):
+    for world, how in (("emu", "emulated"), ("sim", "simulated")):
         one = shares_of(Path(run(DUMBBELL, *words, "--world", world, out=folder)["bundle"]))
         shown = f"{one.ratio:.2f} : 1, by theory {one.theory:.2f} : 1 ({one.ratio / one.theory - 1:+.1%})"
         kept = abs(one.ratio / one.theory - 1) <= 0.15
-        rows.append(Row(f"Reno, 20 and 200 ms through 100 Mbit/s, {told}: shares", shown, "± 15 %", kept))
+        rows.append(Row(f"Reno, 20 and 200 ms through 100 Mbit/s, {how}: shares", shown, "± 15 %", kept))
         found.append(one)
     emulated, simulated = (each.share for each in found)
     shown = f"{emulated:.1%} and {simulated:.1%} ({simulated / emulated - 1:+.1%})"
