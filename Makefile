@@ -8,7 +8,7 @@ AGAIN ?= 1
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim bench-plugin shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim bench-plugin shell doctor docs figures lock clean lab lab-down bench-records probe-cases record-book fresh profile profile-start
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ format: setup-test  ## let the formatters write
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix .
 	@clang-format -i $(C_SOURCES)
+
+probe-cases: setup-test  ## programs with known windows and round trips, and what `landspeed probe` finds (NAMES=SSH: some)
+	@$(PYTHON) tests/probe_cases.py $(NAMES)
 
 bench: setup  ## the figures the project promises, measured
 	@$(PYTHON) tests/bench.py

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .probing.paths import ProbeError
+    from .probing.probe import Probe, probe
+    from .probing.spec import Server
     from .rehearsal.library import Going, Runs, arun, load, run, runs, sweep
     from .rehearsal.run import Run
     from .rehearsal.scenario import Scenario
@@ -45,6 +48,9 @@ _PLACES = {
     ".results.query": ("QueryError",),
     ".scenarios.errors": ("LandspeedError", "ScenarioError"),
     ".scenarios.plan": ("Plan",),
+    ".probing.paths": ("ProbeError",),
+    ".probing.probe": ("Probe", "probe"),
+    ".probing.spec": ("Server",),
     ".testing.conditions": ("line", "listening", "succeeds"),
     ".testing.errors": ("LandspeedWarning", "PathError", "ProgramEnded", "ProgramNotStarted", "ProgramTimeout"),
     ".testing.library": ("path",),
@@ -68,6 +74,8 @@ __all__ = [
     "Path",
     "PathError",
     "Plan",
+    "Probe",
+    "ProbeError",
     "Program",
     "ProgramEnded",
     "ProgramNotStarted",
@@ -80,6 +88,7 @@ __all__ = [
     "Runs",
     "Scenario",
     "ScenarioError",
+    "Server",
     "Sweep",
     "Tool",
     "ToolError",
@@ -93,6 +102,7 @@ __all__ = [
     "make_world",
     "option",
     "path",
+    "probe",
     "run",
     "runs",
     "succeeds",

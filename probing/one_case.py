@@ -55,7 +55,7 @@ def run_case(spec: Spec, case: Case, folder: Path, options: dict[str, Any]) -> C
     folder.mkdir(parents=True, exist_ok=True)
     scenario = spec.path(case)
     try:
-        with path(scenario, seed=spec.seed, folder=folder, **options) as held:
+        with path(scenario, seed=spec.seed, folder=folder, fixed=True, **options) as held:
             for server in spec.servers:
                 held.node(server.node).popen(server.words, until=server.until, limit=spec.ready)
             held.sample(f"{spec.interval_of(case)} ns", double_after=DOUBLE_AFTER)

@@ -211,6 +211,7 @@ def _direction(answer: Answer) -> dict[str, Any]:
         "window_bytes": None if answer.window_bytes is None else round(answer.window_bytes),
         "window_error": None if answer.window_error is None else round(answer.window_error, 6),
         "window_at": answer.window_at,
+        "effective_window_bytes": _whole(answer.effective_bytes),
         "round_trips": None if answer.round_trips is None else round(answer.round_trips, 3),
         "goodput_bps": [_whole(each) for each in answer.goodput_bps],
         "allowed_bps": [_whole(each) for each in answer.allowed_bps],

@@ -86,8 +86,8 @@ def goodput_picture(answers: Sequence[Answer], runs: Sequence[ProbeRun]) -> Pict
             continue
         curve = _between([each.rtt_s for each, _ in known])
         limit = known[0][0].limit_bps
-        if answer.window_bytes is not None and answer.bound_by == "program window":
-            window, overhead = answer.window_bytes * 8, max(answer.overhead_s, 0.0)
+        if answer.effective_bytes is not None:
+            window, overhead = answer.effective_bytes * 8, max(answer.overhead_s, 0.0)
             points = [(rtt, min(window / (rtt + overhead), limit)) for rtt in curve]
             lines.append(Drawn(f"{name}: window ÷ RTT", colour, points))
         most = max(answer.bytes)
@@ -112,7 +112,7 @@ def tcp_alone_bps(count: int, way: Way) -> float:
 
 def connection_pictures(title: str, sending: Sending) -> list[Picture]:
     """Time and sequence, and bytes in flight beside what TCP allowed, of one direction of a connection."""
-    times, rows = [at - sending.begins_s for at in sending.times_s], sending.rows
+    times, rows = [max(at - sending.begins_s, 0.0) for at in sending.times_s], sending.rows
     at = Axis("time", "s")
     sequence = draw(
         f"{title}: sequence",

@@ -39,6 +39,7 @@ def path(
     changes: Mapping[str, Any] | None = None,
     folder: str | File | None = None,
     visible: Sequence[str | File] = (),
+    fixed: bool = False,
     samples: str | None = None,
     **options: Any,
 ) -> Generator[Path]:
@@ -57,6 +58,8 @@ def path(
         changes: values over dotted keys, as for `Scenario.with_`.
         folder: for output, captures and what programs share, which is kept; None: one that is gone afterwards.
         visible: more folders of this computer that programs shall see, where the guest has its own (below /tmp).
+        fixed: no link will change: where the plan proves that nothing can queue, links are passed in one step, as `run`
+            and `exec` do.
         samples: interval of virtual time at which all sockets are looked at from the beginning, such as "10 ms", for
             `bound_by`; None: they are not.
         options: of the emulated world, such as `kernel="6.12"`.
@@ -73,7 +76,7 @@ def path(
     scenario = scenario_of(what, changes)
     plan = scenario.plan(seed=seed)
     world: Any = make_world("emu", **{"memory": guest_memory_bytes(plan), **options})
-    plan = changeable(world.asked(plan))
+    plan = world.asked(plan) if fixed else changeable(world.asked(plan))
     check_world(world, plan)
     seen = [File(each).resolve() for each in visible]
     with scratch_folder(folder) as run, world.session(plan, run, visible=seen) as session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean
 
 from ..wording import bytes_text, rate_text
 from .bound import HIDDEN, Bound, Kind, Place, Way
@@ -41,9 +41,12 @@ class Answer:
         source, target: nodes.
         bound_by: the one word.
         explanation: in a sentence, with the figures that say so.
-        window_bytes: fitted over the RTTs at which it binds: goodput × (RTT + a constant). None without a window.
-        window_error: how far the goodput at any of these RTTs is from the fitted curve, as a share; None without two.
-        overhead_s: that constant: what a window takes on the line, and until it is granted anew.
+        window_bytes: the mean, over the RTTs at which it binds, of the bytes in flight where they stood; of datagrams,
+            `effective_bytes`. None without a window.
+        window_error: how far it was from that at any of these RTTs, as a share; None without two.
+        effective_bytes: what goodput × RTT makes of it, fitted over these RTTs: a window that is granted in pieces is
+            never quite used.
+        overhead_s: fitted with it: what a window takes on the line, and until it is granted anew.
         window_at: whose the window is, where it can be told.
         round_trips: of the client's whole run, for "round trips", without those that open connections.
         goodput_bps, bytes, kinds, windows_bytes: at each RTT.
@@ -56,6 +59,7 @@ class Answer:
     explanation: str
     window_bytes: float | None = None
     window_error: float | None = None
+    effective_bytes: float | None = None
     overhead_s: float = 0.0
     window_at: Place | None = None
     round_trips: float | None = None
@@ -109,15 +113,18 @@ def _answer(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Answer:
     more: dict[str, object] = {}
     explanation = longest.explanation
     if kind == "program window":
-        window = fit.window_bytes if fit else longest.window_bytes
+        window, error = _standing(known, way, fit)
+        effective = fit.window_bytes if fit else window
         at = {each.window_at for each in bounds if each.kind == kind}
         more = {
             "window_bytes": window,
-            "window_error": fit.error if fit else None,
+            "window_error": error,
+            "effective_bytes": effective,
             "overhead_s": fit.overhead_s if fit else 0.0,
             "window_at": at.pop() if len(at) == 1 else None,
             "allowed_bps": [
-                _allowed(window, run.ways[way], fit.overhead_s if fit else 0.0) if window else None for run in known
+                _allowed(effective, run.ways[way], fit.overhead_s if fit else 0.0) if effective else None
+                for run in known
             ],
         }
         explanation = _window_words(known, way, fit, window)
@@ -165,20 +172,35 @@ def _kind(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None) -> Ki
             return "program"
         if fit is not None and fit.error is not None and fit.error <= CONSISTENT:
             return "program window"
+        if windows[0].bounds[way].datagrams:
+            return "program"
     return kinds[-1]
+
+
+def _standing(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None) -> tuple[float | None, float | None]:
+    """The window and how far it was from that at any RTT."""
+    bounds = [run.bounds[way] for run in runs]
+    if fit is not None and bounds[0].datagrams:
+        return fit.window_bytes, fit.error
+    found = [each.window_bytes for each in bounds if each.kind == "program window" and each.window_bytes]
+    if not found:
+        return None, None
+    mean = fmean(found)
+    return mean, max(abs(each / mean - 1) for each in found) if len(found) > 1 else None
 
 
 def _window_words(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None, window: float | None) -> str:
     bounds = [run.bounds[way] for run in runs]
-    flat = [each.window_bytes for each in bounds if each.kind == "program window" and each.window_bytes]
     words = next(each.explanation for each in reversed(bounds) if each.kind == "program window").split("; ", 1)[1]
     if fit is None or window is None:
-        return f"the program never had more than {bytes_text(median(flat))} in flight; {words}"
-    held = f"goodput × RTT is constant: a window of {bytes_text(window)}"
-    seen = f"{bytes_text(median(flat))} in flight while TCP waited for the program"
+        return f"the program never had more than {bytes_text(window)} in flight; {words}"
     slow = runs[-1]
-    allowed = rate_text(_allowed(window, slow.ways[way], fit.overhead_s))
-    return f"{held} ({seen}) allows {allowed} at {slow.rtt_ms:g} ms; {words}"
+    allowed = rate_text(_allowed(fit.window_bytes, slow.ways[way], fit.overhead_s))
+    used = f"goodput × RTT is constant, and makes {bytes_text(fit.window_bytes)}"
+    if bounds[0].datagrams:
+        return f"{used}: that allows {allowed} at {slow.rtt_ms:g} ms; {words}"
+    stood = f"with {bytes_text(window)} in flight TCP waited for the program, at every RTT"
+    return f"{stood}; {used}: that allows {allowed} at {slow.rtt_ms:g} ms; {words}"
 
 
 def _turns(runs: Sequence[ProbeRun], way: tuple[str, str]) -> float | None:

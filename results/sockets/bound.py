@@ -25,6 +25,7 @@ LARGE_SHARE = 0.5
 LINE_NEARNESS = 0.95  # of what the framing allows
 INITIAL_PACKETS = 10  # TCP's first window (RFC 6928): what is smaller, no window of a program holds back
 PLATEAU_SHARE = 0.6
+SLACK = 1.6  # a window that is granted in halves takes so much longer than a round trip, at most
 SMALL_SHARE = 0.02  # of the bytes of the other direction: what asks, acknowledges and grants
 ROUND_NEARNESS = 0.2  # a pause this close to a number of round trips is so many
 MOST_TURN_RTTS = 4
@@ -62,6 +63,7 @@ class Bound:
         window_at: whose it is, where it can be told.
         round_trips: of the pauses, where that is the kind.
         needs_bytes: of "slow start": with so many, TCP's start takes less than half of the time.
+        datagrams: it is of UDP.
     """
 
     kind: Kind
@@ -76,6 +78,7 @@ class Bound:
     window_at: Place | None = None
     round_trips: float | None = None
     needs_bytes: int | None = None
+    datagrams: bool = False
 
 
 def bound_by(samples: SocketSamples, source: str, target: str, way: Way) -> Bound:
@@ -210,7 +213,7 @@ def _of_program(known: _Known) -> Bound:
     flat, rtt_s = known.plateau, known.way.rtt_s
     if flat.bytes >= INITIAL_PACKETS * known.main.mss_bytes and flat.share >= PLATEAU_SHARE:
         rate = steady_bytes_per_s(known.main, flat.bytes)
-        least_s, most_s = 0.9 * rtt_s, 1.25 * (rtt_s + flat.bytes * 8 / known.way.limit_bps)
+        least_s, most_s = 0.9 * rtt_s, SLACK * (rtt_s + flat.bytes * 8 / known.way.limit_bps)
         if rate and least_s <= flat.bytes / rate <= most_s and _answered(known):
             known.steady_bps = rate * 8
             place, words = window_place(known.main, known.back, flat.bytes)
@@ -253,7 +256,7 @@ def window_place(main: Sending, back: Sequence[Sending], window_bytes: float) ->
     sent = [count for at, count in zip(main.times_s, main.sent, strict=True) if word_s is None or at <= word_s]
     before = sent[-1] if sent else 0
     if abs(window_bytes / HTTP2_WINDOW - 1) < 0.02:
-        return None, "it is the 65 535 B with which both ends of an HTTP/2 connection begin (RFC 9113)"
+        return None, "if this is HTTP/2: both ends of a connection begin with 65 535 B (RFC 9113)"
     if before >= 0.9 * window_bytes:
         return "sender", "the sender stopped there before the receiver had said a word, so the limit is its own"
     if before <= 0.1 * window_bytes and main.sender.local[1] > main.sender.remote[1]:

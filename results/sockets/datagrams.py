@@ -93,7 +93,13 @@ def bound_by_datagrams(
     begin = bisect_right(ahead.counts, 0.0)
     span_s = ahead.times_s[bisect_left(ahead.counts, ahead.counts[-1])] - ahead.times_s[max(begin - 1, 0)]
     goodput = total * 8 / span_s if span_s > 0 else None
-    known: dict[str, object] = {"source": source, "target": target, "bytes": total, "goodput_bps": goodput}
+    known: dict[str, object] = {
+        "source": source,
+        "target": target,
+        "bytes": total,
+        "goodput_bps": goodput,
+        "datagrams": True,
+    }
     if total < LEAST_BYTES or total < other / 10:
         text = f"there was nothing more to send than {bytes_text(total)} in datagrams"
         return Bound(kind="idle", explanation=text, **known)  # pyright: ignore[reportArgumentType]

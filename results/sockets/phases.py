@@ -10,7 +10,8 @@ from statistics import fmean
 
 from .series import Sending
 
-PLATEAU_NEARNESS = 0.03  # in flight this close to the plateau is on it
+STANDING = 0.9  # of the waiting, in which no more was in flight
+ON_PLATEAU = 0.7  # of what stands: a window that is granted in pieces is not always whole
 REACHED = 0.95
 
 
@@ -35,11 +36,11 @@ class Shares:
 
 @dataclass(frozen=True)
 class Plateau:
-    """Where the bytes in flight stand still while TCP waits for the program.
+    """Where the bytes in flight stand while TCP waits for the program.
 
     Attributes:
         bytes: in flight.
-        share: of the waiting, in which so many were in flight.
+        share: of the waiting, in which about so many were in flight.
     """
 
     bytes: float
@@ -73,7 +74,11 @@ def _held_by(rows: dict[str, list[int]], row: int) -> str:
 
 
 def plateau(sending: Sending, from_s: float) -> Plateau:
-    """The bytes in flight for most of the time in which the program gave nothing to send: a weighted median."""
+    """The bytes in flight that are hardly ever exceeded while the program gives nothing to send.
+
+    A window is granted in pieces, so a little less than the whole of it can be under way: the quantile of 90 % of the
+    time is the whole.
+    """
     waited = sorted(
         (sending.in_flight[row], span_s)
         for row, span_s in sending.spans()
@@ -83,9 +88,9 @@ def plateau(sending: Sending, from_s: float) -> Plateau:
     if not total:
         return Plateau(0.0, 0.0)
     passed = accumulate(span_s for _, span_s in waited)
-    middle = next(each for (each, _), so_far in zip(waited, passed, strict=True) if so_far >= total / 2)
-    near = max(PLATEAU_NEARNESS * middle, 2.0 * sending.mss_bytes)
-    return Plateau(float(middle), sum(span_s for each, span_s in waited if abs(each - middle) <= near) / total)
+    pairs = zip(waited, passed, strict=True)
+    level = next((each for (each, _), so_far in pairs if so_far >= STANDING * total), waited[-1][0])
+    return Plateau(float(level), sum(span_s for each, span_s in waited if each >= ON_PLATEAU * level) / total)
 
 
 def steady_bytes_per_s(sending: Sending, level: float) -> float | None:
