@@ -94,6 +94,14 @@ def test_a_handshake_that_loses_packets_is_made_good(tmp_path: Path, seed: int) 
     assert run.result["bytes"] == 3000
 
 
+def test_a_timeout_that_is_too_short_is_put_right(tmp_path: Path) -> None:
+    """A queue makes a second of 45 ms: what comes back after the timeout measures it all the same (docs/ns3/08)."""
+    slow = direction(107_600, 30_000, queue_bytes=12_000)
+    plan = path_plan([direction(430_400, 6_000), slow], mtu=1500, streams=4, duration_ns=20 * S, window_bytes=100_000)
+    run = simulate(plan, tmp_path / "run")
+    assert run.goodput_bps(10, 20) > 0.9 * 107_600 * 1448 / 1538
+
+
 def test_calibration_is_the_echo_s_time_on_every_link(tmp_path: Path) -> None:
     run = simulate(path_plan(ODD_PATH, bytes=1000), tmp_path / "run")
     rtt_ns, expected = 0, []
