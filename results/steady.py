@@ -18,7 +18,7 @@ from .series import ByteCurves
 
 BINS = 200
 BATCHES = 10
-AT_LIMIT, GROWS = 0.97, 1.2  # of the plan's goodput; in a round trip: no avoidance of congestion grows so fast
+AT_LIMIT, GROWS = 0.97, 2.0  # of the plan's goodput; in three round trips: no avoidance of congestion grows so fast
 WITHIN = 0.01  # half of the steady rate's interval, as a share, that is taken as steady
 
 
@@ -97,18 +97,19 @@ def steady(curves: ByteCurves, least_bin_s: float = 0.0) -> Steady:
 def carried_on(divided: Steady, rtt_s: float, limit_bps: float) -> Steady:
     """A transfer that ended in its start, as theory carries it on: doubling each round trip, up to the plan's limit.
 
-    Nothing is changed where its own rate is steady, or where its last round trip neither was at the limit nor grew as
-    slow start does (RFC 5681): a loss ended that, and what comes then only a longer transfer can tell.
+    Nothing is changed where its own rate is steady, or where its last round trips neither were at the limit nor grew
+    as slow start does (RFC 5681): a loss ended that, and what comes then only a longer transfer can tell.
 
     Args:
         rtt_s: round-trip time.
         limit_bps: goodput that the plan expects of it.
     """
     curves, end_s = divided.curves, divided.measured_s
-    if divided.is_steady or rtt_s <= 0 or end_s < 2 * rtt_s:
+    if divided.is_steady or rtt_s <= 0 or end_s < 3 * rtt_s:
         return divided
-    last, before = (curves.goodput_bps(end_s - n * rtt_s, end_s - (n - 1) * rtt_s) or 0.0 for n in (1, 2))
-    if last < AT_LIMIT * limit_bps and not (before > 0 and last >= GROWS * before):
+    last, before, first = (curves.goodput_bps(end_s - n * rtt_s, end_s - (n - 1) * rtt_s) or 0.0 for n in (1, 2, 3))
+    starting = last >= before and first > 0 and last >= GROWS * first
+    if last < AT_LIMIT * limit_bps and not starting:
         return divided
     time_s, count = end_s, divided.measured_bytes
     while last < AT_LIMIT * limit_bps:
