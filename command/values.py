@@ -8,6 +8,8 @@ from typing import Any
 
 from ..worlds.options import parse_seconds
 
+LEAST_INTERVAL_NS = 10_000
+
 
 def argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """A parser that raises ValueError as a type of argparse, which shows the message."""
@@ -73,3 +75,16 @@ def _quantity(kind: Any, text: str, word: str) -> int:
     if not found:
         raise UsageError(f"{word} {text}: write more than nothing, such as {kind.example}")
     return found
+
+
+def sample_interval(text: str) -> int:
+    """An interval of virtual time with its unit, in ns: `10 ms`."""
+    from ..scenarios.units import SECOND, TIME, UnitError, parse
+
+    try:
+        value = parse(TIME, text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not LEAST_INTERVAL_NS <= value <= 3600 * SECOND:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an interval between two samples; write 10 us to 1 h")
+    return value

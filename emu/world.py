@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..results.failure import RunFailed
 from ..results.finding import Finding
 from ..results.flow_result import planned_flows
 from ..results.progress import Progress
-from ..results.record import CalibrationResult, RunRecord
+from ..results.record import RunRecord
 from ..results.tool_result import record_fields
 from ..scenarios.capabilities import SPECIAL_KEYS, Capabilities
 from ..scenarios.duration import expected_duration_s
@@ -35,14 +36,16 @@ from ..worlds.world import World
 from . import evidence, machine, watch
 from .cores import CoreLoad, Seat, allowed_cores, check_core
 from .flows import flow_jobs, flows_told
-from .found import cpu_model, shift_links, with_guest
+from .found import cpu_model, shift_links, with_facts, with_guest
 from .hugepages import LAUNCH
-from .job import Job
+from .job import Job, SamplerJob
 from .kernel_build import Kernel
 from .kernel_choice import VERSION, choose, tracing_words
 from .memory import check_memory, guest_memory_bytes
 from .options import EmuOptions
 from .refusals import uncountable_losses
+from .sampling import SOCKWATCH, check_sampler, sampler_job
+from .session import Session
 
 FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
@@ -148,7 +151,7 @@ class EmuWorld(World):
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
         tracing_words(self.kernel_of(plan), self.options.tracing)
-        for program in (ENGINE_BINARY, LINKWATCH, LAUNCH):
+        for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
         if self.options.evidence and (missing := evidence.missing_programs()):
@@ -182,7 +185,7 @@ class EmuWorld(World):
         try:
             self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
         finally:  # whatever ended it, what is known belongs to the record
-            record = bundle.record = self._with_facts(record, outcome, started)
+            record = bundle.record = with_facts(record, outcome, started)
         if record.calibration is None:
             raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
@@ -199,19 +202,31 @@ class EmuWorld(World):
         at: str,
         command: list[str],
         calibrate: bool = True,
+        sampler: SamplerJob | None = None,
         report: Callable[[Progress], None] = _no_report,
         each_poll: Callable[[], None] = lambda: None,
     ) -> int:
         """Run a program of the user's on the path; its output goes to log/stdout and log/stderr of the folder.
 
+        Args:
+            sampler: looks at all sockets and links meanwhile (`sampling.sampler_job`).
+
         Returns:
             the program's exit status.
         """
-        job = Job(mode="exec", calibrate=calibrate, at=at, command=command, cwd=str(Path.cwd()))
+        job = Job(
+            mode="exec",
+            calibrate=calibrate,
+            at=at,
+            command=command,
+            cwd=str(Path.cwd()),
+            sampler=sampler or sampler_job(0),
+        )
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
         calibration = outcome.guest.get("calibration")
         if calibration and not calibration["passed"]:
             raise RunFailed("calibration: " + "; ".join(calibration["failures"]))
+        check_sampler(folder, outcome.guest)
         return int(outcome.guest["status"])
 
     def shell(self, plan: Plan, folder: Path) -> None:
@@ -231,6 +246,27 @@ class EmuWorld(World):
                 guest.stop()
                 if modes is not None:  # the guest's console makes the terminal raw
                     termios.tcsetattr(0, termios.TCSADRAIN, modes)
+
+    @contextlib.contextmanager
+    def session(self, plan: Plan, folder: Path, *, visible: Sequence[Path] = ()) -> Generator[Session]:
+        """A guest that does one thing after the other as it is asked, until the block is left.
+
+        Args:
+            plan: the network; `changeable` where its links may change.
+            folder: of the run; the guest's /run/landspeed.
+            visible: more folders of the host that the guest sees, also where it has its own.
+
+        Raises:
+            GuestError: the guest broke.
+        """
+        self._write_inputs(plan, folder, Job(mode="session"), visible)
+        with Seat(self.options.core, self._load) as seat:
+            guest = self._start(plan, folder, virtual=True)
+            seat.step_aside()
+            try:
+                yield Session(guest, stall_wall_s=self.options.stall, each_look=lambda: seat.improve(guest.processes))
+            finally:
+                guest.stop()
 
     # --- steps of a run ----------------------------------------------------------------------------------------------
 
@@ -269,12 +305,13 @@ class EmuWorld(World):
             moderate=self.options.clock == "virtual" and not self.options.exact_timers,
         )
 
-    def _write_inputs(self, plan: Plan, folder: Path, job: Job) -> None:
+    def _write_inputs(self, plan: Plan, folder: Path, job: Job, visible: Sequence[Path] = ()) -> None:
         for flow in job.flows or [None]:
             (folder / (flow.folder if flow else "") / "log").mkdir(parents=True, exist_ok=True)
         (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         clock = "virtual" if self.options.clock == "virtual" else "real"
-        whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=machine.visible_folders())
+        seen = sorted({*machine.visible_folders(), *map(str, visible)})
+        whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=seen)
         (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
 
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
@@ -322,32 +359,6 @@ class EmuWorld(World):
             return watch.follow(
                 guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=poll, flow_folders=folders
             )
-
-    def _with_facts(self, record: RunRecord, outcome: watch.Outcome, started: float) -> RunRecord:
-        """The record with what the guest was found to be and to measure, as far as it came."""
-        walls = outcome.phase_wall_s
-        found: dict[str, Any] = {
-            "build_s": walls.get("boot", 0.0) + walls.get("build", 0.0),
-            "calibrate_s": walls.get("calibrate"),
-            "transfer_wall_s": walls.get("transfer"),
-            "wall_s": time.monotonic() - started,
-            "world_facts": with_guest(
-                record,
-                {
-                    "memory_touched_bytes": outcome.memory_touched_bytes,
-                    "memory_beside_bytes": outcome.memory_beside_bytes,
-                    "huge_pages": outcome.huge_pages,
-                    "tracing": outcome.tracing,
-                    "network_build_s": walls.get("build"),
-                    "host_cores": outcome.cores,
-                }
-                | outcome.guest.get("effective", {}),
-            ),
-        }
-        if measured := outcome.guest.get("calibration"):
-            found["calibration"] = CalibrationResult.model_validate(measured)
-            found["rtt_ms"] = found["calibration"].rtt_ms
-        return record.model_copy(update=found)
 
     def _with_transfer(self, record: RunRecord, plan: Plan, bundle: BundleWriter, outcome: watch.Outcome) -> RunRecord:
         assert record.calibration is not None
