@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,16 @@ def test_a_goodput_that_does_not_depend_on_the_rtt_is_the_programs() -> None:
     (answer,) = answers([run_at(rtt, "program window", rate_bps=8e6, window=1e6 * rtt) for rtt in (0.01, 0.1, 0.2)])
     assert answer.bound_by == "program"
     assert "does not depend on the RTT" in answer.explanation
+
+
+def test_two_points_alone_make_no_window() -> None:
+    """Any two lie on a curve. What grows with the time, as a congestion window does, leaves a constant too large."""
+    runs = [run_at(rtt, "program window", rate_bps=8 * 1.6e6 / (rtt + 0.13), window=1e5) for rtt in (0.02, 0.1)]
+    for run in runs:
+        run.bounds[WAY] = replace(run.bounds[WAY], datagrams=True)
+    (answer,) = answers(runs)
+    assert (answer.bound_by, answer.window_bytes) == ("program", None)
+    assert "congestion control" in answer.explanation
 
 
 def test_round_trips_are_the_slope_of_the_time() -> None:
