@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .probing.paths import ProbeError
     from .probing.probe import Probe, probe
     from .probing.spec import Server
-    from .rehearsal.library import Going, Runs, arun, load, run, runs, sweep
+    from .rehearsal.library import Going, Imported, Runs, arun, import_measured, load, run, runs
+    from .rehearsal.library_sweeps import compare_sweeps, predict, sweep
     from .rehearsal.run import Run
     from .rehearsal.scenario import Scenario
     from .rehearsal.sweeps.sweep import Sweep
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 # Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
 _PLACES = {
-    ".rehearsal.library": ("Going", "Runs", "arun", "load", "run", "runs", "sweep"),
+    ".rehearsal.library": ("Going", "Imported", "Runs", "arun", "import_measured", "load", "run", "runs"),
+    ".rehearsal.library_sweeps": ("compare_sweeps", "predict", "sweep"),
     ".rehearsal.run": ("Run",),
     ".rehearsal.scenario": ("Scenario",),
     ".rehearsal.sweeps.sweep": ("Sweep",),
@@ -66,6 +68,7 @@ _HOME = {name: place for place, names in _PLACES.items() for name in names}
 __all__ = [
     "BundleError",
     "Going",
+    "Imported",
     "LandspeedError",
     "LandspeedWarning",
     "Node",
@@ -96,12 +99,15 @@ __all__ = [
     "World",
     "__version__",
     "arun",
+    "compare_sweeps",
+    "import_measured",
     "line",
     "listening",
     "load",
     "make_world",
     "option",
     "path",
+    "predict",
     "probe",
     "run",
     "runs",

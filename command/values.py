@@ -50,6 +50,33 @@ def count(text: str) -> int:
     return int(text)
 
 
+def size(text: str, word: str) -> int:
+    """A size with its unit, above 0: `100TB`. Raises UsageError."""
+    from ..scenarios.units import SIZE
+
+    return _quantity(SIZE, text, word)
+
+
+def rate(text: str, word: str) -> int:
+    """A rate with its unit, above 0: `38Gbit/s`. Raises UsageError."""
+    from ..scenarios.units import RATE
+
+    return _quantity(RATE, text, word)
+
+
+def _quantity(kind: Any, text: str, word: str) -> int:
+    from ..scenarios.units import UnitError, parse
+    from .errors import UsageError
+
+    try:
+        found = parse(kind, text)
+    except UnitError as error:
+        raise UsageError(f"{word} {text}: {error}") from error
+    if not found:
+        raise UsageError(f"{word} {text}: write more than nothing, such as {kind.example}")
+    return found
+
+
 def sample_interval(text: str) -> int:
     """An interval of virtual time with its unit, in ns: `10 ms`."""
     from ..scenarios.units import SECOND, TIME, UnitError, parse
