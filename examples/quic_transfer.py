@@ -1,7 +1,7 @@
 """One stream over QUIC by aioquic, as its documentation has it: a server that reads, a client that sends.
 
-    quic_transfer.py serve PORT CERTIFICATE KEY
-    quic_transfer.py send HOST PORT BYTES
+quic_transfer.py serve PORT CERTIFICATE KEY
+quic_transfer.py send HOST PORT BYTES
 """
 
 from __future__ import annotations
