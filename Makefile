@@ -6,6 +6,7 @@ JOBS ?= $(shell nproc)
 UPGRADE ?= --upgrade
 AGAIN ?= 1
 WHAT ?=
+NAMES ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
