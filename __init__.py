@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .course.worksheet import lesson
     from .rehearsal.library import Going, Runs, arun, load, run, runs, sweep
     from .rehearsal.run import Run
     from .rehearsal.scenario import Scenario
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 # Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
 _PLACES = {
+    ".course.worksheet": ("lesson",),
     ".rehearsal.library": ("Going", "Runs", "arun", "load", "run", "runs", "sweep"),
     ".rehearsal.run": ("Run",),
     ".rehearsal.scenario": ("Scenario",),
@@ -69,6 +71,7 @@ __all__ = [
     "World",
     "__version__",
     "arun",
+    "lesson",
     "load",
     "make_world",
     "option",
