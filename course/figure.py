@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import escape
+
 from ..report.chart_parts import thin
 from ..report.page import environment
 from .comparison import Axis, Comparison, Line, Point
@@ -73,6 +75,19 @@ def _text(axis: Axis) -> str:
     return f"{axis.name} ({axis.unit})" if axis.unit else axis.name
 
 
+@dataclass(frozen=True)
+class _Frame:
+    """Where everything stands: scales, and the colour of each series."""
+
+    comparison: Comparison
+    x_axis: Axis
+    x: Scale
+    y: Scale
+    rest: Scale
+    series: list[str]
+    colours: dict[str, tuple[str, str]]
+
+
 def _lay_out(comparison: Comparison, points: Sequence[Point], lines: Sequence[Line], width: float) -> Drawn:
     assert comparison.x is not None
     x_axis, y_axis = comparison.x, comparison.y
@@ -81,37 +96,42 @@ def _lay_out(comparison: Comparison, points: Sequence[Point], lines: Sequence[Li
     names = list(dict.fromkeys([line.name for line in lines if line.kind == "measured"]))
     series = list(dict.fromkeys(point.series for point in shown))
     colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(dict.fromkeys([*series, *names]))}
-    legend = _legend(curves, series, colours, bool(shown))
-    rows = _rows(legend, width)
+    legend = _placed(_legend(curves, series, colours), width)
+    rows = len({entry["y"] for entry in legend})
     left, right, top = 62.0, width - 14, 10 + 19.0 * rows
     bottom = top + (300 if width == WIDE else 250)
-    with_rest = bool(shown) and comparison.within is not None
-    rest = (bottom + 16, bottom + 92) if with_rest else None
+    rest = (bottom + 16, bottom + 92) if shown and comparison.within is not None else None
     xs = [(point.x or 0.0) / x_axis.per for point in shown]
     xs += [x / x_axis.per for line in curves for x, _ in line.points]
-    ys = [point.measured / y_axis.per for point in shown] + [point.predicted / y_axis.per for point in shown]
+    ys = [each / y_axis.per for point in shown for each in (point.measured, point.predicted)]
     ys += [y / y_axis.per for line in curves for _, y in line.points]
-    x_scale = make_scale(x_axis, xs, left, right)
-    y_scale = make_scale(y_axis, ys, bottom, top)
     greatest = max([abs(point.residual) for point in shown if abs(point.residual) < 10], default=0.0)
     half = 100 * max(1.3 * (comparison.within or 0.0), 1.15 * greatest, 1e-4)
-    r_scale = Scale(-half, half, False, rest[1] if rest else 0, rest[0] if rest else 1)
-    end = rest[1] if rest else bottom
+    frame = _Frame(
+        comparison,
+        x_axis,
+        make_scale(x_axis, xs, left, right),
+        make_scale(y_axis, ys, bottom, top),
+        Scale(-half, half, False, *((rest[1], rest[0]) if rest else (0.0, 1.0))),
+        series,
+        colours,
+    )
+    promise = comparison.within
     return Drawn(
         width=width,
-        height=end + 46,
+        height=(rest[1] if rest else bottom) + 46,
         plot=(left, top, right, bottom),
         rest=rest,
-        x_ticks=x_scale.ticks(7 if width == WIDE else 4),
-        y_ticks=y_scale.ticks(),
-        rest_ticks=r_scale.ticks(3),
-        band=(r_scale(100 * comparison.within), r_scale(-100 * comparison.within)) if comparison.within else None,
-        zero=r_scale(0),
+        x_ticks=frame.x.ticks(7 if width == WIDE else 4),
+        y_ticks=frame.y.ticks(),
+        rest_ticks=frame.rest.ticks(3),
+        band=(frame.rest(100 * promise), frame.rest(-100 * promise)) if promise else None,
+        zero=frame.rest(0),
         x_text=_text(x_axis),
         y_text=_text(y_axis),
-        lines=[_drawn_line(line, x_scale, y_scale, x_axis, y_axis, colours, len(series)) for line in curves],
-        marks=[_mark(point, x_scale, y_scale, r_scale, comparison, series, colours) for point in shown],
-        legend=_placed(legend, width),
+        lines=[_drawn_line(line, frame) for line in curves],
+        marks=[_mark(point, frame) for point in shown],
+        legend=legend,
         alternative=alternative(comparison, points),
     )
 
@@ -128,19 +148,20 @@ def _theory(comparison: Comparison, shown: Sequence[Point], lines: Sequence[Line
     return found
 
 
-def _legend(curves: Sequence[Line], series: list[str], colours: dict[str, Any], points: bool) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    if points:
-        for number, name in enumerate(series):
-            found.append({"name": name or "measured", "mark": MARKS[number % len(MARKS)], "colour": colours[name]})
+def _legend(curves: Sequence[Line], series: list[str], colours: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
+    """Series, then lines; where several series have a curve of their own, "theory" stands once."""
+    found: list[dict[str, Any]] = [
+        {"name": name or "measured", "mark": MARKS[number % len(MARKS)], "colour": colours[name]}
+        for number, name in enumerate(series)
+    ]
     theories = [line for line in curves if line.kind == "theory"]
-    for line in curves:
-        if line.kind == "theory" and len(theories) > 1 and len(series) > 1:
-            continue
-        found.append({"name": line.name, "colour": _colour(line, colours, len(series)), "dash": DASHES[line.kind]})
-    if len(theories) > 1 and len(series) > 1:
-        found.append({"name": "theory", "colour": LIMIT, "dash": DASHES["theory"]})
-    return found
+    together = len(theories) > 1 and len(series) > 1
+    found += [
+        {"name": line.name, "colour": _colour(line, colours, len(series)), "dash": DASHES[line.kind]}
+        for line in curves
+        if not (together and line.kind == "theory")
+    ]
+    return [*found, {"name": "theory", "colour": LIMIT, "dash": DASHES["theory"]}] if together else found
 
 
 def _colour(line: Line, colours: dict[str, tuple[str, str]], series: int) -> tuple[str, str]:
@@ -167,42 +188,33 @@ def _placed(legend: list[dict[str, Any]], width: float) -> list[dict[str, Any]]:
     return placed
 
 
-def _rows(legend: list[dict[str, Any]], width: float) -> int:
-    return len({entry["y"] for entry in _placed(legend, width)})
-
-
-def _drawn_line(
-    line: Line, x_scale: Scale, y_scale: Scale, x_axis: Axis, y_axis: Axis, colours: dict[str, Any], series: int
-) -> dict[str, Any]:
+def _drawn_line(line: Line, frame: _Frame) -> dict[str, Any]:
     inside = [
-        (x / x_axis.per, y / y_axis.per)
+        (x / frame.x_axis.per, y / frame.comparison.y.per)
         for x, y in line.points
-        if x_scale.low * (1 - 1e-9) <= x / x_axis.per <= x_scale.high * (1 + 1e-9) and (y > 0 or not y_scale.log)
+        if frame.x.low * (1 - 1e-9) <= x / frame.x_axis.per <= frame.x.high * (1 + 1e-9) and (y > 0 or not frame.y.log)
     ]
-    path = " ".join(f"{x_scale(x):.1f},{y_scale(y):.1f}" for x, y in thin(inside, LINE_POINTS))
-    colour = _colour(line, colours, series)
+    path = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in thin(inside, LINE_POINTS))
+    colour = _colour(line, frame.colours, len(frame.series))
     return {"path": path, "colour": colour, "dash": DASHES[line.kind], "name": line.name, "kind": line.kind}
 
 
-def _mark(
-    point: Point, x_scale: Scale, y_scale: Scale, r_scale: Scale, comparison: Comparison, series: list[str],
-    colours: dict[str, tuple[str, str]],
-) -> dict[str, Any]:  # fmt: skip
-    assert comparison.x is not None
-    y, half = point.measured / comparison.y.per, (point.half or 0.0) / comparison.y.per
-    promise = comparison.within
+def _mark(point: Point, frame: _Frame) -> dict[str, Any]:
+    axis, promise = frame.comparison.y, frame.comparison.within
+    y, half = point.measured / axis.per, (point.half or 0.0) / axis.per
+    spread = 100 * half / (point.predicted / axis.per or 1.0)
     return {
-        "x": x_scale((point.x or 0.0) / comparison.x.per),
-        "y": y_scale(y),
-        "low": y_scale(max(y - half, y * 1e-3)),
-        "high": y_scale(y + half),
-        "rest": r_scale(100 * point.residual),
-        "rest_low": r_scale(100 * (point.residual - half / (point.predicted / comparison.y.per or 1))),
-        "rest_high": r_scale(100 * (point.residual + half / (point.predicted / comparison.y.per or 1))),
-        "mark": MARKS[series.index(point.series) % len(MARKS)],
-        "colour": colours[point.series],
+        "x": frame.x((point.x or 0.0) / frame.x_axis.per),
+        "y": frame.y(y),
+        "low": frame.y(max(y - half, y * 1e-3)),
+        "high": frame.y(y + half),
+        "rest": frame.rest(100 * point.residual),
+        "rest_low": frame.rest(100 * point.residual - spread),
+        "rest_high": frame.rest(100 * point.residual + spread),
+        "mark": MARKS[frame.series.index(point.series) % len(MARKS)],
+        "colour": frame.colours[point.series],
         "wrong": promise is not None and abs(point.residual) > promise,
-        "text": f"{point.name}: {tick_text(float(f'{y:.5g}'))} {comparison.y.unit}, {100 * point.residual:+.2f} %",
+        "text": f"{point.name}: {tick_text(float(f'{y:.5g}'))} {axis.unit}, {100 * point.residual:+.2f} %",
     }
 
 
@@ -214,6 +226,4 @@ def standalone(svg: str, title: str) -> str:
         '<rect width="100%" height="100%" fill="#ffffff"/>'
     )
     begin, _, rest = svg.strip().partition(">")
-    from markupsafe import escape
-
     return f'{head}{begin} xmlns="http://www.w3.org/2000/svg"><title>{escape(title)}</title>{style}{rest}\n'

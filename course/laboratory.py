@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,9 @@ class Laboratory:
             return
         state = State(cells=len(missing))
         with ThreadPoolExecutor(self._jobs) as pool:
-            for _ in pool.map(lambda item: self._run_program(item[0], *item[1]), missing.items()):
+            going = [pool.submit(self._run_program, key, *each) for key, each in missing.items()]
+            for each in as_completed(going):
+                each.result()
                 state.done += 1
                 self._tell(state)
 

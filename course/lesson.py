@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..results.failure import NotPossible, NotReady
+from ..scenarios.json_form import object_of
 from .comparison import Comparison
 
 if TYPE_CHECKING:
@@ -124,10 +125,11 @@ def read_lesson(folder: Path) -> Lesson:
     except OSError as error:
         raise LessonError(f"{source}: {error.strerror or error}; a lesson is a folder with {TEXT}") from error
     try:
-        head: Any = YAML(typ="safe").load(text.split("---\n")[1]) if text.startswith("---\n") else None
+        load: Any = YAML(typ="safe").load
+        head = load(text.split("---\n")[1]) if text.startswith("---\n") else None
     except (YAMLError, IndexError) as error:
         raise LessonError(f"{source}: its first part is no YAML between two lines '---': {error}") from error
-    found: dict[str, Any] = head.get("lesson", {}) if isinstance(head, dict) else {}
+    found = object_of(object_of(head).get("lesson"))
     if missing := [name for name in NEEDED if name not in found]:
         raise LessonError(f"{source}: no {', '.join(missing)}; write them under `lesson:` between the lines '---'")
     return Lesson(

@@ -59,7 +59,7 @@ class Measured:
         return ", ".join(self.values.values()) or Path(self.file).stem
 
     def number(self, key: str) -> float:
-        """A value that varies, in base units: bytes, bits per second, a share.
+        """A value that varies, in base units: bytes, bits per second, nanoseconds, a share.
 
         Raises:
             KeyError: the key does not vary, or is no quantity.

@@ -49,7 +49,7 @@ def make_page(sheet: Worksheet, lessons: Sequence[Lesson] = ()) -> Page:
         RunFailed: a run broke.
     """
     lesson = sheet.lesson
-    notebook: Any = lesson.notebook
+    notebook = lesson.notebook
     cells = Cells({})
     parts: list[str] = []
     with current(sheet):

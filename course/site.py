@@ -10,11 +10,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..report.page import TEMPLATES as REPORT_TEMPLATES
 from ..report.page import environment
 from ..results.bundle import OutputError
-from ..results.failure import RunFailed
+from ..results.failure import RunFailed, RunInterrupted
 from ..results.files import read_object, write_atomically
 from ..results.places import ROOT, is_clone, runs_dir
 from .laboratory import Laboratory
@@ -23,6 +24,7 @@ from .page import TEMPLATES, Page, make_page, style
 from .worksheet import Worksheet
 
 STAMPS = ".made.json"
+REPORT_CSS = REPORT_TEMPLATES / "report.css"
 
 
 def usual_site() -> Path:
@@ -78,67 +80,73 @@ def make_site(
         RunInterrupted: what was run is kept.
         OutputError: the folder cannot be written.
     """
-    made = Made(folder)
-    stamps = read_object(folder / STAMPS)
     try:
         laboratory.run([each for lesson in chosen for each in laboratory.wanted(lesson)])
+    except RunInterrupted:
+        raise
     except RunFailed as error:
-        tell(f"some runs broke: {error}")  # told again, with its lesson, below
+        tell(f"some runs broke: {error}")  # told again, with its lesson, where its page is made
+    site = _Site(Made(folder), lessons, laboratory, read_object(folder / STAMPS))
     try:
         for name in ("figures", "notebooks"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         for lesson in chosen:
-            _make(made, lesson, lessons, laboratory, stamps, tell)
-        write_atomically(made.index, _index(lessons).encode())
-        write_atomically(folder / STAMPS, json.dumps(stamps, indent=1, sort_keys=True).encode())
+            site.make(lesson, tell)
+        write_atomically(site.made.index, _index(lessons).encode())
+        write_atomically(folder / STAMPS, json.dumps(site.stamps, indent=1, sort_keys=True).encode())
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror or error}; give another folder with --out") from error
-    return made
+    return site.made
 
 
-def _make(
-    made: Made, lesson: Lesson, lessons: Sequence[Lesson], laboratory: Laboratory, stamps: dict[str, object],
-    tell: Callable[[str], None],
-) -> None:  # fmt: skip
-    page = made.folder / f"{lesson.name}.html"
-    stamp = _stamp(lesson, lessons, laboratory)
-    if stamps.get(lesson.name) == stamp and page.is_file():
+@dataclass
+class _Site:
+    """A site that is being made."""
+
+    made: Made
+    lessons: Sequence[Lesson]
+    laboratory: Laboratory
+    stamps: dict[str, Any]
+
+    def make(self, lesson: Lesson, tell: Callable[[str], None]) -> None:
+        """A lesson's page, if it is not there as it would be made."""
+        made, page = self.made, self.made.folder / f"{lesson.name}.html"
+        stamp = self._stamp(lesson)
+        if self.stamps.get(lesson.name) == stamp and page.is_file():
+            made.pages[lesson.name] = page
+            return
+        self.stamps.pop(lesson.name, None)
+        tell(f"{lesson.name}: writing its page")
+        try:
+            done = make_page(Worksheet(lesson, self.laboratory), self.lessons)
+        except RunInterrupted:
+            raise
+        except RunFailed as error:
+            made.broken[lesson.name] = str(error)
+            return
+        self._write(lesson, page, done)
         made.pages[lesson.name] = page
-        return
-    stamps.pop(lesson.name, None)
-    tell(f"{lesson.name}: writing its page")
-    try:
-        done = make_page(Worksheet(lesson, laboratory), lessons)
-    except RunFailed as error:
-        made.broken[lesson.name] = str(error)
-        return
-    _write(made.folder, lesson, page, done)
-    made.pages[lesson.name] = page
-    made.anew.append(lesson.name)
-    made.failures[lesson.name] = done.failures
-    if not done.failures:
-        stamps[lesson.name] = stamp
+        made.anew.append(lesson.name)
+        made.failures[lesson.name] = done.failures
+        if not done.failures:
+            self.stamps[lesson.name] = stamp
 
+    def _write(self, lesson: Lesson, page: Path, done: Page) -> None:
+        folder = self.made.folder
+        write_atomically(page, done.html.encode())
+        write_atomically(folder / "notebooks" / f"{lesson.name}.ipynb", done.notebook.encode())
+        for key, svg in done.figures.items():
+            write_atomically(folder / "figures" / f"{lesson.name}-{key}.svg", svg.encode())
 
-def _write(folder: Path, lesson: Lesson, page: Path, done: Page) -> None:
-    write_atomically(page, done.html.encode())
-    write_atomically(folder / "notebooks" / f"{lesson.name}.ipynb", done.notebook.encode())
-    for key, svg in done.figures.items():
-        write_atomically(folder / "figures" / f"{lesson.name}-{key}.svg", svg.encode())
-
-
-def _stamp(lesson: Lesson, lessons: Sequence[Lesson], laboratory: Laboratory) -> str:
-    digest = hashlib.sha256(lesson.content.encode())
-    wanted = laboratory.wanted(lesson)
-    digest.update("\n".join(laboratory.keys(wanted)).encode())
-    digest.update("\n".join(f"{each.name} {each.title}" for each in lessons).encode())
-    for file in [
-        *sorted(Path(__file__).parent.glob("*.py")),
-        *sorted(TEMPLATES.iterdir()),
-        REPORT_TEMPLATES / "report.css",
-    ]:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    def _stamp(self, lesson: Lesson) -> str:
+        """A hash of all that the page is made of."""
+        digest = hashlib.sha256(lesson.content.encode())
+        digest.update("\n".join(self.laboratory.keys(self.laboratory.wanted(lesson))).encode())
+        digest.update("\n".join(f"{each.name} {each.title}" for each in self.lessons).encode())
+        ours = [*sorted(Path(__file__).parent.glob("*.py")), *sorted(TEMPLATES.iterdir()), REPORT_CSS]
+        for file in ours:
+            digest.update(file.read_bytes())
+        return digest.hexdigest()
 
 
 def _index(lessons: Sequence[Lesson]) -> str:

@@ -8,7 +8,7 @@ from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured
 from landspeed.scenarios.physics import ack_bytes
 
-FROM_S = 10.0
+FROM_S = 6.0
 
 
 def acks_per_s(run: Measured) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured, between, percentile
 
-FROM_S = 10.0
+FROM_S = 8.0
 
 
 def waits(run: Measured) -> list[tuple[float, float]]:
@@ -46,7 +46,7 @@ def lines(runs: Sequence[Measured]) -> Iterator[Line]:
 
 COMPARISONS = {
     "resent": Comparison(
-        title="Packets sent again from 10 s on, where routers mark",
+        title="Packets sent again from 8 s on, where routers mark",
         scenarios=("marks.yaml",),
         points=resent,
         y=Axis("packets", ""),

@@ -20,7 +20,7 @@ def spread(runs: Sequence[Measured]) -> Iterator[Point]:
     """As ping tells it, of a thousand packets: known to √(2/5)/√1000 = 2 % (an even spread's fourth moment is 9/5)."""
     for run in runs:
         _, deviation_ms = run.output.split()
-        jitter_s = run.number("path.1.jitter")
+        jitter_s = run.number("path.1.jitter") / 1e9
         yield Point(f"± {run.name}", float(deviation_ms) / 1e3, deviation_s(jitter_s), x=jitter_s)
 
 

@@ -8,7 +8,7 @@ from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured
 from landspeed.scenarios.physics import pacing_limit_bps
 
-FROM_S = 2.0
+FROM_S = 1.5
 
 
 def points(runs: Sequence[Measured]) -> Iterator[Point]:

@@ -61,7 +61,7 @@ COMPARISONS = {
         within=0.02,
     ),
     "lossy": Comparison(
-        title="Reno streams over a line that loses 0.01 %, 80 ms",
+        title="Reno streams over a line that loses 0.05 %, 80 ms",
         scenarios=("lossy.yaml",),
         points=lossy,
         x=STREAMS,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured, between, percentile
 
-FROM_S = 20.0
+FROM_S = 10.0
 QUEUED_FRAME = 14  # bytes of Ethernet that the queue counts beside each packet
 TARGETS_S = {"codel": 0.005, "fq_codel": 0.005, "pie": 0.015, "cake": 0.005}  # RFC 8289, 8290, 8033; tc-cake(8)
 
@@ -75,7 +75,7 @@ def rtt_lines(runs: Sequence[Measured]) -> Iterator[Line]:
     for run in runs:
         if run.name in ("fifo", "red", "codel", "pie"):
             yield Line(run.name, [(time_s, value / 1e6) for time_s, value in run.series("srtt_us")])
-    yield Line("path alone", [(0, runs[0].rtt_s), (60, runs[0].rtt_s)], "limit")
+    yield Line("path alone", [(0, runs[0].rtt_s), (30, runs[0].rtt_s)], "limit")
 
 
 COMPARISONS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured
 
-FROM_S = 60.0
+FROM_S = 40.0
 
 
 def goodput_bps(run: Measured) -> float:
@@ -36,7 +36,7 @@ def lines(runs: Sequence[Measured]) -> Iterator[Line]:
     """Goodput over time."""
     for run in runs:
         yield Line(run.name, run.goodput_series(1.0))
-    yield Line("recorded", [(0, 6_626_513_000), (90, 6_626_513_000)], "limit")
+    yield Line("recorded", [(0, 6_626_513_000), (60, 6_626_513_000)], "limit")
 
 
 COMPARISONS = {

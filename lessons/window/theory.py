@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured
 
-FROM_S = 6.0  # slow start is over: log2(14.9 MB / 90 kB) is less than 8 round trips, a second
+FROM_S = 2.2  # slow start is over: log2(14.9 MB / 14.5 kB) is ten round trips, 1.2 s
 
 
 def window_limit_bps(window_bytes: int, mss_bytes: int, rtt_s: float) -> float:
