@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
-from collections.abc import Callable
 from typing import Any
 
 from ..results.failure import RunFailed
@@ -51,10 +50,11 @@ class Cells:
 
     def _value(self, source: str, where: str) -> Any:
         tree = ast.parse(source, where)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        run: Callable[..., Any] = exec
-        run(compile(tree, where, "exec"), self._names)
-        if last is None:
+        last = tree.body[-1] if tree.body else None
+        if isinstance(last, ast.Expr):
+            tree.body.pop()
+        exec(compile(tree, where, "exec"), self._names)
+        if not isinstance(last, ast.Expr):
             return None
         return eval(compile(ast.Expression(last.value), where, "eval"), self._names)
 

@@ -66,6 +66,10 @@ class Laboratory:
         self._world: World = make_world("emu")
         self._grids: dict[tuple[Path, str, tuple[str, ...]], Grid] = {}
 
+    def elsewhere(self, folder: Path) -> Laboratory:
+        """The same with another folder, in which nothing is known."""
+        return Laboratory(folder, jobs=self._jobs, tell=self._tell)
+
     def build(self) -> str:
         """Of kernel and engine: results of two builds are never mixed."""
         return self._world.build_id()

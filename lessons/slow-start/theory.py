@@ -27,7 +27,9 @@ def doubling(runs: Sequence[Measured]) -> Iterator[Point]:
     for run in runs:
         first = run.plan.transfer.initial_window_packets or 10
         for time_s, window in run.series("cwnd_packets"):
-            trips = round(time_s / run.rtt_s)
+            trips = (
+                round(time_s / run.rtt_s) - 1
+            )  # at a whole round trip the first acknowledgment is just not there yet
             if trips >= 1 and window_packets(first, trips) < full_packets(run) / 2:
                 name = f"first window {first}, after {trips} round trips"
                 yield Point(name, window, window_packets(first, trips), x=trips, series=f"first window {first}")
@@ -38,7 +40,7 @@ def overshoot(runs: Sequence[Measured]) -> Iterator[Point]:
     and what is above the full path is lost."""
     for run in runs:
         control, queue = run.values["transfer.congestion_control"], run.values["path.1.queue"]
-        if control == "reno":
+        if control == "reno" and run.plan.links[1].forward.queue_bytes >= 0.99 * run.plan.physics.bdp_bytes:
             yield Point(
                 f"{control}, {queue}",
                 run.record.retransmits or 0,
