@@ -103,6 +103,7 @@ class Comparison:
         x: None: no point is drawn.
         lines: the runs → lines to draw beside the points.
         program: instead of a transfer.
+        beside: what stands beside the measured figure; where it is no theory, no residual is shown.
     """
 
     title: str
@@ -115,6 +116,7 @@ class Comparison:
     x: Axis | None = None
     lines: Callable[[Sequence[Measured]], Iterable[Line]] | None = None
     program: Program | None = None
+    beside: str = "theory"
 
     def failures(self, points: Iterable[Point]) -> list[str]:
         """Each point that is farther from theory than was promised, in words."""

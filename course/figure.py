@@ -124,7 +124,7 @@ def _lay_out(comparison: Comparison, points: Sequence[Point], lines: Sequence[Li
         rest=rest,
         x_ticks=frame.x.ticks(7 if width == WIDE else 4),
         y_ticks=frame.y.ticks(),
-        rest_ticks=frame.rest.ticks(3),
+        rest_ticks=frame.rest.ticks(4),
         band=(frame.rest(100 * promise), frame.rest(-100 * promise)) if promise else None,
         zero=frame.rest(0),
         x_text=_text(x_axis),
@@ -174,7 +174,7 @@ def _colour(line: Line, colours: dict[str, tuple[str, str]], series: int) -> tup
 
 
 def _entry_width(entry: dict[str, Any]) -> float:
-    return 40 + 7.1 * len(entry["name"])
+    return 52 + 7.2 * len(entry["name"])
 
 
 def _placed(legend: list[dict[str, Any]], width: float) -> list[dict[str, Any]]:

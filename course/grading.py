@@ -1,4 +1,4 @@
-"""Grades an exercise by pytest: answers against theory and a fresh run. The same folder gives the same bytes everywhere.
+"""Grades an exercise by pytest, against theory and a fresh run. The same folder gives the same bytes everywhere.
 
 The tests are in the lesson's folder (`lessons/NAME/grade_answers.py`). Each takes `work`, says in its docstring what it
 asks, and counts as many points as its marker `points` says.

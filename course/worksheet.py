@@ -24,6 +24,8 @@ NARROW_CSS = (
     "<style>svg.tall{display:none}@media(max-width:640px){svg.wide{display:none}svg.tall{display:block}}</style>"
 )
 
+THEORY = "theory"
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -113,7 +115,7 @@ class Worksheet:
         if one.x is None:
             raise NotPossible(f"'{key}' has no x axis, so it is no figure; show it with table('{key}')")
         forms = draw(one, points, lines, WIDE) + draw(one, points, lines, NARROW)
-        source = f"Theory: {one.source}"
+        source = f"{'Theory' if one.beside == THEORY else 'Sources'}: {one.source}"
         html = f"<figure>{NARROW_CSS}{forms}<figcaption>{escape(one.title)}. {escape(source)}.</figcaption></figure>"
         return Shown(html, self.table(key).text)
 
@@ -121,15 +123,15 @@ class Worksheet:
         """Measured, predicted and residual of each point, and what the lesson promises of them."""
         one, points = self.comparison(key), self.points(key)
         noted = any(point.note for point in points)
-        heads = ["run", f"measured ({one.y.unit})" if one.y.unit else "measured", "theory", "residual"]
-        heads += ["note"] if noted else []
+        heads = ["run", f"measured ({one.y.unit})" if one.y.unit else "measured", one.beside]
+        heads += [*(["residual"] if one.beside == THEORY else []), *(["note"] if noted else [])]
         rows = [_row(point, one, noted) for point in points]
         promise = promise_text(one)
-        head = "".join(f'<th scope="col"{_word(number)}>{escape(name)}</th>' for number, name in enumerate(heads))
+        head = "".join(f'<th scope="col"{_word(name)}>{escape(name)}</th>' for name in heads)
         body = "".join(
             f"<tr{' class=bad' if one.failures([point]) else ''}>"
             + f'<th scope="row" class="word">{escape(row[0])}</th>'
-            + "".join(f"<td{_word(number)}>{escape(cell)}</td>" for number, cell in enumerate(row[1:], 1))
+            + "".join(f"<td{_word(name)}>{escape(cell)}</td>" for name, cell in zip(heads[1:], row[1:], strict=True))
             + "</tr>"
             for row, point in zip(rows, points, strict=True)
         )
@@ -232,16 +234,16 @@ def promise_text(one: Comparison) -> str:
 
 def _row(point: Point, one: Comparison, noted: bool) -> list[str]:
     def figure(value: float) -> str:
-        return tick_text(float(f"{value / one.y.per:.5g}"))
+        return tick_text(float(f"{value / one.y.per:.6g}"))
 
     spread = f" ± {tick_text(float(f'{point.half / one.y.per:.2g}'))}" if point.half else ""
-    residual = f"{100 * point.residual:+.2f} %".replace("-", "\u2212") if abs(point.residual) < 100 else "–"
+    residual = [f"{100 * point.residual:+.2f} %".replace("-", "\u2212")] if one.beside == THEORY else []
     name = f"{point.series}: {point.name}" if point.series and point.series not in point.name else point.name
-    return [name, figure(point.measured) + spread, figure(point.predicted), residual, *([point.note] if noted else [])]
+    return [name, figure(point.measured) + spread, figure(point.predicted), *residual, *([point.note] if noted else [])]
 
 
-def _word(number: int) -> str:
-    return ' class="word"' if number in (0, 4) else ""
+def _word(head: str) -> str:
+    return ' class="word"' if head in ("run", "note") else ""
 
 
 def _time_text(seconds: float) -> str:

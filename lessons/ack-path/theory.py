@@ -34,7 +34,7 @@ def rate(runs: Sequence[Measured]) -> Iterator[Point]:
     for run in runs:
         packets = run.goodput_bps(FROM_S) / 8 / run.mss_bytes
         each = packets / carried(run)
-        if acks_per_s(run) < packets / 2:
+        if each > 2.5:  # else the line back is not what acknowledgments wait for
             yield Point(
                 run.name,
                 carried(run),
@@ -82,6 +82,7 @@ COMPARISONS = {
         x=BACK,
         y=Axis("goodput", "Mbit/s", 1e6),
         source="the line ahead; RFC 3449 on the line back",
+        beside="line ahead",
         within=None,
         why="how many packets an acknowledgment stands for follows from what was dropped before it",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import Axis, Comparison, Line, Point, Program
 from landspeed.course.measured import Measured, between, percentile
 
 FROM_S = 8.0
@@ -29,12 +29,21 @@ def delay(runs: Sequence[Measured]) -> Iterator[Point]:
     """Delay that is not exceeded for 95 % of the time; beside it CoDel's 5 ms and the threshold of 1 ms."""
     for run in runs:
         link = run.plan.links[1].forward
-        target_s = (
-            0.001 if "1 ms" in run.name else 0.005 if "CoDel" in run.name else link.queue_bytes * 8 / link.rate_bps
-        )
+        target_s = 0.005 if "CoDel" in run.name else link.queue_bytes * 8 / link.rate_bps
         share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps
         note = f"{100 * share:.1f} % of the line, {run.record.retransmits} sent again"
         yield Point(run.name, percentile(waits(run), 0.95), target_s, note=note)
+
+
+def threshold(runs: Sequence[Measured]) -> Iterator[Point]:
+    """The wait that 95 % of the pings do not exceed beside DCTCP, which steers to the threshold (RFC 8257)."""
+    for run in runs:
+        rate, *pings = map(float, run.output.split())
+        parameters = run.plan.links[1].forward.parameters
+        assert parameters is not None
+        waits_s = sorted(ping / 1e3 - run.rtt_s for ping in pings)
+        wanted_s = (parameters.ce_threshold_ns or 0) / 1e9
+        yield Point(f"marks from {run.name}", waits_s[int(0.95 * len(waits_s))], wanted_s, note=f"{rate:.1f} Mbit/s")
 
 
 def lines(runs: Sequence[Measured]) -> Iterator[Line]:
@@ -60,8 +69,20 @@ COMPARISONS = {
         lines=lines,
         x=Axis("time", "s"),
         y=Axis("time in the queue", "ms", 1e-3),
-        source="targets: RFC 8289; a threshold of 1 ms as L4S has it, RFC 9331 and 9332",
+        source="target: RFC 8289; of the plain queue, its size over the rate",
+        beside="target or full queue",
         within=None,
-        why="targets are what is steered to; Linux 6.12 has no DualPI2, so the threshold is CoDel's ce_threshold",
+        why="a target is what is steered to",
+    ),
+    "threshold": Comparison(
+        title="Time in the queue beside DCTCP, marked from a threshold on",
+        scenarios=("threshold.yaml",),
+        points=threshold,
+        y=Axis("time in the queue", "ms", 1e-3),
+        source="RFC 8257; a threshold of 1 ms as L4S has it, RFC 9331 and 9332",
+        beside="threshold",
+        within=None,
+        why="a threshold is what is steered to; Linux 6.12 has no DualPI2, so it is CoDel's ce_threshold",
+        program=Program("a", ("sh", "LESSON/dctcp.sh"), ("dctcp.sh",)),
     ),
 }

@@ -40,8 +40,8 @@ transfer:
 
 TASK = """\
 Four streams share a line of {rate} Mbit/s. Three are CUBIC, and one is BBR. `streams.csv` has what a sender sees: for
-each stream and time, its congestion window, its round trip, how many packets it has sent again, and the rate of delivery;
-and the bytes that the receiver has read.
+each stream and time, its congestion window, its round trip, how many packets it has sent again, and the rate of
+delivery; and the bytes that the receiver has read.
 
 1. Which stream is BBR? Look at what happens to its window when others lose packets.
 2. Compute Jain's index of the four streams' goodput, between the first sample from second 10 on and the last one.

@@ -70,6 +70,7 @@ COMPARISONS = {
         x=Axis("queue", "BDP", log=True),
         y=Axis("BBR's part", "%", 0.01, least=0, most=1.0),
         source="equal shares; what happens instead: Ware et al. 2019",
+        beside="equal",
         within=None,
         why="equal shares are what one would wish, not what theory predicts",
     ),

@@ -54,6 +54,7 @@ COMPARISONS = {
         x=Axis("packets that overtake", "%", 0.01),
         y=Axis("goodput", "Mbit/s", 1e6),
         source="the line, as if nothing overtook",
+        beside="line",
         within=None,
         why="how much is sent again in vain is Linux's own (RACK, RFC 8985)",
     ),

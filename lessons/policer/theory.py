@@ -84,6 +84,7 @@ COMPARISONS = {
         x=Axis("time", "s"),
         y=Axis("goodput", "Mbit/s", 1e6),
         source="token rate × MSS / (MTU + framing), as if nothing were lost",
+        beside="tokens allow",
         within=None,
         why="what is lost and how a control answers decides it",
     ),

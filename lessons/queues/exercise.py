@@ -33,8 +33,8 @@ transfer:
 """
 
 TASK = """\
-Somebody set the queue of a line of {rate} Mbit/s to {queue} kB, "so that nothing is lost". Now every call stutters while
-a file is loaded. The round trip of the empty path is {rtt} ms.
+Somebody set the queue of a line of {rate} Mbit/s to {queue} kB, "so that nothing is lost". Now every call stutters
+while a file is loaded. The round trip of the empty path is {rtt} ms.
 
 1. How long does the last packet wait when the queue is full?
 2. Choose a discipline and a size with which one CUBIC stream waits less than 20 ms in the queue, for 95 % of the time,

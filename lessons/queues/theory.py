@@ -106,6 +106,7 @@ COMPARISONS = {
         x=Axis("time", "s"),
         y=Axis("round trip, or delay in the queue", "ms", 1e-3),
         source="targets: RFC 8289 (CoDel), RFC 8290 (FQ-CoDel), RFC 8033 (PIE), tc-cake(8)",
+        beside="target or full queue",
         within=None,
         why="a target is steered to, it is no law; the table has the delay that is kept for 95 % of the time",
     ),

@@ -94,6 +94,7 @@ COMPARISONS = {
         y=Axis("congestion window", "packets"),
         x=Axis("time", "s"),
         source="Ha and Rhee 2011, RFC 9406",
+        beside="path and queue hold",
         within=None,
         why="HyStart guesses, and how far it comes depends on the spacing of the acknowledgments",
     ),

@@ -10,20 +10,15 @@ from landspeed.course.measured import Measured
 FROM_S = 2.2  # slow start is over: log2(14.9 MB / 14.5 kB) is ten round trips, 1.2 s
 
 
-def window_limit_bps(window_bytes: int, mss_bytes: int, rtt_s: float) -> float:
-    """Goodput of a window of whole packets in each round trip (RFC 7323 section 1.1, formerly RFC 1323)."""
-    return window_bytes // mss_bytes * mss_bytes * 8 / rtt_s
-
-
-def goodput_bps(window_bytes: int, mss_bytes: int, rtt_s: float, framing_bps: float) -> float:
-    """The less of what the window and what the line let through."""
-    return min(window_limit_bps(window_bytes, mss_bytes, rtt_s), framing_bps)
+def goodput_bps(window_bytes: int, rtt_s: float, framing_bps: float) -> float:
+    """The less of a window in each round trip (RFC 7323 section 1.1, formerly RFC 1323) and of what the line leaves."""
+    return min(window_bytes * 8 / rtt_s, framing_bps)
 
 
 def points(runs: Sequence[Measured]) -> Iterator[Point]:
     """One for each window; along x what Linux made of it."""
     for run in runs:
-        predicted = goodput_bps(run.window_bytes, run.mss_bytes, run.rtt_s, run.plan.physics.framing_limit_bps)
+        predicted = goodput_bps(run.window_bytes, run.rtt_s, run.plan.physics.framing_limit_bps)
         note = f"{run.window_bytes / 1e6:.3g} MB on offer, bound by {run.record.limited_by}"
         yield Point(run.name, run.goodput_bps(FROM_S), predicted, x=run.window_bytes, note=note)
 
