@@ -197,7 +197,7 @@ def check(folder: Path, laboratory: Laboratory) -> Graded:
         grader = _Grader(Work(lesson, student, answers, folder, fresh, Path(place)))
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            words = ["-q", "-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:xdist", "--rootdir", place]
+            words = ["-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:xdist", "--rootdir", place]
             pytest.main([*words, "-c", "/dev/null", "--import-mode=importlib", str(tests)], [grader])
     if grader.broken or not grader.marks:
         raise RunFailed("; ".join(grader.broken) or f"{tests}: no test ran: {said.getvalue()[-500:]}")
