@@ -11,7 +11,7 @@ import inspect
 import io
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -156,8 +156,10 @@ class _Grader:
         return self._work
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-        report: pytest.TestReport = yield
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
         if call.when == "call":
             marker = item.get_closest_marker("points")
             points = float(marker.args[0]) if marker else 1.0
