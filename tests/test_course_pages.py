@@ -1,4 +1,4 @@
-"""Pages of the course, from a real lesson made small: what is run, what is kept, what a broken promise does, Jupyter."""
+"""Pages of the course, from a real lesson made small: what is run, what is kept, a broken promise, Jupyter."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def small(folder: Path) -> Lesson:
     shutil.copytree(HOME / "delay", folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name, values in (("line", "[1 Mbit/s]"), ("distance", "[131.9 ms]")):
         file = folder / f"{name}.yaml"
-        file.write_text(re.sub(r"(?<=  path\.1\.\w{8,14}: )\[.*\]", values, file.read_text()))
+        file.write_text(re.sub(r"(  path\.1\.\w+: )\[.*\]", rf"\g<1>{values}", file.read_text()))
     return read_lesson(folder)
 
 

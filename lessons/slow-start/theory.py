@@ -56,7 +56,7 @@ def hystart(runs: Sequence[Measured]) -> Iterator[Point]:
         control, queue = run.values["transfer.congestion_control"], run.values["path.1.queue"]
         largest = max(window for time_s, window in run.series("cwnd_packets") if time_s < 2.0)
         note = f"{run.record.retransmits} packets sent again"
-        yield Point(f"{control}, {queue}", largest, full_packets(run), x=full_packets(run), series=control, note=note)
+        yield Point(f"{control}, {queue}", largest, full_packets(run), note=note)
 
 
 def windows(runs: Sequence[Measured]) -> Iterator[Line]:
@@ -81,8 +81,8 @@ COMPARISONS = {
         title="What slow start sends again with Reno, over what path and queue hold",
         scenarios=("overshoot.yaml",),
         points=overshoot,
-        x=Axis("packets that path and queue hold", "packets"),
-        y=Axis("packets sent again", "packets"),
+        x=Axis("packets that path and queue hold", "packets", least=3000, most=5200),
+        y=Axis("packets sent again", "packets", least=3000, most=5200),
         source="as many as path and queue hold: the window doubles once more before the loss is noticed",
         within=0.05,
     ),
