@@ -40,6 +40,14 @@ class Row:
     kept: bool
 
 
+def told(rows: list[Row]) -> int:
+    """Print the rows as a Markdown table; the exit status, 1 if a promise is not kept."""
+    print("\n| what | measured | promised | kept |\n|---|---|---|---|")
+    for row in rows:
+        print(f"| {row.what} | {row.measured} | {row.promised} | {'yes' if row.kept else 'NO'} |")
+    return 0 if all(row.kept for row in rows) else 1
+
+
 def run(scenario: Path, *options: str, out: Path) -> dict[str, Any]:
     """Run a scenario and return the command's JSON object; a run that broke raises."""
     words = [str(COMMAND), "run", str(scenario), "--json", "--out", str(out), *options]
@@ -284,10 +292,7 @@ def main(names: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
         for name in names or BENCHES:
             rows += known[name](Path(folder))
-    print("\n| what | measured | promised | kept |\n|---|---|---|---|")
-    for row in rows:
-        print(f"| {row.what} | {row.measured} | {row.promised} | {'yes' if row.kept else 'NO'} |")
-    return 0 if all(row.kept for row in rows) else 1
+    return told(rows)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import ONE_STREAM, Row, run
+from bench import ONE_STREAM, Row, run, told
 from bench_engine_faults import faults
 from bench_engine_files import files
 from bench_engine_least import least
@@ -258,10 +258,7 @@ def main(names: list[str]) -> int:
     rows: list[Row] = []
     for name in names or BENCHES:
         rows += BENCHES[name]()
-    print("\n| what | measured | promised | kept |\n|---|---|---|---|")
-    for row in rows:
-        print(f"| {row.what} | {row.measured} | {row.promised} | {'yes' if row.kept else 'NO'} |")
-    return 0 if all(row.kept for row in rows) else 1
+    return told(rows)
 
 
 if __name__ == "__main__":

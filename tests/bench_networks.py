@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench import ROOT, Row, run
+from bench import ROOT, Row, run, told
 from landspeed.results.samples import Samples
 
 DUMBBELL = ROOT / "scenarios" / "examples" / "dumbbell.yaml"
@@ -79,10 +79,7 @@ def main() -> int:
     """Measure and print."""
     with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
         rows = [*building(Path(folder)), *shares(Path(folder))]
-    print("| what | measured | promised | kept |\n|---|---|---|---|")
-    for row in rows:
-        print(f"| {row.what} | {row.measured} | {row.promised} | {'yes' if row.kept else 'NO'} |")
-    return 0 if all(row.kept for row in rows) else 1
+    return told(rows)
 
 
 if __name__ == "__main__":

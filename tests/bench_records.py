@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench import RECORDS, Row, run
+from bench import RECORDS, Row, run, told
 
 SIX = {
     "2000-03-redmond-arlington": 0.03,
@@ -79,10 +79,7 @@ def main(names: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
         for name in names or SIX:
             rows += rehearse(name, SIX[name], Path(folder))
-    print("\n| what | measured | promised | kept |\n|---|---|---|---|")
-    for row in rows:
-        print(f"| {row.what} | {row.measured} | {row.promised} | {'yes' if row.kept else 'NO'} |")
-    return 0 if all(row.kept for row in rows) else 1
+    return told(rows)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,28 @@ from landspeed.emu import kernel_build as kernel
 from landspeed.emu.kernel_source import Recipe
 
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
+# What a reading of the clock costs in ns, and how far CLOCK_REALTIME is ahead: by libc, which asks the vDSO, and by a
+# system call. Then how many readings there are until a timer of 1 ms goes off, which the vDSO must leave to the kernel.
+READINGS = """
+import ctypes, signal, time
+libc, at = ctypes.CDLL(None), (ctypes.c_long * 2)()
+def by(call, *first):
+    def read(clock):
+        assert call(*first, clock, at) == 0
+        return at[0] * 10**9 + at[1]
+    return read
+for read in (by(libc.clock_gettime), by(libc.syscall, 228)):
+    seen = [read(1) for _ in range(200)]
+    print(*{after - before for before, after in zip(seen, seen[1:])}, read(0) - read(1))
+gone, count = [], 0
+signal.signal(signal.SIGALRM, lambda *_: gone.append(1))
+began = time.monotonic_ns()
+signal.setitimer(signal.ITIMER_REAL, 0.001)
+while not gone:
+    ended = time.monotonic_ns()
+    count += 1
+print((ended - began) // 1000, count)
+"""
 
 
 def test_every_option_asked_for_is_in_the_running_kernel(tmp_path: Path) -> None:
@@ -59,6 +81,18 @@ def test_a_second_of_sleep_is_a_second_of_virtual_time(tmp_path: Path) -> None:
     script = "import time; a = time.monotonic_ns(); time.sleep(3600); print(time.monotonic_ns() - a)"
     shown = execute(plan_of(tmp_path, PLAIN), tmp_path, sys.executable, "-c", script)
     assert int(shown.out) == pytest.approx(3600 * 10**9, abs=20_000)
+
+
+def test_a_reading_of_the_clock_costs_256_ns_by_whatever_way(tmp_path: Path) -> None:
+    """By the vDSO as by a system call; and a timer goes off in a loop that does nothing but read the clock."""
+    shown = execute(plan_of(tmp_path, PLAIN), tmp_path, sys.executable, "-c", READINGS)
+    assert shown.status == 0, shown.err
+    vdso, system_call, timer = shown.out.splitlines()
+    assert vdso == system_call
+    assert vdso.split()[0] == "256"
+    took_us, readings = map(int, timer.split())
+    assert took_us == pytest.approx(1000, abs=1)
+    assert readings == pytest.approx(1e6 / 256, abs=4)
 
 
 # --- The cache -------------------------------------------------------------------------------------------------------

@@ -22,11 +22,11 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     wait_until,
 )
 from engine_liar import liar
+from engine_pretended import frame, take
 from files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, write_file
 from landspeed.engine.result import EngineResult, read_result
 from test_engine_auth import make_key
 from test_engine_files_hostile import DATA, DIRECTORY, LINK, LIST, LIST_END, entry, record
-from test_engine_last_words import frame, take
 
 
 @pytest.fixture(name="served")

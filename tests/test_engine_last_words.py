@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
 import struct
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,22 +23,10 @@ from engine_fixtures import (  # noqa: F401
     say_hello,
     wait_until,
 )
+from engine_pretended import TOKEN, Begun, frame, pretended, take
 from files_fixtures import BLOCK, JOURNAL, describe, write_file
 
 TOTAL = 1_000_000
-TOKEN = "a5" * 32
-
-
-def frame(message: dict) -> bytes:
-    """A frame of the control connection."""
-    text = json.dumps({"protocol": PROTOCOL} | message).encode()
-    return struct.pack(">I", len(text)) + text
-
-
-def take(control: socket.socket) -> dict:
-    """One message."""
-    length = struct.unpack(">I", control.recv(4, socket.MSG_WAITALL))[0]
-    return json.loads(control.recv(length, socket.MSG_WAITALL))
 
 
 def abort(connection: socket.socket) -> None:
@@ -53,51 +38,18 @@ def abort(connection: socket.socket) -> None:
 class Dying:
     """A receiver that takes all data of one stream and then says `last`, and dies."""
 
-    def __init__(self, port: int, last: bytes, *, reset: bool) -> None:
+    def __init__(self, last: bytes, *, reset: bool) -> None:
         self.last, self.reset, self.got = last, reset, 0
-        self.control = socket.create_server(("127.0.0.1", port))
-        self.data = socket.create_server(("127.0.0.1", 0))
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
 
-    def serve(self) -> None:
+    def __call__(self, begun: Begun) -> None:
         """The whole of its life."""
-        control, _ = self.control.accept()
-        assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-        grant = {
-            "data_port": self.data.getsockname()[1],
-            "session": 0,
-            "token": TOKEN,
-            "rcvbuf_bytes": 1 << 20,
-            "pacing_bps": 0,
-        }
-        control.sendall(frame({"type": "grant"} | grant))
-        data, _ = self.data.accept()
-        data.sendall(MAGIC + bytes(32))
-        assert data.recv(48, socket.MSG_WAITALL) == hello(0, bytes.fromhex(TOKEN), bytes(32))
-        control.sendall(frame({"type": "ready"}))
-        assert take(control)["type"] == "go"
-        while chunk := data.recv(1 << 20):
+        assert begun.hello == hello(0, bytes.fromhex(TOKEN), bytes(32))
+        begun.control.sendall(frame({"type": "ready"}))
+        assert take(begun.control)["type"] == "go"
+        while chunk := begun.data.recv(1 << 20):
             self.got += len(chunk)
-        control.sendall(self.last)
-        (abort if self.reset else socket.socket.close)(control)
-        data.close()
-
-    def close(self) -> None:
-        """Wait for its end."""
-        self.thread.join(20)
-        self.control.close()
-        self.data.close()
-
-
-@contextlib.contextmanager
-def dying(port: int, last: bytes, *, reset: bool) -> Iterator[Dying]:
-    """A receiver that dies."""
-    made = Dying(port, last, reset=reset)
-    try:
-        yield made
-    finally:
-        made.close()
+        begun.control.sendall(self.last)
+        (abort if self.reset else socket.socket.close)(begun.control)
 
 
 WHOLE = frame({"type": "result", "complete": True, "bytes": TOTAL})
@@ -115,7 +67,8 @@ WHOLE = frame({"type": "result", "complete": True, "bytes": TOTAL})
     ids=["silent", "reset", "cut", "garbage", "empty"],
 )
 def test_a_receiver_dies_before_its_result_is_whole(bench: Bench, last: bytes, reset: bool, said: str) -> None:
-    with dying(bench.port, last, reset=reset) as receiver:
+    receiver = Dying(last, reset=reset)
+    with pretended(bench.port, receiver):
         sender = bench.send("--bytes", str(TOTAL))
         assert sender.wait(20) == 1
     assert receiver.got == TOTAL

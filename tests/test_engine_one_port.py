@@ -24,8 +24,8 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     say_hello,
     wait_until,
 )
+from engine_pretended import take
 from test_engine_faults import GREETING, REQUEST, frame
-from test_engine_last_words import take
 
 LISTENS = "0A"  # /proc/net/tcp
 

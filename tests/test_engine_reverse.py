@@ -19,10 +19,10 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     only_child,
     wait_until,
 )
+from engine_pretended import frame, take
 from landspeed.engine.result import EngineResult, read_result
 from stopwatch import one_of_few, undisturbed
 from test_engine_auth import make_key
-from test_engine_last_words import frame, take
 
 MODES = ["discard", "memory", "verify"]
 

@@ -7,7 +7,7 @@ import socket
 import pytest
 from engine_fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from engine_liar import liar
-from test_engine_last_words import frame, take
+from engine_pretended import frame, take
 from test_engine_reverse import fail, send
 
 

@@ -24,9 +24,9 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     say_hello,
     wait_until,
 )
+from engine_pretended import frame, take
 from landspeed.engine.command import ENGINE_BINARY
 from test_engine_auth import make_key
-from test_engine_last_words import frame, take
 
 ACTS = Path(__file__).resolve().parent / "engine_acts.py"
 INSIDE = Path("/run/landspeed")  # the test's folder as the guest sees it

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import builds
@@ -22,10 +22,10 @@ from engine_fixtures import (  # noqa: F401  (fixtures)
     say_hello,
     wait_until,
 )
+from engine_pretended import Begun, frame, pretended, take
 from files_fixtures import BLOCK, write_file
 from stopwatch import one_of_few, undisturbed
 from test_engine_files_hostile import DATA, LIST, LIST_END, entry, record
-from test_engine_last_words import TOKEN, frame, take
 
 REQUEST = {
     "type": "request",
@@ -115,61 +115,33 @@ def test_a_sender_of_files_that_falls_silent(bench: Bench, tmp_path: Path, sent:
     one_of_few(attempt)
 
 
+@dataclass
 class Idle:
-    """A receiver that grants, is ready, and then does only what the test says, again and again.
+    """What a receiver that takes no data did.
 
     Attributes:
         pause_s: the longest time from one act to the next, as far as this machine let it act.
     """
 
-    def __init__(self, port: int, act: Callable[[socket.socket], object]) -> None:
-        self.act, self.stop, self.pause_s = act, threading.Event(), 0.0
-        self.listener = socket.create_server(("127.0.0.1", port))
-        self.data = socket.create_server(("127.0.0.1", 0))
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self) -> None:
-        """One session, held until the test ends."""
-        control, _ = self.listener.accept()
-        assert [take(control)["type"], take(control)["type"]] == ["greeting", "request"]
-        grant = {
-            "data_port": self.data.getsockname()[1],
-            "session": 0,
-            "token": TOKEN,
-            "rcvbuf_bytes": 1 << 20,
-            "pacing_bps": 0,
-        }
-        control.sendall(frame({"type": "grant"} | grant))
-        data, _ = self.data.accept()
-        data.sendall(MAGIC + bytes(32))
-        assert len(data.recv(48, socket.MSG_WAITALL)) == 48
-        control.sendall(frame({"type": "ready"}))
-        assert take(control)["type"] == "go"
-        with contextlib.suppress(OSError):
-            before = time.monotonic()
-            while not self.stop.wait(0.05):
-                self.act(control)
-                self.pause_s, before = max(self.pause_s, time.monotonic() - before), time.monotonic()
-        control.close()
-        data.close()
-
-    def close(self) -> None:
-        """End it."""
-        self.stop.set()
-        self.thread.join(20)
-        self.listener.close()
-        self.data.close()
+    pause_s: float = 0.0
 
 
 @contextlib.contextmanager
 def idle(port: int, act: Callable[[socket.socket], object] = id) -> Iterator[Idle]:
-    """A receiver that takes no data."""
-    made = Idle(port, act)
-    try:
-        yield made
-    finally:
-        made.close()
+    """A receiver that grants, is ready, and then does only what the test says, again and again."""
+    done = Idle()
+
+    def live(begun: Begun) -> None:
+        begun.control.sendall(frame({"type": "ready"}))
+        assert take(begun.control)["type"] == "go"
+        with contextlib.suppress(OSError):
+            before = time.monotonic()
+            while not begun.over.wait(0.05):
+                act(begun.control)
+                done.pause_s, before = max(done.pause_s, time.monotonic() - before), time.monotonic()
+
+    with pretended(port, live):
+        yield done
 
 
 @pytest.mark.parametrize("options", [["--bytes", "1G"], ["--time", "3600"]], ids=["bytes", "an hour"])

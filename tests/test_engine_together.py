@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from engine_fixtures import MAGIC, Bench, bench_fixture, control_connection, engine_fixture, say_hello  # noqa: F401  (fixtures)
+from engine_pretended import TOKEN, frame, take
 from files_fixtures import write_file
-from test_engine_last_words import TOKEN, frame, take
 from test_engine_stall import REQUEST, result
 
 LONG = "600s"  # nothing but the second message ends the session within the test

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from emu_fixtures import execute, plan_of, scenario
 from engine_fixtures import Bench, Program, bench_fixture, children, control_connection, engine_fixture, wait_until  # noqa: F401
+from engine_pretended import frame, take
 from landspeed.engine.command import ENGINE_BINARY
 from test_engine_auth import make_key
-from test_engine_last_words import frame, take
 
 ACTS = Path(__file__).resolve().parent / "engine_acts.py"
 INSIDE = Path("/run/landspeed")  # the test's folder as the guest sees it

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from engine_fixtures import Bench, Program, bench_fixture, control_connection, engine_fixture, say_hello  # noqa: F401  (fixtures)
+from engine_pretended import frame
 from files_fixtures import BLOCK, write_file
 from test_engine_auth import Client
 from test_engine_files_hostile import ABANDON, LIST, LIST_END, entry, record, visit
-from test_engine_last_words import frame
 from test_engine_stall import idle
 from test_engine_third_party import Three, three_fixture  # noqa: F401  (fixture)
 
