@@ -137,14 +137,13 @@ class Laboratory:
         ordered = tuple(sorted(points.values(), key=_work, reverse=True))
         for _, cell in missing:  # a bundle that was removed, or a cell that failed
             (self.store.cells / f"{cell.key}.json").unlink(missing_ok=True)
-        grid = Grid("course", "", self._world, self.build(), (), ordered)
+        grid = Grid("course", "", self._world, (), ordered)
         how = SweepOptions(self.store.folder, self._jobs)
-        outcomes, interrupted = run_grid(grid, self.store, how, {}, self._tell)
+        done, interrupted = run_grid(grid, self.store, how, {}, self._tell)
         if interrupted:
             raise RunInterrupted(f"interrupted; what was run is kept in {self.store.folder}: call it again to go on")
-        if broken := [each for each in outcomes if not each.done]:
-            names = {cell.key: cell.loaded.scenario.name for _, cell in missing}
-            raise RunFailed("\n".join(f"{names.get(each.key, each.key)}: {each.error}" for each in broken))
+        if broken := [f"{cell.loaded.scenario.name}: {outcome.error}" for cell, outcome in done if not outcome.done]:
+            raise RunFailed("\n".join(broken))
 
     def _run_programs(self, wanted: Sequence[Wanted]) -> None:
         missing = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured, between, mean
 
-FROM_S = 40.0
+FROM_S = 60.0
 BBR_FROM_S = 20.0
 
 
