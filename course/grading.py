@@ -165,8 +165,8 @@ class _Grader:
             points = float(marker.args[0]) if marker else 1.0
             asked = inspect.getdoc(getattr(item, "function", None)) or item.name
             error = call.excinfo.value if call.excinfo else None
-            if isinstance(error, RunFailed):
-                self.broken.append(str(error))
+            if error is not None and not isinstance(error, AssertionError):  # no fault of the student's
+                self.broken.append(f"{type(error).__name__}: {error}")
             why = "" if error is None else (str(error).split("\nassert")[0] or type(error).__name__)
             self.marks.append(Mark(item.name, asked, points, 0.0 if error else points, why))
         elif call.excinfo is not None:
