@@ -27,6 +27,7 @@ WORDS = {
     "run": ("run_words", "Calibrate the path, make the transfer, judge it."),
     "sweep": ("sweep_words", "Run every combination of what a file varies, on all cores or on a cluster."),
     "find": ("sweep_words", "Find the least or greatest value with which a goal is still met."),
+    "explore": ("explore_words", "Make a page with sliders: what theory says of a path, and what was measured."),
     "compare": ("run_words", "Show runs side by side: bundles, scenario files, the worlds of one file."),
     "exec": ("program_words", "Run your own program on the emulated path, in virtual time."),
     "shell": ("program_words", "Open a prompt on the emulated path, in real time."),

@@ -116,7 +116,7 @@ def do_sweep(parsed: argparse.Namespace) -> int:
         fresh=parsed.fresh,
         resume=parsed.resume,
     )
-    reporter = _silent if parsed.quiet else _Reporter()
+    reporter = _silent if parsed.quiet else Reporter()
     began = time.monotonic()
     done = make_sweep(parsed.file, parsed.overrides, world, options, how, seed=parsed.seed, progress=reporter)
     if parsed.csv is not None:
@@ -180,7 +180,7 @@ def _silent(_: State) -> None:
     """Nothing is shown."""
 
 
-class _Reporter:
+class Reporter:
     """Where the sweep is: one line that is written again on a terminal, a line now and then elsewhere."""
 
     def __init__(self) -> None:
