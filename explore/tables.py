@@ -29,24 +29,18 @@ FULL = 0.98  # of the line or of the window: that is what binds
 
 
 def code(value: float, least: float, steps: int = CURVE_STEPS) -> int:
-    """A number of 16 bits for a value; 0 for nothing."""
-    return 0 if value < least else min(65535, 1 + round(steps * math.log10(value / least)))
+    """A whole number for a value; 0 for nothing."""
+    return 0 if value < least else 1 + round(steps * math.log10(value / least))
 
 
 def bound(curve: Curve, share: Share) -> str:
     """What binds a curve in the long run."""
-    level = long_level(curve, share)
+    level = curve.long_level(share.pipe)
     if level >= FULL:
         return "line"
     if level * share.pipe >= FULL * share.cap:
         return "window"
     return "loss" if math.isfinite(share.spacing) and curve.top < share.brim else "queue"
-
-
-def long_level(curve: Curve, share: Share) -> float:
-    """Mean share of the line over the cycle that repeats."""
-    begin_s = curve.rise[-1][0]
-    return curve.mean_level(share.pipe, begin_s, begin_s + (curve.period_s or 1.0))
 
 
 def _with_crossings(nodes: Nodes, pipe: float) -> Nodes:
@@ -66,13 +60,13 @@ class Packed:
         """None yet."""
         self.index: array[int] = array("I")
         self.begins: array[int] = array("I", [0])
-        self.cycles: array[int] = array("H")
-        self.means: array[int] = array("H")
-        self.longs: array[int] = array("H")
+        self.cycles: array[int] = array("I")
+        self.means: array[int] = array("I")
+        self.longs: array[int] = array("I")
         self.bounds: array[int] = array("B")
-        self.times: array[int] = array("H")
-        self.levels: array[int] = array("H")
-        self.queues: array[int] = array("H")
+        self.times: array[int] = array("I")
+        self.levels: array[int] = array("I")
+        self.queues: array[int] = array("I")
         self._known: dict[tuple[Share, str], int] = {}
         self._same: dict[bytes, int] = {}
 
@@ -87,24 +81,21 @@ class Packed:
         share, curve = setting.share, setting.curve
         rise, cycle = (_with_crossings(nodes, share.pipe) for nodes in (curve.rise, curve.cycle))
         nodes = [*rise, *cycle]
-        times = array("H", [code(time_s, LEAST_TIME_S) for time_s, _ in nodes])
-        levels = array("H", [code(min(w / share.pipe, 1.0), LEAST_LEVEL) for _, w in nodes])
-        queues = array("H", [code(w / share.pipe - 1.0, LEAST_QUEUE_BDP) for _, w in nodes])
-        figures = (
-            len(rise),
-            code(curve.mean_level(share.pipe, *MEAN_S), LEAST_LEVEL, MEAN_STEPS),
-            code(long_level(curve, share), LEAST_LEVEL, MEAN_STEPS),
-            BOUNDS.index(bound(curve, share)),
-        )
-        same = times.tobytes() + levels.tobytes() + queues.tobytes() + repr(figures).encode()
+        times = array("I", [code(time_s, LEAST_TIME_S) for time_s, _ in nodes])
+        levels = array("I", [code(min(w / share.pipe, 1.0), LEAST_LEVEL) for _, w in nodes])
+        queues = array("I", [code(w / share.pipe - 1.0, LEAST_QUEUE_BDP) for _, w in nodes])
+        binds = bound(curve, share)
+        same = times.tobytes() + levels.tobytes() + queues.tobytes() + f"{len(rise)} {binds}".encode()
         if same not in self._same:
             self._same[same] = len(self.cycles)
             self.times += times
             self.levels += levels
             self.queues += queues
             self.begins.append(len(self.times))
-            for table, figure in zip((self.cycles, self.means, self.longs, self.bounds), figures, strict=True):
-                table.append(figure)
+            self.cycles.append(len(rise))
+            self.means.append(code(curve.mean_level(share.pipe, *MEAN_S), LEAST_LEVEL, MEAN_STEPS))
+            self.longs.append(code(curve.long_level(share.pipe), LEAST_LEVEL, MEAN_STEPS))
+            self.bounds.append(BOUNDS.index(binds))
         return self._same[same]
 
     def bytes(self) -> bytes:

@@ -54,6 +54,12 @@ class Curve:
         """Mean share of the line that is in use between two times."""
         return (self._filled(pipe, until_s) - self._filled(pipe, from_s)) / (until_s - from_s)
 
+    def long_level(self, pipe: float) -> float:
+        """The same in the long run: over a cycle."""
+        if self.period_s <= 0:
+            return min(self.cycle[0][1] / pipe, 1.0)
+        return _area(self.cycle, pipe, self.period_s) / self.period_s
+
     def _filled(self, pipe: float, until_s: float) -> float:
         """∫ min(w, pipe) / pipe up to a time."""
         begin_s = self.rise[-1][0]
@@ -62,9 +68,10 @@ class Curve:
         if rest_s <= 0:
             return total
         if self.period_s <= 0:
-            return total + rest_s * min(self.cycle[0][1] / pipe, 1.0)
+            return total + rest_s * self.long_level(pipe)
         whole, part_s = divmod(rest_s, self.period_s)
-        return total + whole * _area(self.cycle, pipe, self.period_s) + _area(self.cycle, pipe, part_s)
+        full = whole * self.period_s * self.long_level(pipe) if whole else 0.0
+        return total + full + _area(self.cycle, pipe, part_s)
 
 
 def _area(nodes: Nodes, pipe: float, until_s: float) -> float:
@@ -74,8 +81,8 @@ def _area(nodes: Nodes, pipe: float, until_s: float) -> float:
             break
         end = min(t1, until_s)
         last = w1 if end == t1 else w0 + (w1 - w0) * (end - t0) / (t1 - t0)
-        total += (end - t0) * (min(w0, pipe) + min(last, pipe)) / 2 / pipe
-    return total
+        total += (end - t0) * ((pipe if w0 > pipe else w0) + (pipe if last > pipe else last))
+    return total / 2 / pipe
 
 
 def curve(share: Share, control: str) -> Curve:
