@@ -81,7 +81,7 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     status = 0
     if not parsed.no_runs:
         try:
-            collection.run(grid_of(chosen), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter())
+            collection.run(collection.able(grid_of(chosen)), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter())
         except RunFailed as error:
             print(f"Error: {error}", file=sys.stderr)
             status = FAILED

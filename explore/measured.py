@@ -18,6 +18,7 @@ from ..rehearsal.sweeps.sweep import State, SweepOptions, run_grid
 from ..rehearsal.sweeps.work import FIGURES, Outcome
 from ..results.failure import BundleError, RunFailed
 from ..results.places import runs_dir
+from ..scenarios.errors import ScenarioError
 from ..worlds.registry import plan_for
 from ..worlds.world import World
 from .setting import MEAN_S, SAMPLE_MS, Setting, Slider, setting_at, values_of
@@ -93,7 +94,19 @@ class Collection:
         Raises:
             ScenarioError: the world cannot make it.
         """
-        return self._point(setting).cell(self._point(setting).plan.seed)
+        point = self._point(setting)
+        return point.cell(point.plan.seed)
+
+    def able(self, settings: Iterable[Setting]) -> list[Setting]:
+        """Those that the world can make: not every one has every congestion control."""
+        return [setting for setting in settings if self._is_able(setting)]
+
+    def _is_able(self, setting: Setting) -> bool:
+        try:
+            self.cell(setting)
+        except ScenarioError:
+            return False
+        return True
 
     def find(self, setting: Setting) -> Measured | None:
         """What was measured at a setting; None: nothing yet."""
@@ -110,7 +123,7 @@ class Collection:
                 plan = Run.load(bundle).plan if bundle is not None else None
             except BundleError:
                 continue
-            if plan is None or plan.transfer.window_bytes is None:
+            if plan is None or not plan.transfer.window_exact:
                 continue
             setting = Setting(**values_of(plan))
             if self.cell(setting).key == file.stem and (read := self._read(file.stem, setting)):

@@ -198,6 +198,8 @@ def make_application(page: str, desk: Desk, token: str, port: int) -> Any:
             folder = desk.collection.store.bundles / outcome.bundle.rsplit("/", 1)[-1]
             if name == "report.html" and not (folder / name).is_file():
                 await asyncio.to_thread(Run.load(folder).report)
+            if not (folder / name).is_file():  # a report without charts needs no plotly
+                return self.refuse(404, "there is no such file")
             self.set_header("Content-Type", FILES[name])
             return self.give(await asyncio.to_thread((folder / name).read_bytes))
 

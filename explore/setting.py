@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from ..rehearsal.scenario import Scenario
+from ..results.failure import NotPossible
 from ..scenarios import physics as ph
 from ..scenarios.plan import Plan
 from ..scenarios.units import RATE, SIZE, TIME, Kind, format_exact, format_probability
@@ -23,6 +24,8 @@ ACCESS = 10  # the sender is connected at so many times the bottleneck's rate
 DURATION_S = 20  # of a run
 MEAN_S = (10.0, 20.0)  # what measured and predicted means are of: slow start is mostly over
 SAMPLE_MS = 250
+AUTOTUNED_BYTES = 1_000_000_000  # a window that nobody set: so large that it does not bind
+WORD_KEYS = {"discipline": "path.N.discipline", "control": "transfer.congestion_control"}
 TARGETS_S = {
     "codel": ph.CODEL_TARGET_NS / 1e9,
     "fq_codel": ph.CODEL_TARGET_NS / 1e9,
@@ -92,6 +95,9 @@ def sliders(start: Mapping[str, Any] | None = None) -> tuple[Slider, ...]:
 
     Args:
         start: by key, in base units; what is missing stands where it usually stands.
+
+    Raises:
+        NotPossible: theory does not know the discipline or the congestion control.
     """
     return tuple(_beginning(slider, (start or {}).get(slider.key)) for slider in USUAL)
 
@@ -99,6 +105,11 @@ def sliders(start: Mapping[str, Any] | None = None) -> tuple[Slider, ...]:
 def _beginning(slider: Slider, value: Any) -> Slider:
     if value is None:
         return slider
+    if slider.is_word and value not in slider.values:
+        raise NotPossible(
+            f"theory here knows no {slider.label.lower()} '{value}'; choose one of {', '.join(slider.values)}: "
+            f"--set {WORD_KEYS[slider.key]}={slider.values[0]}"
+        )
     values = slider.values if value in slider.values else (*slider.values, value)
     ordered = values if slider.is_word else tuple(sorted(values))
     return replace(slider, values=ordered, start=ordered.index(value))
@@ -108,7 +119,7 @@ def values_of(plan: Plan) -> dict[str, Any]:
     """What a plan's path is like, as values of the sliders: its bottleneck, and the sums over all its links."""
     slowest = min(plan.links, key=lambda link: link.forward.rate_bps)
     transfer, forward = plan.transfer, slowest.forward
-    found: dict[str, Any] = {
+    return {
         "rtt": plan.physics.rtt_ns,
         "rate": forward.rate_bps,
         "mtu": min(link.mtu_bytes for link in plan.links),
@@ -117,10 +128,8 @@ def values_of(plan: Plan) -> dict[str, Any]:
         "queue": float(f"{forward.queue_bytes / max(1, plan.physics.bdp_bytes):.2g}"),
         "discipline": forward.discipline,
         "control": transfer.congestion_control,
+        "window": transfer.window_bytes or AUTOTUNED_BYTES,
     }
-    if transfer.window_bytes is not None:
-        found["window"] = transfer.window_bytes
-    return found
 
 
 @dataclass(frozen=True)

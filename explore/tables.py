@@ -40,7 +40,8 @@ def bound(curve: Curve, share: Share) -> str:
         return "line"
     if level * share.pipe >= FULL * share.cap:
         return "window"
-    return "loss" if math.isfinite(share.spacing) and curve.top < share.brim else "queue"
+    peak = max(window for _, window in curve.cycle)
+    return "loss" if math.isfinite(share.spacing) and peak < share.brim else "queue"
 
 
 def _with_crossings(nodes: Nodes, pipe: float) -> Nodes:
