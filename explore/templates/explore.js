@@ -41,7 +41,8 @@
     tell("theory-bound", "In the long run bound by " + data.boundWords[theory.bound] + "." + long);
     tell("measured-mean", run ? here.rate(run.mean) : "–");
     var resent = run && run.resent !== null ? ", " + run.resent + " packets sent again" : "";
-    tell("measured-note", run ? difference(run, theory.mean) + " from theory" + resent + (run.bound ? "; bound by " + run.bound : "")
+    var chance = at[here.number.loss] > 0 ? ". One seed: with random loss another one gives another figure" : "";
+    tell("measured-note", run ? difference(run, theory.mean) + " from theory" + resent + (run.bound ? "; bound by " + run.bound : "") + chance
       : data.served ? "not measured yet: run it" : "no run at this setting: the nearest are in the last picture");
     say(run);
   }
