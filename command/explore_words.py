@@ -10,6 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import values
 from .arguments import chosen_worlds, given_options, with_overrides, with_world, with_world_options
 from .errors import FAILED, UsageError
 from .sweep_words import Reporter
@@ -23,12 +24,12 @@ MOST_PORT = 65_535
 
 def add_explore(made: argparse.ArgumentParser) -> None:
     """Arguments of `explore`."""
-    made.add_argument("file", nargs="?", metavar="SCENARIO", help="its values are where the sliders begin")
+    made.add_argument("file", type=Path, nargs="?", metavar="SCENARIO", help="its values are where the sliders begin")
     with_overrides(made, seed=False)
     made.add_argument("--out", type=Path, metavar="FILE", help="the page (default: explore.html beside the runs)")
     made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
     made.add_argument("--no-runs", action="store_true", help="run nothing: the page has what was measured before")
-    made.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: as many as there are cores)")
+    made.add_argument("--jobs", type=values.count, metavar="N", help="runs at once (default: as many as there are cores)")
     made.add_argument("--open", action="store_true", help="show the page in the browser")
     made.add_argument("--serve", action="store_true", help="serve it on loopback; it then runs what is asked")
     made.add_argument("--port", type=int, metavar="N", help="with --serve: the port (default: a free one)")
@@ -61,8 +62,6 @@ def do_explore(parsed: argparse.Namespace) -> int:
 
 
 def _check(parsed: argparse.Namespace) -> None:
-    if parsed.jobs is not None and parsed.jobs < 1:
-        raise UsageError(f"--jobs {parsed.jobs}: write a number from 1 on")
     if parsed.port is not None and not parsed.serve:
         raise UsageError("--port belongs to --serve; add --serve, or leave --port out")
     if parsed.port is not None and not 0 <= parsed.port <= MOST_PORT:

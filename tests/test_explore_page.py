@@ -151,11 +151,11 @@ def test_keyboard_alone(static: tuple[Page, Seen]) -> None:
     ):
         assert wanted in reached
     page.locator("#s-window").focus()
-    before = rate(page, "theory-mean")
+    before = page.locator("#theory-mean").inner_text()
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#o-window")).to_have_text("1 MB")
     expect(page.locator("#s-window")).to_have_attribute("aria-valuetext", "1 MB")
-    page.wait_for_function("old => document.getElementById('theory-mean').textContent !== old", f"{before}")
+    page.wait_for_function("old => document.getElementById('theory-mean').textContent !== old", arg=before)
     page.locator("#play").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#play")).to_have_attribute("aria-pressed", "true")

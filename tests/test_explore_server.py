@@ -155,7 +155,7 @@ def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
         (("--port", "8000"), "--port belongs to --serve"),
         (("--serve", "--port", "70000"), "write a number from 1 to 65535"),
         (("--serve", "--out", "x.html"), "--serve writes no file"),
-        (("--jobs", "0"), "write a number from 1 on"),
+        (("--jobs", "0"), "not a whole number from 1 on"),
         (("--set", "transfer.streams=4"), "name one"),
         (("no-such-scenario",), "no-such-scenario"),
         ((FIRST, "--set", "transfer.congestion_control=scalable"), "choose one of reno, cubic, htcp, bbr"),
