@@ -8,7 +8,7 @@ AGAIN ?= 1
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin probe-cases
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,9 @@ format: setup-test  ## let the formatters write
 	@.venv/bin/ruff check --fix .
 	@clang-format -i $(C_SOURCES)
 
+probe-cases: setup-test  ## programs with known windows and round trips, and what `landspeed probe` finds (NAMES=SSH: some)
+	@$(PYTHON) tests/probe_cases.py $(NAMES)
+
 bench: setup  ## the figures the project promises, measured
 	@$(PYTHON) tests/bench.py
 
@@ -98,8 +101,17 @@ lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
 lab-down:  ## remove them
 	@$(PYTHON) tests/lab/lab.py down
 
+truth: setup-test  ## what the network does beside theory, at each rate, in both worlds (WHAT="--rates 10M": some of it)
+	@$(PYTHON) -m tests.truth $(WHAT)
+
+random-paths: setup-test  ## random scenarios in both worlds, and whether these agree (TIMES=200 SEED=1)
+	@$(PYTHON) tests/random_paths.py --examples $(or $(TIMES),200) --seed $(or $(SEED),1)
+
 bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
 	@$(PYTHON) tests/bench_engine.py
+
+bench-plugin: setup-test  ## a hundred tests on a path by two workers (RUNS=10: so often)
+	@$(PYTHON) tests/bench_plugin.py $(RUNS)
 
 bench-records: setup  ## the figures promised for the records: traceroutes, forty hops, goodput of the six
 	@$(PYTHON) tests/bench_records.py

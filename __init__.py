@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .rehearsal.library import Going, Runs, arun, load, run, runs, sweep
+    from .probing.paths import ProbeError
+    from .probing.probe import Probe, probe
+    from .probing.spec import Server
+    from .rehearsal.library import Going, Imported, Runs, arun, import_measured, load, run, runs
+    from .rehearsal.library_sweeps import compare_sweeps, predict, sweep
     from .rehearsal.run import Run
     from .rehearsal.scenario import Scenario
     from .rehearsal.sweeps.sweep import Sweep
@@ -23,6 +27,11 @@ if TYPE_CHECKING:
     from .results.query import QueryError
     from .scenarios.errors import LandspeedError, ScenarioError
     from .scenarios.plan import Plan
+    from .testing.conditions import line, listening, succeeds
+    from .testing.errors import LandspeedWarning, PathError, ProgramEnded, ProgramNotStarted, ProgramTimeout
+    from .testing.library import path
+    from .testing.path import Node, Path
+    from .testing.programs import Program
     from .worlds.making import make_world
     from .worlds.options import option
     from .worlds.tool import Tool, ToolError
@@ -30,7 +39,8 @@ if TYPE_CHECKING:
 
 # Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
 _PLACES = {
-    ".rehearsal.library": ("Going", "Runs", "arun", "load", "run", "runs", "sweep"),
+    ".rehearsal.library": ("Going", "Imported", "Runs", "arun", "import_measured", "load", "run", "runs"),
+    ".rehearsal.library_sweeps": ("compare_sweeps", "predict", "sweep"),
     ".rehearsal.run": ("Run",),
     ".rehearsal.scenario": ("Scenario",),
     ".rehearsal.sweeps.sweep": ("Sweep",),
@@ -40,6 +50,14 @@ _PLACES = {
     ".results.query": ("QueryError",),
     ".scenarios.errors": ("LandspeedError", "ScenarioError"),
     ".scenarios.plan": ("Plan",),
+    ".probing.paths": ("ProbeError",),
+    ".probing.probe": ("Probe", "probe"),
+    ".probing.spec": ("Server",),
+    ".testing.conditions": ("line", "listening", "succeeds"),
+    ".testing.errors": ("LandspeedWarning", "PathError", "ProgramEnded", "ProgramNotStarted", "ProgramTimeout"),
+    ".testing.library": ("path",),
+    ".testing.path": ("Node", "Path"),
+    ".testing.programs": ("Program",),
     ".worlds.making": ("make_world",),
     ".worlds.options": ("option",),
     ".worlds.tool": ("Tool", "ToolError"),
@@ -50,10 +68,21 @@ _HOME = {name: place for place, names in _PLACES.items() for name in names}
 __all__ = [
     "BundleError",
     "Going",
+    "Imported",
     "LandspeedError",
+    "LandspeedWarning",
+    "Node",
     "NotReady",
     "OutputError",
+    "Path",
+    "PathError",
     "Plan",
+    "Probe",
+    "ProbeError",
+    "Program",
+    "ProgramEnded",
+    "ProgramNotStarted",
+    "ProgramTimeout",
     "Progress",
     "QueryError",
     "Run",
@@ -62,6 +91,7 @@ __all__ = [
     "Runs",
     "Scenario",
     "ScenarioError",
+    "Server",
     "Sweep",
     "Tool",
     "ToolError",
@@ -69,11 +99,19 @@ __all__ = [
     "World",
     "__version__",
     "arun",
+    "compare_sweeps",
+    "import_measured",
+    "line",
+    "listening",
     "load",
     "make_world",
     "option",
+    "path",
+    "predict",
+    "probe",
     "run",
     "runs",
+    "succeeds",
     "sweep",
 ]
 

@@ -35,18 +35,18 @@ def do_demo(parsed: argparse.Namespace) -> int:
     """One run, drawn while it goes on where a terminal is, and told in lines elsewhere."""
     from rich.console import Console
 
-    from ..rehearsal.sweeps.cells import plan_cells
+    from ..rehearsal.sweeps.variants import plan_variants
     from ..report.terminal_chart import round_top
     from .arguments import chosen_worlds
 
     (world,) = chosen_worlds(["emu"], {})
-    (cell,) = plan_cells(Path(SCENARIO), (), world)
-    plan = cell.plan
+    (variant,) = plan_variants(Path(SCENARIO), (), world)
+    plan = variant.plan
     console = Console() if sys.stdout.isatty() else Console(width=PLAIN_COLUMNS)
     print(f"{plan.title}: {len(plan.links)} links, one TCP connection of a real Linux kernel, in virtual time")
     until_s, top_bps = (plan.transfer.duration_ns or 0) / 1e9, round_top(plan.physics.expected_goodput_bps)
     with _Picture(console, until_s, top_bps) as shown:
-        run = cell.run(runs_folder(parsed.out), progress=shown)
+        run = variant.run(runs_folder(parsed.out), progress=shown)
         if run.complete:
             shown.finish(run)
     if not run.complete:

@@ -28,8 +28,14 @@ WORDS = {
     "sweep": ("sweep_words", "Run every combination of what a file varies, on all cores or on a cluster."),
     "find": ("sweep_words", "Find the least or greatest value with which a goal is still met."),
     "explore": ("explore_words", "Make a page with sliders: what theory says of a path, and what was measured."),
+    "predict": ("predict_words", "Predict how long a transfer of many bytes takes, for each choice asked."),
+    "import": ("import_words", "Make a scenario of what iperf3, traceroute, ss or pScheduler measured."),
     "compare": ("run_words", "Show runs side by side: bundles, scenario files, the worlds of one file."),
     "exec": ("program_words", "Run your own program on the emulated path, in virtual time."),
+    "probe": (
+        "probe_words",
+        "Say what holds a program back on long paths: its own window, round trips, TCP, the line.",
+    ),
     "shell": ("program_words", "Open a prompt on the emulated path, in real time."),
     "doctor": ("machine_words", "Check whether this computer can run everything; print a remedy for each finding."),
     "kernel": ("kernel_words", "List, build or remove the releases of Linux that runs can have."),
@@ -104,7 +110,7 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 def split_program(words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     """Words of this command, and those of the user's own program after `--`."""
-    if words[:1] == ["exec"] and "--" in words:
+    if words[:1] in (["exec"], ["probe"]) and "--" in words:
         place = list(words).index("--")
         return words[:place], list(words[place + 1 :])
     return words, []

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import values
 from .arguments import given_options, with_overrides, with_world_options
 from .errors import FAILED, UsageError, say
 from .progress import make_reporter
@@ -26,6 +24,15 @@ def add_exec(made: argparse.ArgumentParser) -> None:
     made.add_argument("--at", required=True, metavar="NODE", help="node that runs the program")
     made.add_argument("--no-calibration", action="store_true", help="do not measure the path first")
     made.add_argument("--quiet", action="store_true", help="no progress")
+    made.add_argument(
+        "--samples", type=Path, metavar="DIR", help="keep samples of every socket and link there, as parquet files"
+    )
+    made.add_argument(
+        "--sample-interval",
+        type=values.sample_interval,
+        metavar="TIME",
+        help="of virtual time between two samples (default: 10 ms); it doubles after each 8192 samples",
+    )
     with_overrides(made)
     with_world_options(made, "exec")
 
@@ -35,21 +42,6 @@ def add_shell(made: argparse.ArgumentParser) -> None:
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
     with_overrides(made)
     with_world_options(made, "shell")
-
-
-@contextlib.contextmanager
-def _scratch_folder() -> Any:
-    """A folder for a run that leaves no bundle, gone afterwards.
-
-    A shell removes it when its standard input ends, which it does however this process ends, `kill -9` included.
-    """
-    folder = tempfile.mkdtemp(prefix="landspeed-")
-    script = 'read -r _; rm -rf -- "$0" 2>/dev/null || { sleep 1; rm -rf -- "$0"; }'  # the guest may be dying meanwhile
-    guard = subprocess.Popen(["sh", "-c", script, folder], stdin=subprocess.PIPE, start_new_session=True)
-    try:
-        yield Path(folder)
-    finally:
-        guard.communicate()
 
 
 def _planned(parsed: argparse.Namespace) -> Plan:
@@ -75,8 +67,13 @@ def _world(**options: Any) -> EmuWorld:
 def do_exec(parsed: argparse.Namespace) -> int:
     """Returns the program's own exit status."""
     from ..emu.machine import OutputCopier
+    from ..emu.sampling import INTERVAL_NS, sampler_job
+    from ..rehearsal.scratch import scratch_folder
     from ..results.failure import RunFailed
+    from ..results.sockets.raw import keep_samples, make_samples_folder
 
+    if parsed.sample_interval and not parsed.samples:
+        raise UsageError("--sample-interval says how often sockets are sampled; add --samples DIR")
     plan = _planned(parsed)
     if not parsed.program:
         raise UsageError(
@@ -86,21 +83,28 @@ def do_exec(parsed: argparse.Namespace) -> int:
     if parsed.at not in names:
         raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
     world, plan = _checked(parsed, plan)
-    with _scratch_folder() as folder:
+    if parsed.samples:
+        make_samples_folder(parsed.samples)
+    with scratch_folder() as folder:
         copier = OutputCopier(folder)
         reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
         try:
-            return world.execute(
+            status = world.execute(
                 plan,
                 folder,
                 at=parsed.at,
                 command=parsed.program,
                 calibrate=not parsed.no_calibration,
+                sampler=sampler_job(parsed.sample_interval or INTERVAL_NS) if parsed.samples else None,
                 report=reporter,
                 each_poll=copier.copy,
             )
+            if parsed.samples:
+                keep_samples(folder, parsed.samples, [node.name for node in plan.nodes])
         except RunFailed as error:
             return say(error, FAILED)
+        else:
+            return status
         finally:
             reporter.close()
             copier.copy()
@@ -108,12 +112,13 @@ def do_exec(parsed: argparse.Namespace) -> int:
 
 def do_shell(parsed: argparse.Namespace) -> int:
     """On this terminal."""
+    from ..rehearsal.scratch import scratch_folder
     from ..results.failure import RunFailed
 
     if not sys.stdin.isatty():
         raise UsageError("the prompt needs a terminal; `landspeed exec` runs programs without one")
     world, plan = _checked(parsed, _planned(parsed), clock="real")
-    with _scratch_folder() as folder:
+    with scratch_folder() as folder:
         try:
             world.shell(plan, folder)
         except RunFailed as error:

@@ -26,6 +26,7 @@ from .progress import Reporter, make_reporter
 
 if TYPE_CHECKING:
     from ..rehearsal.run import Run
+    from ..rehearsal.sweeps.variants import Variant
     from ..report.comparison import Comparison
 
 
@@ -41,15 +42,15 @@ def add_run(made: argparse.ArgumentParser) -> None:
 
 def do_run(parsed: argparse.Namespace) -> int:
     """One run; or, for a file that varies something, one of each combination and a table."""
-    from ..rehearsal.sweeps.cells import plan_cells
+    from ..rehearsal.sweeps.variants import plan_variants
 
     (world,) = chosen_worlds([parsed.world], given_options(parsed))
-    cells = plan_cells(parsed.file, parsed.overrides, world, parsed.seed)
+    variants = plan_variants(parsed.file, parsed.overrides, world, parsed.seed)
     folder = runs_folder(parsed.out)
-    if cells[0].values:
-        return _run_all(cells, folder, parsed)
+    if variants[0].values:
+        return _run_all(variants, folder, parsed)
     with _reporter(quiet=parsed.quiet) as reporter:
-        run = cells[0].run(folder, progress=reporter)
+        run = variants[0].run(folder, progress=reporter)
     if parsed.json:
         print(json.dumps(_as_json(run), indent=1))
     elif not parsed.quiet:
@@ -59,14 +60,14 @@ def do_run(parsed: argparse.Namespace) -> int:
     return run.status
 
 
-def _run_all(cells: list[Any], folder: Path, parsed: argparse.Namespace) -> int:
+def _run_all(variants: list[Variant], folder: Path, parsed: argparse.Namespace) -> int:
     """All combinations; one that breaks does not stop the others."""
     done: list[tuple[dict[str, str], Run]] = []
-    for number, cell in enumerate(cells, start=1):
+    for number, variant in enumerate(variants, start=1):
         if not parsed.quiet:
-            print(f"landspeed: {number} of {len(cells)}: {cell.name}", file=sys.stderr)
+            print(f"landspeed: {number} of {len(variants)}: {variant.name}", file=sys.stderr)
         with _reporter(quiet=parsed.quiet) as reporter:
-            done.append((cell.values, cell.run(folder, progress=reporter)))
+            done.append((variant.values, variant.run(folder, progress=reporter)))
         if done[-1][1].interrupted:
             break
     if parsed.json:
@@ -76,7 +77,7 @@ def _run_all(cells: list[Any], folder: Path, parsed: argparse.Namespace) -> int:
     for varied, run in done:
         if run.error:
             print(f"Error: {varied}: {run.error}", file=sys.stderr)
-    return FAILED if len(done) < len(cells) or any(run.status for _, run in done) else 0
+    return FAILED if len(done) < len(variants) or any(run.status for _, run in done) else 0
 
 
 @contextlib.contextmanager
@@ -137,8 +138,8 @@ def add_compare(made: argparse.ArgumentParser) -> None:
         "targets",
         nargs="+",
         type=Path,
-        metavar="BUNDLE|FILE",
-        help="folders of runs, or scenario files, which are run first",
+        metavar="BUNDLE|FILE|SWEEP",
+        help="folders of runs; scenario files, which are run first; or the folders of two sweeps",
     )
     made.add_argument("--worlds", default="emu", metavar="NAME,…", help="run files in each of these, such as sim,emu")
     made.add_argument(
@@ -161,7 +162,13 @@ def add_compare(made: argparse.ArgumentParser) -> None:
 def do_compare(parsed: argparse.Namespace) -> int:
     """Runs what is to be run, and shows all side by side."""
     from ..rehearsal.comparing import compare_targets
+    from ..report.sweep_comparison import is_sweep
     from ..worlds.registry import world_names
+
+    if any(is_sweep(target) for target in parsed.targets):
+        from .sweep_words import compare_two
+
+        return compare_two(parsed)
 
     names = [name.strip() for name in parsed.worlds.split(",")]
     for name in names:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import values
 from .arguments import chosen_worlds, given_options, with_output, with_overrides, with_world, with_world_options
-from .errors import FAILED
+from .errors import FAILED, UsageError
 
 if TYPE_CHECKING:
     from ..rehearsal.sweeps.sweep import State, Sweep
@@ -30,6 +30,12 @@ def add_sweep(made: argparse.ArgumentParser) -> None:
         "--until", metavar="GOAL", help='add seeds until each mean goodput is known so well, such as "ci95=2 %%"'
     )
     made.add_argument("--at-most", type=values.count, default=10_000, metavar="N", help="cells (default: 10 000)")
+    made.add_argument(
+        "--adaptive",
+        metavar="KEY[=FROM..TO]",
+        help='choose this key\'s values where goodput bends, such as "path.1.loss=1e-6 %%..1 %%", or a key of `vary:`',
+    )
+    made.add_argument("--points", type=values.count, metavar="N", help="values of it for each curve (default: 15)")
     made.add_argument("--no-bundles", action="store_true", help="keep the figures only")
     again = made.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="continue: it is an error if nothing was begun")
@@ -116,9 +122,17 @@ def do_sweep(parsed: argparse.Namespace) -> int:
         fresh=parsed.fresh,
         resume=parsed.resume,
     )
-    reporter = _silent if parsed.quiet else Reporter()
+    reporter = silent if parsed.quiet else Reporter()
     began = time.monotonic()
-    done = make_sweep(parsed.file, parsed.overrides, world, options, how, seed=parsed.seed, progress=reporter)
+    if parsed.adaptive is not None:
+        from ..rehearsal.sweeps.adaptive import POINTS, sweep_adaptively
+
+        done = sweep_adaptively(
+            parsed.file, parsed.overrides, world, options, how, vary=parsed.adaptive, points=parsed.points or POINTS,
+            seed=parsed.seed, progress=reporter,
+        )  # fmt: skip
+    else:
+        done = make_sweep(parsed.file, parsed.overrides, world, options, how, seed=parsed.seed, progress=reporter)
     if parsed.csv is not None:
         _write_csv(done, parsed.csv)
     if parsed.json:
@@ -137,6 +151,40 @@ def do_sweep(parsed: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return 0 if done.complete else FAILED
+
+
+def compare_two(parsed: argparse.Namespace) -> int:
+    """The second half of `compare`: one sweep against another."""
+    from ..report.sweep_comparison import compare_sweeps, is_sweep, load_sweep, verdict_lines, write_sweep_comparison
+
+    if len(parsed.targets) != 2 or not all(is_sweep(target) for target in parsed.targets):
+        raise UsageError("a sweep is compared with a sweep: name the folders of two")
+    first, second = (load_sweep(target) for target in parsed.targets)
+    made = compare_sweeps(first, second, parsed.tolerance)
+    page = parsed.html or second.folder / f"against-{first.folder.resolve().name}.html"
+    write_sweep_comparison(made, page)
+    if parsed.json:
+        cells = [
+            {
+                "values": each.values,
+                "figure": each.measure,
+                "means": [each.first.mean, each.second.mean],
+                "seeds": [each.first.count, each.second.count],
+                "difference": each.difference.share,
+                "half": each.difference.half,
+                "p": each.difference.p,
+                "differs": each.beyond,
+            }
+            for each in made.compared
+        ]
+        alone = [list(each) for each in made.alone]
+        print(json.dumps({"cells": cells, "alone": alone, "page": str(page)}, indent=1, ensure_ascii=False))
+    elif not parsed.quiet:
+        print(f"A: {first.label}\nB: {second.label}")
+        for line in verdict_lines(made):
+            print(f"  {line}")
+        print(f"Page: {page}")
+    return 0
 
 
 def _write_csv(done: Sweep, target: Path) -> None:
@@ -176,7 +224,7 @@ def _show(done: Sweep) -> None:
     console.out(f"Page: {done.page}", highlight=False)
 
 
-def _silent(_: State) -> None:
+def silent(_: State) -> None:
     """Nothing is shown."""
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from ..worlds.options import parse_seconds
 
+LEAST_INTERVAL_NS = 10_000
+
 
 def argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """A parser that raises ValueError as a type of argparse, which shows the message."""
@@ -46,3 +48,43 @@ def count(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
     return int(text)
+
+
+def size(text: str, word: str) -> int:
+    """A size with its unit, above 0: `100TB`. Raises UsageError."""
+    from ..scenarios.units import SIZE
+
+    return _quantity(SIZE, text, word)
+
+
+def rate(text: str, word: str) -> int:
+    """A rate with its unit, above 0: `38Gbit/s`. Raises UsageError."""
+    from ..scenarios.units import RATE
+
+    return _quantity(RATE, text, word)
+
+
+def _quantity(kind: Any, text: str, word: str) -> int:
+    from ..scenarios.units import UnitError, parse
+    from .errors import UsageError
+
+    try:
+        found = parse(kind, text)
+    except UnitError as error:
+        raise UsageError(f"{word} {text}: {error}") from error
+    if not found:
+        raise UsageError(f"{word} {text}: write more than nothing, such as {kind.example}")
+    return found
+
+
+def sample_interval(text: str) -> int:
+    """An interval of virtual time with its unit, in ns: `10 ms`."""
+    from ..scenarios.units import SECOND, TIME, UnitError, parse
+
+    try:
+        value = parse(TIME, text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not LEAST_INTERVAL_NS <= value <= 3600 * SECOND:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an interval between two samples; write 10 us to 1 h")
+    return value

@@ -20,6 +20,7 @@ from .kernel_choice import available, in_words
 from .kernel_source import KernelError, cache_root
 from .machine import memory_folders
 from .memory import available_bytes
+from .sampling import SOCKWATCH
 from .world import LINKWATCH
 
 SMALLEST_RUN_BYTES = 1 << 30
@@ -61,6 +62,7 @@ def examine(shm: Path = Path("/dev/shm")) -> list[Finding]:
         _kernel,
         lambda: _program("transfer engine", ENGINE_BINARY),
         lambda: _program("link watch", LINKWATCH),
+        lambda: _program("socket watch", SOCKWATCH),
     ]
     tools = TOOLS | (BUILD_TOOLS if is_clone() else {})
     return [check() for check in checks] + [_tool(name, purpose) for name, purpose in tools.items()]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+import time
 from pathlib import Path
 from typing import Any
 
 from ..results.facts import EmuFacts, GuestFacts
-from ..results.record import RunRecord
+from ..results.record import CalibrationResult, RunRecord
+from .watch import Outcome
 
 
 def shift_links(path: Path, start_unix_ns: int) -> None:
@@ -36,3 +38,30 @@ def with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
     facts = record.world_facts
     assert isinstance(facts, EmuFacts)
     return facts.model_copy(update={"guest": GuestFacts.model_validate(facts.guest.model_dump() | found)})
+
+
+def with_facts(record: RunRecord, outcome: Outcome, started: float) -> RunRecord:
+    """The record with what the guest was found to be and to measure, as far as it came."""
+    walls = outcome.phase_wall_s
+    found: dict[str, Any] = {
+        "build_s": walls.get("boot", 0.0) + walls.get("build", 0.0),
+        "calibrate_s": walls.get("calibrate"),
+        "transfer_wall_s": walls.get("transfer"),
+        "wall_s": time.monotonic() - started,
+        "world_facts": with_guest(
+            record,
+            {
+                "memory_touched_bytes": outcome.memory_touched_bytes,
+                "memory_beside_bytes": outcome.memory_beside_bytes,
+                "huge_pages": outcome.huge_pages,
+                "tracing": outcome.tracing,
+                "network_build_s": walls.get("build"),
+                "host_cores": outcome.cores,
+            }
+            | outcome.guest.get("effective", {}),
+        ),
+    }
+    if measured := outcome.guest.get("calibration"):
+        found["calibration"] = CalibrationResult.model_validate(measured)
+        found["rtt_ms"] = found["calibration"].rtt_ms
+    return record.model_copy(update=found)

@@ -28,11 +28,28 @@ class FlowJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SamplerJob:
+    """How every socket is looked at while programs run.
+
+    Attributes:
+        program: that does it (emu/linkwatch/sockwatch.c).
+        interval_ns: of virtual time; 0: nothing is looked at.
+        double_after: samples after which the interval doubles, again and again; 0: never.
+        folder: for its files, relative to the run's.
+    """
+
+    program: str
+    interval_ns: int
+    double_after: int = 0
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One errand of a guest; which fields count follows from `mode`.
 
     Attributes:
-        mode: transfer the plan's data, run a program of the user's, or give a prompt.
+        mode: transfer the plan's data, run a program of the user's, give a prompt, or do what the host asks for.
         clock: of the guest.
         every_hop: pass every router with every packet, also where nothing can queue.
         visible: folders of the host that stay visible, read-only, where the guest covers them.
@@ -42,9 +59,10 @@ class Job:
         evidence: captures, pings and settings around the transfer.
         moderate: let busy links wait as real cards do.
         at, command, cwd: the node, the words and the folder of a user's program.
+        sampler: looks at its sockets meanwhile; it is always there.
     """
 
-    mode: Literal["transfer", "exec", "shell"]
+    mode: Literal["transfer", "exec", "shell", "session"]
     clock: Literal["virtual", "real"] = "virtual"
     every_hop: bool = False
     visible: list[str] = field(default_factory=list[str])
@@ -57,6 +75,7 @@ class Job:
     at: str = ""
     command: list[str] = field(default_factory=list[str])
     cwd: str = "/"
+    sampler: SamplerJob | None = None
 
     def to_json(self) -> str:
         """As text."""

@@ -14,7 +14,9 @@ from .memory import parse_memory
 class EmuOptions:
     """How to run a plan in this world."""
 
-    clock: str = option("virtual", "clock of the run (default: virtual)", choices=("virtual", "real"), words=("exec",))
+    clock: str = option(
+        "virtual", "clock of the run (default: virtual)", choices=("virtual", "real"), words=("exec", "probe")
+    )
     tool: str = option("engine", "program that makes the transfer (default: engine)", metavar="NAME")
     memory: int | None = option(
         None,
@@ -22,13 +24,15 @@ class EmuOptions:
         parse=parse_memory,
         metavar="SIZE",
         repeated=False,
-        words=("exec",),
+        words=("exec", "probe"),
     )
     queues: bool = option(False, "measure every queue too: fill it until it overflows", repeated=False)
     evidence: bool = option(False, "keep captures, ping and traceroute, and write the submission page")
     exact_timers: bool = option(False, "give each packet its own instant, also with hundreds under way (slower)")
     every_hop: bool = option(
-        False, "pass every router with every packet, also where nothing can queue (slower)", words=("exec", "shell")
+        False,
+        "pass every router with every packet, also where nothing can queue (slower)",
+        words=("exec", "shell", "probe"),
     )
     stall: float = option(
         watch.STALL_WALL_S,
@@ -36,21 +40,21 @@ class EmuOptions:
         parse=parse_seconds,
         metavar="SECONDS",
         repeated=False,
-        words=("exec",),
+        words=("exec", "probe"),
     )
     kernel: str | None = option(
         None,
         "Linux of the guest: series, release, build or path of one (default: the scenario's, or that of `make setup`; "
         "`landspeed kernel list` shows them)",
         metavar="VERSION|PATH",
-        words=("exec", "shell"),
+        words=("exec", "shell", "probe"),
     )
     tracing: str = option(
         "auto",
         "how the guest's kernel runs programs (default: auto, by seccomp where it and the host can)",
         choices=("auto", "seccomp", "ptrace"),
         repeated=False,
-        words=("exec", "shell"),
+        words=("exec", "shell", "probe"),
     )
     core: int | str | None = option(
         None,
@@ -58,5 +62,5 @@ class EmuOptions:
         parse=parse_core,
         metavar="N|any",
         repeated=False,
-        words=("exec", "shell"),
+        words=("exec", "shell", "probe"),
     )

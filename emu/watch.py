@@ -46,6 +46,32 @@ class Outcome:
         self.tracing = guest.tracing() or self.tracing
 
 
+class StallWatch:
+    """Whether a guest's clock moves; in real time it does."""
+
+    def __init__(self, guest: Guest, wall_s: float) -> None:
+        """From now on. `wall_s`: wall time without any virtual time after which it is given up."""
+        self._guest, self._wall_s = guest, wall_s
+        self._started = self._anchor_wall = time.monotonic()
+        self._anchor_virtual = -1.0
+
+    def look(self, progress: Progress) -> None:
+        """Bring the progress's virtual time up to date.
+
+        Raises:
+            GuestError: it has stood still for too long; the message names the task that runs.
+        """
+        now = time.monotonic()
+        virtual = self._guest.virtual_time_s() if self._guest.virtual else now - self._started
+        if virtual is None:
+            return
+        progress.virtual_s = virtual
+        if virtual - self._anchor_virtual > STALL_VIRTUAL_S:
+            self._anchor_wall, self._anchor_virtual = now, virtual
+        elif now - self._anchor_wall > self._wall_s:
+            raise GuestError(_stall_message(self._guest, progress, virtual, self._wall_s))
+
+
 class LineFollower:
     """Whole lines appended to a file that may not exist yet."""
 
@@ -117,7 +143,7 @@ def follow(
     console, flows = LineFollower(guest.folder / "log" / "console.log"), LiveFlows(guest.folder, flow_folders)
     started = time.monotonic()
     progress, outcome = Progress(), outcome or Outcome()
-    phase_started, anchor_wall, anchor_virtual = started, started, -1.0
+    phase_started, stall = started, StallWatch(guest, stall_wall_s)
     messages: list[str] = []
     next_count = started
 
@@ -139,13 +165,7 @@ def follow(
     try:
         while guest.process.poll() is None:
             now = time.monotonic()
-            virtual = guest.virtual_time_s() if guest.virtual else now - started
-            if virtual is not None:
-                progress.virtual_s = virtual
-                if virtual - anchor_virtual > STALL_VIRTUAL_S:
-                    anchor_wall, anchor_virtual = now, virtual
-                elif now - anchor_wall > stall_wall_s:
-                    raise GuestError(_stall_message(guest, progress, virtual, stall_wall_s))
+            stall.look(progress)
             outcome.memory_touched_bytes = max(outcome.memory_touched_bytes, guest.touched_memory_bytes())
             if now >= next_count:
                 outcome.look(guest)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..results.failure import RunFailed
 from ..results.finding import Finding
 from ..results.flow_result import planned_flows
 from ..results.progress import Progress
-from ..results.record import CalibrationResult, RunRecord
+from ..results.record import RunRecord
 from ..results.tool_result import record_fields
 from ..scenarios.capabilities import SPECIAL_KEYS, Capabilities
 from ..scenarios.duration import expected_duration_s
@@ -35,14 +36,16 @@ from ..worlds.world import World
 from . import evidence, machine, watch
 from .cores import CoreLoad, Seat, allowed_cores, check_core
 from .flows import flow_jobs, flows_told
-from .found import cpu_model, shift_links, with_guest
+from .found import cpu_model, shift_links, with_facts, with_guest
 from .hugepages import LAUNCH
-from .job import Job
+from .job import Job, SamplerJob
 from .kernel_build import Kernel
 from .kernel_choice import VERSION, choose, tracing_words
 from .memory import check_memory, guest_memory_bytes
 from .options import EmuOptions
 from .refusals import uncountable_losses
+from .sampling import SOCKWATCH, check_sampler, sampler_job
+from .session import Session
 
 FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
@@ -72,6 +75,7 @@ class EmuWorld(World):
         """From now on it is counted how busy the host's cores are."""
         super().__init__(options)
         self._load = CoreLoad()
+        self._asked_kernels: dict[str, Kernel] = {}
 
     @classmethod
     def problems(cls, loaded: LoadedScenario) -> list[Problem]:
@@ -107,7 +111,11 @@ class EmuWorld(World):
         Raises:
             KernelError: it is not there; the message lists those that are.
         """
-        return self.kernel if plan.kernel is None or self.options.kernel else choose(plan.kernel)
+        if plan.kernel is None or self.options.kernel:
+            return self.kernel
+        if plan.kernel not in self._asked_kernels:
+            self._asked_kernels[plan.kernel] = choose(plan.kernel)
+        return self._asked_kernels[plan.kernel]
 
     def asked(self, plan: Plan) -> Plan:
         """A kernel that is asked for is part of the work: a version as it was written, another one by its build."""
@@ -119,9 +127,14 @@ class EmuWorld(World):
         """As asked."""
         return self.options.clock
 
-    def build_id(self) -> str:
+    def build_id(self, plan: Plan | None = None) -> str:
         """Kernel and transfer tool."""
-        return f"kernel {self.kernel.key}, {self.options.tool} {tool(self.options.tool).build_id()}"
+        kernel = self.kernel if plan is None else self.kernel_of(plan)
+        return f"kernel {kernel.key}, {self.options.tool} {tool(self.options.tool).build_id()}"
+
+    def memory_bytes(self, plan: Plan) -> int:
+        """Of its guest."""
+        return self.options.memory or guest_memory_bytes(plan)
 
     def check(self, plan: Plan) -> None:
         """What can be known before anything is made.
@@ -138,14 +151,14 @@ class EmuWorld(World):
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
         tracing_words(self.kernel_of(plan), self.options.tracing)
-        for program in (ENGINE_BINARY, LINKWATCH, LAUNCH):
+        for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
         if self.options.evidence and (missing := evidence.missing_programs()):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
-        memory = self._memory_bytes(plan)
+        memory = self.memory_bytes(plan)
         check_memory(memory)
         machine.shared_memory_folder(memory)
 
@@ -172,7 +185,7 @@ class EmuWorld(World):
         try:
             self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
         finally:  # whatever ended it, what is known belongs to the record
-            record = bundle.record = self._with_facts(record, outcome, started)
+            record = bundle.record = with_facts(record, outcome, started)
         if record.calibration is None:
             raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
@@ -189,19 +202,31 @@ class EmuWorld(World):
         at: str,
         command: list[str],
         calibrate: bool = True,
+        sampler: SamplerJob | None = None,
         report: Callable[[Progress], None] = _no_report,
         each_poll: Callable[[], None] = lambda: None,
     ) -> int:
         """Run a program of the user's on the path; its output goes to log/stdout and log/stderr of the folder.
 
+        Args:
+            sampler: looks at all sockets and links meanwhile (`sampling.sampler_job`).
+
         Returns:
             the program's exit status.
         """
-        job = Job(mode="exec", calibrate=calibrate, at=at, command=command, cwd=str(Path.cwd()))
+        job = Job(
+            mode="exec",
+            calibrate=calibrate,
+            at=at,
+            command=command,
+            cwd=str(Path.cwd()),
+            sampler=sampler or sampler_job(0),
+        )
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
         calibration = outcome.guest.get("calibration")
         if calibration and not calibration["passed"]:
             raise RunFailed("calibration: " + "; ".join(calibration["failures"]))
+        check_sampler(folder, outcome.guest)
         return int(outcome.guest["status"])
 
     def shell(self, plan: Plan, folder: Path) -> None:
@@ -222,6 +247,27 @@ class EmuWorld(World):
                 if modes is not None:  # the guest's console makes the terminal raw
                     termios.tcsetattr(0, termios.TCSADRAIN, modes)
 
+    @contextlib.contextmanager
+    def session(self, plan: Plan, folder: Path, *, visible: Sequence[Path] = ()) -> Generator[Session]:
+        """A guest that does one thing after the other as it is asked, until the block is left.
+
+        Args:
+            plan: the network; `changeable` where its links may change.
+            folder: of the run; the guest's /run/landspeed.
+            visible: more folders of the host that the guest sees, also where it has its own.
+
+        Raises:
+            GuestError: the guest broke.
+        """
+        self._write_inputs(plan, folder, Job(mode="session"), visible)
+        with Seat(self.options.core, self._load) as seat:
+            guest = self._start(plan, folder, virtual=True)
+            seat.step_aside()
+            try:
+                yield Session(guest, stall_wall_s=self.options.stall, each_look=lambda: seat.improve(guest.processes))
+            finally:
+                guest.stop()
+
     # --- steps of a run ----------------------------------------------------------------------------------------------
 
     def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
@@ -236,7 +282,7 @@ class EmuWorld(World):
                         allowed_cores=sorted(allowed_cores()),
                         cpu=cpu_model(),
                     ),
-                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self._memory_bytes(plan)),
+                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self.memory_bytes(plan)),
                 ),
                 "versions": known.versions | {"kernel": kernel.version},
                 "flows": planned_flows(plan),
@@ -259,19 +305,17 @@ class EmuWorld(World):
             moderate=self.options.clock == "virtual" and not self.options.exact_timers,
         )
 
-    def _memory_bytes(self, plan: Plan) -> int:
-        return self.options.memory or guest_memory_bytes(plan)
-
-    def _write_inputs(self, plan: Plan, folder: Path, job: Job) -> None:
+    def _write_inputs(self, plan: Plan, folder: Path, job: Job, visible: Sequence[Path] = ()) -> None:
         for flow in job.flows or [None]:
             (folder / (flow.folder if flow else "") / "log").mkdir(parents=True, exist_ok=True)
         (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         clock = "virtual" if self.options.clock == "virtual" else "real"
-        whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=machine.visible_folders())
+        seen = sorted({*machine.visible_folders(), *map(str, visible)})
+        whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=seen)
         (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
 
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
-        memory = self._memory_bytes(plan)
+        memory = self.memory_bytes(plan)
         check_memory(memory)
         kernel = self.kernel_of(plan)
         return machine.start(
@@ -315,32 +359,6 @@ class EmuWorld(World):
             return watch.follow(
                 guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=poll, flow_folders=folders
             )
-
-    def _with_facts(self, record: RunRecord, outcome: watch.Outcome, started: float) -> RunRecord:
-        """The record with what the guest was found to be and to measure, as far as it came."""
-        walls = outcome.phase_wall_s
-        found: dict[str, Any] = {
-            "build_s": walls.get("boot", 0.0) + walls.get("build", 0.0),
-            "calibrate_s": walls.get("calibrate"),
-            "transfer_wall_s": walls.get("transfer"),
-            "wall_s": time.monotonic() - started,
-            "world_facts": with_guest(
-                record,
-                {
-                    "memory_touched_bytes": outcome.memory_touched_bytes,
-                    "memory_beside_bytes": outcome.memory_beside_bytes,
-                    "huge_pages": outcome.huge_pages,
-                    "tracing": outcome.tracing,
-                    "network_build_s": walls.get("build"),
-                    "host_cores": outcome.cores,
-                }
-                | outcome.guest.get("effective", {}),
-            ),
-        }
-        if measured := outcome.guest.get("calibration"):
-            found["calibration"] = CalibrationResult.model_validate(measured)
-            found["rtt_ms"] = found["calibration"].rtt_ms
-        return record.model_copy(update=found)
 
     def _with_transfer(self, record: RunRecord, plan: Plan, bundle: BundleWriter, outcome: watch.Outcome) -> RunRecord:
         assert record.calibration is not None

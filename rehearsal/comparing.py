@@ -17,7 +17,7 @@ from ..worlds.registry import plan_for
 from ..worlds.world import World
 from .one_run import Report, check_world
 from .run import Run
-from .sweeps.cells import Cell
+from .sweeps.variants import Variant
 
 NOTHING = "nothing to compare with: name two bundles or files, or two worlds (--worlds sim,emu)"
 
@@ -59,7 +59,7 @@ def compare_targets(
     Raises:
         CompareError, ScenarioError, NotReady: known before anything was started.
     """
-    planned = [_cells(target, worlds, overrides, seed) for target in targets]  # every error before the first run
+    planned = [_variants(target, worlds, overrides, seed) for target in targets]  # every error before the first run
     count = sum(1 if isinstance(each, Path) else len(each) for each in planned)
     if count < 2 and not any(_many(each) for each in planned):
         raise CompareError(NOTHING)
@@ -69,8 +69,8 @@ def compare_targets(
         if isinstance(each, Path):
             sides += _load(each)
             continue
-        for cell in each:
-            run = cell.run(runs_dir, progress=progress)
+        for variant in each:
+            run = variant.run(runs_dir, progress=progress)
             if run.error:
                 done.broken.append(run)
             if run.interrupted:
@@ -87,22 +87,24 @@ def compare_targets(
     return done
 
 
-def _cells(target: Path, worlds: Sequence[World], overrides: Sequence[str], seed: int | None) -> Path | list[Cell]:
+def _variants(
+    target: Path, worlds: Sequence[World], overrides: Sequence[str], seed: int | None
+) -> Path | list[Variant]:
     """A bundle as it is; a scenario file as what is to be run."""
     if (target / RESULT).is_file():
         return target
     if target.is_dir():
         raise CompareError(f"{target}: not a bundle (it has no {RESULT})")
     loaded = load_scenario(target, overrides)
-    cells = [Cell({}, loaded, world.asked(plan_for(loaded, world.name, seed)), world) for world in worlds]
-    for cell in cells:
-        check_world(cell.world, cell.plan)
-    return cells
+    variants = [Variant({}, loaded, world.asked(plan_for(loaded, world.name, seed)), world) for world in worlds]
+    for variant in variants:
+        check_world(variant.world, variant.plan)
+    return variants
 
 
-def _many(planned: Path | list[Cell]) -> bool:
+def _many(planned: Path | list[Variant]) -> bool:
     """Whether it may be several sides by itself: a bundle, which is not read yet, or a network's flows."""
-    return isinstance(planned, Path) or any(len(cell.plan.flows) > 1 for cell in planned)
+    return isinstance(planned, Path) or any(len(variant.plan.flows) > 1 for variant in planned)
 
 
 def _load(bundle: Path) -> list[Side]:

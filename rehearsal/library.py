@@ -1,4 +1,4 @@
-"""What `import landspeed` offers to programs: load, run, arun, sweep, runs. Nothing is printed here."""
+"""What `import landspeed` offers to programs: load, run, arun, runs, import_measured. Nothing is printed here."""
 
 from __future__ import annotations
 
@@ -6,30 +6,26 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..results.bundle import list_bundles
-from ..results.certainty import parse_until
 from ..results.failure import RunFailed, RunInterrupted
 from ..results.places import runs_dir as usual_runs_dir
-from ..results.places import sweeps_dir
 from ..results.progress import Progress
 from ..results.query import QueryResult, query
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import Plan
-from ..scenarios.vary import read_space
 from ..worlds.making import make_world
 from ..worlds.registry import DEFAULT_WORLD, plan_for
 from ..worlds.world import World
 from .one_run import check_world, run_plan
 from .run import Run
 from .scenario import Scenario
-from .sweeps.grid import MOST_CELLS
-from .sweeps.sweep import State, Sweep, SweepOptions, make_sweep
 
 SHOWN_EVERY_S = 1.0
+Files: TypeAlias = "str | Path | Sequence[str | Path]"
 
 
 def load(file: str | Path, overrides: Sequence[str] = ()) -> Scenario:
@@ -161,56 +157,61 @@ async def arun(
         yield going
 
 
-def sweep(
-    file: str | Path,
-    overrides: Sequence[str] = (),
+def import_measured(
     *,
-    world: str = DEFAULT_WORLD,
-    seed: int | None = None,
-    folder: str | Path | None = None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    until: str | None = None,
-    at_most: int = MOST_CELLS,
-    bundles: bool = True,
-    fresh: bool = False,
-    progress: Callable[[State], None] | None = None,
-    **options: Any,
-) -> Sweep:
-    """Every combination of a file's `vary:`, on all cores or on a cluster; what is known already is not run again.
+    iperf3: Files = (),
+    pscheduler: Files = (),
+    traceroute: Files = (),
+    ss: Files = (),
+    perfsonar_archive: Files = (),
+    name: str = "measured",
+    title: str = "",
+) -> Imported:
+    """A scenario of what was measured on a real path, as far as the figures hold it.
 
     Args:
-        file, overrides: as for `load`.
-        world, seed, options: as for `run`.
-        folder: of the sweep; None takes `results/sweeps/NAME` of a clone, else one in the user's data folder.
-        jobs: cells at once; None: the cores that this process may use.
-        scheduler: address of a Dask scheduler, instead of this computer.
-        until: such as "ci95=2 %": seeds are added until each combination's mean goodput is known so well.
-        at_most: cells.
-        bundles: keep each cell's bundle.
-        fresh: run again what is known.
-        progress: told whenever a cell begins or ends; `print` will do.
+        iperf3: what `iperf3 --json` printed, of the sending end.
+        pscheduler: results of pScheduler as JSON: throughput, rtt, latency, trace.
+        traceroute: from the sender; a second one from the receiver back.
+        ss: what `ss -ti` printed at the sender during the transfer.
+        perfsonar_archive: the answer of a search in perfSONAR's archive.
+        name, title: of the scenario.
 
     Returns:
-        the sweep; cells that failed have a row with their error.
+        the scenario, and its text with the source and the uncertainty of each value.
 
     Raises:
-        ScenarioError, NotReady, NotPossible: known before the first run.
-        OutputError: the folder cannot be written.
+        LandspeedError: a file is cut off, of a run that failed, or together they tell too little.
     """
-    space = read_space(Path(file), overrides)
-    how = SweepOptions(
-        folder=Path(folder) if folder is not None else sweeps_dir() / space.name,
-        jobs=jobs,
-        scheduler=scheduler,
-        until=None if until is None else parse_until(until),
-        at_most=at_most,
-        bundles=bundles,
-        fresh=fresh,
-    )
-    return make_sweep(
-        Path(file), overrides, make_world(world, **options), options, how, seed=seed, progress=progress or _nobody
-    )
+    from ..scenarios.measured.importing import import_files
+
+    given = {"iperf3": iperf3, "pscheduler": pscheduler, "traceroute": traceroute, "ss": ss}
+    given["perfsonar_archive"] = perfsonar_archive
+    files = {kind: [Path(each) for each in _listed(those)] for kind, those in given.items()}
+    made = import_files(files, name, title)
+    return Imported(made.text, Scenario(made.loaded))
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A scenario that was made of measurements.
+
+    Attributes:
+        text: the file, with sources and uncertainties as comments.
+        scenario: to be run, shown, changed.
+    """
+
+    text: str
+    scenario: Scenario
+
+    def save(self, file: str | Path) -> Path:
+        """Write the file."""
+        Path(file).write_text(self.text, encoding="utf-8")
+        return Path(file)
+
+
+def _listed(files: Files) -> Sequence[str | Path]:
+    return [files] if isinstance(files, str | Path) else files
 
 
 class Runs:
@@ -270,10 +271,6 @@ def _whole(made: Run) -> Run:
     error = (RunInterrupted if made.interrupted else RunFailed)(made.record.error)
     error.run = made
     raise error
-
-
-def _nobody(_: State) -> None:
-    """Nobody asked how far the sweep is."""
 
 
 def _unheard(_: Progress) -> None:

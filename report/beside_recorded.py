@@ -59,7 +59,9 @@ def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
         ),
         RecordedRow("Duration", duration_text(recorded_duration_s(expect)), duration_text(record.duration_s)),
         RecordedRow(
-            "Round-trip time", _ms(expect.rtt_ns / 1e6 if expect and expect.rtt_ns else None, 0), _ms(record.rtt_ms, 3)
+            "Round-trip time",
+            _ms(expect.rtt_ns / 1e6 if expect and expect.rtt_ns else None, 3 if expect and expect.measured else 0),
+            _ms(record.rtt_ms, 3),
         ),
         RecordedRow("Retransmits", grouped(expect.retransmits if expect else None), grouped(record.retransmits)),
         _score(record, expect),
@@ -99,6 +101,8 @@ def stream_rates(record: RunRecord) -> list[float]:
 def wanted_word(plan: Plan | None) -> str:
     """What to call the figures that a run is held against: a record's were recorded, others are expected."""
     contest = plan.contest if plan else None
+    if plan and plan.expect and plan.expect.measured:
+        return "measured"
     return "recorded" if contest and contest.basis != "what if" else "expected"
 
 

@@ -77,8 +77,11 @@ def _acks(plan: Plan, full: FullLine, goodput: float) -> str:
 
 def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: float) -> tuple[LimitedBy, str]:
     shares = _shares(record)
-    if shares.rwnd is not None and shares.rwnd > LARGE_SHARE:
-        return _window_or_receiver(plan, record, samples, goodput, shares.rwnd)
+    rwnd = shares.rwnd
+    if rwnd is None and samples:  # a simulator keeps no account of it
+        rwnd = samples.window_share()
+    if rwnd is not None and rwnd > LARGE_SHARE:
+        return _window_or_receiver(plan, record, samples, goodput, rwnd)
     if shares.sndbuf is not None and shares.sndbuf > LARGE_SHARE:
         return "sender", f"TCP waited for room in the send buffer {shares.sndbuf * 100:.0f} % of the time"
     if shares.busy is not None and shares.busy < LARGE_SHARE:
@@ -86,6 +89,7 @@ def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: f
     return (
         _paced(plan, goodput)
         or _lost(plan, record, samples)
+        or _standing(plan, record, samples)
         or _starting(plan, record, samples)
         or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason")
     )
@@ -95,6 +99,15 @@ def _lost(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[Limit
     if not record.retransmits:
         return None
     return "loss", f"{record.retransmits} retransmissions held the window down" + _where_dropped(plan, samples)
+
+
+def _standing(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
+    """A run that had stopped before it was halfway, and ended before a timeout sent anything again."""
+    since_s = samples.stands_since_s() if samples else None
+    if since_s is None or record.duration_s is None or since_s > LARGE_SHARE * record.duration_s:
+        return None
+    why = f"nothing was acknowledged from {since_s:.3g} s on: it ended before TCP's timeout"
+    return "loss", why + _where_dropped(plan, samples)
 
 
 def _paced(plan: Plan, goodput: float) -> tuple[LimitedBy, str] | None:

@@ -110,7 +110,7 @@ def _rtt(plan: Plan, record: RunRecord) -> Check:
         limit = tolerance_text(tolerance)
         if allowed > tolerance * expected * (1 + SLACK):
             limit = f"±{NARROW}{time_text(allowed * 1e6)}"
-        whose = "the record's" if recorded else "the plan's"
+        whose = "the plan's" if not recorded else "measured" if plan.expect and plan.expect.measured else "the record's"
         text = f"{time_text(record.rtt_ms * 1e6)}, {whose} {time_text(expected * 1e6)} ({limit})"
     return Check("rtt", ok, text, expected, record.rtt_ms, allowed, "ms", "RTT")
 
@@ -149,7 +149,8 @@ def _goodput(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> Check 
     if measured is not None:
         ok = _ok(measured, expected, allowed)
         error = f"{signed_percent(measured / expected - 1)}, {tolerance_text(tolerance)}"
-        text = f"{rate_text(measured)} {span}, expected {rate_text(expected)} ({error})"
+        wanted = "measured" if expect.measured else "expected"
+        text = f"{rate_text(measured)} {span}, {wanted} {rate_text(expected)} ({error})"
     return Check("goodput", ok, text, expected, measured, allowed, "bit/s", "goodput")
 
 

@@ -30,3 +30,8 @@ def book_dir() -> Path:
 def sweeps_dir() -> Path:
     """Folder of sweeps: beside the bundles."""
     return runs_dir().parent / "sweeps"
+
+
+def probes_dir() -> Path:
+    """Folder of probes: beside the bundles."""
+    return runs_dir().parent / "probes"

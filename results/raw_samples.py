@@ -106,14 +106,14 @@ def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
         return 0
     import pyarrow as pa
 
-    return _write(pa.concat_tables(parts), out)
+    return write_table(pa.concat_tables(parts), out)
 
 
 def _flow_table(file: Path, end: str, flow: RawFlow, *, named: bool) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = _read_integers(file, SAMPLE_COLUMNS).sort_by([("stream", "ascending"), ("time_ns", "ascending")])
+    table = read_integers(file, SAMPLE_COLUMNS).sort_by([("stream", "ascending"), ("time_ns", "ascending")])
     rate = _rate_bps(table, ["stream"])
     if flow.begins_ns:
         moved = pc.call_function("add", [table["time_ns"], pa.scalar(flow.begins_ns, pa.int64())])
@@ -139,16 +139,16 @@ def convert_links(csv: Path, out: Path) -> int:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = _read_integers(csv, LINK_COLUMNS)
+    table = read_integers(csv, LINK_COLUMNS)
     table = table.sort_by([("link", "ascending"), ("direction", "ascending"), ("time_ns", "ascending")])
     rate = _rate_bps(table, ["link", "direction"], from_zero=False)
     ahead = pc.call_function("equal", [table["direction"], pa.scalar(0)])
     words = pc.call_function("if_else", [ahead, pa.scalar("forward"), pa.scalar("reverse")])
     position = table.column_names.index("direction")
-    return _write(table.set_column(position, "direction", words).append_column("rate_bps", rate), out)
+    return write_table(table.set_column(position, "direction", words).append_column("rate_bps", rate), out)
 
 
-def _read_integers(file: Path, columns: list[str]) -> pa.Table:
+def read_integers(file: Path, columns: list[str]) -> pa.Table:
     """The rows of a CSV of integers; empty fields are null."""
     import io
 
@@ -197,7 +197,8 @@ def _rate_bps(table: pa.Table, keys: list[str], *, from_zero: bool = True) -> pa
     return call("divide", [call("multiply", [spans[0], pa.scalar(8e9)]), passed])
 
 
-def _write(table: pa.Table, out: Path) -> int:
+def write_table(table: pa.Table, out: Path) -> int:
+    """Replace a parquet file; the same table makes the same bytes. Returns the number of rows."""
     from pyarrow import parquet
 
     with replacing(out) as beside:

@@ -157,6 +157,26 @@ class Samples:
         known = [each for each in largest if each]
         return sum(known) if known and len(known) == len(largest) else None
 
+    def window_share(self) -> float | None:
+        """Share of the sender's samples in which the receiver's window had no room for a packet more, 0…1.
+
+        Mean over the streams, from a tenth of the time on; None if not sampled.
+        """
+        names = ("in_flight_packets", "snd_wnd_bytes", "mss_bytes", "time_ns")
+        rows = list(zip(*(self.sender[name].to_pylist() for name in names), strict=True))
+        known = [row for row in rows if None not in row and row[3] > 0.1 * rows[-1][3]]
+        full = [flight for flight, window, mss, _ in known if (flight + 1) * mss > window]
+        return len(full) / len(known) if known else None
+
+    def stands_since_s(self) -> float | None:
+        """Since when, in seconds, nothing was acknowledged although something was in flight; None: it moves."""
+        names = ("time_ns", "bytes", "in_flight_packets")
+        rows = list(zip(*(self.sender.sort_by("time_ns")[name].to_pylist() for name in names), strict=True))
+        if not rows or not rows[-1][2] or len({*self.sender["stream"].to_pylist()}) != 1:
+            return None
+        first = next(time_ns for time_ns, moved, _ in rows if moved == rows[-1][1])
+        return first / 1e9 if first < rows[-1][0] else None
+
     def left_slow_start(self) -> bool | None:
         """Whether any stream's window has passed its threshold; None if not sampled."""
         pairs = zip(*(self.sender[name].to_pylist() for name in ("cwnd_packets", "ssthresh_packets")), strict=True)

@@ -41,6 +41,16 @@ class ByteCurves:
         """Bytes of all streams at a time, between samples by interpolation."""
         return sum(_interpolate(times, counts, time_s) for times, counts in self.streams.values())
 
+    def until(self, time_s: float) -> ByteCurves:
+        """The curves as they were at a time, as if the transfer had ended there."""
+        made = ByteCurves()
+        for stream, (times, counts) in self.streams.items():
+            for time, count in zip(times, counts, strict=True):
+                if time < time_s:
+                    made.add(stream, time, count)
+            made.add(stream, time_s, int(_interpolate(times, counts, time_s)))
+        return made
+
     def goodput_bps(self, from_s: float, to_s: float | None = None) -> float | None:
         """Mean goodput between two times in bit/s; None if nothing lies between them."""
         end = self.end_s if to_s is None else to_s

@@ -35,6 +35,18 @@ def duration_text(seconds: float | None) -> str:
     return f"{seconds:.1f} s ({minutes} min {rest} s)"
 
 
+def long_duration_text(seconds: float) -> str:
+    """`10 d 6 h 55 min`, `1 h 5 min`, `17 min 17 s`, `42.1 s`: the two or three units that matter."""
+    if seconds < 120:
+        return duration_text(seconds)
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h {minutes} min" if days else f"{hours} h {minutes} min"
+
+
 def scientific(value: float | None, digits: int = 4) -> str:
     """`1.0447 × 10¹⁷`, or a dash."""
     if value is None:

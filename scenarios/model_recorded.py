@@ -58,6 +58,9 @@ class Expect(Section):
     """The recorded or wanted result."""
 
     source: Text = Field(description="Where the figures come from")
+    measured: bool = Field(
+        False, description="true: they were measured on a path that is there (`landspeed import`); they are no record's"
+    )
     goodput: Goodput | None = Field(None, description="Payload bits over time, all streams")
     tolerance: Probability | None = Field(None, description="Of the goodput")
     from_: Delay | None = Field(

@@ -6,11 +6,11 @@ import difflib
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
-FOLDERS = ("examples", "records")
+FOLDERS = ("examples", "presets", "records")
 
 
 def packaged_names() -> list[str]:
-    """Names of all of them, examples first."""
+    """Names of all of them, examples first: in the order of `FOLDERS`."""
     return [file.stem for folder in FOLDERS for file in sorted((HOME / folder).glob("*.yaml"))]
 
 

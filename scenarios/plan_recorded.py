@@ -30,6 +30,7 @@ class Expect:
     distance_m: int | None = None
     score_bit_m_per_s: int | None = None
     source: str
+    measured: bool = False  # on a path that is there; not a record's
     host_limits_fitted: bool = False  # a host's bus was fitted to this very result
     forward_traceroute: list[RecordedHop] = field(default_factory=list[RecordedHop])
     reverse_traceroute: list[RecordedHop] = field(default_factory=list[RecordedHop])

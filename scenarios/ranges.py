@@ -19,6 +19,7 @@ from .units import DISTANCE, PACKETS, PROBABILITY, RATE, SIZE, TIME, Kind
 KEYS = ("from", "to", "by", "points", "scale")
 SCALES = ("linear", "logarithmic")
 MOST_POINTS = 10_000
+LOGARITHMIC_FROM = 8  # the end of a range divided by its beginning
 SIGNIFICANT = 6  # digits of a value between the ends of a logarithmic range
 RIGHT = "write {from: 64 kB, to: 64 MB, by: x2}, {from: 1 ms, to: 9 ms, by: 2 ms} or {from: …, to: …, points: 7}"
 _KINDS = (TIME, RATE, SIZE, PROBABILITY, DISTANCE, PACKETS)
@@ -190,23 +191,51 @@ class Ends:
             within: near is at most this share of the greater one. Counts, which have no unit, go down to neighbours.
         """
         low, high = min(one, other), max(one, other)
-        counts = self.unit.kind is None and self.first.denominator == self.last.denominator == 1 and not self.unit.text
-        if (high - low <= 1) if counts else (high - low <= Fraction(within) * high):
+        if (high - low <= 1) if self.counts else (high - low <= Fraction(within) * high):
             return None
-        if self.first > 0 and self.last >= 8 * self.first:
+        if self.logarithmic:
             middle = Fraction(f"{math.sqrt(float(low) * float(high)):.{SIGNIFICANT - 1}e}")
         else:
             middle = (low + high) / 2
-        return min(max(Fraction(round(middle)), low + 1), high - 1) if counts else middle
+        return min(max(Fraction(round(middle)), low + 1), high - 1) if self.counts else middle
+
+    @property
+    def counts(self) -> bool:
+        """Whether its values are whole numbers without a unit."""
+        return self.unit.kind is None and self.first.denominator == self.last.denominator == 1 and not self.unit.text
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether it spans so much that equal ratios are equal steps."""
+        return self.first > 0 and self.last >= LOGARITHMIC_FROM * self.first
+
+    def place(self, value: Fraction) -> float:
+        """Where a value lies: 0 at the first, 1 at the last."""
+        if self.logarithmic:
+            return math.log(value / self.first) / math.log(self.last / self.first)
+        return float((value - self.first) / (self.last - self.first))
+
+    def at(self, place: float) -> Fraction:
+        """The value at a place, as it can be written: with six digits, or as a whole number."""
+        if place <= 0 or place >= 1:
+            return self.first if place <= 0 else self.last
+        if self.logarithmic:
+            value = float(self.first) * float(self.last / self.first) ** place
+        else:
+            value = float(self.first + (self.last - self.first) * Fraction(place))
+        written = Fraction(round(value)) if self.counts else Fraction(f"{value:.{SIGNIFICANT - 1}e}")
+        if self.unit.kind is not None and self.unit.kind is not PROBABILITY:
+            written = Fraction(round(written))
+        return min(max(written, self.first), self.last)
 
 
-def read_ends(key: str, first: str, last: str) -> Ends:
+def read_ends(key: str, first: str, last: str, word: str = "--vary") -> Ends:
     """The range from one value to another, as written.
 
     Raises:
         ScenarioError: they are no quantities of one kind, or in the wrong order.
     """
-    source = Source(f"--vary {key}", [f"{first}..{last}"])
+    source = Source(f"{word} {key}", [f"{first}..{last}"])
     node = Node(Mark(source), "mapping")
     for name, text, column in (("from", first, 0), ("to", last, len(first) + 2)):
         node.mapping[name] = Node(Mark(source, 0, column, max(1, len(text))), "scalar", text.strip())

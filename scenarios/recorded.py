@@ -27,6 +27,7 @@ def expected(scenario: Scenario, wanted: ScenarioExpect | None, transfer: Transf
         distance_m=wanted.distance,
         score_bit_m_per_s=wanted.score,
         source=wanted.source,
+        measured=wanted.measured,
         host_limits_fitted=any(host.bus and host.bus.fitted for host in scenario.hosts.values()),
         forward_traceroute=_recorded(wanted, "forward_traceroute"),
         reverse_traceroute=_recorded(wanted, "reverse_traceroute"),

@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,22 @@ class Space:
         """The scenario's name in the file."""
         return str(self.tree.mapping["name"].scalar) if "name" in self.tree.mapping else "sweep"
 
+    @property
+    def keys(self) -> list[str]:
+        """What it varies, seeds among it."""
+        names = [name for axis in self.axes for name in axis[0][0]]
+        return [*names, *(["seeds"] if self.seeds else [])]
+
     def values_of(self, key: str) -> list[str]:
         """The values of a key that has an axis of its own, as written; none if it has none."""
         for axis in self.axes:
             if axis[0][0].keys() == {key}:
                 return [values[key] for values, _ in axis]
         return []
+
+    def without(self, key: str) -> Space:
+        """The same without the axis of a key."""
+        return replace(self, axes=tuple(axis for axis in self.axes if axis[0][0].keys() != {key}))
 
     def at_most(self, most: int, right: str) -> None:
         """Raises ScenarioError when there are more."""

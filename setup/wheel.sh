@@ -33,7 +33,7 @@ tree=$work/tree
 mkdir "$tree"
 git ls-files -z | tar --null --files-from=- --create --mode=go-w,a+rX | tar -x -C "$tree"
 cp setup/wheel/setup.py "$tree"
-for program in engine/build/landspeed-engine emu/launch/build/landspeed-launch emu/linkwatch/build/landspeed-linkwatch; do
+for program in engine/build/landspeed-engine emu/launch/build/landspeed-launch emu/linkwatch/build/landspeed-linkwatch emu/linkwatch/build/landspeed-sockwatch; do
 	mkdir -p "$tree/$(dirname "$program")"
 	strip --strip-all --remove-section=.note.gnu.build-id -o "$tree/$program" "$program" # of where it was built
 done

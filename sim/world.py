@@ -86,7 +86,7 @@ class SimWorld(World):
 
         return [examine_simulator()]
 
-    def build_id(self) -> str:
+    def build_id(self, plan: Plan | None = None) -> str:  # noqa: ARG002 (one program for every plan)
         """The simulator's hash."""
         return simulator_key(self.options.program) or ""
 

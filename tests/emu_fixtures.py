@@ -77,6 +77,7 @@ class Arrival:
     arrived_ns: int
     frame_bytes: int
     flipped_bits: int
+    ecn: int
 
     @property
     def one_way_ns(self) -> int:

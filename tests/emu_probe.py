@@ -53,11 +53,12 @@ def train(request: dict[str, Any]) -> dict[str, Any]:
     The request: `origin`, `target`, `size` (IP packet), `count`, `gap_ns` (0: as fast as it goes), `address` (of the
     target), `together` (packets with the same sending time: reading the clock takes 256 ns of virtual time),
     `segmented` (those go to the kernel in one call, UDP_SEGMENT), `whole` (compare the content of what arrives),
-    `moderation_ns` (interrupt moderation of busy links; 0 as it comes).
+    `moderation_ns` (interrupt moderation of busy links; 0 as it comes), `ecn` (two bits of the IP header, RFC 3168),
+    `settle_s` (how long to wait for the last one).
     A router takes what comes from a host through an IFB, which a capture there does not see: aim beyond it.
 
     Returns:
-        `sent`: their number; `arrived`: [sequence, sent_ns, arrived_ns, frame bytes, payload bits that differ].
+        `sent`: their number; `arrived`: [sequence, sent_ns, arrived_ns, frame bytes, payload bits that differ, ECN].
     """
     MODERATION.write_text(str(request.get("moderation_ns", 0)))
     version = 6 if ":" in request["address"] else 4
@@ -78,6 +79,9 @@ def train(request: dict[str, Any]) -> dict[str, Any]:
     sender.connect((request["address"], PORT))
     if request.get("segmented"):
         sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, payload_bytes)
+    if ecn := request.get("ecn"):
+        ip, option = (socket.IPPROTO_IP, socket.IP_TOS) if version == 4 else (socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
+        sender.setsockopt(ip, option, ecn)
     start = time.time_ns()
     for first in range(0, request["count"], together):
         if gap_ns:
@@ -87,7 +91,7 @@ def train(request: dict[str, Any]) -> dict[str, Any]:
         packets = [STAMP.pack(first + index, now) + filling for index in range(together)]
         for packet in [b"".join(packets)] if request.get("segmented") else packets:
             sender.send(packet)
-    time.sleep(SETTLED_S)  # nobody reads meanwhile: that would take virtual time
+    time.sleep(request.get("settle_s", SETTLED_S))  # nobody reads meanwhile: that would take virtual time
     arrived = _collect(capture, 14 + HEADERS[version], payload_bytes, filling if request.get("whole") else b"")
     for each in (capture, sink, sender):
         each.close()
@@ -116,7 +120,8 @@ def _collect(capture: socket.socket, offset: int, payload_bytes: int, filling: b
         content = frame[offset + STAMP.size :]
         difference = int.from_bytes(content, "big") ^ int.from_bytes(filling, "big")
         arrived_ns = seconds * 1_000_000_000 + nanoseconds
-        arrived.append([sequence, sent_ns, arrived_ns, frame_bytes, difference.bit_count()])
+        ecn = frame[15] & 3 if frame[12:14] == b"\x08\x00" else frame[15] >> 4 & 3
+        arrived.append([sequence, sent_ns, arrived_ns, frame_bytes, difference.bit_count(), ecn])
 
 
 def main() -> None:

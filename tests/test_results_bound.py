@@ -297,3 +297,29 @@ def test_a_run_that_left_slow_start_or_does_not_say_is_not(tmp_path: Path) -> No
     (tmp_path / "no").mkdir()
     silent = sampled(tmp_path / "no", {"time_s": 1.0, "bytes": 5, "cwnd_packets": "", "ssthresh_packets": ""})
     assert limited_by(make_plan(limits=FAR), record_of(1e8, duration_s=1.0), silent)[0] == "unknown"
+
+
+# --- What a simulator's samples say ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("flight", "kind"), [(99, "window"), (98, "unknown")])
+def test_without_an_account_the_samples_tell_of_a_full_window(flight: int, kind: str, tmp_path: Path) -> None:
+    """A window of 99.5 packets, full or with room for one more; 32 ms of it are 35 Mbit/s."""
+    row = {"in_flight_packets": flight, "snd_wnd_bytes": 99_500, "mss_bytes": 1000, "cwnd_packets": 300}
+    samples = sampled(tmp_path, *({**row, "time_s": time_s, "bytes": time_s} for time_s in (1, 2, 3)), end="sender")
+    record = record_of(24e6, {"duration_s": 60.0}, rtt_ms=32.0)
+    found, why = limited_by(make_plan(limits=FAR), record, samples)
+    assert found == kind
+    assert kind == "unknown" or "window 100 % of the time" in (why or "")
+
+
+@pytest.mark.parametrize(("last", "flight", "kind"), [(1000, 5, "loss"), (1001, 5, "unknown"), (1000, 0, "unknown")])
+def test_a_run_that_stands_was_held_by_a_loss(last: int, flight: int, kind: str, tmp_path: Path) -> None:
+    """Nothing was sent again: the transfer was over before the timeout."""
+    rows = [(0.1, 1000), (0.2, 1000), (0.3, last)]
+    told = [{"time_s": time_s, "bytes": moved, "in_flight_packets": flight} for time_s, moved in rows]
+    samples = sampled(tmp_path, *told, end="sender")
+    record = record_of(24e6, {"duration_s": 0.3}, duration_s=0.3)
+    found, why = limited_by(make_plan(limits=FAR), record, samples)
+    assert found == kind
+    assert kind == "unknown" or "nothing was acknowledged from 0.1 s on" in (why or "")

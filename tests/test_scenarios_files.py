@@ -14,7 +14,7 @@ from landspeed.scenarios.schema import scenario_schema, schema_text
 from ruamel.yaml import YAML
 
 ROOM = Path(__file__).resolve().parent.parent / "scenarios"
-FILES = sorted(path for folder in ("records", "examples") for path in (ROOM / folder).glob("*.yaml"))
+FILES = sorted(path for folder in ("records", "examples", "presets") for path in (ROOM / folder).glob("*.yaml"))
 RECORD_2004 = ROOM / "records/2004-06-25-geneva-pasadena.yaml"
 RECORD_2003 = ROOM / "records/2003-05-02-geneva-chicago-ipv6.yaml"
 RECORD_2003_1500 = ROOM / "records/2003-05-02-geneva-chicago-ipv6-mtu1500.yaml"

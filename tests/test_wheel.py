@@ -64,6 +64,7 @@ def test_what_is_in_it(wheel: Path) -> None:
         "emu/kernel/built/linux",
         "emu/launch/build/landspeed-launch",
         "emu/linkwatch/build/landspeed-linkwatch",
+        "emu/linkwatch/build/landspeed-sockwatch",
         "engine/build/landspeed-engine",
     ):
         assert modes[f"landspeed/{program}"] & 0o111 == 0o111, program

@@ -81,9 +81,20 @@ class World(ABC):
             NotReady: this host cannot run the plan; the message says what is missing, and what to do.
         """
 
-    def build_id(self) -> str:
-        """What tells this build from another that might give other figures; "" when it is not known."""
+    def build_id(self, plan: Plan | None = None) -> str:  # noqa: ARG002 (for subclasses)
+        """What tells this build from another that might give other figures; "" when it is not known.
+
+        Args:
+            plan: that is to be run, which may ask for a build of its own; None: what runs where none is asked for.
+
+        Raises:
+            NotReady: what the plan asks for is not here.
+        """
         return ""
+
+    def memory_bytes(self, plan: Plan) -> int:  # noqa: ARG002 (for subclasses)
+        """What a run of the plan takes of the host's memory at most, as far as it is known; 0: nothing to speak of."""
+        return 0
 
     @abstractmethod
     def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None]) -> RunRecord:

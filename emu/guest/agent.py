@@ -1,7 +1,8 @@
 """PID 1 of the guest: mounts, builds the network, calibrates, does the job, and switches the machine off.
 
 The host reads three things: the console (lines that start with ``@landspeed`` say which phase begins), the files in the
-run's folder, and the end of the process. Nothing comes in after the start, so nothing of the host's timing does either.
+run's folder, and the end of the process. Nothing comes in after the start, so nothing of the host's timing does either;
+but for a session (session.py), whose clock stands still while it is asked.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import resource
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from . import clock, namespaces
 from .files import OUT, mount_all, mount_hosts, mount_visible, write_json
@@ -21,6 +22,7 @@ from .reading import read_job, read_plan
 if TYPE_CHECKING:
     from ...scenarios.plan import Plan
     from ..job import Job
+    from ..runs import Run
     from .network import Network
 
 # How late a real machine's timers may be. A line makes up for it while packets wait, and only then, so that too much
@@ -91,7 +93,7 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
 
         run_shell(network)
         return result | {"shell": True}
-    from .effective import effective_offloads, effective_qdiscs, effective_settings
+    from .effective import effective_settings
 
     result["effective"] = effective_settings(network) | {"joined": described(runs)}
     if job.calibrate:
@@ -103,65 +105,84 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
             return result
         write_json("measured.json", result)  # kept if the run is ended from outside
     if job.mode == "transfer":
-        from .moderation import moderate
-        from .transfer import run_transfer
-
-        evidence = None
-        if job.evidence:
-            from .evidence import Evidence
-            from .flow_path import FlowPath
-
-            phase("evidence")
-            if job.clock == "virtual":
-                clock.start_afresh()
-            evidence = Evidence(FlowPath(network, plan.flow), job.flows[0].port)
-            evidence.before()
-        result["effective"] |= {
-            "moderation_ns": moderate(network) if job.moderate else 0,
-            "offloads": effective_offloads(network),
-        }
-        phase("transfer")
-        result["statuses"] = run_transfer(network, job, runs)
-        result["events"] = result["statuses"].pop("events")
-        phase("read back")
-        if evidence:
-            evidence.after()
-        result["qdiscs"] = effective_qdiscs(network)
+        _transfer(network, job, runs, result)
     elif job.mode == "exec":
         phase("exec")
-        result["status"] = _execute(network, job)
+        result |= _execute(network, job, runs)
+    elif job.mode == "session":
+        from .session import run_session
+
+        phase("session")
+        run_session(network, runs)
     return result
 
 
-def _execute(network: Network, job: Job) -> int:
-    """Run the user's program in a node; its output goes to the guest's second and third console."""
-    import subprocess
+def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any]) -> None:
+    from .effective import effective_offloads, effective_qdiscs
+    from .moderation import moderate
+    from .transfer import run_transfer
 
+    evidence, plan = None, network.plan
+    if job.evidence:
+        from .evidence import Evidence
+        from .flow_path import FlowPath
+
+        phase("evidence")
+        if job.clock == "virtual":
+            clock.start_afresh()
+        evidence = Evidence(FlowPath(network, plan.flow), job.flows[0].port)
+        evidence.before()
+    result["effective"] |= {
+        "moderation_ns": moderate(network) if job.moderate else 0,
+        "offloads": effective_offloads(network),
+    }
+    phase("transfer")
+    result["statuses"] = run_transfer(network, job, runs)
+    result["events"] = result["statuses"].pop("events")
+    phase("read back")
+    if evidence:
+        evidence.after()
+    result["qdiscs"] = effective_qdiscs(network)
+
+
+def _execute(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
+    """Run the user's program in a node; its output goes to the guest's second and third console."""
     with open("/dev/tty1", "wb", buffering=0) as out, open("/dev/tty2", "wb", buffering=0) as err:  # noqa: PTH123
         for terminal in (out, err):
             _make_transparent(terminal.fileno())
         # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
         time.sleep(max(0.0, 2.0 - time.monotonic()))
-        if job.clock == "virtual":
+        real = job.clock == "real"
+        from .watching import Sampler
+
+        assert job.sampler is not None
+        sampler = Sampler(network, runs, job.sampler, real_clock=real)
+        if not real:
             clock.start_afresh()
-        node = network.node(job.at)
-        environment = {
-            **os.environ,
-            **{
-                f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i)
-                for i, name in enumerate(network.names)
-            },
-        }
-        try:
-            with node.inside():
-                program = subprocess.Popen(
-                    job.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=job.cwd, env=environment
-                )
-            status = program.wait()
-        except OSError as error:
-            err.write(f"{error.filename or job.command[0]}: {error.strerror}\n".encode())
-            return 127 if error.errno == errno.ENOENT else 126  # as a shell has it
-        return status if status >= 0 else 128 - status
+        elif job.sampler.interval_ns:
+            clock.sleep_until(sampler.begin_ns)
+        status = _run_program(network, job, out, err)
+        return {"status": status, "sampler": sampler.stop()}
+
+
+def _run_program(network: Network, job: Job, out: IO[bytes], err: IO[bytes]) -> int:
+    """Its exit status, as a shell has it."""
+    import subprocess
+
+    environment = {
+        **os.environ,
+        **{f"LANDSPEED_{name.upper().replace('-', '_')}": network.address(i) for i, name in enumerate(network.names)},
+    }
+    try:
+        with network.node(job.at).inside():
+            program = subprocess.Popen(
+                job.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=job.cwd, env=environment
+            )
+        status = program.wait()
+    except OSError as error:
+        err.write(f"{error.filename or job.command[0]}: {error.strerror}\n".encode())
+        return 127 if error.errno == errno.ENOENT else 126
+    return status if status >= 0 else 128 - status
 
 
 def _make_transparent(descriptor: int) -> None:

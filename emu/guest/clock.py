@@ -32,6 +32,11 @@ def start_afresh() -> None:
     wherever the clone is: with a seed they depend only on how often this was called.
     """
     sleep_until((now_ns() // 1_000_000_000 + 1) * 1_000_000_000)
+    reseed()
+
+
+def reseed() -> None:
+    """New random numbers, see `start_afresh`."""
     random = os.open("/dev/urandom", os.O_RDONLY)
     try:
         fcntl.ioctl(random, RNDRESEEDCRNG)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """A program that runs, with those methods of `subprocess.Popen` that are needed."""
+    """A program that runs, with those members of `subprocess.Popen` that are needed."""
 
     def __init__(
         self, words: list[str], output: int, node: Node | None = None, environment: Mapping[str, str] | None = None
@@ -30,10 +30,10 @@ class Program:
         told = os.environ if environment is None else environment
         defaults = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores them itself
         if node is None:
-            self._pid = os.posix_spawnp(words[0], words, told, file_actions=files, setsigdef=defaults)
+            self.pid = os.posix_spawnp(words[0], words, told, file_actions=files, setsigdef=defaults)
         else:
             with node.inside():
-                self._pid = os.posix_spawnp(words[0], words, told, file_actions=files, setsigdef=defaults)
+                self.pid = os.posix_spawnp(words[0], words, told, file_actions=files, setsigdef=defaults)
         self._status: int | None = None
 
     def poll(self) -> int | None:
@@ -49,11 +49,11 @@ class Program:
     def send_signal(self, number: int) -> None:
         """Unless it has ended."""
         if self.poll() is None:
-            os.kill(self._pid, number)
+            os.kill(self.pid, number)
 
     def _wait(self, options: int) -> int | None:
         if self._status is None:
-            pid, status = os.waitpid(self._pid, options)
+            pid, status = os.waitpid(self.pid, options)
             if pid:
                 self._status = os.waitstatus_to_exitcode(status)
         return self._status

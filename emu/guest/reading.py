@@ -11,7 +11,7 @@ from typing import Any
 
 from ...scenarios.plan import Calibration, Direction, Event, Flow, Link, Node, Plan, QueueParameters, Transfer
 from ...scenarios.trace import Trace
-from ..job import FlowJob, Job
+from ..job import FlowJob, Job, SamplerJob
 
 
 def read_plan(text: bytes) -> Plan:
@@ -32,7 +32,8 @@ def read_job(text: bytes) -> Job:
     """The job of `job.json`."""
     data: dict[str, Any] = json.loads(text)
     flows: Any = [FlowJob(**each) for each in data["flows"]]
-    return Job(**{**data, "flows": flows})
+    sampler: Any = SamplerJob(**data["sampler"]) if data["sampler"] else None
+    return Job(**{**data, "flows": flows, "sampler": sampler})
 
 
 def _flow(data: dict[str, Any]) -> Flow:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import clock
 from .files import OUT
-from .joined import device_name
 from .network import Network
 from .nodes import Node
 from .programs import Program
-from .shaping import shaped_device
+from .watching import link_words
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Flow
@@ -108,20 +107,7 @@ def _wait_listening(node: Node, program: Program, port: int) -> None:
 
 def _start_watch(network: Network, job: Job, runs: list[Run]) -> Program:
     """The program that reads every link's qdisc counters at an interval (emu/linkwatch)."""
-    words = list(job.watch_command)
-    short = {
-        (index, run.forward): (run.enters, network.interface(run.enters, device_name(number)), line)
-        for number, run in enumerate(runs)
-        for line, index in enumerate(run.links)
-    }
-    for link in network.plan.links:
-        for number, forward in enumerate((True, False)):
-            position, device = shaped_device(network, link.index, forward=forward)
-            word = f"{link.index},{number},/run/netns/{network.names[position]},{network.interface(position, device)}"
-            if (link.index, forward) in short:
-                enters, interface, line = short[link.index, forward]
-                word += f",/run/netns/{network.names[enters]},{interface},{line}"
-            words.append(word)
+    words = [*job.watch_command, *link_words(network, runs)]
     if job.clock == "virtual":
         clock.start_afresh()
     with open(f"{OUT}/log/linkwatch.log", "wb") as log:  # noqa: PTH123

@@ -138,7 +138,9 @@
       return { x: x(last.place), y: y(last.level) - 6, text: limit.name };
     }).filter(Boolean);
     here.apart(labels, 14, plot.top + 8, plot.bottom - 4).forEach(function (each) {
-      picture.add("text", { x: Math.min(each.x, plot.right - 3), y: each.y, "text-anchor": "end", class: "limit-name" }, each.text);
+      var left = each.x < (plot.left + plot.right) / 2;
+      picture.add("text", { x: Math.min(each.x + (left ? 10 : 0), plot.right - 3), y: each.y,
+        "text-anchor": left ? "start" : "end", class: "limit-name" }, each.text);
     });
     picture.add("path", { d: path(what.theory.map(function (bps, place) { return [x(place), y(bps)]; })), class: what.word ? "theory-line faint" : "theory-line" });
     what.theory.forEach(function (bps, place) { picture.add("path", { d: "M" + (x(place) - 6) + " " + y(bps) + "h12", class: "theory-mark" }); });

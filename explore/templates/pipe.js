@@ -18,8 +18,8 @@
       var picture = here.picture(box, HEIGHT);
       var width = picture.width;
       var narrow = width < 520;
-      var host = narrow ? 52 : 84;
-      var tank = narrow ? 34 : 56;
+      var host = narrow ? 60 : 84;
+      var tank = narrow ? 30 : 56;
       var left = host + tank + (narrow ? 18 : 34);
       var right = width - host - 8;
       place = { left: left, right: right, line: 52, back: 106 };

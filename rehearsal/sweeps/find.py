@@ -34,7 +34,6 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
 _GOAL = re.compile(r"\s*(\w+)\s*(>=|<=|>|<)\s*(\S.*?)\s*")
-LOGARITHMIC_FROM = 8  # the range's end divided by its beginning
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ def find(
         ScenarioError, NotPossible, NotReady: known before the first run.
         RunFailed: no value of the range meets the goal, or all do; or a run broke.
     """
-    key, ends = _ends(file, overrides, vary)
+    key, ends = ends_of(file, overrides, vary)
     store = Store(how.folder)
     probes: list[Probe] = []
 
@@ -139,9 +138,10 @@ def find(
         words = [*overrides, "vary=null", f'vary={{"seeds": {seeds}}}', override_text(key, text)]
         grid = plan_grid(file, words, world, at_most=seeds)
         store.make()
-        outcomes, interrupted = run_grid(grid, store, how, options, progress)
+        done, interrupted = run_grid(grid, store, how, options, progress)
         if interrupted:
             raise KeyboardInterrupt
+        outcomes = [each for _, each in done]
         if broken := [each for each in outcomes if not each.done]:
             raise RunFailed(f"{key} {text}, seed {broken[0].seed}: {broken[0].error}")
         probes.append(Probe(str(text), sum(goal.met(each.figures) for each in outcomes), len(outcomes)))
@@ -168,15 +168,19 @@ def find(
     return Found(key, goal, most, met, missed, tuple(probes))
 
 
-def _ends(file: Path, overrides: Sequence[str], vary: str) -> tuple[str, Ends]:
-    """The key and its range: as given, or as the file has it."""
+def ends_of(file: Path, overrides: Sequence[str], vary: str, word: str = "--vary") -> tuple[str, Ends]:
+    """The key and its range: as given (`KEY=FROM..TO`), or as the file has it.
+
+    Raises:
+        NotPossible, ScenarioError: there is no such range.
+    """
     key, given, text = (part.strip() for part in vary.partition("="))
     if given:
         first, dots, last = text.partition("..")
         if not dots:
-            raise NotPossible(f"--vary '{vary}': write KEY=FROM..TO, such as --vary \"queue=0.01 BDP..2 BDP\"")
-        return key, read_ends(key, first, last)
+            raise NotPossible(f"{word} '{vary}': write KEY=FROM..TO, such as {word} \"queue=0.01 BDP..2 BDP\"")
+        return key, read_ends(key, first, last, word)
     values = read_space(file, overrides).values_of(key)
     if len(values) < 2:
-        raise NotPossible(f'--vary {key}: the file does not vary it; write --vary "{key}=FROM..TO"')
-    return key, read_ends(key, values[0], values[-1])
+        raise NotPossible(f'{word} {key}: the file does not vary it; write {word} "{key}=FROM..TO"')
+    return key, read_ends(key, values[0], values[-1], word)

@@ -32,6 +32,8 @@ class Cell:
         seed: of everything random.
         loaded: the scenario.
         virtual_s: how long its transfer should take on its own clock.
+        build: of the world, as this cell has it: its file may ask for a kernel.
+        memory_bytes: what its run takes of the host's memory at most.
     """
 
     key: str
@@ -39,6 +41,8 @@ class Cell:
     seed: int
     loaded: LoadedScenario = field(repr=False)
     virtual_s: float
+    build: str
+    memory_bytes: int
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,14 @@ class Point:
         ]
         return _digest(json.dumps(work, sort_keys=True, default=str))
 
+    @cached_property
+    def _facts(self) -> tuple[float, str, int]:
+        return expected_duration_s(self.plan), self.build, self.world.memory_bytes(self.plan)
+
     def cell(self, seed: int) -> Cell:
         """Its cell of a seed."""
         key = _digest(f"{self.content} {seed}")
-        return Cell(key, self.values, seed, self.loaded, expected_duration_s(self.plan))
+        return Cell(key, self.values, seed, self.loaded, *self._facts)
 
     def cells(self) -> Iterator[Cell]:
         """Its cells of the seeds that the file asks for."""
@@ -87,7 +95,6 @@ class Grid:
     name: str
     title: str
     world: World
-    build: str
     keys: tuple[str, ...]
     points: tuple[Point, ...]
 
@@ -111,18 +118,27 @@ def plan_grid(
     """
     space = read_space(file, overrides)
     space.at_most(at_most, f"shorten them, or allow more: --at-most {len(space)} (now {at_most})")
-    build = world.build_id()
-    points = [_point(each, world, build, seed) for each in space.combinations()]
+    points = [point_of(each, world, seed) for each in space.combinations()]
     for point in points:
         check_world(world, point.plan)
+    return grid_of(points, world)
+
+
+def grid_of(points: Sequence[Point], world: World) -> Grid:
+    """A grid of points that vary the same keys; one or more."""
     scenario = points[0].loaded.scenario
-    return Grid(scenario.name, scenario.title, world, build, tuple(points[0].values), tuple(points))
+    return Grid(scenario.name, scenario.title, world, tuple(points[0].values), tuple(points))
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def _point(each: Combination, world: World, build: str, seed: int | None) -> Point:
+def point_of(each: Combination, world: World, seed: int | None = None) -> Point:
+    """A combination with its plan.
+
+    Raises:
+        ScenarioError: the world cannot honour it.
+    """
     plan = world.asked(plan_for(each.loaded, world.name, seed))
-    return Point(each.values, each.loaded, plan, world, build, each.seeds or (plan.seed,))
+    return Point(each.values, each.loaded, plan, world, world.build_id(plan), each.seeds or (plan.seed,))

@@ -78,6 +78,12 @@ class Store:
         except OSError as error:
             raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
 
+    def forget_lost(self, key: str) -> None:
+        """Forget a cell whose bundle was to be kept and is gone: who needs its samples has to run it again."""
+        known = self.load(key)
+        if known is not None and (known.bundle is None or not Path(known.bundle).is_dir()):
+            (self.cells / f"{key}.json").unlink(missing_ok=True)
+
     def write_table(self, grid: Grid, rows: Sequence[dict[str, Any]]) -> None:
         """The table, the same bytes for the same outcomes in whatever order they came.
 
@@ -93,8 +99,8 @@ class Store:
             raise OutputError(f"cannot write {self.table}: {error.strerror or error}") from error
 
 
-def rows_of(cells: Iterable[Cell], outcomes: dict[str, Outcome]) -> list[dict[str, Any]]:
-    """A row for each cell of which something is known, in the order of the cells."""
+def rows_of(done: Iterable[tuple[Cell, Outcome]]) -> list[dict[str, Any]]:
+    """A row for each cell, in their order."""
     return [
         {
             "cell": cell.key,
@@ -103,19 +109,20 @@ def rows_of(cells: Iterable[Cell], outcomes: dict[str, Outcome]) -> list[dict[st
             "state": known.state,
             **{name: known.figures.get(name) for name in FIGURES},
             "error": known.error,
+            "build": cell.build,
         }
-        for cell in cells
-        if (known := outcomes.get(cell.key)) is not None
+        for cell, known in done
     ]
 
 
 def arrow_table(grid: Grid, rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """The rows with their types; what varies is text as written. The schema's metadata names world and build."""
+    """The rows with their types; what varies is text as written. The schema's metadata names the world."""
     import pyarrow as pa
 
     kinds = {"bool": pa.bool_(), "float64": pa.float64(), "int64": pa.int64(), "string": pa.string()}
     types = {
-        name: kinds[TYPES.get(name, "string")] for name in ("cell", *grid.keys, "seed", "state", *FIGURES, "error")
+        name: kinds[TYPES.get(name, "string")]
+        for name in ("cell", *grid.keys, "seed", "state", *FIGURES, "error", "build")
     }
-    metadata = {"scenario": grid.name, "world": grid.world.name, "build": grid.build}
+    metadata = {"scenario": grid.name, "world": grid.world.name}
     return pa.Table.from_pylist(list(rows), schema=pa.schema(types.items(), metadata))

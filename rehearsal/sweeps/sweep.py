@@ -61,6 +61,12 @@ class State:
     virtual_left_s: float = 0.0
     dashboard: str = ""
 
+    def add(self, before: State, now: State) -> None:
+        """What was done before a round, and what this round has done."""
+        vars(self).update(vars(now))
+        for name in ("cells", "done", "reused", "failed", "wall_s", "virtual_s"):
+            setattr(self, name, getattr(before, name) + getattr(now, name))
+
     @property
     def speed(self) -> float:
         """Virtual seconds in each second of wall time."""
@@ -149,34 +155,57 @@ def make_sweep(
         ScenarioError, NotReady, NotPossible: known before the first run.
         OutputError: the folder cannot be written.
     """
+    store = store_of(how)
+    grid = plan_grid(file, overrides, world, seed=seed, at_most=how.at_most)
+    store.make()
+    state = State()
+
+    def tell(now: State) -> None:
+        vars(state).update(vars(now))
+        progress(now)
+
+    done, interrupted = run_grid(grid, store, how, options, tell)
+    return finish(grid, store, done, state, interrupted=interrupted)
+
+
+def store_of(how: SweepOptions) -> Store:
+    """The folder.
+
+    Raises:
+        NotPossible: a sweep is to be continued that was not begun.
+    """
     store = Store(how.folder)
     if how.resume and not store.cells.is_dir():
         raise NotPossible(
             f"--resume: no sweep was begun in {how.folder}; leave --resume out, or name its folder with --out"
         )
-    grid = plan_grid(file, overrides, world, seed=seed, at_most=how.at_most)
-    going = _Going(grid, store, how, dict(options), progress)
-    store.make()
-    interrupted = going.run()
-    store.write_table(grid, rows := rows_of(going.cells, going.outcomes))
-    made = Sweep(grid, store, going.state, rows, interrupted)
-    from ...report.sweep_page import write_sweep_page
-
-    write_sweep_page(store.page, grid.title or grid.name, grid.keys, rows)
-    return made
+    return store
 
 
 def run_grid(
     grid: Grid, store: Store, how: SweepOptions, options: Mapping[str, Any], progress: Report = lambda _: None
-) -> tuple[list[Outcome], bool]:
+) -> tuple[list[tuple[Cell, Outcome]], bool]:
     """Run what is not known of a grid.
 
     Returns:
-        the outcomes in the order of its cells, and whether the user ended it.
+        its cells that are known now, in their order, with their outcomes; and whether the user ended it.
     """
     going = _Going(grid, store, how, dict(options), progress)
     interrupted = going.run()
-    return [going.outcomes[cell.key] for cell in going.cells if cell.key in going.outcomes], interrupted
+    return [(cell, going.outcomes[cell.key]) for cell in going.cells if cell.key in going.outcomes], interrupted
+
+
+def finish(grid: Grid, store: Store, done: Sequence[tuple[Cell, Outcome]], state: State, *, interrupted: bool) -> Sweep:
+    """Write table and page of what was run.
+
+    Raises:
+        OutputError: they cannot be written.
+    """
+    from ...report.sweep_page import write_sweep_page
+
+    store.write_table(grid, rows := rows_of(done))
+    write_sweep_page(store.page, grid.title or grid.name, grid.keys, rows)
+    return Sweep(grid, store, state, rows, interrupted)
 
 
 class _Going:
@@ -233,7 +262,7 @@ class _Going:
                 cell = self._waiting.pop(0)
                 virtual[cell.key] = cell.virtual_s
                 folder = self.store.bundles if self.how.bundles else None
-                workers.hand_in(work_of(cell, self.grid.world.name, self._options, self.grid.build, folder))
+                workers.hand_in(work_of(cell, self.grid.world.name, self._options, folder))
             self._tell(min(workers.running, workers.slots))
 
         try:

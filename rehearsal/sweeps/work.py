@@ -37,6 +37,7 @@ class Work:
     Attributes:
         key: of the cell.
         build: of the world where the sweep was planned; a worker with another one is no worker for it.
+        memory_bytes: what it takes at most.
         folder: for the bundle, on the worker's file system; None keeps no bundle.
     """
 
@@ -46,6 +47,7 @@ class Work:
     world: str
     options: Mapping[str, Any]
     build: str
+    memory_bytes: int
     folder: str | None
 
 
@@ -71,9 +73,10 @@ class Outcome:
         return self.state == "done"
 
 
-def work_of(cell: Cell, world: str, options: Mapping[str, Any], build: str, folder: Path | None) -> Work:
+def work_of(cell: Cell, world: str, options: Mapping[str, Any], folder: Path | None) -> Work:
     """The work of a cell."""
-    return Work(cell.key, cell.loaded, cell.seed, world, options, build, None if folder is None else str(folder))
+    where = None if folder is None else str(folder)
+    return Work(cell.key, cell.loaded, cell.seed, world, options, cell.build, cell.memory_bytes, where)
 
 
 def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Outcome:
@@ -88,18 +91,12 @@ def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Out
         RunInterrupted: `progress` raised it.
     """
     world = make_world(work.world, **work.options)
-    if (here := world.build_id()) != work.build:
+    plan = world.asked(plan_for(work.loaded, work.world, work.seed))
+    if (here := world.build_id(plan)) != work.build:
         raise OtherBuild(f"this worker has another build: {here} instead of {work.build}; install the same everywhere")
     folder = Path(work.folder) if work.folder else Path(tempfile.mkdtemp(prefix="landspeed-cell-"))
     try:
-        run = run_plan(
-            world,
-            work.loaded,
-            world.asked(plan_for(work.loaded, work.world, work.seed)),
-            folder,
-            progress=progress,
-            report=False,
-        )
+        run = run_plan(world, work.loaded, plan, folder, progress=progress, report=False)
         if run.interrupted:
             raise KeyboardInterrupt
         record = run.record

@@ -21,6 +21,8 @@ from .work import Outcome, Work, do
 WAIT_S = "15 s"  # for a scheduler's answer
 TRIES = 10  # of a cell whose worker was lost: more, and it is the cell that ends its workers
 THREADS = 8  # of one process: more wait for each other
+MEMORY = "MEMORY"  # the resource's name, as in Dask's own documents: dask worker --resources "MEMORY=64e9"
+KEEP_FREE_BYTES = 1 << 30  # of this computer's memory
 
 
 def _distributed() -> Any:
@@ -65,7 +67,11 @@ class Workers:
         Args:
             slots: cells that can run at once.
             dashboard: the address of Dask's own page; "" where it has none.
+
+        Where every worker says how much memory it has (`MEMORY`), so many cells run on it at once as fit.
         """
+        told = [each["resources"].get(MEMORY) for each in client.scheduler_info()["workers"].values()]
+        self._memory_bytes = max(told) if told and all(told) else None
         self._client, self.slots, self.dashboard = client, slots, dashboard
         self._stop = f"landspeed-{uuid.uuid4().hex}"
         self._works: dict[str, Work] = {}
@@ -83,7 +89,11 @@ class Workers:
 
         self._works[work.key] = work
         name = f"cell-{work.key}-{self._lost.get(work.key, 0)}"
-        future = self._client.submit(_run, work, self._stop, key=name, pure=False)
+        # One that needs more than any worker has is not left to wait for ever: it runs alone.
+        needs = (
+            {MEMORY: min(work.memory_bytes, self._memory_bytes)} if self._memory_bytes and work.memory_bytes else None
+        )
+        future = self._client.submit(_run, work, self._stop, key=name, pure=False, resources=needs)
         if self._going is None:
             self._going = as_completed([future], raise_errors=False)
         else:
@@ -135,6 +145,7 @@ def local_workers(jobs: int) -> Generator[Workers]:
         processes=processes > 1,
         dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
+        resources={MEMORY: max(0, _available_bytes() - KEEP_FREE_BYTES) // processes},
     )
     with cluster, distributed.Client(cluster) as client:
         port = client.scheduler_info()["services"].get("dashboard")
@@ -159,6 +170,13 @@ def cluster_workers(address: str) -> Generator[Workers]:
         if not threads:
             raise NotReady(f"the Dask scheduler at {address} has no worker; start some with: dask worker {address}")
         yield Workers(client, threads, str(client.dashboard_link))
+
+
+def _available_bytes() -> int:
+    """Memory that this computer can give without swapping."""
+    import psutil
+
+    return int(psutil.virtual_memory().available)
 
 
 def usual_jobs() -> int:

@@ -14,7 +14,7 @@ from setuptools.command.build_py import build_py
 SHARE = Path("share")
 PROGRAMS = {
     "landspeed.engine": ["build/landspeed-engine"],
-    "landspeed.emu": ["kernel/built/*", "launch/build/landspeed-launch", "linkwatch/build/landspeed-linkwatch"],
+    "landspeed.emu": ["kernel/built/*", "launch/build/landspeed-launch", "linkwatch/build/landspeed-*watch"],
     "landspeed.playbooks": ["**/*"],  # the plays
 }
 

@@ -56,7 +56,6 @@ uint32_t Cubic::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 	// newcomer. In whole segments, as the window grows in them: one that has reached the
 	// plateau is not below it.
 	last_max_ = window < last_max_ ? std::floor(window * (1 + BETA) / 2) : window;
-	before_loss_ = window;
 	epoch_.reset();
 	auto segments = static_cast<uint32_t>(std::max(window * BETA, 2.0));
 	return segments * tcb->m_segmentSize;
@@ -75,8 +74,9 @@ double Cubic::Growth(const TcpSocketState &tcb)
 	double target = epoch_->origin + C * from_plateau_s * from_plateau_s * from_plateau_s;
 	double least = last_max_ > 0 ? LEAST_GROWTH / window : LEAST_GROWTH_UNKNOWN;
 	double growth = std::clamp((target - window) / window, least, MOST_GROWTH);
-	// Section 4.3: never behind what Reno would have.
-	epoch_->reno += (epoch_->reno < before_loss_ ? ALPHA : 1.0) / window;
+	// Section 4.3: never behind what Reno would have. Linux keeps ALPHA where the section would
+	// have 1 from the window before the loss on (net/ipv4/tcp_cubic.c, bictcp_update).
+	epoch_->reno += ALPHA / window;
 	return std::max(growth, (epoch_->reno - window) / window);
 }
 

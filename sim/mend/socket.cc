@@ -8,6 +8,7 @@
 #include <ns3/simulator.h>
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-l4-protocol.h>
+#include <ns3/tcp-option-sack.h>
 #include <ns3/tcp-recovery-ops.h>
 #include <ns3/tcp-tx-buffer.h>
 #include <ns3/type-id.h>
@@ -72,6 +73,16 @@ Ptr<Packet> TcpSocket::Recv(uint32_t maxSize, uint32_t flags)
 	return packet;
 }
 
+void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &from, const Address &to)
+{
+	constexpr uint8_t answer = TcpHeader::SYN | TcpHeader::ACK;
+	TcpHeader header;
+	packet->PeekHeader(header);
+	if (m_state == ESTABLISHED && (header.GetFlags() & answer) == answer)
+		SendEmptyPacket(TcpHeader::ACK); // RFC 9293 section 3.10.7.4, RFC 5961 section 4
+	TcpSocketBase::DoForwardUp(packet, from, to);
+}
+
 void TcpSocket::UpdateRttHistory(const SequenceNumber32 &seq, uint32_t sz, bool isRetransmission)
 {
 	if (!isRetransmission) {
@@ -79,8 +90,10 @@ void TcpSocket::UpdateRttHistory(const SequenceNumber32 &seq, uint32_t sz, bool 
 		return;
 	}
 	++retransmitted_segments_;
-	if (seq == m_txBuffer->HeadSequence())
+	if (seq == m_txBuffer->HeadSequence()) {
 		RestartTimer(); // the head's repair takes a round trip from now on
+		head_again_at_ = Simulator::Now();
+	}
 	auto before = [](const RttHistory &sent, const SequenceNumber32 &value) {
 		return sent.seq < value;
 	};
@@ -104,12 +117,43 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 			round_trip = Simulator::Now() - sent.time;
 		m_history.pop_front();
 	}
+	const bool sacked = !round_trip.IsStrictlyPositive();
+	if (sacked)
+		round_trip = RoundTripOfSacked(tcpHeader);
 	if (!round_trip.IsStrictlyPositive())
 		return;
 	m_rtt->Measurement(round_trip);
 	m_rto = Timeout();
+	// What was sent before the head's repair still arrives: the repair is behind it (Linux,
+	// tcp_clean_rtx_queue).
+	if (sacked && Simulator::Now() - round_trip < head_again_at_)
+		RestartTimer();
 	m_tcb->m_lastRtt = round_trip;
 	m_tcb->m_minRtt = std::min(round_trip, m_tcb->m_minRtt);
+}
+
+// While a hole is open, what the newest SACK block adds is measured, as Linux does
+// (tcp_sacktag_one): else the timeout would not know of a queue that grows meanwhile. Zero: nothing
+// that was sent once.
+Time TcpSocket::RoundTripOfSacked(const TcpHeader &header)
+{
+	if (!header.HasOption(TcpOption::SACK))
+		return {};
+	const auto list =
+	    DynamicCast<const TcpOptionSack>(header.GetOption(TcpOption::SACK))->GetSackList();
+	if (list.empty())
+		return {};
+	const auto [left, right] = list.front(); // RFC 2018 section 4: the one that tells the news
+	const auto before = [](const RttHistory &sent, const SequenceNumber32 &value) {
+		return sent.seq < value;
+	};
+	Time round_trip;
+	auto sent = std::lower_bound(m_history.begin(), m_history.end(), right, before);
+	while (sent != m_history.begin() && !(--sent)->retx && sent->seq >= left) {
+		round_trip = Simulator::Now() - sent->time;
+		sent->retx = true; // measured: not once more
+	}
+	return round_trip;
 }
 
 Time TcpSocket::Timeout() const

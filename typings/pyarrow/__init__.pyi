@@ -24,6 +24,7 @@ class ChunkedArray:
 Column = Array | ChunkedArray
 
 class Schema:
+    metadata: dict[bytes, bytes] | None
     def empty_table(self) -> Table: ...
 
 class TableGroupBy:
@@ -31,6 +32,7 @@ class TableGroupBy:
 
 class Table:
     column_names: list[str]
+    schema: Schema
     num_rows: int
     def __len__(self) -> int: ...
     def __getitem__(self, key: str) -> ChunkedArray: ...

@@ -1,4 +1,4 @@
-"""A file that varies something: every combination is a cell, with its plan and its world, and is run by itself."""
+"""A file that varies something: every combination is a variant, with its plan and its world, and is run by itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..run import Run
 
 
 @dataclass(frozen=True)
-class Cell:
+class Variant:
     """One combination: what varies and its values as written; empty for a file that varies nothing."""
 
     values: dict[str, str]
@@ -38,17 +38,17 @@ class Cell:
         return run_plan(self.world, self.loaded, self.plan, runs_dir, progress=progress, report=report)
 
 
-def plan_cells(file: Path, overrides: Sequence[str], world: World, seed: int | None = None) -> list[Cell]:
-    """All cells of a file, checked, so that every error comes before the first run.
+def plan_variants(file: Path, overrides: Sequence[str], world: World, seed: int | None = None) -> list[Variant]:
+    """All variants of a file, checked, so that every error comes before the first run.
 
     Raises:
-        ScenarioError: with every problem of the first cell that has any.
+        ScenarioError: with every problem of the first variant that has any.
         NotReady: this host cannot run one of them.
     """
-    cells = [
-        Cell(values, loaded, world.asked(plan_for(loaded, world.name, seed)), world)
+    variants = [
+        Variant(values, loaded, world.asked(plan_for(loaded, world.name, seed)), world)
         for values, loaded in load_variants(file, overrides)
     ]
-    for cell in cells:
-        check_world(world, cell.plan)
-    return cells
+    for variant in variants:
+        check_world(world, variant.plan)
+    return variants

@@ -1,0 +1,1 @@
+"""What any program does to a long path: `landspeed probe`."""

@@ -1,0 +1,69 @@
+"""The samples of a path's sockets, and what held its programs back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..emu.sampling import check_sampler, sampler_job
+from ..results.sockets.bound import Bound, bound_by
+from ..results.sockets.raw import keep_samples
+from ..results.sockets.series import SocketSamples
+from ..results.sockets.ways import way_between
+from ..scenarios.json_form import to_plain
+from .errors import PathError
+from .programs import Program
+
+if TYPE_CHECKING:
+    from .path import Node, Path
+
+SAMPLED = "sampled"  # folder of the sampler's own files
+Which: TypeAlias = "Program | Node | tuple[str, str]"
+
+
+class Sampling:
+    """Begins once, ends once; what was seen is read then."""
+
+    def __init__(self, path: Path) -> None:
+        """Of a path; nothing is sampled yet."""
+        self._path = path
+        self._going = False
+        self._ended_ns: int | None = None
+
+    def begin(self, interval_ns: int, double_after: int) -> None:
+        """See `Path.sample`."""
+        job = sampler_job(interval_ns, double_after, SAMPLED)
+        (self._path.folder / SAMPLED).mkdir(exist_ok=True)
+        answer = self._path.ask("sample", sampler=to_plain(job))
+        self._path.session.start_unix_ns = int(answer["start_unix_ns"])
+        self._going, self._ended_ns = True, None
+
+    def end(self) -> SocketSamples:
+        """See `Path.samples`."""
+        if not self._going and self._ended_ns is None:
+            raise PathError('nobody has looked at the sockets; add samples="10 ms" to the path, or call path.sample()')
+        if self._going:
+            self._going = False
+            check_sampler(self._path.folder, self._path.ask("sampled"))
+            self._ended_ns = self._path.session.now_ns
+            names = [node.name for node in self._path.plan.nodes]
+            keep_samples(self._path.folder / SAMPLED, self._path.folder, names)
+        return SocketSamples(self._path.folder)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there are samples, or will be."""
+        return self._going or self._ended_ns is not None
+
+    def bound_by(self, which: Which) -> Bound:
+        """See `Path.bound_by`."""
+        if self._ended_ns is not None and self._path.session.now_ns > self._ended_ns + 10**9:
+            raise PathError("time has passed since the sampling ended: ask for bound_by and samples last")
+        samples = self.end()
+        if isinstance(which, tuple):
+            source, target = (self._path.node(each).name for each in which)
+        else:
+            name = which.node if isinstance(which, Program) else which.name
+            others = [each for each in self._path.nodes if each != name]
+            ways = [pair for other in others for pair in ((name, other), (other, name))]
+            source, target = max(ways, key=lambda pair: sum(each.bytes for each in samples.between(*pair)))
+        return bound_by(samples, source, target, way_between(self._path.plan, source, target))
