@@ -29,7 +29,9 @@ def add_explore(made: argparse.ArgumentParser) -> None:
     made.add_argument("--out", type=Path, metavar="FILE", help="the page (default: explore.html beside the runs)")
     made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
     made.add_argument("--no-runs", action="store_true", help="run nothing: the page has what was measured before")
-    made.add_argument("--jobs", type=values.count, metavar="N", help="runs at once (default: as many as there are cores)")
+    made.add_argument(
+        "--jobs", type=values.count, metavar="N", help="runs at once (default: as many as there are cores)"
+    )
     made.add_argument("--open", action="store_true", help="show the page in the browser")
     made.add_argument("--serve", action="store_true", help="serve it on loopback; it then runs what is asked")
     made.add_argument("--port", type=int, metavar="N", help="with --serve: the port (default: a free one)")
@@ -80,7 +82,9 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     status = 0
     if not parsed.no_runs:
         try:
-            collection.run(collection.able(grid_of(chosen)), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter())
+            collection.run(
+                collection.able(grid_of(chosen)), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter()
+            )
         except RunFailed as error:
             print(f"Error: {error}", file=sys.stderr)
             status = FAILED

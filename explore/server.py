@@ -181,8 +181,8 @@ def make_application(page: str, desk: Desk, token: str, port: int) -> Any:
                     changed.clear()
                     await self._send([desk.told(asked) for asked in now])
                     await asyncio.sleep(TOLD_EVERY_S)
-            except StreamClosedError:
-                pass
+            except (StreamClosedError, asyncio.CancelledError):
+                pass  # the page was closed, or the server is ended
             finally:
                 end()
 
