@@ -75,7 +75,7 @@ def _check(parsed: argparse.Namespace) -> None:
 
 
 def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: Collection, title: str) -> int:
-    from ..explore.measured import grid_of
+    from ..explore.measured import settings_around
     from ..explore.page import page_data, write_page
     from ..results.failure import RunFailed
 
@@ -83,7 +83,7 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     if not parsed.no_runs:
         try:
             collection.run(
-                collection.able(grid_of(chosen)), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter()
+                collection.able(settings_around(chosen)), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter()
             )
         except RunFailed as error:
             print(f"Error: {error}", file=sys.stderr)

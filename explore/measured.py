@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ..rehearsal.run import Run
-from ..rehearsal.sweeps.grid import Cell, Grid, Point
+from ..rehearsal.sweeps.grid import Cell, Point, grid_of, point_of
 from ..rehearsal.sweeps.store import Store
 from ..rehearsal.sweeps.sweep import State, SweepOptions, run_grid
 from ..rehearsal.sweeps.work import FIGURES, Outcome
 from ..results.failure import BundleError, RunFailed
 from ..results.places import runs_dir
 from ..scenarios.errors import ScenarioError
-from ..worlds.registry import plan_for
+from ..scenarios.vary import Combination
 from ..worlds.world import World
 from .setting import MEAN_S, SAMPLE_MS, Setting, Slider, setting_at, values_of
 
@@ -86,7 +86,6 @@ class Collection:
         """
         self.world, self.store = world, Store(folder or usual_folder())
         self._options = options or {}
-        self._build = world.build_id()
 
     def cell(self, setting: Setting) -> Cell:
         """The run of a setting.
@@ -145,7 +144,7 @@ class Collection:
         points = tuple(self._point(setting) for setting in sorted(missing, key=packets_of, reverse=True))
         for point in points:  # a bundle that was removed, or a run that broke
             (self.store.cells / f"{point.cell(point.plan.seed).key}.json").unlink(missing_ok=True)
-        grid = Grid("explore", "", self.world, self._build, (), points)
+        grid = grid_of(points, self.world)
         outcomes, interrupted = run_grid(grid, self.store, SweepOptions(self.store.folder, jobs), self._options, tell)
         if interrupted:
             raise KeyboardInterrupt
@@ -173,9 +172,7 @@ class Collection:
             return None
 
     def _point(self, setting: Setting) -> Point:
-        loaded = setting.scenario().loaded
-        plan = self.world.asked(plan_for(loaded, self.world.name, None))
-        return Point({}, loaded, plan, self.world, self._build, (plan.seed,))
+        return point_of(Combination({}, setting.scenario().loaded), self.world, None)
 
 
 def usual_folder() -> Path:
@@ -188,7 +185,7 @@ def packets_of(setting: Setting) -> float:
     return setting.mean_bps * MEAN_S[1] / 8 / setting.mss
 
 
-def grid_of(chosen: Sequence[Slider]) -> list[Setting]:
+def settings_around(chosen: Sequence[Slider]) -> list[Setting]:
     """Settings around the first one: each slider moved alone, and some two by two; none that is costly."""
     start = [slider.start for slider in chosen]
     number = {slider.key: place for place, slider in enumerate(chosen)}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from landspeed.explore.growth import CUBIC_FRIENDLY, Share, additive, cubic, htcp, keeps, reno
-from landspeed.explore.measured import MOST_PACKETS, grid_of, packets_of
+from landspeed.explore.measured import MOST_PACKETS, packets_of, settings_around
 from landspeed.explore.setting import Setting, setting_at, sliders, values_of
 from landspeed.explore.tables import BOUNDS, CURVE_STEPS, LEAST_LEVEL, MEAN_STEPS, Packed, bound, code, figure_tables
 from landspeed.explore.theory import curve
@@ -164,7 +164,7 @@ def test_figures_that_few_sliders_decide() -> None:
 
 
 def test_a_setting_is_what_its_scenario_says() -> None:
-    for found in grid_of(sliders()):
+    for found in settings_around(sliders()):
         assert Setting(**values_of(found.scenario().plan())) == found
         assert packets_of(found) <= MOST_PACKETS
 
