@@ -148,7 +148,7 @@ class Collection:
         outcomes, interrupted = run_grid(grid, self.store, SweepOptions(self.store.folder, jobs), self._options, tell)
         if interrupted:
             raise KeyboardInterrupt
-        if broken := [each for each in outcomes if not each.done]:
+        if broken := [each for _, each in outcomes if not each.done]:
             raise RunFailed(f"{len(broken)} of {len(missing)} runs broke: {broken[0].error}")
 
     def keep(self, setting: Setting, run: Run) -> Measured:
