@@ -31,6 +31,7 @@ WORDS = {
         "lesson_words",
         "Learn: measure a lesson of the course beside theory, make its page, grade an exercise.",
     ),
+    "explore": ("explore_words", "Make a page with sliders: what theory says of a path, and what was measured."),
     "predict": ("predict_words", "Predict how long a transfer of many bytes takes, for each choice asked."),
     "import": ("import_words", "Make a scenario of what iperf3, traceroute, ss or pScheduler measured."),
     "compare": ("run_words", "Show runs side by side: bundles, scenario files, the worlds of one file."),
