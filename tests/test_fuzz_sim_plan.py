@@ -136,3 +136,11 @@ def test_the_program_refuses_with_the_readers_words_and_status_2(
     assert answer.startswith("refused: ")
     run = simulate(PLAN | wrong, tmp_path / "run")
     assert (run.status, run.error) == (2, f"landspeed-sim: {tmp_path / 'run' / 'plan.json'}: {answer[9:]}\n")
+
+
+def test_what_is_no_plan_at_all_is_told(tmp_path: Path) -> None:
+    run = simulate("{", tmp_path / "cut")
+    assert (run.status, run.error.count("\n")) == (2, 1)
+    usage = subprocess.run([SIMULATOR, "--colapse", "a", "b"], capture_output=True, text=True, check=False)
+    assert usage.returncode == 2
+    assert "'--colapse' is not understood" in usage.stderr

@@ -374,14 +374,6 @@ def test_a_bad_plan_is_told_in_one_line(tmp_path: Path, change: dict[str, Any], 
     assert run.error.count("\n") == 1
 
 
-def test_what_is_no_plan_at_all_is_told(tmp_path: Path) -> None:
-    run = simulate("{", tmp_path / "cut")
-    assert (run.status, run.error.count("\n")) == (2, 1)
-    usage = subprocess.run([SIMULATOR, "--colapse", "a", "b"], capture_output=True, text=True, check=False)
-    assert usage.returncode == 2
-    assert "'--colapse' is not understood" in usage.stderr
-
-
 def test_a_stopped_simulation_keeps_what_it_had(tmp_path: Path) -> None:
     plan = path_plan([direction(GBIT, MS), direction(GBIT, MS)], duration_ns=3600 * S)
     (tmp_path / "plan.json").write_text(json.dumps(plan))
