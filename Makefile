@@ -5,6 +5,7 @@ PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
 UPGRADE ?= --upgrade
 AGAIN ?= 1
+WHAT ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 

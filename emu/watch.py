@@ -22,6 +22,7 @@ POLL_S = 0.05
 COUNT_S = 0.5  # how often memory beside the guest's is counted: all its processes are asked
 STALL_WALL_S = 20.0  # no run is so slow that its clock moves less than STALL_VIRTUAL_S in this time
 STALL_VIRTUAL_S = 0.001
+STARVED_TIMES = 30
 
 
 class GuestError(RunFailed):
@@ -49,9 +50,17 @@ class Outcome:
 class StallWatch:
     """Whether a guest's clock moves; in real time it does."""
 
-    def __init__(self, guest: Guest, wall_s: float) -> None:
-        """From now on. `wall_s`: wall time without any virtual time after which it is given up."""
-        self._guest, self._wall_s = guest, wall_s
+    def __init__(self, guest: Guest, wall_s: float, *, starved: bool = False) -> None:
+        """From now on.
+
+        Args:
+            guest: a started guest.
+            wall_s: wall time without any virtual time after which it is given up.
+            starved: others may leave it too little of the processor: then it must have had a quarter of that time of it
+                besides, or 30 times that time is over.
+        """
+        self._guest, self._wall_s, self._starved = guest, wall_s, starved
+        self._anchor_cpu: float | None = None
         self._started = self._anchor_wall = time.monotonic()
         self._anchor_virtual = -1.0
 
@@ -67,9 +76,17 @@ class StallWatch:
             return
         progress.virtual_s = virtual
         if virtual - self._anchor_virtual > STALL_VIRTUAL_S:
-            self._anchor_wall, self._anchor_virtual = now, virtual
-        elif now - self._anchor_wall > self._wall_s:
+            self._anchor_wall, self._anchor_virtual, self._anchor_cpu = now, virtual, None
+        elif now - self._anchor_wall > self._wall_s and not self._is_starved(now - self._anchor_wall):
             raise GuestError(_stall_message(self._guest, progress, virtual, self._wall_s))
+
+    def _is_starved(self, wall_s: float) -> bool:
+        if not self._starved or wall_s > STARVED_TIMES * self._wall_s:
+            return False
+        used_s = self._guest.cpu_s()
+        if self._anchor_cpu is None:
+            self._anchor_cpu = used_s
+        return used_s - self._anchor_cpu < self._wall_s / 4
 
 
 class LineFollower:

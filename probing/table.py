@@ -6,6 +6,17 @@ from ..results.sockets.answer import Answer
 from ..results.wording import DASH, bytes_text, rate_text
 from .probe import Probe, Variant
 
+WORDS = {
+    "program window": "bound by a window of the program's own",
+    "tcp window": "bound by a window of TCP's",
+    "loss": "bound by loss",
+    "line": "bound by the line",
+    "slow start": "bound by TCP's slow start",
+    "round trips": "bound by round trips",
+    "program": "bound by the program itself",
+    "idle": "idle",
+}
+
 
 def tables(found: Probe) -> list[str]:
     """A text for each rate and loss."""
@@ -21,13 +32,14 @@ def title_of(variant: Variant) -> str:
 
 def sentence(answer: Answer) -> str:
     """One direction in one sentence."""
-    what: str = answer.bound_by
+    way = f"{answer.source} → {answer.target}"
+    what = WORDS[answer.bound_by]
     if answer.window_bytes is not None:
-        error = f" ± {answer.window_error * 100:.2g} %" if answer.window_error is not None else ""
+        error = f" (± {answer.window_error * 100:.2g} %)" if answer.window_error else ""
         what += f" of {bytes_text(answer.window_bytes)}{error}"
     if answer.round_trips is not None:
-        what += f": {answer.round_trips:.1f}"
-    return f"{answer.source} → {answer.target} is bound by {what}: {answer.explanation}"
+        what += f", {answer.round_trips:.1f} of them"
+    return f"{way}: {what}: {answer.explanation}"
 
 
 def rows(variant: Variant) -> list[list[str]]:

@@ -112,7 +112,7 @@ def tcp_alone_bps(count: int, way: Way) -> float:
 
 def connection_pictures(title: str, sending: Sending) -> list[Picture]:
     """Time and sequence, and bytes in flight beside what TCP allowed, of one direction of a connection."""
-    times, rows = [at - sending.begins_s for at in sending.times_s], sending.rows
+    times, rows = [max(at - sending.begins_s, 0.0) for at in sending.times_s], sending.rows
     at = Axis("time", "s")
     sequence = draw(
         f"{title}: sequence",

@@ -244,7 +244,7 @@ def test_a_client_that_writes_gigabytes(tmp_path: Path) -> None:
 
 
 def test_a_program_that_spins_ends_the_session() -> None:
-    with ls.path("lan", stall=3.0) as path:
+    with ls.path("lan", stall=8.0) as path:
         with pytest.raises(ls.RunFailed, match=r"the virtual clock has stood still .* the task that ran is 'sh'"):
             path.sender.run(["sh", "-c", "while :; do :; done"])
         with pytest.raises(ls.RunFailed, match="the guest is gone"):

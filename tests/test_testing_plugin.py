@@ -205,11 +205,12 @@ def test_bound(path):
     done = path.sender.run([*PYTHON, CLIENT])
     path.wait_sent()
     server.wait()
-    assert path.elapsed_s == pytest.approx(2e6 * 8 / 10e6 * 1530 / 1440, rel=0.05)
+    line_s = 2e6 * 8 / 10e6 * 1530 / 1440  # with 52 B of headers and 38 of framing for 1440; a start of few round trips
+    assert line_s < server.elapsed_s < line_s + 4 * 0.03
     found = path.bound_by(server)
     assert (found.kind, found.source, found.bytes) == ("line", "a", 2_000_000), found
 
-@pytest.mark.landspeed("lan", stall=2.0)
+@pytest.mark.landspeed("lan", stall=8.0)
 def test_broken(path):
     path.sender.run(["sh", "-c", "while :; do :; done"])
 

@@ -256,7 +256,7 @@ def window_place(main: Sending, back: Sequence[Sending], window_bytes: float) ->
     sent = [count for at, count in zip(main.times_s, main.sent, strict=True) if word_s is None or at <= word_s]
     before = sent[-1] if sent else 0
     if abs(window_bytes / HTTP2_WINDOW - 1) < 0.02:
-        return None, "it is the 65 535 B with which both ends of an HTTP/2 connection begin (RFC 9113)"
+        return None, "if this is HTTP/2: both ends of a connection begin with 65 535 B (RFC 9113)"
     if before >= 0.9 * window_bytes:
         return "sender", "the sender stopped there before the receiver had said a word, so the limit is its own"
     if before <= 0.1 * window_bytes and main.sender.local[1] > main.sender.remote[1]:

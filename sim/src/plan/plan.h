@@ -1,7 +1,7 @@
 // The plan as scenarios/plan.py writes it: what the simulator reads of it, checked.
 #pragma once
 
-#include "impairments.h"
+#include "../impairments.h"
 
 #include <cstdint>
 #include <optional>
@@ -60,7 +60,7 @@ struct Direction : Impairments {
 };
 
 struct Link {
-	std::string a, b;
+	size_t a = 0, b = 0; ///< nodes
 	uint32_t mtu_bytes = 0;
 	uint32_t framing_bytes = 0;
 	Direction forward, reverse;
@@ -96,23 +96,41 @@ struct Event {
 	int64_t delay_ns = 0;
 };
 
+/// A link as a flow's data passes it.
+struct Step {
+	size_t link = 0;
+	bool ahead = true; ///< from its `a` to its `b`
+};
+
+/// One transfer from a host to another; what is answered goes the same way back.
+struct Flow {
+	std::string name;
+	size_t source = 0, target = 0; ///< nodes
+	std::vector<Step> route;
+	int64_t start_ns = 0; ///< when it begins to connect
+	Transfer transfer;
+};
+
+/// A network and its flows. A path is a network with one flow.
 struct Plan {
 	std::string scenario;
 	uint64_t seed = 0;
 	int ip_version = 4;
 	std::string fidelity;
 	std::vector<Node> nodes;
-	std::vector<Link> links; ///< links[i] joins nodes[i] and nodes[i + 1]
-	Transfer transfer;
+	std::vector<Link> links;
+	std::vector<Flow> flows; ///< at least one
 	std::vector<Event> events;
 
-	/// The largest IP packet that passes every link.
-	[[nodiscard]] uint32_t mtu_bytes() const;
+	/// The node to which it leads.
+	[[nodiscard]] size_t end(const Step &step) const;
+	/// The largest IP packet that passes every link of a flow.
+	[[nodiscard]] uint32_t mtu_bytes(const Flow &flow) const;
 	/// Propagation both ways.
-	[[nodiscard]] int64_t rtt_ns() const;
+	[[nodiscard]] int64_t rtt_ns(const Flow &flow) const;
 	/// Payload of a full packet: IP header, TCP header and timestamps taken off (RFC 9293,
 	/// 7323).
-	[[nodiscard]] uint32_t mss_bytes() const;
+	[[nodiscard]] uint32_t mss_bytes(const Flow &flow) const;
 };
 
 /// Reads and checks a plan; throws PlanError.
