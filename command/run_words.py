@@ -202,7 +202,7 @@ def do_compare(parsed: argparse.Namespace) -> int:
 
 def _show_comparison(comparison: Comparison, page: Path, parsed: argparse.Namespace) -> None:
     if parsed.json:
-        print(json.dumps(_comparison_as_json(comparison, page), indent=1, ensure_ascii=False))
+        print(json.dumps(_comparison_as_json(comparison) | {"page": str(page)}, indent=1, ensure_ascii=False))
     elif not parsed.quiet:
         from rich.console import Console
 
@@ -213,17 +213,20 @@ def _show_comparison(comparison: Comparison, page: Path, parsed: argparse.Namesp
         console.out(f"Page: {page}", highlight=False)
 
 
-def _comparison_as_json(comparison: Comparison, page: Path) -> dict[str, Any]:
+def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
     from ..report.comparison import difference_lines
 
-    return {
+    found: dict[str, Any] = {
         "sides": [
             {
                 "label": side.label,
+                "flow": side.flow or None,
                 "bundle": str(side.bundle),
                 "world": side.record.world,
                 "complete": side.record.complete,
                 "goodput_bps": side.record.goodput_bps,
+                "share": side.share,
+                "jain_index": side.record.jain_index,
                 "settled_goodput_bps": side.settled_bps,
                 "time_to_full_rate_s": side.full_s,
                 "slow_start": None if side.slow_start is None else asdict(side.slow_start),
@@ -237,5 +240,5 @@ def _comparison_as_json(comparison: Comparison, page: Path) -> dict[str, Any]:
         "tolerance": comparison.tolerance,
         "differences": [{"against": label, **asdict(each)} for label, each in comparison.differences],
         "sentences": difference_lines(comparison),
-        "page": str(page),
     }
+    return found | ({"flows": [_comparison_as_json(each) for each in comparison.flows]} if comparison.flows else {})

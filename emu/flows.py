@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ..engine.command import ENGINE_PORT
 from ..results.calibration_result import CalibrationResult
 from ..results.flow_result import FlowResult, flow_folder
+from ..results.flow_totals import with_flows
 from ..results.record import RunRecord
-from ..results.tool_result import ToolResult, record_fields
+from ..results.tool_result import record_fields
 from ..scenarios.flow_path import path_of
 from ..worlds.registry import tool
 from .job import FlowJob
@@ -64,29 +65,9 @@ def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, gues
     first_ns = min(starts, default=0)
     calibrations: dict[str, Any] = guest.get("calibrations", {})
     flows = [_flow(flow, told[flow.name], first_ns, calibrations.get(flow.name)) for flow in plan.flows]
-    ends = [each.begins_s + each.duration_s for each in flows if each.begins_s is not None and each.duration_s]
-    counts = [each.bytes for each in flows if each.bytes is not None]
-    duration_s, total = max(ends, default=None), sum(counts) if counts else None
-    again = [each.retransmits for each in flows if each.retransmits is not None]
-    errors = [f"{each.name}: {each.tool_result.error}" for each in flows if each.tool_result.error]
-    first = flows[0].tool_result
-    whole = ToolResult(
-        version=first.version,
-        build=first.build,
-        complete=all(each.tool_result.complete for each in flows),
-        error="; ".join(errors) or None,
-        start_unix_ns=first_ns or None,
-    )
-    return record.model_copy(
-        update={
-            "flows": flows,
-            "bytes": total,
-            "duration_s": duration_s,
-            "goodput_bps": 8 * total / duration_s if total is not None and duration_s else None,
-            "retransmits": sum(again) if again else None,
-            "tool_result": whole,
-        }
-    )
+    whole = with_flows(record, flows)
+    whole.tool_result.start_unix_ns = first_ns or None
+    return whole
 
 
 def _flow(flow: Flow, told: dict[str, Any], first_ns: int, calibration: dict[str, Any] | None) -> FlowResult:

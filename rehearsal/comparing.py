@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..report.comparison import TOLERANCE, Comparison, compare
 from ..report.comparison_page import write_comparison
-from ..report.comparison_sides import Side, load_sides, world_words
+from ..report.comparison_sides import Side, load_sides, load_whole, world_words
 from ..results.bundle import RESULT
 from ..scenarios.errors import LandspeedError
 from ..scenarios.load import load_scenario
@@ -63,11 +63,11 @@ def compare_targets(
     count = sum(1 if isinstance(each, Path) else len(each) for each in planned)
     if count < 2 and not any(_many(each) for each in planned):
         raise CompareError(NOTHING)
-    sides: list[Side] = []
+    runs: list[list[Side]] = []  # of each bundle
     done = Compared()
     for each in planned:
         if isinstance(each, Path):
-            sides += _load(each)
+            runs.append(_load(each))
             continue
         for variant in each:
             run = variant.run(runs_dir, progress=progress)
@@ -76,13 +76,12 @@ def compare_targets(
             if run.interrupted:
                 done.interrupted = True
                 return done
-            sides += _load(run.bundle)
-    if len(sides) < 2:
+            runs.append(_load(run.bundle))
+    if sum(len(sides) for sides in runs) < 2:
         raise CompareError(NOTHING)
-    _name(sides)
-    done.comparison = compare(sides, tolerance)
+    done.comparison = _compared(runs, tolerance)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    done.page = page or runs_dir / f"compare-{sides[0].plan.scenario}-{stamp}.html"
+    done.page = page or runs_dir / f"compare-{runs[0][0].plan.scenario}-{stamp}.html"
     write_comparison(done.comparison, done.page)
     return done
 
@@ -114,22 +113,39 @@ def _load(bundle: Path) -> list[Side]:
         raise CompareError(str(error)) from error
 
 
-def _with_flow(side: Side, words: str) -> str:
-    return f"{words}, {side.flow}" if side.flow else words
+def _compared(runs: list[list[Side]], tolerance: float) -> Comparison:
+    """Runs of networks that have flows in common, as wholes and flow by flow; else every side against the first."""
+    named = [{side.flow: side for side in sides} for sides in runs]
+    common = [name for name in named[0] if name and all(name in each for each in named)]
+    if len(runs) < 2 or not common:
+        sides = [side for each in runs for side in each]
+        _name(sides)
+        return compare(sides, tolerance)
+    wholes = [load_whole(sides[0].bundle) for sides in runs]
+    _name(wholes)
+    for sides, whole in zip(runs, wholes, strict=True):
+        for side in sides:
+            side.label = whole.label
+    return compare(wholes, tolerance, [[each[name] for each in named] for name in common])
 
 
 def _name(sides: list[Side]) -> None:
     """The shortest labels that tell the sides apart: world, kernel, with the scenario, with the bundle's name."""
+
+    def world(side: Side) -> str:
+        return world_words(side.record.world)
+
+    def with_flow(words: Callable[[Side], str]) -> Callable[[Side], str]:
+        return lambda side: f"{words(side)}, {side.flow}" if side.flow else words(side)
+
     choices: tuple[Callable[[Side], str], ...] = (
-        lambda side: side.flow or world_words(side.record.world),
-        lambda side: _with_flow(side, world_words(side.record.world)),
-        lambda side: _with_flow(side, side.record.scenario),
-        lambda side: _with_flow(side, f"Linux {side.record.versions.get('kernel')}"),
-        lambda side: _with_flow(side, f"{side.record.scenario}, {world_words(side.record.world)}"),
-        lambda side: _with_flow(
-            side, f"{side.record.scenario}, {world_words(side.record.world)}, seed {side.record.seed}"
-        ),
-        lambda side: _with_flow(side, side.bundle.name),
+        lambda side: side.flow or world(side),
+        with_flow(world),
+        with_flow(lambda side: side.record.scenario),
+        with_flow(lambda side: f"Linux {side.record.versions.get('kernel')}"),
+        with_flow(lambda side: f"{side.record.scenario}, {world(side)}"),
+        with_flow(lambda side: f"{side.record.scenario}, {world(side)}, seed {side.record.seed}"),
+        with_flow(lambda side: side.bundle.name),
     )
     for choice in choices:
         labels = [choice(side) for side in sides]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..results.series import Series
@@ -32,12 +32,23 @@ class SidesRow:
 
 @dataclass
 class Comparison:
-    """Sides, and what is to be said of them. Differences are of each other side against the first."""
+    """Sides, and what is to be said of them. Differences are of each other side against the first.
+
+    Attributes:
+        flows: of runs of one network, the same flow by flow; the sides themselves are the whole runs then.
+    """
 
     sides: list[Side]
     rows: list[SidesRow]
     differences: list[tuple[str, Difference]]
     tolerance: float
+    flows: list[Comparison] = field(default_factory=list["Comparison"])
+
+    @property
+    def title(self) -> str:
+        """The scenario's, or the flow of all sides."""
+        names = {side.flow for side in self.sides}
+        return f"Flow {self.sides[0].flow}" if len(names) == 1 and "" not in names else self.sides[0].plan.title
 
     @property
     def recorded(self) -> bool:
@@ -45,16 +56,17 @@ class Comparison:
         return any(row.recorded != DASH for row in self.rows)
 
 
-def compare(sides: Sequence[Side], tolerance: float = TOLERANCE) -> Comparison:
+def compare(sides: Sequence[Side], tolerance: float = TOLERANCE, flows: Sequence[Sequence[Side]] = ()) -> Comparison:
     """Hold sides against the first.
 
     Args:
         sides: two or more.
         tolerance: of rates and volumes, 0…1; what differs by more is named.
+        flows: of runs of one network, the sides of each flow, in the order of the runs.
     """
     first, *others = sides
     found = [(other.label, each) for other in others for each in differences(first, other, tolerance)]
-    return Comparison(list(sides), _rows(list(sides)), found, tolerance)
+    return Comparison(list(sides), _rows(list(sides)), found, tolerance, [compare(each, tolerance) for each in flows])
 
 
 def _rows(sides: list[Side]) -> list[SidesRow]:
@@ -66,6 +78,8 @@ def _rows(sides: list[Side]) -> list[SidesRow]:
     rows = [
         _row("Goodput", sides, lambda side: side.record.goodput_bps, rate_text, whole),
         _row("Goodput, settled", sides, lambda side: side.settled_bps, rate_text, late),
+        _row("… of all flows' goodput", sides, lambda side: side.share, lambda value: f"{value * 100:.2f} %"),
+        _row("Jain's index", sides, lambda side: side.record.jain_index, lambda value: f"{value:.4f}"),
         _row("Data delivered", sides, lambda side: side.record.bytes, bytes_text, expect.bytes if expect else None),
         _row("Duration", sides, lambda side: side.record.duration_s, duration_text, _recorded_s(expect)),
         _row("Time to full rate", sides, lambda side: side.full_s, duration_text),
@@ -139,8 +153,8 @@ def _ms(value: float) -> str:
 # --- charts ----------------------------------------------------------------------------------------------------------
 
 
-def overlaid_charts(comparison: Comparison) -> list[Chart]:
-    """The sides' series over each other; events of the first side are marked."""
+def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
+    """The sides' series over each other; events of the first side are marked. Their keys begin with `prefix`."""
     first = comparison.sides[0]
     expect = first.plan.expect if comparison.recorded else None
     marks = [Mark("recorded", expect.goodput_bps / 1e9, "--recorded", "dash")] if expect and expect.goodput_bps else []
@@ -161,7 +175,7 @@ def overlaid_charts(comparison: Comparison) -> list[Chart]:
     found = [chart for chart in charts if chart is not None]
     for chart in found:
         mark_events(chart.figure, first.record.events)
-    return found
+    return [replace(chart, key=prefix + chart.key) for chart in found]
 
 
 def _overlaid(
@@ -198,7 +212,6 @@ def render_comparison(comparison: Comparison) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    first = comparison.sides[0]
     table = Table(box=box.SIMPLE_HEAD, header_style="bold")
     table.add_column()
     if comparison.recorded:
@@ -208,10 +221,10 @@ def render_comparison(comparison: Comparison) -> RenderableType:
     table.add_column("of the first", justify="right", style="dim")
     for row in comparison.rows:
         table.add_row(row.name, *([row.recorded] if comparison.recorded else []), *row.values, row.share)
-    parts: list[RenderableType] = [Text(first.plan.title, style="bold"), table]
+    parts: list[RenderableType] = [Text(comparison.title, style="bold"), table]
     for each in difference_lines(comparison):
         parts.append(Text(each, overflow="fold"))
-    return Padding(Group(*parts), (0, 1))
+    return Group(Padding(Group(*parts), (0, 1)), *(render_comparison(each) for each in comparison.flows))
 
 
 def difference_lines(comparison: Comparison) -> list[str]:

@@ -29,6 +29,8 @@ def render_page(comparison: Comparison) -> str:
     from markupsafe import Markup
 
     charts = overlaid_charts(comparison)
+    flows = [(each, overlaid_charts(each, f"flow-{number}-")) for number, each in enumerate(comparison.flows)]
+    drawn = [*charts, *(chart for _, its_charts in flows for chart in its_charts)]
     events = comparison.sides[0].record.events
     return (
         environment()
@@ -37,10 +39,11 @@ def render_page(comparison: Comparison) -> str:
             comparison=comparison,
             title=comparison.sides[0].plan.title,
             charts=charts,
+            flows=flows,
             events=[(number, event) for number, event in enumerate(events, start=1) if event.at_s is not None],
             style=Markup(template_text("report.css")),
             script=Markup(template_text("report.js")),
-            plotly=Markup(plotly_js()) if charts else "",
-            figures=Markup(script_json({chart.key: chart.figure for chart in charts})),
+            plotly=Markup(plotly_js()) if drawn else "",
+            figures=Markup(script_json({chart.key: chart.figure for chart in drawn})) if drawn else "",
         )
     )

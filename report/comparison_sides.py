@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..results.bundle import load_record
 from ..results.failure import BundleError, telling_of
+from ..results.fairness import flows_goodput, total_goodput
 from ..results.judge_network import as_record
 from ..results.record import RunRecord
 from ..results.samples import Samples
@@ -60,7 +61,8 @@ class Side:
     bundle: Path
     record: RunRecord
     plan: Plan
-    flow: str = ""  # of a network
+    flow: str = ""  # of a network; empty: the whole run
+    share: float | None = None  # of the goodput of all flows
     goodput: Series = field(default_factory=Series)  # Gbit/s, read by the receiver
     window: Series = field(default_factory=Series)  # MB, all streams
     rtt: Series = field(default_factory=Series)  # ms, first stream
@@ -103,12 +105,34 @@ def load_sides(bundle: Path, label: str | None = None) -> list[Side]:
         for flow in record.flows:
             path, way = path_of(plan, named[flow.name]), steps(plan, named[flow.name])
             side = Side(flow.name, bundle, as_record(record, flow), path, flow=flow.name)
+            side.share = _share(flow.goodput_bps, record)
             _read_samples(side, samples.of_flow(flow.name, flow.begins_s or 0.0, way))
             sides.append(side)
         if not sides:
             sides.append(Side(label or f"{record.scenario}, {world_words(record.world)}", bundle, record, plan))
             _read_samples(sides[0], samples)
         return sides
+
+
+def load_whole(bundle: Path) -> Side:
+    """Read a bundle of a network as one side, all flows together.
+
+    Raises:
+        BundleError: it cannot be read, or the run died before it had a plan.
+    """
+    with telling_of(bundle):
+        record = load_record(bundle)
+        plan = plan_of(record)
+        if plan is None:
+            raise BundleError(f"{bundle}: the run died before it had a plan")
+        goodput = total_goodput(flows_goodput(record, Samples(bundle)))
+        scaled = [(time_s, value / 1e9) for time_s, value in goodput]
+        return Side(f"{record.scenario}, {world_words(record.world)}", bundle, record, plan, goodput=scaled)
+
+
+def _share(goodput_bps: float | None, record: RunRecord) -> float | None:
+    total = sum(flow.goodput_bps or 0.0 for flow in record.flows)
+    return goodput_bps / total if goodput_bps is not None and total else None
 
 
 def _read_samples(side: Side, samples: Samples) -> None:

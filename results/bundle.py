@@ -133,6 +133,7 @@ class BundleWriter:
                 convert_flows(flows, self.path / SAMPLES)
                 for file in raw:
                     file.unlink()
+                _remove_empty([self.path / "flows" / flow.name for flow in self.record.flows], self.path / "flows")
             if (self.path / RAW_LINKS).exists():
                 convert_links(self.path / RAW_LINKS, self.path / LINKS)
                 (self.path / RAW_LINKS).unlink()
@@ -268,6 +269,13 @@ def list_bundles(runs_dir: Path) -> Iterator[Path]:
     for folder in sorted(runs_dir.iterdir()):
         if folder.is_dir() and (folder / RESULT).is_file():
             yield folder
+
+
+def _remove_empty(folders: list[Path], parent: Path) -> None:
+    """Remove the folders in which nothing is, and then the one that they were in."""
+    for folder in (*folders, parent):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _sync_folder(folder: Path) -> None:

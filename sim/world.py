@@ -13,22 +13,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..results.bundle import RAW_LINKS, RAW_SAMPLES, BundleWriter
-from ..results.calibration_checks import with_checks
+from ..results.bundle import RAW_LINKS, BundleWriter
 from ..results.facts import HostFacts, SimFacts, SimulatorFacts
 from ..results.failure import NotReady, RunFailed
 from ..results.files import last_line, read_object
 from ..results.finding import Finding
+from ..results.flow_result import planned_flows
 from ..results.places import is_clone
 from ..results.progress import Progress
-from ..results.record import CalibrationResult, RunRecord
-from ..results.tool_result import RECORD_FIELDS, record_fields
+from ..results.record import RunRecord
 from ..scenarios.capabilities import Capabilities
 from ..scenarios.events import KINDS
 from ..scenarios.plan import Plan
 from ..worlds.options import option
 from ..worlds.world import World
-from .measured import calibration, happened
+from .flows import collect_samples, simulator_facts, with_results
+from .measured import happened
 from .process import Simulation
 
 
@@ -55,9 +55,6 @@ MISSING = (
     else f"the simulated world is not installed; {INSTALL}"
 )
 
-_TOLD = ("complete", "error", "bytes_retransmitted")  # of the transfer; the rest is of the simulator itself
-_ELSEWHERE = (*_TOLD, "calibration", "event_packets")
-
 
 @dataclass(frozen=True, kw_only=True)
 class SimOptions:
@@ -74,7 +71,10 @@ class SimWorld(World):
     name = "sim"
     summary = "ns-3"
     capabilities = Capabilities(
-        disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"), events=tuple(KINDS), link_keys=("trace",)
+        disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"),
+        events=tuple(KINDS),
+        link_keys=("trace",),
+        shapes=("path", "network"),
     )
     Options = SimOptions
     options: SimOptions
@@ -114,7 +114,7 @@ class SimWorld(World):
             RunFailed: the simulator refused the plan or died; what was simulated is in the bundle.
         """
         started = time.monotonic()
-        record = self._begin(bundle)
+        record = self._begin(plan, bundle)
         (bundle.path / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         out = bundle.path / "sim"  # a folder of its own: the program's result.json is not the bundle's
         out.mkdir()
@@ -123,8 +123,8 @@ class SimWorld(World):
             simulation = Simulation(self._words(bundle.path / "plan.json", out), bundle.path / "log" / "sim.log")
             status = simulation.follow(report)
         finally:  # whatever ended it, what was simulated belongs to the bundle
-            told = _collect(out, bundle.path)
-            record = bundle.record = self._with_results(record, told, started)
+            told = _collect(plan, out, bundle.path)
+            record = bundle.record = self._with_results(record, plan, told, started)
         if status != 0 or told.get("complete") is not True:
             why = told.get("error") or last_line(bundle.path / "log" / "sim.log", "it left no message")
             raise RunFailed(f"the simulation broke: {why}")
@@ -135,7 +135,7 @@ class SimWorld(World):
         words += ["--collapse"] if self.options.collapse else []
         return words + (["--scheduler", self.options.event_scheduler] if self.options.event_scheduler else [])
 
-    def _begin(self, bundle: BundleWriter) -> RunRecord:
+    def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
         known = bundle.record
         record = known.model_copy(
             update={
@@ -145,34 +145,33 @@ class SimWorld(World):
                     host=HostFacts(kernel=platform.release(), cores=os.cpu_count(), cpu=platform.processor())
                 ),
                 "versions": known.versions | {"landspeed-sim": simulator_key(self.options.program) or ""},
+                "flows": planned_flows(plan),
             }
         )
         bundle.note(record)
         return record
 
-    def _with_results(self, record: RunRecord, result: dict[str, Any], started: float) -> RunRecord:
+    def _with_results(self, record: RunRecord, plan: Plan, result: dict[str, Any], started: float) -> RunRecord:
         """The record with what the program told, as far as it came."""
         wall_s = time.monotonic() - started
-        versions = record.versions | {"ns-3": str(result["ns3_version"])} if result.get("ns3_version") else {}
-        own = {name: value for name, value in result.items() if name not in (*RECORD_FIELDS, *_ELSEWHERE)}
-        known = record_fields({name: result[name] for name in (*RECORD_FIELDS, *_TOLD) if name in result})
-        known["tool_result"]["version"] = result.get("ns3_version")
-        plan = Plan.from_dict(record.plan)
-        if measured := result.get("calibration"):
-            result_of = CalibrationResult.model_validate(calibration(plan, measured))
-            known |= {"calibration": with_checks(plan, result_of), "rtt_ms": result_of.rtt_ms}
-        known["events"] = happened(plan, result.get("simulated_s") or 0.0, result.get("event_packets"))
+        versions = {"ns-3": str(result["ns3_version"])} if result.get("ns3_version") else {}
         assert isinstance(record.world_facts, SimFacts)
-        facts = record.world_facts.model_copy(update={"simulator": SimulatorFacts.model_validate(own)})
-        found = {"world_facts": facts, "transfer_wall_s": result.get("wall_s", wall_s), "wall_s": wall_s}
-        return RunRecord.model_validate(record.model_dump() | known | found | {"versions": versions or record.versions})
+        simulator = SimulatorFacts.model_validate(simulator_facts(plan, result))
+        found = {
+            "world_facts": record.world_facts.model_copy(update={"simulator": simulator}),
+            "events": happened(plan, result.get("simulated_s") or 0.0, result.get("event_packets")),
+            "transfer_wall_s": result.get("wall_s", wall_s),
+            "wall_s": wall_s,
+            "versions": record.versions | versions,
+        }
+        return with_results(RunRecord.model_validate(record.model_dump() | found), plan, result)
 
 
-def _collect(out: Path, bundle: Path) -> dict[str, Any]:
+def _collect(plan: Plan, out: Path, bundle: Path) -> dict[str, Any]:
     """Move the series to where every bundle has them; the program's own result, empty if it left none."""
-    for name in (*RAW_SAMPLES, RAW_LINKS):
-        if (out / name).exists():
-            (out / name).replace(bundle / name)
+    collect_samples(plan, out, bundle)
+    if (out / RAW_LINKS).exists():
+        (out / RAW_LINKS).replace(bundle / RAW_LINKS)
     result = read_object(out / "result.json")
     shutil.rmtree(out)
     return result

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import json
 import random
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from bench import ROOT, Row, run, told
-from landspeed.results.samples import Samples
+from network_shares import TO_S, Shares, shares_of
 
 DUMBBELL = ROOT / "scenarios" / "examples" / "dumbbell.yaml"
 SIZES = ((10, 12, 8), (30, 45, 32), (100, 200, 128))  # nodes, links, flows
-FROM_S, TO_S = 60, 600
 
 
 def mesh(nodes: int, links: int, flows: int, seed: int = 7) -> dict[str, Any]:
@@ -60,19 +58,19 @@ def building(folder: Path) -> list[Row]:
 
 
 def shares(folder: Path) -> list[Row]:
-    """Two Reno flows of 20 and 200 ms: as 1/RTT, the queue's delay included (Mathis et al. 1997)."""
+    """Two Reno flows of 20 and 200 ms in both worlds: as 1/RTT, the queue's delay included (Mathis et al. 1997)."""
     words = ("--set", f"transfer.duration={TO_S} s", "--set", "transfer.sample_interval=500 ms")
-    result = run(DUMBBELL, *words, out=folder)
-    rates, rtts = list[float](), list[float]()
-    for flow in ("near", "far"):
-        samples = Samples(Path(result["bundle"])).of_flow(flow)
-        assert samples.curves is not None
-        rates.append(samples.curves.goodput_bps(FROM_S, TO_S) or 0)
-        (measured,) = samples.by_stream("sender", "srtt_us", per=1e3).values()
-        rtts.append(statistics.mean(value for time_s, value in measured if time_s >= FROM_S))
-    ratio, theory = rates[0] / rates[1], rtts[1] / rtts[0]
-    shown = f"{ratio:.2f} : 1, by theory {theory:.2f} : 1 ({ratio / theory - 1:+.1%})"
-    return [Row("Reno, 20 and 200 ms through 100 Mbit/s: shares", shown, "± 15 %", abs(ratio / theory - 1) <= 0.15)]
+    rows, found = list[Row](), list[Shares]()
+    for world, how in (("emu", "emulated"), ("sim", "simulated")):
+        one = shares_of(Path(run(DUMBBELL, *words, "--world", world, out=folder)["bundle"]))
+        shown = f"{one.ratio:.2f} : 1, by theory {one.theory:.2f} : 1 ({one.ratio / one.theory - 1:+.1%})"
+        kept = abs(one.ratio / one.theory - 1) <= 0.15
+        rows.append(Row(f"Reno, 20 and 200 ms through 100 Mbit/s, {how}: shares", shown, "± 15 %", kept))
+        found.append(one)
+    emulated, simulated = (each.share for each in found)
+    shown = f"{emulated:.1%} and {simulated:.1%} ({simulated / emulated - 1:+.1%})"
+    kept = abs(simulated / emulated - 1) <= 0.10
+    return [*rows, Row("… the near flow's share, emulated and simulated", shown, "± 10 %", kept)]
 
 
 def main() -> int:

@@ -51,8 +51,9 @@ def main() -> int:
     rows = list(range(interval, duration + 1, interval))
     if mode in ("die", "hang"):
         rows = rows[: len(rows) // 2]
+    (out / "flows" / "0").mkdir(parents=True)
     for name in ("sender", "receiver"):
-        with (out / f"{name}.csv").open("w") as handle:
+        with (out / "flows" / "0" / f"{name}.csv").open("w") as handle:
             print(",".join(SENDER), file=handle)
             for time_ns in rows:
                 known = {"time_ns": time_ns, "stream": 0, "bytes": RATE_BPS * time_ns // (8 * 10**9)}
@@ -76,16 +77,23 @@ def main() -> int:
     result = {
         "complete": not stopped,
         "error": "stopped by SIGTERM" if stopped else None,
-        "goodput_bps": RATE_BPS,
-        "bytes": count,
-        "duration_s": end_s,
-        "retransmits": 0,
         "simulated_s": end_s,
-        "calibration": calibration(plan),
         "event_packets": [
             (event["packets"] or 7) if event["kind"] in ("loss", "down") else None for event in plan.get("events") or []
         ],
-        "streams": [{"stream": 0, "bytes": count, "goodput_bps": RATE_BPS, "duration_s": end_s}],
+        "flows": [
+            {
+                "name": plan["flows"][0]["name"],
+                "complete": not stopped,
+                "start_ns": 0,
+                "goodput_bps": RATE_BPS,
+                "bytes": count,
+                "duration_s": end_s,
+                "retransmits": 0,
+                "streams": [{"stream": 0, "bytes": count, "goodput_bps": RATE_BPS, "duration_s": end_s}],
+                "calibration": calibration(plan),
+            }
+        ],
         "ns3_version": "3.fake",
         "words": sys.argv[3:],
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from landspeed.results.samples import Samples
 from landspeed.scenarios.flow_path import path_of
 from landspeed.scenarios.plan import Plan
 from landspeed.scenarios.timing import echo_ns
+from network_shares import shares_of
 
 pytestmark = pytest.mark.guest
 DUMBBELL = ROOT / "scenarios" / "examples" / "dumbbell.yaml"
@@ -142,15 +142,7 @@ def test_shares_of_reno_follow_the_round_trip_times(tmp_path: Path) -> None:
     """Where losses come by chance, a flow has MSS/RTT · √(3/2p): shares are as 1/RTT, queue included (Mathis 1997)."""
     plan = plan_of(tmp_path, DUMBBELL, "transfer.duration=600 s", "transfer.sample_interval=500 ms")
     record, bundle = transfer(plan, tmp_path / "runs")
-    goodput_bps: dict[str, float] = {}
-    rtt_ms: dict[str, float] = {}
-    for flow in record.flows:
-        samples = Samples(bundle).of_flow(flow.name)
-        assert samples.curves is not None
-        goodput_bps[flow.name] = samples.curves.goodput_bps(60, 600) or 0  # the far flow loses every 15 s
-        (measured,) = samples.by_stream("sender", "srtt_us", per=1e3).values()
-        rtt_ms[flow.name] = statistics.mean(value for time_s, value in measured if time_s >= 60)
-    theory = rtt_ms["far"] / rtt_ms["near"]
-    assert goodput_bps["near"] / goodput_bps["far"] == pytest.approx(theory, rel=0.15), (goodput_bps, rtt_ms)
+    found = shares_of(bundle)
+    assert found.ratio == pytest.approx(found.theory, rel=0.15), found
     assert record.jain_index is not None and record.jain_index < 0.7
     assert [flow.limited_by for flow in record.flows] == ["share", "share"]

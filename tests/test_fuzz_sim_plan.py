@@ -13,7 +13,7 @@ from fuzzing import JSON, damaged, damaged_bytes, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from landspeed.sim.world import SIMULATOR
-from sim_fixtures import MS, direction, path_plan, simulate
+from sim_fixtures import MS, direction, flow, path_plan, simulate
 
 PROGRAM = SIMULATOR.parent / "tests" / "plan-reader"
 EVENTS = [
@@ -22,6 +22,17 @@ EVENTS = [
     {"at_ns": 7 * MS, "kind": "background", "link": 1, "direction": "reverse", "rate_bps": 10**8, "duration_ns": MS},
 ]
 PLAN = path_plan([direction(10**9, 5 * MS), direction(10**8, MS, loss=0.01)], duration_ns=50 * MS) | {"events": EVENTS}
+WRONG_FLOWS: list[dict[str, Any]] = [
+    {"route": []},  # comes nowhere
+    {"route": [0]},
+    {"route": [1, 0]},  # does not begin at its source
+    {"route": [0, 0]},  # back again
+    {"route": [0, 2]},
+    {"source": "n1", "route": [1]},  # a router
+    {"source": "n2", "target": "n2"},
+    {"target": "n9"},
+    {"start_ns": -1},
+]
 # For the program itself, which must refuse them before it simulates anything.
 WRONG: list[dict[str, Any]] = [
     {"schema_version": 2},
@@ -30,6 +41,10 @@ WRONG: list[dict[str, Any]] = [
     {"links": None},
     {"flows": []},
     {"flows": [{"transfer": {}}]},
+    {"nodes": [PLAN["nodes"][0], *PLAN["nodes"]]},
+    {"links": [PLAN["links"][0], PLAN["links"][1] | {"b": "n3"}]},
+    {"links": [PLAN["links"][0], PLAN["links"][1] | {"a": "n2"}]},
+    *({"flows": [PLAN["flows"][0] | wrong]} for wrong in WRONG_FLOWS),
     {"ip_version": 5},
     {"events": [EVENTS[0] | {"link": 2}]},
     {"events": [EVENTS[0] | {"at_ns": -1}]},
@@ -95,14 +110,20 @@ def test_anything_at_all(content: bytes, reader: Reader) -> None:
     assert reader.read(content).startswith("refused: ")
 
 
+def test_a_network_is_read_flow_by_flow(reader: Reader) -> None:
+    back = flow("back", "n2", "n0", [1, 0], duration_ns=MS)
+    network = PLAN | {"flows": [*PLAN["flows"], back, back | {"name": "late", "start_ns": MS}]}
+    assert reader.read(json.dumps(network).encode()) == f"ok{f' {12 * MS} 9000 8948' * 3}"
+
+
 def test_figures_at_the_ends_of_their_ranges_do_not_overflow(reader: Reader) -> None:
     """The longest delay on as many links as a plan may have: their sum is an RTT."""
     longest = (2**63 - 1) // 4096
-    whole = path_plan([direction(10**9, longest)] * 1000, duration_ns=1)
-    assert reader.read(json.dumps(whole).encode()) == f"ok {2000 * longest} 9000 8948"
+    whole = path_plan([direction(10**9, longest)] * 2000, duration_ns=1)
+    assert reader.read(json.dumps(whole).encode()) == f"ok {4000 * longest} 9000 8948"
     for links, said in (
         ([direction(10**9, longest + 1)], "is not between"),
-        ([direction(1, 0)] * 1001, "are more than"),
+        ([direction(1, 0)] * 2001, "are more than"),
     ):
         assert said in reader.read(json.dumps(path_plan(links, duration_ns=1)).encode())
 
@@ -115,3 +136,11 @@ def test_the_program_refuses_with_the_readers_words_and_status_2(
     assert answer.startswith("refused: ")
     run = simulate(PLAN | wrong, tmp_path / "run")
     assert (run.status, run.error) == (2, f"landspeed-sim: {tmp_path / 'run' / 'plan.json'}: {answer[9:]}\n")
+
+
+def test_what_is_no_plan_at_all_is_told(tmp_path: Path) -> None:
+    run = simulate("{", tmp_path / "cut")
+    assert (run.status, run.error.count("\n")) == (2, 1)
+    usage = subprocess.run([SIMULATOR, "--colapse", "a", "b"], capture_output=True, text=True, check=False)
+    assert usage.returncode == 2
+    assert "'--colapse' is not understood" in usage.stderr

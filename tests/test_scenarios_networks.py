@@ -148,11 +148,10 @@ def test_what_is_wrong_is_told_where_it_stands(tmp_path: Path, case: str) -> Non
     assert shown[carets.index("^") :].startswith(caret), told
 
 
-@pytest.mark.parametrize("world", ["sim", "real"])
-def test_worlds_without_networks_say_so(tmp_path: Path, world: str) -> None:
-    with pytest.raises(ScenarioError, match=rf"a network \(links and flows\) is not in the world '{world}'") as caught:
-        plan_for(load_scenario(write(tmp_path, GOOD)), world)
-    assert "the world emu can (--world emu)" in str(caught.value)
+def test_worlds_without_networks_say_so(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"a network \(links and flows\) is not in the world 'real'") as caught:
+        plan_for(load_scenario(write(tmp_path, GOOD)), "real")
+    assert "the world emu or sim can (--world emu)" in str(caught.value)
 
 
 def small(tmp_path: Path, *overrides: str) -> Plan:

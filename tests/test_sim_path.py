@@ -94,6 +94,14 @@ def test_a_handshake_that_loses_packets_is_made_good(tmp_path: Path, seed: int) 
     assert run.result["bytes"] == 3000
 
 
+def test_a_timeout_that_is_too_short_is_put_right(tmp_path: Path) -> None:
+    """A queue makes a second of 45 ms: what comes back after the timeout measures it all the same (docs/ns3/08)."""
+    slow = direction(107_600, 30_000, queue_bytes=12_000)
+    plan = path_plan([direction(430_400, 6_000), slow], mtu=1500, streams=4, duration_ns=20 * S, window_bytes=100_000)
+    run = simulate(plan, tmp_path / "run")
+    assert run.goodput_bps(10, 20) > 0.9 * 107_600 * 1448 / 1538
+
+
 def test_calibration_is_the_echo_s_time_on_every_link(tmp_path: Path) -> None:
     run = simulate(path_plan(ODD_PATH, bytes=1000), tmp_path / "run")
     rtt_ns, expected = 0, []
@@ -349,8 +357,8 @@ def test_managed_queues_stay_short(tmp_path: Path) -> None:
         ({"transfer": {"congestion_control": "fast"}}, "transfer.congestion_control: ns-3 has no 'fast'"),
         ({"transfer": {"streams": 0}}, "flows[0].transfer.streams: 0 is not between 1 and"),
         ({"transfer": {"bytes": 5}}, "flows[0].transfer: exactly one of bytes and duration_ns"),
-        ({"flows": [{}, {}]}, "flows: 2; this program simulates one, over a path"),
-        ({"nodes": []}, "nodes: 2 links need 3 nodes, not 0"),
+        ({"flows": [{}, {}]}, "flows[0].name is missing"),
+        ({"nodes": []}, "links[0].a: there is no node 'n0'"),
         ({"ip_version": 5}, "ip_version: 4 or 6 is wanted"),
         ({"events": [{"at_ns": 0, "kind": "loss", "link": 7, "direction": "both"}]}, "events[0].link: 7 is not"),
     ],
@@ -364,14 +372,6 @@ def test_a_bad_plan_is_told_in_one_line(tmp_path: Path, change: dict[str, Any], 
     assert run.status == 2
     assert says in run.error
     assert run.error.count("\n") == 1
-
-
-def test_what_is_no_plan_at_all_is_told(tmp_path: Path) -> None:
-    run = simulate("{", tmp_path / "cut")
-    assert (run.status, run.error.count("\n")) == (2, 1)
-    usage = subprocess.run([SIMULATOR, "--colapse", "a", "b"], capture_output=True, text=True, check=False)
-    assert usage.returncode == 2
-    assert "'--colapse' is not understood" in usage.stderr
 
 
 def test_a_stopped_simulation_keeps_what_it_had(tmp_path: Path) -> None:
@@ -389,6 +389,6 @@ def test_a_stopped_simulation_keeps_what_it_had(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "result.json").read_text())
     assert not result["complete"]
     assert 0 < result["simulated_s"] < 3600
-    assert result["bytes"] > 0
-    rows = (tmp_path / "receiver.csv").read_text().splitlines()
-    assert int(rows[-1].split(",")[2]) == result["bytes"]
+    assert result["flows"][0]["bytes"] > 0
+    rows = (tmp_path / "flows" / "0" / "receiver.csv").read_text().splitlines()
+    assert int(rows[-1].split(",")[2]) == result["flows"][0]["bytes"]

@@ -9,6 +9,7 @@
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-l4-protocol.h>
 #include <ns3/tcp-option-sack.h>
+#include <ns3/tcp-option-ts.h>
 #include <ns3/tcp-recovery-ops.h>
 #include <ns3/tcp-tx-buffer.h>
 #include <ns3/type-id.h>
@@ -108,6 +109,7 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 	// What was sacked before has been here before: its acknowledgment measures the repair of
 	// the hole below it.
 	bool holes_filled = m_txBuffer->GetSacked() > 0;
+	const bool advanced = acknowledged > m_txBuffer->HeadSequence();
 	Time round_trip;
 	while (!m_history.empty()) {
 		const RttHistory &sent = m_history.front();
@@ -120,8 +122,11 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 	const bool sacked = !round_trip.IsStrictlyPositive();
 	if (sacked)
 		round_trip = RoundTripOfSacked(tcpHeader);
-	if (!round_trip.IsStrictlyPositive())
+	if (!round_trip.IsStrictlyPositive()) {
+		if (advanced)
+			MeasureByTimestamp(tcpHeader);
 		return;
+	}
 	m_rtt->Measurement(round_trip);
 	m_rto = Timeout();
 	// What was sent before the head's repair still arrives: the repair is behind it (Linux,
@@ -130,6 +135,19 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 		RestartTimer();
 	m_tcb->m_lastRtt = round_trip;
 	m_tcb->m_minRtt = std::min(round_trip, m_tcb->m_minRtt);
+}
+
+// What was sent more than once tells by the timestamp that comes back (RFC 7323 section 4), in
+// milliseconds: good enough for the timeout, and too coarse for congestion controls. Without it
+// a timeout that is too short would never learn so.
+void TcpSocket::MeasureByTimestamp(const TcpHeader &header)
+{
+	if (!m_timestampEnabled || !header.HasOption(TcpOption::TS))
+		return;
+	const auto stamp = DynamicCast<const TcpOptionTS>(header.GetOption(TcpOption::TS));
+	m_rtt->Measurement(
+	    Max(TcpOptionTS::ElapsedTimeFromTsValue(stamp->GetEcho()), MilliSeconds(1)));
+	m_rto = Timeout();
 }
 
 // While a hole is open, what the newest SACK block adds is measured, as Linux does

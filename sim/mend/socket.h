@@ -85,6 +85,7 @@ protected:
 private:
 	ns3::Time Timeout() const;
 	ns3::Time RoundTripOfSacked(const ns3::TcpHeader &header);
+	void MeasureByTimestamp(const ns3::TcpHeader &header);
 	void RestartTimer();
 	void UpdatePacing();
 	bool MayProbe() const;

@@ -5,8 +5,7 @@
 namespace landspeed
 {
 
-DelayLine::DelayLine(Hop &next, bool disorders)
-    : next_(next), disorders_(disorders), arrival_(ns3::Create<Arrival>(*this))
+DelayLine::DelayLine(bool disorders) : disorders_(disorders), arrival_(ns3::Create<Arrival>(*this))
 {
 }
 
@@ -51,7 +50,7 @@ void DelayLine::deliver()
 		if (!in_order_.empty())
 			schedule(now_ns, in_order_.front().due_ns);
 	}
-	next_.take(std::move(frame));
+	next_->take(std::move(frame));
 }
 
 } // namespace landspeed

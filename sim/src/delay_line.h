@@ -18,8 +18,13 @@ class DelayLine
 {
 public:
 	/// `disorders`: a frame may be due before one that was put in earlier.
-	DelayLine(Hop &next, bool disorders);
+	explicit DelayLine(bool disorders);
 
+	/// Where frames are handed to.
+	void lead_to(Hop &next)
+	{
+		next_ = &next;
+	}
 	void put(int64_t now_ns, int64_t due_ns, Frame frame);
 
 private:
@@ -56,7 +61,7 @@ private:
 	void deliver();
 	void schedule(int64_t now_ns, int64_t due_ns);
 
-	Hop &next_;
+	Hop *next_ = nullptr;
 	bool disorders_;
 	ns3::Ptr<Arrival> arrival_;
 	Ring<Due> in_order_;

@@ -1,4 +1,4 @@
-// What travels along the path, and what it travels through.
+// What travels through the network, and what it travels through.
 #pragma once
 
 #include "carried.h"
@@ -15,15 +15,16 @@ struct Frame {
 	uint32_t bytes = 0;                     ///< of the IP packet
 	bool corrupt = false;    ///< a bit was flipped: the host that gets it drops it
 	bool background = false; ///< it only takes room
+	uint16_t way = 0; ///< in the layout: of flow i, 2 i what it sends, 2 i + 1 the answers
 	CarriedSegment segment = {};
 
 	[[nodiscard]] Frame copy() const
 	{
-		return {packet ? packet->Copy() : packet, bytes, corrupt, background, segment};
+		return {packet ? packet->Copy() : packet, bytes, corrupt, background, way, segment};
 	}
 };
 
-/// Something that takes frames: a part of the path, or the host at its end.
+/// Something that takes frames: a part of the network, or a host.
 class Hop
 {
 public:
@@ -32,6 +33,14 @@ public:
 	Hop &operator=(const Hop &) = delete;
 	virtual ~Hop() = default;
 	virtual void take(Frame frame) = 0;
+};
+
+/// One that hands frames on.
+class Part : public Hop
+{
+public:
+	/// Where all of them go; said once, before the first frame.
+	virtual void lead_to(Hop &next) = 0;
 };
 
 } // namespace landspeed

@@ -19,19 +19,26 @@ using namespace ns3;
 namespace
 {
 
-HostDevice *carrying_hosts[2]; // by the node's number: there are two nodes
+std::vector<HostDevice *> carrying_hosts; // by the node's number; null: it does not carry
+
+bool sends_data(uint16_t way)
+{
+	return way % 2 == 0;
+}
 
 } // namespace
 
-HostDevice::HostDevice(int ip_version, uint16_t mtu_bytes, bool sends_data)
+HostDevice::HostDevice(int ip_version, uint16_t mtu_bytes, uint16_t way)
     : mtu_bytes_(mtu_bytes),
       protocol_(ip_version == 6 ? Ipv6L3Protocol::PROT_NUMBER : Ipv4L3Protocol::PROT_NUMBER),
-      ip_header_bytes_(ip_version == 6 ? 40 : 20), sends_data_(sends_data)
+      ip_header_bytes_(ip_version == 6 ? 40 : 20), way_(way)
 {
 }
 
 void HostDevice::take(Frame frame)
 {
+	if (shut_)
+		return;
 	if (frame.corrupt) { // its checksum is wrong
 		corrupted_++;
 		return;
@@ -41,7 +48,7 @@ void HostDevice::take(Frame frame)
 		receive_(this, frame.packet, protocol_, address_);
 		return;
 	}
-	const uint16_t port = sends_data_ ? segment.destination_port() : segment.source_port();
+	const uint16_t port = sends_data(way_) ? segment.destination_port() : segment.source_port();
 	sockets_.at(static_cast<size_t>(port - port_of_first_))
 	    ->receive(arrivals_.payload(segment), arrivals_.header(segment));
 }
@@ -50,7 +57,7 @@ void HostDevice::start_carrying(std::vector<StreamSocket *> sockets, uint16_t po
 {
 	sockets_ = std::move(sockets);
 	port_of_first_ = port_of_first;
-	carrying_hosts[node_->GetId()] = this;
+	carrying_hosts.at(node_->GetId()) = this;
 }
 
 HostDevice *HostDevice::carrying(const Ptr<ns3::Node> &node)
@@ -61,12 +68,14 @@ HostDevice *HostDevice::carrying(const Ptr<ns3::Node> &node)
 void HostDevice::carry(const Ptr<Packet> &payload, const TcpHeader &header)
 {
 	const uint32_t bytes = payload->GetSize() + header.GetSerializedSize() + ip_header_bytes_;
-	path_->take({nullptr, bytes, false, false, CarriedSegment(*payload, header)});
+	if (!shut_)
+		next_->take({nullptr, bytes, false, false, way_, CarriedSegment(*payload, header)});
 }
 
 bool HostDevice::Send(Ptr<Packet> packet, const Address & /*dest*/, uint16_t /*protocol*/)
 {
-	path_->take({packet, packet->GetSize()});
+	if (!shut_)
+		next_->take({packet, packet->GetSize(), false, false, way_});
 	return true;
 }
 
@@ -210,14 +219,15 @@ Address address_v6(const Host &host, bool first)
 
 } // namespace
 
-Host host_make(int ip_version, uint16_t mtu_bytes, bool first)
+Host host_make(int ip_version, uint16_t mtu_bytes, uint16_t way)
 {
 	// An IPv6 path carries nothing but the transfer: neither address detection nor
 	// solicitations.
 	Config::SetDefault("ns3::Icmpv6L4Protocol::DAD", BooleanValue(false));
 	Host host;
 	host.node = CreateObject<ns3::Node>();
-	host.device = CreateObject<HostDevice>(ip_version, mtu_bytes, first);
+	host.device = CreateObject<HostDevice>(ip_version, mtu_bytes, way);
+	carrying_hosts.resize(host.node->GetId() + 1);
 	host.node->AddDevice(host.device);
 	InternetStackHelper stack;
 	stack.SetIpv4StackInstall(ip_version == 4);
@@ -227,6 +237,7 @@ Host host_make(int ip_version, uint16_t mtu_bytes, bool first)
 	stack.SetRoutingHelper(Ipv4StaticRoutingHelper());
 	stack.SetRoutingHelper(Ipv6StaticRoutingHelper());
 	stack.Install(host.node);
+	const bool first = sends_data(way);
 	host.address = ip_version == 4 ? address_v4(host, first) : address_v6(host, first);
 	return host;
 }

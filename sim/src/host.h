@@ -1,5 +1,6 @@
-// A host: ns-3's IP and TCP on a network device that hands packets to the path and takes them from
-// it.
+// The end of a flow: ns-3's IP and TCP on a network device that hands packets to the network and
+// takes them from it. Each flow has two of its own, also where several begin or end at one host:
+// what they share of it is its lanes.
 #pragma once
 
 #include "frame.h"
@@ -14,19 +15,25 @@ namespace landspeed
 
 class StreamSocket;
 
-/// The device of a host. It has no queue and no rate of its own: those are the path's first lane.
+/// It has no queue and no rate of its own: those are the first lane of its way.
 ///
 /// No frame header is put on and no address is resolved: each end has one neighbour, and framing is
 /// counted, not built.
 class HostDevice : public ns3::NetDevice, public Hop
 {
 public:
-	HostDevice(int ip_version, uint16_t mtu_bytes, bool sends_data);
+	/// `way`: of all that it sends.
+	HostDevice(int ip_version, uint16_t mtu_bytes, uint16_t way);
 
 	/// Where what the host sends goes.
-	void set_path(Hop &path)
+	void set_way_out(Hop &next)
 	{
-		path_ = &path;
+		next_ = &next;
+	}
+	/// From now on nothing is sent and nothing taken.
+	void shut()
+	{
+		shut_ = true;
 	}
 	void take(Frame frame) override;
 
@@ -76,24 +83,25 @@ private:
 	uint16_t protocol_; ///< EtherType of IPv4 or IPv6: all that ever comes
 	uint32_t index_ = 0;
 	ns3::Mac48Address address_ = ns3::Mac48Address::Allocate();
-	Hop *path_ = nullptr;
+	Hop *next_ = nullptr;
+	bool shut_ = false;
 	ns3::Ptr<ns3::Node> node_;
 	ReceiveCallback receive_;
 	uint64_t corrupted_ = 0;
 	uint32_t ip_header_bytes_;
-	bool sends_data_;
+	uint16_t way_;
 	std::vector<StreamSocket *> sockets_;
 	Arrivals arrivals_;
 	uint16_t port_of_first_ = 0;
 };
 
-/// A host with an IP stack and one device, made for IPv4 or IPv6. `first` is the sender.
+/// An IP stack and one device, made for IPv4 or IPv6.
 struct Host {
 	ns3::Ptr<ns3::Node> node;
 	ns3::Ptr<HostDevice> device;
 	ns3::Address address; ///< Ipv4Address or Ipv6Address
 };
 
-Host host_make(int ip_version, uint16_t mtu_bytes, bool first);
+Host host_make(int ip_version, uint16_t mtu_bytes, uint16_t way);
 
 } // namespace landspeed

@@ -21,6 +21,7 @@ struct LaneConfig : Direction {
 	bool forward = true;
 	uint32_t framing_bytes = 0;
 	uint32_t mtu_bytes = 0;
+	uint32_t packet_bytes = 0; ///< the largest IP packet that a flow sends over it
 	/// It only keeps packets apart, as a token bucket does: one is handed on when its turn
 	/// begins. The line of the host's link is what it takes time to send on.
 	bool spaces_only = false;

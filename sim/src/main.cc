@@ -1,23 +1,23 @@
 // landspeed-sim PLAN.json OUTDIR [--collapse] [--scheduler NAME]
 //
 // Simulates a plan in ns-3 and writes samples and a result into a folder; see sim/README.md.
-#include "path.h"
-#include "plan.h"
+#include "flows.h"
+#include "layout.h"
+#include "network.h"
 #include "progress.h"
 #include "result.h"
 #include "sampler.h"
-#include "streams.h"
 #include "tuning.h"
 
 #include <iostream>
 #include <map>
 #include <ns3/simulator.h>
+#include <sys/resource.h>
 
 namespace
 {
 
 using namespace landspeed;
-using ns3::NanoSeconds;
 using ns3::Simulator;
 
 constexpr char usage[] = "usage: landspeed-sim PLAN.json OUTDIR [--collapse] [--scheduler "
@@ -65,51 +65,53 @@ Options options_read(const std::vector<std::string> &words)
 	return options;
 }
 
+/// Each flow has two files open.
+void allow_files()
+{
+	rlimit limit{};
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); // refused: opening a file will say so
+}
+
 int simulate(const Options &options)
 {
+	allow_files();
 	const Plan plan = plan_read(options.plan);
 	check_tcp(plan);
 	stop_on_signals();
 	Simulator::SetScheduler(ns3::ObjectFactory(schedulers.at(options.scheduler)));
-	const TcpGrant grant =
-	    tcp_settle(plan); // ns-3's nodes take the defaults when they are made
-	Path path(plan, options.collapse);
-	Sampler *sampling = nullptr;
+	// ns-3's nodes take defaults when they are made; what differs between flows, their sockets
+	// take.
+	(void)tcp_settle(plan, plan.flows.front());
+	const Layout layout(plan);
+	Network network(plan, layout, options.collapse);
+	Flows flows(plan, network, options.whole_stack);
+	Sampler sampler(options.folder, plan, network, flows);
+	flows.began = [&sampler](size_t flow) { sampler.begin(flow); };
+	flows.ended = [&sampler](size_t flow) { sampler.end(flow); };
 	Outcome outcome;
 	outcome.scheduler = options.scheduler;
 	outcome.collapse = options.collapse;
-	const auto finished = [&] {
-		outcome.complete = true;
-		Simulator::Stop();
-	};
-	const auto started = [&] {
-		path.begin(Simulator::Now().GetNanoSeconds());
-		sampling->begin();
-		if (plan.transfer.duration_ns)
-			Simulator::Schedule(NanoSeconds(*plan.transfer.duration_ns), finished);
-	};
-	Streams streams(plan, path, grant, options.whole_stack, started, finished);
-	Sampler sampler(options.folder, plan, path, streams);
-	sampling = &sampler;
-	Progress progress(streams);
+	Progress progress(flows);
 	progress.begin();
 	try {
 		Simulator::Run();
-		outcome.error = streams.error();
+		outcome.error = flows.error();
 	} catch (const std::exception &error) {
 		outcome.error = error.what();
 	}
-	if (stop_signal() != 0 && !outcome.complete)
+	if (stop_signal() != 0 && !flows.complete())
 		outcome.error = "stopped by signal " + std::to_string(stop_signal());
-	outcome.complete = outcome.complete && outcome.error.empty();
+	outcome.complete = flows.complete() && outcome.error.empty();
 	sampler.finish();
 	progress.finish();
 	outcome.wall_s = progress.wall_s();
 	outcome.cpu_s = cpu_s();
 	outcome.events = Simulator::GetEventCount();
-	if (streams.start_ns() >= 0)
-		outcome.simulated_ns = Simulator::Now().GetNanoSeconds() - streams.start_ns();
-	result_write(options.folder, plan, path, streams, outcome);
+	outcome.simulated_ns = flows.time_ns();
+	result_write(options.folder, plan, layout, network, flows, outcome);
 	if (!outcome.error.empty())
 		std::cerr << "landspeed-sim: " << outcome.error << '\n';
 	return outcome.complete ? 0 : 1;

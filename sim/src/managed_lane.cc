@@ -163,6 +163,8 @@ public:
 	{
 		if (frame.background)
 			return perturbation;
+		// Each flow has the same addresses and ports: its hosts are its own (host.h).
+		perturbation ^= uint32_t{frame.way} / 2 * 0x9e3779b9U;
 		if (!frame.segment)
 			return flow_hash(frame.packet, ip_version_, perturbation);
 		const uint32_t ports =
@@ -176,11 +178,11 @@ private:
 	int ip_version_;
 };
 
-ManagedLane::ManagedLane(LaneConfig config, int ip_version, Hop &next)
+ManagedLane::ManagedLane(LaneConfig config, int ip_version)
     : config_(std::move(config)), ip_version_(ip_version), line_(config_.rate_bps),
       rates_(config_.rates()), delays_(config_.delays()), mishaps_(config_.mishaps()),
       background_(config_.background()), random_(config_.seed), queue_(queue_make(config_)),
-      way_(next, config_.disorders())
+      way_(config_.disorders())
 {
 }
 

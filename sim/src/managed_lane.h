@@ -12,11 +12,15 @@ namespace landspeed
 
 /// What leaves is decided when the line is free, so that each packet takes two events: it has been
 /// sent, it arrives.
-class ManagedLane : public Hop, public LaneState
+class ManagedLane : public Part, public LaneState
 {
 public:
-	ManagedLane(LaneConfig config, int ip_version, Hop &next);
+	ManagedLane(LaneConfig config, int ip_version);
 	void take(Frame frame) override;
+	void lead_to(Hop &next) override
+	{
+		way_.lead_to(next);
+	}
 	void begin(int64_t start_ns) override;
 	LaneCounters count(int64_t now_ns) override;
 	[[nodiscard]] std::vector<EventCount> event_counts() const override;

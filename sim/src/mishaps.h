@@ -2,7 +2,7 @@
 #pragma once
 
 #include "line.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "random.h"
 
 #include <algorithm>

@@ -1,8 +1,5 @@
 #include "probe.h"
 
-#include "joining.h"
-#include "lane.h"
-
 #include <memory>
 
 namespace landspeed
@@ -12,10 +9,11 @@ namespace
 {
 
 /// Lanes of one way that do nothing but take their time.
-std::vector<LaneConfig> bare_lanes(const Plan &plan, bool forward)
+std::vector<LaneConfig> bare_lanes(const Layout &layout, size_t flow, bool ahead)
 {
-	auto lanes = lanes_of(plan, forward);
-	for (auto &lane : lanes) {
+	std::vector<LaneConfig> lanes;
+	for (const size_t index : layout.way(flow, ahead)) {
+		LaneConfig &lane = lanes.emplace_back(layout.lanes[index]);
 		static_cast<Impairments &>(lane) = {};
 		lane.trace = {};
 		lane.events.clear();
@@ -38,15 +36,19 @@ int64_t cross(std::vector<LaneConfig>::const_iterator first,
 
 } // namespace
 
-std::vector<HopTime> probe_hops(const Plan &plan, bool from_sender)
+std::vector<HopTime> probe_hops(const Plan &plan, const Layout &layout, size_t flow,
+				bool from_sender)
 {
-	const auto there = bare_lanes(plan, from_sender), back = bare_lanes(plan, !from_sender);
-	const auto links = static_cast<std::ptrdiff_t>(plan.links.size());
+	const auto there = bare_lanes(layout, flow, from_sender),
+		   back = bare_lanes(layout, flow, !from_sender);
+	const auto &route = plan.flows[flow].route;
+	const auto links = static_cast<std::ptrdiff_t>(route.size());
 	const uint32_t bytes = probe_bytes(plan.ip_version);
 	std::vector<HopTime> found;
 	for (std::ptrdiff_t hop = 1; hop <= links; hop++) {
 		HopTime time;
-		time.node = static_cast<size_t>(from_sender ? hop : links - hop);
+		const auto passed = static_cast<size_t>(from_sender ? hop : links - hop);
+		time.node = passed == 0 ? plan.flows[flow].source : plan.end(route[passed - 1]);
 		// The first lane of each way is the host's own; a router answers without one.
 		int64_t now_ns = cross(there.begin(), there.begin() + 1 + hop, bytes, 0);
 		if (hop == links)
@@ -60,22 +62,23 @@ std::vector<HopTime> probe_hops(const Plan &plan, bool from_sender)
 	return found;
 }
 
-double probe_rate_bps(const Plan &plan, bool forward)
+double probe_rate_bps(const Plan &plan, const Layout &layout, size_t flow, bool ahead)
 {
 	constexpr int packets = 1000;
 	std::vector<std::unique_ptr<Lane>> lanes;
-	for (const auto &config : bare_lanes(plan, forward))
+	const uint32_t bytes = plan.mtu_bytes(plan.flows[flow]);
+	for (const auto &config : bare_lanes(layout, flow, ahead))
 		lanes.push_back(std::make_unique<Lane>(config));
 	int64_t first_ns = 0, last_ns = 0;
 	for (int i = 0; i < packets; i++) {
 		int64_t now_ns = 0;
 		for (const auto &lane : lanes) {
-			Frame frame{nullptr, plan.mtu_bytes()};
+			Frame frame{nullptr, bytes};
 			lane->pass(0, now_ns, frame, now_ns);
 		}
 		(i == 0 ? first_ns : last_ns) = now_ns;
 	}
-	return static_cast<double>(packets - 1) * plan.mtu_bytes() * 8e9 /
+	return static_cast<double>(packets - 1) * bytes * 8e9 /
 	       static_cast<double>(last_ns - first_ns);
 }
 

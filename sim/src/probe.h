@@ -1,7 +1,7 @@
-// The calibration: what a small packet takes along the idle path, hop by hop.
+// The calibration: what a small packet takes along a flow's idle path, hop by hop.
 #pragma once
 
-#include "plan.h"
+#include "layout.h"
 
 #include <cstdint>
 #include <vector>
@@ -21,12 +21,13 @@ constexpr uint32_t probe_bytes(int ip_version)
 	return (ip_version == 6 ? 40 : 20) + 8 + 56;
 }
 
-/// Echoes to every node from the sender (or, reversed, from the receiver), sent through lanes made
-/// as the transfer's are, without their losses, jitter and events, one at a time. The times are
-/// those at which the lanes say that the echo arrives: exact, not sampled.
-std::vector<HopTime> probe_hops(const Plan &plan, bool from_sender);
+/// Echoes to every node of a flow from its sender (or, reversed, from its receiver), sent through
+/// lanes made as the transfer's are, without their losses, jitter and events, one at a time. The
+/// times are those at which the lanes say that the echo arrives: exact, not sampled.
+std::vector<HopTime> probe_hops(const Plan &plan, const Layout &layout, size_t flow,
+				bool from_sender);
 
 /// Bits per second of IP packets of full size at which a train of them arrives at the far end.
-double probe_rate_bps(const Plan &plan, bool forward);
+double probe_rate_bps(const Plan &plan, const Layout &layout, size_t flow, bool ahead);
 
 } // namespace landspeed

@@ -37,8 +37,8 @@ int stop_signal()
 	return signal_seen;
 }
 
-Progress::Progress(const Streams &streams)
-    : streams_(streams), began_(std::chrono::steady_clock::now()), told_(began_)
+Progress::Progress(const Flows &flows)
+    : flows_(flows), began_(std::chrono::steady_clock::now()), told_(began_)
 {
 }
 
@@ -60,9 +60,8 @@ void Progress::look()
 
 void Progress::tell()
 {
-	const int64_t start_ns = streams_.start_ns();
-	const int64_t time_ns = start_ns < 0 ? 0 : Simulator::Now().GetNanoSeconds() - start_ns;
-	const uint64_t bytes = streams_.bytes();
+	const int64_t time_ns = flows_.time_ns();
+	const uint64_t bytes = flows_.bytes();
 	const double span_s = static_cast<double>(time_ns - told_ns_) / 1e9;
 	const double goodput_bps =
 	    span_s > 0 ? static_cast<double>(bytes - told_bytes_) * 8 / span_s : 0;

@@ -1,7 +1,7 @@
 // How far the simulation is, told on standard output, and the wish to stop it.
 #pragma once
 
-#include "streams.h"
+#include "flows.h"
 
 #include <chrono>
 #include <cstdint>
@@ -19,7 +19,7 @@ double cpu_s();
 class Progress
 {
 public:
-	explicit Progress(const Streams &streams);
+	explicit Progress(const Flows &flows);
 
 	/// Looks at the clock and at the signals from now on.
 	void begin();
@@ -31,7 +31,7 @@ private:
 	void look();
 	void tell();
 
-	const Streams &streams_;
+	const Flows &flows_;
 	std::chrono::steady_clock::time_point began_, told_;
 	uint64_t told_bytes_ = 0;
 	int64_t told_ns_ = 0;

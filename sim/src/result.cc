@@ -50,18 +50,18 @@ Json streams_json(const Plan &plan, const Streams &streams)
 		    {"bytes_retransmitted", view.bytes_retransmitted},
 		    {"min_rtt_us", known(view.min_rtt_us)},
 		    {"srtt_us", known(view.srtt_us)},
-		    {"mss_bytes", plan.mss_bytes()},
-		    {"congestion_control", plan.transfer.congestion_control},
+		    {"mss_bytes", plan.mss_bytes(streams.flow())},
+		    {"congestion_control", streams.flow().transfer.congestion_control},
 		});
 	}
 	return list;
 }
 
-Json lanes_json(const Path &path)
+Json lanes_json(const Network &network)
 {
 	const int64_t now_ns = ns3::Simulator::Now().GetNanoSeconds();
 	Json list = Json::array();
-	for (const auto &info : path.lanes) {
+	for (const auto &info : network.lanes) {
 		const LaneCounters counters = info.lane->count(now_ns);
 		list.push_back({
 		    {"name", info.config.name},
@@ -82,24 +82,24 @@ Json lanes_json(const Path &path)
 
 /// For each event of the plan: packets lost, or of background traffic sent; null if it is of
 /// another kind.
-Json event_packets_json(const Plan &plan, const Path &path)
+Json event_packets_json(const Plan &plan, const Network &network)
 {
 	Json list = Json::array();
 	for (const auto &event : plan.events) {
 		const bool counts = event.kind != EventKind::rate && event.kind != EventKind::delay;
 		list.push_back(counts ? Json(uint64_t{0}) : Json(nullptr));
 	}
-	for (const auto &info : path.lanes)
+	for (const auto &info : network.lanes)
 		for (const auto &count : info.lane->event_counts())
 			list[count.index] = list[count.index].get<uint64_t>() + count.packets;
 	return list;
 }
 
-Json hops_json(const Plan &plan, bool from_sender)
+Json hops_json(const Plan &plan, const std::vector<HopTime> &hops)
 {
 	Json list = Json::array();
 	int ttl = 0;
-	for (const auto &hop : probe_hops(plan, from_sender))
+	for (const auto &hop : hops)
 		list.push_back({{"ttl", ++ttl},
 				{"node", plan.nodes[hop.node].name},
 				{"rtt_ms", static_cast<double>(hop.rtt_ns) / 1e6},
@@ -107,28 +107,27 @@ Json hops_json(const Plan &plan, bool from_sender)
 	return list;
 }
 
-Json calibration_json(const Plan &plan)
+Json calibration_json(const Plan &plan, const Layout &layout, size_t flow)
 {
-	const auto hops = probe_hops(plan, true);
+	const auto hops = probe_hops(plan, layout, flow, true);
 	return {
 	    {"how", "derived exactly: one echo of 84 B at a time through lanes made as the "
 		    "transfer's are, idle, without "
 		    "losses, jitter and events; no random number, no packet of the transfer"},
 	    {"rtt_ms", static_cast<double>(hops.back().rtt_ns) / 1e6},
 	    {"propagation_ms", static_cast<double>(hops.back().propagation_ns) / 1e6},
-	    {"hops", hops_json(plan, true)},
-	    {"reverse_hops", hops_json(plan, false)},
-	    {"path_mtu_bytes", plan.mtu_bytes()},
-	    {"rate_bps", probe_rate_bps(plan, true)},
-	    {"rate_reverse_bps", probe_rate_bps(plan, false)},
+	    {"hops", hops_json(plan, hops)},
+	    {"reverse_hops", hops_json(plan, probe_hops(plan, layout, flow, false))},
+	    {"path_mtu_bytes", plan.mtu_bytes(plan.flows[flow])},
+	    {"rate_bps", probe_rate_bps(plan, layout, flow, true)},
+	    {"rate_reverse_bps", probe_rate_bps(plan, layout, flow, false)},
 	};
 }
 
-} // namespace
-
-void result_write(const std::string &folder, const Plan &plan, const Path &path,
-		  const Streams &streams, const Outcome &outcome)
+/// `over`: it came to its end.
+Json flow_json(const Plan &plan, const Streams &streams, bool over)
 {
+	const Transfer &transfer = streams.flow().transfer;
 	int64_t first_ns = INT64_MAX, last_ns = -1;
 	uint64_t retransmits = 0, bytes_retransmitted = 0;
 	for (const auto &stream : streams.all()) {
@@ -142,8 +141,37 @@ void result_write(const std::string &folder, const Plan &plan, const Path &path,
 	}
 	// As the engine counts: first to last byte read, or the time limit when that ended it.
 	int64_t duration_ns = last_ns < 0 ? 0 : last_ns - first_ns;
-	if (plan.transfer.duration_ns && outcome.complete)
-		duration_ns = *plan.transfer.duration_ns;
+	if (transfer.duration_ns && over)
+		duration_ns = *transfer.duration_ns;
+	return {
+	    {"name", streams.flow().name},
+	    {"complete", over},
+	    {"start_ns", streams.start_ns()},
+	    {"bytes", streams.bytes()},
+	    {"duration_s", seconds(duration_ns)},
+	    {"goodput_bps", rate_or_null(streams.bytes(), duration_ns)},
+	    {"retransmits", retransmits},
+	    {"bytes_retransmitted", bytes_retransmitted},
+	    {"corrupted_packets", streams.corrupted()},
+	    {"congestion_control", streams.congestion_control()},
+	    {"window",
+	     {{"asked_bytes", transfer.window_bytes ? Json(*transfer.window_bytes) : Json(nullptr)},
+	      {"receive_window_bytes", streams.grant().receive_window_bytes},
+	      {"send_buffer_bytes", streams.grant().send_buffer_bytes}}},
+	    {"streams", streams_json(plan, streams)},
+	};
+}
+
+} // namespace
+
+void result_write(const std::string &folder, const Plan &plan, const Layout &layout,
+		  const Network &network, const Flows &flows, const Outcome &outcome)
+{
+	Json list = Json::array();
+	for (size_t i = 0; i < plan.flows.size(); i++) {
+		list.push_back(flow_json(plan, *flows.all()[i], flows.over(i)));
+		list.back()["calibration"] = calibration_json(plan, layout, i);
+	}
 	const Json json = {
 	    {"program", "landspeed-sim"},
 	    {"complete", outcome.complete},
@@ -159,24 +187,10 @@ void result_write(const std::string &folder, const Plan &plan, const Path &path,
 	    {"wall_s", outcome.wall_s},
 	    {"cpu_s", outcome.cpu_s},
 	    {"simulated_s", seconds(outcome.simulated_ns)},
-	    {"start_ns", streams.start_ns()},
-	    {"bytes", streams.bytes()},
-	    {"duration_s", seconds(duration_ns)},
-	    {"goodput_bps", rate_or_null(streams.bytes(), duration_ns)},
-	    {"retransmits", retransmits},
-	    {"bytes_retransmitted", bytes_retransmitted},
-	    {"corrupted_packets",
-	     path.sender.device->corrupted() + path.receiver.device->corrupted()},
-	    {"congestion_control", streams.congestion_control()},
-	    {"window",
-	     {{"asked_bytes",
-	       plan.transfer.window_bytes ? Json(*plan.transfer.window_bytes) : Json(nullptr)},
-	      {"receive_window_bytes", streams.grant().receive_window_bytes},
-	      {"send_buffer_bytes", streams.grant().send_buffer_bytes}}},
-	    {"streams", streams_json(plan, streams)},
-	    {"lanes", lanes_json(path)},
-	    {"event_packets", event_packets_json(plan, path)},
-	    {"calibration", calibration_json(plan)},
+	    {"start_ns", flows.start_ns()},
+	    {"flows", list},
+	    {"lanes", lanes_json(network)},
+	    {"event_packets", event_packets_json(plan, network)},
 	};
 	const std::string file_name = folder + "/result.json";
 	std::ofstream file(file_name);

@@ -1,16 +1,15 @@
 // The run's result.json.
 #pragma once
 
-#include "path.h"
-#include "plan.h"
-#include "streams.h"
+#include "flows.h"
+#include "layout.h"
 
 #include <string>
 
 namespace landspeed
 {
 
-/// How the run went, beside what path and streams know.
+/// How the run went, beside what network and flows know.
 struct Outcome {
 	bool complete = false;
 	std::string error; ///< empty: none
@@ -22,7 +21,7 @@ struct Outcome {
 };
 
 /// Writes FOLDER/result.json; throws std::runtime_error.
-void result_write(const std::string &folder, const Plan &plan, const Path &path,
-		  const Streams &streams, const Outcome &outcome);
+void result_write(const std::string &folder, const Plan &plan, const Layout &layout,
+		  const Network &network, const Flows &flows, const Outcome &outcome);
 
 } // namespace landspeed

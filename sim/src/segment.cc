@@ -5,8 +5,8 @@
 namespace landspeed
 {
 
-Segment::Segment(std::vector<std::unique_ptr<Lane>> lanes, Hop &next)
-    : lanes_(std::move(lanes)), way_(next, lanes_.front()->config().disorders())
+Segment::Segment(std::vector<std::unique_ptr<Lane>> lanes)
+    : lanes_(std::move(lanes)), way_(lanes_.front()->config().disorders())
 {
 }
 

@@ -59,9 +59,17 @@ void StreamSocket::limit_host_queue(const Lane &host, uint64_t most_bytes)
 	host_most_bytes_ = most_bytes;
 }
 
+void StreamSocket::abandon()
+{
+	abandoned_ = true;
+	CancelAllTimers();
+	wake_.Cancel();
+}
+
 uint32_t StreamSocket::AvailableWindow() const
 {
-	return host_ != nullptr && host_is_full() ? 0 : TcpSocket::AvailableWindow();
+	return abandoned_ || (host_ != nullptr && host_is_full()) ? 0
+								  : TcpSocket::AvailableWindow();
 }
 
 /// Whether as much as is allowed waits in the host; then the socket goes on when half of it has

@@ -45,6 +45,9 @@ public:
 	/// host's own lane.
 	void limit_host_queue(const Lane &host, uint64_t most_bytes);
 
+	/// Nothing is sent any more, and no timer runs.
+	void abandon();
+
 protected:
 	uint32_t AvailableWindow() const override;
 	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
@@ -66,6 +69,7 @@ private:
 	mutable uint64_t in_host_bytes_ = 0;
 	mutable ns3::EventId wake_;
 	uint64_t bytes_retransmitted_ = 0;
+	bool abandoned_ = false;
 };
 
 } // namespace landspeed

@@ -35,64 +35,62 @@ uint16_t port_of(const Address &address)
 
 } // namespace
 
-Streams::Streams(const Plan &plan, const Path &path, const TcpGrant &grant, bool whole_stack,
-		 std::function<void()> started, std::function<void()> finished)
+Streams::Streams(const Plan &plan, const Flow &flow, const Network::Ends &ends, bool whole_stack)
     // ECN's bits are in the IP header.
-    : plan_(plan), path_(path),
-      whole_stack_(whole_stack || plan.transfer.congestion_control == "dctcp"),
-      started_(std::move(started)), finished_(std::move(finished)), streams_(plan.transfer.streams),
-      tcp_(grant)
+    : plan_(plan), flow_(flow), ends_(ends),
+      whole_stack_(whole_stack || flow.transfer.congestion_control == "dctcp"),
+      streams_(flow.transfer.streams)
 {
-	chunk_bytes_ = chunk_packets * plan.mss_bytes();
+	chunk_bytes_ = chunk_packets * plan.mss_bytes(flow);
 	for (uint32_t i = 0; i < streams_.size(); i++) {
 		streams_[i].index = i;
-		if (plan.transfer.bytes) {
-			const uint64_t count = streams_.size(), all = *plan.transfer.bytes;
+		if (flow.transfer.bytes) {
+			const uint64_t count = streams_.size(), all = *flow.transfer.bytes;
 			streams_[i].share_bytes = all / count + (i < all % count ? 1 : 0);
 			delivered_ += streams_[i].share_bytes == 0 ? 1 : 0;
 		}
 	}
 	listen();
 	for (auto &stream : streams_)
-		Simulator::ScheduleNow(&Streams::connect, this, std::ref(stream));
+		Simulator::Schedule(NanoSeconds(flow.start_ns), &Streams::connect, this,
+				    std::ref(stream));
+}
+
+/// Sockets are made as the defaults are, and flows differ.
+Ptr<StreamSocket> Streams::make_socket(const Host &host)
+{
+	grant_ = tcp_settle(plan_, flow_);
+	return StreamSocket::create(host.node);
 }
 
 void Streams::listen()
 {
-	listener_ = StreamSocket::create(path_.receiver.node);
+	listener_ = make_socket(ends_.receiver);
 	listener_->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address &>(),
 				     Callback<void, Ptr<Socket>, const Address &>(
 					 [this](const Ptr<Socket> &socket, const Address &from) {
 						 accepted(socket, from);
 					 }));
-	if (listener_->Bind(socket_address(path_.receiver.address, receiver_port)) != 0 ||
+	if (listener_->Bind(socket_address(ends_.receiver.address, receiver_port)) != 0 ||
 	    listener_->Listen() != 0)
 		throw std::logic_error("the receiver cannot listen");
 }
 
 void Streams::connect(Stream &stream)
 {
-	stream.sender = StreamSocket::create(path_.sender.node);
-	stream.sender->limit_host_queue(path_.host_lane(true), host_queue_bytes(plan_));
+	stream.sender = make_socket(ends_.sender);
+	stream.sender->limit_host_queue(*ends_.sender_lane,
+					host_queue_bytes(plan_.mtu_bytes(flow_), ends_));
 	stream.sender->SetConnectCallback(
-	    Callback<void, Ptr<Socket>>([this](const Ptr<Socket> &) { connected(); }),
+	    Callback<void, Ptr<Socket>>([this](const Ptr<Socket> &) {
+		    connected_++;
+		    start_when_complete();
+	    }),
 	    Callback<void, Ptr<Socket>>([this](const Ptr<Socket> &) { refused(); }));
 	const auto port = static_cast<uint16_t>(first_sender_port + stream.index);
-	if (stream.sender->Bind(socket_address(path_.sender.address, port)) != 0 ||
-	    stream.sender->Connect(socket_address(path_.receiver.address, receiver_port)) != 0)
+	if (stream.sender->Bind(socket_address(ends_.sender.address, port)) != 0 ||
+	    stream.sender->Connect(socket_address(ends_.receiver.address, receiver_port)) != 0)
 		throw std::logic_error("the sender cannot connect");
-}
-
-void Streams::connected()
-{
-	connected_++;
-	start_when_complete();
-}
-
-void Streams::refused()
-{
-	error_ = "a stream could not connect: every attempt was lost";
-	Simulator::Stop();
 }
 
 void Streams::accepted(const Ptr<Socket> &socket, const Address &from)
@@ -115,9 +113,9 @@ void Streams::start_when_complete()
 		stream.sender->learn_offer_of(*stream.receiver);
 	if (!whole_stack_)
 		start_carrying();
-	started_();
+	started();
 	for (const auto &stream : streams_)
-		Simulator::Schedule(NanoSeconds(plan_.transfer.start_stagger_ns * stream.index),
+		Simulator::Schedule(NanoSeconds(flow_.transfer.start_stagger_ns * stream.index),
 				    &Streams::begin, this, stream.index);
 }
 
@@ -128,8 +126,8 @@ void Streams::start_carrying()
 		senders.push_back(PeekPointer(stream.sender));
 		receivers.push_back(PeekPointer(stream.receiver));
 	}
-	path_.sender.device->start_carrying(senders, first_sender_port);
-	path_.receiver.device->start_carrying(receivers, first_sender_port);
+	ends_.sender.device->start_carrying(senders, first_sender_port);
+	ends_.receiver.device->start_carrying(receivers, first_sender_port);
 }
 
 void Streams::begin(uint32_t index)
@@ -143,7 +141,7 @@ void Streams::begin(uint32_t index)
 void Streams::feed(uint32_t index)
 {
 	Stream &stream = streams_[index];
-	for (;;) {
+	while (!ended_) {
 		const uint64_t left_bytes = stream.share_bytes - stream.handed_bytes;
 		const uint64_t bytes = std::min<uint64_t>(chunk_bytes_, left_bytes);
 		if (bytes == 0 || stream.sender->GetTxAvailable() < bytes)
@@ -172,7 +170,19 @@ void Streams::read(uint32_t index, const Ptr<Socket> &socket)
 	stream.last_ns = now_ns;
 	stream.bytes += bytes;
 	if (stream.bytes == stream.share_bytes && ++delivered_ == streams_.size())
-		finished_();
+		delivered();
+}
+
+/// As the engine ends: both programs drop their connections. What is on the way goes on to its end.
+void Streams::end()
+{
+	ended_ = true;
+	ends_.sender.device->shut();
+	ends_.receiver.device->shut();
+	for (auto &stream : streams_)
+		for (const auto &socket : {stream.sender, stream.receiver})
+			if (socket)
+				socket->abandon();
 }
 
 uint64_t Streams::bytes() const

@@ -1,11 +1,10 @@
-// The transfer: streams from the sender to the receiver, as the engine makes them.
+// A flow's transfer: streams from its sender to its receiver, as the engine makes them.
 #pragma once
 
-#include "path.h"
+#include "network.h"
 #include "stream_socket.h"
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,27 +24,30 @@ struct Stream {
 class Streams
 {
 public:
-	/// Connects all streams when the simulation begins. `whole_stack`: every packet goes
-	/// through ns-3's IP. `started` is called when all are connected, `finished` when every
-	/// stream has delivered its share.
-	Streams(const Plan &plan, const Path &path, const TcpGrant &grant, bool whole_stack,
-		std::function<void()> started, std::function<void()> finished);
+	/// Connects all streams when the flow's time has come. `whole_stack`: every packet goes
+	/// through ns-3's IP. `started` is called when all are connected, `delivered` when every
+	/// stream has delivered its share, `refused` when one cannot connect.
+	Streams(const Plan &plan, const Flow &flow, const Network::Ends &ends, bool whole_stack);
 
+	std::function<void()> started, delivered, refused;
+
+	/// The time is over: nothing is sent or read any more.
+	void end();
+
+	[[nodiscard]] const Flow &flow() const
+	{
+		return flow_;
+	}
 	[[nodiscard]] const std::vector<Stream> &all() const
 	{
 		return streams_;
 	}
-	/// When sending began, in simulated time.
+	/// When sending began, in simulated time; -1: it has not.
 	[[nodiscard]] int64_t start_ns() const
 	{
 		return start_ns_;
 	}
 	[[nodiscard]] uint64_t bytes() const;
-	/// Why it cannot go on; empty: all is well.
-	[[nodiscard]] const std::string &error() const
-	{
-		return error_;
-	}
 	/// ns-3's name of the congestion control that the sending sockets have.
 	[[nodiscard]] std::string congestion_control() const
 	{
@@ -54,14 +56,18 @@ public:
 	/// The buffers that the sockets have.
 	[[nodiscard]] const TcpGrant &grant() const
 	{
-		return tcp_;
+		return grant_;
+	}
+	/// Packets that came with a wrong checksum.
+	[[nodiscard]] uint64_t corrupted() const
+	{
+		return ends_.sender.device->corrupted() + ends_.receiver.device->corrupted();
 	}
 
 private:
+	ns3::Ptr<StreamSocket> make_socket(const Host &host);
 	void listen();
 	void connect(Stream &stream);
-	void connected();
-	void refused();
 	void accepted(const ns3::Ptr<ns3::Socket> &socket, const ns3::Address &from);
 	void start_when_complete();
 	void start_carrying();
@@ -70,16 +76,16 @@ private:
 	void read(uint32_t index, const ns3::Ptr<ns3::Socket> &socket);
 
 	const Plan &plan_;
-	const Path &path_;
+	const Flow &flow_;
+	const Network::Ends &ends_;
 	bool whole_stack_;
-	std::function<void()> started_, finished_;
 	std::vector<Stream> streams_;
 	ns3::Ptr<StreamSocket> listener_;
 	uint32_t connected_ = 0, accepted_ = 0, delivered_ = 0;
-	TcpGrant tcp_;
+	TcpGrant grant_{};
 	uint32_t chunk_bytes_ = 0;
 	int64_t start_ns_ = -1;
-	std::string error_;
+	bool ended_ = false;
 };
 
 } // namespace landspeed

@@ -1,7 +1,5 @@
 #include "tuning.h"
 
-#include "joining.h"
-
 #include <algorithm>
 #include <ns3/config.h>
 #include <ns3/uinteger.h>
@@ -20,13 +18,16 @@ constexpr uint32_t ahead_bytes = 8 << 20;
 void check_tcp(const Plan &plan)
 {
 	const auto known = CongestionControls();
-	const std::string &asked = plan.transfer.congestion_control;
-	if (std::find(known.begin(), known.end(), asked) == known.end()) {
+	for (size_t i = 0; i < plan.flows.size(); i++) {
+		const std::string &asked = plan.flows[i].transfer.congestion_control;
+		if (std::find(known.begin(), known.end(), asked) != known.end())
+			continue;
 		std::string names;
 		for (const auto &name : known)
 			names += (names.empty() ? "" : ", ") + name;
-		throw PlanError("transfer.congestion_control: ns-3 has no '" + asked + "', only " +
-				names + "; the emulated world (--world emu) may have it");
+		throw PlanError(
+		    "flows[" + std::to_string(i) + "].transfer.congestion_control: ns-3 has no '" +
+		    asked + "', only " + names + "; the emulated world (--world emu) may have it");
 	}
 	if (!MendsAreInForce())
 		throw std::logic_error(
@@ -34,27 +35,28 @@ void check_tcp(const Plan &plan)
 		    "without link-time optimisation");
 }
 
-TcpGrant tcp_settle(const Plan &plan)
+TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 {
+	const Transfer &transfer = flow.transfer;
 	TcpSettings settings;
-	settings.congestion_control = plan.transfer.congestion_control;
-	settings.mss_bytes = plan.mss_bytes();
-	settings.window_bytes = plan.transfer.window_bytes;
-	settings.pacing_rate_bps = plan.transfer.pacing_rate_bps;
+	settings.congestion_control = transfer.congestion_control;
+	settings.mss_bytes = plan.mss_bytes(flow);
+	settings.window_bytes = transfer.window_bytes;
+	settings.pacing_rate_bps = transfer.pacing_rate_bps;
 	// The emulated hosts have fq. Linux's HyStart asks whether it paces, and gives a train of
 	// acknowledgments twice the time then. The pacing itself is left out: acknowledgments and
 	// the host's own line clock what is sent, and a timer for each packet would cost a third
 	// more.
 	settings.hystart_paced = true;
 	TcpGrant grant = SetTcpDefaults(settings);
-	if (plan.transfer.window_exact && plan.transfer.window_bytes) {
-		grant.receive_window_bytes = static_cast<uint32_t>(*plan.transfer.window_bytes);
+	if (transfer.window_exact && transfer.window_bytes) {
+		grant.receive_window_bytes = static_cast<uint32_t>(*transfer.window_bytes);
 		ns3::Config::SetDefault("ns3::TcpSocket::RcvBufSize",
 					ns3::UintegerValue(grant.receive_window_bytes));
 	}
-	if (plan.transfer.initial_window_packets)
+	if (transfer.initial_window_packets)
 		ns3::Config::SetDefault("ns3::TcpSocket::InitialCwnd",
-					ns3::UintegerValue(*plan.transfer.initial_window_packets));
+					ns3::UintegerValue(*transfer.initial_window_packets));
 	// What the program writes ahead is not to take room from what is in flight.
 	grant.send_buffer_bytes =
 	    std::max(grant.send_buffer_bytes, grant.receive_window_bytes) + ahead_bytes;
@@ -63,11 +65,10 @@ TcpGrant tcp_settle(const Plan &plan)
 	return grant;
 }
 
-uint64_t host_queue_bytes(const Plan &plan)
+uint64_t host_queue_bytes(uint32_t mtu_bytes, const Network::Ends &ends)
 {
-	const uint64_t rate_bps = lanes_of(plan, true).front().rate_bps;
-	return std::max(uint64_t{4} * plan.mtu_bytes(),
-			rate_bps / 8 / 1000 / plan.transfer.streams);
+	const uint64_t rate_bps = ends.sender_lane->config().rate_bps;
+	return std::max(uint64_t{4} * mtu_bytes, rate_bps / 8 / 1000 / ends.streams_there);
 }
 
 } // namespace landspeed

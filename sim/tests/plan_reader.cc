@@ -3,7 +3,7 @@
 //
 // tests/test_fuzz_sim_plan.py feeds it. It is built with sanitizers, so that a plan which breaks
 // the reader ends it.
-#include "../src/plan.h"
+#include "../src/plan/plan.h"
 
 #include <algorithm>
 #include <iostream>
@@ -15,9 +15,11 @@ int main()
 		std::string answer;
 		try {
 			const landspeed::Plan plan = landspeed::plan_read(name);
-			answer = "ok " + std::to_string(plan.rtt_ns()) + " " +
-				 std::to_string(plan.mtu_bytes()) + " " +
-				 std::to_string(plan.mss_bytes());
+			answer = "ok";
+			for (const auto &flow : plan.flows)
+				answer += " " + std::to_string(plan.rtt_ns(flow)) + " " +
+					  std::to_string(plan.mtu_bytes(flow)) + " " +
+					  std::to_string(plan.mss_bytes(flow));
 		} catch (const landspeed::PlanError &error) {
 			answer = std::string("refused: ") + error.what();
 		}

@@ -1,0 +1,121 @@
+"""The word explore: a page with sliders, theory and measured runs, as a file or served."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import values
+from .arguments import chosen_worlds, given_options, with_overrides, with_world, with_world_options
+from .errors import FAILED, UsageError
+from .sweep_words import Reporter
+
+if TYPE_CHECKING:
+    from ..explore.measured import Collection
+    from ..explore.setting import Slider
+
+MOST_PORT = 65_535
+
+
+def add_explore(made: argparse.ArgumentParser) -> None:
+    """Arguments of `explore`."""
+    made.add_argument("file", type=Path, nargs="?", metavar="SCENARIO", help="its values are where the sliders begin")
+    with_overrides(made, seed=False)
+    made.add_argument("--out", type=Path, metavar="FILE", help="the page (default: explore.html beside the runs)")
+    made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
+    made.add_argument("--no-runs", action="store_true", help="run nothing: the page has what was measured before")
+    made.add_argument(
+        "--jobs", type=values.count, metavar="N", help="runs at once (default: as many as there are cores)"
+    )
+    made.add_argument("--open", action="store_true", help="show the page in the browser")
+    made.add_argument("--serve", action="store_true", help="serve it on loopback; it then runs what is asked")
+    made.add_argument("--port", type=int, metavar="N", help="with --serve: the port (default: a free one)")
+    made.add_argument("--quiet", action="store_true", help="no progress")
+    with_world(made)
+    with_world_options(made)
+
+
+def do_explore(parsed: argparse.Namespace) -> int:
+    """Writes the page, or serves it."""
+    from ..explore.measured import Collection
+    from ..explore.setting import sliders, values_of
+    from ..rehearsal.scenario import Scenario
+
+    _check(parsed)
+    options = given_options(parsed)
+    (world,) = chosen_worlds([parsed.world], options)
+    title, start = "", dict[str, Any]()
+    if parsed.file is not None:
+        scenario = Scenario.load(parsed.file, parsed.overrides)
+        plan = scenario.plan()
+        if not plan.is_path:
+            raise UsageError(f"{parsed.file} is a network; explore shows one path: name a scenario with `path:`")
+        title, start = scenario.title, values_of(plan)
+    chosen = sliders(start)
+    collection = Collection(world, parsed.runs, options)
+    if parsed.serve:
+        return _serve(parsed, chosen, collection, title)
+    return _write(parsed, chosen, collection, title)
+
+
+def _check(parsed: argparse.Namespace) -> None:
+    if parsed.port is not None and not parsed.serve:
+        raise UsageError("--port belongs to --serve; add --serve, or leave --port out")
+    if parsed.port is not None and not 0 <= parsed.port <= MOST_PORT:
+        raise UsageError(f"--port {parsed.port}: write a number from 1 to {MOST_PORT}, or leave it out")
+    if parsed.serve and parsed.out is not None:
+        raise UsageError("--serve writes no file; leave out --out, or --serve")
+    if parsed.overrides and parsed.file is None:
+        raise UsageError("--set changes a scenario; name one")
+
+
+def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: Collection, title: str) -> int:
+    from ..explore.measured import settings_around
+    from ..explore.page import page_data, write_page
+    from ..results.failure import RunFailed
+
+    status = 0
+    if not parsed.no_runs:
+        try:
+            collection.run(
+                collection.able(settings_around(chosen)), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter()
+            )
+        except RunFailed as error:
+            print(f"Error: {error}", file=sys.stderr)
+            status = FAILED
+    folder = collection.store.folder
+    data = page_data(chosen, collection.known(), title=title, served=False, cache=folder)
+    page = write_page(parsed.out or folder / "explore.html", data)
+    print(page)
+    if parsed.open:
+        webbrowser.open(page.resolve().as_uri())
+    return status
+
+
+def _serve(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: Collection, title: str) -> int:
+    from ..explore.page import make_page, page_data
+    from ..explore.server import listening, serve
+    from ..explore.serving import Desk
+    from ..rehearsal.sweeps.workers import usual_jobs
+
+    door = listening(parsed.port or 0)
+    page = make_page(page_data(chosen, collection.known(), title=title, served=True, cache=collection.store.folder))
+
+    def ready(address: str) -> None:
+        print(address, flush=True)
+        if not parsed.quiet:
+            print("landspeed: the page is there; Ctrl-C ends it and what it runs", file=sys.stderr, flush=True)
+        if parsed.open:
+            webbrowser.open(address)
+
+    async def going() -> None:
+        await serve(page, Desk(chosen, collection, parsed.jobs or usual_jobs()), door, ready)
+
+    with contextlib.suppress(KeyboardInterrupt):  # that is how it is ended
+        asyncio.run(going())
+    return 0
