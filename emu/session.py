@@ -85,6 +85,7 @@ class Session:
             partial.replace(self._guest.folder / ASK)
             self._until(self._knock)
             said = self._answer()
+        self.broken = do == "end"  # the guest is over
         if "broken" in said:
             raise GuestError(f"the guest could not {do}: {said['broken']} (see log/console.log)")
         return said

@@ -236,7 +236,7 @@ def test_a_client_that_writes_gigabytes(tmp_path: Path) -> None:
         done = path.sender.run(["sh", "-c", "head -c 300000000 /dev/zero; echo the end"])
         assert done.returncode == 0
         assert done.written_bytes == (300_000_008, 0)
-        path.session.ask("end")
+        path.end()
         kept = done.stdout_bytes
         assert len(kept) < (64 << 20) + (65 << 10)
         assert kept.endswith(b"the end\n")
