@@ -6,10 +6,11 @@ JOBS ?= $(shell nproc)
 UPGRADE ?= --upgrade
 AGAIN ?= 1
 WHAT ?=
+NAMES ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin probe-cases
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin probe-cases
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -125,6 +126,12 @@ record-book: setup  ## rehearse every record that is not rehearsed yet, the late
 bench-sim: setup  ## what simulating costs, and whether it is right, measured; writes docs/explanation/sim-cost.md
 	@$(PYTHON) tests/bench_sim.py
 	@$(PYTHON) tests/bench_sim_tcp.py
+
+course: setup  ## the course as a site in build/course; fails where a figure is farther from theory than promised
+	@.venv/bin/landspeed lesson --all --out build/course
+
+course-hand: setup-test  ## the commands of the lessons' parts "by hand", run; fails where what they print has changed
+	@$(PYTHON) docs/figures.py --check lessons/*/lesson.md
 
 docs: setup-test  ## these documents as a site in build/docs; a warning is an error
 	@$(PYTHON) -m sphinx -W --keep-going -q -b html docs build/docs

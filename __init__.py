@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .course.worksheet import lesson
     from .probing.paths import ProbeError
     from .probing.probe import Probe, probe
     from .probing.spec import Server
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 # Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
 _PLACES = {
+    ".course.worksheet": ("lesson",),
     ".rehearsal.library": ("Going", "Imported", "Runs", "arun", "import_measured", "load", "run", "runs"),
     ".rehearsal.library_sweeps": ("compare_sweeps", "predict", "sweep"),
     ".rehearsal.run": ("Run",),
@@ -101,6 +103,7 @@ __all__ = [
     "arun",
     "compare_sweeps",
     "import_measured",
+    "lesson",
     "line",
     "listening",
     "load",

@@ -28,6 +28,10 @@ WORDS = {
     "sweep": ("sweep_words", "Run every combination of what a file varies, on all cores or on a cluster."),
     "find": ("sweep_words", "Find the least or greatest value with which a goal is still met."),
     "explore": ("explore_words", "Make a page with sliders: what theory says of a path, and what was measured."),
+    "lesson": (
+        "lesson_words",
+        "Learn: measure a lesson of the course beside theory, make its page, grade an exercise.",
+    ),
     "predict": ("predict_words", "Predict how long a transfer of many bytes takes, for each choice asked."),
     "import": ("import_words", "Make a scenario of what iperf3, traceroute, ss or pScheduler measured."),
     "compare": ("run_words", "Show runs side by side: bundles, scenario files, the worlds of one file."),

@@ -11,12 +11,12 @@ from ..results.sockets.answer import ProbeRun
 from ..results.sockets.bound import Bound, Way, bound_by
 from ..results.sockets.datagrams import Hop, bound_by_datagrams
 from ..results.sockets.series import SocketSamples
+from ..results.sockets.ways import first_link, way_between
 from ..scenarios.plan import Plan
 from ..testing.errors import PathError, ProgramTimeout
 from ..testing.library import path
 from ..testing.path import Path as Held
 from ..testing.programs import Program
-from .paths import first_link, way_between
 from .spec import Case, Spec
 
 DOUBLE_AFTER = 2048  # samples: 128 round trips at a sixteenth each, then 128 more at an eighth

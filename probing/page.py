@@ -11,9 +11,9 @@ from ..results.sockets.answer import Answer
 from ..results.sockets.bound import HIDDEN
 from ..results.sockets.datagrams import Hop, arrived
 from ..results.sockets.series import SocketSamples
+from ..results.sockets.ways import first_link
 from ..testing.conditions import Line, Listening
 from .one_case import CaseRun
-from .paths import first_link
 from .probe import Probe, Variant
 from .table import rows, sentence, title_of
 

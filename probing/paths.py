@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..rehearsal.scenario import Scenario
-from ..results.sockets.bound import Way
-from ..scenarios import physics as ph
+from ..results.sockets.ways import links_between
 from ..scenarios.errors import LandspeedError
 from ..scenarios.plan import Link, Plan
-from ..scenarios.routing import routes_of
-from ..scenarios.timing import Line, line_of
 
 USUAL_RATE = "10 Gbit/s"
 ROUTER = "probe-router"
@@ -94,43 +91,12 @@ def at_rtt(
     return scenario.with_(changes)
 
 
-def way_between(plan: Plan, source: str, target: str) -> Way:
-    """What the plan says of the way from one node to another.
-
-    Its round trip is that of a full packet and an acknowledgment, with what both take on every line.
-
-    Raises:
-        ProbeError: there is none.
-    """
-    ahead, back = _lines(plan, source, target), _lines(plan, target, source)
-    mtu = min(link.mtu_bytes for link in _links(plan, source, target))
-    acknowledged = ph.ack_bytes(plan.ip_version)
-    rtt_ns = sum(each.takes_ns(mtu) for each in ahead) + sum(each.takes_ns(acknowledged) for each in back)
-    carried = min(each.carries_bps(mtu) for each in ahead)
-    return Way(rtt_ns / 1e9, carried * ph.mss_bytes(mtu, plan.ip_version) / mtu)
-
-
-def first_link(plan: Plan, source: str, target: str) -> tuple[int, bool]:
-    """The first link from one node to another, and whether it is passed forward."""
-    first = _links(plan, source, target)[0]
-    return first.index, first.a == source
-
-
-def _lines(plan: Plan, source: str, target: str) -> list[Line]:
-    node, found = source, list[Line]()
-    for link in _links(plan, source, target):
-        forward = node == link.a
-        found.append(line_of(plan, link, link.forward if forward else link.reverse, forward=forward))
-        node = link.b if forward else link.a
-    return found
-
-
 def _links(plan: Plan, source: str, target: str) -> list[Link]:
     names = [node.name for node in plan.nodes]
     for name in (source, target):
         if name not in names:
             raise ProbeError(f"no node {name!r}; the path has {', '.join(names)}")
-    found = routes_of(plan).way(source, target)
-    if not found:
-        raise ProbeError(f"there is no way from {source} to {target}")
-    return [plan.links[index] for index in found]
+    try:
+        return links_between(plan, source, target)
+    except LookupError as error:
+        raise ProbeError(str(error)) from error

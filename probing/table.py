@@ -35,7 +35,7 @@ def sentence(answer: Answer) -> str:
     way = f"{answer.source} → {answer.target}"
     what = WORDS[answer.bound_by]
     if answer.window_bytes is not None:
-        error = f" (± {answer.window_error * 100:.2g} %)" if answer.window_error else ""
+        error = f" (± {answer.window_error * 100:.2g} %)" if answer.window_error and answer.window_error >= 1e-6 else ""
         what += f" of {bytes_text(answer.window_bytes)}{error}"
     if answer.round_trips is not None:
         what += f", {answer.round_trips:.1f} of them"

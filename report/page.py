@@ -18,12 +18,12 @@ PLOTLY = "plotly.min.js"
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
-def environment() -> Environment:
-    """The templates; what they lack is an error, and everything is escaped."""
+def environment(folder: Path = TEMPLATES) -> Environment:
+    """The templates of a folder; what they lack is an error, and everything is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -11,13 +11,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .certainty import certain
 from .series import ByteCurves
 
 BINS = 200
 BATCHES = 10
+AT_LIMIT, GROWS = 0.97, 2.0  # of the plan's goodput; in three round trips: no avoidance of congestion grows so fast
 WITHIN = 0.01  # half of the steady rate's interval, as a share, that is taken as steady
 
 
@@ -31,6 +32,7 @@ class Steady:
         half_bps: half of that mean's 95 % interval.
         measured_s, measured_bytes: the whole of it.
         found: whether MSER found an end of the start in the first half.
+        by_theory: the rate is the plan's, not measured: the transfer ended in its start, or just after.
     """
 
     start_s: float
@@ -41,6 +43,7 @@ class Steady:
     measured_bytes: float
     found: bool
     curves: ByteCurves
+    by_theory: bool = False
 
     @property
     def is_steady(self) -> bool:
@@ -88,6 +91,32 @@ def steady(curves: ByteCurves, least_bin_s: float = 0.0) -> Steady:
         measured_bytes=bytes_at[-1],
         found=cut < count // 2,
         curves=curves,
+    )
+
+
+def carried_on(divided: Steady, rtt_s: float, limit_bps: float) -> Steady:
+    """A transfer that ended in its start, as theory carries it on: doubling each round trip, up to the plan's limit.
+
+    Nothing is changed where its own rate is steady, or where its last round trips neither were at the limit nor grew
+    as slow start does (RFC 5681): a loss ended that, and what comes then only a longer transfer can tell.
+
+    Args:
+        rtt_s: round-trip time.
+        limit_bps: goodput that the plan expects of it.
+    """
+    curves, end_s = divided.curves, divided.measured_s
+    if divided.is_steady or rtt_s <= 0 or end_s < 3 * rtt_s:
+        return divided
+    last, before, first = (curves.goodput_bps(end_s - n * rtt_s, end_s - (n - 1) * rtt_s) or 0.0 for n in (1, 2, 3))
+    starting = last >= before and first > 0 and last >= GROWS * first
+    if last < AT_LIMIT * limit_bps and not starting:
+        return divided
+    time_s, count = end_s, divided.measured_bytes
+    while last < AT_LIMIT * limit_bps:
+        last = min(2 * last, limit_bps)
+        time_s, count = time_s + rtt_s, count + last * rtt_s / 8
+    return replace(
+        divided, start_s=time_s, start_bytes=count, rate_bps=limit_bps, half_bps=0.0, found=False, by_theory=True
     )
 
 

@@ -97,7 +97,7 @@ class _Proofs:
             all((size + lane.framing) * rate <= (size + extra) * lane.slowest_bps for size in self._sizes(place))
             for rate, extra in bounds
         )
-        queues = lane.background or not proved
+        queues = lane.background or lane.has_bucket or not proved
         leaving = [] if queues or lane.respaces else bounds
         if not lane.respaces:
             leaving = [*leaving, (lane.fastest_bps, lane.framing)]
@@ -132,6 +132,7 @@ class _Lane:
         self.framing = framing
         self.slowest_bps = min([*direction.rates_bps, *changed])
         self.fastest_bps = max([*direction.rates_bps, *changed])
+        self.has_bucket = direction.discipline == "tbf"  # slower than the line, and a queue before it
         self.background = any(event.kind == "background" for event in events)
         moved = len(direction.delays_ns) > 1 or any(event.kind == "delay" for event in events)
         self.respaces = direction.respaces or moved

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..emu.sampling import check_sampler, sampler_job
 from ..results.sockets.bound import Bound, bound_by
+from ..results.sockets.datagrams import Hop, bound_by_datagrams
 from ..results.sockets.raw import keep_samples
 from ..results.sockets.series import SocketSamples
-from ..results.sockets.ways import way_between
+from ..results.sockets.ways import first_link, way_between
 from ..scenarios.json_form import to_plain
 from .errors import PathError
 from .programs import Program
@@ -63,7 +64,11 @@ class Sampling:
             source, target = (self._path.node(each).name for each in which)
         else:
             name = which.node if isinstance(which, Program) else which.name
-            others = [each for each in self._path.nodes if each != name]
+            others = [each.name for each in self._path.plan.nodes if each.kind == "host" and each.name != name]
             ways = [pair for other in others for pair in ((name, other), (other, name))]
             source, target = max(ways, key=lambda pair: sum(each.bytes for each in samples.between(*pair)))
-        return bound_by(samples, source, target, way_between(self._path.plan, source, target))
+        plan = self._path.plan
+        way = way_between(plan, source, target)
+        hops = [Hop(*first_link(plan, *each)) for each in ((source, target), (target, source))]
+        found = bound_by_datagrams(samples, source, target, way, hops, ipv6=plan.ip_version == 6)
+        return found or bound_by(samples, source, target, way)

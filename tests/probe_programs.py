@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from landspeed.testing.conditions import Listening
 
 if TYPE_CHECKING:
     from probe_cases import Case
@@ -19,6 +24,8 @@ def more_cases(folder: Path) -> list[Case]:
         found += http2(folder)
     if Path("/usr/sbin/sshd").exists():
         found += ssh(folder)
+    if find_spec("aioquic"):
+        found += quic(folder)
     return found
 
 
@@ -67,8 +74,6 @@ def ssh(folder: Path) -> list[Case]:
 
 def make_ssh(home: Path) -> None:
     """Keys and configurations of a server and a client that know each other."""
-    import subprocess
-
     home.mkdir(exist_ok=True)
     home.chmod(0o700)
     for name in ("host", "user"):
@@ -91,3 +96,20 @@ def _data(folder: Path, name: str, count: int) -> Path:
     with file.open("wb") as handle:
         handle.truncate(count)
     return file
+
+
+def quic(folder: Path) -> list[Case]:
+    """aioquic: its flow control doubles as it is used, so only its congestion control is left (examples/README.md)."""
+    from probe_cases import Case
+
+    script = str(Path(__file__).resolve().parent.parent / "examples" / "quic_transfer.py")
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-keyout", str(key), "-out", str(certificate), "-days", "36500", "-subj", "/CN=b"]
+    subprocess.run(words, check=True, capture_output=True)
+    server = [sys.executable, script, "serve", "4433", str(certificate), str(key)]
+    client = [sys.executable, script, "send", "b", "4433", str(3 * MIB)]
+    return [
+        Case("QUIC, aioquic", server, client, ("a", "b"), ("program", "line", "slow start"),
+             until=Listening(4433, "udp"), source="aioquic")
+    ]  # fmt: skip

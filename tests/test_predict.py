@@ -15,7 +15,7 @@ from emu_fixtures import FIRST
 from landspeed.rehearsal.sweeps.predict import parse_choices, percentile
 from landspeed.results.failure import NotPossible
 from landspeed.results.series import ByteCurves
-from landspeed.results.steady import half_interval, steady, time_of, truncation
+from landspeed.results.steady import carried_on, half_interval, steady, time_of, truncation
 from landspeed.results.wording import long_duration_text
 from test_sweep import PROGRAM
 from test_sweep_find import toy_goodput_bps
@@ -44,6 +44,25 @@ def test_the_end_of_a_transfer_follows_from_its_beginning() -> None:
     half = made.curves.bytes_at(30.0)
     assert made.duration_s(half) == pytest.approx(30, abs=1e-4)  # read off, not extrapolated
     assert time_of(made.curves, half) == pytest.approx(30, abs=1e-4)
+
+
+def test_a_transfer_that_ended_in_its_start_is_carried_on_by_theory() -> None:
+    """Slow start doubles each 0.25 s up to 1 Gbit/s at 5 s. What is seen of it ends at 4 s, or just after its end."""
+
+    def rate_bps(time_s: float) -> float:
+        return 1e9 * min(1.0, 2.0 ** math.ceil((time_s - 5) / 0.25))
+
+    whole = curve(rate_bps, 120, 0.025)
+    for seen_s in (4.0, 5.4):
+        made = steady(whole.until(seen_s), 0.25)
+        assert not made.is_steady
+        carried = carried_on(made, 0.25, 1e9)
+        assert carried.by_theory
+        assert not carried.is_steady
+        amount = whole.bytes_at(100.0)
+        assert carried.duration_s(amount) == pytest.approx(100, abs=0.3)
+    lost = curve(lambda t: 4e8 if t < 3 else 2e8 + 1e6 * t, 5)  # a loss ended it, and it grows slowly: nobody knows
+    assert carried_on(steady(lost, 0.25), 0.25, 1e9).by_theory is False
 
 
 def test_noise_gives_an_interval_that_holds_the_rate() -> None:

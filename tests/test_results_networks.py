@@ -63,6 +63,7 @@ def write_flow(folder: Path, name: str) -> None:
         rows = [",".join(SAMPLE_COLUMNS)]
         for tick in range(1, round((END_S - BEGINS_S[name]) * 10) + 1):
             known = {"time_ns": tick * S // 10, "stream": 0, "bytes": round(RATES[name] / 80 * tick), "mss_bytes": 1448}
+            known |= {"snd_wnd_bytes": 1 << 30}  # never the limit
             rows.append(",".join(str(known.get(column, 0)) for column in SAMPLE_COLUMNS))
         (folder / f"{end}.csv").write_text("\n".join(rows) + "\n")
 

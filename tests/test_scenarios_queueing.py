@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from landspeed.scenarios.ack_path import ack_path
 from landspeed.scenarios.flows import UNKNOWN
-from landspeed.scenarios.plan import Calibration, Direction, Event, Flow, Link, Node, Plan, Transfer
+from landspeed.scenarios.plan import Calibration, Direction, Event, Flow, Link, Node, Plan, QueueParameters, Transfer
 from landspeed.scenarios.queueing import prove_queueing
 
 G, M = 10**9, 10**6
@@ -143,6 +143,15 @@ def test_the_largest_packet_decides_where_the_framing_shrinks() -> None:
 def test_a_faster_link_proves_nothing_new_and_a_slower_one_queues() -> None:
     assert proved(*path(G, 2 * G, G, nic_bps=G)) == ([False, False, False], [False, False, False])
     assert proved(*path(G, G - 1, G, nic_bps=G)) == ([False, True, False], [False, True, False])
+
+
+def test_a_token_bucket_queues_on_a_line_that_would_not() -> None:
+    """It is slower than its line: without a queue before it, it would do nothing at all."""
+    nodes, links = path(G, G, nic_bps=G)
+    bucket = QueueParameters(rate_bps=50 * M, burst_bytes=20_000)
+    assert not prove_queueing(plan_of(nodes, links))[1].forward.can_queue
+    policed = with_lane(links, 1, "forward", discipline="tbf", parameters=bucket)
+    assert prove_queueing(plan_of(nodes, policed))[1].forward.can_queue
 
 
 def test_behind_a_queue_only_its_own_rate_counts() -> None:

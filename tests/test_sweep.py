@@ -169,6 +169,66 @@ def test_bad_input_is_said_before_anything_runs(sweeps: Sweeps, words: tuple[str
     assert sweeps.runs == 0
 
 
+@pytest.mark.root
+def test_a_disk_that_fills_ends_the_sweep_and_says_so(sweeps: Sweeps) -> None:
+    """Its folder is a file system of 700 kB: a bundle keeps 256 KiB in reserve while it is made, so a few fit."""
+    sweeps.out.mkdir()
+    line = sweeps.words("{seeds: 40}", "--jobs", 1)
+    script = 'mount -t tmpfs -o size=700k none "$0" && "$@"; status=$?; ls "$0/cells" | wc -l; exit $status'
+    words = ["unshare", "--mount", "sh", "-c", script, str(sweeps.out), *line]
+    env = environment(sweeps.site)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, timeout=300)
+    assert done.returncode in (1, 2)
+    assert "the disk is full; free some space or give another folder with --out" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert 1 <= int(done.stdout.split()[-1]) - 1 < 40  # what was done is kept; README is there, too
+
+
+CROWD = """
+import threading
+
+running = most = 0
+lock = threading.Lock()
+
+def run(work, stop):
+    global running, most
+    with lock:
+        running += 1
+        most = max(most, running)
+    threading.Event().wait(0.2)
+    with lock:
+        running -= 1
+    return work
+"""
+
+
+def test_memory_bounds_how_many_cells_run_at_once(sweeps: Sweeps, tmp_path: Path) -> None:
+    """The toy world says 1 GiB for each stream. A worker of 5 GiB runs two cells of two streams at once, not four."""
+    two = sweeps.file("{transfer.streams: [2], seeds: 8}").rename(tmp_path / "two.yaml")
+    nine = sweeps.file("{transfer.streams: [9]}")
+    (sweeps.site / "crowd.py").write_text(CROWD)
+    program = f"""
+from pathlib import Path
+import crowd
+from landspeed.rehearsal.sweeps import workers
+from landspeed.rehearsal.sweeps.grid import plan_grid
+from landspeed.rehearsal.sweeps.work import work_of
+from landspeed.worlds.making import make_world
+
+workers._available_bytes = lambda: 5 * 2**30 + workers.KEEP_FREE_BYTES
+workers._run = crowd.run
+toy = make_world("toy")
+cells = [cell for file in ({str(two)!r}, {str(nine)!r}) for cell in plan_grid(Path(file), (), toy).cells()]
+with workers.local_workers(4) as crew:
+    for cell in cells:
+        crew.hand_in(work_of(cell, "toy", {{}}, None))
+    print(len(list(crew.outcomes())), crowd.most)
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment(sweeps.site), timeout=120)
+    assert done.stdout.split() == ["9", "2"], done.stderr
+
+
 def test_the_interval_is_student_s() -> None:
     known = certain([9.0, 10.0, 11.0])
     assert known.mean == 10

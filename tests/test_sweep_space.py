@@ -136,6 +136,10 @@ def test_an_override_pins_a_key_wherever_it_varies(tmp_path: Path) -> None:
         ("{seeds: [1.5]}", "whole numbers"),
         ("{transfer.streams: {from: 1}}", "without 'to'"),
         ("{seeds: 1001}", "the lists make 1001 combinations"),
+        ("{transfer.streams: []}", "transfer.streams varies over a list or a range"),  # an empty product
+        ("{transfer.streams: [1, 2], zip: {queue: []}}", "queue varies over a list or a range"),
+        ("{}", "'vary' is a mapping of keys to lists"),
+        ("{transfer.colour: [red]}", "unknown key"),
     ],
 )
 def test_what_cannot_vary_is_said(vary: str, said: str, tmp_path: Path) -> None:

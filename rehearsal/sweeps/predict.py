@@ -18,7 +18,7 @@ from typing import Any
 
 from ...results.failure import NotPossible, RunFailed
 from ...results.samples import Samples
-from ...results.steady import Steady, steady
+from ...results.steady import Steady, carried_on, steady
 from ...results.wording import bytes_text, rate_text
 from ...scenarios import physics as ph
 from ...scenarios.document import Node, apply_override
@@ -327,7 +327,8 @@ class Stages:
         if curves is None:
             raise RunFailed(f"{choice}, seed {outcome.seed}: {bundle} has no samples")
         try:
-            divided = steady(curves, plan.physics.rtt_ns / 1e9)
+            rtt_s = plan.physics.rtt_ns / 1e9
+            divided = carried_on(steady(curves, rtt_s), rtt_s, plan.physics.expected_goodput_bps)
         except ValueError as error:
             raise RunFailed(f"{choice}, seed {outcome.seed}: {error}") from error
         figures = outcome.figures

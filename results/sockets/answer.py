@@ -13,7 +13,7 @@ from .phases import line
 CONSISTENT = 0.1  # a window that differs more between round-trip times is none
 CONSTANT = 1.2  # a goodput that differs less while the RTT grows tenfold depends on no round trip
 WIDE = 4.0  # so many times the shortest RTT, or nothing can be said of how the goodput depends on it
-RTT_SHARE = 0.5  # of the time at the longest RTT that round trips take, where they bind
+OVERHEAD_SHARE = 0.6  # of the shortest RTT, beside what the window takes on the line
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,10 @@ def _answer(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Answer:
     elif kind == "tcp window":
         more = {"window_bytes": longest.window_bytes, "window_at": longest.window_at}
     elif kind == "program" and longest.kind != "program":
-        explanation = f"goodput does not depend on the RTT: the program makes pauses of its own; {HIDDEN}"
+        why = "goodput does not depend on the RTT: the program makes pauses of its own"
+        if longest.datagrams:
+            why = "not the same goes in each round trip at every RTT: the program's own congestion control, or pauses"
+        explanation = f"{why}; {HIDDEN}"
     return Answer(
         source=way[0],
         target=way[1],
@@ -170,7 +173,7 @@ def _kind(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None) -> Ki
         wide = windows[-1].ways[way].rtt_s >= WIDE * windows[0].ways[way].rtt_s
         if wide and max(rates) <= CONSTANT * min(rates):
             return "program"
-        if fit is not None and fit.error is not None and fit.error <= CONSISTENT:
+        if fit is not None and _is_window(fit, windows[0].ways[way]):
             return "program window"
         if windows[0].bounds[way].datagrams:
             return "program"
@@ -187,6 +190,13 @@ def _standing(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None) -
         return None, None
     mean = fmean(found)
     return mean, max(abs(each / mean - 1) for each in found) if len(found) > 1 else None
+
+
+def _is_window(fit: Fit, shortest: Way) -> bool:
+    """Whether the curve is near all points, and what does not depend on the RTT is small: else it is no window's."""
+    most_s = OVERHEAD_SHARE * shortest.rtt_s + 2 * fit.window_bytes * 8 / shortest.limit_bps
+    near = fit.error is not None and fit.error <= CONSISTENT
+    return near and -OVERHEAD_SHARE * shortest.rtt_s <= fit.overhead_s <= most_s
 
 
 def _window_words(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None, window: float | None) -> str:

@@ -134,7 +134,7 @@ class SocketSamples:
         columns = {name: self.table[name].to_pylist() for name in (*SOCKET_COLUMNS, *OWNER_COLUMNS)}
         numbers = columns["socket"]
         starts = [row for row, number in enumerate(numbers) if row == 0 or numbers[row - 1] != number]
-        return [_end(columns, first, after) for first, after in zip(starts, [*starts[1:], len(numbers)], strict=True)]
+        return [_end(columns, first, after) for first, after in pairwise([*starts, len(numbers)])]
 
     @cached_property
     def sendings(self) -> list[Sending]:

@@ -25,6 +25,12 @@ def way_between(plan: Plan, source: str, target: str) -> Way:
     return Way(rtt_ns / 1e9, carried * ph.mss_bytes(mtu, plan.ip_version) / mtu)
 
 
+def first_link(plan: Plan, source: str, target: str) -> tuple[int, bool]:
+    """The first link from one node to another, and whether it is passed forward. Raises LookupError."""
+    first = links_between(plan, source, target)[0]
+    return first.index, first.a == source
+
+
 def links_between(plan: Plan, source: str, target: str) -> list[Link]:
     """The links from one node to another, in the order in which they are passed.
 

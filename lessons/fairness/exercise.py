@@ -1,0 +1,96 @@
+"""Four streams share a line, and one of them is BBR: which?"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from landspeed.course.exercise import Asked, Drawn
+from landspeed.course.laboratory import Laboratory, Wanted
+from landspeed.course.lesson import lesson_named
+from landspeed.course.measured import Measured
+
+STREAMS = 4
+COLUMNS = ("cwnd_packets", "srtt_us", "retransmits", "delivery_rate_bps")
+ASKED = {
+    "bbr": Asked("the stream that is BBR, 0 to 3", "number"),
+    "jain": Asked("Jain's index of the four streams' goodput from second 10 on, in per cent", "share"),
+}
+
+SCENARIO = """\
+format: 1
+name: exercise-fairness
+title: Four streams through {rate} Mbit/s
+line_rate: 1 Gbit/s
+hosts:
+  a: {{role: sender}}
+  b: {{role: receiver}}
+path:
+  - {{from: a, to: r, one_way_delay: 1 ms}}
+  - {{from: r, to: b, one_way_delay: {delay} ms, line_rate: {rate} Mbit/s, queue: {queue} kB}}
+transfer:
+  streams: 4
+  congestion_controls: {controls}
+  window: 8 MB
+  duration: 25 s
+  sample_interval: 250 ms
+"""
+
+TASK = """\
+Four streams share a line of {rate} Mbit/s. Three are CUBIC, and one is BBR. `streams.csv` has what a sender sees: for
+each stream and time, its congestion window, its round trip, how many packets it has sent again, and the rate of
+delivery; and the bytes that the receiver has read.
+
+1. Which stream is BBR? Look at what happens to its window when others lose packets.
+2. Compute Jain's index of the four streams' goodput, between the first sample from second 10 on and the last one.
+
+The scenario in this folder is another one of the same kind, with CUBIC everywhere, for trials.
+"""
+
+
+def order(chance: random.Random) -> dict[str, object]:
+    """Rate, delay, queue, and which stream is which."""
+    rate, delay = chance.randrange(6, 13) * 5, chance.randrange(10, 25)
+    queue = round(rate * 1e6 * 2 * (delay + 1) / 1e3 / 8e3)  # a BDP, in kB
+    place = chance.randrange(STREAMS)
+    controls = ["bbr" if number == place else "cubic" for number in range(STREAMS)]
+    return {"rate": rate, "delay": delay, "queue": queue, "place": place, "controls": f"[{', '.join(controls)}]"}
+
+
+def the_run(chance: random.Random, laboratory: Laboratory) -> Measured:
+    """The run whose samples are handed out."""
+    with tempfile.TemporaryDirectory(prefix="landspeed-exercise-") as place:
+        file = Path(place) / "scenario.yaml"
+        file.write_text(SCENARIO.format(**order(chance)), encoding="utf-8")
+        here = replace(lesson_named("fairness"), folder=Path(place))
+        (run,) = laboratory.one(Wanted(here, file.name))
+        return run
+
+
+def table(run: Measured) -> str:
+    """The samples as CSV."""
+    read: dict[tuple[int, int], int] = {}
+    ends = {stream: run.samples.by_stream("receiver", "bytes")[stream] for stream in range(STREAMS)}
+    lines = ["time_s,stream,cwnd_packets,srtt_ms,retransmits,delivery_rate_mbps,bytes_read"]
+    for stream in range(STREAMS):
+        columns = [run.series(name, stream) for name in COLUMNS]
+        received = ends[stream]
+        for number, (time_s, window) in enumerate(columns[0]):
+            rtt, resent, rate = (column[number][1] for column in columns[1:])
+            seen = max((count for at_s, count in received if at_s <= time_s + 1e-6), default=0)
+            read[stream, number] = int(seen)
+            lines.append(f"{time_s:.2f},{stream},{window:.0f},{rtt / 1e3:.3f},{resent:.0f},{rate / 1e6:.3f},{seen:.0f}")
+    return "\n".join(lines) + "\n"
+
+
+def draw(chance: random.Random, laboratory: Laboratory | None) -> Drawn:
+    """A rate, a delay, and the place of BBR."""
+    assert laboratory is not None
+    state = chance.getstate()
+    values = order(chance)
+    chance.setstate(state)
+    files = {"streams.csv": table(the_run(chance, laboratory))}
+    plain = SCENARIO.format(**(values | {"controls": "[cubic, cubic, cubic, cubic]"}))
+    return Drawn(plain, TASK.format(**values), files)

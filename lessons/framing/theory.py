@@ -1,0 +1,50 @@
+"""What a line leaves for payload: rate × MSS / (MTU + framing)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.measured import Measured
+from landspeed.scenarios.physics import FRAMING_BYTES, framing_limit_bps
+
+FROM_S = 1.0
+KINDS = {"IPv4, Ethernet": (4, "ethernet"), "IPv6, Ethernet": (6, "ethernet"), "IPv4, SONET": (4, "pos")}
+
+
+def points(runs: Sequence[Measured]) -> Iterator[Point]:
+    """One for each packet size."""
+    for run in runs:
+        link = run.plan.links[-1]
+        predicted = framing_limit_bps(
+            link.forward.rate_bps, link.mtu_bytes, link.framing_bytes, run.plan.ip_version
+        )  # IEEE 802.3, RFC 2615, RFC 9293
+        series = run.name.rpartition(", ")[0]
+        yield Point(run.name, run.goodput_bps(FROM_S), predicted, x=link.mtu_bytes, series=series)
+
+
+def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+    """The formula for every size."""
+    rate_bps = runs[0].plan.links[-1].forward.rate_bps
+    for name, (version, framing) in KINDS.items():
+        sizes = [1280 * 1.02**n for n in range(100)] if version == 6 else [576 * 1.02**n for n in range(140)]
+        curve = [
+            (size, framing_limit_bps(rate_bps, round(size), FRAMING_BYTES[framing], version))
+            for size in sizes
+            if size <= 9000
+        ]
+        yield Line(f"{name}, theory", curve, "theory")
+
+
+COMPARISONS = {
+    "goodput": Comparison(
+        title="Goodput over the size of packets, on a line of 100 Mbit/s",
+        scenarios=("packets.yaml",),
+        points=points,
+        lines=lines,
+        x=Axis("MTU", "B", log=True, least=500, most=10_000),
+        y=Axis("goodput", "Mbit/s", 1e6, least=80e6, most=100e6),
+        source="rate × MSS / (MTU + framing)",
+        within=0.002,
+    )
+}

@@ -1,0 +1,61 @@
+"""Jitter and reordering: what spreads, and what Linux makes of packets that overtake."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from landspeed.course.comparison import Axis, Comparison, Point, Program
+from landspeed.course.measured import Measured
+
+FROM_S = 5.0
+
+
+def deviation_s(jitter_s: float) -> float:
+    """Standard deviation of a delay that is even between −J and +J: J / √3."""
+    return jitter_s / math.sqrt(3)
+
+
+def spread(runs: Sequence[Measured]) -> Iterator[Point]:
+    """As ping tells it, of a thousand packets: known to √(2/5)/√1000 = 2 % (an even spread's fourth moment is 9/5)."""
+    for run in runs:
+        _, deviation_ms = run.output.split()
+        jitter_s = run.number("path.1.jitter") / 1e9
+        yield Point(f"± {run.name}", float(deviation_ms) / 1e3, deviation_s(jitter_s), x=jitter_s)
+
+
+def reordered(runs: Sequence[Measured]) -> Iterator[Point]:
+    """Goodput beside what it is where nothing overtakes."""
+    for run in runs:
+        share, delay = run.values["path.1.reorder"], run.values["path.1.one_way_delay"]
+        note = f"{run.record.retransmits} sent again, though nothing was lost"
+        yield Point(
+            f"{share}, ahead by {delay}", run.goodput_bps(FROM_S), run.plan.physics.framing_limit_bps,
+            x=run.number("path.1.reorder"), series=f"ahead by {delay}", note=note,
+        )  # fmt: skip
+
+
+COMPARISONS = {
+    "spread": Comparison(
+        title="Standard deviation of the round trip over the jitter of one direction",
+        scenarios=("jitter.yaml",),
+        points=spread,
+        x=Axis("jitter, up to ±", "ms", 1e-3),
+        y=Axis("standard deviation", "ms", 1e-3),
+        source="J / √3 for an even spread between −J and +J",
+        within=0.06,
+        why="a thousand packets know it to 2 %, three times that is allowed",
+        program=Program("a", ("sh", "LESSON/pings.sh", "b"), ("pings.sh",)),
+    ),
+    "reorder": Comparison(
+        title="Goodput of Reno where packets overtake others",
+        scenarios=("reorder.yaml",),
+        points=reordered,
+        x=Axis("packets that overtake", "%", 0.01),
+        y=Axis("goodput", "Mbit/s", 1e6),
+        source="the line, as if nothing overtook",
+        beside="line",
+        within=None,
+        why="how much is sent again in vain is Linux's own (RACK, RFC 8985)",
+    ),
+}

@@ -1,0 +1,136 @@
+"""How long each congestion control needs to be back at full rate after one loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.measured import Measured, first_at
+from landspeed.scenarios.physics import CUBIC_BETA, CUBIC_C
+
+BACK = 0.99  # of the window before the loss: where CUBIC's curve is not flat yet
+
+
+def reno_back_s(window_packets: float, rtt_s: float, share: float = 1.0) -> float:
+    """Half the window is left, and each round trip adds a packet (RFC 5681): (share − 1/2) W round trips."""
+    return (share - 0.5) * window_packets * rtt_s
+
+
+def cubic_back_s(window_packets: float, share: float = BACK) -> float:
+    """W(t) = C (t − K)³ + W with K = (W (1 − β) / C)^(1/3) (RFC 9438 section 4.2), solved for a share of W."""
+    k_s = (window_packets * (1 - CUBIC_BETA) / CUBIC_C) ** (1 / 3)
+    return k_s - ((1 - share) * window_packets / CUBIC_C) ** (1 / 3)
+
+
+def lost_s(run: Measured) -> float:
+    """When the packet was lost."""
+    return run.plan.events[0].at_ns / 1e9
+
+
+def after(run: Measured) -> tuple[float, float, list[tuple[float, float]]]:
+    """(When growth begins again, the window before the loss in packets, the window from then on).
+
+    The loss is noticed a round trip after it, and repaired a round trip later: there the growth begins. The window
+    before is the threshold that it left, over the share that the control keeps.
+    """
+    begins_s = lost_s(run) + 2 * run.rtt_s
+    keeps = CUBIC_BETA if run.name.startswith("CUBIC") else 0.5
+    threshold = next(value for time_s, value in run.series("ssthresh_packets") if time_s > begins_s)
+    return begins_s, threshold / keeps, [each for each in run.series("cwnd_packets") if each[0] > begins_s]
+
+
+def recovery(runs: Sequence[Measured]) -> Iterator[Point]:
+    """Reno whole; CUBIC until 99 % of the window are back, since the last per cent is flat."""
+    for run in runs:
+        control = run.name.partition(",")[0]
+        if control not in ("Reno", "CUBIC"):
+            continue
+        begins_s, window, grown = after(run)
+        share = 1.0 if control == "Reno" else BACK
+        measured = first_at(grown, share * window) - begins_s
+        predicted = reno_back_s(window, run.rtt_s) if control == "Reno" else cubic_back_s(window)
+        note = f"from {window:,.0f} packets of {run.plan.links[0].mtu_bytes} B".replace(",", "\u202f")
+        yield Point(run.name, measured, predicted, note=note)
+
+
+def goodput(rate: str) -> Callable[[Sequence[Measured]], Iterator[Line]]:
+    """Lines of goodput since the loss, for one line rate."""
+
+    def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+        for run in runs:
+            if not run.name.endswith(f", {rate}"):
+                continue
+            zero_s = lost_s(run)
+            shown = [(time_s - zero_s, value) for time_s, value in run.goodput_series(1.0) if time_s - zero_s >= 1.0]
+            yield Line(run.name.partition(",")[0], _averaged(shown))
+            if run.name.startswith("Reno"):
+                yield Line("Reno, theory", _reno_curve(run), "theory")
+
+    return lines
+
+
+def _reno_curve(run: Measured) -> list[tuple[float, float]]:
+    """One packet more in each round trip, until the line is full."""
+    begins_s, window, _ = after(run)
+    most = run.plan.physics.framing_limit_bps
+    curve: list[tuple[float, float]] = []
+    for step in range(201):
+        packets = window * (0.5 + step / 400)
+        time_s = begins_s - lost_s(run) + reno_back_s(window, run.rtt_s, packets / window)
+        curve.append((max(time_s, 1.0), min(packets * run.mss_bytes * 8 / run.rtt_s, most)))
+    return curve
+
+
+def _averaged(series: Sequence[tuple[float, float]], step: float = 1.06) -> list[tuple[float, float]]:
+    """Means over spans that grow by 6 %: even steps on a logarithmic axis."""
+    edges = [1.0]
+    while edges[-1] < series[-1][0]:
+        edges.append(max(edges[-1] * step, edges[-1] + 0.99))
+    found: list[tuple[float, float]] = []
+    for low, high in pairwise(edges):
+        inside = [value for time_s, value in series if low <= time_s < high]
+        if inside:
+            found.append(((low * high) ** 0.5, sum(inside) / len(inside)))
+    return found
+
+
+def no_points(_: Sequence[Measured]) -> Iterator[Point]:
+    """The table has them."""
+    return iter(())
+
+
+TIME = Axis("time since the loss, logarithmic", "s", log=True, least=1.0)
+COMPARISONS = {
+    "recovery": Comparison(
+        title="Time until the window of before the loss is back",
+        scenarios=("one-loss.yaml",),
+        points=recovery,
+        y=Axis("time", "s"),
+        source="W/2 round trips, RFC 5681; K = (W (1 − β) / C)^(1/3), RFC 9438 section 4.2",
+        within=0.05,
+        why="CUBIC until 99 % of the window are back: its curve is flat at the end",
+    ),
+    "one-gigabit": Comparison(
+        title="Goodput after one loss at 1 Gbit/s, packets of 1500 B",
+        scenarios=("one-loss.yaml",),
+        points=no_points,
+        lines=goodput("1 Gbit/s"),
+        x=TIME,
+        y=Axis("goodput", "Mbit/s", 1e6),
+        source="RFC 5681",
+        within=None,
+        why="the table of times has the promise",
+    ),
+    "ten-gigabit": Comparison(
+        title="Goodput after one loss at 10 Gbit/s, packets of 9000 B",
+        scenarios=("one-loss.yaml",),
+        points=no_points,
+        lines=goodput("10 Gbit/s"),
+        x=TIME,
+        y=Axis("goodput", "Gbit/s", 1e9),
+        source="RFC 5681",
+        within=None,
+        why="the table of times has the promise",
+    ),
+}

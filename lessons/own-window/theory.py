@@ -1,0 +1,44 @@
+"""What a program's own window lets through, whatever TCP could do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from landspeed.course.comparison import Axis, Comparison, Point, Program
+from landspeed.course.measured import Measured
+
+BLOCK_BYTES = 65_536  # as in blocks.py
+
+
+def goodput_bps(run: Measured, blocks: int) -> float:
+    """Blocks in each round trip: the path's, and the time that a block needs on the line; at most the line.
+
+    The answer to a block is sent when its last byte is there, and the next block starts when the answer is back.
+    """
+    rate_bps = run.plan.physics.framing_limit_bps
+    block_s = BLOCK_BYTES * 8 / rate_bps
+    return min(blocks * BLOCK_BYTES * 8 / (run.rtt_s + block_s), rate_bps)
+
+
+def points(runs: Sequence[Measured]) -> Iterator[Point]:
+    """Over the round trip, one series for each number of blocks."""
+    for run in runs:
+        for line in run.output.splitlines():
+            blocks, rate_bps = map(int, line.split())
+            series = f"{blocks} block{'s' if blocks > 1 else ''}"
+            name = f"{series}, {run.rtt_s * 1e3:.0f} ms"
+            yield Point(name, rate_bps, goodput_bps(run, blocks), x=run.rtt_s, series=series)
+
+
+COMPARISONS = {
+    "goodput": Comparison(
+        title="Goodput of a program that waits for answers",
+        scenarios=("path.yaml",),
+        points=points,
+        x=Axis("round-trip time", "ms", 1e-3, log=True),
+        y=Axis("goodput", "Mbit/s", 1e6, log=True),
+        source="blocks × 64 KiB / (RTT + time of a block on the line)",
+        within=0.03,
+        program=Program("client", ("sh", "LESSON/measure.sh", "LESSON/blocks.py"), ("measure.sh", "blocks.py")),
+    )
+}

@@ -1,0 +1,73 @@
+"""What n streams get where one is held back: n times as much, until the line is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from landspeed.course.comparison import Axis, Comparison, Point
+from landspeed.course.measured import Measured, by, certain_mean
+from landspeed.scenarios.physics import square_root_law_bps
+
+FROM_S = 3.0
+LEFT_OUT = 0.1
+
+
+def lossy_bps(run: Measured, streams: int) -> float:
+    """n times the square-root law (Mathis et al. 1997), at most the line; n losses halve one n-th each."""
+    loss = run.plan.links[1].forward.loss
+    one = square_root_law_bps(run.mss_bytes, round(run.rtt_s * 1e9), loss)
+    return min(streams * one, run.plan.physics.framing_limit_bps)
+
+
+def windows_bps(run: Measured, streams: int) -> float:
+    """n windows of whole packets in each round trip (RFC 7323 section 1.1), at most the line."""
+    window = run.window_bytes // streams // run.mss_bytes * run.mss_bytes
+    return min(streams * window * 8 / run.rtt_s, run.plan.physics.framing_limit_bps)
+
+
+def lossy(runs: Sequence[Measured]) -> Iterator[Point]:
+    """Mean over the seeds."""
+    for (streams, duration), group in by(runs, "transfer.streams", "transfer.duration").items():
+        from_s = LEFT_OUT * group[0].plan.transfer.duration_ns / 1e9 if group[0].plan.transfer.duration_ns else 0.0
+        found = certain_mean([run.goodput_bps(from_s) for run in group])
+        assert found.mean is not None
+        predicted = lossy_bps(group[0], int(streams))
+        name = f"{streams} stream{'s' if streams != '1' else ''}"
+        yield Point(
+            name, found.mean, predicted, x=int(streams), half=found.half, note=f"{len(group)} seeds, {duration}"
+        )
+
+
+def windows(runs: Sequence[Measured]) -> Iterator[Point]:
+    """One run each."""
+    for run in runs:
+        streams = int(run.values["transfer.streams"])
+        name = f"{streams} stream{'s' if streams > 1 else ''}"
+        yield Point(
+            name, run.goodput_bps(FROM_S), windows_bps(run, streams), x=streams, note=run.record.limited_by or ""
+        )
+
+
+STREAMS = Axis("streams", "", log=True)
+GOODPUT = Axis("goodput of all together", "Mbit/s", 1e6, log=True)
+COMPARISONS = {
+    "windows": Comparison(
+        title="Streams with a window of 1 MB each, 80 ms",
+        scenarios=("windows.yaml",),
+        points=windows,
+        x=STREAMS,
+        y=GOODPUT,
+        source="n × window / RTT, at most the line",
+        within=0.02,
+    ),
+    "lossy": Comparison(
+        title="Reno streams over a line that loses 0.05 %, 80 ms",
+        scenarios=("lossy.yaml",),
+        points=lossy,
+        x=STREAMS,
+        y=GOODPUT,
+        source="n × MSS / RTT × √(3/2) / √p, Mathis et al. 1997",
+        within=0.15,
+        why="bars are 95 % confidence intervals of the mean over four seeds",
+    ),
+}

@@ -1,0 +1,53 @@
+"""A queue that keeps the delay below 20 ms and the line at 95 %."""
+
+from __future__ import annotations
+
+import random
+
+from landspeed.course.exercise import Asked, Drawn
+from landspeed.course.laboratory import Laboratory
+
+DISCIPLINES = ("fifo", "red", "pie", "codel", "fq_codel", "cake")
+ASKED = {
+    "wait": Asked("how long the last packet of the full queue waits at present", "time"),
+    "discipline": Asked("the discipline that you choose", "word", DISCIPLINES),
+    "queue": Asked("the size of the queue that you choose", "size"),
+}
+
+SCENARIO = """\
+format: 1
+name: exercise-queues
+title: A home line of {rate} Mbit/s with a deep queue
+line_rate: 1 Gbit/s
+hosts:
+  server: {{role: sender}}
+  laptop: {{role: receiver}}
+path:
+  - {{from: server, to: core, one_way_delay: {first} ms}}
+  - {{from: core, to: home, one_way_delay: {second} ms, line_rate: {rate} Mbit/s, queue: {queue} kB, discipline: fifo}}
+  - {{from: home, to: laptop, one_way_delay: 1 ms}}
+transfer:
+  congestion_control: cubic
+  window: 8 MB
+  duration: 30 s
+"""
+
+TASK = """\
+Somebody set the queue of a line of {rate} Mbit/s to {queue} kB, "so that nothing is lost". Now every call stutters
+while a file is loaded. The round trip of the empty path is {rtt} ms.
+
+1. How long does the last packet wait when the queue is full?
+2. Choose a discipline and a size with which one CUBIC stream waits less than 20 ms in the queue, for 95 % of the time,
+   and still gets 95 % of what the line leaves for payload, both from the tenth second on.
+
+Try with `landspeed run scenario.yaml --set path.1.discipline=codel --set path.1.queue="500 kB"`.
+"""
+
+
+def draw(chance: random.Random, _: Laboratory | None) -> Drawn:
+    """A rate of 40 to 80 Mbit/s and a round trip of 24 to 48 ms."""
+    rate, rtt = chance.randrange(8, 17) * 5, chance.randrange(12, 25) * 2
+    first = chance.randrange(2, 6)
+    queue = rate * chance.randrange(25, 60)  # 200 to 480 ms
+    values = {"rate": rate, "rtt": rtt, "first": first, "second": rtt // 2 - first - 1, "queue": queue}
+    return Drawn(SCENARIO.format(**values), TASK.format(**values), {})

@@ -1,0 +1,48 @@
+"""What random loss leaves of the rate: the square-root law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.measured import Measured, by, certain_mean
+from landspeed.scenarios.physics import square_root_law_bps
+
+LEFT_OUT = 0.1  # of the time: slow start up to the first loss
+
+
+def goodput_bps(run: Measured, loss: float) -> float:
+    """MSS / RTT × sqrt(3/2) / sqrt(p) (Mathis, Semke, Mahdavi and Ott 1997)."""
+    return square_root_law_bps(run.mss_bytes, round(run.rtt_s * 1e9), loss)
+
+
+def points(runs: Sequence[Measured]) -> Iterator[Point]:
+    """Mean over the seeds for each probability."""
+    for (loss, _), group in by(runs, "path.1.loss", "transfer.bytes").items():
+        share = group[0].number("path.1.loss")
+        found = certain_mean([run.goodput_bps(LEFT_OUT * (run.record.duration_s or 0.0)) for run in group])
+        resent = sum(run.record.retransmits or 0 for run in group) / len(group)
+        assert found.mean is not None
+        note = f"{len(group)} seeds, {resent:.0f} losses each"
+        yield Point(loss, found.mean, goodput_bps(group[0], share), x=share, half=found.half, note=note)
+
+
+def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+    """The law over all decades."""
+    shares = [10 ** (-5 + 3 * n / 60) for n in range(61)]
+    yield Line("theory", [(share, goodput_bps(runs[0], share)) for share in shares], "theory")
+
+
+COMPARISONS = {
+    "square-root": Comparison(
+        title="Goodput of Reno over the probability of loss, 40 ms, packets of 1500 B",
+        scenarios=("losses.yaml",),
+        points=points,
+        lines=lines,
+        x=Axis("probability of loss", "", log=True),
+        y=Axis("goodput", "Mbit/s", 1e6, log=True),
+        source="MSS / RTT × √(3/2) / √p, Mathis et al. 1997",
+        within=0.15,
+        why="bars are 95 % confidence intervals of the mean over six seeds (Student's t)",
+    )
+}

@@ -1,0 +1,50 @@
+"""The least window that fills a path of the student's own."""
+
+from __future__ import annotations
+
+import random
+
+from landspeed.course.exercise import Asked, Drawn
+from landspeed.course.laboratory import Laboratory
+
+ASKED = {
+    "bdp": Asked("the bandwidth-delay product of your path, from its line rate and RTT", "size"),
+    "window": Asked("the least window with which your transfer gets 97 % of what the line leaves for payload", "size"),
+}
+
+SCENARIO = """\
+format: 1
+name: exercise-window
+title: A path of your own, {rate} Mbit/s over {rtt} ms
+line_rate: 10 Gbit/s
+queue: 2 BDP
+hosts:
+  here: {{role: sender}}
+  there: {{role: receiver}}
+path:
+  - {{from: here, to: border, one_way_delay: {first} ms}}
+  - {{from: border, to: there, one_way_delay: {second} ms, line_rate: {rate} Mbit/s}}
+transfer:
+  congestion_control: reno
+  window: 64 kB
+  window_exact: true       # the receiver offers what you write, and no more
+  duration: 8 s
+"""
+
+TASK = """\
+Your path carries {rate} Mbit/s, and its round trip is {rtt} ms. With a window of 64 kB it is slow.
+
+1. Compute its bandwidth-delay product.
+2. Find the least window that gets at least 97 % of what the line leaves for payload (`landspeed show scenario.yaml`,
+   "Framing limit"). Not more than it needs: at most 10 % above the least one.
+
+Try with `landspeed run scenario.yaml --set transfer.window="1 MB"`. `landspeed find` can search for you; think first.
+"""
+
+
+def draw(chance: random.Random, _: Laboratory | None) -> Drawn:
+    """A rate of 50 to 400 Mbit/s and a round trip of 30 to 180 ms."""
+    rate, rtt = chance.randrange(5, 41) * 10, chance.randrange(15, 91) * 2
+    first = chance.randrange(1, 5)
+    values = {"rate": rate, "rtt": rtt, "first": first, "second": rtt // 2 - first}
+    return Drawn(SCENARIO.format(**values), TASK.format(**values), {})

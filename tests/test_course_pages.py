@@ -1,0 +1,161 @@
+"""Pages of the course, from a real lesson made small: what is run, what is kept, a broken promise, Jupyter."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import browser
+import pytest
+from landspeed.course.laboratory import Laboratory
+from landspeed.course.lesson import HOME, Lesson, read_lesson
+from landspeed.course.site import Made, make_site
+from landspeed.course.worksheet import Worksheet
+from landspeed.results.failure import RunFailed
+
+pytestmark = [pytest.mark.guest, pytest.mark.slow]
+
+
+@dataclass
+class Course:
+    """A course of one lesson with two runs, and its site."""
+
+    lesson: Lesson
+    runs: Path
+    site: Path
+    made: Made
+
+    def again(self, lesson: Lesson | None = None) -> Made:
+        """Make it anew, with a laboratory that has to look what is known."""
+        mine = lesson or self.lesson
+        return make_site(self.site, [mine], [mine], Laboratory(self.runs, jobs=1))
+
+
+def small(folder: Path) -> Lesson:
+    """The lesson on delay with one line and one distance."""
+    shutil.copytree(HOME / "delay", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, values in (("line", "[1 Mbit/s]"), ("distance", "[131.9 ms]")):
+        file = folder / f"{name}.yaml"
+        file.write_text(re.sub(r"(  path\.1\.\w+: )\[.*\]", rf"\g<1>{values}", file.read_text()))
+    return read_lesson(folder)
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
+    # The guest has a /tmp of its own, and the lesson's scripts must be seen in it.
+    place = HOME.parent / "build" / "test-course" / tmp_path_factory.getbasetemp().name
+    shutil.rmtree(place, ignore_errors=True)
+    lesson = small(place / "delay")
+    runs, site = place / "runs", place / "site"
+    yield Course(lesson, runs, site, make_site(site, [lesson], [lesson], Laboratory(runs, jobs=1)))
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def test_a_lesson_runs_and_keeps_what_it_promises(course: Course) -> None:
+    assert course.made.passed
+    assert course.made.anew == ["delay"]
+    page = course.made.pages["delay"].read_text()
+    assert "Measured: 2 runs of a program" in page
+    assert page.count("<figure>") == 2
+    assert {file.name for file in (course.site / "figures").iterdir()} == {
+        "delay-serialization.svg",
+        "delay-distance.svg",
+    }
+    assert course.made.index.read_text().count("delay.html") == 1
+    answer = float(re.findall(r'data-answer="([\d.]+)"', page)[0])
+    assert answer == pytest.approx(24.633, rel=1e-3)  # 2 × 1538 B at 1 Mbit/s, and at 1 Gbit/s
+
+
+def test_a_finished_course_is_made_again_without_a_run(course: Course) -> None:
+    before = course.made.pages["delay"].read_bytes()
+    again = course.again()
+    assert again.passed
+    assert again.anew == []
+    assert again.pages["delay"].read_bytes() == before
+
+
+def test_a_page_that_was_removed_comes_back_the_same(course: Course) -> None:
+    before = course.made.pages["delay"].read_bytes()
+    course.made.pages["delay"].unlink()
+    assert course.again().anew == ["delay"]
+    assert course.made.pages["delay"].read_bytes() == before
+
+
+def test_a_broken_promise_is_named_on_the_page_and_fails(course: Course) -> None:
+    """What the lesson says of theory is changed by half; the runs are known still."""
+    theory = course.lesson.folder / "theory.py"
+    right = theory.read_text()
+    theory.write_text(right.replace("ICMP_HEADER = 8", "ICMP_HEADER = 80"))
+    try:
+        made = course.again(read_lesson(course.lesson.folder))
+    finally:
+        theory.write_text(right)
+    assert not made.passed
+    assert any("promised ± 0.1%" in each for each in made.failures["delay"])
+    assert "farther from theory than this lesson promises" in made.pages["delay"].read_text()
+    assert course.again().passed
+
+
+def test_a_program_that_breaks_is_said_and_the_rest_is_kept(course: Course) -> None:
+    """A run broken in the middle: the lesson says so, and goes on when it is called again."""
+    script = course.lesson.folder / "small.sh"
+    right = script.read_text()
+    script.write_text("exit 3\n")
+    try:
+        made = course.again(read_lesson(course.lesson.folder))
+        with pytest.raises(RunFailed, match="ended with status 3"):
+            Worksheet(replace(course.lesson), Laboratory(course.runs, jobs=1)).run()
+    finally:
+        script.write_text(right)
+    assert "ended with status 3" in made.broken["delay"]
+    assert not made.passed
+    laboratory = Laboratory(course.runs, jobs=1)
+    assert laboratory.known(laboratory.wanted(course.lesson)) == (2, 2)
+    assert course.again().passed
+
+
+def test_the_page_asks_nobody_and_says_nothing_wrong(course: Course, tmp_path: Path) -> None:
+    page = course.made.pages["delay"]
+    for file in (page, course.made.index):
+        assert browser.requests(file, tmp_path / file.stem) == set()
+        _, console = browser.dump(file, tmp_path / f"{file.stem}-2")
+        assert console == ""
+
+
+def test_a_prediction_is_held_against_what_was_measured(course: Course, tmp_path: Path) -> None:
+    """The page's script, as a student uses it: a number, the button; then no number."""
+    page = tmp_path / "try.html"
+    script = """
+      <script>const form = document.querySelector("form.predict"), said = [];
+      for (const mine of ["20", "24,633", "many", ""]) {
+        form.querySelector("input").value = mine;
+        form.querySelector("button").click();
+        said.push(form.querySelector("output").textContent);
+      }
+      document.title = said.join("|");</script></body>"""
+    page.write_text(
+        course.made.pages["delay"].read_text().replace("</body>", script).replace("form-action 'none';", "")
+    )
+    document, _ = browser.dump(page, tmp_path / "profile")
+    title = re.search(r"<title>(.*?)</title>", document)
+    assert title is not None
+    low, exact, *no_numbers = title[1].split("|")
+    assert "measured: 24.63 ms. Your number is 19 % too low." in low
+    assert "Your number is 0" in exact
+    assert no_numbers == ["Write a number, in ms."] * 2
+
+
+def test_a_lesson_is_a_notebook_that_jupyter_runs(course: Course) -> None:
+    """The same text in a kernel of Jupyter, with the runs that are known."""
+    from nbclient import NotebookClient
+
+    notebook = course.lesson.notebook
+    where = f"lesson = ls.lesson({str(course.lesson.folder)!r}, {str(course.runs)!r})"
+    notebook.cells[1].source = notebook.cells[1].source.replace('lesson = ls.lesson("delay")', where)
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    shown = [out["data"]["text/html"] for cell in notebook.cells for out in cell.get("outputs", []) if "data" in out]
+    assert any("<svg" in html for html in shown)
+    assert any("Promised: every residual within 0.1 %" in html for html in shown)

@@ -1,0 +1,3 @@
+from nbformat import NotebookNode
+
+def reads(text: str, fmt: str) -> NotebookNode: ...

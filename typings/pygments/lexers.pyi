@@ -1,0 +1,3 @@
+from typing import Any
+
+def get_lexer_by_name(name: str) -> Any: ...
