@@ -19,6 +19,7 @@ from toy_world import make_site
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("explore-page")]
 SWITCHES = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 PATIENCE_MS = 120_000  # on a machine that others keep busy
+expect.set_options(timeout=PATIENCE_MS)
 FIRST_PICTURE_S = 1.0
 CURVE = "#time .theory-line"
 
@@ -155,11 +156,12 @@ def test_keyboard_alone(static: tuple[Page, Seen]) -> None:
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#o-window")).to_have_text("1 MB")
     expect(page.locator("#s-window")).to_have_attribute("aria-valuetext", "1 MB")
-    page.wait_for_function("old => document.getElementById('theory-mean').textContent !== old", arg=before)
+    expect(page.locator("#theory-mean")).not_to_have_text(before)
+    moment = page.locator("#moment-text").inner_text()
     page.locator("#play").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#play")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_function("Number(document.getElementById('moment').value) > 1")
+    expect(page.locator("#moment-text")).not_to_have_text(moment)
     page.keyboard.press("Enter")
     expect(page.locator("#play")).to_have_attribute("aria-pressed", "false")
 
@@ -186,7 +188,7 @@ def test_the_pipe_moves_unless_it_shall_not(browser: Browser, place: tuple[Path,
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert page.evaluate(first) == before
     page.locator("#still").click()
-    page.wait_for_function(f"{first} !== '{before}'")
+    expect(page.locator("#pipe .packet").first).not_to_have_attribute("x", before)
     assert page.locator("#pipe .packet").count() == round(
         48 * 2762 / (12_500_000 / 1538)
     )  # the window's part of the BDP
@@ -262,7 +264,7 @@ def test_a_served_run_adds_its_points(browser: Browser, served: Served, hold: Pa
     hold.touch()
     expect(page.locator("#runs li").last.locator(".state")).to_contain_text("measured")
     page.locator("#runs li").last.locator(".go").click()
-    page.wait_for_function("document.getElementById('measured-mean').textContent !== '–'")
+    expect(page.locator("#measured-mean")).not_to_have_text("–")
     assert rate(page, "measured-mean") == pytest.approx(rate(page, "theory-mean"), rel=0.15)
     assert page.evaluate("landspeed.data.points.length") == count + 1
     assert page.locator("#along .measured-dot:not(.near)").count() >= 1
