@@ -52,9 +52,9 @@ def browser() -> Generator[Browser]:
         found.close()
 
 
-def shown(browser: Browser, address: str, width: int = 1440, **more: bool) -> tuple[Page, Seen]:
+def shown(browser: Browser, address: str, width: int = 1440) -> tuple[Page, Seen]:
     """A page, drawn."""
-    page = browser.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce", **more)
+    page = browser.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce")
     page.set_default_timeout(PATIENCE_MS)
     seen = Seen()
     page.on("console", lambda message: seen.console.append(message.text))

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 from landspeed.probing.folder import new_folder
-from landspeed.probing.paths import ProbeError, at_rtt, usual_path, way_between
+from landspeed.probing.paths import ProbeError, at_rtt, usual_path
 from landspeed.probing.probe import probe
 from landspeed.probing.spec import Server, make_spec
 from landspeed.rehearsal.scenario import Scenario
 from landspeed.results.bundle import OutputError
+from landspeed.results.sockets.ways import way_between
 from landspeed.testing.conditions import listening
 from landspeed.testing.errors import PathError, ProgramEnded, ProgramNotStarted, ProgramTimeout
 from probe_cases import PROGRAM, chatty, http_server, windowed
