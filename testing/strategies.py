@@ -68,24 +68,20 @@ def paths(
     Args:
         draw: Hypothesis gives it.
         most_routers: at most so many, at least one.
-        longest_ms: of the round trip.
+        longest_ms: of the round trip, of which each link has the same share.
         rates: of lines, the harmless first.
         losses: of each link, the same.
     """
-    routers = draw(st.integers(1, most_routers))
-    names = ["a", *(f"r{number}" for number in range(1, routers + 1)), "b"]
-    share_us = longest_ms * 1000 // 2 // (routers + 1)
-    links: list[dict[str, Any]] = []
-    for first, second in pairwise(names):
-        link = {
-            "from": first,
-            "to": second,
-            "one_way_delay": f"{draw(st.integers(0, share_us))} us",
-            "line_rate": draw(st.sampled_from(rates)),
-            "loss": draw(st.sampled_from(losses)),
-            "queue": draw(st.sampled_from(QUEUES)),
-        }
-        links.append(link)
+    figures = st.fixed_dictionaries(
+        {"line_rate": st.sampled_from(rates), "loss": st.sampled_from(losses), "queue": st.sampled_from(QUEUES)}
+    )
+    drawn = draw(st.lists(figures, min_size=2, max_size=most_routers + 1))
+    one_way_us = draw(st.integers(0, longest_ms * 1000 // 2))
+    names = ["a", *(f"r{number}" for number in range(1, len(drawn))), "b"]
+    links: list[dict[str, Any]] = [
+        {"from": first, "to": second, "one_way_delay": f"{one_way_us // len(drawn)} us", **each}
+        for (first, second), each in zip(pairwise(names), drawn, strict=True)
+    ]
     return Scenario.build(
         format=1,
         name="drawn",
