@@ -11,6 +11,8 @@ from ..results.bundle import OutputError
 from ..results.certainty import Certain, Difference, beyond_chance, certain, difference
 from ..results.failure import BundleError
 from ..results.files import write_atomically
+from ..results.raw_samples import SamplesError
+from ..results.samples import read_parquet
 from ..results.wording import DASH, NARROW, signed_percent
 from .page import environment, template_text
 
@@ -99,14 +101,11 @@ def load_sweep(folder: Path) -> SweepSide:
     Raises:
         BundleError: it cannot be read, or is no sweep's.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
     file = folder / TABLE
     try:
-        table = parquet.read_table(file)
-    except (OSError, pa.ArrowException) as error:
-        raise BundleError(f"{file}: {error}") from error
+        table = read_parquet(file)
+    except SamplesError as error:
+        raise BundleError(str(error)) from error
     names = table.column_names
     if missing := [name for name in (*_PLAIN, "state", *MEASURES) if name not in names]:
         raise BundleError(f"{file}: not the table of a sweep (it has no column {', '.join(missing)})")

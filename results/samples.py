@@ -239,15 +239,29 @@ def is_whole_parquet(file: Path) -> bool:
         return False
 
 
-def _read(file: Path, columns: list[str]) -> pa.Table:
+def read_parquet(file: Path, columns: list[str] | None = None) -> pa.Table:
+    """A parquet file as a table: the one place where such files are opened.
+
+    Raises:
+        SamplesError: it cannot be read.
+    """
     import pyarrow as pa
     from pyarrow import parquet
+
+    try:
+        return parquet.read_table(file, columns=columns)
+    except (OSError, pa.ArrowException) as error:
+        raise SamplesError(f"{file}: {error}") from error
+
+
+def _read(file: Path, columns: list[str]) -> pa.Table:
+    import pyarrow as pa
 
     if not file.exists():
         kinds = {name: pa.string() for name in TEXT_COLUMNS} | {name: pa.float64() for name in RATE_COLUMNS}
         return pa.schema([(name, kinds.get(name, pa.int64())) for name in columns]).empty_table()
+    table = read_parquet(file)
     try:
-        table = parquet.read_table(file)
         for name in NEWER_COLUMNS.intersection(columns).difference(table.column_names):
             filling = [PATH_FLOW] * table.num_rows if name == "flow" else [None] * table.num_rows
             table = table.append_column(name, pa.array(filling, pa.string() if name == "flow" else pa.int64()))

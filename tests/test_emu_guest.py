@@ -93,8 +93,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "engine/build/landspeed-engine",
         "emu/launch/build/landspeed-launch",
         "emu/linkwatch/build/landspeed-linkwatch",
+        "emu/linkwatch/build/landspeed-sockwatch",
     ):
-        (root / built).parent.mkdir(parents=True)
+        (root / built).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / built, root / built)
     python = (
         "/usr/bin/python3"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bundle import LINKS
-from ..raw_samples import SamplesError
+from ..samples import read_parquet
 from .raw import OWNER_COLUMNS, SOCKET_COLUMNS, SOCKETS
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class SocketSamples:
         Raises:
             SamplesError: the file is not there, or cannot be read.
         """
-        return _read(self.folder / SOCKETS, [*SOCKET_COLUMNS, *OWNER_COLUMNS])
+        return read_parquet(self.folder / SOCKETS, [*SOCKET_COLUMNS, *OWNER_COLUMNS])
 
     @cached_property
     def ends(self) -> list[End]:
@@ -166,7 +166,7 @@ class SocketSamples:
         Raises:
             SamplesError: the file is not there, or cannot be read.
         """
-        return _read(self.folder / LINKS, None)
+        return read_parquet(self.folder / LINKS, None)
 
     def link(self, index: int, direction: str) -> pa.Table:
         """The rows of one direction of a link, "forward" or "reverse", in the order of time.
@@ -231,13 +231,3 @@ def _counted_beside(rows: dict[str, list[int]], sent: list[int], sender: End) ->
 def _first_above(rising: list[int], bound: int) -> int:
     """The first row of a rising counter above a bound; the last row where there is none."""
     return next((row for row, value in enumerate(rising) if value > bound), max(len(rising) - 1, 0))
-
-
-def _read(file: Path, columns: list[str] | None) -> pa.Table:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        return parquet.read_table(file, columns=columns)
-    except (OSError, pa.ArrowException) as error:
-        raise SamplesError(f"{file}: {error}") from error
