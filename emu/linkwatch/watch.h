@@ -6,7 +6,7 @@
 #include <time.h>
 
 // Says what failed, with errno's words, and ends with status 1.
-void die(const char *what);
+_Noreturn void die(const char *what);
 
 // A netlink socket of a bus (NETLINK_ROUTE, …) in a namespace, a member of multicast groups. This
 // thread stays in that namespace.

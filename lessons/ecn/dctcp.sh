@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # DCTCP at both ends (its SYN is marked, which only another DCTCP accepts: iperf3 sets it at both), and ping beside it.
 # Prints: Mbit/s that the receiver read, then the round trips of ping in ms, one a line.
 ip netns exec b iperf3 -s -1 >/dev/null &

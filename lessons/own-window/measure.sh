@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # A server at the far end, then clients with 1, 4 and 16 blocks unanswered; one line for each: blocks, bit/s.
 ip netns exec server python3 "$1" server &
 server=$!

@@ -45,8 +45,8 @@ private:
 	std::optional<Hystart> hystart_;
 	ns3::SequenceNumber32 round_end_;
 	std::optional<Epoch> epoch_;
-	double last_max_ = 0;    // W_max, segments; 0: no loss yet
-	double credit_ = 0;      // part of a segment that the window has grown by
+	double last_max_ = 0; // W_max, segments; 0: no loss yet
+	double credit_ = 0;   // part of a segment that the window has grown by
 	double last_ack_s_ = 0;
 };
 
