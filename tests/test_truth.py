@@ -19,7 +19,7 @@ from truth.table import Found as Table
 from truth.table import by_question, lines, page
 
 ROUND_TRIP = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/")
-RATES_BPS = [9_600, 56e3, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11]
+RATES_BPS = [9_600, 56e3, 128e3, 1e6, 5e6, 1e7, 2e7, 5e7, 1e8, 1e9, 1e10, 1e11]
 
 
 def check(findings: list[Finding], *, at_least: int) -> None:

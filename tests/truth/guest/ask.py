@@ -20,9 +20,9 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
 
 import bbr  # noqa: E402  (beside this file)
-from emu_probe import train  # noqa: E402
+from emu_probe import inside, train  # noqa: E402
 from line import Line  # noqa: E402
-from talk import Talk, inside  # noqa: E402
+from talk import Talk  # noqa: E402
 
 Asked = dict[str, Any]
 

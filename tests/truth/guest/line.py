@@ -6,8 +6,8 @@ import contextlib
 import socket
 from typing import Any, cast
 
+from emu_probe import inside
 from landspeed.emu.guest.netlink import Netlink
-from talk import inside
 
 
 class _Node:

@@ -6,18 +6,17 @@ One thread does everything: the clock is virtual, so between two lines of Python
 from __future__ import annotations
 
 import ctypes
-import os
 import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from emu_probe import inside  # the folder of tests is in the path (ask.py)
 from wire import Capture, Segment
 
-CLONE_NEWNET = 0x40000000
 SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_MAX_PACING_RATE = 26, 27, 47
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 TCP_INFO, TCP_QUICKACK, TCP_CONGESTION, TCP_CC_INFO, TCP_MAXSEG = 11, 12, 13, 26, 2
@@ -39,21 +38,6 @@ KEPT = (
 )  # fmt: skip
 RET_NOTHING, RET_ALL = (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF)
 LOAD_SEQUENCE = (0x20, 0, 0, 4)  # ld [4]: a socket's filter begins at TCP's header
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-@contextmanager
-def inside(node: str) -> Iterator[None]:
-    """Sockets made in the block belong to the node."""
-    here, there = (os.open(path, os.O_RDONLY) for path in ("/proc/thread-self/ns/net", f"/run/netns/{node}"))
-    try:
-        if _libc.setns(there, CLONE_NEWNET) != 0:
-            raise OSError(ctypes.get_errno(), f"setns {node}")
-        yield
-    finally:
-        _libc.setns(here, CLONE_NEWNET)
-        os.close(here)
-        os.close(there)
 
 
 def dropping(lines: list[tuple[int, int, int, int]]) -> tuple[Any, bytes]:
