@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ns3/config.h>
 #include <ns3/uinteger.h>
+#include <sstream>
 #include <stdexcept>
 
 namespace landspeed
@@ -22,12 +23,13 @@ void check_tcp(const Plan &plan)
 		const std::string &asked = plan.flows[i].transfer.congestion_control;
 		if (std::find(known.begin(), known.end(), asked) != known.end())
 			continue;
-		std::string names;
+		std::ostringstream told;
+		told << "flows[" << i << "].transfer.congestion_control: ns-3 has no '" << asked
+		     << "', only";
 		for (const auto &name : known)
-			names += (names.empty() ? "" : ", ") + name;
-		throw PlanError(
-		    "flows[" + std::to_string(i) + "].transfer.congestion_control: ns-3 has no '" +
-		    asked + "', only " + names + "; the emulated world (--world emu) may have it");
+			told << (&name == &known.front() ? " " : ", ") << name;
+		told << "; the emulated world (--world emu) may have it";
+		throw PlanError(told.str());
 	}
 	if (!MendsAreInForce())
 		throw std::logic_error(
