@@ -57,19 +57,20 @@ are in flight (unmended ns-3 does: [the scoreboard](../ns3/01-tx-buffer.md)).
 
 Memory matters, too. Until 22 November 2026 the cost of a simulated packet doubled from the first row to the fourth. A
 packet in flight was seven allocations. Those of a thousand packets stay in the processor's caches (1 MB for a core) for
-a round trip; those of forty thousand do not. Now a packet is a record in each of a few rings. Their records lie one after
-the other, so the processor fetches them before they are needed. Packet and header are made where the packet arrives. The
-samples are the same to the byte. tests/test_sim_path.py asserts less than 400 B for each further packet in flight.
+a round trip; those of forty thousand do not. Now a packet is a record in each of a few rings. Their records lie one
+after the other, so the processor fetches them before they are needed. Packet and header are made where the packet
+arrives. The samples are the same to the byte. tests/test_sim_path.py asserts less than 400 B for each further packet in
+flight.
 
 An emulated second also has a fixed cost. So the cost of a packet falls with the number of packets.
 """
 HOPS_TEXT = """
 ## Against the number of links
 
-Linear means that each further link costs the same, in addition to the cost of the two hosts. There are 5 000 packets in
-flight. A further emulated link is a further router: two interfaces with their queues, and forwarding. A simulated one is
-an event for each packet. A joined one is a few additions, because the times are still computed link by link. An emulated
-figure is the difference of two runs of a second or two here, so the spread is wide.
+Linear means that each further link costs the same, in addition to the cost of the two hosts. There are 5 000 packets
+in flight. A further emulated link is a further router: two interfaces with their queues, and forwarding. A simulated
+one is an event for each packet. A joined one is a few additions, because the times are still computed link by link. An
+emulated figure is the difference of two runs of a second or two here, so the spread is wide.
 """
 SCHEDULERS_TEXT = """
 ## The event scheduler
