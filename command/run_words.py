@@ -145,14 +145,16 @@ def add_compare(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--kernels", metavar="VERSION,…", help="run files in emu with each of these releases of Linux, such as 6.12,7.3"
     )
-    made.add_argument("--html", type=Path, metavar="FILE", help="where to write the page (default: beside the bundles)")
+    made.add_argument(
+        "--html", type=Path, metavar="FILE", help="where to write the page (default: in the folder of the bundles)"
+    )
     made.add_argument("--out", type=Path, metavar="DIR", help="folder for bundles (default: results/runs)")
     made.add_argument(
         "--tolerance",
         type=values.share,
         default=0.02,
         metavar="SHARE",
-        help="name differences above this (default: 2 %%)",
+        help="name differences larger than this (default: 2 %%)",
     )
     with_output(made)
     with_overrides(made)
