@@ -37,7 +37,7 @@ def do_import(parsed: argparse.Namespace) -> int:
 
     name = parsed.name or (parsed.out.stem if parsed.out else "measured")
     if parsed.out is not None and parsed.out.exists():
-        raise UsageError(f"{parsed.out} is there already, perhaps with your changes; give another name with --out")
+        raise UsageError(f"{parsed.out} exists already, perhaps with your changes; give another name with --out")
     made = import_files({kind: getattr(parsed, kind) for kind in READERS}, name, parsed.title)
     if parsed.out is None:
         print(made.text, end="")

@@ -52,7 +52,7 @@ def do_lesson(parsed: argparse.Namespace) -> int:
     if parsed.all or parsed.words:
         return _pages(parsed)
     if parsed.open:
-        raise UsageError("which lesson shall be opened? write its name, or --all")
+        raise UsageError("--open needs a lesson: write its name, or --all")
     return _list(parsed)
 
 

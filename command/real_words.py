@@ -132,7 +132,7 @@ def _key(parsed: argparse.Namespace) -> int:
     read_plan(parsed.inventory)
     target = parsed.inventory / "group_vars" / "all" / "vault.yml"
     if target.exists():
-        raise RealError(f"{target} is there already; remove it to make another key")
+        raise RealError(f"{target} exists already; remove it to make another key")
     program = Path(sys.executable).parent / "ansible-vault"
     made = subprocess.run(
         [program, "encrypt", "--vault-password-file", parsed.vault_password_file, "--output", target, "-"],
@@ -199,7 +199,7 @@ def _attempt_name(parsed: argparse.Namespace, inventory: Path) -> str:
             raise RealError("no attempt was made with this inventory; name one with --attempt")
         name = latest.read_text(errors="replace").strip()
         if not _is_name(name):
-            raise RealError(f"{latest}: no name of an attempt stands there; name one with --attempt")
+            raise RealError(f"{latest}: it has no name of an attempt; name one with --attempt")
         return name
     name = parsed.attempt or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     if not _is_name(name):

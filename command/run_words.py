@@ -181,7 +181,9 @@ def do_compare(parsed: argparse.Namespace) -> int:
     worlds = chosen_worlds(names, options)
     if parsed.kernels:
         if names != ["emu"] or "kernel" in options:
-            raise UsageError("--kernels goes with the world emu alone, and without --kernel; leave the other out")
+            raise UsageError(
+                "--kernels works only with the world emu, and not together with --kernel; leave the other one out"
+            )
         kernels = [each.strip() for each in parsed.kernels.split(",")]
         worlds = [chosen_worlds(names, options | {"kernel": each})[0] for each in kernels]
     with _reporter(quiet=parsed.quiet) as reporter:

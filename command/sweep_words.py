@@ -166,7 +166,7 @@ def compare_two(parsed: argparse.Namespace) -> int:
     from ..report.sweep_comparison import compare_sweeps, is_sweep, load_sweep, verdict_lines, write_sweep_comparison
 
     if len(parsed.targets) != 2 or not all(is_sweep(target) for target in parsed.targets):
-        raise UsageError("a sweep is compared with a sweep: name the folders of two")
+        raise UsageError("a sweep can only be compared with a sweep: name the folders of two")
     first, second = (load_sweep(target) for target in parsed.targets)
     made = compare_sweeps(first, second, parsed.tolerance)
     page = parsed.html or second.folder / f"against-{first.folder.resolve().name}.html"

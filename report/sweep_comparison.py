@@ -180,9 +180,7 @@ def verdict_lines(made: SweepComparison) -> list[str]:
     if small:
         lines.append(f"{small} figures differ beyond chance, but by less than {made.tolerance * 100:g}{NARROW}%.")
     if made.uncertain:
-        lines.append(
-            f"{made.uncertain} combinations have a single seed: how certain their difference is, nobody knows."
-        )
+        lines.append(f"{made.uncertain} combinations have a single seed, so their difference cannot be tested.")
     for side, alone in zip(made.sides, made.alone, strict=True):
         if alone:
             lines.append(f"{len(alone)} combinations are only in {side.folder.name}.")

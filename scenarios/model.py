@@ -250,7 +250,7 @@ def _kernel(value: Any) -> str:
     if isinstance(value, str) and re.fullmatch(KERNEL_PATTERN, value):
         return value
     right = 'write a series or a release of Linux as text, in quotes: kernel: "6.12"'
-    raise PydanticCustomError("kernel", "'{value}' is no version of Linux", {"value": value, "right": right})
+    raise PydanticCustomError("kernel", "'{value}' is not a version of Linux", {"value": value, "right": right})
 
 
 def _hops(value: list[Link]) -> list[Link]:

@@ -280,7 +280,7 @@ class Path:
         try:
             return parse(TIME, text)
         except (UnitError, AttributeError, TypeError) as error:
-            raise PathError(f"{text!r} is no time: {error}") from error
+            raise PathError(f"{text!r} is not a time: {error}") from error
 
     def start(
         self,
@@ -298,7 +298,7 @@ class Path:
         """
         __tracebackhide__ = True  # for pytest: what went wrong is in the message
         if isinstance(words, str) or not words:
-            raise PathError(f"{words!r} is no command: write its words as a list, such as ['ping', '-c', '3', 'b']")
+            raise PathError(f"{words!r} is not a command: write its words as a list, such as ['ping', '-c', '3', 'b']")
         text = [os.fspath(word) for word in words]
         self._starts += 1
         folder, number = os.fspath(cwd or File.cwd()), self._starts
