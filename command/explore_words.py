@@ -111,7 +111,7 @@ def _serve(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     def ready(address: str) -> None:
         print(address, flush=True)
         if not parsed.quiet:
-            print("landspeed: the page is there; Ctrl-C ends it and what it runs", file=sys.stderr, flush=True)
+            print("landspeed: serving the page; Ctrl-C ends the server and its runs", file=sys.stderr, flush=True)
         if parsed.open:
             webbrowser.open(address)
 

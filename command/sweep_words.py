@@ -247,7 +247,7 @@ class Reporter:
         now = time.monotonic()
         if state.dashboard and state.dashboard != self._dashboard:
             self._dashboard = state.dashboard
-            print(f"landspeed: Dask's own page: {state.dashboard}", file=sys.stderr, flush=True)
+            print(f"landspeed: Dask's dashboard: {state.dashboard}", file=sys.stderr, flush=True)
         ended = state.done + state.reused + state.failed == state.cells
         if sys.stderr.isatty():
             print(f"\r\x1b[Klandspeed: {state}", end="\n" if ended else "", file=sys.stderr, flush=True)
