@@ -119,7 +119,7 @@ def compare_sweeps(first: SweepSide, second: SweepSide, tolerance: float) -> Swe
     """Lay one sweep beside the other.
 
     Args:
-        tolerance: relative difference that is not named, however certain.
+        tolerance: relative difference up to which nothing is named, even if it is certain.
 
     Raises:
         BundleError: they vary different keys, or have no combination in common.
