@@ -127,7 +127,8 @@ bench-sim: setup  ## what simulating costs, and whether it is right, measured; w
 	@$(PYTHON) tests/bench_sim.py
 	@$(PYTHON) tests/bench_sim_tcp.py
 
-course: setup  ## the course as a site in build/course; fails where a figure is farther from theory than promised
+course: setup  ## the course as a site in build/course, with the explore page; fails where a promised figure is missed
+	@.venv/bin/landspeed explore --no-runs --out build/course/explore.html
 	@.venv/bin/landspeed lesson --all --out build/course
 
 course-hand: setup-test  ## the commands of the lessons' parts "by hand", run; fails where what they print has changed

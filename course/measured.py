@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..results.bundle import load_record
-from ..results.certainty import Certain, certain
 from ..results.record import RunRecord
 from ..results.series import Series, total_of
 from ..scenarios.plan import Plan
@@ -168,8 +167,3 @@ def by(runs: Iterable[Measured], *keys: str) -> dict[tuple[str, ...], list[Measu
     for run in runs:
         groups.setdefault(tuple(run.values[key] for key in keys), []).append(run)
     return groups
-
-
-def certain_mean(values: Sequence[float]) -> Certain:
-    """Mean over seeds, with half of its 95 % confidence interval (Student's t)."""
-    return certain(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point, Program
+from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, Program, unpromised
 from landspeed.course.measured import Measured, between, percentile
 
 FROM_S = 8.0
@@ -62,16 +62,15 @@ COMPARISONS = {
         source="a marked packet arrives, RFC 3168",
         within=0.0,
     ),
-    "delay": Comparison(
+    "delay": unpromised(
         title="Time in the queue",
         scenarios=("marks.yaml",),
         points=delay,
         lines=lines,
-        x=Axis("time", "s"),
+        x=TIME,
         y=Axis("time in the queue", "ms", 1e-3),
         source="target: RFC 8289; of the plain queue, its size over the rate",
         beside="target or full queue",
-        within=None,
         why="a target is what is steered to",
     ),
     "threshold": Comparison(

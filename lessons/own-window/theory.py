@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Point, Program
+from landspeed.course.comparison import GOODPUT_LOG, RTT, Comparison, Point, Program
 from landspeed.course.measured import Measured
 
 BLOCK_BYTES = 65_536  # as in blocks.py
@@ -35,8 +35,8 @@ COMPARISONS = {
         title="Goodput of a program that waits for answers",
         scenarios=("path.yaml",),
         points=points,
-        x=Axis("round-trip time", "ms", 1e-3, log=True),
-        y=Axis("goodput", "Mbit/s", 1e6, log=True),
+        x=RTT,
+        y=GOODPUT_LOG,
         source="blocks × 64 KiB / (RTT + time of a block on the line)",
         within=0.03,
         program=Program("client", ("sh", "LESSON/measure.sh", "LESSON/blocks.py"), ("measure.sh", "blocks.py")),
