@@ -81,7 +81,7 @@ COMPARISONS = {
         source="RFC 8257; a threshold of 1 ms as L4S has it, RFC 9331 and 9332",
         beside="threshold",
         within=None,
-        why="a threshold is what is steered to; Linux 6.12 has no DualPI2, so it is CoDel's ce_threshold",
+        why="a threshold is what is steered to; it is CoDel's ce_threshold, since Linux has DualPI2 only from 6.17 on",
         program=Program("a", ("sh", "LESSON/dctcp.sh"), ("dctcp.sh",)),
     ),
 }
