@@ -8,7 +8,7 @@ from landspeed.course.comparison import GOODPUT_LOG, Axis, Comparison, Line, Poi
 from landspeed.course.measured import Measured, by
 from landspeed.scenarios.physics import square_root_law_bps
 
-LEFT_OUT = 0.1  # of the time: slow start, and the two or three losses until the window is what losses allow
+LEFT_OUT = 0.2  # of the time: slow start, and the three losses (of 14 or more) until the window is what losses allow
 
 
 def goodput_bps(run: Measured, loss: float) -> float:
