@@ -31,7 +31,7 @@ def doubling(runs: Sequence[Measured]) -> Iterator[Point]:
                 round(time_s / run.rtt_s) - 1
             )  # at a whole round trip the first acknowledgment is just not there yet
             if trips >= 1 and window_packets(first, trips) < full_packets(run) / 2:
-                name = f"first window {first}, after {trips} round trips"
+                name = f"first window {first}, after {trips} round trip{'s' if trips > 1 else ''}"
                 yield Point(name, window, window_packets(first, trips), x=trips, series=f"first window {first}")
 
 
