@@ -105,12 +105,13 @@ class Measured:
         return self.samples.by_stream(end, column).get(stream, [])
 
     def goodput_series(self, every_s: float) -> Series:
-        """Goodput of all streams over time in bit/s, each the mean of so long."""
+        """Goodput of all streams over time in bit/s, each the mean of so long; what is shorter, at the end, is left out."""
         total = total_of(self.samples.by_stream("receiver", "goodput_bps"))
         bins: dict[int, list[float]] = defaultdict(list)
         for time_s, value in total:
             bins[int(time_s / every_s - 1e-6)].append(value)
-        return [((number + 1) * every_s, sum(each) / len(each)) for number, each in sorted(bins.items())]
+        means = (((number + 1) * every_s, sum(each) / len(each)) for number, each in sorted(bins.items()))
+        return [(time_s, mean_bps) for time_s, mean_bps in means if time_s <= total[-1][0] + 1e-6]
 
     def queue_series(self, link: int, direction: str = "forward") -> Series:
         """Bytes waiting before a link's line over time."""
