@@ -228,6 +228,7 @@ def _run(run: CaseRun) -> dict[str, Any]:
         "status": run.status,
         "elapsed_s": None if elapsed is None else round(elapsed, 9),
         "left": run.left,
+        **({"spun": [each.model_dump() for each in run.spun]} if run.spun else {}),
         "error": run.error,
     }
 
