@@ -63,7 +63,7 @@ def repeating_command(found: Probe) -> str:
         words += ["--rate", ",".join(f"{each} bit/s" for each in spec.rates_bps)]
     if spec.losses != (None,):
         words += ["--loss", ",".join(f"{each:g}" for each in spec.losses)]
-    return shlex.join([*words, "--", *spec.command])
+    return shlex.join([*words, *found.option_words, "--", *spec.command])
 
 
 def _part(found: Probe, variant: Variant) -> Part:
