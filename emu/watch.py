@@ -50,16 +50,16 @@ class Outcome:
 class StallWatch:
     """Whether a guest's clock moves; in real time it does."""
 
-    def __init__(self, guest: Guest, wall_s: float, *, starved: bool = False) -> None:
+    def __init__(self, guest: Guest, wall_s: float) -> None:
         """From now on.
 
         Args:
             guest: a started guest.
-            wall_s: wall time without any virtual time after which it is given up.
-            starved: others may leave it too little of the processor: then it must have had a quarter of that time of it
-                besides, or 30 times that time is over.
+            wall_s: wall time without any virtual time after which it is given up. Others may leave it too little of the
+                processor: while it wants more, it must have had a quarter of that time of it, or 30 times that time is
+                over.
         """
-        self._guest, self._wall_s, self._starved = guest, wall_s, starved
+        self._guest, self._wall_s = guest, wall_s
         self._anchor_cpu: float | None = None
         self._started = self._anchor_wall = time.monotonic()
         self._anchor_virtual = -1.0
@@ -81,7 +81,7 @@ class StallWatch:
             raise GuestError(_stall_message(self._guest, progress, virtual, self._wall_s))
 
     def _is_starved(self, wall_s: float) -> bool:
-        if not self._starved or wall_s > STARVED_TIMES * self._wall_s:
+        if wall_s > STARVED_TIMES * self._wall_s or not self._guest.wants_processor():
             return False
         used_s = self._guest.cpu_s()
         if self._anchor_cpu is None:

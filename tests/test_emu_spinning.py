@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import landspeed as ls
 import pytest
-from emu_fixtures import FIRST, plan_of, scenario, transfer, write_scenario
+from emu_fixtures import FIRST, plan_of, scenario, transfer, wait_until, write_scenario
 from landspeed.command.main import main
 from landspeed.emu.kernel_build import SPIN_SYMBOL, Kernel
 from landspeed.emu.kernel_source import KernelError
+from landspeed.emu.machine import Guest
 from landspeed.emu.spinning import check_cost, cost_text, parse_cost
+from landspeed.emu.watch import GuestError, StallWatch
 from landspeed.emu.world import EmuOptions, EmuWorld
 from landspeed.results.facts import Spun
 from landspeed.results.failure import NotPossible
+from landspeed.results.progress import Progress
 from landspeed.results.wording import spun_text
 from landspeed.worlds.options import repeating_words
 
@@ -50,11 +57,15 @@ def test_what_is_no_cost_says_what_would_be(text: str, said: str) -> None:
         parse_cost(text)
 
 
-def test_the_command_refuses_it_with_status_2(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_refuses_a_number_without_its_unit(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["exec", str(FIRST), "--at", "amsterdam", "--spin-cost", "1", "--", "true"])
     assert ended.value.code == 2
     assert "write 1 ms" in capfd.readouterr().err
+
+
+@pytest.mark.guest
+def test_a_real_clock_needs_no_cost(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["exec", str(FIRST), "--at", "athens", "--clock", "real", "--spin-cost", "1us", "--", "true"]) == 2
     assert "--spin-cost is of virtual time, and this clock is real" in capfd.readouterr().err
 
@@ -178,3 +189,62 @@ def test_a_transfer_is_the_same_beside_it(tmp_path: Path) -> None:
     samples = [(folder / "streams.csv").read_bytes() for _, folder in (plain, asked)]
     assert samples[0] == samples[1]
     assert json.loads((asked[1] / "plan.json").read_text())["spin_cost_ns"] == COST_NS
+
+
+# --- a clock that stands still: whose fault? -------------------------------------------------------------------------
+
+
+class Still:
+    """A guest whose clock stands still, as the watch sees it."""
+
+    virtual, cpu, wants = True, 0.0, True
+
+    def virtual_time_s(self) -> float:
+        return 1.0
+
+    def cpu_s(self) -> float:
+        return self.cpu
+
+    def wants_processor(self) -> bool:
+        return self.wants
+
+    def running_task(self) -> str:
+        return "loop"
+
+
+def test_a_guest_that_gets_no_processor_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up when it had a quarter of the time, wants no more of it, or 30 times the time is over."""
+    now = 0.0
+    monkeypatch.setattr("landspeed.emu.watch.time", SimpleNamespace(monotonic=lambda: now))
+
+    def looks(cpu_share: float, *, wants: bool = True) -> float:
+        nonlocal now
+        guest: Any = Still()
+        guest.wants, start = wants, now
+        watch = StallWatch(guest, 20.0)
+        try:
+            while now - start < 1000:
+                watch.look(Progress())
+                now += 0.5
+                guest.cpu = (now - start) * cpu_share
+        except GuestError as error:
+            assert "for 20 s of wall time" in str(error)
+        return now - start
+
+    assert looks(1.0) == pytest.approx(20 + 5, abs=1)  # counted from when it became suspicious
+    assert looks(0.1) == pytest.approx(20 + 50, abs=1)
+    assert looks(0.001) == pytest.approx(30 * 20, abs=1)
+    assert looks(0.001, wants=False) == pytest.approx(20, abs=1)
+
+
+def test_who_wants_the_processor() -> None:
+    """A process that computes does; one that sleeps or is stopped does not."""
+    for words, wants in (("while True: pass", True), ("import time; time.sleep(600)", False)):
+        with subprocess.Popen([sys.executable, "-S", "-c", words]) as process:
+            guest = Guest(process, Kernel(Path("linux"), "", "6.12", {}), Path(), virtual=True)
+            try:
+                wait_until(lambda wants=wants, guest=guest: guest.wants_processor() == wants, "its state")
+                process.send_signal(signal.SIGSTOP)
+                wait_until(lambda guest=guest: not guest.wants_processor(), "it to stop")
+            finally:
+                process.kill()
