@@ -21,6 +21,8 @@ from landspeed.emu.machine import Guest
 from landspeed.emu.spinning import check_cost, cost_text, parse_cost
 from landspeed.emu.watch import GuestError, StallWatch
 from landspeed.emu.world import EmuOptions, EmuWorld
+from landspeed.probing.page import repeating_command
+from landspeed.probing.table import spinning
 from landspeed.results.facts import Spun
 from landspeed.results.failure import NotPossible
 from landspeed.results.progress import Progress
@@ -175,6 +177,22 @@ def test_exec_names_who_spun_and_its_output_is_its_own(tmp_path: Path, capfd: py
     assert 5_000_000 <= int(out) <= 5_000_000 + 100 * 10_000 + 1000
     assert "Virtual time passed for programs that spin: 0.00" in err
     assert "for python3 at alpha (" in err
+
+
+@pytest.mark.guest
+def test_a_probe_names_who_spun(tmp_path: Path) -> None:
+    server = ls.Server("b", [*PROGRAM, "serve"], ls.listening(9000, "udp"))
+    client = [*PROGRAM, "ask", "bytes", "b"]
+    found = ls.probe(client, [server], at="a", rtts=["5 ms"], folder=tmp_path / "probe", spin_cost="1us")
+    assert found.complete
+    (run,) = found.to_plain()["runs"]
+    (told,) = run["spun"]
+    assert (told["node"], told["program"]) == ("a", "python3")
+    assert told["passed_ns"] == pytest.approx(3 * 5e6 - FREE_CALLS * COST_NS, rel=0.01)
+    assert [line[:71] for line in spinning(found.variants[0])] == [
+        "at 5 ms virtual time passed for programs that spin: " + spun_text([Spun(**told)])[:19]
+    ]
+    assert "--spin-cost 1us" in repeating_command(found)
 
 
 @pytest.mark.guest
