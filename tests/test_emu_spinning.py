@@ -116,9 +116,9 @@ def test_a_round_trip_is_right_however_it_is_waited_for() -> None:
     assert sleeping_ns == pytest.approx(20e6, rel=0.002)
     for mode in ("bytes", "poll", "peek"):
         for number, (_, asked, took_ns) in enumerate(run[mode]):
-            assert sleeping_ns <= took_ns <= sleeping_ns + 3 * COST_NS  # send, one look, recv
+            assert sleeping_ns <= took_ns <= sleeping_ns + 4 * COST_NS  # send, one look, recv; Python reads the clock
             free = FREE_CALLS if number == 0 and mode != "peek" else 0  # a call that fails takes 1 µs in any case
-            assert took_ns / COST_NS - 3 <= asked <= took_ns / COST_NS + free
+            assert took_ns / COST_NS - 6 <= asked <= took_ns / COST_NS + free
     assert {(each.node, each.program) for each in told} == {("alpha", "python3")}
     # `bytes` sleeps for all of its time, `poll` for what its readings of the clock leave, `peek` hardly ever.
     looks = {mode: sum(asked for _, asked, _ in run[mode]) for mode in run}
@@ -136,7 +136,8 @@ def test_programs_that_spin_at_several_nodes_do_so_side_by_side() -> None:
         assert 20_000_000 <= each_ns <= 20_000_000 + 100 * COST_NS + 1000  # it looks after each hundredth time
     assert elapsed_s < 0.03
     assert [each.node for each in told] == ["alpha", "omega"]
-    assert all(each.passed_ns == each.calls * COST_NS - pytest.approx(each.calls * 2.56, rel=0.1) for each in told)
+    for each in told:  # beside the clock's own 256 ns for each hundred calls
+        assert each.passed_ns == pytest.approx(each.calls * (COST_NS - 2.56), rel=1e-3)
 
 
 @pytest.mark.guest
@@ -188,7 +189,7 @@ def test_a_probe_names_who_spun(tmp_path: Path) -> None:
     (run,) = found.to_plain()["runs"]
     (told,) = run["spun"]
     assert (told["node"], told["program"]) == ("a", "python3")
-    assert told["passed_ns"] == pytest.approx(3 * 5e6 - FREE_CALLS * COST_NS, rel=0.01)
+    assert told["passed_ns"] == pytest.approx(3 * 5e6, rel=0.001)  # what was free took no time
     assert [line[:71] for line in spinning(found.variants[0])] == [
         "at 5 ms virtual time passed for programs that spin: " + spun_text([Spun(**told)])[:19]
     ]
@@ -204,7 +205,7 @@ def test_a_transfer_is_the_same_beside_it(tmp_path: Path) -> None:
     )
     assert (plain[0].guest.spin_cost_ns, asked[0].guest.spin_cost_ns) == (None, COST_NS)
     assert asked[0].guest.spun == []
-    samples = [(folder / "streams.csv").read_bytes() for _, folder in (plain, asked)]
+    samples = [(folder / "samples.parquet").read_bytes() for _, folder in (plain, asked)]
     assert samples[0] == samples[1]
     assert json.loads((asked[1] / "plan.json").read_text())["spin_cost_ns"] == COST_NS
 
