@@ -11,7 +11,7 @@ from statistics import fmean
 from .series import Sending
 
 STANDING = 0.9  # of the waiting, in which no more was in flight
-ON_PLATEAU = 0.7  # of what stands: a window that is granted in pieces is not always whole
+ON_PLATEAU = 0.5  # of what stands: a window that is granted in halves (nghttp2, most others) is half full at least
 REACHED = 0.95
 
 
