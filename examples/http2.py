@@ -44,6 +44,15 @@ def wide_transfers(folder: Path, count: int) -> list[Transfer]:
     return [Transfer("down, curl", server, client, ("b", "a"), stated, CURL_WINDOW)]
 
 
+def spinning_transfers(folder: Path, count: int = 3_000_000) -> list[Transfer]:
+    """curl 7.88 uploads: see `transfers`. Slow, so few bytes; with curl 8 it is as the others."""
+    file = data_file(folder, count)
+    client = ["curl", "-sST", str(file), "-o", "/dev/null", "--http2-prior-knowledge", "http://b:9000/up"]
+    stated = "nghttp2, HttpServer.cc: (1 << window_bits) - 1, window_bits 16"
+    server = ["nghttpd", "--no-tls", "-d", str(folder), "-w", "16", "-W", "16", "9000"]
+    return [Transfer("up, curl to nghttpd -w 16", server, client, ("a", "b"), stated, (1 << 16) - 1)]
+
+
 if __name__ == "__main__":
     if absent := missing(*PROGRAMS):
         raise SystemExit(f"not installed: {', '.join(absent)} (Debian: nghttp2-server, nghttp2-client, curl)")

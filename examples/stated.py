@@ -22,6 +22,7 @@ from landspeed.testing.conditions import Condition
 
 RTTS = "10 us,10 ms,50 ms,100 ms,264 ms"
 LOSSES = "0,0.01 %"
+LISTENS = ls.listening(9000)
 WORKSPACE = Path(__file__).resolve().parent.parent / "build"  # a guest has a /tmp of its own
 
 
@@ -36,7 +37,6 @@ class Transfer:
         stated: where the window is stated: file and constant, or manual page.
         window_bytes: what is stated there; None: no window that stays the same.
         until: when the server is ready.
-        bytes: that are moved.
     """
 
     name: str
@@ -45,8 +45,7 @@ class Transfer:
     way: tuple[str, str]
     stated: str
     window_bytes: int | None = None
-    until: Condition = ls.listening(9000)
-    bytes: int = 0
+    until: Condition = LISTENS
 
     def probe(self, rtts: Sequence[str], losses: Sequence[str] = (), folder: Path | None = None) -> ls.Probe:
         """Run it over each path; arguments as those of `landspeed.probe`."""
