@@ -11,6 +11,7 @@ from stated import Transfer, data_file, main, missing
 PROGRAMS = ("nghttpd", "nghttp", "curl")
 USUAL_BYTES = 16_000_000
 CURL_WINDOW = 32 * 1024 * 1024
+MORE = 30  # times as many bytes: it takes a long path and many of them to see a window of 32 MiB
 
 
 def transfers(folder: Path, count: int = USUAL_BYTES) -> list[Transfer]:
@@ -32,16 +33,10 @@ def transfers(folder: Path, count: int = USUAL_BYTES) -> list[Transfer]:
         stated = f"nghttp2, nghttp.cc: (1 << config.window_bits) - 1, window_bits {bits}"
         client = ["nghttp", "-n", *window, f"http://b:9000/{file.name}"]
         found.append(Transfer(f"down, nghttp -w {bits}", [*plain, "9000"], client, ("b", "a"), stated, (1 << bits) - 1))
-    return found
-
-
-def wide_transfers(folder: Path, count: int) -> list[Transfer]:
-    """curl's own window is wide: it takes a long path and many bytes to see it."""
-    file = data_file(folder, count)
-    client = ["curl", "-sSo", "/dev/null", "--http2-prior-knowledge", f"http://b:9000/{file.name}"]
+    wide = data_file(folder, MORE * count, "wide")
+    client = ["curl", "-sSo", "/dev/null", "--http2-prior-knowledge", f"http://b:9000/{wide.name}"]
     stated = "curl 7.88, lib/http2.c: HTTP2_HUGE_WINDOW_SIZE"
-    server = ["nghttpd", "--no-tls", "-d", str(folder), "9000"]
-    return [Transfer("down, curl", server, client, ("b", "a"), stated, CURL_WINDOW)]
+    return [*found, Transfer("down, curl", [*plain, "9000"], client, ("b", "a"), stated, CURL_WINDOW)]
 
 
 def spinning_transfers(folder: Path, count: int = 3_000_000) -> list[Transfer]:
@@ -50,7 +45,7 @@ def spinning_transfers(folder: Path, count: int = 3_000_000) -> list[Transfer]:
     client = ["curl", "-sST", str(file), "-o", "/dev/null", "--http2-prior-knowledge", "http://b:9000/up"]
     stated = "nghttp2, HttpServer.cc: (1 << window_bits) - 1, window_bits 16"
     server = ["nghttpd", "--no-tls", "-d", str(folder), "-w", "16", "-W", "16", "9000"]
-    return [Transfer("up, curl to nghttpd -w 16", server, client, ("a", "b"), stated, (1 << 16) - 1)]
+    return [Transfer("up, curl (spins), nghttpd -w 16", server, client, ("a", "b"), stated, (1 << 16) - 1)]
 
 
 if __name__ == "__main__":

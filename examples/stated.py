@@ -53,9 +53,9 @@ class Transfer:
         return ls.probe(list(self.client), servers, at="a", rtts=rtts, losses=losses, folder=folder)
 
 
-def data_file(folder: Path, count: int) -> Path:
+def data_file(folder: Path, count: int, name: str = "data") -> Path:
     """A file of so many bytes, which takes no room."""
-    file = folder / "data"
+    file = folder / name
     with file.open("wb") as handle:
         handle.truncate(count)
     return file

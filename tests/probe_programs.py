@@ -20,8 +20,6 @@ from stated import Transfer  # noqa: E402
 if TYPE_CHECKING:
     from probe_cases import Case
 
-WIDE_BYTES = 500_000_000
-
 
 def more_cases(folder: Path) -> list[Case]:
     """Those whose programs are here; what they need is made below the folder."""
@@ -29,7 +27,6 @@ def more_cases(folder: Path) -> list[Case]:
 
     if shutil.which("nghttpd") and shutil.which("nghttp"):
         found += _cases("HTTP/2", http2.transfers(_made(folder / "http2")))
-        found += _cases("HTTP/2", http2.wide_transfers(_made(folder / "wide"), WIDE_BYTES), rtts=("100 ms", "264 ms"))
         found += _cases("HTTP/2", http2.spinning_transfers(_made(folder / "spins")), rtts=("1 ms", "5 ms", "20 ms"))
     if Path(ssh.sshd()).exists() and shutil.which("rsync"):
         found += _cases("SSH", ssh.transfers(_made(folder / "ssh")))
