@@ -234,7 +234,9 @@ def told(number: int, outcome: Outcome) -> str:
 def table(outcomes: Sequence[Outcome]) -> list[str]:
     """What came of scenarios, counted."""
     agree = [each for each in outcomes if not each.faults and not each.apart]
-    causes = Counter(cause for each in outcomes if not each.faults and each.apart for cause in each.cause.split(" and "))
+    causes = Counter(
+        cause for each in outcomes if not each.faults and each.apart for cause in each.cause.split(" and ")
+    )
     rows = [
         ("scenarios tried", len(outcomes)),
         ("steady goodput within 2 % of each other", len(agree)),
