@@ -104,7 +104,8 @@ def _lost(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[Limit
 def _standing(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
     """A run that had stopped before it was halfway, and ended before a timeout sent anything again."""
     since_s = samples.stands_since_s() if samples else None
-    if since_s is None or record.duration_s is None or since_s > LARGE_SHARE * record.duration_s:
+    known_s = plan.transfer.sample_interval_ns / 1e9  # it stopped at some time since the sample before
+    if since_s is None or record.duration_s is None or since_s - known_s > LARGE_SHARE * record.duration_s:
         return None
     why = f"nothing was acknowledged from {since_s:.3g} s on: it ended before TCP's timeout"
     return "loss", why + _where_dropped(plan, samples)

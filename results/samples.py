@@ -177,6 +177,17 @@ class Samples:
         first = next(time_ns for time_ns, moved, _ in rows if moved == rows[-1][1])
         return first / 1e9 if first < rows[-1][0] else None
 
+    def recoveries(self, rtt_s: float) -> int:
+        """How often a stream sent something again, all streams; what begins within a round trip is one recovery."""
+        found = 0
+        for points in self.by_stream("sender", "retransmits").values():
+            known, began_s = 0.0, -rtt_s
+            for time_s, count in points:
+                if count > known and time_s - began_s >= rtt_s:
+                    found, began_s = found + 1, time_s
+                known = count
+        return found
+
     def left_slow_start(self) -> bool | None:
         """Whether any stream's window has passed its threshold; None if not sampled."""
         pairs = zip(*(self.sender[name].to_pylist() for name in ("cwnd_packets", "ssthresh_packets")), strict=True)

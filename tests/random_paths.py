@@ -37,6 +37,7 @@ EXAMPLES = 200
 KEPT = ROOT / "build" / "random-paths"
 WORLDS = ("sim", "emu")
 AGREE = 0.02  # of the steady goodput
+BAD_INPUT, TOO_MUCH_MEMORY = 2, "the run needs up to"  # of the host, known before anything is started
 PACKET_HOPS = 400_000  # so many are worth a run's time
 MOST_S, LEAST_S = 20.0, 0.2
 DEADLINE_S = 300.0
@@ -50,6 +51,7 @@ class Outcome:
         faults: what must not be.
         goodput_bps, bound, wall_s: of each world; steady goodput.
         apart, cause: of the steady goodputs, as `compare` says it; empty where these agree.
+        refused: why this machine cannot run it: the bandwidth-delay product does not fit its memory.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -58,6 +60,7 @@ class Outcome:
     wall_s: dict[str, float] = field(default_factory=dict)
     apart: str = ""
     cause: str = ""
+    refused: str = ""
 
 
 class Choice(random.Random):
@@ -102,7 +105,9 @@ def scenario_of(number: int) -> dict[str, Any]:
         "hosts": {"alpha": {"role": "sender"}, "omega": {"role": "receiver"}},
         "path": links,
         "transfer": transfer,
-        "events": [event_of(choose, choose.choice(links), duration_s) for _ in range(choose.choice([0, 0, 1, 2]))],
+        "events": [
+            event_of(choose, link, duration_s) for link in choose.sample(links, min(count, choose.choice([0, 0, 1, 2])))
+        ],
         "seed": number,
     }
 
@@ -160,6 +165,9 @@ def check(content: dict[str, Any], folder: Path) -> Outcome:
         try:
             record = json.loads(done.stdout)
         except ValueError:
+            if done.returncode == BAD_INPUT and TOO_MUCH_MEMORY in done.stderr:
+                outcome.refused = done.stderr.strip().splitlines()[0]
+                return outcome
             outcome.faults.append(f"{world}: exit status {done.returncode}: {done.stderr.strip()[-300:]}")
             continue
         sides.append(load_side(Path(record["bundle"]), world_words(world)))
@@ -226,6 +234,8 @@ def told(number: int, outcome: Outcome) -> str:
     """An outcome in a line, and one for each fault."""
     rates = ", ".join(f"{world} {rate or 0:.4g}" for world, rate in outcome.goodput_bps.items())
     bounds = ", ".join(str(each) for each in outcome.bound.values())
+    if outcome.refused:
+        return f"{number:10} {outcome.refused}"
     apart = f"; apart by {outcome.apart}: {outcome.cause or 'no cause'}" if outcome.apart else ""
     lines = [f"{number:10} {rates} bit/s, bound by {bounds}{apart}; {sum(outcome.wall_s.values()):.0f} s"]
     return "\n".join(lines + [f"     FAULT {fault}" for fault in outcome.faults])
@@ -233,7 +243,7 @@ def told(number: int, outcome: Outcome) -> str:
 
 def table(outcomes: Sequence[Outcome]) -> list[str]:
     """What came of scenarios, counted."""
-    agree = [each for each in outcomes if not each.faults and not each.apart]
+    agree = [each for each in outcomes if not each.faults and not each.apart and not each.refused]
     causes = Counter(
         cause for each in outcomes if not each.faults and each.apart for cause in each.cause.split(" and ")
     )
@@ -242,6 +252,7 @@ def table(outcomes: Sequence[Outcome]) -> list[str]:
         ("steady goodput within 2 % of each other", len(agree)),
         ("further apart, and `compare` names the cause", sum(bool(not e.faults and e.apart) for e in outcomes)),
         *((f"… {cause}", count) for cause, count in causes.most_common()),
+        ("refused before it began: more memory than this machine has", sum(bool(e.refused) for e in outcomes)),
         ("at fault", sum(bool(each.faults) for each in outcomes)),
     ]
     return ["| of random scenarios | |", "|---|---:|", *(f"| {what} | {count} |" for what, count in rows)]
