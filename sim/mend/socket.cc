@@ -52,8 +52,7 @@ TcpSocket::TcpSocket()
 
 // Of a connection that is accepted: it delivers for itself.
 TcpSocket::TcpSocket(const TcpSocket &sock)
-    : TcpSocketBase(sock), answered_(sock.answered_), answered_until_(sock.answered_until_),
-      deadline_(sock.deadline_), head_again_at_(sock.head_again_at_),
+    : TcpSocketBase(sock), deadline_(sock.deadline_), head_again_at_(sock.head_again_at_),
       acknowledge_(sock.acknowledge_), acknowledge_at_(sock.acknowledge_at_),
       probing_(sock.probing_), written_bytes_(sock.written_bytes_), read_bytes_(sock.read_bytes_),
       retransmitted_segments_(sock.retransmitted_segments_), timeouts_(sock.timeouts_)
@@ -277,26 +276,6 @@ void TcpSocket::UpdatePacing()
 				m_rtt->GetEstimate().GetSeconds();
 	m_tcb->m_pacingRate =
 	    std::min(DataRate(static_cast<uint64_t>(rate_bps)), m_tcb->m_maxPacingRate);
-}
-
-// The receiver repeats a mark until it hears that it was answered; what was sent before the answer
-// may tell no more of it. DCTCP counts every one (RFC 8257), and answers once in a window by
-// itself.
-void TcpSocket::ReceivedAck(Ptr<Packet> packet, const TcpHeader &tcpHeader)
-{
-	const auto flags = tcpHeader.GetFlags();
-	answered_ = answered_ && tcpHeader.GetAckNumber() <= answered_until_;
-	if ((flags & TcpHeader::ECE) == 0 || m_tcb->m_ecnMode == TcpSocketState::DctcpEcn) {
-		TcpSocketBase::ReceivedAck(packet, tcpHeader);
-	} else if (answered_) {
-		TcpHeader told = tcpHeader;
-		told.SetFlags(static_cast<uint8_t>(flags & ~TcpHeader::ECE));
-		TcpSocketBase::ReceivedAck(packet, told);
-	} else {
-		answered_until_ = m_tcb->m_highTxMark;
-		TcpSocketBase::ReceivedAck(packet, tcpHeader);
-		answered_ = m_tcb->m_congState == TcpSocketState::CA_CWR;
-	}
 }
 
 void TcpSocket::NewAck(const SequenceNumber32 &seq, bool)

@@ -46,8 +46,6 @@ struct TcpFigures {
 //   docs/ns3/15-lost-handshake.md.
 // - The rate at which it paces is computed in 64 bits, from the smoothed round trip; ns-3 3.37
 //   multiplies the window by 8 in 32 bits. docs/ns3/13-pacing-rate.md.
-// - One mark of congestion is answered in a window (RFC 3168 section 6.1.2); ns-3 3.37 answers
-//   another one with the acknowledgment that ends the reduction. docs/ns3/17-marks.md.
 // - The rate of delivery is that of the segment sent last. docs/ns3/16-delivery-rate.md.
 class TcpSocket : public ns3::TcpSocketBase
 {
@@ -82,7 +80,6 @@ protected:
 	void NewAck(const ns3::SequenceNumber32 &seq, bool resetRTO) override;
 	void ReceivedData(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
 	void ReTxTimeout() override;
-	void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
 	void DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address &from,
 			 const ns3::Address &to) override;
 
@@ -97,8 +94,6 @@ private:
 	void Probe();
 	void AcknowledgeWhenDue();
 
-	bool answered_ = false; // a mark; then also what was sent before, up to there:
-	ns3::SequenceNumber32 answered_until_;
 	ns3::Time deadline_;
 	ns3::Time head_again_at_;  // when the oldest segment was sent once more, last
 	ns3::EventId acknowledge_; // when the delayed acknowledgment may be due

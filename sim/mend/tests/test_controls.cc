@@ -73,8 +73,10 @@ void RateOfPairs()
 {
 	auto rate = CreateObject<DeliveryRate>();
 	auto buffer = CreateObject<TcpTxBuffer>(1);
+	buffer->SetMaxBufferSize(UINT32_MAX);
 	buffer->SetSegmentSize(MSS);
-	buffer->Add(Create<Packet>(6 * MSS));
+	for (uint32_t number = 0; number < 6; ++number)
+		buffer->Add(Create<Packet>(MSS));
 	for (uint32_t number = 0; number < 6; ++number)
 		Simulator::Schedule(MilliSeconds(10 * number), [=] {
 			rate->SkbSent(
