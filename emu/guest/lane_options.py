@@ -75,8 +75,7 @@ def lane_options(
     if stock:
         rate, overhead = bucket_rate(plan, line.rate_bps, line.framing_bytes, packet_mtu(plan, link))
         serialized = {"rate_bytes_per_s": rate, "overhead_bytes": overhead}
-    # What netem reorders skips its rate with its delay: it has the line behind it, and skips the delay alone.
-    if not direction.can_queue and line.rate_bps == direction.rate_bps and not direction.reorder:
+    if not direction.can_queue and line.rate_bps == direction.rate_bps:
         return netem | serialized, None
     if direction.jitter_ns or (direction.trace and direction.trace.delay_ns):
         netem |= {"rate_bytes_per_s": IN_ORDER_BYTES_PER_S, "overhead_bytes": 0}
