@@ -104,6 +104,10 @@ def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
         losses = [("loss and its recovery", why)]
     causes += losses + _pacing(first, other)
     bounds = [side.record.limited_by for side in (first, other)]
+    if not causes and bounds == ["window"] * 2 and one and two and first.settled_bps and other.settled_bps:
+        packets = min(one, two) / first.plan.physics.mss_bytes / first.plan.transfer.streams
+        if abs(other.settled_bps / first.settled_bps - 1) <= 0.02 + 1 / packets:
+            causes.append(("a small window in whole packets", f"a stream's window holds {packets:.1f} packets"))
     if "slow start" in bounds:
         why = f"bound by {bounds[0]} {first.label} and by {bounds[1]} {other.label}: it had not settled"
         return [*causes, ("slow start", why)]
@@ -128,11 +132,19 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
     if not slower.recoveries or not faster.recoveries:
         return []
     spread = math.sqrt(1 / slower.recoveries + 1 / faster.recoveries)  # two standard deviations
-    if math.log((faster.settled_bps or 0.0) / (slower.settled_bps or 1.0)) > spread:
+    apart = math.log((faster.settled_bps or 0.0) / (slower.settled_bps or 1.0))
+    if apart <= spread:
+        told = " and ".join(f"{side.recoveries} recoveries {side.label}" for side in (first, other))
+        why = f"{told}: where so few fall makes up to {math.expm1(spread):.0%} between two runs"
+        return [("chance" if _leaves_to_chance(first) else "few losses", why)]
+    packets = [(side.record.bytes or 0) / side.plan.physics.mss_bytes / side.recoveries for side in (first, other)]
+    if not all(packets):
         return []
-    told = " and ".join(f"{side.recoveries} recoveries {side.label}" for side in (first, other))
-    why = f"{told}: where so few fall makes up to {math.expm1(spread):.0%} between two runs"
-    return [("chance" if _leaves_to_chance(first) else "few losses", why)]
+    told = ", ".join(
+        f"a recovery in {each:.0f} packets {side.label}" for each, side in zip(packets, (first, other), strict=True)
+    )
+    more = math.log(packets[1] / packets[0]) * (1 if faster is other else -1)  # above 0: the faster one lost less
+    return [("loss and its recovery" if more / 2 > apart / 2 else "the control's answer to losses", told)]
 
 
 def _leaves_to_chance(side: Side) -> bool:

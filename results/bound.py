@@ -39,7 +39,7 @@ def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) ->
     A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
     by that limit (the nearest). Otherwise a line of the way back that was full of acknowledgments; then TCP's own
     account decides (time limited by the receiver's window or the send buffer, time with something to send), then
-    pacing, retransmissions, and whether the run was over before the window had grown.
+    pacing, retransmissions, and whether the run was over before the window had grown, or grew slowly.
     """
     curves = samples.curves if samples else None
     goodput, from_s, span = _settled(record, curves)
@@ -91,6 +91,7 @@ def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: f
         or _lost(plan, record, samples)
         or _standing(plan, record, samples)
         or _starting(plan, record, samples)
+        or _growing(plan, samples)
         or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason")
     )
 
@@ -136,6 +137,17 @@ def _starting(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[L
         "slow start",
         f"no stream left it in {record.duration_s:.2f} s; it takes {needs_s:.2f} s to the plan's goodput",
     )
+
+
+def _growing(plan: Plan, samples: Samples | None) -> tuple[LimitedBy, str] | None:
+    """Nothing was lost, and the congestion window is what held it: a delay or a mark ended slow start early."""
+    share = samples.congestion_window_share() if samples else None
+    if samples is None or share is None or share < LARGE_SHARE or not samples.left_slow_start():
+        return None
+    marks = sum(samples.passed_by_link("marks").values())
+    told = f"{marks} packets were marked" if marks else "nothing was lost or marked"
+    control = plan.transfer.congestion_control
+    return "congestion window", f"it was full {share * 100:.0f} % of the time; {told}, {control} had left slow start"
 
 
 def _window_or_receiver(

@@ -168,6 +168,13 @@ class Samples:
         full = [flight for flight, window, mss, _ in known if (flight + 1) * mss > window]
         return len(full) / len(known) if known else None
 
+    def congestion_window_share(self) -> float | None:
+        """Share of the sender's samples in which the congestion window had no room for a packet more, 0…1; or None."""
+        names = ("in_flight_packets", "cwnd_packets")
+        pairs = zip(*(self.sender[name].to_pylist() for name in names), strict=True)
+        known = [(flight, window) for flight, window in pairs if flight is not None and window]
+        return sum(flight >= 0.9 * window for flight, window in known) / len(known) if known else None
+
     def stands_since_s(self) -> float | None:
         """Since when, in seconds, nothing was acknowledged although something was in flight; None: it moves."""
         names = ("time_ns", "bytes", "in_flight_packets")
