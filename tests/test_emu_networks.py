@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,21 @@ def test_shares_of_reno_follow_the_round_trip_times(tmp_path: Path) -> None:
     assert found.ratio == pytest.approx(found.theory, rel=0.15), found
     assert record.jain_index is not None and record.jain_index < 0.7
     assert [flow.limited_by for flow in record.flows] == ["share", "share"]
+
+
+def test_evidence_is_of_each_flow(tmp_path: Path) -> None:
+    """Each flow has a folder of its own, and its captures have its packets alone, though two begin at one host."""
+    both = [{"name": "near", "from": "x", "to": "y"}, {"name": "far", "from": "x", "to": "z"}]
+    plan = plan_of(tmp_path, network(LINKS, both, transfer={"bytes": "100 kB"}))
+    record, bundle = transfer(plan, tmp_path, evidence=True)
+    told = record.guest.captured_packets
+    assert {*told} == {f"{flow['name']}: {end}" for flow in both for end in ("sender", "receiver")}
+    assert all(count > 100_000 / 1448 for count in told.values())
+    for flow in plan.flows:
+        folder = bundle / "flows" / flow.name / "evidence"
+        assert "10 received, 0% packet loss" in (folder / "ping-sender.txt").read_text()
+        lines = (folder / "first-40-sender-lines.txt").read_text().splitlines()
+        assert "[SYN]" in lines[0]
+        ends = {frozenset(re.findall(r"\d+\.\d+\.\d+\.\d+", line)) for line in lines}
+        assert len(ends) == 1
+    assert not (bundle / "evidence").exists()
