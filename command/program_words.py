@@ -31,7 +31,7 @@ def add_exec(made: argparse.ArgumentParser) -> None:
         "--sample-interval",
         type=values.sample_interval,
         metavar="TIME",
-        help="of virtual time between two samples (default: 10 ms); it doubles after each 8192 samples",
+        help="virtual time between two samples (default: 10 ms); it doubles after each 8192 samples",
     )
     with_overrides(made)
     with_world_options(made, "exec")

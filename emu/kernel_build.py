@@ -99,7 +99,7 @@ def find_source(series: str | None = None) -> Path:
     if series is not None:
         if archive := archives(SOURCES, fetched_sources()).get(series):
             return archive
-        raise KernelError(f"no source of Linux {series} here; `landspeed kernel build {series}` brings it")
+        raise KernelError(f"no source of Linux {series} here; `landspeed kernel build {series}` downloads it")
     known = fitting(RECIPE)
     here = archives(SOURCES, SOURCES)
     if good := next((here[each] for each in known if each in here), None):

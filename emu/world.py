@@ -137,7 +137,7 @@ class EmuWorld(World):
         return self.options.memory or guest_memory_bytes(plan)
 
     def check(self, plan: Plan) -> None:
-        """What can be known before anything is made.
+        """Check before the run whatever can be known then.
 
         Raises:
             MemoryError: the host has too little memory for this plan, with the numbers.

@@ -359,7 +359,7 @@ class Plan:
         try:
             data = json.loads(text)
         except ValueError as error:
-            raise PlanError(f"plan: no JSON: {error}") from error
+            raise PlanError(f"plan: not JSON: {error}") from error
         return cls.from_dict(data)
 
 

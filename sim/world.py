@@ -92,7 +92,7 @@ class SimWorld(World):
         return simulator_key(self.options.program) or ""
 
     def check(self, plan: Plan) -> None:  # noqa: ARG002 (of every world)
-        """What can be known before anything is made.
+        """Check before the run whatever can be known then.
 
         Raises:
             NotReady: the simulator is not built.

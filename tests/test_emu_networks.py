@@ -15,7 +15,6 @@ from landspeed.results.samples import Samples
 from landspeed.scenarios.flow_path import path_of
 from landspeed.scenarios.plan import Plan
 from landspeed.scenarios.timing import echo_ns
-from network_shares import shares_of
 
 pytestmark = pytest.mark.guest
 DUMBBELL = ROOT / "scenarios" / "examples" / "dumbbell.yaml"
@@ -136,17 +135,6 @@ def test_every_node_reaches_every_other(tmp_path: Path) -> None:
     # x: r3–r2–r1–x is 2·(4+5+1) ms, by the link r3–r1 it were 42 ms. To y by the long link, as a flow's route has it.
     wanted = {"x": 20, "r1": 18, "r2": 8, "y": 9 + 2 + 4 + 2, "z": 2}
     assert times == [pytest.approx(wanted[name], abs=0.2) for name in names if name != "r3"], shown.out
-
-
-@pytest.mark.slow
-def test_shares_of_reno_follow_the_round_trip_times(tmp_path: Path) -> None:
-    """Where losses come by chance, a flow has MSS/RTT · √(3/2p): shares are as 1/RTT, queue included (Mathis 1997)."""
-    plan = plan_of(tmp_path, DUMBBELL, "transfer.duration=600 s", "transfer.sample_interval=500 ms")
-    record, bundle = transfer(plan, tmp_path / "runs")
-    found = shares_of(bundle)
-    assert found.ratio == pytest.approx(found.theory, rel=0.15), found
-    assert record.jain_index is not None and record.jain_index < 0.7
-    assert [flow.limited_by for flow in record.flows] == ["share", "share"]
 
 
 def test_evidence_is_of_each_flow(tmp_path: Path) -> None:
