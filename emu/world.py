@@ -18,7 +18,7 @@ from ..results.bundle import BundleWriter
 from ..results.facts import EmuFacts, GuestFacts, HostFacts, Spun
 from ..results.failure import RunFailed
 from ..results.finding import Finding
-from ..results.flow_result import planned_flows
+from ..results.flow_result import flow_folder, planned_flows
 from ..results.progress import Progress
 from ..results.record import RunRecord
 from ..results.tool_result import record_fields
@@ -152,8 +152,6 @@ class EmuWorld(World):
             ToolError: a program is missing, or cannot do what the plan asks.
             NotPossible: two options do not go together.
         """
-        if self.options.evidence and not plan.is_path:
-            raise ToolError("evidence is of one transfer over a path, and this is a network: leave out --evidence")
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
         tracing_words(self.kernel_of(plan), self.options.tracing)
@@ -197,7 +195,11 @@ class EmuWorld(World):
             raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
         if self.options.evidence:
-            record.guest.captured_packets = evidence.finish_evidence(bundle.path)
+            record.guest.captured_packets = {
+                end if plan.is_path else f"{flow.name}: {end}": count
+                for flow in plan.flows
+                for end, count in evidence.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
+            }
         bundle.record = record
         return record
 

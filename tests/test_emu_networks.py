@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,21 @@ def test_every_node_reaches_every_other(tmp_path: Path) -> None:
     # x: r3–r2–r1–x is 2·(4+5+1) ms, by the link r3–r1 it were 42 ms. To y by the long link, as a flow's route has it.
     wanted = {"x": 20, "r1": 18, "r2": 8, "y": 9 + 2 + 4 + 2, "z": 2}
     assert times == [pytest.approx(wanted[name], abs=0.2) for name in names if name != "r3"], shown.out
+
+
+def test_evidence_is_of_each_flow(tmp_path: Path) -> None:
+    """Each flow has a folder of its own, and its captures have its packets alone, though two begin at one host."""
+    both = [{"name": "near", "from": "x", "to": "y"}, {"name": "far", "from": "x", "to": "z"}]
+    plan = plan_of(tmp_path, network(LINKS, both, transfer={"bytes": "100 kB"}))
+    record, bundle = transfer(plan, tmp_path, evidence=True)
+    told = record.guest.captured_packets
+    assert {*told} == {f"{flow['name']}: {end}" for flow in both for end in ("sender", "receiver")}
+    assert all(count > 100_000 / 1448 for count in told.values())
+    for flow in plan.flows:
+        folder = bundle / "flows" / flow.name / "evidence"
+        assert "10 received, 0% packet loss" in (folder / "ping-sender.txt").read_text()
+        lines = (folder / "first-40-sender-lines.txt").read_text().splitlines()
+        assert "[SYN]" in lines[0]
+        ends = {frozenset(re.findall(r"\d+\.\d+\.\d+\.\d+", line)) for line in lines}
+        assert len(ends) == 1
+    assert not (bundle / "evidence").exists()

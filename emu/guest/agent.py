@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...scenarios.plan import Plan
     from ..job import Job
     from ..runs import Run
+    from .evidence import Evidence
     from .network import Network
 
 # How late a real machine's timers may be. A line makes up for it while packets wait, and only then, so that too much
@@ -123,16 +124,17 @@ def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any
     from .spinning import let_time_pass, spun
     from .transfer import run_transfer
 
-    evidence, plan = None, network.plan
+    gathered: list[Evidence] = []
     if job.evidence:
-        from .evidence import Evidence
+        from . import evidence
         from .flow_path import FlowPath
 
         phase("evidence")
         if job.clock == "virtual":
             clock.start_afresh()
-        evidence = Evidence(FlowPath(network, plan.flow), job.flows[0].port)
-        evidence.before()
+        for flow, programs in zip(network.plan.flows, job.flows, strict=True):
+            gathered.append(evidence.Evidence(FlowPath(network, flow), programs.port, programs.folder))
+            gathered[-1].before()
     result["effective"] |= {
         "moderation_ns": moderate(network) if job.moderate else 0,
         "offloads": effective_offloads(network),
@@ -144,8 +146,8 @@ def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any
     phase("read back")
     if job.spin_cost_ns:
         result["effective"] |= {"spin_cost_ns": job.spin_cost_ns, "spun": spun(network)}
-    if evidence:
-        evidence.after()
+    for each in gathered:
+        each.after()
     result["qdiscs"] = effective_qdiscs(network)
 
 
