@@ -15,6 +15,7 @@ from landspeed.report import differences as diff
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import render_page
 from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side
+from landspeed.results.record import LimitedBy
 from landspeed.sim import world
 
 from .browser import dump, requests
