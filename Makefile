@@ -106,8 +106,8 @@ lab-down:  ## remove them
 truth: setup-test  ## what the network does beside theory, at each rate, in both worlds (WHAT="--rates 10M": some of it)
 	@$(PYTHON) -m tests.truth $(WHAT)
 
-random-paths: setup-test  ## random scenarios in both worlds, and whether these agree (TIMES=200 SEED=1)
-	@$(PYTHON) tests/random_paths.py --examples $(or $(TIMES),200) --seed $(or $(SEED),1)
+random-paths: setup-test  ## random scenarios in both worlds, and whether these agree (FIRST=0 TIMES=200 SEED=1)
+	@$(PYTHON) tests/random_paths.py --first $(or $(FIRST),0) --times $(or $(TIMES),200) --seed $(or $(SEED),1)
 
 bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
 	@$(PYTHON) tests/bench_engine.py

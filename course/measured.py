@@ -65,7 +65,7 @@ class Measured:
         """
         found = magnitude(self.values[key])
         if found is None:
-            raise KeyError(f"{key}: '{self.values[key]}' is no quantity")
+            raise KeyError(f"{key}: '{self.values[key]}' is not a quantity")
         return found
 
     # --- figures -----------------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def test_a_lesson_of_somebody_else_is_found_by_its_folder(tmp_path: Path) -> Non
     [
         ("no head", "write them under `lesson:`"),
         ("---\nlesson: {title: x, order: 1}\n---\n", "no minutes, shows, needs"),
-        ("---\nlesson: [\n---\n", "is no YAML"),
+        ("---\nlesson: [\n---\n", "is not YAML"),
     ],
 )
 def test_a_folder_that_is_no_lesson(tmp_path: Path, text: str, said: str) -> None:
