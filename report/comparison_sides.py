@@ -73,6 +73,7 @@ class Side:
     packets_per_ack: float | None = None
     offered_window_bytes: int | None = None
     paced_bps: float | None = None  # largest pacing rate, all streams
+    recoveries: int = 0  # times that a stream sent something again
 
 
 def world_words(world: str) -> str:
@@ -152,6 +153,7 @@ def _read_samples(side: Side, samples: Samples) -> None:
     side.paced_bps = max((value for _, value in pacing if value < 1e15), default=None)
     side.responses = _responses(side)
     side.packets_per_ack = _packets_per_ack(side, samples)
+    side.recoveries = samples.recoveries(side.plan.physics.rtt_ns / 1e9)
 
 
 def _slow_start(sender: pa.Table, mss_bytes: int) -> SlowStart | None:

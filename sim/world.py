@@ -73,6 +73,7 @@ class SimWorld(World):
     capabilities = Capabilities(
         disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"),
         events=tuple(KINDS),
+        special_keys=("ecn",),
         link_keys=("trace",),
         shapes=("path", "network"),
     )
