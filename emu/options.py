@@ -45,7 +45,7 @@ class EmuOptions:
     )
     spin_cost: int | None = option(
         None,
-        "let virtual time pass for programs that spin: so much for each of their system calls, such as 1us "
+        "let virtual time pass for programs that spin: this time for each of their system calls, such as 1us "
         "(default: they end the run)",
         parse=parse_cost,
         text=cost_text,

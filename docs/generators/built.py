@@ -14,18 +14,20 @@ BUILT = {  # folder of the site → what is there, and its target
     "course": BUILD / "course",  # make course
     "submissions": BUILD / "record-book" / "submissions",  # make record-book
 }
-UNBUILT = "This copy of the site has no course in it: it is built by `make course`, and `make docs` then takes it in."
+UNBUILT = (
+    "This copy of the site does not contain the course: `make course` builds it, and then `make docs` includes it."
+)
 
 
 def lessons() -> str:
-    """A table of the lessons, each with what one can do afterwards; those that were built are links."""
+    """A table of the lessons, each with what it shows; those that were built are links."""
     from landspeed.course.lesson import all_lessons
 
     rows = [
         f"| {each.order} | {_link('../', f'course/{each.name}.html', each.title)} | {each.shows} | {each.minutes} |"
         for each in all_lessons()
     ]
-    return "\n".join(["| | lesson | what one can do afterwards | minutes |", "|---:|---|---|---:|", *rows])
+    return "\n".join(["| | lesson | what it shows | minutes |", "|---:|---|---|---:|", *rows])
 
 
 def course_links(up: str = "") -> str:
