@@ -28,7 +28,7 @@ NEXT = (
 
 def add_demo(made: argparse.ArgumentParser) -> None:
     """Arguments of `demo`."""
-    made.add_argument("--out", type=Path, metavar="DIR", help="folder for the bundle (default: as of run)")
+    made.add_argument("--out", type=Path, metavar="DIR", help="folder for the bundle (default: that of `run`)")
 
 
 def do_demo(parsed: argparse.Namespace) -> int:

@@ -24,16 +24,18 @@ MOST_PORT = 65_535
 
 def add_explore(made: argparse.ArgumentParser) -> None:
     """Arguments of `explore`."""
-    made.add_argument("file", type=Path, nargs="?", metavar="SCENARIO", help="its values are where the sliders begin")
+    made.add_argument("file", type=Path, nargs="?", metavar="SCENARIO", help="start the sliders at its values")
     with_overrides(made, seed=False)
-    made.add_argument("--out", type=Path, metavar="FILE", help="the page (default: explore.html beside the runs)")
+    made.add_argument(
+        "--out", type=Path, metavar="FILE", help="the page (default: explore.html in the folder of the runs)"
+    )
     made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
     made.add_argument("--no-runs", action="store_true", help="run nothing: the page has what was measured before")
     made.add_argument(
         "--jobs", type=values.count, metavar="N", help="runs at once (default: as many as there are cores)"
     )
-    made.add_argument("--open", action="store_true", help="show the page in the browser")
-    made.add_argument("--serve", action="store_true", help="serve it on loopback; it then runs what is asked")
+    made.add_argument("--open", action="store_true", help="open the page in the browser")
+    made.add_argument("--serve", action="store_true", help="serve the page on loopback; a button then makes runs")
     made.add_argument("--port", type=int, metavar="N", help="with --serve: the port (default: a free one)")
     made.add_argument("--quiet", action="store_true", help="no progress")
     with_world(made)
@@ -109,7 +111,7 @@ def _serve(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     def ready(address: str) -> None:
         print(address, flush=True)
         if not parsed.quiet:
-            print("landspeed: the page is there; Ctrl-C ends it and what it runs", file=sys.stderr, flush=True)
+            print("landspeed: serving the page; Ctrl-C ends the server and its runs", file=sys.stderr, flush=True)
         if parsed.open:
             webbrowser.open(address)
 

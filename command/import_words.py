@@ -11,9 +11,9 @@ from .errors import UsageError
 def add_import(made: argparse.ArgumentParser) -> None:
     """Arguments of `import`."""
     for word, text in (
-        ("--iperf3", "what `iperf3 --json` printed, of the sending end"),
+        ("--iperf3", "output of `iperf3 --json` at the sending end"),
         ("--pscheduler", "a result of pScheduler as JSON: throughput, rtt, latency, trace"),
-        ("--ss", "what `ss -ti` printed at the sender while the transfer ran"),
+        ("--ss", "output of `ss -ti` at the sender during the transfer"),
         ("--perfsonar-archive", "the answer of a search in perfSONAR's archive (OpenSearch)"),
     ):
         made.add_argument(word, type=Path, action="append", default=[], metavar="FILE", help=text)
@@ -24,11 +24,11 @@ def add_import(made: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="from the sender, and from the receiver back where there is one",
+        help="traceroute from the sender; then, if there is one, from the receiver back",
     )
     made.add_argument("--out", type=Path, metavar="FILE", help="the scenario file (default: print it)")
-    made.add_argument("--name", help="of the scenario (default: that of the file, else measured)")
-    made.add_argument("--title", default="", help="of the scenario, in a line")
+    made.add_argument("--name", help="name of the scenario (default: from the name of --out, else measured)")
+    made.add_argument("--title", default="", help="title of the scenario, one line")
 
 
 def do_import(parsed: argparse.Namespace) -> int:
@@ -37,7 +37,7 @@ def do_import(parsed: argparse.Namespace) -> int:
 
     name = parsed.name or (parsed.out.stem if parsed.out else "measured")
     if parsed.out is not None and parsed.out.exists():
-        raise UsageError(f"{parsed.out} is there already, perhaps with your changes; give another name with --out")
+        raise UsageError(f"{parsed.out} exists already, perhaps with your changes; give another name with --out")
     made = import_files({kind: getattr(parsed, kind) for kind in READERS}, name, parsed.title)
     if parsed.out is None:
         print(made.text, end="")

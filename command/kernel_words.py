@@ -14,10 +14,10 @@ def add_kernel(made: argparse.ArgumentParser) -> None:
     shown = actions.add_parser("list", help="releases that are built, and those whose source can be had")
     shown.add_argument("--json", action="store_true", help="a JSON list on standard output")
     shown.add_argument(
-        "--update", action="store_true", help="ask the distribution's newer suites too (needs the network)"
+        "--update", action="store_true", help="look in the distribution's newer suites, too (needs the network)"
     )
     shown.set_defaults(kernel_action=_list)
-    built = actions.add_parser("build", help="bring the source of a release if it is not here, and build it")
+    built = actions.add_parser("build", help="download the source of a release if it is not here, and build it")
     built.add_argument("versions", nargs="+", metavar="X.Y", help="series, such as 6.12")
     built.set_defaults(kernel_action=_build)
     removed = actions.add_parser("remove", help="remove builds from the cache")

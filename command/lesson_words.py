@@ -28,11 +28,11 @@ def add_lesson(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("words", nargs="*", metavar="NAME", help="lessons to make; none: list them")
     made.add_argument("--all", action="store_true", help="every lesson")
-    made.add_argument("--open", action="store_true", help="show the page in the browser")
+    made.add_argument("--open", action="store_true", help="open the page in the browser")
     made.add_argument("--out", type=Path, metavar="DIR", help="folder for the pages, or for the exercise")
     made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
     made.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: as many as there are cores)")
-    made.add_argument("--student", metavar="ID", help="start: whose exercise it is; path and figures follow from it")
+    made.add_argument("--student", metavar="ID", help="start: the student's id, which decides path and figures")
     made.add_argument("--junit", type=Path, metavar="FILE", help="check: the grades as JUnit's XML, too")
     made.add_argument("--gradescope", type=Path, metavar="FILE", help="check: the grades as Gradescope's results.json")
     made.add_argument("--json", action="store_true", help="one JSON object on standard output")
@@ -52,7 +52,7 @@ def do_lesson(parsed: argparse.Namespace) -> int:
     if parsed.all or parsed.words:
         return _pages(parsed)
     if parsed.open:
-        raise UsageError("which lesson shall be opened? write its name, or --all")
+        raise UsageError("--open needs a lesson: write its name, or --all")
     return _list(parsed)
 
 

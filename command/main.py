@@ -20,34 +20,34 @@ from ..version import __version__
 from .errors import BAD_INPUT, FAILED, say
 
 WORDS = {
-    "demo": ("demo_words", "Run one example: goodput over time, what bound it, and what to try next."),
+    "demo": ("demo_words", "Run one example: goodput over time, what limited it, and what to try next."),
     "scenarios": ("scenario_words", "List the scenarios that come with landspeed; a name stands for its file."),
     "check": ("scenario_words", "Check scenario files."),
     "show": ("scenario_words", "Print the path hop by hop and its physics."),
     "run": ("run_words", "Calibrate the path, make the transfer, judge it."),
-    "sweep": ("sweep_words", "Run every combination of what a file varies, on all cores or on a cluster."),
-    "find": ("sweep_words", "Find the least or greatest value with which a goal is still met."),
+    "sweep": ("sweep_words", "Run every combination of the values that a file varies, on all cores or on a cluster."),
+    "find": ("sweep_words", "Find the least or greatest value of a key with which a goal is met."),
     "lesson": (
         "lesson_words",
-        "Learn: measure a lesson of the course beside theory, make its page, grade an exercise.",
+        "Run a lesson of the course, compare it with theory and make its page; grade an exercise.",
     ),
-    "explore": ("explore_words", "Make a page with sliders: what theory says of a path, and what was measured."),
-    "predict": ("predict_words", "Predict how long a transfer of many bytes takes, for each choice asked."),
-    "import": ("import_words", "Make a scenario of what iperf3, traceroute, ss or pScheduler measured."),
-    "compare": ("run_words", "Show runs side by side: bundles, scenario files, the worlds of one file."),
+    "explore": ("explore_words", "Make a page with sliders: what theory predicts for a path, and what was measured."),
+    "predict": ("predict_words", "Predict how long a very large transfer takes, for each choice that is given."),
+    "import": ("import_words", "Make a scenario from what iperf3, traceroute, ss or pScheduler measured."),
+    "compare": ("run_words", "Compare runs: bundles, scenario files, one file in several worlds, two sweeps."),
     "exec": ("program_words", "Run your own program on the emulated path, in virtual time."),
     "probe": (
         "probe_words",
-        "Say what holds a program back on long paths: its own window, round trips, TCP, the line.",
+        "Say what limits a program on long paths: its own window, round trips, TCP, the line.",
     ),
     "shell": ("program_words", "Open a prompt on the emulated path, in real time."),
     "doctor": ("machine_words", "Check whether this computer can run everything; print a remedy for each finding."),
-    "kernel": ("kernel_words", "List, build or remove the releases of Linux that runs can have."),
+    "kernel": ("kernel_words", "List, build or remove the releases of Linux that runs can use."),
     "results": ("result_words", "List the runs, or query them with SQL (tables: runs, flows, samples, links)."),
-    "report": ("result_words", "Write a bundle's report.html anew."),
+    "report": ("result_words", "Write a bundle's report.html again."),
     "real": ("real_words", "Take a rehearsed scenario to real servers."),
-    "submission": ("result_words", "Write a run up as a record's team would: page and PDF."),
-    "record-book": ("result_words", "Rehearse every record that is not rehearsed yet, and write the book."),
+    "submission": ("result_words", "Write a run up as a record team would: page and PDF."),
+    "record-book": ("result_words", "Rehearse every record that is not rehearsed yet, and write the record book."),
     "schema": ("scenario_words", "Print the JSON Schema of scenario files."),
 }
 """Word → the module of this folder that has `add_WORD(parser)` and `do_WORD(parsed)`, and its line of help."""
@@ -58,14 +58,14 @@ COLLECT_AFTER = 50_000
 FIRST_WORDS = """\
 landspeed sends real TCP over very long, very fast paths that exist only in this computer, in virtual time.
   landspeed demo              see it: ten seconds of 1 Gbit/s over 50 ms, drawn while they run
-  landspeed scenarios         the paths that come with it, the Land Speed Records among them
-  landspeed show first        a path hop by hop, and its physics, before anything is sent
+  landspeed scenarios         list the paths that come with it, with the Land Speed Records
+  landspeed show first        show a path hop by hop, and its physics, before anything is sent
   landspeed run first         calibrate it, make the transfer, judge it; --set changes any value
-  landspeed exec first --at amsterdam -- ping -c 3 athens      your own program on the path
-  landspeed results           what has been run; landspeed compare, report, submission: look closer
-  landspeed real              the same on real servers
-  landspeed doctor            what this computer lacks, and how to get it
-landspeed --help lists every word, landspeed WORD --help its arguments."""
+  landspeed exec first --at amsterdam -- ping -c 3 athens      run your own program on the path
+  landspeed results           list all runs; see also: landspeed compare, report, submission
+  landspeed real              do the same on real servers
+  landspeed doctor            say what this computer lacks, and how to get it
+landspeed --help lists every command, landspeed COMMAND --help its arguments."""
 """What a word-less command prints: ten lines for somebody who has never seen it."""
 
 

@@ -19,27 +19,25 @@ if TYPE_CHECKING:
 
 def add_predict(made: argparse.ArgumentParser) -> None:
     """Arguments of `predict`."""
-    made.add_argument("file", type=Path, metavar="FILE", help="scenario file; how much it sends is replaced")
-    made.add_argument("--bytes", required=True, metavar="SIZE", help="how much is to be sent, such as 100TB")
-    made.add_argument("--host-limit", metavar="RATE", help="goodput that the sending host can make, such as 38Gbit/s")
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file; --bytes replaces its duration or bytes")
+    made.add_argument("--bytes", required=True, metavar="SIZE", help="how much to send, such as 100TB")
+    made.add_argument("--host-limit", metavar="RATE", help="highest goodput of the sending host, such as 38Gbit/s")
     made.add_argument(
         "--choose",
         action="append",
         default=[],
         metavar="KEY=VALUE,…",
-        help="compare these values, such as transfer.congestion_control=cubic,bbr; several times: every combination",
+        help="compare these values, such as transfer.congestion_control=cubic,bbr; if repeated: every combination",
     )
-    made.add_argument("--seeds", type=values.count, default=5, metavar="N", help="of each choice (default: 5)")
+    made.add_argument("--seeds", type=values.count, default=5, metavar="N", help="seeds of each choice (default: 5)")
     made.add_argument(
         "--at-most",
         type=values.seconds,
         default=120.0,
         metavar="SECONDS",
-        help="the longest transfer that is run to find the steady rate, in virtual time (default: 120)",
+        help="longest transfer to find the steady rate, in virtual time (default: 120)",
     )
-    made.add_argument(
-        "--worlds", default="emu", metavar="NAME,…", help="in each of these, such as emu,sim (default: emu)"
-    )
+    made.add_argument("--worlds", default="emu", metavar="NAME,…", help="worlds to use, such as emu,sim (default: emu)")
     made.add_argument("--out", type=Path, metavar="DIR", help="folder of the runs (default: results/sweeps/NAME)")
     made.add_argument("--jobs", type=values.count, metavar="N", help="runs at once (default: cores)")
     with_output(made)

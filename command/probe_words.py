@@ -31,19 +31,26 @@ def add_probe(made: argparse.ArgumentParser) -> None:
         "--serve", action=_Serve, dest="servers", metavar="NODE=COMMAND", help="a server; repeat it for more"
     )
     for word, metavar, text in (
-        ("--listen", "PORT[/udp]", "the last --serve is ready when somebody listens there"),
-        ("--ready-line", "REGEX", "or when it writes such a line"),
-        ("--ready-command", "COMMAND", "or when this command, at its node, succeeds"),
+        ("--listen", "PORT[/udp]", "the last --serve is ready when a program listens on this port"),
+        ("--ready-line", "REGEX", "or when it writes a line that matches"),
+        ("--ready-command", "COMMAND", "or when this command succeeds at its node"),
     ):
         made.add_argument(word, action=_Until, dest="servers", metavar=metavar, help=text)
     made.add_argument("--at", required=True, metavar="NODE", help="node that runs the client")
     made.add_argument("--rtt", metavar="TIMES", help="round-trip times (default: 0.5 ms,10 ms,50 ms,100 ms,264 ms)")
     made.add_argument("--rate", metavar="RATES", help="line rates of the slowest link: '1 Gbit/s,10 Gbit/s'")
     made.add_argument("--loss", metavar="SHARES", help="losses of that link: '0,0.01 %%'")
-    made.add_argument("--at-most", default="1 h", metavar="TIME", help="virtual time of a run of the client (1 h)")
-    made.add_argument("--ready", default="30 s", metavar="TIME", help="virtual time of a server's start (30 s)")
     made.add_argument(
-        "--sample-interval", type=values.sample_interval, metavar="TIME", help="default: RTT / 16, at most 10 ms"
+        "--at-most", default="1 h", metavar="TIME", help="end the client after this virtual time (default: 1 h)"
+    )
+    made.add_argument(
+        "--ready", default="30 s", metavar="TIME", help="wait this virtual time for a server (default: 30 s)"
+    )
+    made.add_argument(
+        "--sample-interval",
+        type=values.sample_interval,
+        metavar="TIME",
+        help="time between two samples (default: RTT / 16, at most 10 ms)",
     )
     made.add_argument("--out", type=Path, metavar="DIR", help="folder for samples, output and page")
     made.add_argument("--jobs", type=values.count, metavar="N", help="runs at once (default: one for each core)")

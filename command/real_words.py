@@ -24,7 +24,7 @@ def add_real(parser: argparse.ArgumentParser) -> None:
     roles = {
         "sender": "host that sends; interface=, jump= and ssh_config= may follow",
         "receiver": "host that receives",
-        "shaper": "Linux router between them that becomes the path",
+        "shaper": "Linux router between them that emulates the path",
     }
     for role, text in roles.items():
         inventory.add_argument(f"--{role}", required=role != "shaper", metavar="user@HOST[,address=IP,…]", help=text)
@@ -33,13 +33,13 @@ def add_real(parser: argparse.ArgumentParser) -> None:
         type=_time,
         default="1 ms",
         metavar="TIME",
-        help="how late the shaper's timers may be: its token buckets hold as much (default: 1 ms; a virtual machine on "
-        "shared processors needs tens of milliseconds)",
+        help="how late the shaper's timers may be; its token buckets are that large (default: 1 ms; a virtual machine "
+        "on shared processors needs tens of milliseconds)",
     )
     inventory.add_argument(
         "--out", type=Path, metavar="DIR", help="folder of the inventory (default: inventories/SCENARIO)"
     )
-    inventory.add_argument("--again", action="store_true", help="write over an inventory that is there")
+    inventory.add_argument("--again", action="store_true", help="overwrite an existing inventory")
     inventory.add_argument(
         "--set",
         dest="overrides",
@@ -80,7 +80,7 @@ def add_real(parser: argparse.ArgumentParser) -> None:
         made.add_argument("--ask-become-pass", action="store_true", help="ask for the password of sudo")
         if play in GATED:
             made.add_argument(
-                "--unrehearsed", metavar="REASON", help="go without a rehearsal; the report prints the reason"
+                "--unrehearsed", metavar="REASON", help="allow this without a rehearsal; the report shows the reason"
             )
         if play in ("attempt", "collect", "site"):
             made.add_argument("--attempt", metavar="NAME", help="its name (default: the time; for collect: the newest)")
@@ -89,10 +89,10 @@ def add_real(parser: argparse.ArgumentParser) -> None:
                 type=int,
                 default=0,
                 metavar="PACKETS",
-                help="keep this many packets from the start (default: 0)",
+                help="keep the first packets of both hosts, so many (default: 0)",
             )
         if play == "restore":
-            made.add_argument("--remove-engine", action="store_true", help="remove the engine too")
+            made.add_argument("--remove-engine", action="store_true", help="remove the engine, too")
 
 
 def do_real(parsed: argparse.Namespace) -> int:
@@ -132,7 +132,7 @@ def _key(parsed: argparse.Namespace) -> int:
     read_plan(parsed.inventory)
     target = parsed.inventory / "group_vars" / "all" / "vault.yml"
     if target.exists():
-        raise RealError(f"{target} is there already; remove it to make another key")
+        raise RealError(f"{target} exists already; remove it to make another key")
     program = Path(sys.executable).parent / "ansible-vault"
     made = subprocess.run(
         [program, "encrypt", "--vault-password-file", parsed.vault_password_file, "--output", target, "-"],
@@ -199,7 +199,7 @@ def _attempt_name(parsed: argparse.Namespace, inventory: Path) -> str:
             raise RealError("no attempt was made with this inventory; name one with --attempt")
         name = latest.read_text(errors="replace").strip()
         if not _is_name(name):
-            raise RealError(f"{latest}: no name of an attempt stands there; name one with --attempt")
+            raise RealError(f"{latest}: it has no name of an attempt; name one with --attempt")
         return name
     name = parsed.attempt or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     if not _is_name(name):

@@ -72,7 +72,7 @@ def add_record_book(made: argparse.ArgumentParser) -> None:
         action="append",
         choices=("documents", "public", "what if"),
         default=[],
-        help="rehearse only records with this basis; may be given several times",
+        help="rehearse only records with this basis (can be repeated)",
     )
     cores = os.cpu_count() or 1
     made.add_argument("--jobs", type=values.count, default=cores, metavar="N", help="runs at once (default: cores)")
@@ -84,7 +84,7 @@ def add_record_book(made: argparse.ArgumentParser) -> None:
     made.add_argument("--fresh", action="store_true", help="rehearse all of them again")
     made.add_argument("--no-evidence", action="store_true", help="make no captures and no submission pages")
     made.add_argument(
-        "--write-only", action="store_true", help="rehearse nothing: write the book of the bundles there are"
+        "--write-only", action="store_true", help="rehearse nothing: write the book from the existing bundles"
     )
 
 

@@ -145,14 +145,16 @@ def add_compare(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--kernels", metavar="VERSION,…", help="run files in emu with each of these releases of Linux, such as 6.12,7.3"
     )
-    made.add_argument("--html", type=Path, metavar="FILE", help="where to write the page (default: beside the bundles)")
+    made.add_argument(
+        "--html", type=Path, metavar="FILE", help="where to write the page (default: in the folder of the bundles)"
+    )
     made.add_argument("--out", type=Path, metavar="DIR", help="folder for bundles (default: results/runs)")
     made.add_argument(
         "--tolerance",
         type=values.share,
         default=0.02,
         metavar="SHARE",
-        help="name differences above this (default: 2 %%)",
+        help="name differences larger than this (default: 2 %%)",
     )
     with_output(made)
     with_overrides(made)
@@ -179,7 +181,9 @@ def do_compare(parsed: argparse.Namespace) -> int:
     worlds = chosen_worlds(names, options)
     if parsed.kernels:
         if names != ["emu"] or "kernel" in options:
-            raise UsageError("--kernels goes with the world emu alone, and without --kernel; leave the other out")
+            raise UsageError(
+                "--kernels works only with the world emu, and not together with --kernel; leave the other one out"
+            )
         kernels = [each.strip() for each in parsed.kernels.split(",")]
         worlds = [chosen_worlds(names, options | {"kernel": each})[0] for each in kernels]
     with _reporter(quiet=parsed.quiet) as reporter:

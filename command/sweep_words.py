@@ -25,22 +25,26 @@ def add_sweep(made: argparse.ArgumentParser) -> None:
     with_world(made)
     made.add_argument("--out", type=Path, metavar="DIR", help="folder of the sweep (default: results/sweeps/NAME)")
     made.add_argument("--jobs", type=values.count, metavar="N", help="cells at once (default: cores)")
-    made.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is there, such as tcp://head:8786")
+    made.add_argument("--scheduler", metavar="ADDRESS", help="use this Dask scheduler, such as tcp://head:8786")
     made.add_argument(
-        "--until", metavar="GOAL", help='add seeds until each mean goodput is known so well, such as "ci95=2 %%"'
+        "--until", metavar="GOAL", help='add seeds until each mean goodput is this certain, such as "ci95=2 %%"'
     )
-    made.add_argument("--at-most", type=values.count, default=10_000, metavar="N", help="cells (default: 10 000)")
+    made.add_argument(
+        "--at-most", type=values.count, default=10_000, metavar="N", help="most cells to run (default: 10 000)"
+    )
     made.add_argument(
         "--adaptive",
         metavar="KEY[=FROM..TO]",
         help='choose this key\'s values where goodput bends, such as "path.1.loss=1e-6 %%..1 %%", or a key of `vary:`',
     )
-    made.add_argument("--points", type=values.count, metavar="N", help="values of it for each curve (default: 15)")
+    made.add_argument(
+        "--points", type=values.count, metavar="N", help="with --adaptive: values for each curve (default: 15)"
+    )
     made.add_argument("--no-bundles", action="store_true", help="keep the figures only")
     again = made.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true", help="continue: it is an error if nothing was begun")
-    again.add_argument("--fresh", action="store_true", help="run again what is known already")
-    made.add_argument("--csv", type=Path, metavar="FILE", help="the table as CSV, too")
+    again.add_argument("--resume", action="store_true", help="continue a sweep; an error if none was begun")
+    again.add_argument("--fresh", action="store_true", help="run everything again")
+    made.add_argument("--csv", type=Path, metavar="FILE", help="write the table as CSV, too")
     with_output(made)
     with_overrides(made)
     with_world_options(made, "run")
@@ -53,20 +57,24 @@ def add_find(made: argparse.ArgumentParser) -> None:
         "--vary",
         required=True,
         metavar="KEY[=FROM..TO]",
-        help='what, such as "queue=0.01 BDP..2 BDP", or a key of `vary:`',
+        help='key and range, such as "queue=0.01 BDP..2 BDP", or a key of `vary:`',
     )
-    made.add_argument("--goal", required=True, metavar="GOAL", help='such as "goodput >= 900 Mbit/s"')
+    made.add_argument("--goal", required=True, metavar="GOAL", help='what to reach, such as "goodput >= 900 Mbit/s"')
     end = made.add_mutually_exclusive_group()
     end.add_argument("--least", action="store_true", help="the least value that meets the goal (default)")
-    end.add_argument("--most", action="store_true", help="the greatest one")
-    made.add_argument("--seeds", type=values.count, default=3, metavar="N", help="of each value (default: 3)")
+    end.add_argument("--most", action="store_true", help="the greatest value that meets the goal")
+    made.add_argument("--seeds", type=values.count, default=3, metavar="N", help="seeds of each value (default: 3)")
     made.add_argument(
-        "--within", type=values.share, default=0.05, metavar="SHARE", help="how narrow the bracket (default: 5 %%)"
+        "--within",
+        type=values.share,
+        default=0.05,
+        metavar="SHARE",
+        help="width of the answer's bracket (default: 5 %%)",
     )
     with_world(made)
     made.add_argument("--out", type=Path, metavar="DIR", help="folder of the cells (default: results/sweeps/NAME)")
     made.add_argument("--jobs", type=values.count, metavar="N", help="cells at once (default: cores)")
-    made.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is there")
+    made.add_argument("--scheduler", metavar="ADDRESS", help="use this Dask scheduler")
     with_output(made)
     with_overrides(made, seed=False)
     with_world_options(made, "run")
@@ -158,7 +166,7 @@ def compare_two(parsed: argparse.Namespace) -> int:
     from ..report.sweep_comparison import compare_sweeps, is_sweep, load_sweep, verdict_lines, write_sweep_comparison
 
     if len(parsed.targets) != 2 or not all(is_sweep(target) for target in parsed.targets):
-        raise UsageError("a sweep is compared with a sweep: name the folders of two")
+        raise UsageError("a sweep can only be compared with a sweep: name the folders of two")
     first, second = (load_sweep(target) for target in parsed.targets)
     made = compare_sweeps(first, second, parsed.tolerance)
     page = parsed.html or second.folder / f"against-{first.folder.resolve().name}.html"
@@ -239,7 +247,7 @@ class Reporter:
         now = time.monotonic()
         if state.dashboard and state.dashboard != self._dashboard:
             self._dashboard = state.dashboard
-            print(f"landspeed: Dask's own page: {state.dashboard}", file=sys.stderr, flush=True)
+            print(f"landspeed: Dask's dashboard: {state.dashboard}", file=sys.stderr, flush=True)
         ended = state.done + state.reused + state.failed == state.cells
         if sys.stderr.isatty():
             print(f"\r\x1b[Klandspeed: {state}", end="\n" if ended else "", file=sys.stderr, flush=True)

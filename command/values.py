@@ -73,7 +73,7 @@ def _quantity(kind: Any, text: str, word: str) -> int:
     except UnitError as error:
         raise UsageError(f"{word} {text}: {error}") from error
     if not found:
-        raise UsageError(f"{word} {text}: write more than nothing, such as {kind.example}")
+        raise UsageError(f"{word} {text}: write more than zero, such as {kind.example}")
     return found
 
 

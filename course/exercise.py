@@ -74,7 +74,7 @@ class Asked:
                 raise ExerciseError(f"'{text}' is none of the answers; write {self.hint}")
             return text
         if not re.fullmatch(r"[0-9]{1,9}", text):
-            raise ExerciseError(f"'{text}' is no whole number")
+            raise ExerciseError(f"'{text}' is not a whole number")
         return float(text)
 
 
@@ -156,7 +156,7 @@ def start(name: str, student: str, out: Path | None = None, laboratory: Laborato
     assert lesson.exercise is not None
     folder = out or Path(folder_name(name, who))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ExerciseError(f"{folder} is there already; remove it, or give another folder with --out")
+        raise ExerciseError(f"{folder} exists already; remove it, or give another folder with --out")
     drawn = draw(lesson, who, laboratory or Laboratory())
     asked: dict[str, Asked] = lesson.exercise.ASKED
     about = {"format": FORMAT, "lesson": name, "student": who}
@@ -196,7 +196,7 @@ def read_about(folder: Path) -> tuple[Lesson, str]:
         about = object_of(json.loads((folder / ABOUT).read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         right = "`landspeed lesson start NAME --student ID` makes one"
-        raise ExerciseError(f"{folder} is no exercise's folder: {ABOUT}: {error}; {right}") from error
+        raise ExerciseError(f"{folder} is not the folder of an exercise: {ABOUT}: {error}; {right}") from error
     if about.get("format") != FORMAT or not {"lesson", "student"} <= about.keys():
         raise ExerciseError(f"{folder / ABOUT}: this landspeed reads format {FORMAT} with lesson and student")
     return exercise_of(str(about["lesson"])), student_id(str(about["student"]))
@@ -220,7 +220,9 @@ def read_answers(folder: Path, asked: Mapping[str, Asked]) -> dict[str, float | 
     except YAMLError as error:
         raise ExerciseError(f"{file}: {error}") from error
     given = object_of(found)
-    problems = [f"{file}: '{key}' is not asked; asked are {', '.join(asked)}" for key in given if key not in asked]
+    problems = [
+        f"{file}: '{key}' is not a question; the questions are {', '.join(asked)}" for key in given if key not in asked
+    ]
     answers: dict[str, float | str] = {}
     for key, each in asked.items():
         try:

@@ -128,7 +128,7 @@ def read_lesson(folder: Path) -> Lesson:
         load: Any = YAML(typ="safe").load
         head = load(text.split("---\n")[1]) if text.startswith("---\n") else None
     except (YAMLError, IndexError) as error:
-        raise LessonError(f"{source}: its first part is no YAML between two lines '---': {error}") from error
+        raise LessonError(f"{source}: its first part is not YAML between two lines '---': {error}") from error
     found = object_of(object_of(head).get("lesson"))
     if missing := [name for name in NEEDED if name not in found]:
         raise LessonError(f"{source}: no {', '.join(missing)}; write them under `lesson:` between the lines '---'")

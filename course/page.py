@@ -46,7 +46,7 @@ def make_page(sheet: Worksheet, lessons: Sequence[Lesson] = ()) -> Page:
 
     Raises:
         CellFailed: a cell raised an error.
-        RunFailed: a run broke.
+        RunFailed: a run failed.
     """
     lesson = sheet.lesson
     notebook = lesson.notebook

@@ -21,15 +21,18 @@ def missing_programs() -> list[str]:
     return [program for program in PROGRAMS if not shutil.which(program, path=GUEST_PATH)]
 
 
-def finish_evidence(bundle_dir: Path) -> dict[str, int]:
+def finish_evidence(folder: Path) -> dict[str, int]:
     """Cut each capture to whole packets, and decode its first ones beside it.
+
+    Args:
+        folder: of the bundle, or of a flow in it.
 
     Returns:
         packets in each capture, by end.
     """
     found: dict[str, int] = {}
     for end in ("sender", "receiver"):
-        capture = bundle_dir / EVIDENCE / f"capture-{end}.pcap"
+        capture = folder / EVIDENCE / f"capture-{end}.pcap"
         if not capture.is_file():
             continue
         found[end] = cut_to_whole_packets(capture)

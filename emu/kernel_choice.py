@@ -75,7 +75,7 @@ def _at(path: Path) -> Kernel:
         return kernel
     if path.is_dir() or not os.access(path, os.X_OK):
         raise KernelError(f"no kernel at {path}; there are {in_words(available())}")
-    trouble = f"{path} is no User-Mode Linux with landspeed's patches"
+    trouble = f"{path} is not a User-Mode Linux with landspeed's patches"
     try:
         ask = [path.resolve(), "--version"]
         shown = subprocess.run(ask, check=False, capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
@@ -175,9 +175,9 @@ def make(series: str) -> Kernel:
     if not is_clone():
         raise KernelError("kernels are built in a clone of landspeed: a wheel has one kernel, and takes others by path")
     if not re.match(r"\d+\.\d+$", series):
-        raise KernelError(f"'{series}' is no series of Linux; write two numbers, such as 6.12")
+        raise KernelError(f"'{series}' is not a series of Linux; write two numbers, such as 6.12")
     if series not in archives(build.SOURCES, build.fetched_sources()):
-        print(f"kernel: bringing the source of Linux {series}", flush=True)
+        print(f"kernel: fetching the source of Linux {series}", flush=True)
         _apt().fetch(series, build.fetched_sources())
     return build.build_kernel(series)
 

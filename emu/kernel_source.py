@@ -212,7 +212,7 @@ class Apt:
         except FileNotFoundError:
             if check:
                 raise KernelError(
-                    f"{command[0]} is not here: sources are brought by apt; put the source into /usr/src"
+                    f"{command[0]} is not here, and apt is needed to download sources; put the source into /usr/src"
                 ) from None
             return ""
         if done.returncode and check:

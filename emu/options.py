@@ -8,6 +8,7 @@ from ..worlds.options import option, parse_seconds
 from . import watch
 from .cores import parse_core
 from .memory import parse_memory
+from .spinning import cost_text, parse_cost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,26 +21,35 @@ class EmuOptions:
     tool: str = option("engine", "program that makes the transfer (default: engine)", metavar="NAME")
     memory: int | None = option(
         None,
-        "memory of the guest, such as 4GiB, instead of what the plan is estimated to need",
+        "memory of the guest, such as 4GiB (default: an estimate from the plan)",
         parse=parse_memory,
         metavar="SIZE",
         repeated=False,
         words=("exec", "probe"),
     )
-    queues: bool = option(False, "measure every queue too: fill it until it overflows", repeated=False)
+    queues: bool = option(False, "measure every queue, too: fill it until it overflows", repeated=False)
     evidence: bool = option(False, "keep captures, ping and traceroute, and write the submission page")
-    exact_timers: bool = option(False, "give each packet its own instant, also with hundreds under way (slower)")
+    exact_timers: bool = option(False, "deliver each packet at its own instant, even with hundreds in flight (slower)")
     every_hop: bool = option(
         False,
-        "pass every router with every packet, also where nothing can queue (slower)",
+        "handle every packet at every router, even where nothing can queue (slower)",
         words=("exec", "shell", "probe"),
     )
     stall: float = option(
         watch.STALL_WALL_S,
-        "give up when virtual time has stood still for so many seconds (default: 20)",
+        "end the run when virtual time has stood still for so many seconds (default: 20)",
         parse=parse_seconds,
         metavar="SECONDS",
         repeated=False,
+        words=("exec", "probe"),
+    )
+    spin_cost: int | None = option(
+        None,
+        "let virtual time pass for programs that spin: so much for each of their system calls, such as 1us "
+        "(default: they end the run)",
+        parse=parse_cost,
+        text=cost_text,
+        metavar="TIME",
         words=("exec", "probe"),
     )
     kernel: str | None = option(

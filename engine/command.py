@@ -56,6 +56,7 @@ def send_command(
     live: str | None = None,
     json: str | None = None,
     port: int = ENGINE_PORT,
+    stall_ns: int | None = None,
     binary: str | Path = ENGINE_BINARY,
 ) -> list[str]:
     """Command line of the sender.
@@ -64,6 +65,8 @@ def send_command(
         transfer: what is sent and how.
         host: address of the receiver.
         samples, live, json: paths as the sender sees them, or None.
+        port: on which the receiver listens.
+        stall_ns: give up when nothing has moved for so long; None: the engine's own 30 s.
 
     Raises:
         ValueError: the transfer has neither a time nor a byte limit.
@@ -80,6 +83,7 @@ def send_command(
     words += ["--receive", transfer.receive, "--interval", f"{transfer.sample_interval_ns}ns"]
     words += ["--pacing", str(transfer.pacing_rate_bps)] if transfer.pacing_rate_bps is not None else []
     words += ["--stagger", seconds_text(transfer.start_stagger_ns)] if transfer.start_stagger_ns else []
+    words += ["--stall", f"{stall_ns}ns"] if stall_ns is not None else []
     words += ["--samples", samples] if samples else []
     words += ["--live", live] if live else []
     words += ["--json", json] if json else []
@@ -92,6 +96,7 @@ def engine_commands(
     *,
     receiver: str = "{receiver}",
     port: int = ENGINE_PORT,
+    stall_ns: int | None = None,
     binary: str | Path = ENGINE_BINARY,
 ) -> tuple[list[str], list[str]]:
     """Both command lines of a transfer whose files go to the folder `out`.
@@ -101,6 +106,7 @@ def engine_commands(
         out: folder as the programs see it; gets receiver.csv, receiver.json, sender.csv, live.jsonl and engine.json.
         receiver: its address, or a placeholder that the world fills in.
         port: on which it listens.
+        stall_ns: as of `send_command`.
         binary: the engine.
 
     Returns:
@@ -118,6 +124,7 @@ def engine_commands(
         receiver,
         samples=f"{out}/sender.csv",
         live=f"{out}/live.jsonl",
+        stall_ns=stall_ns,
         json=f"{out}/engine.json",
         port=port,
         binary=binary,

@@ -8,9 +8,12 @@ from typing import Any
 from ..results.failure import RunFailed
 from ..results.files import last_line
 from ..scenarios.plan import Plan
+from ..scenarios.timing import data_rtt_ns
 from ..worlds.tool import Tool
 from .command import ENGINE_BINARY, engine_commands
 from .identity import engine_build
+
+OWN_STALL_NS = 30 * 10**9  # engine/src/options/options.c
 
 
 class Engine(Tool):
@@ -26,11 +29,11 @@ class Engine(Tool):
 
     def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
         """Receiver and sender."""
-        return engine_commands(plan.transfer, out)
+        return engine_commands(plan.transfer, out, stall_ns=stall_ns(plan))
 
     def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
         """Receiver and sender of a flow."""
-        return engine_commands(plan.transfer, out, port=port)
+        return engine_commands(plan.transfer, out, port=port, stall_ns=stall_ns(plan))
 
     def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:  # noqa: ARG002 (of every tool)
         """Its samples are right as they are."""
@@ -46,6 +49,22 @@ class Engine(Tool):
     def build_id(self) -> str:
         """The hash of the engine's sources; "" when it is not built."""
         return engine_build(ENGINE_BINARY) or ""
+
+
+def stall_ns(plan: Plan) -> int | None:
+    """After how long of nothing the engine is to give a transfer up; None where its own 30 s will do.
+
+    On a slow path a round trip takes seconds, more so when a queue is full, and a packet may be lost again and again:
+    four of TCP's timeouts, each twice the one before (RFC 6298 section 5.5), are 15 times the first.
+    """
+    waits_ns = [
+        lane.queue_bytes * 8 * 10**9 // lane.rate_bps
+        for link in plan.links
+        for lane in (link.forward, link.reverse)
+        if lane.can_queue
+    ]
+    needed_ns = 15 * (data_rtt_ns(plan) + max(waits_ns, default=0))
+    return needed_ns if needed_ns > OWN_STALL_NS else None
 
 
 ENGINE = Engine()

@@ -98,7 +98,7 @@ def _names(inventory: Path) -> dict[str, str]:
         }
     except (LookupError, TypeError, StopIteration) as error:
         what = "a host in landspeed_senders and one in landspeed_receivers are wanted"
-        raise RealError(f"{inventory / 'hosts.yml'}: {what}; write the inventory anew with `--again`") from error
+        raise RealError(f"{inventory / 'hosts.yml'}: {what}; write the inventory again with `--again`") from error
 
 
 def _begin(

@@ -121,11 +121,9 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
         RealError: the scenario has what nobody can make of a real path.
     """
     if plan.events:
-        raise RealError(
-            f"{plan.scenario} has events, which nobody makes happen on a real path; take them out (events: [])"
-        )
+        raise RealError(f"{plan.scenario} has events, which are not possible on a real path; remove them (events: [])")
     if plan.changes:
-        raise RealError(f"{plan.scenario} has a trace, which nobody makes happen on a real path; take it out")
+        raise RealError(f"{plan.scenario} has a trace, which is not possible on a real path; remove it")
     transfer, physics = plan.transfer, plan.physics
     build, digest = engine_identity()
     rate_bps = min(lane.rate_bps for link in plan.links for lane in (link.forward, link.reverse))
@@ -200,9 +198,7 @@ def write_inventory(
         RealError: it is there already, or a host is not usable.
     """
     if (folder / "hosts.yml").exists() and not again:
-        raise RealError(
-            f"{folder} is an inventory already; give another folder with --out, or --again to write it anew"
-        )
+        raise RealError(f"{folder} is an inventory already; give another folder with --out, or --again to overwrite it")
     variables = plan_variables(plan, shaped="shaper" in hosts, late_timers_ns=late_timers_ns)
     children: dict[str, Any] = {}
     for role, group in GROUPS.items():
@@ -246,9 +242,9 @@ def read_variables(file: Path) -> dict[str, Any]:
         read: Any = YAML(typ="safe").load(file.read_text())
     except (YAMLError, OSError, ValueError) as error:
         said = " ".join(str(error).split())
-        raise RealError(f"{file}: no YAML: {said}; write the inventory anew with `--again`") from error
+        raise RealError(f"{file}: not YAML: {said}; write the inventory again with `--again`") from error
     if read is not None and not is_object(read):
-        raise RealError(f"{file}: names and values are wanted; write the inventory anew with `--again`")
+        raise RealError(f"{file}: expected names and values; write the inventory again with `--again`")
     return read or {}
 
 

@@ -64,7 +64,7 @@ def _ip_rate_bps(plan: Plan, link: Link, direction: Direction, far: int) -> floa
 def _lines(plan: Plan, link: Link, direction: Direction, late_ns: int, *, forward: bool) -> list[str]:
     if direction.discipline == "red":
         raise RealError(
-            f"{plan.scenario}: link {link.index}, {link.a}–{link.b}: tc cannot be told the scenario's RED parameters; "
+            f"{plan.scenario}: link {link.index}, {link.a}–{link.b}: tc cannot set the scenario's RED parameters; "
             "use discipline fifo or fq_codel on a shaped path"
         )
     netem, bucket = lane_options(plan, link, direction, forward=forward, stock=True)

@@ -47,15 +47,15 @@ def run(
     report: bool = True,
     **options: Any,
 ) -> Run:
-    """Calibrate the path, make the transfer, judge it, keep it in a bundle.
+    """Calibrate the path, make the transfer, judge it, and keep it in a bundle.
 
     Several runs at once, in threads, are several guests; each has its own core while there are enough.
 
     Args:
         scenario: or the file of one.
-        world: "emu" (the real kernel in virtual time), "sim" (ns-3), or one of somebody else.
+        world: "emu" (the real kernel in virtual time), "sim" (ns-3), or one of another package.
         seed: of everything random; None takes the scenario's own. The same seed gives the same samples.
-        progress: called when the phase changes and once a second; `print` will do. What it raises ends the run.
+        progress: called when the phase changes and once a second; such as `print`. An exception from it ends the run.
         runs_dir: folder for the bundle; None takes `results/runs` of a clone, else the user's data folder.
         report: write report.html too.
         options: of the world, such as `tool="iperf3"`.
@@ -66,7 +66,7 @@ def run(
     Raises:
         ScenarioError: bad input, located.
         NotReady: this host lacks something; nothing was started.
-        RunFailed: it broke; `error.run` has what it measured, and its bundle.
+        RunFailed: it failed; `error.run` has what it measured, and its bundle.
     """
     chosen, loaded, plan = _prepared(scenario, world, seed, options)
     tell = _paced(progress) if progress else _unheard
@@ -143,9 +143,9 @@ async def arun(
     report: bool = True,
     **options: Any,
 ) -> AsyncGenerator[Going]:
-    """A run beside other work of an asyncio program. Leaving the block ends a run that still goes on, cleanly.
+    """A run in an asyncio program. Leaving the block cleanly ends a run that is still going on.
 
-    The arguments are those of `run`; what is wrong with them is raised before the block is entered.
+    The arguments are those of `run`; errors in them are raised before the block is entered.
     """
     chosen, loaded, plan = _prepared(scenario, world, seed, options)
     check_world(chosen, plan)
@@ -167,7 +167,7 @@ def import_measured(
     name: str = "measured",
     title: str = "",
 ) -> Imported:
-    """A scenario of what was measured on a real path, as far as the figures hold it.
+    """Make a scenario from what was measured on a real path, as far as the figures allow.
 
     Args:
         iperf3: what `iperf3 --json` printed, of the sending end.
@@ -181,7 +181,7 @@ def import_measured(
         the scenario, and its text with the source and the uncertainty of each value.
 
     Raises:
-        LandspeedError: a file is cut off, of a run that failed, or together they tell too little.
+        LandspeedError: a file is truncated or of a failed run, or the files together say too little.
     """
     from ..scenarios.measured.importing import import_files
 

@@ -39,7 +39,7 @@ def sweep(
     progress: Callable[[State], None] | None = None,
     **options: Any,
 ) -> Sweep:
-    """Every combination of a file's `vary:`, on all cores or on a cluster; what is known already is not run again.
+    """Run every combination of a file's `vary:`, on all cores or on a cluster, except what was run before.
 
     Args:
         file, overrides: as for `load`.
@@ -47,13 +47,13 @@ def sweep(
         folder: of the sweep; None takes `results/sweeps/NAME` of a clone, else one in the user's data folder.
         jobs: cells at once; None: the cores that this process may use.
         scheduler: address of a Dask scheduler, instead of this computer.
-        until: such as "ci95=2 %": seeds are added until each combination's mean goodput is known so well.
+        until: such as "ci95=2 %": seeds are added until each combination's mean goodput is this certain.
         adaptive: such as "path.1.loss", or "queue=0.01 BDP..2 BDP": values of this key are chosen where goodput bends.
-        points: of it for each combination of the other keys.
+        points: number of its values for each combination of the other keys.
         at_most: cells.
         bundles: keep each cell's bundle.
         fresh: run again what is known.
-        progress: told whenever a cell begins or ends; `print` will do.
+        progress: called whenever a cell begins or ends; for example `print`.
 
     Returns:
         the sweep; cells that failed have a row with their error.
@@ -97,7 +97,7 @@ def predict(
     """How long a transfer of many bytes takes, for each choice: shorter ones, and the rest at their steady rate.
 
     Args:
-        file, overrides: the scenario; how much it sends is replaced.
+        file, overrides: the scenario; `amount` replaces its duration or bytes.
         amount: payload, such as "100 TB", or bytes.
         choose: dotted key → values; every combination is a choice.
         host_limit: goodput that the sending host can make, such as "38 Gbit/s".
@@ -107,11 +107,11 @@ def predict(
         folder: of the runs; None takes one named after the scenario. What is known there is not run again.
 
     Returns:
-        the predictions: iterate over them; `unknown` says first what they leave out.
+        the predictions: iterate over them; `unknown` says what they leave out.
 
     Raises:
         ScenarioError, NotReady, NotPossible: known before the first run.
-        RunFailed: a run broke.
+        RunFailed: a run failed.
     """
     where = Path(folder) if folder is not None else sweeps_dir() / f"predict-{read_space(Path(file), overrides).name}"
     return predict_completion(
@@ -129,14 +129,14 @@ def predict(
 
 
 def compare_sweeps(first: str | Path, second: str | Path, tolerance: float = 0.02) -> SweepComparison:
-    """Lay one sweep beside another, cell by cell: `differing` is what differs beyond its uncertainty.
+    """Compare two sweeps, cell by cell: `differing` has what differs beyond its uncertainty.
 
     Args:
         first, second: folders of sweeps that vary the same keys.
-        tolerance: relative difference that is not named, however certain.
+        tolerance: relative difference up to which nothing is named, even if it is certain.
 
     Raises:
-        BundleError: one is no sweep, or they have nothing in common.
+        BundleError: one is not a sweep, or they have nothing in common.
     """
     return _compare_sweeps(load_sweep(Path(first)), load_sweep(Path(second)), tolerance)
 

@@ -30,7 +30,7 @@ Report = Callable[[Progress], None]
 
 
 def check_world(world: World, plan: Plan) -> None:
-    """What can be known before anything is made.
+    """Check before the run whatever can be known then.
 
     Raises:
         NotReady: this host cannot run the plan in this world.

@@ -25,12 +25,12 @@ FAILED = 1
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a run.
+    """A run, and its result.
 
     Attributes:
-        record: judged, or what there is of a run that broke; every figure of `result.json`.
+        record: the judged record, with every figure of `result.json`; of a run that failed, what there is.
         bundle: its folder.
-        interrupted: the user ended it, and what would come after it.
+        interrupted: the user ended it, and all runs that would have followed.
     """
 
     record: RunRecord = field(repr=False)
@@ -78,7 +78,7 @@ class Run:
 
     @property
     def limited_by(self) -> str | None:
-        """What bound it: window, bus, framing, pacing, loss, …"""
+        """What limited it: window, bus, framing, pacing, loss, …"""
         return self.record.limited_by
 
     @property
@@ -88,7 +88,7 @@ class Run:
 
     @property
     def verdicts(self) -> list[Check]:
-        """Measured against wanted, one by one."""
+        """Each verdict: what was measured, and what was wanted."""
         return self.record.verdicts
 
     @property
@@ -147,11 +147,11 @@ class Run:
 
     @property
     def report_file(self) -> Path:
-        """Where its report is, or would be."""
+        """Path of its report, whether it exists or not."""
         return self.bundle / "report.html"
 
     def report(self) -> Path:
-        """Write report.html (anew) and return where it is.
+        """Write report.html (again) and return its path.
 
         Raises:
             OutputError: it cannot be written.
@@ -161,7 +161,7 @@ class Run:
         return write_report(self.bundle)
 
     def submission(self, *, pdf: bool = True) -> list[Path]:
-        """Write the run up as a record's team would: page and PDF.
+        """Write the run up as a record team would: page and PDF.
 
         Raises:
             ValueError: the run has no plan or no result.

@@ -17,13 +17,13 @@ MOST_DRAWN = 16  # of a network's flows
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario that is right in itself. It is never changed: `with_` gives another one."""
+    """A scenario without contradictions. It never changes: `with_` returns a new one."""
 
     loaded: LoadedScenario
 
     @classmethod
     def load(cls, file: str | Path, overrides: Sequence[str] = ()) -> Scenario:
-        """Read a file, with overrides as `--set` has them.
+        """Read a file, with overrides as for `--set`.
 
         Raises:
             ScenarioError: with every problem, each with file, line and column.
@@ -45,7 +45,7 @@ class Scenario:
         return cls(build_scenario({**(contents or {}), **keys}))
 
     def with_(self, changes: Mapping[str, Any]) -> Scenario:
-        """Another scenario, with values laid over dotted keys: `{"transfer.streams": 4, "path.0.loss": "1e-5"}`.
+        """A new scenario, with other values of dotted keys: `{"transfer.streams": 4, "path.0.loss": "1e-5"}`.
 
         `None` removes a key.
 
@@ -85,7 +85,7 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """The whole of it as YAML: what it extends and what was changed are in it."""
+        """All of it as YAML, with what it extends and what was changed."""
         return self.loaded.text_resolved
 
     def __str__(self) -> str:

@@ -73,6 +73,7 @@ class Side:
     packets_per_ack: float | None = None
     offered_window_bytes: int | None = None
     paced_bps: float | None = None  # largest pacing rate, all streams
+    recoveries: int = 0  # times that a stream sent something again
 
 
 def world_words(world: str) -> str:
@@ -84,7 +85,7 @@ def load_side(bundle: Path, label: str | None = None) -> Side:
     """Read a bundle of a path; of a network, its first flow.
 
     Raises:
-        BundleError: it cannot be read, or the run died before it had a plan.
+        BundleError: it cannot be read, or the run ended before it had a plan.
     """
     return load_sides(bundle, label)[0]
 
@@ -93,13 +94,13 @@ def load_sides(bundle: Path, label: str | None = None) -> list[Side]:
     """Read a bundle: one side; of a network one for each flow, as the transfer over its path.
 
     Raises:
-        BundleError: it cannot be read, or the run died before it had a plan.
+        BundleError: it cannot be read, or the run ended before it had a plan.
     """
     with telling_of(bundle):
         record = load_record(bundle)
         plan = plan_of(record)
         if plan is None:
-            raise BundleError(f"{bundle}: the run died before it had a plan")
+            raise BundleError(f"{bundle}: the run ended before it had a plan")
         named, samples = {flow.name: flow for flow in plan.flows}, Samples(bundle)
         sides: list[Side] = []
         for flow in record.flows:
@@ -118,13 +119,13 @@ def load_whole(bundle: Path) -> Side:
     """Read a bundle of a network as one side, all flows together.
 
     Raises:
-        BundleError: it cannot be read, or the run died before it had a plan.
+        BundleError: it cannot be read, or the run ended before it had a plan.
     """
     with telling_of(bundle):
         record = load_record(bundle)
         plan = plan_of(record)
         if plan is None:
-            raise BundleError(f"{bundle}: the run died before it had a plan")
+            raise BundleError(f"{bundle}: the run ended before it had a plan")
         goodput = total_goodput(flows_goodput(record, Samples(bundle)))
         scaled = [(time_s, value / 1e9) for time_s, value in goodput]
         return Side(f"{record.scenario}, {world_words(record.world)}", bundle, record, plan, goodput=scaled)
@@ -152,6 +153,7 @@ def _read_samples(side: Side, samples: Samples) -> None:
     side.paced_bps = max((value for _, value in pacing if value < 1e15), default=None)
     side.responses = _responses(side)
     side.packets_per_ack = _packets_per_ack(side, samples)
+    side.recoveries = samples.recoveries(side.plan.physics.rtt_ns / 1e9)
 
 
 def _slow_start(sender: pa.Table, mss_bytes: int) -> SlowStart | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..results.wording import bytes_text, rate_text, signed_percent
@@ -96,11 +97,62 @@ def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
         if bound:
             why = f"{bytes_text(one)} offered {first.label}, {bytes_text(two)} {other.label}"
             causes.append(("buffer granting", f"{why}; {bound[0].label} used its window in full"))
+    losses = _losses(first, other)
     retransmits = [each for side in (first, other) if (each := side.record.retransmits) is not None]
-    if len(retransmits) == 2 and max(retransmits) > 2 * min(retransmits) + 10:
+    if not losses and len(retransmits) == 2 and max(retransmits) > 2 * min(retransmits) + 10:
         why = f"{retransmits[0]} retransmissions {first.label}, {retransmits[1]} {other.label}"
-        causes.append(("loss and its recovery", why))
-    return causes + _pacing(first, other)
+        losses = [("loss and its recovery", why)]
+    causes += losses + _pacing(first, other)
+    bounds = [side.record.limited_by for side in (first, other)]
+    if not causes and bounds == ["window"] * 2 and one and two and first.settled_bps and other.settled_bps:
+        packets = min(one, two) / first.plan.physics.mss_bytes / first.plan.transfer.streams
+        if abs(other.settled_bps / first.settled_bps - 1) <= 0.02 + 1 / packets:
+            causes.append(("a small window in whole packets", f"a stream's window holds {packets:.1f} packets"))
+    if "slow start" in bounds:
+        why = f"bound by {bounds[0]} {first.label} and by {bounds[1]} {other.label}: it had not settled"
+        return [*causes, ("slow start", why)]
+    if not causes and None not in bounds and "unknown" not in bounds and bounds[0] != bounds[1]:
+        causes.append(
+            ("another bound", "; ".join(f"{side.label}: {side.record.limited_by_why}" for side in (first, other)))
+        )
+    return causes
+
+
+def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
+    """The slower side alone lost packets, or both lost so few that where these fell decides.
+
+    By the square-root law (Mathis et al. 1997) goodput is as 1/sqrt(p). Of n independent losses p is known to
+    1/sqrt(n), so the goodput of a run to 1/(2 sqrt(n)); twice that of both together is 95 %.
+    """
+    assert first.settled_bps and other.settled_bps
+    slower, faster = sorted((first, other), key=lambda side: side.settled_bps or 0.0)
+    if slower.recoveries and not faster.recoveries:
+        why = f"{slower.recoveries} recoveries {slower.label}, none {faster.label}"
+        return [("loss and its recovery", why)]
+    if not slower.recoveries or not faster.recoveries:
+        return []
+    spread = math.sqrt(1 / slower.recoveries + 1 / faster.recoveries)  # two standard deviations
+    apart = math.log((faster.settled_bps or 0.0) / (slower.settled_bps or 1.0))
+    if apart <= spread:
+        told = " and ".join(f"{side.recoveries} recoveries {side.label}" for side in (first, other))
+        why = f"{told}: where so few fall makes up to {math.expm1(spread):.0%} between two runs"
+        return [("chance" if _leaves_to_chance(first) else "few losses", why)]
+    packets = [(side.record.bytes or 0) / side.plan.physics.mss_bytes / side.recoveries for side in (first, other)]
+    if not all(packets):
+        return []
+    told = ", ".join(
+        f"a recovery in {each:.0f} packets {side.label}" for each, side in zip(packets, (first, other), strict=True)
+    )
+    more = math.log(packets[1] / packets[0]) * (1 if faster is other else -1)  # above 0: the faster one lost less
+    return [("loss and its recovery" if more / 2 > apart / 2 else "the control's answer to losses", told)]
+
+
+def _leaves_to_chance(side: Side) -> bool:
+    """Whether packets are lost, or seem so, at random."""
+    lanes = [lane for link in side.plan.links for lane in (link.forward, link.reverse)]
+    return any(lane.loss or lane.corrupt or lane.reorder for lane in lanes) or any(
+        event.kind == "loss" and event.probability not in (None, 1.0) for event in side.plan.events
+    )
 
 
 def _pacing(first: Side, other: Side) -> list[tuple[str, str]]:

@@ -157,9 +157,10 @@ def _network_context(samples: Samples, record: RunRecord, plan: Plan) -> dict[st
 def _headline(record: RunRecord, plan: Plan | None) -> dict[str, str]:
     """The large figures: a number and a unit each, recorded and rehearsed, and the share."""
     expect = plan.expect if plan else None
-    steady = expect is not None and expect.goodput_from_s > 0
-    measured = record.steady_goodput_bps if steady else record.goodput_bps
     wanted = expect.goodput_bps if expect else None
+    from_s = expect.goodput_from_s if expect else 0.0
+    judged = next((check.measured for check in record.verdicts if check.name == "goodput"), None)
+    measured = judged if from_s else record.goodput_bps
     return {
         "recorded": rate_text(wanted),
         "rehearsed": rate_text(measured),
@@ -167,7 +168,8 @@ def _headline(record: RunRecord, plan: Plan | None) -> dict[str, str]:
         "recorded_more": f"{bytes_text(expect.bytes)} in {duration_text(recorded_duration_s(expect))}"
         if expect and expect.bytes
         else "",
-        "rehearsed_more": f"{bytes_text(record.bytes)} in {duration_text(record.duration_s)}"
+        "rehearsed_more": (f"from {from_s:g} s on; " if from_s else "")
+        + f"{bytes_text(record.bytes)} in {duration_text(record.duration_s)}"
         if record.bytes is not None
         else "",
         "score": scientific(record.score_bit_m_per_s),

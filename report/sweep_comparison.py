@@ -119,7 +119,7 @@ def compare_sweeps(first: SweepSide, second: SweepSide, tolerance: float) -> Swe
     """Lay one sweep beside the other.
 
     Args:
-        tolerance: relative difference that is not named, however certain.
+        tolerance: relative difference up to which nothing is named, even if it is certain.
 
     Raises:
         BundleError: they vary different keys, or have no combination in common.
@@ -180,9 +180,7 @@ def verdict_lines(made: SweepComparison) -> list[str]:
     if small:
         lines.append(f"{small} figures differ beyond chance, but by less than {made.tolerance * 100:g}{NARROW}%.")
     if made.uncertain:
-        lines.append(
-            f"{made.uncertain} combinations have a single seed: how certain their difference is, nobody knows."
-        )
+        lines.append(f"{made.uncertain} combinations have a single seed, so their difference cannot be tested.")
     for side, alone in zip(made.sides, made.alone, strict=True):
         if alone:
             lines.append(f"{len(alone)} combinations are only in {side.folder.name}.")

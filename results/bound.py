@@ -39,7 +39,7 @@ def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) ->
     A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
     by that limit (the nearest). Otherwise a line of the way back that was full of acknowledgments; then TCP's own
     account decides (time limited by the receiver's window or the send buffer, time with something to send), then
-    pacing, retransmissions, and whether the run was over before the window had grown.
+    pacing, retransmissions, and whether the run was over before the window had grown, or grew slowly.
     """
     curves = samples.curves if samples else None
     goodput, from_s, span = _settled(record, curves)
@@ -91,6 +91,7 @@ def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: f
         or _lost(plan, record, samples)
         or _standing(plan, record, samples)
         or _starting(plan, record, samples)
+        or _growing(plan, samples)
         or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason")
     )
 
@@ -104,7 +105,8 @@ def _lost(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[Limit
 def _standing(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
     """A run that had stopped before it was halfway, and ended before a timeout sent anything again."""
     since_s = samples.stands_since_s() if samples else None
-    if since_s is None or record.duration_s is None or since_s > LARGE_SHARE * record.duration_s:
+    known_s = plan.transfer.sample_interval_ns / 1e9  # it stopped at some time since the sample before
+    if since_s is None or record.duration_s is None or since_s - known_s > LARGE_SHARE * record.duration_s:
         return None
     why = f"nothing was acknowledged from {since_s:.3g} s on: it ended before TCP's timeout"
     return "loss", why + _where_dropped(plan, samples)
@@ -135,6 +137,17 @@ def _starting(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[L
         "slow start",
         f"no stream left it in {record.duration_s:.2f} s; it takes {needs_s:.2f} s to the plan's goodput",
     )
+
+
+def _growing(plan: Plan, samples: Samples | None) -> tuple[LimitedBy, str] | None:
+    """Nothing was lost, and the congestion window is what held it: a delay or a mark ended slow start early."""
+    share = samples.congestion_window_share() if samples else None
+    if samples is None or share is None or share < LARGE_SHARE or not samples.left_slow_start():
+        return None
+    marks = sum(samples.passed_by_link("marks").values())
+    told = f"{marks} packets were marked" if marks else "nothing was lost or marked"
+    control = plan.transfer.congestion_control
+    return "congestion window", f"it was full {share * 100:.0f} % of the time; {told}, {control} had left slow start"
 
 
 def _window_or_receiver(

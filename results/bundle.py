@@ -86,9 +86,12 @@ class BundleWriter:
             with (self.path / _RESERVE).open("wb") as reserve:
                 os.posix_fallocate(reserve.fileno(), 0, _RESERVE_BYTES)
             self.note(self.record)
-        except (OSError, OutputError) as error:
+        except OutputError:
             shutil.rmtree(self.path, ignore_errors=True)
-            raise error if isinstance(error, OutputError) else _output_error(error, self.path) from error
+            raise  # `from` itself would be a chain without end, which Dask follows to its end
+        except OSError as error:
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise _output_error(error, self.path) from error
 
     def note(self, record: RunRecord) -> None:
         """Keep what is known so far (marked incomplete), in case the run dies.

@@ -22,7 +22,7 @@ class NotPossible(NotReady):
 
 
 class RunFailed(LandspeedError):  # noqa: N818
-    """The run broke; the bundle has what was measured. The message says what happened.
+    """The run failed; the bundle has what was measured. The message says what happened.
 
     Attributes:
         run: the run with what it had, where the library raises this (rehearsal/one_run.py).
@@ -33,7 +33,7 @@ class RunFailed(LandspeedError):  # noqa: N818
 
 
 class RunInterrupted(RunFailed):
-    """The run was ended before its end, by its user or by the program that began it."""
+    """The run was interrupted, by its user or by the program that began it."""
 
 
 class BundleError(LandspeedError, ValueError):

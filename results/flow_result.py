@@ -27,6 +27,7 @@ LimitedBy = Literal[
     "sender",
     "application",
     "slow start",
+    "congestion window",
     "unknown",
 ]
 

@@ -22,7 +22,7 @@ MOVING = ("transfer", "simulate", "end")  # phases in which the transfer's clock
 class Progress:
     """What is known while a run goes on. Times in s, rates in bit/s; `share` is the part of the transfer done, 0…1.
 
-    Its text is one line, so that `progress=print` is of use.
+    Its text is one line, so that `progress=print` is useful.
     """
 
     phase: str = "boot"

@@ -168,6 +168,13 @@ class Samples:
         full = [flight for flight, window, mss, _ in known if (flight + 1) * mss > window]
         return len(full) / len(known) if known else None
 
+    def congestion_window_share(self) -> float | None:
+        """Share of the sender's samples in which the congestion window had no room for a packet more, 0…1; or None."""
+        names = ("in_flight_packets", "cwnd_packets")
+        pairs = zip(*(self.sender[name].to_pylist() for name in names), strict=True)
+        known = [(flight, window) for flight, window in pairs if flight is not None and window]
+        return sum(flight >= 0.9 * window for flight, window in known) / len(known) if known else None
+
     def stands_since_s(self) -> float | None:
         """Since when, in seconds, nothing was acknowledged although something was in flight; None: it moves."""
         names = ("time_ns", "bytes", "in_flight_packets")
@@ -176,6 +183,17 @@ class Samples:
             return None
         first = next(time_ns for time_ns, moved, _ in rows if moved == rows[-1][1])
         return first / 1e9 if first < rows[-1][0] else None
+
+    def recoveries(self, rtt_s: float) -> int:
+        """How often a stream sent something again, all streams; what begins within a round trip is one recovery."""
+        found = 0
+        for points in self.by_stream("sender", "retransmits").values():
+            known, began_s = 0.0, -rtt_s
+            for time_s, count in points:
+                if count > known and time_s - began_s >= rtt_s:
+                    found, began_s = found + 1, time_s
+                known = count
+        return found
 
     def left_slow_start(self) -> bool | None:
         """Whether any stream's window has passed its threshold; None if not sampled."""

@@ -184,7 +184,7 @@ def _transfer(transfer: Transfer, where: Path, name: str) -> Iterator[Fault]:
         what = f"{len(transfer.congestion_controls or [])} congestion controls for {transfer.streams} streams"
         yield Fault((*where, "congestion_controls"), what, "write one for each stream at most", at_key=True)
     if transfer.receive == "verify" and transfer.send in ("sendfile", "splice"):
-        what = f"send: {transfer.send} sends one file again and again, and receive: verify wants unique blocks"
+        what = f"send: {transfer.send} sends one file again and again, and receive: verify needs unique blocks"
         yield Fault((*where, "send"), what, "write send: write, zerocopy or io_uring, or leave it out")
 
 

@@ -29,39 +29,48 @@ class Parameters(BaseModel):
 
 
 class Fifo(Parameters):
-    """Drops at its end."""
+    """First in, first out; a packet that finds the queue full is dropped."""
 
 
 class Red(Parameters):
     """Random early detection (Floyd and Jacobson 1993), not gentle; thresholds are of the average queue."""
 
-    min: BucketSize | None = Field(None, description="Average queue at which it begins to drop; default 1/12 of it")
-    max: BucketSize | None = Field(None, description="Average queue at which it drops everything; default 1/4 of it")
-    probability: Probability = Field(ph.RED_MAX_PROBABILITY, description="Of a drop just below `max`; default 2 %")
+    min: BucketSize | None = Field(
+        None, description="Average queue at which it begins to drop; default 1/12 of `queue`"
+    )
+    max: BucketSize | None = Field(
+        None, description="Average queue at which it drops everything; default 1/4 of `queue`"
+    )
+    probability: Probability = Field(
+        ph.RED_MAX_PROBABILITY, description="Probability of a drop just below `max`; default 2 %"
+    )
     ecn: bool = Field(True, description=ECN + "; default true")
 
 
 class Codel(Parameters):
     """Controlled delay (RFC 8289)."""
 
-    target: SojournTime = Field(ph.CODEL_TARGET_NS, description="Standing delay that is allowed; default 5 ms")
-    interval: SojournTime = Field(ph.CODEL_INTERVAL_NS, description="For so long; about the RTT; default 100 ms")
+    target: SojournTime = Field(ph.CODEL_TARGET_NS, description="Queueing delay that is allowed to last; default 5 ms")
+    interval: SojournTime = Field(
+        ph.CODEL_INTERVAL_NS,
+        description="Time for which the delay must be above target before a drop; about the RTT; default 100 ms",
+    )
     ecn: bool = Field(False, description=ECN + "; default false")
-    ce_threshold: SojournTime | None = Field(None, description="Everything that waited longer is marked; default off")
+    ce_threshold: SojournTime | None = Field(None, description="Every packet that waited longer is marked; default off")
 
 
 class FqCodel(Codel):
-    """CoDel in a queue of its own for each flow, by turns (RFC 8290)."""
+    """CoDel in a separate queue for each flow, served in turns (RFC 8290)."""
 
     ecn: bool = Field(True, description=ECN + "; default true")
-    flows: Flows = Field(ph.FQ_CODEL_FLOWS, description="Queues that flows are hashed to; default 1024")
-    quantum: BucketSize | None = Field(None, description="Bytes of a turn; default one packet of the link's MTU")
+    flows: Flows = Field(ph.FQ_CODEL_FLOWS, description="Number of queues that flows are hashed to; default 1024")
+    quantum: BucketSize | None = Field(None, description="Bytes sent in a turn; default one packet of the link's MTU")
 
 
 class Pie(Parameters):
     """Proportional integral controller enhanced (RFC 8033)."""
 
-    target: SojournTime = Field(ph.PIE_TARGET_NS, description="Delay that it steers to; default 15 ms")
+    target: SojournTime = Field(ph.PIE_TARGET_NS, description="Queueing delay that it aims at; default 15 ms")
     update: SojournTime = Field(ph.PIE_UPDATE_NS, description="Time between two computations; default 15 ms")
     alpha: int = Field(ph.PIE_ALPHA, ge=0, le=32, description="Weight of the delay's error, in 1/16; default 2")
     beta: int = Field(ph.PIE_BETA, ge=0, le=32, description="Weight of the delay's change, in 1/16; default 20")
@@ -69,35 +78,37 @@ class Pie(Parameters):
 
 
 class FqPie(Pie):
-    """PIE in a queue of its own for each flow, by turns."""
+    """PIE in a separate queue for each flow, served in turns."""
 
-    flows: Flows = Field(ph.FQ_CODEL_FLOWS, description="Queues that flows are hashed to; default 1024")
-    quantum: BucketSize | None = Field(None, description="Bytes of a turn; default one packet of the link's MTU")
+    flows: Flows = Field(ph.FQ_CODEL_FLOWS, description="Number of queues that flows are hashed to; default 1024")
+    quantum: BucketSize | None = Field(None, description="Bytes sent in a turn; default one packet of the link's MTU")
 
 
 class Sfq(Parameters):
-    """Stochastic fairness queueing (McKenney 1990): flows by turns, the longest queue loses its last packet."""
+    """Stochastic fairness queueing (McKenney 1990): flows in turns; the longest queue loses its last packet."""
 
-    perturb: Perturbation = Field(0, description="Time after which flows are hashed anew, whole seconds; default never")
-    depth: int = Field(127, ge=1, le=127, description="Packets of one flow; default 127, the most")
-    flows: Flows = Field(127, description="Flows at once; default 127")
-    quantum: BucketSize | None = Field(None, description="Bytes of a turn; default one packet of the link's MTU")
+    perturb: Perturbation = Field(
+        0, description="Time after which flows are hashed again, in whole seconds; default never"
+    )
+    depth: int = Field(127, ge=1, le=127, description="Most packets of one flow; default 127, the maximum")
+    flows: Flows = Field(127, description="Most flows at once; default 127")
+    quantum: BucketSize | None = Field(None, description="Bytes sent in a turn; default one packet of the link's MTU")
 
 
 class Cake(Parameters):
     """Common applications kept enhanced: flow isolation, COBALT; the line's rate is the link's."""
 
-    rtt: SojournTime = Field(100_000_000, description="Its interval; its target is a twentieth of that; default 100 ms")
-    ack_filter: bool = Field(False, description="true: drops acknowledgements that later ones say too; default false")
+    rtt: SojournTime = Field(100_000_000, description="Its interval; the target is a twentieth of it; default 100 ms")
+    ack_filter: bool = Field(False, description="true: drops acknowledgments that a later one includes; default false")
     isolation: Literal["triple-isolate", "flows", "hosts", "flowblind"] = Field(
-        "triple-isolate", description="What gets the same share; default triple-isolate: hosts first, then flows"
+        "triple-isolate", description="What gets equal shares; default triple-isolate: hosts first, then flows"
     )
 
 
 class Tbf(Parameters):
-    """A token bucket in front of the line. With a queue of few packets it polices: what has no tokens is dropped."""
+    """A token bucket before the line. With a queue of few packets it is a policer: it drops what has no tokens."""
 
-    rate: Rate = Field(description="Of IP packets with their framing, at most the line's")
+    rate: Rate = Field(description="Rate of IP packets with their framing, at most the line's")
     burst: BucketSize = Field(description="Bytes that pass at the line's rate after a pause")
 
 
@@ -106,7 +117,7 @@ class Discipline(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    fifo: Fifo | None = Field(None, description="Drops at its end; the default")
+    fifo: Fifo | None = Field(None, description="First in, first out; the default")
     red: Red | None = Field(None, description="Random early detection")
     codel: Codel | None = Field(None, description="Controlled delay (RFC 8289)")
     fq_codel: FqCodel | None = Field(None, description="CoDel for each flow (RFC 8290)")

@@ -96,7 +96,7 @@ def _ends(scenario: Scenario) -> list[int | None]:
 def _check_kind(event: ScenarioEvent, where: Path) -> Iterator[Fault]:
     kinds = _kinds(event)
     if not kinds:
-        yield Fault(where, "the event says nothing that happens", f"add one of: {', '.join(KINDS)}")
+        yield Fault(where, "the event does not say what happens", f"add one of: {', '.join(KINDS)}")
         return
     for key in kinds[1:]:
         what = f"one event cannot be both {kinds[0]} and {key}"
@@ -188,7 +188,7 @@ def _overlaps(scenario: Scenario) -> Iterator[Fault]:
             if (later == at or (until is not None and later < until)) and number not in told:
                 told.add(number)
                 what = f"event {first + 1} of the kind {kind} still holds on this link at {format_exact(TIME, later)}"
-                yield Fault(("events", number, "at"), what, "write a time when that is over, or join the two")
+                yield Fault(("events", number, "at"), what, "write a time after its end, or combine the two")
 
 
 def _pairs(entries: list[tuple[int, int | None, int]]) -> Iterator[tuple[tuple[int, int | None, int], ...]]:

@@ -48,7 +48,7 @@ Framing = Literal["ethernet", "pos"]
 
 
 class Bus(Section):
-    """What the machine behind the network interface can move: PCI-X, memory, one CPU."""
+    """How much the machine behind the network interface can move: limits by PCI-X, memory, one CPU."""
 
     rate: Rate = Field(description="Bits of IP packets per second")
     fitted: bool = Field(
@@ -61,17 +61,19 @@ class Host(Section):
     """An end of the path, or a node of a network at which flows begin or end. It forwards nothing."""
 
     role: Literal["sender", "receiver"] | None = Field(
-        None, description="Of a path's two hosts: the sender is the first node. Hosts of a network have none"
+        None, description="sender (the first node) or receiver; only in a path, not in a network"
     )
     place: Text | None = Field(None, description="City, for the table and the report")
-    position: Position | None = Field(None, description="Where that is; distances and the map are computed from it")
+    position: Position | None = Field(
+        None, description="Latitude and longitude; distances and the map are computed from them"
+    )
     label: Text | None = Field(None, description="Recorded name of the machine")
     address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
     nic: Rate | None = Field(
         None,
         description="Line rate of the network interface; default: that of the host's link. Not lower than that",
     )
-    bus: Bus | None = Field(None, description="What the machine behind the interface can move, if that is a limit")
+    bus: Bus | None = Field(None, description="How much the machine behind the interface can move, if that is a limit")
     hardware: Text | None = Field(None, description="Note: machine, CPU, network interface")
     software: Text | None = Field(None, description="Note: operating system, program, versions")
 
@@ -80,7 +82,9 @@ class Router(Section):
     """Notes on a router of the path. A router without an entry here is allowed."""
 
     place: Text | None = Field(None, description="City, for the table and the report")
-    position: Position | None = Field(None, description="Where that is; distances and the map are computed from it")
+    position: Position | None = Field(
+        None, description="Latitude and longitude; distances and the map are computed from them"
+    )
     label: Text | None = Field(None, description="Recorded name of the router")
     address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
 
@@ -94,10 +98,10 @@ class Lane(Section):
     )
     queue: Queue | None = Field(
         None,
-        description="Buffer before the line, in bytes or BDP, apart from what is in flight; in BDP, 10 packets or more",
+        description="Buffer before the line, in bytes or BDP, without packets in flight; in BDP, at least 10 packets",
     )
     discipline: Discipline | None = Field(
-        None, description="How the queue is kept: a name, or a name with its parameters; default fifo"
+        None, description="How the queue is managed: a name, or a name with its parameters; default fifo"
     )
     trace: TraceSource | None = Field(
         None,
@@ -107,21 +111,21 @@ class Lane(Section):
         None,
         ge=1,
         le=2**32 - 1,
-        description="Packets in flight and queued that the emulation may hold; default: computed, generously",
+        description="Packets in flight and in the queue that the emulation may hold; default: computed, with a reserve",
     )
     loss: Probability | None = Field(None, description="Probability that a packet is lost")
     loss_burst: float | None = Field(
         None,
         ge=1,
         le=1000,
-        description="Packets lost in a row, in the mean (Gilbert's chain of two states); `loss` stays the share of all "
-        "that is lost; default: each is lost for itself",
+        description="Mean number of packets lost in a row (Gilbert's chain of two states); `loss` is still the share "
+        "of all packets; default: losses are independent",
     )
     corrupt: Probability | None = Field(None, description="Probability that a bit of a packet is flipped")
     duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
     reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")
     jitter: Delay | None = Field(
-        None, description="The delay varies by up to this, both ways; at most the delay; packets keep their order"
+        None, description="The delay varies by up to this, up and down; at most the delay; packets keep their order"
     )
 
 
@@ -134,12 +138,12 @@ class Link(Lane):
 
     from_: Name = Field(alias="from", description="The node nearer to the sender; of a network: either end")
     to: Name = Field(description="The node nearer to the receiver; of a network: the other end")
-    name: Name | None = Field(None, description="Tells links of a network between the same two nodes apart")
+    name: Name | None = Field(None, description="Distinguishes links of a network between the same two nodes")
     rtt: Delay | None = Field(None, description="Instead of one_way_delay: both directions together, split evenly")
     distance: Distance | None = Field(None, description="Terrestrial distance, for the score")
     mtu: Mtu | None = Field(
         None,
-        description="Largest IP packet, 576 B (IPv6: 1280 B) to 65535 B; default: the file's. The path has the least",
+        description="Largest IP packet, 576 B (IPv6: 1280 B) to 65535 B; default: the file's. A path has the smallest",
     )
     framing: Framing | None = Field(
         None, description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH)"
@@ -153,82 +157,88 @@ class Transfer(Section):
     streams: int = Field(1, ge=1, le=1000, description="TCP connections in parallel")
     window: Window | None = Field(
         None,
-        description="Per stream, as asked of the system (SO_RCVBUF, SO_SNDBUF), at most 1 GiB; default: autotuning",
+        description="Window of each stream, as asked of the system (SO_RCVBUF, SO_SNDBUF), at most 1 GiB; "
+        "default: autotuning",
     )
     window_exact: bool = Field(
         False,
-        description="true: the receiver offers `window` to the byte and no more; false: what its system makes of it",
+        description="true: the receiver offers exactly `window`; false: what its system makes of it",
     )
     initial_window: int | None = Field(
-        None, ge=1, le=100_000, description="Packets a stream may send at first; default: the system's own (Linux 10)"
+        None,
+        ge=1,
+        le=100_000,
+        description="Packets that a stream may send at first; default: the system's own (Linux: 10)",
     )
     congestion_control: CongestionControl = Field(
         "cubic", description="Name of the congestion control; the world must have it"
     )
     congestion_controls: list[CongestionControl] | None = special(
-        None, min_length=1, max_length=128, description="Instead of one for all: each stream takes the next of the list"
+        None, min_length=1, max_length=128, description="A list instead of one for all: each stream takes the next one"
     )
-    bytes: Amount | None = Field(None, description="How much to send: total over all streams. This or duration")
-    duration: Duration | None = Field(None, description="How long to send. This or bytes")
+    bytes: Amount | None = Field(None, description="How much to send, over all streams. Instead of duration")
+    duration: Duration | None = Field(None, description="How long to send. Instead of bytes")
     receive: Literal["discard", "memory", "verify"] = Field(
-        "discard", description="discard: truncated in the kernel; memory: copied; verify: copied and every byte checked"
+        "discard",
+        description="discard: the kernel drops the data; memory: copied; verify: copied, and every byte checked",
     )
     sample_interval: Interval = Field(
         10**8, description="Time between two samples of the series, at least 10 ms; default 100 ms"
     )
     send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = special(
-        "auto", description="How the payload comes into the socket; auto: by kernel, size and route"
+        "auto", description="How the payload gets into the socket; auto: chosen by kernel, size and route"
     )
     ecn: bool = special(
         False, description="true: routers may mark instead of drop (RFC 3168), where the discipline can; default false"
     )
-    pacing: Rate | None = Field(None, description="Greatest sending rate of each stream; default: the system's own")
+    pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
 
 
 class Event(Section):
     """Something that happens to a link during the transfer. Exactly one of the five kinds."""
 
-    at: EventTime = Field(description="Since the start of the transfer")
+    at: EventTime = Field(description="Time of the event, since the start of the transfer")
     from_: Name | None = Field(None, alias="from", description="The node at which packets enter the link")
     to: Name | None = Field(None, description="The node at which they leave it: a neighbour of `from`")
     between: list[Name] | None = Field(
         None, min_length=2, max_length=2, description="Instead of from and to: two neighbours, both directions"
     )
-    link: Name | None = Field(None, description="Beside them: the link's name, where several join these nodes")
+    link: Name | None = Field(None, description="In addition: the link's name, where several links join these nodes")
     loss: Loss | None = Field(
         None, description="`3 packets`: the next three; `100 %` with `for`: each packet with that probability"
     )
     line_rate: Rate | None = Field(None, description="The line's new rate")
     one_way_delay: Delay | None = Field(None, description="The new propagation delay (a reroute)")
-    down: EventSpan | None = Field(None, description="So long everything that enters the link is lost")
+    down: EventSpan | None = Field(None, description="For this time, every packet that enters the link is lost")
     background: Rate | None = Field(
         None, description="Unresponsive packets of full size enter; bits of IP packets per second"
     )
-    for_: EventSpan | None = Field(None, alias="for", description="How long it lasts; then it is as before")
+    for_: EventSpan | None = Field(None, alias="for", description="How long it lasts; then the former value returns")
 
 
 class Calibration(Section):
     """How far the measured path may be from the file before the transfer is refused."""
 
-    rtt_tolerance: Probability = Field(0.001, description="Of each round-trip time; default 0.1 %")
-    rate_tolerance: Probability = Field(0.01, description="Of the bottleneck's rate; default 1 %")
+    rtt_tolerance: Probability = Field(0.001, description="Allowed error of each round-trip time; default 0.1 %")
+    rate_tolerance: Probability = Field(0.01, description="Allowed error of the bottleneck's rate; default 1 %")
 
 
 class Flow(Transfer):
-    """One transfer of a network. What it does not say it takes from the file's `transfer`."""
+    """One transfer of a network. Keys that are not here come from the file's `transfer`."""
 
-    name: Name = Field(description="Of this flow, in results")
+    name: Name = Field(description="Name of the flow in results")
     from_: Name = Field(alias="from", description="The host that sends")
     to: Name = Field(description="The host that receives")
-    start: FlowStart = Field(0, description="When its sender begins to connect; whole seconds; default 0 s")
+    start: FlowStart = Field(0, description="When its sender begins to connect, in whole seconds; default 0 s")
     route: list[Name] | None = Field(
         None,
         min_length=2,
         max_length=MOST_HOPS + 1,
-        description="Nodes from `from` to `to`, or links' names between; default: the least delay there and back",
+        description="Nodes from `from` to `to`, with names of links between them where needed; "
+        "default: the route with the least round-trip delay",
     )
-    expect: Expect | None = Field(None, description="The result wanted of this flow")
+    expect: Expect | None = Field(None, description="The wanted result of this flow")
 
 
 def _ip_version(value: int) -> int:
@@ -250,7 +260,7 @@ def _kernel(value: Any) -> str:
     if isinstance(value, str) and re.fullmatch(KERNEL_PATTERN, value):
         return value
     right = 'write a series or a release of Linux as text, in quotes: kernel: "6.12"'
-    raise PydanticCustomError("kernel", "'{value}' is no version of Linux", {"value": value, "right": right})
+    raise PydanticCustomError("kernel", "'{value}' is not a version of Linux", {"value": value, "right": right})
 
 
 def _hops(value: list[Link]) -> list[Link]:
@@ -273,7 +283,9 @@ class Scenario(Section):
         description="Version of the format", json_schema_extra={"const": 1}
     )
     extends: Text | None = Field(None, description="Another file, relative to this one, on which this one builds")
-    name: Annotated[str, Field(pattern=SLUG_PATTERN)] = Field(description="Short name: file names are made from it")
+    name: Annotated[str, Field(pattern=SLUG_PATTERN)] = Field(
+        description="Short name; names of result folders begin with it"
+    )
     title: Text = Field(description="One line")
     description: Text | None = Field(None, description="What it is and what it shows")
     ip: Annotated[int, AfterValidator(_ip_version)] = Field(
@@ -281,12 +293,13 @@ class Scenario(Section):
     )
     fidelity: Literal["packets", "super-packets"] = Field(
         "packets",
-        description="packets: each by itself; super-packets: up to 180 KB (IPv6: 64 KB) handled as one, faster",
+        description="packets: each is handled separately; "
+        "super-packets: up to 180 KB (IPv6: 64 KB) are handled as one, which is faster",
     )
-    mtu: Mtu = Field(1500, description="Largest IP packet of every link that does not say; default 1500 B")
-    framing: Framing = Field("ethernet", description="Framing of every link that does not say")
-    line_rate: Rate | None = Field(None, description="Line rate of every link that does not say")
-    queue: Queue | None = Field(None, description="Queue of every link that does not say; default 1 BDP")
+    mtu: Mtu = Field(1500, description="Largest IP packet of links that do not say; default 1500 B")
+    framing: Framing = Field("ethernet", description="Framing of links that do not say")
+    line_rate: Rate | None = Field(None, description="Line rate of links that do not say")
+    queue: Queue | None = Field(None, description="Queue of links that do not say; default 1 BDP")
     hosts: dict[Name, Host] = Field(
         {}, max_length=MOST_NODES, description="The two ends of a path, by name; of a network: notes on its hosts"
     )
@@ -299,30 +312,30 @@ class Scenario(Section):
     )
     transfer: Transfer = Field(
         default_factory=lambda: Transfer.model_validate({}),
-        description="What is sent; of a network: what every flow takes that does not say it itself",
+        description="What is sent; in a network: values for flows that do not say them",
     )
     flows: list[Flow] = Field(
-        [], max_length=MOST_FLOWS, description="With links: who sends to whom, what, and from when on"
+        [], max_length=MOST_FLOWS, description="With links: who sends what to whom, and from when"
     )
     events: list[Event] = Field([], max_length=1000, description="What happens to links during the transfer")
     calibration: Calibration = Field(
         default_factory=lambda: Calibration.model_validate({}),
         description="How exact the path must be before the transfer counts",
     )
-    expect: Expect | None = Field(None, description="The recorded or wanted result: the run fails when it misses it")
+    expect: Expect | None = Field(None, description="The recorded or wanted result; a run that misses it fails")
     contest: Contest | None = Field(None, description="For records: the facts that the contest's rules ask for")
     vary: dict[str, Any] | None = Field(
         None,
         description="Dotted key → list or range of values, written as for --set: the file is every combination. "
-        "`zip`: keys that go in step; `cases`: named sets of keys; `seeds`: how many, or which",
+        "`zip`: keys that change together; `cases`: named sets of keys; `seeds`: how many, or which",
     )
-    sources: list[Text] = Field([], max_length=100, description="Documents the file rests on")
+    sources: list[Text] = Field([], max_length=100, description="Documents from which the figures come")
     assumptions: list[Text] = Field(
-        [], max_length=100, description="What the documents do not say and the file assumes"
+        [], max_length=100, description="What the file assumes because the documents do not say it"
     )
-    seed: int = Field(1, ge=0, le=2**53 - 1, description="Of everything random; the command can set another")
+    seed: int = Field(1, ge=0, le=2**53 - 1, description="Seed of everything random; --seed sets another")
     kernel: Annotated[str, BeforeValidator(_kernel), Field(pattern=KERNEL_PATTERN, examples=["6.12"])] | None = special(
-        None, description="Series or release of Linux at both ends, in quotes; default: the one that is installed"
+        None, description="Series or release of Linux on all nodes, in quotes; default: the one that is installed"
     )
 
     @property

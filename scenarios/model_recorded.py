@@ -59,27 +59,27 @@ class Expect(Section):
 
     source: Text = Field(description="Where the figures come from")
     measured: bool = Field(
-        False, description="true: they were measured on a path that is there (`landspeed import`); they are no record's"
+        False, description="true: measured on a real path (`landspeed import`); not the figures of a record"
     )
-    goodput: Goodput | None = Field(None, description="Payload bits over time, all streams")
-    tolerance: Probability | None = Field(None, description="Of the goodput")
+    goodput: Goodput | None = Field(None, description="Payload bits per second, all streams together")
+    tolerance: Probability | None = Field(None, description="Allowed difference from the goodput")
     from_: Delay | None = Field(
         None, alias="from", description="Count goodput from this time on; default: the whole run"
     )
-    bytes: Amount | None = Field(None, description="As recorded; compared only if the transfer is as large as that")
-    duration: Duration | None = Field(None, description="As recorded; compared only if the transfer is as long as that")
-    rtt: Delay | None = Field(None, description="End to end")
-    retransmits: int | None = Field(None, ge=0, description="As recorded")
+    bytes: Amount | None = Field(None, description="Recorded size; compared only if the transfer is as large")
+    duration: Duration | None = Field(None, description="Recorded duration; compared only if the transfer is as long")
+    rtt: Delay | None = Field(None, description="Round-trip time, end to end")
+    retransmits: int | None = Field(None, ge=0, description="Recorded number of retransmissions")
     streams_goodput: list[Goodput] | None = Field(
-        None, min_length=1, max_length=1000, description="As recorded, for each stream"
+        None, min_length=1, max_length=1000, description="Recorded goodput of each stream"
     )
-    distance: Distance | None = Field(None, description="As recorded")
+    distance: Distance | None = Field(None, description="Recorded distance")
     score: Score | None = Field(None, description="Goodput × terrestrial distance")
     forward_traceroute: list[RecordedHop] = Field(
-        [], max_length=255, description="As recorded at the sender, for the report"
+        [], max_length=255, description="Recorded at the sender, for the report"
     )
     reverse_traceroute: list[RecordedHop] = Field(
-        [], max_length=255, description="As recorded at the receiver, for the report"
+        [], max_length=255, description="Recorded at the receiver, for the report"
     )
 
 
@@ -87,22 +87,22 @@ class PreviousRecord(Section):
     """The record of the same class that this one had to beat."""
 
     score: Score | None = Field(None, description="Goodput × terrestrial distance")
-    improvement: Ratio | None = Field(None, description="By how much it was beaten, where only that is on record")
-    what: Text = Field(description="Who, when and where, and what says so")
+    improvement: Ratio | None = Field(None, description="By how much it was beaten, where only that is recorded")
+    what: Text = Field(description="Who, when and where, and the source")
 
 
 class Contest(Section):
-    """What a record's documents say on the rules of the Internet2 Land Speed Record, rule by rule."""
+    """What a record's documents say about the rules of the Internet2 Land Speed Record, rule by rule."""
 
     date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] = Field(description="Day or month of the record")
     basis: Literal["documents", "public", "what if"] = Field(
         "documents",
-        description="What the file rests on: the record's own documents, public notices, or nothing recorded",
+        description="What the file is based on: the record's own documents, public notices, or nothing recorded",
     )
-    networks: Text | None = Field(None, description="Networks crossed, and that they were operational")
-    payload: Text | None = Field(None, description="What is said on the uniqueness of the data sent")
+    networks: Text | None = Field(None, description="Networks on the path, and that they were operational")
+    payload: Text | None = Field(None, description="What is said about the uniqueness of the data sent")
     bound_by: Literal["window", "framing", "host", "not stated"] = Field(
-        "not stated", description="What bound the recorded run, as its documents say"
+        "not stated", description="What limited the recorded run, as its documents say"
     )
     bound_why: Text | None = Field(None, description="Their words, or what follows from their figures")
     previous: PreviousRecord | None = Field(None, description="The record of the class before it")

@@ -111,7 +111,7 @@ def _flows(scenario: Scenario) -> Iterator[Fault]:
         if flow.start % SECOND:
             begins = format_exact(TIME, flow.start)
             right = f"write {flow.start // SECOND} s or {flow.start // SECOND + 1} s: so a run repeats to the byte"
-            yield Fault((*where, "start"), f"{flow.name} starts at {begins}, which is no whole second", right)
+            yield Fault((*where, "start"), f"{flow.name} starts at {begins}, which is not a whole second", right)
     differing = {flow_transfer(scenario, flow).ecn for flow in scenario.flows}
     if len(differing) > 1:
         by_host: dict[str, bool] = {}
@@ -122,7 +122,7 @@ def _flows(scenario: Scenario) -> Iterator[Fault]:
                     what = f"{end} has flows with ECN and flows without"
                     yield Fault(("flows", number, "ecn"), what, "a host has one setting for all: use another host")
     if all(flow.start > 0 for flow in scenario.flows):
-        yield Fault(("flows", 0, "start"), "no flow starts at 0 s", "let the first one start then: start: 0 s")
+        yield Fault(("flows", 0, "start"), "no flow starts at 0 s", "let the first flow start then: start: 0 s")
 
 
 def _ways(scenario: Scenario) -> Iterator[Fault]:

@@ -116,7 +116,7 @@ def flow_routes(scenario: Scenario) -> list[list[int]] | list[Fault]:
             what = f"there is no route from {flow.from_} to {flow.to} for the flow {flow.name} (hosts forward nothing)"
             faults.append(Fault(("flows", number, "to"), what, right))
         elif there != back[::-1]:
-            what = f"a given route of another flow turns {flow.name} aside one way, and not the other"
+            what = f"the given route of another flow changes the route of {flow.name} in one direction only"
             faults.append(Fault(("flows", number, "name"), what, "give this flow a route, too"))
         else:
             found.append(there)

@@ -30,9 +30,13 @@ GRO_BYTES = 65_536  # what Linux joins at most (net/core/gro.c)
 MODERATION_NS, MODERATION_SHARE = 64_000, 1 / 2048
 
 # Linux: SO_RCVBUF is doubled when set (socket(7)), and the window offered is the buffer times the share of payload in
-# what an skb is charged for. SKB_OVERHEAD is that charge beside the payload of one packet; to be calibrated by runs.
+# what an skb is charged for, in 256ths. SKB_OVERHEAD is that charge beside the payload of one packet (its head of a
+# kilobyte, and the descriptor), as runs of many MTUs show it. The share is measured at the first packet larger than
+# 536 bytes, and is a half before it (tcp_measure_rcv_mss, TCP_DEFAULT_SCALING_RATIO; Linux 6.5 and later).
 LINUX_BUFFER_FACTOR = 2
-SKB_OVERHEAD_BYTES = 1024
+SKB_OVERHEAD_BYTES = 1344
+PAYLOAD_SHARE_STEPS = 256
+LEAST_MEASURED_BYTES = 536
 
 
 def mss_bytes(mtu: int, ip_version: int) -> int:
@@ -91,13 +95,16 @@ def linux_usable_window_bytes(asked_bytes: int, mss: int, fidelity: str) -> int:
     """What Linux is likely to offer when `asked_bytes` is set as SO_RCVBUF: twice that, times the payload's share.
 
     It cannot offer more than its window scale lets it say, which it chooses at the SYN from the figure asked:
-    65535 · 2^(⌊log2 asked⌋ - 15) (tcp_select_initial_window in net/ipv4/tcp_output.c; RFC 7323). Never taken as less
-    than what was asked; never more than TCP can have. A prediction: the run reads back what was granted; that rules.
+    65535 · 2^(⌊log2 asked⌋ - 15) (tcp_select_initial_window in net/ipv4/tcp_output.c; RFC 7323). Never more than TCP
+    can have. A prediction: the run reads back what was granted; that rules.
     """
     unit = mss if fidelity == "packets" else SUPER_PACKET_BYTES
-    usable = LINUX_BUFFER_FACTOR * asked_bytes * unit // (unit + SKB_OVERHEAD_BYTES)
+    share = PAYLOAD_SHARE_STEPS // 2
+    if unit > LEAST_MEASURED_BYTES:
+        share = PAYLOAD_SHARE_STEPS * unit // (unit + SKB_OVERHEAD_BYTES)
+    usable = LINUX_BUFFER_FACTOR * asked_bytes * share // PAYLOAD_SHARE_STEPS
     scale = min(14, max(0, asked_bytes.bit_length() - 16))
-    return min(MAX_TCP_WINDOW, 65535 << scale, max(asked_bytes, usable))
+    return min(MAX_TCP_WINDOW, 65535 << scale, usable)
 
 
 def pacing_limit_bps(pacing_bps: int, streams: int) -> int:
@@ -131,7 +138,18 @@ def reno_recovery_ns(window_bytes: int, mss: int, rtt_ns: int, *, delayed_ack: b
 
 def cubic_recovery_ns(window_bytes: int, mss: int) -> int:
     """Time CUBIC needs back to window W after one loss: K = (W (1 − β) / C)^(1/3) seconds (RFC 9438 section 4.2)."""
-    return round((window_bytes / mss * (1 - CUBIC_BETA) / CUBIC_C) ** (1 / 3) * 10**9)
+    window = window_bytes / mss
+    return round(cubic_k_s(window, CUBIC_BETA * window) * 10**9)
+
+
+def cubic_k_s(origin_packets: float, window_packets: float) -> float:
+    """How long CUBIC needs from a window up to its origin: ((origin − window) / C)^(1/3) (RFC 9438 section 4.2)."""
+    return ((origin_packets - window_packets) / CUBIC_C) ** (1 / 3)
+
+
+def cubic_packets(origin_packets: float, k_s: float, since_s: float) -> float:
+    """CUBIC's window: C (t − K)³ + origin (RFC 9438 section 4.2)."""
+    return CUBIC_C * (since_s - k_s) ** 3 + origin_packets
 
 
 def square_root_law_bps(mss: int, rtt_ns: int, loss: float) -> int:

@@ -288,7 +288,7 @@ class LossQuantity:
         if not text.strip().endswith(tuple(PROBABILITY.factors)):
             packets = parse(PACKETS, text)
             if not 1 <= packets <= MAX_LOST_PACKETS:
-                raise UnitError(f"'{text.strip()}' is no loss", f"write 1 packet to {MAX_LOST_PACKETS} packets")
+                raise UnitError(f"'{text.strip()}' is not a loss", f"write 1 packet to {MAX_LOST_PACKETS} packets")
             return LossAmount(packets=packets)
         probability = parse_exact(PROBABILITY, text)
         if not 0 < probability <= 1:

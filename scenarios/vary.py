@@ -215,7 +215,7 @@ def _zips(node: Node, fixed: set[str]) -> Iterator[tuple[_Choice, ...]]:
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{key} {length}" for key, length in lengths.items())
             raise ScenarioError(
-                [Problem(f"lists that go in step have as many values each; here {told}", right, entry.mark)]
+                [Problem(f"the lists of one 'zip' need the same number of values; here {told}", right, entry.mark)]
             )
         columns = {key: values for key, values in columns.items() if key not in fixed}
         yield tuple(
@@ -237,5 +237,5 @@ def _seeds(node: Node, tree: Node) -> tuple[int, ...]:
     if any(not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**53 for seed in seeds):
         raise ScenarioError([Problem("seeds are whole numbers from 0 to 2^53 − 1", right, node.mark)])
     if len(set(seeds)) < len(seeds):
-        raise ScenarioError([Problem("a seed stands twice", "name each seed once", node.mark)])
+        raise ScenarioError([Problem("a seed is given twice", "name each seed once", node.mark)])
     return tuple(seeds)

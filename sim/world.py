@@ -73,6 +73,7 @@ class SimWorld(World):
     capabilities = Capabilities(
         disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"),
         events=tuple(KINDS),
+        special_keys=("ecn",),
         link_keys=("trace",),
         shapes=("path", "network"),
     )
@@ -91,7 +92,7 @@ class SimWorld(World):
         return simulator_key(self.options.program) or ""
 
     def check(self, plan: Plan) -> None:  # noqa: ARG002 (of every world)
-        """What can be known before anything is made.
+        """Check before the run whatever can be known then.
 
         Raises:
             NotReady: the simulator is not built.

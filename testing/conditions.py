@@ -57,9 +57,9 @@ Condition: TypeAlias = Listening | Line | Succeeds
 
 
 def listening(port: int, protocol: Literal["tcp", "udp"] = "tcp") -> Listening:
-    """Somebody at the program's node listens on a port: of UDP, has a socket there that is not connected."""
+    """A program at the node listens on a port; for UDP: has a socket there that is not connected."""
     if not 0 < port < 1 << 16:
-        raise PathError(f"{port} is no port: write one from 1 to 65535")
+        raise PathError(f"{port} is not a port: write one from 1 to 65535")
     return Listening(port, protocol)
 
 
@@ -71,12 +71,12 @@ def line(pattern: str) -> Line:
     try:
         re.compile(pattern.encode())
     except re.error as error:
-        raise PathError(f"{pattern!r} is no regular expression: {error}") from error
+        raise PathError(f"{pattern!r} is not a regular expression: {error}") from error
     return Line(pattern)
 
 
 def succeeds(words: Sequence[str]) -> Succeeds:
-    """A command at the program's node exits with status 0. It is tried again and again, and may take its time."""
+    """A command at the program's node exits with status 0. It is tried repeatedly, and may take long."""
     if isinstance(words, str) or not words:
-        raise PathError(f"{words!r} is no command: write its words as a list, such as ['curl', '-s', 'b']")
+        raise PathError(f"{words!r} is not a command: write its words as a list, such as ['curl', '-s', 'b']")
     return Succeeds(tuple(map(str, words)))

@@ -6,20 +6,20 @@ from ..scenarios.errors import LandspeedError
 
 
 class PathError(LandspeedError):
-    """A path was asked for what it cannot do: no such node, a time that is past, a program that is not there."""
+    """A path cannot do what was asked: no such node, a time in the past, a program that does not exist."""
 
 
 class ProgramNotStarted(PathError):  # noqa: N818 (these say what happened, as TimeoutExpired does)
-    """There is no such program, or it cannot be run; the message says what to do."""
+    """The program does not exist, or cannot be run; the message says what to do."""
 
 
 class ProgramEnded(PathError):  # noqa: N818
-    """A program ended before what was waited for."""
+    """A program ended before the condition that was waited for."""
 
 
 class ProgramTimeout(PathError, TimeoutError):  # noqa: N818
-    """What was waited for has not come within a time of the path's clock."""
+    """The condition did not hold within the given time of the path's clock."""
 
 
 class LandspeedWarning(UserWarning):
-    """Something in a test that hardly was meant so."""
+    """A test does something that was probably not meant."""

@@ -43,13 +43,13 @@ def path(
     samples: str | None = None,
     **options: Any,
 ) -> Generator[Path]:
-    """A path on which programs run in virtual time, until the block is left. It takes no root.
+    """A path on which programs run in virtual time, until the block is left. It needs no root.
 
         with ls.path("transatlantic") as path:
             path.receiver.popen(["python3", "-m", "http.server", "9000"], until=ls.listening(9000))
             done = path.sender.run(["curl", "-s", f"http://{path.receiver.address}:9000/"])
 
-    Everything may be sent from anywhere, and any link may change: nothing is passed in one step, as `run` does where
+    Any node may send, and any link may change. So no links are passed in one step, as `run` does where
     nothing can queue.
 
     Args:
@@ -57,17 +57,17 @@ def path(
         seed: of everything random; None takes the scenario's own. The same seed and calls give the same bytes.
         changes: values over dotted keys, as for `Scenario.with_`.
         folder: for output, captures and what programs share, which is kept; None: one that is gone afterwards.
-        visible: more folders of this computer that programs shall see, where the guest has its own (below /tmp).
+        visible: more folders of this computer that programs can see, where the guest has its own (below /tmp).
         fixed: no link will change: where the plan proves that nothing can queue, links are passed in one step, as `run`
             and `exec` do.
         samples: interval of virtual time at which all sockets are looked at from the beginning, such as "10 ms", for
             `bound_by`; None: they are not.
-        options: of the emulated world, such as `kernel="6.12"`.
+        options: of the emulated world, such as `kernel="6.12"` or `spin_cost="1us"`.
 
     Raises:
         ScenarioError: bad input, located.
         NotReady: this host lacks something; nothing was started.
-        RunFailed: the guest broke.
+        RunFailed: the guest failed.
     """
     from ..emu.memory import guest_memory_bytes
     from ..emu.session import changeable

@@ -24,6 +24,7 @@ from .visible import ADVICE, SHARED, Visible
 
 if TYPE_CHECKING:
     from ..emu.session import Session
+    from ..results.facts import Spun
     from ..results.sockets.bound import Bound
     from ..results.sockets.series import SocketSamples
     from ..scenarios.plan import Plan
@@ -56,18 +57,18 @@ class Node:
         cwd: str | os.PathLike[str] | None = None,
         input: str | bytes | None = None,
     ) -> Program:
-        """Start a program here, and go on. Virtual time passes only while `until` is waited for.
+        """Start a program here, and return. Virtual time passes only while this waits for `until`.
 
         Args:
             words: program and arguments. It is found as on this computer, sees its files and cannot change them.
-            until: what must be before this returns: `listening(9000)`, `line("ready")`, `succeeds([…])`.
-            limit: of the path's clock, for that.
-            env: variables beside those that every program of the path has; `LANDSPEED_NAME` is a node's address.
+            until: condition that must hold before this returns: `listening(9000)`, `line("ready")`, `succeeds([…])`.
+            limit: longest time on the path's clock to wait for `until`.
+            env: variables besides those that every program of the path has; `LANDSPEED_NAME` is a node's address.
             cwd: its folder; None: this process's.
-            input: what it reads from standard input; None: nothing.
+            input: its standard input; None: nothing.
 
         Raises:
-            ProgramNotStarted: not there, not executable, or for another machine.
+            ProgramNotStarted: it does not exist, is not executable, or is for another machine.
             ProgramEnded, ProgramTimeout: of `until`.
         """
         __tracebackhide__ = True  # for pytest: what went wrong is in the message
@@ -86,8 +87,8 @@ class Node:
         """Run a program here to its end, and let virtual time pass meanwhile. The arguments are those of `popen`.
 
         Raises:
-            ProgramNotStarted: not there, not executable, or for another machine.
-            ProgramTimeout: it ran on after `timeout` of the path's clock, and was ended.
+            ProgramNotStarted: it does not exist, is not executable, or is for another machine.
+            ProgramTimeout: it still ran after `timeout` of the path's clock, and was ended.
         """
         __tracebackhide__ = True  # for pytest: what went wrong is in the message
         program = self.path.start(self, words, env=env, cwd=cwd, input=input)
@@ -98,10 +99,10 @@ class Node:
             raise
 
     def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = TIMEOUT) -> _Result:
-        """Call a function here, in a Python of its own, and return what it returns.
+        """Call a function here, in a separate Python process, and return its result.
 
-        The function, its arguments and its result must be picklable. Nothing else of this process is there: neither
-        its variables nor its fixtures, and what the function changes stays there.
+        The function, its arguments and its result must be picklable. Nothing else of this process exists there: neither
+        its variables nor its fixtures; and changes by the function stay there.
 
         Raises:
             Exception: whatever the function raises, with its traceback there as a note.
@@ -115,12 +116,12 @@ class Node:
 
 
 class Path:
-    """A path whose clock stands still but while a call waits for something.
+    """A path whose clock stands still, except while a call waits for something.
 
     Attributes:
-        scenario: which it is.
+        scenario: its scenario.
         plan: its figures.
-        folder: of the run, here; `shared` is the part of it for programs.
+        folder: the run's folder on this computer; `shared` is the part of it for programs.
         ends: names of the two nodes at which packets are captured.
         sender, receiver: these nodes; of a network, those of the first flow.
         programs: all that were started.
@@ -158,8 +159,16 @@ class Path:
         return self.folder / "shared"
 
     @property
+    def spun(self) -> list[Spun]:
+        """Programs that spun so far, where, and the virtual time that passed for it; empty without `spin_cost`."""
+        from ..results.facts import Spun
+
+        told: list[Any] = self.ask("spun")["spun"] if self.plan.spin_cost_ns else []
+        return [Spun.model_validate(each) for each in told]
+
+    @property
     def story(self) -> list[str]:
-        """What has happened so far, a line each, with its virtual time."""
+        """What has happened so far, one line each, with the virtual time."""
         return self._story.lines(self.plan, self.session.events)
 
     def node(self, name: str) -> Node:
@@ -176,9 +185,9 @@ class Path:
     __getitem__ = node
 
     def at(self, when: str, *, link: str | tuple[str, str] | None = None, **what: Any) -> None:
-        """Let something happen to a link at a time of the path's clock, counted from when the path was handed over.
+        """Plan an event of a link, at a time of the path's clock, counted from when the path was handed over.
 
-        Virtual time passes only in calls that wait, so what shall happen during a `run` is planned before it.
+        Virtual time passes only in calls that wait. So plan an event before the `run` during which it happens.
 
             path.at("30 s", link="denver-seattle", down="2 s")
             path.at("5 s", from_="a", to="r", loss="3 packets")
@@ -202,7 +211,7 @@ class Path:
         self.note(f"planned for {time_text(due_ns)}: {place}: {event.kind}")
 
     def advance(self, duration: str) -> None:
-        """Let so much virtual time pass."""
+        """Let this much virtual time pass."""
         self.ask("advance", duration_ns=self.duration(duration))
 
     def python(self, function: Callable[..., _Result], *arguments: Any, timeout: str = TIMEOUT) -> _Result:
@@ -222,23 +231,23 @@ class Path:
         self._sampling.begin(self.duration(interval), double_after)
 
     def samples(self) -> SocketSamples:
-        """What was seen since `sample`, which ends: files `sockets.parquet` and `links.parquet` of the run's folder.
+        """The samples since `sample`, which ends: files `sockets.parquet` and `links.parquet` of the run's folder.
 
         Raises:
-            RunFailed: it could not be done; the message says why.
-            PathError: nobody asked for samples.
+            RunFailed: the sampling failed; the message says why.
+            PathError: no samples were asked for.
         """
         return self._sampling.end()
 
     def bound_by(self, which: Which) -> Bound:
-        """What held back what was sent: a window of the program's, TCP's, loss, the line, … (`kind`), with its figures.
+        """What limited what was sent: a window of the program or of TCP, loss, the line, … (`kind`), with figures.
 
         Args:
             which: a program, or a node: the direction between it and another node in which most was sent; or two names
                 of nodes: from the first to the second.
 
         Raises:
-            PathError: nobody asked for samples, or there is no such node.
+            PathError: no samples were asked for, or there is no such node.
             RunFailed: the sockets could not be sampled.
         """
         __tracebackhide__ = True
@@ -280,7 +289,7 @@ class Path:
         try:
             return parse(TIME, text)
         except (UnitError, AttributeError, TypeError) as error:
-            raise PathError(f"{text!r} is no time: {error}") from error
+            raise PathError(f"{text!r} is not a time: {error}") from error
 
     def start(
         self,
@@ -298,7 +307,7 @@ class Path:
         """
         __tracebackhide__ = True  # for pytest: what went wrong is in the message
         if isinstance(words, str) or not words:
-            raise PathError(f"{words!r} is no command: write its words as a list, such as ['ping', '-c', '3', 'b']")
+            raise PathError(f"{words!r} is not a command: write its words as a list, such as ['ping', '-c', '3', 'b']")
         text = [os.fspath(word) for word in words]
         self._starts += 1
         folder, number = os.fspath(cwd or File.cwd()), self._starts

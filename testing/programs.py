@@ -22,7 +22,7 @@ class Program:
     """A program that was started.
 
     Attributes:
-        number: its place among those of the path, from 1.
+        number: its number among the programs of the path, from 1.
         node: name of the node.
         words: program and arguments.
         started_s: virtual time since the test's start.
@@ -40,7 +40,7 @@ class Program:
 
     @property
     def elapsed_s(self) -> float:
-        """Virtual time that it has taken, so far or in all."""
+        """Virtual time that it has taken, so far or in total."""
         ended_ns = self._path.session.programs[self.number]["ended_ns"]
         return (self._path.elapsed_s if ended_ns is None else ended_ns / 1e9) - self.started_s
 
@@ -56,12 +56,12 @@ class Program:
 
     @property
     def stdout_bytes(self) -> bytes:
-        """The same as `stdout`, as it is."""
+        """The same as `stdout`, as bytes."""
         return self._output("out")
 
     @property
     def written_bytes(self) -> tuple[int, int]:
-        """How much it has written to its two outputs, also what is not kept."""
+        """How many bytes it has written to both outputs, including those that are not kept."""
         out, err = self._path.session.programs[self.number]["bytes"]
         return out, err
 
@@ -69,7 +69,7 @@ class Program:
         """Let virtual time pass until it has ended.
 
         Raises:
-            ProgramTimeout: it runs on after a time of the path's clock. It is not ended by that.
+            ProgramTimeout: it still runs after this time of the path's clock. This does not end it.
         """
         __tracebackhide__ = True  # for pytest: what went wrong is in the message
         if not self._path.ask("wait", number=self.number, limit_ns=self._path.duration(timeout))["met"]:
@@ -80,8 +80,8 @@ class Program:
         """Let virtual time pass until a condition is met.
 
         Raises:
-            ProgramEnded: the program has ended before.
-            ProgramTimeout: not within a time of the path's clock; the message says what there is instead.
+            ProgramEnded: the program ended first.
+            ProgramTimeout: not within this time of the path's clock; the message says what was seen instead.
             PathError: the command of `succeeds` cannot be started.
         """
         __tracebackhide__ = True  # for pytest: what went wrong is in the message
@@ -104,12 +104,12 @@ class Program:
         raise ProgramTimeout(f"{self}: not within {timeout} that {condition}{instead} {self._where()}{self._said()}")
 
     def send_signal(self, number: int) -> None:
-        """Send a signal to it and to what it has started. No virtual time passes; `wait` for what comes of it."""
+        """Send a signal to it and to its children. No virtual time passes; call `wait` to see the effect."""
         self._path.ask("signal", number=self.number, signal=int(number))
         self._path.note(f"{self.node}: signal {signal.Signals(number).name} to program {self.number}")
 
     def stop(self) -> Program:
-        """End it: SIGTERM, and SIGKILL if it runs on 5 s later."""
+        """End it: SIGTERM, and SIGKILL if it still runs 5 s later."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self.returncode is None:
                 self.send_signal(number)

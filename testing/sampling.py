@@ -41,7 +41,9 @@ class Sampling:
     def end(self) -> SocketSamples:
         """See `Path.samples`."""
         if not self._going and self._ended_ns is None:
-            raise PathError('nobody has looked at the sockets; add samples="10 ms" to the path, or call path.sample()')
+            raise PathError(
+                'no samples of the sockets were taken; add samples="10 ms" to the path, or call path.sample()'
+            )
         if self._going:
             self._going = False
             check_sampler(self._path.folder, self._path.ask("sampled"))

@@ -41,10 +41,10 @@ SIZES = {"large": "2004-06-25, 8 streams, 12 routers, 4 s", "small": "1 000 pack
 INTRODUCTION = """
 # What a simulated second costs
 
-Processor seconds per simulated second in steady state: one stream over 264 ms, links of 40 Gbit/s, MTU 9000, held by
-its window. *Joined* is the simulated world with `--collapse`. Each figure is the median of three, measured in turns
-with the others of its row. Slow start, the first 4 s, is not in it. The simulator tells what it has used as it goes; an
-emulated figure is what a longer run takes more than one of 4 s.
+Processor seconds per simulated second in steady state: one stream over 264 ms, links of 40 Gbit/s, MTU 9000, limited
+by its window. *Joined* is the simulated world with `--collapse`. Each figure is the median of three, measured in turns
+with the others of its row. Slow start, the first 4 s, is left out. The simulator reports its processor time as it runs;
+an emulated figure is the difference between a longer run and one of 4 s.
 
 `.venv/bin/python tests/bench_sim.py cost_window cost_hops schedulers` makes this page, in pieces (`cost_window_41000`,
 …). Do not edit it: the text is in tests/bench_sim_cost.py.
@@ -55,27 +55,28 @@ WINDOW_TEXT = """
 Linear means that each packet costs the same at every window. No step of either world looks at more packets when more
 are in flight (unmended ns-3 does: [the scoreboard](../ns3/01-tx-buffer.md)).
 
-Memory counts, too. Until 22 November 2026 the simulated packet's price doubled from the first row to the fourth. A
+Memory matters, too. Until 22 November 2026 the cost of a simulated packet doubled from the first row to the fourth. A
 packet in flight was seven allocations. Those of a thousand packets stay in the processor's caches (1 MB for a core) for
-a round trip; those of forty thousand do not. Now it is a record in each of a few rings that lie one after the other,
-which the processor fetches before they are needed. Packet and header are made where it arrives. The samples are the
-same to the byte. tests/test_sim_path.py holds the program to less than 400 B for each packet more in flight.
+a round trip; those of forty thousand do not. Now a packet is a record in each of a few rings. Their records lie one
+after the other, so the processor fetches them before they are needed. Packet and header are made where the packet
+arrives. The samples are the same to the byte. tests/test_sim_path.py asserts less than 400 B for each further packet in
+flight.
 
-An emulated second has a cost of its own beside that of its packets. So their price falls with their number.
+An emulated second also has a fixed cost. So the cost of a packet falls with the number of packets.
 """
 HOPS_TEXT = """
 ## Against the number of links
 
-Linear means that each further link costs the same, beside what the two hosts cost. There are 5 000 packets in flight.
-A further emulated link is a further router: two interfaces with their queues, and forwarding. A simulated one is an
-event for each packet. A joined one is a few additions, since the times are still computed link by link. An emulated
-figure is the difference of two runs of a second or two here, and the spread is wide.
+Linear means that each further link costs the same, in addition to the cost of the two hosts. There are 5 000 packets
+in flight. A further emulated link is a further router: two interfaces with their queues, and forwarding. A simulated
+one is an event for each packet. A joined one is a few additions, because the times are still computed link by link. An
+emulated figure is the difference of two runs of a second or two here, so the spread is wide.
 """
 SCHEDULERS_TEXT = """
 ## The event scheduler
 
 Processor seconds of whole runs, links not joined: medians of five turns, each of which begins with another scheduler,
-and the median of the ratios within a turn. Few events wait at any time, however many packets are under way: one for
+and the median of the ratios within a turn. Few events wait at any time, however many packets are in flight: one for
 each part of the path, and a few timers for each stream. The first scheduler is the program's default. The samples are
 the same to the byte with each.
 """

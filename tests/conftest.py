@@ -65,6 +65,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("lab") is None)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Without its groups pytest-xdist makes the lab and the like once for each worker: slow, and it says nothing."""
+    if getattr(session.config.option, "loadgroup", False):
+        astray = [
+            item.nodeid for item in session.items if item.get_closest_marker("xdist_group") and "@" not in item.nodeid
+        ]
+        if astray:
+            raise pytest.UsageError(f"pytest-xdist did not group {astray[0]}: does it know this pytest?")
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Tests share the machine; one with the marker `alone` waits until no other runs, and keeps others waiting.

@@ -1,7 +1,13 @@
 """Random scenarios, in both worlds: the gate passes each, none stalls or runs out of memory, and the worlds agree.
 
-`tests/test_random_paths.py` tries a few; `.venv/bin/python tests/random_paths.py --examples 200` as many as wanted, and
-prints a line for each. A run that fails keeps its scenario in the folder that is named. `--number N` tries one again.
+Where steady goodput is more than 2 % apart, `landspeed compare` must name the cause. `tests/test_random_paths.py` tries
+a few; `.venv/bin/python tests/random_paths.py` all of the 200 of a seed, in slices as wanted, and keeps what it found:
+
+    tests/random_paths.py --first 20 --times 20   # these 20 of them, unless they are known already
+    tests/random_paths.py --seconds 500           # begin what is not known yet, for so long
+    tests/random_paths.py --markdown              # what is known, as a table
+
+A run that fails keeps its scenario and its bundles beside the results. `--number N` tries one by its number.
 """
 
 from __future__ import annotations
@@ -13,18 +19,25 @@ import math
 import random
 import shutil
 import sys
-import tempfile
-from dataclasses import dataclass, field
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emu_fixtures import landspeed, write_scenario
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from emu_fixtures import ROOT, landspeed, write_scenario
+from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
+from landspeed.report.comparison import compare
+from landspeed.report.comparison_sides import Side, load_side, world_words
 from landspeed.scenarios.capabilities import CONGESTION_CONTROLS
 
-AGREE = 0.02  # of the goodput, where both runs say that the same thing of no chance bound them
-CHANCELESS = ("window", "framing", "bus", "ack path")
+EXAMPLES = 200
+KEPT = ROOT / "build" / "random-paths"
+WORLDS = ("sim", "emu")
+AGREE = 0.02  # of the steady goodput
+BAD_INPUT, TOO_MUCH_MEMORY = 2, "the run needs up to"  # of the host, known before anything is started
 PACKET_HOPS = 400_000  # so many are worth a run's time
 MOST_S, LEAST_S = 20.0, 0.2
 DEADLINE_S = 300.0
@@ -36,12 +49,18 @@ class Outcome:
 
     Attributes:
         faults: what must not be.
-        goodput_bps, bound: of each world.
+        goodput_bps, bound, wall_s: of each world; steady goodput.
+        apart, cause: of the steady goodputs, as `compare` says it; empty where these agree.
+        refused: why this machine cannot run it: the bandwidth-delay product does not fit its memory.
     """
 
     faults: list[str] = field(default_factory=list)
     goodput_bps: dict[str, float | None] = field(default_factory=dict)
     bound: dict[str, str | None] = field(default_factory=dict)
+    wall_s: dict[str, float] = field(default_factory=dict)
+    apart: str = ""
+    cause: str = ""
+    refused: str = ""
 
 
 class Choice(random.Random):
@@ -86,7 +105,9 @@ def scenario_of(number: int) -> dict[str, Any]:
         "hosts": {"alpha": {"role": "sender"}, "omega": {"role": "receiver"}},
         "path": links,
         "transfer": transfer,
-        "events": [event_of(choose, choose.choice(links), duration_s) for _ in range(choose.choice([0, 0, 1, 2]))],
+        "events": [
+            event_of(choose, link, duration_s) for link in choose.sample(links, min(count, choose.choice([0, 0, 1, 2])))
+        ],
         "seed": number,
     }
 
@@ -133,19 +154,24 @@ def event_of(choose: Choice, link: dict[str, Any], duration_s: float) -> dict[st
 
 
 def check(content: dict[str, Any], folder: Path) -> Outcome:
-    """Run a scenario in both worlds."""
-    file, outcome = write_scenario(folder, content), Outcome()
-    windows: dict[str, int | None] = {}
-    for world in ("emu", "sim"):
+    """Run a scenario in both worlds, and hold one beside the other as `landspeed compare` does."""
+    file, outcome, sides = write_scenario(folder, content), Outcome(), list[Side]()
+    for world in WORLDS:
+        began = time.monotonic()
         done = landspeed(
             "run", file, "--world", world, "--json", "--quiet", "--out", folder / "runs", timeout=DEADLINE_S
         )
+        outcome.wall_s[world] = round(time.monotonic() - began, 1)
         try:
             record = json.loads(done.stdout)
         except ValueError:
+            if done.returncode == BAD_INPUT and TOO_MUCH_MEMORY in done.stderr:
+                outcome.refused = done.stderr.strip().splitlines()[0]
+                return outcome
             outcome.faults.append(f"{world}: exit status {done.returncode}: {done.stderr.strip()[-300:]}")
             continue
-        outcome.goodput_bps[world] = record["steady_goodput_bps"] or record["goodput_bps"]
+        sides.append(load_side(Path(record["bundle"]), world_words(world)))
+        outcome.goodput_bps[world] = sides[-1].settled_bps
         outcome.bound[world] = record["limited_by"]
         if record["error"]:
             outcome.faults.append(f"{world}: {record['error']}")
@@ -154,59 +180,108 @@ def check(content: dict[str, Any], folder: Path) -> Outcome:
         ]
         if record["limited_by"] == "unknown":
             outcome.faults.append(f"{world}: bound by nothing known: {record['limited_by_why']}")
-        window = record["window"]
-        windows[world] = window.get("receive_window_bytes") or window["advertised_bytes"]
-    emulated, simulated = (outcome.goodput_bps.get(world) for world in ("emu", "sim"))
-    granted, predicted = windows.get("emu"), windows.get("sim")
-    if outcome.bound.get("emu") == "window" and simulated and granted and predicted:
-        simulated *= granted / predicted  # what Linux grants is only predicted (what-is-true.md)
-    same = outcome.bound.get("emu") == outcome.bound.get("sim") and outcome.bound.get("emu") in CHANCELESS
-    if same and emulated and simulated and abs(simulated / emulated - 1) > AGREE:
-        outcome.faults.append(f"{outcome.bound['emu']}: emulated {emulated:.4g} bit/s, simulated {simulated:.4g} bit/s")
+    if len(sides) == len(WORLDS):
+        for _, each in compare(sides, AGREE).differences:
+            if each.what == "Settled goodput":
+                outcome.apart, outcome.cause = each.apart, each.cause
+                if not each.cause:
+                    outcome.faults.append(f"{each.what} apart by {each.apart}, and compare names no cause")
     return outcome
+
+
+def numbers(seed_: int) -> list[int]:
+    """The scenarios of a seed, by number."""
+    found: list[int] = []
+
+    @seed(seed_)
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, phases=[Phase.generate])
+    @given(number=st.integers(0, 2**32 - 1))
+    def collect(number: int) -> None:
+        found.append(number)
+
+    collect()
+    return list(dict.fromkeys(found))
+
+
+class Kept:
+    """What is known of scenarios, in a file that grows.
+
+    Args:
+        folder: of the file, and of what is kept of scenarios at fault.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "outcomes.json"
+        folder.mkdir(parents=True, exist_ok=True)
+        told = json.loads(self.file.read_text()) if self.file.exists() else {}
+        self.outcomes = {int(number): Outcome(**each) for number, each in told.items()}
+
+    def attempt(self, number: int) -> Outcome:
+        """Run a scenario and keep what became of it."""
+        folder = self.folder / str(number)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        outcome = self.outcomes[number] = check(scenario_of(number), folder)
+        if not outcome.faults and not outcome.cause:
+            shutil.rmtree(folder)
+        beside = self.file.with_suffix(".partial")
+        beside.write_text(json.dumps({number: asdict(each) for number, each in self.outcomes.items()}, indent=1))
+        beside.replace(self.file)
+        return outcome
+
+
+def told(number: int, outcome: Outcome) -> str:
+    """An outcome in a line, and one for each fault."""
+    rates = ", ".join(f"{world} {rate or 0:.4g}" for world, rate in outcome.goodput_bps.items())
+    bounds = ", ".join(str(each) for each in outcome.bound.values())
+    if outcome.refused:
+        return f"{number:10} {outcome.refused}"
+    apart = f"; apart by {outcome.apart}: {outcome.cause or 'no cause'}" if outcome.apart else ""
+    lines = [f"{number:10} {rates} bit/s, bound by {bounds}{apart}; {sum(outcome.wall_s.values()):.0f} s"]
+    return "\n".join(lines + [f"     FAULT {fault}" for fault in outcome.faults])
+
+
+def table(outcomes: Sequence[Outcome]) -> list[str]:
+    """What came of scenarios, counted."""
+    agree = [each for each in outcomes if not each.faults and not each.apart and not each.refused]
+    causes = Counter(
+        cause for each in outcomes if not each.faults and each.apart for cause in each.cause.split(" and ")
+    )
+    rows = [
+        ("scenarios tried", len(outcomes)),
+        ("steady goodput within 2 % of each other", len(agree)),
+        ("further apart, and `compare` names the cause", sum(bool(not e.faults and e.apart) for e in outcomes)),
+        *((f"… {cause}", count) for cause, count in causes.most_common()),
+        ("refused before it began: more memory than this machine has", sum(bool(e.refused) for e in outcomes)),
+        ("at fault", sum(bool(each.faults) for each in outcomes)),
+    ]
+    return ["| of random scenarios | |", "|---|---:|", *(f"| {what} | {count} |" for what, count in rows)]
 
 
 def main() -> int:
     """Try as many as asked, and go on after a fault."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--examples", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--number", type=int, help="try the scenario of this number alone")
-    parsed = parser.parse_args()
-    failed = tried = 0
-    if parsed.number is not None:
-        folder = Path(tempfile.mkdtemp(prefix="landspeed-random-"))
-        print(check(scenario_of(parsed.number), folder), folder)
-        return 0
-
-    @seed(parsed.seed)
-    @settings(
-        max_examples=parsed.examples,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    @given(number=st.integers(0, 2**32 - 1))
-    def attempt(number: int) -> None:
-        nonlocal failed, tried
-        tried += 1
-        folder = Path(tempfile.mkdtemp(prefix="landspeed-random-"))
-        outcome = check(scenario_of(number), folder)
-        rates = ", ".join(f"{world} {rate or 0:.4g}" for world, rate in outcome.goodput_bps.items())
-        print(
-            f"{tried:4} {number:10} {rates} bit/s, bound by {outcome.bound.get('emu')}, {outcome.bound.get('sim')}",
-            flush=True,
-        )
-        if not outcome.faults:
-            shutil.rmtree(folder)
-            return
-        failed += 1
-        print("\n".join(f"     FAULT {fault}" for fault in outcome.faults), f"\n     {folder}", flush=True)
-
-    attempt()
-    print(f"{tried} tried, {failed} at fault")
-    return 1 if failed else 0
+    parser.add_argument("--seed", type=int, default=1, help="another 200 scenarios")
+    parser.add_argument("--first", type=int, default=0, help="begin with this one of the 200")
+    parser.add_argument("--times", type=int, default=EXAMPLES, help="so many of them")
+    parser.add_argument("--number", type=int, nargs="+", help="the scenarios of these numbers instead")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin none after so long")
+    parser.add_argument("--again", action="store_true", help="also what is known already")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="folder of what is known")
+    parser.add_argument("--markdown", action="store_true", help="run nothing: what is known, counted")
+    parsed = parser.parse_args()
+    wanted = parsed.number or numbers(parsed.seed)[parsed.first : parsed.first + parsed.times]
+    kept, began = Kept(parsed.kept), time.monotonic()
+    for number in wanted if not parsed.markdown else ():
+        if time.monotonic() - began > parsed.seconds:
+            break
+        if parsed.again or parsed.number or number not in kept.outcomes:
+            print(told(number, kept.attempt(number)), flush=True)
+    known = [kept.outcomes[number] for number in wanted if number in kept.outcomes]
+    print("\n".join(table(known)))
+    return 1 if any(each.faults for each in known) else 0
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,37 @@ def test_a_difference_has_a_cause_only_with_evidence(side: Side) -> None:
     assert diff.differences(side, other, 0.02)[0].cause == ""
     side.offered_window_bytes = 2_500_000
     assert diff.differences(side, other, 0.02)[0].cause == "buffer granting"
+
+
+def test_few_random_losses_are_a_cause_and_many_are_not(side: Side) -> None:
+    """Of 9 and of 16 recoveries the square-root law leaves sqrt(1/9 + 1/16) = 0.417 of the logarithm."""
+    other = load_side(side.bundle, "two")
+    first = side.plan.links[0]
+    lossy = replace(first, forward=replace(first.forward, loss=0.001))
+    side.recoveries, other.recoveries = 9, 16
+    side.settled_bps = 4e8
+    for times, cause in ((math.exp(0.41), "chance"), (math.exp(-0.41), "chance"), (math.exp(0.42), "")):
+        other.settled_bps = times * 4e8
+        side.plan = replace(side.plan, links=[lossy, *side.plan.links[1:]])
+        assert diff.differences(side, other, 0.02)[0].cause == cause
+        side.plan = replace(side.plan, links=[first, *side.plan.links[1:]])  # no loss of chance
+        assert diff.differences(side, other, 0.02)[0].cause == cause.replace("chance", "few losses")
+
+
+def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    side.settled_bps, other.settled_bps, side.recoveries = 4e8, 4.4e8, 2
+    (found,) = diff.differences(side, other, 0.02)
+    assert (found.cause, found.evidence) == ("loss and its recovery", "2 recoveries one, none two")
+    other.settled_bps = 3.6e8  # who lost packets was faster: they are no cause
+    assert diff.differences(side, other, 0.02)[0].cause == ""
+    for bounds, cause in (
+        (("window", "loss"), "another bound"),
+        (("unknown", "loss"), ""),
+        (("loss", "slow start"), "slow start"),
+    ):
+        side.record.limited_by, other.record.limited_by = bounds
+        assert diff.differences(side, other, 0.02)[0].cause == cause
 
 
 def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:

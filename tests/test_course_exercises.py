@@ -125,7 +125,7 @@ def test_the_folder_says_what_is_asked(window: Path) -> None:
 
 
 def test_a_folder_with_something_in_it_is_left_alone(window: Path) -> None:
-    with pytest.raises(ExerciseError, match="is there already"):
+    with pytest.raises(ExerciseError, match="exists already"):
         start("window", ADA, window, laboratory=_none())
 
 
@@ -145,7 +145,7 @@ def test_a_lesson_without_exercise() -> None:
         ({"bdp": "5 MB", "window": ""}, "window: there is no answer"),
         ({"bdp": "5 Mbit/s", "window": "4 MB"}, ":1: bdp: 'Mbit/s' is not a unit of a size"),
         ({"bdp": "5 MB", "window": "-4 MB"}, "is negative"),
-        ({"bdp": "5 MB", "window": "4 MB", "rtt": "9 ms"}, "'rtt' is not asked; asked are bdp, window"),
+        ({"bdp": "5 MB", "window": "4 MB", "rtt": "9 ms"}, "'rtt' is not a question; the questions are bdp, window"),
         ({"bdp": "[1, 2]", "window": "4 MB"}, "bdp:"),
     ],
 )

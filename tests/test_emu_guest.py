@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -104,8 +106,12 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     )
     subprocess.run([python, "-m", "venv", "--without-pip", root / ".venv"], check=True)
     theirs = next((root / ".venv" / "lib").glob("python3*")) / "site-packages"
-    ours = next(Path(sys.prefix, "lib").glob("python3*")) / "site-packages"
-    shutil.copytree(ours, theirs, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__editable__*", "duckdb*"))
+    needed = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    for name in (*needed, "landspeed"):  # of an editable install that is what it says of itself
+        for each in metadata.files(name) or ():
+            if not {"..", "__pycache__"} & {*each.parts} and not each.name.startswith("__editable__"):
+                (theirs / each).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(each.locate(), theirs / each)
     (theirs / "landspeed").symlink_to(root)
     shutil.copytree(
         cache_root() / "kernel", base / "cache" / "landspeed" / "kernel", ignore=shutil.ignore_patterns("build-*")

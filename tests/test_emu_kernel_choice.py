@@ -79,7 +79,7 @@ def test_a_path_without_a_kernel_says_so(cache: Path, name: str) -> None:
     (cache / "folder").mkdir()
     (cache / "text").write_text("no program")
     (cache / "program").symlink_to("/bin/true")
-    with pytest.raises(KernelError, match=rf"no kernel at .*{name}; there are 6\.12|{name} is no User-Mode Linux"):
+    with pytest.raises(KernelError, match=rf"no kernel at .*{name}; there are 6\.12|{name} is not a User-Mode Linux"):
         choice.choose(str(cache / name))
 
 
@@ -145,7 +145,7 @@ def test_the_option_goes_before_the_scenario_and_into_the_plan(cache: Path) -> N
 
 @pytest.mark.parametrize("wrong", [6.12, 7, "6", "newest", "6.12.1.2", ""])
 def test_a_kernel_is_a_version_in_quotes(tmp_path: Path, wrong: object) -> None:
-    with pytest.raises(ScenarioError, match=r'no version of Linux(?s:.*)in quotes: kernel: "6\.12"'):
+    with pytest.raises(ScenarioError, match=r'not a version of Linux(?s:.*)in quotes: kernel: "6\.12"'):
         plan_of(tmp_path, PLAIN | {"kernel": wrong})
 
 
@@ -240,4 +240,4 @@ def test_a_kernel_that_is_not_there_is_bad_input(cache: Path, words: tuple[str, 
 def test_what_was_never_built_ends_with_no_traceback(tmp_path: Path) -> None:
     done = landspeed("kernel", "build", "nonsense")
     assert done.returncode == 2
-    assert "'nonsense' is no series of Linux; write two numbers, such as 6.12" in done.stderr
+    assert "'nonsense' is not a series of Linux; write two numbers, such as 6.12" in done.stderr

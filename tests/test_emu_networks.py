@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from landspeed.results.samples import Samples
 from landspeed.scenarios.flow_path import path_of
 from landspeed.scenarios.plan import Plan
 from landspeed.scenarios.timing import echo_ns
-from network_shares import shares_of
 
 pytestmark = pytest.mark.guest
 DUMBBELL = ROOT / "scenarios" / "examples" / "dumbbell.yaml"
@@ -137,12 +137,19 @@ def test_every_node_reaches_every_other(tmp_path: Path) -> None:
     assert times == [pytest.approx(wanted[name], abs=0.2) for name in names if name != "r3"], shown.out
 
 
-@pytest.mark.slow
-def test_shares_of_reno_follow_the_round_trip_times(tmp_path: Path) -> None:
-    """Where losses come by chance, a flow has MSS/RTT · √(3/2p): shares are as 1/RTT, queue included (Mathis 1997)."""
-    plan = plan_of(tmp_path, DUMBBELL, "transfer.duration=600 s", "transfer.sample_interval=500 ms")
-    record, bundle = transfer(plan, tmp_path / "runs")
-    found = shares_of(bundle)
-    assert found.ratio == pytest.approx(found.theory, rel=0.15), found
-    assert record.jain_index is not None and record.jain_index < 0.7
-    assert [flow.limited_by for flow in record.flows] == ["share", "share"]
+def test_evidence_is_of_each_flow(tmp_path: Path) -> None:
+    """Each flow has a folder of its own, and its captures have its packets alone, though two begin at one host."""
+    both = [{"name": "near", "from": "x", "to": "y"}, {"name": "far", "from": "x", "to": "z"}]
+    plan = plan_of(tmp_path, network(LINKS, both, transfer={"bytes": "100 kB"}))
+    record, bundle = transfer(plan, tmp_path, evidence=True)
+    told = record.guest.captured_packets
+    assert {*told} == {f"{flow['name']}: {end}" for flow in both for end in ("sender", "receiver")}
+    assert all(count > 100_000 / 1448 for count in told.values())
+    for flow in plan.flows:
+        folder = bundle / "flows" / flow.name / "evidence"
+        assert "10 received, 0% packet loss" in (folder / "ping-sender.txt").read_text()
+        lines = (folder / "first-40-sender-lines.txt").read_text().splitlines()
+        assert "[SYN]" in lines[0]
+        ends = {frozenset(re.findall(r"\d+\.\d+\.\d+\.\d+", line)) for line in lines}
+        assert len(ends) == 1
+    assert not (bundle / "evidence").exists()

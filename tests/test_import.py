@@ -182,7 +182,7 @@ def test_ss_takes_the_connection_that_sent(tmp_path: Path) -> None:
     )
     found = read_ss(write(tmp_path, "ss.txt", f"State Recv-Q Send-Q\n{idle}{busy}")).sockets
     assert [(each.min_rtt_s, each.retransmits, each.congestion_control) for each in found] == [(0.0312, 12, "bbr")]
-    with pytest.raises(MeasurementError, match="no connection with its rtt"):
+    with pytest.raises(MeasurementError, match="no connection with an rtt"):
         read_ss(write(tmp_path, "empty.txt", "State Recv-Q Send-Q Local Address:Port\n"))
 
 
@@ -316,14 +316,14 @@ def whole_iperf3() -> dict[str, Any]:
          "this run of iperf3 failed: unable to connect to server"),
         ("--iperf3", json.dumps({**whole_iperf3(), "end": {}}), "has no result"),
         ("--iperf3", '{"hello": 1}', "not iperf3's JSON"),
-        ("--iperf3", "[  5]   0.00-5.00   sec   585 MBytes", "no JSON"),
+        ("--iperf3", "[  5]   0.00-5.00   sec   585 MBytes", "not JSON"),
         ("--iperf3", "", "empty"),
         ("--pscheduler", '{"succeeded": false, "error": "no route", "summary": {}}', "failed: no route"),
         ("--pscheduler", '{"succeeded": true, "records": []}', "no result of pScheduler"),
         ("--pscheduler", '{"test": {"type": "dns"}, "result": {}}', "a test of kind dns"),
         ("--perfsonar-archive", '{"hits": {"hits": []}}', "no measurement of throughput"),
         ("--traceroute", "PING athens", "no hop of a traceroute"),
-        ("--ss", "Netid State", "no connection with its rtt"),
+        ("--ss", "Netid State", "no connection with an rtt"),
     ],
 )  # fmt: skip
 def test_bad_files_are_said(option: str, text: str, said: str, tmp_path: Path) -> None:
@@ -338,8 +338,8 @@ def test_bad_words_are_said(tmp_path: Path) -> None:
     for words, said in (
         ((), "nothing to import"),
         (("--iperf3", tmp_path / "none.json"), "No such file"),
-        (("--iperf3", good, "--name", "A B"), "write small letters"),
-        (("--iperf3", good, "--out", good), "is there already"),
+        (("--iperf3", good, "--name", "A B"), "write lower-case letters"),
+        (("--iperf3", good, "--out", good), "exists already"),
         (("--iperf3", good, "--out", tmp_path / "no" / "x.yaml"), "give another name"),
     ):
         done = landspeed("import", *words)

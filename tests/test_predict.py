@@ -204,7 +204,7 @@ def test_a_host_s_limit_is_a_limit(predicting: Predicting) -> None:
     ("words", "said"),
     [
         (("--bytes", "100"), "needs a unit"),
-        (("--bytes", "0 TB"), "more than nothing"),
+        (("--bytes", "0 TB"), "more than zero"),
         (("--bytes", "1TB", "--host-limit", "38"), "needs a unit"),
         (("--bytes", "1TB", "--choose", "transfer.window"), "write KEY=VALUE,VALUE"),
         (("--bytes", "1TB", "--choose", "transfer.colour=red"), "unknown key"),

@@ -192,7 +192,7 @@ def test_events_are_refused(tmp_path: Path) -> None:
     down = {"at": "1 s", "down": "1 s", "between": ["alpha", "r1"]}
     file.write_text(json.dumps(lab_scenario() | {"events": [down]}))
     loaded = load_scenario(file)
-    with pytest.raises(RealError, match="has events, which nobody makes happen on a real path"):
+    with pytest.raises(RealError, match="has events, which are not possible on a real path"):
         write_inventory(tmp_path / "inventory", loaded, make_plan(loaded), HOSTS)
 
 

@@ -81,7 +81,7 @@ def test_names_of_attempts(inventory: Path, played: Played, capsys: pytest.Captu
         assert said in capsys.readouterr().err
     (inventory / "attempt").write_text("../other\n")
     assert main(["real", "collect", where]) == 2
-    assert "no name of an attempt stands there" in capsys.readouterr().err
+    assert "it has no name of an attempt" in capsys.readouterr().err
     assert played == []
     assert main(["real", "attempt", where, *go, "--check"]) == 0
     assert (inventory / "attempt").read_text() == "../other\n"  # that was no attempt
@@ -124,7 +124,7 @@ def test_the_key_is_encrypted_and_made_once(
     assert "landspeed_engine_key" not in vault.read_text()
     capsys.readouterr()
     assert main(make) == 2
-    assert "is there already; remove it to make another key" in capsys.readouterr().err
+    assert "exists already; remove it to make another key" in capsys.readouterr().err
     assert main(["real", "tune", str(inventory)]) == 2
     assert "has an encrypted key: give --vault-password-file FILE" in capsys.readouterr().err
     assert main(["real", "tune", str(inventory), "--vault-password-file", str(password)]) == 0

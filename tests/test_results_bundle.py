@@ -103,6 +103,21 @@ def test_kill_between_result_and_rename_counts_as_incomplete(tmp_path: Path, mon
     assert load_record(_only(tmp_path)).complete is False
 
 
+def test_an_error_of_the_first_note_leaves_nothing_and_is_no_cause_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask follows an error's causes to their end: a circle took all memory of a sweep on a full disk."""
+    monkeypatch.setattr(bundle_module.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
+    with pytest.raises(OutputError, match="the disk is full") as caught:
+        BundleWriter(tmp_path, "first")
+    causes, error = list[BaseException](), caught.value.__cause__
+    while error is not None and error not in causes:
+        causes.append(error)
+        error = error.__cause__
+    assert error is None and [type(each) for each in causes] == [OSError]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_result_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = BundleWriter(tmp_path, "first")
     monkeypatch.setattr(bundle_module.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))

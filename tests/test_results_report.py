@@ -141,6 +141,17 @@ def test_figures_and_notes(page: str) -> None:
     assert "An &lt;em&gt;account&lt;/em&gt; of it" in page
 
 
+def test_the_large_figure_is_the_one_that_was_judged(tmp_path: Path) -> None:
+    """The expected goodput counts from 5 s on: so does the one beside it."""
+    plan = make_plan(transfer={"duration_ns": 9 * NS}, expect={"goodput_from_s": 5.0})
+    made = make_bundle(tmp_path, 9, plan)
+    judged = next(check for check in load_record(made).verdicts if check.name == "goodput")
+    assert judged.measured is not None
+    text = _visible(render_report(made))
+    assert f"{judged.measured / 1e9:.3f} Gbit/s from 5 s on; " in text
+    assert "– from 5 s on" not in text
+
+
 def test_text_from_outside_cannot_break_out(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path, 3)
     file = bundle / "result.json"

@@ -133,3 +133,12 @@ def test_nobody_else_opens_a_parquet_file() -> None:
         if "read_table" in file.read_text() or "ParquetFile" in file.read_text()
     }
     assert found == {"results/samples.py"}
+
+
+def test_a_recovery_is_counted_once_in_a_round_trip(tmp_path: Path) -> None:
+    counts = [(0.1, 0), (0.2, 3), (0.3, 5), (0.4, 5), (0.5, 6), (0.6, 6)]
+    rows = [_line(time_ns=round(at_s * 1e9), stream=one, retransmits=count) for one in (0, 1) for at_s, count in counts]
+    (tmp_path / "sender.csv").write_text("\n".join([",".join(SAMPLE_COLUMNS), *rows]) + "\n")
+    convert_samples(tmp_path / "sender.csv", tmp_path / "receiver.csv", tmp_path / SAMPLES)
+    assert Samples(tmp_path).recoveries(rtt_s=0.05) == 2 * 3
+    assert Samples(tmp_path).recoveries(rtt_s=0.2) == 2 * 2

@@ -101,7 +101,7 @@ CASES = {
         "to: c, route: [a, left, round, right, c]}\n  - {name: more, from: b, to: c, route: [b, left, right, c]}\n",
         16, "route", "at left the route of more goes another way", "the same way from there on",
     ),
-    "half a second": ("start: 5 s", "start: 5.5 s", 16, "5.5 s", "no whole second", "write 5 s or 6 s"),
+    "half a second": ("start: 5 s", "start: 5.5 s", 16, "5.5 s", "not a whole second", "write 5 s or 6 s"),
     "after the end": ("start: 5 s", "start: 20 s", 16, "20 s", "after every flow before it has ended", "before 10 s"),
     "nobody starts": (
         "to: c}\n", "to: c, start: 1 s}\n", 15, "1 s", "no flow starts at 0 s", "start: 0 s",

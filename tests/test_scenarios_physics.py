@@ -137,12 +137,12 @@ def test_window_without_a_path_is_no_limit() -> None:
 @pytest.mark.parametrize(
     ("asked", "fidelity", "usable"),
     [
-        (10_000, "packets", 17_946),  # 20 kB × 8948 / 9972
-        (10_000, "super-packets", 19_886),  # 20 kB × 180 000 / 181 024
-        (40_000, "packets", 65_535),  # 16 bits: no scale, and 72 kB cannot be said
-        (65_536, "packets", 117_612),
+        (10_000, "packets", 17_343),  # 20 kB × 222/256: 8948 / 10 292 in whole 256ths
+        (10_000, "super-packets", 19_843),  # 20 kB × 254/256: 180 000 / 181 344
+        (40_000, "packets", 65_535),  # 16 bits: no scale, and 69 kB cannot be said
+        (65_536, "packets", 113_664),
         (100_000, "packets", 131_070),  # 17 bits: a scale of 1
-        (131_072, "packets", 235_225),
+        (131_072, "packets", 227_328),
         (2**30, "packets", 65535 << 14),
         (2**31, "packets", 65535 << 14),
     ],
@@ -151,9 +151,24 @@ def test_usable_window_to_the_byte(asked: int, fidelity: str, usable: int) -> No
     assert ph.linux_usable_window_bytes(asked, 8948, fidelity) == usable
 
 
-def test_a_buffer_of_little_payload_gives_what_was_asked() -> None:
-    """Packets of 500 B are charged 1524: a third of twice the buffer would be less than what was asked."""
+def test_a_buffer_of_very_small_packets_gives_what_was_asked() -> None:
+    """Linux measures nothing of packets up to 536 B, and takes half of the buffer for payload."""
     assert ph.linux_usable_window_bytes(10_000, 500, "packets") == 10_000
+    assert ph.linux_usable_window_bytes(10_000, 536, "packets") == 10_000
+
+
+@pytest.mark.parametrize(
+    ("mtu", "asked", "granted"),
+    [
+        (600, 1_100_000, 635_968), (800, 1_100_000, 782_048), (1000, 1_100_000, 902_368), (1280, 1_000_000, 951_904),
+        (1500, 1_100_000, 1_132_960), (2500, 1_100_000, 1_416_512), (4470, 1_100_000, 1_682_816),
+        (9000, 1_100_000, 1_904_992),
+    ],
+)  # fmt: skip
+def test_the_window_that_linux_granted(mtu: int, asked: int, granted: int) -> None:
+    """What Linux 6.12 offered over three links (November 2026), to the packet that waits for the reader just then."""
+    mss = mtu - 52
+    assert granted - 32 <= ph.linux_usable_window_bytes(asked, mss, "packets") <= granted + mss
 
 
 def test_pacing_counts_every_stream() -> None:

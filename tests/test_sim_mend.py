@@ -28,6 +28,8 @@ TESTS = [
     ("reassembly", "cost", True),
     ("recovery", "reduction", True),
     ("controls", "bbr-after-timeouts", True),
+    ("controls", "bbr-probes-the-round-trip", True),
+    ("controls", "rate-of-pairs", True),
     ("controls", "dctcp-at-a-loss", True),
     ("controls", "new-reno-growth", True),
     ("controls", "scalable-growth", True),

@@ -18,7 +18,6 @@ from landspeed.results.samples import Samples
 from landspeed.scenarios.flow_path import path_of
 from landspeed.scenarios.plan import Plan
 from landspeed.scenarios.timing import echo_ns
-from network_shares import shares_of
 
 EXAMPLES = ROOT / "scenarios" / "examples"
 DUMBBELL, PARKING_LOT, FAN_IN = (EXAMPLES / f"{name}.yaml" for name in ("dumbbell", "parking-lot", "fan-in"))
@@ -127,23 +126,3 @@ def test_runs_are_compared_as_wholes_and_flow_by_flow(
 def test_the_examples_run_and_pass(file: Path, tmp_path: Path) -> None:
     record = load_record(ran(tmp_path, file, "--set", "transfer.duration=7 s"))
     assert all(flow.limited_by for flow in record.flows) and record.jain_index
-
-
-@pytest.mark.slow
-def test_shares_of_reno_follow_the_round_trip_times(tmp_path: Path) -> None:
-    """As in the emulated world (test_emu_networks.py): where losses come by chance, shares are as 1/RTT."""
-    words = ("--set", "transfer.duration=600 s", "--set", "transfer.sample_interval=500 ms")
-    found = shares_of(ran(tmp_path, DUMBBELL, *words))
-    assert found.ratio == pytest.approx(found.theory, rel=0.15), found
-
-
-@pytest.mark.guest
-@pytest.mark.slow
-def test_both_worlds_give_the_flows_the_same_shares(tmp_path: Path) -> None:
-    words = ["--worlds", "sim,emu", str(DUMBBELL), "--set", "transfer.duration=300 s", "--quiet"]
-    assert cli.main(["compare", *words, "--out", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 0
-    bundles = {load_record(bundle).world: bundle for bundle in tmp_path.iterdir() if bundle.is_dir()}
-    simulated, emulated = (shares_of(bundles[world], to_s=300) for world in ("sim", "emu"))
-    assert simulated.share == pytest.approx(emulated.share, rel=0.10), (simulated, emulated)
-    for one, two in zip(*(load_record(bundles[world]).flows for world in ("sim", "emu")), strict=True):
-        assert one.rtt_ms == pytest.approx(two.rtt_ms, abs=0.001)

@@ -171,10 +171,10 @@ def test_bad_input_is_said_before_anything_runs(sweeps: Sweeps, words: tuple[str
 
 @pytest.mark.root
 def test_a_disk_that_fills_ends_the_sweep_and_says_so(sweeps: Sweeps) -> None:
-    """Its folder is a file system of 700 kB: a bundle keeps 256 KiB in reserve while it is made, so a few fit."""
+    """Its folder is a file system of 400 kB: a bundle keeps 256 KiB in reserve while it is made, so a few fit."""
     sweeps.out.mkdir()
     line = sweeps.words("{seeds: 40}", "--jobs", 1)
-    script = 'mount -t tmpfs -o size=700k none "$0" && "$@"; status=$?; ls "$0/cells" | wc -l; exit $status'
+    script = 'mount -t tmpfs -o size=400k none "$0" && "$@"; status=$?; ls "$0/cells" | wc -l; exit $status'
     words = ["unshare", "--mount", "sh", "-c", script, str(sweeps.out), *line]
     env = environment(sweeps.site)
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, timeout=300)

@@ -132,7 +132,7 @@ def test_an_override_pins_a_key_wherever_it_varies(tmp_path: Path) -> None:
         ("{zip: 3}", "'zip' is a mapping"),
         ("{seeds: 0}", "not a count"),
         ("{seeds: many}", "not a count"),
-        ("{seeds: [1, 1]}", "stands twice"),
+        ("{seeds: [1, 1]}", "given twice"),
         ("{seeds: [1.5]}", "whole numbers"),
         ("{transfer.streams: {from: 1}}", "without 'to'"),
         ("{seeds: 1001}", "the lists make 1001 combinations"),

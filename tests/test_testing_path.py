@@ -290,17 +290,17 @@ def test_bad_input(lan: ls.Path) -> None:
 
     cases = [
         (lambda: lan["rome"], "no node 'rome'; there are a, switch, b"),
-        (lambda: words("ping b"), r"'ping b' is no command: write its words as a list"),
-        (lambda: words([]), "is no command"),
-        (lambda: lan.sender.run(["true"], timeout="3"), "'3' is no time: a time needs a unit"),
-        (lambda: lan.advance("soon"), "'soon' is no time"),
+        (lambda: words("ping b"), r"'ping b' is not a command: write its words as a list"),
+        (lambda: words([]), "is not a command"),
+        (lambda: lan.sender.run(["true"], timeout="3"), "'3' is not a time: a time needs a unit"),
+        (lambda: lan.advance("soon"), "'soon' is not a time"),
         (lambda: lan.at("9 h", link="a-rome", down="1 s"), "no link 'a-rome'; there are a-switch, switch-b"),
         (lambda: lan.at("9 h", link="a-switch"), "nothing happens; add one of: loss, line_rate"),
         (lambda: lan.at("9 h", down="1 s"), "the event names no link"),
         (lambda: lan.at("9 h", link="a-switch", down="1 parsec"), "no unit of time|'parsec'"),
         (lambda: lan.at("9 h", link="a-switch", down="1 s", for_="1 s"), "down is a time itself"),
-        (lambda: ls.listening(70000), "70000 is no port"),
-        (lambda: ls.line("("), "is no regular expression"),
+        (lambda: ls.listening(70000), "70000 is not a port"),
+        (lambda: ls.line("("), "is not a regular expression"),
         (lambda: ls.succeeds("true"), "write its words as a list"),
     ]
     for call, wanted in cases:

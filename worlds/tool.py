@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ToolError(NotReady):
-    """A program that the run needs is not there, or cannot do what the plan asks; the message says what to do."""
+    """A program that the run needs is missing, or cannot do what the plan asks; the message says what to do."""
 
 
 class UnknownTool(ToolError):  # noqa: N818 (it says what happened)
@@ -30,7 +30,7 @@ class Refused(ToolError):  # noqa: N818
 
 
 class Tool(ABC):
-    """Somebody's tool is an instance of a subclass, named in the entry points `landspeed.tools` of their package.
+    """A tool is an instance of a subclass, named in the entry points `landspeed.tools` of its package.
 
     Attributes:
         name: as in `--tool NAME` and in records.
@@ -44,7 +44,7 @@ class Tool(ABC):
 
     @abstractmethod
     def refusals(self, plan: Plan) -> list[str]:
-        """What the plan asks for and this tool cannot do, each with what would be right."""
+        """What of the plan this tool cannot do, each with what would be right."""
 
     def check(self, plan: Plan) -> None:
         """Refuse what cannot be done.

@@ -26,13 +26,13 @@ class NoOptions:
 
 
 class World(ABC):
-    """Somebody's world is a subclass, named in the entry points `landspeed.worlds` of their package.
+    """A world is a subclass, named in the entry points `landspeed.worlds` of its package.
 
     Attributes:
         name: as in `--world NAME` and in records: lower-case letters, digits and dashes.
         summary: what it is, in a few words, for `--help`.
-        runs: whether a plan is all that it needs for a run.
-        capabilities: what it honours of what not every world can.
+        runs: whether it can run a plan without anything else.
+        capabilities: the optional features that it supports.
         Options: a frozen dataclass of `option(...)` fields (options.py); every field has a default.
     """
 
@@ -48,17 +48,17 @@ class World(ABC):
 
     @classmethod
     def problems(cls, loaded: LoadedScenario) -> list[Problem]:  # noqa: ARG003 (for subclasses)
-        """What this world cannot do of a scenario beyond what its capabilities say, located in the file."""
+        """What else of a scenario this world cannot do, beyond its capabilities; located in the file."""
         return []
 
     @classmethod
     def doctor(cls) -> list[Finding]:
-        """What this world needs of the host, looked at; nothing is changed."""
+        """Check what this world needs of the host; change nothing."""
         return []
 
     @classmethod
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:  # noqa: ARG003 (for subclasses)
-        """What this world adds to what `landspeed show` says of a plan: name, value, remark."""
+        """What this world adds to the output of `landspeed show`: name, value, remark."""
         return []
 
     def asked(self, plan: Plan) -> Plan:
@@ -75,14 +75,14 @@ class World(ABC):
         return "virtual"
 
     def check(self, plan: Plan) -> None:  # noqa: B027 (a world may need nothing)
-        """What can be known before anything is made.
+        """Check before the run whatever can be known then.
 
         Raises:
             NotReady: this host cannot run the plan; the message says what is missing, and what to do.
         """
 
     def build_id(self, plan: Plan | None = None) -> str:  # noqa: ARG002 (for subclasses)
-        """What tells this build from another that might give other figures; "" when it is not known.
+        """Identifies this build, so that results of two builds are not mixed; "" when it is not known.
 
         Args:
             plan: that is to be run, which may ask for a build of its own; None: what runs where none is asked for.
@@ -93,7 +93,7 @@ class World(ABC):
         return ""
 
     def memory_bytes(self, plan: Plan) -> int:  # noqa: ARG002 (for subclasses)
-        """What a run of the plan takes of the host's memory at most, as far as it is known; 0: nothing to speak of."""
+        """The most memory of the host that a run of the plan takes, as far as it is known; 0: very little."""
         return 0
 
     @abstractmethod
@@ -103,15 +103,15 @@ class World(ABC):
         Args:
             plan: the work.
             bundle: where everything goes; `bundle.record` has what is known at the start and is filled in.
-            report: told of the progress several times a second; what it raises must end the run cleanly.
+            report: called with the progress several times a second; an exception from it must end the run cleanly.
 
         Returns:
             the record, not yet judged.
 
         Raises:
-            RunFailed: it broke; the bundle has what was measured.
+            RunFailed: it failed; the bundle has what was measured.
         """
 
 
 class UnknownWorld(NotPossible):
-    """No world has this name; the message lists those that are there."""
+    """No world has this name; the message lists those that exist."""

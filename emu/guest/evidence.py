@@ -1,7 +1,8 @@
 """What a submission shows beside its figures: captures, pings, traceroutes, settings before and after the transfer.
 
-Real programs at both hosts, their output in the folder `evidence` of the bundle. Each start costs tens of ms of wall
-time; a capture ends by itself after its first megabytes, so that it does not slow the transfer.
+Real programs at both hosts of a flow, their output in the folder `evidence` of the bundle, or, in a network, of the
+flow. Each start costs tens of ms of wall time; a capture ends by itself after its first megabytes, so that it does not
+slow the transfer.
 """
 
 from __future__ import annotations
@@ -18,18 +19,26 @@ from .flow_path import FlowPath
 
 CAPTURE_BYTES = 20_000_000
 PING_COUNT = 10
+HANDED_OVER_S = 1.5  # libpcap gives tcpdump what the kernel has kept each second, and not at its end
 ICMP_HEADER_BYTES = 8
 IP_HEADER_BYTES = {4: 20, 6: 40}
 
 
 class Evidence:
-    """Gathers it around one transfer."""
+    """Gathers it around one flow's transfer."""
 
-    def __init__(self, network: FlowPath, port: int) -> None:
-        """Make the folder. `network` is the path of the flow."""
+    def __init__(self, network: FlowPath, port: int, folder: str) -> None:
+        """Make the folder.
+
+        Args:
+            network: the path of the flow.
+            port: on which its receiver listens.
+            folder: of the flow, in that of the run.
+        """
         self.network = network
         self.port = port
-        self.folder = Path(OUT, "evidence")
+        self.out = Path(OUT, folder)
+        self.folder = self.out / "evidence"
         self.folder.mkdir(exist_ok=True)
         last = len(network.nodes) - 1
         self.ends = (
@@ -55,6 +64,8 @@ class Evidence:
 
     def after(self) -> None:
         """End the captures that have not ended, and note the settings again."""
+        if any(head.poll() is None for _, head in self._captures):
+            time.sleep(HANDED_OVER_S)
         for tcpdump, head in self._captures:
             if head.poll() is None:  # fewer bytes than it would take
                 tcpdump.send_signal(signal.SIGTERM)
@@ -79,9 +90,10 @@ class Evidence:
 
     def _capture(self, end: str, position: int, device: str) -> None:
         """`tcpdump | head -c`: tcpdump cannot stop after an amount, and ends when nobody reads."""
-        log = Path(OUT, "log", f"tcpdump-{end}.log")
+        log = self.out / "log" / f"tcpdump-{end}.log"
         words = ["tcpdump", "-i", device, "-n", "-U", "-s", "0", "-B", "65536", "-Z", "root", "-w", "-"]
-        words += ["tcp", "port", str(self.port)]  # the control connection opens first, then the data connections
+        # The control connection opens first, then the data connections. Another flow's receiver may have this port.
+        words += ["tcp", "port", str(self.port), "and", "host", self.network.address(len(self.network.nodes) - 1)]
         with (
             log.open("wb") as errors,
             (self.folder / f"capture-{end}.pcap").open("wb") as output,

@@ -167,7 +167,7 @@ def predict_completion(
     """Predict the completion time of each choice in each world.
 
     Args:
-        file, overrides: the scenario; how much it sends is replaced.
+        file, overrides: the scenario; `amount` replaces its duration or bytes.
         worlds: each with the options that it was made with.
         how: where the runs are kept and who runs them; those that are known are not run again.
         amount: bytes of payload.
@@ -177,7 +177,7 @@ def predict_completion(
 
     Raises:
         ScenarioError, NotPossible, NotReady: known before the first run.
-        RunFailed: a run broke.
+        RunFailed: a run failed.
     """
     if varied := read_space(file, overrides).keys:
         raise NotPossible(
@@ -291,7 +291,7 @@ class Stages:
         """Until every choice is steady, or as long as may be.
 
         Raises:
-            RunFailed: a run broke.
+            RunFailed: a run failed.
         """
         waiting = list(asked)
         while waiting:

@@ -50,7 +50,7 @@ def import_files(files: Mapping[str, Iterable[Path]], name: str = "measured", ti
         ScenarioError: what they tell cannot be a path, such as more hops than there can be.
     """
     if not _NAME.fullmatch(name):
-        raise MeasurementError(f"--name {name}: write small letters, digits and dashes, such as geneva-tokyo")
+        raise MeasurementError(f"--name {name}: write lower-case letters, digits and dashes, such as geneva-tokyo")
     evidence = Evidence()
     for kind, given in files.items():
         for file in given:

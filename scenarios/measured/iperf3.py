@@ -51,10 +51,10 @@ def transfer_of(data: dict[str, Any], source: str) -> Transfer:
         MeasurementError: the run failed or ended early, was in both directions, or moved nothing.
     """
     if error := text_of(data, "error"):
-        raise MeasurementError(f"{source}: this run of iperf3 failed: {error}; import one that came to its end")
+        raise MeasurementError(f"{source}: this run of iperf3 failed: {error}; import one that completed")
     start, end = member(data, "start"), member(data, "end")
     if not items(data, "intervals") or not end:
-        raise MeasurementError(f"{source}: this run of iperf3 has no result; import one that came to its end")
+        raise MeasurementError(f"{source}: this run of iperf3 has no result; import one that completed")
     asked = member(start, "test_start")
     if member(asked, "bidir"):
         raise MeasurementError(f"{source}: iperf3 sent both ways at once; import a run in one direction")
@@ -68,7 +68,7 @@ def transfer_of(data: dict[str, Any], source: str) -> Transfer:
     got = positive(end, "sum_received", "bits_per_second") or positive(end, "sum", "bits_per_second")
     which = "sum_received" if positive(end, "sum_received", "bits_per_second") else "sum"
     if got is None:
-        raise MeasurementError(f"{source}: iperf3 tells of no byte that arrived; import a run that moved some")
+        raise MeasurementError(f"{source}: iperf3 reports no received byte; import a run that moved some")
     ends = [member(each, "sender") for each in items(end, "streams")]
     return Transfer(
         source=source,

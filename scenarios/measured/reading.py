@@ -27,7 +27,7 @@ def read_text(file: Path) -> str:
         raise MeasurementError(f"{file}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise MeasurementError(
-            f"{file}: no text (byte {error.start} is not UTF-8); give what the program printed"
+            f"{file}: not text (byte {error.start} is not UTF-8); give what the program printed"
         ) from error
     if not text.strip():
         raise MeasurementError(f"{file}: empty; give what the program printed")
@@ -49,7 +49,7 @@ def read_json(file: Path, what: str) -> Any:
     except json.JSONDecodeError as error:
         if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg:
             raise MeasurementError(f"{file}: cut off in line {error.lineno}; give the whole of {what}") from error
-        raise MeasurementError(f"{file}:{error.lineno}:{error.colno}: no JSON ({error.msg}); give {what}") from error
+        raise MeasurementError(f"{file}:{error.lineno}:{error.colno}: not JSON ({error.msg}); give {what}") from error
     except RecursionError as error:
         raise MeasurementError(f"{file}: no JSON that {what} would be: nested too deeply") from error
 

@@ -33,7 +33,7 @@ def read_ss(file: Path) -> Evidence:
                 (int(fields.get("bytes_acked", fields.get("bytes_sent", "0"))), _socket(line, fields, peer, file))
             )
     if not found:
-        raise MeasurementError(f"{file}: no connection with its rtt: give what `ss -ti` printed while the transfer ran")
+        raise MeasurementError(f"{file}: no connection with an rtt: give what `ss -ti` printed while the transfer ran")
     best = max(count for count, _ in found)
     kept = [pair for pair in found if pair[0] >= min(LEAST_BYTES, best)]
     return Evidence(sockets=[socket for _, socket in sorted(kept, key=lambda pair: -pair[0])])
@@ -56,4 +56,4 @@ def _socket(line: str, fields: dict[str, str], peer: str, file: Path) -> Socket:
             retransmits=int(resent) if resent else 0,
         )
     except ValueError as error:
-        raise MeasurementError(f"{file}: a field of ss is no number ({error}): {line.strip()[:80]}") from error
+        raise MeasurementError(f"{file}: a field of ss is not a number ({error}): {line.strip()[:80]}") from error

@@ -36,7 +36,7 @@ def read_traceroute(file: Path) -> Evidence:
             hops[last] = (Hop(before.label, before.rtts_ms + more.rtts_ms), address)
     answered = [number for number, (hop, _) in hops.items() if hop.rtts_ms]
     if not answered:
-        raise MeasurementError(f"{file}: no hop of a traceroute that answered; give what `traceroute HOST` printed")
+        raise MeasurementError(f"{file}: no hop of a traceroute answered; give what `traceroute HOST` printed")
     whole = [hops.get(number, (Hop("", ()), "")) for number in range(1, max(answered) + 1)]
     target = (head[2] or head[1]) if head else ""
     reached = bool(target) and target in (whole[-1][1], whole[-1][0].label.split(" ")[0])

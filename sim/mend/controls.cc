@@ -52,6 +52,25 @@ void Bbr::CongestionStateSet(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpC
 		repairing_ = loses;
 }
 
+// Linux marks the connection as application-limited in PROBE_RTT (bbr_update_min_rtt), so that what
+// was sent then does not lower the bandwidth. ns-3's keeps the mark to itself, where nobody asks
+// for it.
+void Bbr::CongControl(Ptr<TcpSocketState> tcb, const TcpRateOps::TcpRateConnection &rc,
+		      const TcpRateOps::TcpRateSample &rs)
+{
+	// What had been delivered when the segment was sent, of which the sample has 32 bits.
+	const uint64_t before =
+	    rc.m_delivered - (static_cast<uint32_t>(rc.m_delivered) - rs.m_priorDelivered);
+	TcpRateOps::TcpRateSample told = rs;
+	told.m_isAppLimited |= few_until_ > 0 && before >= few_from_ && before <= few_until_;
+	TcpBbr::CongControl(tcb, rc, told);
+	if (GetBbrState() != BBR_PROBE_RTT)
+		return;
+	if (rc.m_delivered > few_until_)
+		few_from_ = rc.m_delivered;
+	few_until_ = rc.m_delivered + std::max<uint64_t>(tcb->m_bytesInFlight.Get(), 1);
+}
+
 Ptr<TcpCongestionOps> Bbr::Fork()
 {
 	return CopyObject<Bbr>(this);

@@ -10,7 +10,8 @@
 namespace landspeed
 {
 
-// BBR that goes back to the window of before a timeout once the loss is repaired, as Linux's does;
+// BBR that goes back to the window of before a timeout once the loss is repaired, and that does not
+// take the rate of the few segments of PROBE_RTT for the path's, as Linux's does and does not;
 // ns-3's stays at the few segments that it has then, and measures their rate.
 class Bbr : public ns3::TcpBbr
 {
@@ -20,11 +21,15 @@ public:
 	std::string GetName() const override;
 	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
+	void CongControl(ns3::Ptr<ns3::TcpSocketState> tcb,
+			 const ns3::TcpRateOps::TcpRateConnection &rc,
+			 const ns3::TcpRateOps::TcpRateSample &rs) override;
 	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
 
 private:
-	bool repairing_ = false; // since a loss or a timeout
-	bool timed_out_ = false; // meanwhile
+	uint64_t few_from_ = 0, few_until_ = 0; // delivered when what PROBE_RTT limits was sent
+	bool repairing_ = false;                // since a loss or a timeout
+	bool timed_out_ = false;                // meanwhile
 	uint32_t window_before_ = 0;
 };
 

@@ -9,12 +9,17 @@ namespace
 {
 
 constexpr uint64_t MAX_TCP_WINDOW = uint64_t{65535} << 14; // RFC 7323 section 2.3
-constexpr uint64_t SKB_OVERHEAD_BYTES = 1024;              // scenarios/physics.py
+constexpr uint64_t SKB_OVERHEAD_BYTES = 1344;              // scenarios/physics.py
+constexpr uint64_t PAYLOAD_SHARE_STEPS = 256;
+constexpr uint64_t LEAST_MEASURED_BYTES = 536;
 constexpr uint64_t BUFFER_FACTOR = 2; // socket(7): SO_RCVBUF, SO_SNDBUF are doubled
 
 uint64_t PayloadShare(uint64_t buffer_bytes, uint32_t mss_bytes)
 {
-	return buffer_bytes * mss_bytes / (mss_bytes + SKB_OVERHEAD_BYTES);
+	uint64_t share = PAYLOAD_SHARE_STEPS / 2;
+	if (mss_bytes > LEAST_MEASURED_BYTES)
+		share = PAYLOAD_SHARE_STEPS * mss_bytes / (mss_bytes + SKB_OVERHEAD_BYTES);
+	return buffer_bytes * share / PAYLOAD_SHARE_STEPS;
 }
 
 uint32_t BitLength(uint64_t value)
@@ -29,8 +34,7 @@ uint32_t BitLength(uint64_t value)
 
 uint32_t GrantedReceiveWindow(uint64_t asked_bytes, uint32_t mss_bytes)
 {
-	uint64_t usable =
-	    std::max(asked_bytes, PayloadShare(BUFFER_FACTOR * asked_bytes, mss_bytes));
+	const uint64_t usable = PayloadShare(BUFFER_FACTOR * asked_bytes, mss_bytes);
 	uint32_t bits = std::clamp(BitLength(asked_bytes), 16U, 30U);
 	return static_cast<uint32_t>(
 	    std::min({MAX_TCP_WINDOW, uint64_t{65535} << (bits - 16), usable}));

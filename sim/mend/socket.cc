@@ -1,5 +1,6 @@
 #include "mend/socket.h"
 
+#include "mend/delivery_rate.h"
 #include "mend/validation.h"
 
 #include <ns3/node.h>
@@ -42,6 +43,21 @@ TypeId TcpSocket::GetTypeId()
 	static TypeId id =
 	    TypeId("landspeed::TcpSocket").SetParent<TcpSocketBase>().AddConstructor<TcpSocket>();
 	return id;
+}
+
+TcpSocket::TcpSocket()
+{
+	m_rateOps = CreateObject<DeliveryRate>();
+}
+
+// Of a connection that is accepted: it delivers for itself.
+TcpSocket::TcpSocket(const TcpSocket &sock)
+    : TcpSocketBase(sock), deadline_(sock.deadline_), head_again_at_(sock.head_again_at_),
+      acknowledge_(sock.acknowledge_), acknowledge_at_(sock.acknowledge_at_),
+      probing_(sock.probing_), written_bytes_(sock.written_bytes_), read_bytes_(sock.read_bytes_),
+      retransmitted_segments_(sock.retransmitted_segments_), timeouts_(sock.timeouts_)
+{
+	m_rateOps = CreateObject<DeliveryRate>();
 }
 
 TcpSocket::~TcpSocket()
@@ -88,6 +104,8 @@ void TcpSocket::UpdateRttHistory(const SequenceNumber32 &seq, uint32_t sz, bool 
 {
 	if (!isRetransmission) {
 		m_history.emplace_back(seq, sz, Simulator::Now());
+		if (MayProbe())
+			RestartTimer(); // RFC 8985 section 7.2: the end has moved
 		return;
 	}
 	++retransmitted_segments_;
@@ -182,7 +200,7 @@ Time TcpSocket::Timeout() const
 
 void TcpSocket::RestartTimer()
 {
-	Time wait = MayProbe() ? Min(m_rtt->GetEstimate() * 2, m_rto.Get()) : m_rto.Get();
+	Time wait = MayProbe() ? Min(ProbeTimeout(), m_rto.Get()) : m_rto.Get();
 	deadline_ = Simulator::Now() + wait;
 	// A timer that is too early waits on when it fires (ReTxTimeout); one that is too late is
 	// replaced.
@@ -199,6 +217,15 @@ bool TcpSocket::MayProbe() const
 	return m_state == ESTABLISHED && m_sackEnabled && !probing_ &&
 	       m_tcb->m_congState == TcpSocketState::CA_OPEN && m_rtt->GetNSamples() > 0 &&
 	       m_txBuffer->GetSacked() == 0;
+}
+
+// A segment alone waits for the receiver to give up waiting for a second one. Linux has 200 ms for
+// that (TCP_RTO_MIN), and 2 ms for two of them (tcp_schedule_loss_probe).
+Time TcpSocket::ProbeTimeout() const
+{
+	constexpr uint32_t few_ms = 2;
+	const Time more = m_history.size() > 1 ? MilliSeconds(few_ms) : m_minRto;
+	return m_rtt->GetEstimate() * 2 + more;
 }
 
 // Section 7.3: a new segment if the receiver has room for it, else the last one once more. Its

@@ -46,13 +46,14 @@ struct TcpFigures {
 //   docs/ns3/15-lost-handshake.md.
 // - The rate at which it paces is computed in 64 bits, from the smoothed round trip; ns-3 3.37
 //   multiplies the window by 8 in 32 bits. docs/ns3/13-pacing-rate.md.
+// - The rate of delivery is that of the segment sent last. docs/ns3/16-delivery-rate.md.
 class TcpSocket : public ns3::TcpSocketBase
 {
 public:
 	static ns3::TypeId GetTypeId();
 
-	TcpSocket() = default;
-	TcpSocket(const TcpSocket &sock) = default;
+	TcpSocket();
+	TcpSocket(const TcpSocket &sock);
 	~TcpSocket() override;
 
 	ns3::TypeId GetInstanceTypeId() const override;
@@ -89,6 +90,7 @@ private:
 	void RestartTimer();
 	void UpdatePacing();
 	bool MayProbe() const;
+	ns3::Time ProbeTimeout() const;
 	void Probe();
 	void AcknowledgeWhenDue();
 

@@ -62,7 +62,8 @@ void red_set(ObjectFactory &factory, const LaneConfig &config)
 	factory.Set("QW", DoubleValue(red_weight));
 	factory.Set("Gentle", BooleanValue(false));
 	factory.Set("UseEcn", BooleanValue(asked.ecn));
-	factory.Set("UseHardDrop", BooleanValue(true));
+	// Above the upper threshold, too, Linux marks what negotiated ECN (no TC_RED_HARDDROP).
+	factory.Set("UseHardDrop", BooleanValue(!asked.ecn));
 	factory.Set("MeanPktSize", UintegerValue(config.mtu_bytes));
 	factory.Set("LinkBandwidth", DataRateValue(DataRate(config.rate_bps)));
 }

@@ -38,7 +38,7 @@ uint16_t port_of(const Address &address)
 Streams::Streams(const Plan &plan, const Flow &flow, const Network::Ends &ends, bool whole_stack)
     // ECN's bits are in the IP header.
     : plan_(plan), flow_(flow), ends_(ends),
-      whole_stack_(whole_stack || flow.transfer.congestion_control == "dctcp"),
+      whole_stack_(whole_stack || flow.transfer.ecn || flow.transfer.congestion_control == "dctcp"),
       streams_(flow.transfer.streams)
 {
 	chunk_bytes_ = chunk_packets * plan.mss_bytes(flow);

@@ -45,6 +45,7 @@ TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 	settings.mss_bytes = plan.mss_bytes(flow);
 	settings.window_bytes = transfer.window_bytes;
 	settings.pacing_rate_bps = transfer.pacing_rate_bps;
+	settings.ecn = transfer.ecn;
 	// The emulated hosts have fq. Linux's HyStart asks whether it paces, and gives a train of
 	// acknowledgments twice the time then. The pacing itself is left out: acknowledgments and
 	// the host's own line clock what is sent, and a timer for each packet would cost a third

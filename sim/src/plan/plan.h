@@ -78,6 +78,7 @@ struct Transfer {
 	int64_t sample_interval_ns = 0;
 	std::optional<uint64_t> pacing_rate_bps; ///< per stream
 	int64_t start_stagger_ns = 0;
+	bool ecn = false; ///< both ends negotiate it (RFC 3168)
 };
 
 enum class EventKind { loss, rate, delay, down, background };
