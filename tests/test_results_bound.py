@@ -333,3 +333,15 @@ def test_a_run_that_stands_was_held_by_a_loss(
     found, why = limited_by(make_plan(limits=FAR), record, samples)
     assert found == kind
     assert kind == "unknown" or "nothing was acknowledged from 0.1 s on" in (why or "")
+
+
+@pytest.mark.parametrize(("window", "kind"), [(100, "congestion window"), (111, "congestion window"), (112, "unknown")])
+def test_a_full_window_without_a_loss_is_what_held_it(window: int, kind: str, tmp_path: Path) -> None:
+    """Vegas left slow start by the delay: 100 packets in flight fill a window of up to 111."""
+    row = {"in_flight_packets": 100, "cwnd_packets": window, "ssthresh_packets": 50, "snd_wnd_bytes": 10**9}
+    rows = [{**row, "time_s": tenth / 10, "bytes": tenth, "mss_bytes": 1000} for tenth in (1, 2, 3)]
+    samples = sampled(tmp_path, *rows, end="sender")
+    linked(tmp_path, "0.1,0,0,1,1,0", "0.3,0,0,2,2,0")
+    found, why = limited_by(make_plan(limits=FAR), record_of(24e6, {"duration_s": 0.3}, duration_s=0.3), samples)
+    assert found == kind
+    assert kind == "unknown" or "nothing was lost or marked" in (why or "")
