@@ -10,7 +10,7 @@ NAMES ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin probe-cases
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -127,8 +127,12 @@ bench-sim: setup  ## what simulating costs, and whether it is right, measured; w
 	@$(PYTHON) tests/bench_sim.py
 	@$(PYTHON) tests/bench_sim_tcp.py
 
-course: setup  ## the course as a site in build/course; fails where a figure is farther from theory than promised
+course: setup  ## the course as a site in build/course, with the explore page; fails where a promised figure is missed
+	@.venv/bin/landspeed explore --no-runs --out build/course/explore.html
 	@.venv/bin/landspeed lesson --all --out build/course
+
+bench-course: setup  ## the course from nothing: how near to theory each lesson is, and what it costs; some minutes
+	@$(PYTHON) tests/bench_course.py
 
 course-hand: setup-test  ## the commands of the lessons' parts "by hand", run; fails where what they print has changed
 	@$(PYTHON) docs/figures.py --check lessons/*/lesson.md

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,7 @@ def do_probe(parsed: argparse.Namespace) -> int:
     if parsed.file is None and parsed.overrides:
         raise UsageError("--set changes a scenario's values, and none is named; name one, or leave --set out")
     shown = not (parsed.quiet or parsed.json)
+    warnings.showwarning = _warn
     found = probe(
         parsed.program,
         servers,
@@ -146,6 +148,11 @@ def do_probe(parsed: argparse.Namespace) -> int:
     for each in (run for variant in found.variants for run in variant.cases if run.error):
         print(f"Error: at {each.case.rtt_ns / 1e6:g} ms: {each.error}", file=sys.stderr)
     return 0 if found.complete else FAILED
+
+
+def _warn(message: Warning | str, *_: Any) -> None:
+    """Of a file that the guest does not see."""
+    print(f"Warning: {message}", file=sys.stderr)
 
 
 def _tell(run: CaseRun) -> None:

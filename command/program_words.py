@@ -69,8 +69,10 @@ def do_exec(parsed: argparse.Namespace) -> int:
     from ..emu.machine import OutputCopier
     from ..emu.sampling import INTERVAL_NS, sampler_job
     from ..rehearsal.scratch import scratch_folder
+    from ..results.facts import Spun
     from ..results.failure import RunFailed
     from ..results.sockets.raw import keep_samples, make_samples_folder
+    from ..results.wording import spun_text
 
     if parsed.sample_interval and not parsed.samples:
         raise UsageError("--sample-interval says how often sockets are sampled; add --samples DIR")
@@ -86,7 +88,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
     if parsed.samples:
         make_samples_folder(parsed.samples)
     with scratch_folder() as folder:
-        copier = OutputCopier(folder)
+        copier, told = OutputCopier(folder), list[Spun]()
         reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
         try:
             status = world.execute(
@@ -98,6 +100,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
                 sampler=sampler_job(parsed.sample_interval or INTERVAL_NS) if parsed.samples else None,
                 report=reporter,
                 each_poll=copier.copy,
+                spun=told.extend,
             )
             if parsed.samples:
                 keep_samples(folder, parsed.samples, [node.name for node in plan.nodes])
@@ -108,6 +111,8 @@ def do_exec(parsed: argparse.Namespace) -> int:
         finally:
             reporter.close()
             copier.copy()
+            if told:
+                print(f"Virtual time passed for programs that spin: {spun_text(told)}", file=sys.stderr)
 
 
 def do_shell(parsed: argparse.Namespace) -> int:

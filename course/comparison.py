@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from ..results.certainty import certain
 
 if TYPE_CHECKING:
     from .measured import Measured
@@ -28,6 +30,13 @@ class Axis:
     log: bool = False
     least: float | None = None
     most: float | None = None
+
+
+TIME = Axis("time", "s")
+RTT = Axis("round-trip time", "ms", 1e-3, log=True)
+GOODPUT = Axis("goodput", "Mbit/s", 1e6)
+GOODPUT_LOG = replace(GOODPUT, log=True)
+GOODPUT_GBPS = replace(GOODPUT, unit="Gbit/s", per=1e9)
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,20 @@ class Point:
         if self.predicted:
             return self.measured / self.predicted - 1
         return 0.0 if not self.measured else float("inf")
+
+    @classmethod
+    def mean(
+        cls, name: str, values: Sequence[float], predicted: float, x: float | None = None, note: str = ""
+    ) -> Point:
+        """The mean over seeds, with half of its 95 % confidence interval (Student's t); the note begins with how many.
+
+        Raises:
+            ValueError: there is no value.
+        """
+        found = certain(values)
+        if found.mean is None:
+            raise ValueError(f"{name}: no value has no mean")
+        return cls(name, found.mean, predicted, x, half=found.half, note=f"{len(values)} seeds, {note}")
 
 
 @dataclass(frozen=True)
@@ -128,3 +151,19 @@ class Comparison:
             for point in points
             if not abs(point.residual) <= self.within
         ]
+
+
+def unpromised(
+    title: str,
+    scenarios: tuple[str, ...],
+    points: Callable[[Sequence[Measured]], Iterable[Point]],
+    *,
+    y: Axis,
+    x: Axis | None = None,
+    lines: Callable[[Sequence[Measured]], Iterable[Line]] | None = None,
+    beside: str,
+    source: str,
+    why: str,
+) -> Comparison:
+    """A comparison with what is no law, such as a target or a record: it stands beside, and no residual is promised."""
+    return Comparison(title, scenarios, points, y, source, None, why, x, lines, beside=beside)

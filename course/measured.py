@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..results.bundle import load_record
-from ..results.certainty import Certain, certain
 from ..results.record import RunRecord
 from ..results.series import Series, total_of
 from ..scenarios.plan import Plan
@@ -106,12 +105,13 @@ class Measured:
         return self.samples.by_stream(end, column).get(stream, [])
 
     def goodput_series(self, every_s: float) -> Series:
-        """Goodput of all streams over time in bit/s, each the mean of so long."""
+        """Goodput of all streams over time in bit/s, each the mean of so long; a shorter end is left out."""
         total = total_of(self.samples.by_stream("receiver", "goodput_bps"))
         bins: dict[int, list[float]] = defaultdict(list)
         for time_s, value in total:
             bins[int(time_s / every_s - 1e-6)].append(value)
-        return [((number + 1) * every_s, sum(each) / len(each)) for number, each in sorted(bins.items())]
+        means = (((number + 1) * every_s, sum(each) / len(each)) for number, each in sorted(bins.items()))
+        return [(time_s, mean_bps) for time_s, mean_bps in means if time_s <= total[-1][0] + 1e-6]
 
     def queue_series(self, link: int, direction: str = "forward") -> Series:
         """Bytes waiting before a link's line over time."""
@@ -168,8 +168,3 @@ def by(runs: Iterable[Measured], *keys: str) -> dict[tuple[str, ...], list[Measu
     for run in runs:
         groups.setdefault(tuple(run.values[key] for key in keys), []).append(run)
     return groups
-
-
-def certain_mean(values: Sequence[float]) -> Certain:
-    """Mean over seeds, with half of its 95 % confidence interval (Student's t)."""
-    return certain(values)

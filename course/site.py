@@ -24,6 +24,7 @@ from .page import TEMPLATES, Page, make_page, style
 from .worksheet import Worksheet
 
 STAMPS = ".made.json"
+EXPLORE = "explore.html"  # the page of sliders, where `make course` has put it
 REPORT_CSS = REPORT_TEMPLATES / "report.css"
 
 
@@ -92,7 +93,7 @@ def make_site(
             (folder / name).mkdir(parents=True, exist_ok=True)
         for lesson in chosen:
             site.make(lesson, tell)
-        write_atomically(site.made.index, _index(lessons).encode())
+        write_atomically(site.made.index, _index(lessons, folder).encode())
         write_atomically(folder / STAMPS, json.dumps(site.stamps, indent=1, sort_keys=True).encode())
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror or error}; give another folder with --out") from error
@@ -149,5 +150,6 @@ class _Site:
         return digest.hexdigest()
 
 
-def _index(lessons: Sequence[Lesson]) -> str:
-    return environment(TEMPLATES).get_template("index.html.j2").render(lessons=lessons, style=style())
+def _index(lessons: Sequence[Lesson], folder: Path) -> str:
+    explore = (folder / EXPLORE).is_file()
+    return environment(TEMPLATES).get_template("index.html.j2").render(lessons=lessons, style=style(), explore=explore)

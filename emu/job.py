@@ -51,6 +51,7 @@ class Job:
     Attributes:
         mode: transfer the plan's data, run a program of the user's, give a prompt, or do what the host asks for.
         clock: of the guest.
+        spin_cost_ns: virtual time of a system call of a program that spins; 0: such a program stops the clock.
         every_hop: pass every router with every packet, also where nothing can queue.
         visible: folders of the host that stay visible, read-only, where the guest covers them.
         calibrate, with_queues: measure the path first, every queue too.
@@ -64,6 +65,7 @@ class Job:
 
     mode: Literal["transfer", "exec", "shell", "session"]
     clock: Literal["virtual", "real"] = "virtual"
+    spin_cost_ns: int = 0
     every_hop: bool = False
     visible: list[str] = field(default_factory=list[str])
     calibrate: bool = False

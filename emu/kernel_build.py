@@ -52,6 +52,8 @@ OTHERS = (  # hardware that is not in this machine, and what is read and not bui
 SYMBOLS = ("time_travel_time", "um_running_comm")
 # How it runs programs: by ptrace, or by seccomp (not 0). Linux before 6.16 has ptrace alone.
 TRACING_SYMBOL = "using_seccomp"
+SPIN_SYMBOL = "time_travel_spin"  # of patch 0019, which older builds lack
+MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Kernel:
         executable: the `linux` program.
         key: hash of source, options and patches.
         version: release, such as ``6.12.117``.
-        symbols: address of each of `SYMBOLS` in the process, and of `TRACING_SYMBOL` if it has it.
+        symbols: address of each of `SYMBOLS` in the process, and of those of `MORE_SYMBOLS` that it has.
         source: package and version of the source; "" when it is not known.
         left_out: names of the patches for speed that did not fit.
     """
@@ -83,6 +85,11 @@ class Kernel:
     def can_seccomp(self) -> bool:
         """Whether it can run programs without ptrace."""
         return TRACING_SYMBOL in self.symbols
+
+    @property
+    def can_spin(self) -> bool:
+        """Whether virtual time can move on for programs that spin."""
+        return SPIN_SYMBOL in self.symbols
 
 
 def fetched_sources() -> Path:
@@ -286,7 +293,7 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO) -> None:
 def symbols_in(names: str) -> dict[str, int]:
     """Addresses of what the host reads in the memory of the running kernel, from what `nm` printed."""
     lines = (line.split() for line in names.splitlines() if line[:1] not in ("", " "))
-    return {line[-1]: int(line[0], 16) for line in lines if line[-1] in (*SYMBOLS, TRACING_SYMBOL)}
+    return {line[-1]: int(line[0], 16) for line in lines if line[-1] in (*SYMBOLS, *MORE_SYMBOLS)}
 
 
 def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> list[str]:

@@ -123,12 +123,20 @@ class Guest:
 
     def cpu_s(self) -> float:
         """Time that the host's processor has given to it so far; what ended children of it had is not in it."""
-        ticks = 0
+        ticks = sum(int(words[11]) + int(words[12]) for words in self._stats())  # utime and stime (proc_pid_stat(5))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def wants_processor(self) -> bool:
+        """Whether any of its processes could run or waits for the disk: one that is stopped, or hangs, does not."""
+        return any(words[0] in "RD" for words in self._stats())
+
+    def _stats(self) -> list[list[str]]:
+        """State, parent, … of each of its processes."""
+        found: list[list[str]] = []
         for process in self.processes():
             with contextlib.suppress(OSError):  # it ended meanwhile
-                words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-                ticks += int(words[11]) + int(words[12])  # utime and stime (proc_pid_stat(5))
-        return ticks / os.sysconf("SC_CLK_TCK")
+                found.append(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split())
+        return found
 
     def wait(self, seconds: float) -> None:
         """Wait until the guest has ended, at most so long."""

@@ -8,6 +8,7 @@ from ..worlds.options import option, parse_seconds
 from . import watch
 from .cores import parse_core
 from .memory import parse_memory
+from .spinning import cost_text, parse_cost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,15 @@ class EmuOptions:
         parse=parse_seconds,
         metavar="SECONDS",
         repeated=False,
+        words=("exec", "probe"),
+    )
+    spin_cost: int | None = option(
+        None,
+        "let virtual time pass for programs that spin: so much for each of their system calls, such as 1us "
+        "(default: they end the run)",
+        parse=parse_cost,
+        text=cost_text,
+        metavar="TIME",
         words=("exec", "probe"),
     )
     kernel: str | None = option(

@@ -116,7 +116,7 @@ class Session:
 
     def _until(self, met: Callable[[], bool]) -> None:
         """Look until a condition is met, while the guest lives and its clock moves."""
-        watch = StallWatch(self._guest, self._stall_wall_s, starved=True)
+        watch = StallWatch(self._guest, self._stall_wall_s)
         wait_s = SHORTEST_LOOK_S
         try:
             while not met():

@@ -50,16 +50,16 @@ class Outcome:
 class StallWatch:
     """Whether a guest's clock moves; in real time it does."""
 
-    def __init__(self, guest: Guest, wall_s: float, *, starved: bool = False) -> None:
+    def __init__(self, guest: Guest, wall_s: float) -> None:
         """From now on.
 
         Args:
             guest: a started guest.
-            wall_s: wall time without any virtual time after which it is given up.
-            starved: others may leave it too little of the processor: then it must have had a quarter of that time of it
-                besides, or 30 times that time is over.
+            wall_s: wall time without any virtual time after which it is given up. Others may leave it too little of the
+                processor: while it wants more, it must have had a quarter of that time of it, or 30 times that time is
+                over.
         """
-        self._guest, self._wall_s, self._starved = guest, wall_s, starved
+        self._guest, self._wall_s = guest, wall_s
         self._anchor_cpu: float | None = None
         self._started = self._anchor_wall = time.monotonic()
         self._anchor_virtual = -1.0
@@ -81,7 +81,7 @@ class StallWatch:
             raise GuestError(_stall_message(self._guest, progress, virtual, self._wall_s))
 
     def _is_starved(self, wall_s: float) -> bool:
-        if not self._starved or wall_s > STARVED_TIMES * self._wall_s:
+        if wall_s > STARVED_TIMES * self._wall_s or not self._guest.wants_processor():
             return False
         used_s = self._guest.cpu_s()
         if self._anchor_cpu is None:
@@ -207,7 +207,8 @@ def _stall_message(guest: Guest, progress: Progress, virtual_s: float, stall_wal
     return (
         f"the virtual clock has stood still at {virtual_s:.6f} s for {stall_wall_s:.0f} s of wall time in the phase "
         f"'{progress.phase}'; the task that ran is '{guest.running_task()}'. A program that computes for ever without "
-        "sleeping or reading the clock stops virtual time, since computation takes none of it."
+        "sleeping or reading the clock stops virtual time, since computation takes none of it. If it waits in a loop "
+        "of system calls, --spin-cost 1us lets time pass for it."
     )
 
 

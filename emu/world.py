@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from ..engine.command import ENGINE_BINARY
 from ..results.bundle import BundleWriter
-from ..results.facts import EmuFacts, GuestFacts, HostFacts
+from ..results.facts import EmuFacts, GuestFacts, HostFacts, Spun
 from ..results.failure import RunFailed
 from ..results.finding import Finding
 from ..results.flow_result import flow_folder, planned_flows
@@ -46,6 +46,7 @@ from .options import EmuOptions
 from .refusals import too_large_averages, uncountable_losses
 from .sampling import SOCKWATCH, check_sampler, sampler_job
 from .session import Session
+from .spinning import check_cost
 
 FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
@@ -118,9 +119,14 @@ class EmuWorld(World):
         return self._asked_kernels[plan.kernel]
 
     def asked(self, plan: Plan) -> Plan:
-        """A kernel that is asked for is part of the work: a version as it was written, another one by its build."""
+        """A kernel that is asked for is part of the work: a version as it was written, another one by its build.
+
+        So is what spinning costs.
+        """
         word: str | None = self.options.kernel
-        return replace(plan, kernel=word if VERSION.match(word) else self.kernel.key) if word else plan
+        asked: dict[str, Any] = {"kernel": word if VERSION.match(word) else self.kernel.key} if word else {}
+        asked |= {"spin_cost_ns": self.options.spin_cost} if self.options.spin_cost is not None else {}
+        return replace(plan, **asked) if asked else plan
 
     @property
     def clock(self) -> str:
@@ -144,13 +150,14 @@ class EmuWorld(World):
             KernelError: the kernel is not built.
             CoreError: the core that was asked for cannot be had.
             ToolError: a program is missing, or cannot do what the plan asks.
-            CoreError: the core that was asked for cannot be had.
+            NotPossible: two options do not go together.
         """
         if told := too_large_averages(plan):
             raise ToolError(told)
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
         tracing_words(self.kernel_of(plan), self.options.tracing)
+        check_cost(plan.spin_cost_ns, self.options.clock, self.kernel_of(plan))
         for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
@@ -209,11 +216,13 @@ class EmuWorld(World):
         sampler: SamplerJob | None = None,
         report: Callable[[Progress], None] = _no_report,
         each_poll: Callable[[], None] = lambda: None,
+        spun: Callable[[list[Spun]], None] = lambda _: None,
     ) -> int:
         """Run a program of the user's on the path; its output goes to log/stdout and log/stderr of the folder.
 
         Args:
             sampler: looks at all sockets and links meanwhile (`sampling.sampler_job`).
+            spun: told at the end of programs that spun, where the plan lets time pass for them.
 
         Returns:
             the program's exit status.
@@ -231,6 +240,7 @@ class EmuWorld(World):
         if calibration and not calibration["passed"]:
             raise RunFailed("calibration: " + "; ".join(calibration["failures"]))
         check_sampler(folder, outcome.guest)
+        spun([Spun.model_validate(each) for each in outcome.guest.get("spun", [])])
         return int(outcome.guest["status"])
 
     def shell(self, plan: Plan, folder: Path) -> None:
@@ -315,7 +325,8 @@ class EmuWorld(World):
         (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         clock = "virtual" if self.options.clock == "virtual" else "real"
         seen = sorted({*machine.visible_folders(), *map(str, visible)})
-        whole = replace(job, clock=clock, every_hop=self.options.every_hop, visible=seen)
+        spin_cost_ns = plan.spin_cost_ns or 0
+        whole = replace(job, clock=clock, spin_cost_ns=spin_cost_ns, every_hop=self.options.every_hop, visible=seen)
         (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
 
     def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:

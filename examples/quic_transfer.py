@@ -10,7 +10,8 @@ import asyncio
 import ssl
 import sys
 
-from aioquic.asyncio import connect, serve
+from aioquic.asyncio.client import connect
+from aioquic.asyncio.server import serve
 from aioquic.quic.configuration import QuicConfiguration
 
 PIECE = 1 << 16

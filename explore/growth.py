@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..scenarios.physics import CUBIC_BETA, CUBIC_C
+from ..scenarios.physics import CUBIC_BETA, cubic_k_s, cubic_packets
 
 HTCP_BETA = (0.5, 0.8)  # Leith and Shorten 2004; tcp_htcp.c
 HTCP_LINEAR_S = 1.0  # for so long after a loss it grows as Reno does
@@ -57,8 +57,8 @@ def reno(share: Share, floor: float, _peak: float, since_s: float) -> float:
 def cubic(share: Share, floor: float, peak: float, since_s: float) -> float:
     """C (t − K)³ + peak, never less than the window of its Reno-friendly region (RFC 9438 section 4.2, 4.3)."""
     origin = max(peak, floor)
-    k_s = ((origin - floor) / CUBIC_C) ** (1 / 3)
-    return max(CUBIC_C * (since_s - k_s) ** 3 + origin, additive(share, floor, CUBIC_FRIENDLY, since_s))
+    growth = cubic_packets(origin, cubic_k_s(origin, floor), since_s)
+    return max(growth, additive(share, floor, CUBIC_FRIENDLY, since_s))
 
 
 def htcp(share: Share, floor: float, peak: float, since_s: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..report.page import script_json, template_text
+from ..report.page import environment, script_json, template_text
 from ..results.bundle import OutputError
 from ..results.files import write_atomically
 from ..scenarios.units import SIZE, format_round
@@ -66,20 +66,15 @@ def page_data(
 
 def make_page(data: dict[str, Any]) -> str:
     """The page as text."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    places = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return places.get_template("explore.html.j2").render(
-        data=data,
-        json=script_json(data),
-        style=template_text("report.css") + _text("explore.css"),
-        scripts=[_text(name) for name in SCRIPTS],
+    return (
+        environment(TEMPLATES)
+        .get_template("explore.html.j2")
+        .render(
+            data=data,
+            json=script_json(data),
+            style=template_text("report.css") + _text("explore.css"),
+            scripts=[_text(name) for name in SCRIPTS],
+        )
     )
 
 

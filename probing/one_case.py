@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..results.facts import Spun
 from ..results.failure import RunFailed
 from ..results.sockets.answer import ProbeRun
 from ..results.sockets.bound import Bound, Way, bound_by
@@ -35,6 +36,7 @@ class CaseRun:
         error: why it is not complete; None when it is.
         folder: with `sockets.parquet`, `links.parquet` and the programs' output.
         left: programs that the client left behind and that were waited for.
+        spun: programs for which virtual time passed that spun.
     """
 
     case: Case
@@ -43,6 +45,7 @@ class CaseRun:
     status: int | None = None
     error: str | None = None
     left: list[str] = field(default_factory=list[str])
+    spun: list[Spun] = field(default_factory=list[Spun])
 
 
 def run_case(spec: Spec, case: Case, folder: Path, options: dict[str, Any]) -> CaseRun:
@@ -62,7 +65,7 @@ def run_case(spec: Spec, case: Case, folder: Path, options: dict[str, Any]) -> C
             client = held.node(spec.at).popen(spec.command)
             error, left = _until_end(spec, held, client)
             held.wait_sent()
-            samples, plan = held.samples(), held.plan
+            samples, plan, spun = held.samples(), held.plan, held.spun
     except RunFailed as error:
         return CaseRun(case, folder, error=str(error))
     _trim(folder / "programs")
@@ -70,7 +73,7 @@ def run_case(spec: Spec, case: Case, folder: Path, options: dict[str, Any]) -> C
     run = ProbeRun(case.rtt_ns / 1e6, elapsed_s, *_bounds(spec, plan, samples))
     if error is None and client.returncode:
         error = f"the client ended with {_status_words(client.returncode)}{_last_words(client)}"
-    return CaseRun(case, folder, run, client.returncode, error, left)
+    return CaseRun(case, folder, run, client.returncode, error, left, spun)
 
 
 def _until_end(spec: Spec, held: Held, client: Program) -> tuple[str | None, list[str]]:

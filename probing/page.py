@@ -15,7 +15,7 @@ from ..results.sockets.ways import first_link
 from ..testing.conditions import Line, Listening
 from .one_case import CaseRun
 from .probe import Probe, Variant
-from .table import rows, sentence, title_of
+from .table import rows, sentence, spinning, title_of
 
 PAGE = "probe.html"
 
@@ -63,7 +63,7 @@ def repeating_command(found: Probe) -> str:
         words += ["--rate", ",".join(f"{each} bit/s" for each in spec.rates_bps)]
     if spec.losses != (None,):
         words += ["--loss", ",".join(f"{each:g}" for each in spec.losses)]
-    return shlex.join([*words, "--", *spec.command])
+    return shlex.join([*words, *found.option_words, "--", *spec.command])
 
 
 def _part(found: Probe, variant: Variant) -> Part:
@@ -76,7 +76,7 @@ def _part(found: Probe, variant: Variant) -> Part:
             if case.run is not None:
                 drawn += _connection(found, answer, case)
     telling = sorted(variant.directions, key=lambda each: each.bound_by == "idle")
-    return Part(title_of(variant), [sentence(each) for each in telling], rows(variant),
+    return Part(title_of(variant), [*(sentence(each) for each in telling), *spinning(variant)], rows(variant),
                 [each for each in drawn if each is not None])  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from ..rehearsal.scenario import Scenario
 from ..results.files import write_atomically
 from ..results.sockets.answer import Answer, answers
 from ..results.sockets.bound import HIDDEN
+from ..worlds.making import make_world
+from ..worlds.options import repeating_words
 from .folder import new_folder
 from .one_case import CaseRun, run_case
 from .spec import USUAL_RTTS, Case, Server, Spec, make_spec
@@ -61,11 +63,13 @@ class Probe:
         spec: what was asked.
         folder: with `probe.json` and a folder for each run.
         variants: for each rate and loss, the first ones first.
+        option_words: of the command line, for those options of the world that change what is found.
     """
 
     spec: Spec
     folder: Path
     variants: list[Variant]
+    option_words: Sequence[str] = ()
 
     @property
     def complete(self) -> bool:
@@ -169,7 +173,7 @@ def probe(
             own = [each for each in runs if (each.case.rate_bps, each.case.loss) == (rate, loss)]
             known = [each.run for each in own if each.run is not None]
             variants.append(Variant(rate, loss, own, answers(known) if known else []))
-    found = Probe(spec, home, variants)
+    found = Probe(spec, home, variants, repeating_words(make_world("emu", **options).options))
     write_atomically(home / RESULT, found.to_json().encode())
     return found
 
@@ -228,6 +232,7 @@ def _run(run: CaseRun) -> dict[str, Any]:
         "status": run.status,
         "elapsed_s": None if elapsed is None else round(elapsed, 9),
         "left": run.left,
+        **({"spun": [each.model_dump() for each in run.spun]} if run.spun else {}),
         "error": run.error,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..results.sockets.answer import Answer
-from ..results.wording import DASH, bytes_text, rate_text
+from ..results.wording import DASH, bytes_text, rate_text, spun_text
 from .probe import Probe, Variant
 
 WORDS = {
@@ -42,6 +42,15 @@ def sentence(answer: Answer) -> str:
     return f"{way}: {what}: {answer.explanation}"
 
 
+def spinning(variant: Variant) -> list[str]:
+    """A sentence for each RTT at which virtual time passed for programs that spun."""
+    return [
+        f"at {each.case.rtt_ns / 1e6:g} ms virtual time passed for programs that spin: {spun_text(each.spun)}"
+        for each in variant.cases
+        if each.spun
+    ]
+
+
 def rows(variant: Variant) -> list[list[str]]:
     """Head and a row for each RTT: time, and goodput and the word of each direction."""
     directions = variant.directions
@@ -71,4 +80,4 @@ def _table(found: Probe, variant: Variant) -> str:
         for row in cells
     ]
     head = [title_of(variant)] if len(found.variants) > 1 else []
-    return "\n".join([*head, *lines, *(sentence(each) for each in variant.directions)])
+    return "\n".join([*head, *lines, *(sentence(each) for each in variant.directions), *spinning(variant)])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..results.record import RunRecord
-from ..results.wording import duration_text
+from ..results.wording import duration_text, spun_text
 from .beside_recorded import plan_of, rows, wanted_word
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def _facts(record: RunRecord, bundle: Path | None, report: Path | None) -> list[
     if record.wall_s:
         speed = f", {record.duration_s / record.wall_s:.1f} × real time" if record.duration_s else ""
         found.append(("Wall time", duration_text(record.wall_s) + speed))
+    if record.guest.spun:
+        found.append(("Spinning", f"virtual time passed: {spun_text(record.guest.spun)}"))
     if record.window.warning:
         found.append(("Window", record.window.warning))
     if not record.complete:

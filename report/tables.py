@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 from ..results.calibration_checks import calibration_checks, hop_place
 from ..results.record import Check, EventResult, RunRecord
 from ..results.tool_result import HostUse, StreamResult
-from ..results.wording import DASH, NARROW, bytes_text, grouped, percent_of, rate_text, signed_percent, tolerance_text
+from ..results.wording import (
+    DASH,
+    NARROW,
+    bytes_text,
+    grouped,
+    percent_of,
+    rate_text,
+    signed_percent,
+    spun_text,
+    tolerance_text,
+)
 from ..scenarios.json_form import is_array, is_object
 from ..scenarios.words import rate_unit
 
@@ -338,6 +348,8 @@ def notes(record: RunRecord, plan: Plan) -> list[str]:
             "The clock is virtual: computing takes no time, so a host's processor or bus limits the run only where the "
             "scenario says so."
         )
+    if record.guest.spun:
+        found.append(f"Virtual time passed for programs that spin: {spun_text(record.guest.spun)}.")
     stack = record.guest.kernel or record.versions.get("kernel")
     if stack:
         found.append(f"TCP is that of Linux {stack}, whatever system made the record.")

@@ -19,6 +19,15 @@ class HostFacts(Open):
     cpu: str | None = None
 
 
+class Spun(Open):
+    """A program that spun while it waited, and what virtual time passed for that (`--spin-cost`)."""
+
+    node: str
+    program: str
+    passed_ns: int
+    calls: int  # system calls that took time
+
+
 class GuestFacts(Open):
     """The guest of the emulated world, as it was found; everything is null or empty when it never got so far."""
 
@@ -32,6 +41,8 @@ class GuestFacts(Open):
     network_build_s: float | None = None  # wall time
     host_cores: list[int] = Field(default_factory=list[int])  # of the host that it ran on, the last one last
     moderation_ns: int | None = None  # how late a busy link may hand packets on
+    spin_cost_ns: int | None = None  # of a system call of a program that spins; null: such a program stops the clock
+    spun: list[Spun] = Field(default_factory=list[Spun])  # programs that did
     joined: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])  # links passed in one step
     addresses: dict[str, str] = Field(default_factory=dict[str, str])  # node → IP address
     qdiscs: dict[str, str] = Field(default_factory=dict[str, str])  # node → what `tc` shows after the transfer

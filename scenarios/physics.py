@@ -138,7 +138,18 @@ def reno_recovery_ns(window_bytes: int, mss: int, rtt_ns: int, *, delayed_ack: b
 
 def cubic_recovery_ns(window_bytes: int, mss: int) -> int:
     """Time CUBIC needs back to window W after one loss: K = (W (1 − β) / C)^(1/3) seconds (RFC 9438 section 4.2)."""
-    return round((window_bytes / mss * (1 - CUBIC_BETA) / CUBIC_C) ** (1 / 3) * 10**9)
+    window = window_bytes / mss
+    return round(cubic_k_s(window, CUBIC_BETA * window) * 10**9)
+
+
+def cubic_k_s(origin_packets: float, window_packets: float) -> float:
+    """How long CUBIC needs from a window up to its origin: ((origin − window) / C)^(1/3) (RFC 9438 section 4.2)."""
+    return ((origin_packets - window_packets) / CUBIC_C) ** (1 / 3)
+
+
+def cubic_packets(origin_packets: float, k_s: float, since_s: float) -> float:
+    """CUBIC's window: C (t − K)³ + origin (RFC 9438 section 4.2)."""
+    return CUBIC_C * (since_s - k_s) ** 3 + origin_packets
 
 
 def square_root_law_bps(mss: int, rtt_ns: int, loss: float) -> int:

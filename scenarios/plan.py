@@ -267,6 +267,7 @@ class Plan:
     calibration: Calibration
     contest: Contest | None = None
     kernel: str | None = None  # of Linux at both ends, as asked: series, release or build; None: any
+    spin_cost_ns: int | None = None  # of a system call of a program that spins, if asked for; None: such a run is ended
 
     @property
     def is_path(self) -> bool:
@@ -307,9 +308,9 @@ class Plan:
         """Hash of the work: two plans with the same hash are to send the same over the same path.
 
         In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
-        flows; the events; the tolerances of the calibration; IP version, fidelity and seed; a kernel, if one is asked
-        for. Not in it is what is told of the work (`NOT_WORK`): titles, places, distances, what was recorded, and what
-        follows from the rest.
+        flows; the events; the tolerances of the calibration; IP version, fidelity and seed; a kernel and what spinning
+        costs, if they are asked for. Not in it is what is told of the work (`NOT_WORK`): titles, places, distances,
+        what was recorded, and what follows from the rest.
         """
         import hashlib
 
@@ -374,7 +375,7 @@ NOT_WORK: dict[type, frozenset[str]] = {
 """Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
 make another plan."""
 
-WORK_IF_ASKED: dict[type, frozenset[str]] = {Plan: frozenset(("kernel",))}
+WORK_IF_ASKED: dict[type, frozenset[str]] = {Plan: frozenset(("kernel", "spin_cost_ns"))}
 """Fields that count only where they are not None: who asks for nothing has the plan of a time before they could be."""
 
 

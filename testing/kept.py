@@ -10,6 +10,7 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from ..emu.capture import write_pcap
+from ..results.wording import spun_text
 from ..scenarios.errors import LandspeedError
 from .frames import Frame, Parting, Reader, first_difference
 
@@ -79,6 +80,8 @@ def keep_failure(path: Path, folder: File, repeat: str) -> str:
         text += ["", *_output_lines(program)]
     counts: list[str] = []
     try:
+        if spun := path.spun:
+            text += ["", f"Virtual time passed for programs that spin: {spun_text(spun)}"]
         keep_captures(path, folder)
         for node in path.ends:
             ring = folder / f"{node}.ring"

@@ -62,7 +62,7 @@ def path(
             and `exec` do.
         samples: interval of virtual time at which all sockets are looked at from the beginning, such as "10 ms", for
             `bound_by`; None: they are not.
-        options: of the emulated world, such as `kernel="6.12"`.
+        options: of the emulated world, such as `kernel="6.12"` or `spin_cost="1us"`.
 
     Raises:
         ScenarioError: bad input, located.

@@ -24,6 +24,7 @@ from .visible import ADVICE, SHARED, Visible
 
 if TYPE_CHECKING:
     from ..emu.session import Session
+    from ..results.facts import Spun
     from ..results.sockets.bound import Bound
     from ..results.sockets.series import SocketSamples
     from ..scenarios.plan import Plan
@@ -156,6 +157,14 @@ class Path:
     def shared(self) -> File:
         """A folder that programs may write to, where they find it as /run/landspeed/shared."""
         return self.folder / "shared"
+
+    @property
+    def spun(self) -> list[Spun]:
+        """Programs that spun so far, where, and the virtual time that passed for it; empty without `spin_cost`."""
+        from ..results.facts import Spun
+
+        told: list[Any] = self.ask("spun")["spun"] if self.plan.spin_cost_ns else []
+        return [Spun.model_validate(each) for each in told]
 
     @property
     def story(self) -> list[str]:

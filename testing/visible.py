@@ -11,8 +11,9 @@ GUESTS_OWN = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # emu/guest/files.py
 RUN = "/run/landspeed"
 SHARED = f"{RUN}/shared"
 ADVICE = (
-    f"The guest has a {', '.join(GUESTS_OWN[:-1])} and {GUESTS_OWN[-1]} of its own. Put the file into path.shared, "
-    f"where programs find it as {SHARED}, or elsewhere, or name its folder in `visible`"
+    f"The guest has a {', '.join(GUESTS_OWN[:-1])} and {GUESTS_OWN[-1]} of its own. Put the file elsewhere, such as "
+    f"below your home folder; a test may put it into path.shared, where programs find it as {SHARED}, or name its "
+    "folder in `visible`"
 )
 
 

@@ -259,6 +259,28 @@ def wheel(out: Path) -> list[Row]:
     ]
 
 
+def probed(out: Path) -> list[Row]:
+    """`landspeed probe` of curl, which gets 100 MB from Python's server, at the five usual round-trip times."""
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as folder:  # the guest has a /tmp of its own
+        with Path(folder, "data").open("wb") as handle:
+            handle.truncate(100_000_000)
+        words = ["--serve", f"b={sys.executable} -m http.server 9000 --directory {folder}", "--listen", "9000"]
+        words += ["--at", "a", "--json", "--out", str(out / "probe"), "--", "curl", "-sSo", "/dev/null"]
+        began = time.monotonic()
+        done = subprocess.run(
+            [COMMAND, "probe", *words, "http://b:9000/data"], capture_output=True, text=True, check=True
+        )
+        wall_s = time.monotonic() - began
+    found = json.loads(done.stdout)
+    (down,) = [each for each in found["directions"] if each["from"] == "b"]
+    whole = len(down["bytes"]) == 5 and min(down["bytes"]) >= 100_000_000 and found["complete"]
+    return [
+        Row("probe of 100 MB by curl at five RTTs: wall time", f"{wall_s:.1f} s", "≤ 60 s", wall_s <= 60),
+        Row("… all of it delivered at each; bound by", down["bound_by"], "no program window",
+            whole and down["bound_by"] != "program window"),
+    ]  # fmt: skip
+
+
 def fresh(_: Path) -> list[Row]:
     """`make rehearse` from nothing on a new Debian 12; it needs root, debootstrap and the network."""
     done = subprocess.run([ROOT / "setup" / "fresh.sh"], capture_output=True, text=True, check=True)
@@ -277,6 +299,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "speed": speed,
     "repetition": repetition,
     "wheel": wheel,
+    "probe": probed,
 }
 ASKED_FOR = {"fresh": fresh}  # minutes, and root: only by name
 

@@ -145,7 +145,7 @@ def cases(folder: Path) -> list[Case]:
 
 def main(names: Sequence[str]) -> int:
     """Run them."""
-    failed = 0
+    failed = count = 0
     home = ROOT / "build" / "probe-cases"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -156,9 +156,10 @@ def main(names: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory(dir=home) as scratch:
             found = case.run(Path(scratch))
         wrong = case.wrong(found)
-        failed += bool(wrong)
+        failed, count = failed + bool(wrong), count + 1
         print(f"{'WRONG' if wrong else 'ok':5}  {_line(case, found.direction(*case.way))}  "
               f"{time.monotonic() - began:5.1f} s", *wrong, sep="\n       ", flush=True)  # fmt: skip
+    print(f"{count - failed} of {count} cases as they are known")
     return 1 if failed else 0
 
 
@@ -166,7 +167,7 @@ def _line(case: Case, answer: Answer) -> str:
     known = f"{case.window} B" if case.window is not None else f"{case.turns:g}" if case.turns is not None else "–"
     found = f"{answer.window_bytes:.0f} B" if answer.window_bytes else "–"
     found = f"{answer.round_trips:.2f}" if answer.round_trips is not None else found
-    return f"{case.name:32} {answer.bound_by:15} known {known:>12}  found {found:>12}"
+    return f"{case.name:34} {answer.bound_by:15} known {known:>12}  found {found:>12}"
 
 
 if __name__ == "__main__":

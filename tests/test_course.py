@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.execute import CellFailed, Cells
 from landspeed.course.figure import NARROW, WIDE, draw, standalone
 from landspeed.course.laboratory import Laboratory
@@ -199,6 +199,21 @@ def test_what_is_farther_than_promised_fails() -> None:
     assert "-3.91%" in failed[0]
     assert comparison(within=None).failures(POINTS) == []
     assert comparison().failures([Point("lost", float("nan"), 1.0)]), "a figure that is none is no figure"
+
+
+def test_a_mean_over_seeds_has_its_interval() -> None:
+    """Student's t of three values: 4.303 × s / √3."""
+    point = Point.mean("a", [9.0, 10.0, 11.0], 8.0, 1.0, "a note")
+    assert (point.measured, point.residual, point.note) == (10.0, 0.25, "3 seeds, a note")
+    assert point.half == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
+    with pytest.raises(ValueError, match="no mean"):
+        Point.mean("a", [], 8.0)
+
+
+def test_what_is_no_law_promises_nothing() -> None:
+    one = unpromised("Delay", (), lambda _: [], y=TIME, beside="target", source="RFC 8289", why="it is steered to")
+    assert one.failures([Point("far", 9.0, 1.0)]) == []
+    assert promise_text(one) == "Nothing is promised here: it is steered to."
 
 
 def test_nothing_measured_where_nothing_is_predicted_is_right() -> None:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -66,10 +68,34 @@ def test_every_internal_link_leads_to_a_place(pages: dict[Path, Page]) -> None:
     assert not broken
 
 
+def test_what_was_built_is_a_part_of_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links lead to the course where it was built, and it is copied into the site; else the words stand alone."""
+    from generators import built
+
+    monkeypatch.setattr(built, "BUILT", {"course": tmp_path / "course", "submissions": tmp_path / "none"})
+    assert built.course_links() == built.UNBUILT
+    assert "<a" not in built.lessons()
+    assert built.lessons().count("\n") == 18
+    (tmp_path / "course").mkdir()
+    for name in ("index", "delay", "explore"):
+        (tmp_path / "course" / f"{name}.html").write_text(name)
+    assert 'href="../course/index.html"' in built.course_links("../")
+    assert built.lessons().count('<a href="../course/delay.html">') == 1
+    site = tmp_path / "site"
+    site.mkdir()
+    app: Any = SimpleNamespace(outdir=str(site))
+    built.copy_built(app, None)
+    assert {file.name for file in (site / "course").iterdir()} == {"index.html", "delay.html", "explore.html"}
+    assert not (site / "submissions").exists()
+
+
 def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page]) -> None:
     assert len(pages) > 40
     assert {
-        load for page in pages.values() for load in page.loads if urlsplit(load).scheme or load[:2] == "//"
+        load
+        for page in pages.values()
+        for load in page.loads
+        if urlsplit(load).scheme not in ("", "data") or load[:2] == "//"
     } == set()
 
 

@@ -195,6 +195,33 @@ def test_the_pipe_moves_unless_it_shall_not(browser: Browser, place: tuple[Path,
     page.close()
 
 
+def test_on_a_tablet(browser: Browser, place: tuple[Path, Path, Path]) -> None:
+    """What is pressed is as large as a finger; a slider is moved, and a measured point chosen, by a tap."""
+    context = browser.new_context(viewport={"width": 820, "height": 1180}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(place[2].as_uri())
+    page.wait_for_selector("html[data-ready]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 820
+    for each in page.locator("#form input, #form select, #form button, #moment, .chart select").all():
+        box = each.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44, each.get_attribute("id")
+    slider = page.locator("#s-rtt")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box is not None
+    page.touchscreen.tap(box["x"] + box["width"] - 9, box["y"] + box["height"] / 2)
+    expect(slider).to_have_value(str(slider.get_attribute("max")))
+    page.locator("#reset").tap()
+    before = slider.page.locator("#s-window").input_value()
+    page.locator("#along .measured-dot:not(.near)").first.tap()
+    expect(page.locator("#s-window")).to_have_value("0")
+    assert before != "0"
+    assert rate(page, "measured-mean") > 0
+    context.close()
+
+
 def test_on_paper(static: tuple[Page, Seen], tmp_path: Path) -> None:
     page, _ = static
     page.emulate_media(media="print")

@@ -15,6 +15,7 @@ class Option:
         help: one line for `--help`.
         choices: the values it may have; empty for any.
         parse: text to value; raises ValueError with what would be right. None: the text itself.
+        text: value to text that `parse` reads.
         metavar: what stands for the value in `--help`.
         repeated: the option changes what is measured, so the words that repeat a run name it.
         words: further commands that take it, beside `run` and `compare`.
@@ -26,6 +27,7 @@ class Option:
     metavar: str | None = None
     repeated: bool = True
     words: tuple[str, ...] = ()
+    text: Callable[[Any], str] = str
 
 
 def option(
@@ -37,9 +39,10 @@ def option(
     metavar: str | None = None,
     repeated: bool = True,
     words: Sequence[str] = (),
+    text: Callable[[Any], str] = str,
 ) -> Any:
     """A field of an options dataclass with what the command line must know of it. A default of False makes a switch."""
-    known = Option(help, tuple(choices), parse, metavar, repeated, tuple(words))
+    known = Option(help, tuple(choices), parse, metavar, repeated, tuple(words), text)
     return dataclasses.field(default=default, metadata={"option": known})
 
 
@@ -74,5 +77,5 @@ def repeating_words(options: Any) -> list[str]:
     for name, (known, default) in options_of(options.__class__).items():
         value = getattr(options, name)
         if known.repeated and value != default:
-            words += [option_word(name)] if value is True else [option_word(name), str(value)]
+            words += [option_word(name)] if value is True else [option_word(name), known.text(value)]
     return words

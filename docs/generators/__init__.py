@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import bundle, commands, library, record_book, root_page, scenario_keys
+from . import built, bundle, commands, library, record_book, root_page, scenario_keys
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -25,6 +25,8 @@ MAKERS: dict[str, Callable[..., str]] = {
     "module": library.module,
     "result-fields": bundle.result_fields,
     "series-columns": bundle.series_columns,
+    "lessons": built.lessons,
+    "course-links": built.course_links,
     "record-book": record_book.record_book,
     "root-page": root_page.root_page,
 }
@@ -51,5 +53,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
             text[0] = PART.sub(lambda part: made(part[1]), text[0])
 
     app.connect("source-read", expand)
+    app.connect("build-finished", built.copy_built)
     app.connect("autodoc-process-docstring", library.as_rst, priority=400)  # before napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -114,13 +114,14 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
         from .session import run_session
 
         phase("session")
-        run_session(network, runs)
+        run_session(network, runs, job.spin_cost_ns)
     return result
 
 
 def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any]) -> None:
     from .effective import effective_offloads, effective_qdiscs
     from .moderation import moderate
+    from .spinning import let_time_pass, spun
     from .transfer import run_transfer
 
     gathered: list[Evidence] = []
@@ -139,9 +140,12 @@ def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any
         "offloads": effective_offloads(network),
     }
     phase("transfer")
+    let_time_pass(job.spin_cost_ns)
     result["statuses"] = run_transfer(network, job, runs)
     result["events"] = result["statuses"].pop("events")
     phase("read back")
+    if job.spin_cost_ns:
+        result["effective"] |= {"spin_cost_ns": job.spin_cost_ns, "spun": spun(network)}
     for each in gathered:
         each.after()
     result["qdiscs"] = effective_qdiscs(network)
@@ -155,6 +159,7 @@ def _execute(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
         # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
         time.sleep(max(0.0, 2.0 - time.monotonic()))
         real = job.clock == "real"
+        from .spinning import let_time_pass, spun
         from .watching import Sampler
 
         assert job.sampler is not None
@@ -163,8 +168,10 @@ def _execute(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
             clock.start_afresh()
         elif job.sampler.interval_ns:
             clock.sleep_until(sampler.begin_ns)
+        let_time_pass(job.spin_cost_ns)
         status = _run_program(network, job, out, err)
-        return {"status": status, "sampler": sampler.stop()}
+        result = {"status": status, "sampler": sampler.stop()}
+        return result | {"spun": spun(network)} if job.spin_cost_ns else result
 
 
 def _run_program(network: Network, job: Job, out: IO[bytes], err: IO[bytes]) -> int:

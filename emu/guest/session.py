@@ -20,6 +20,7 @@ from .conditions import has_line, listening, orphans, unsent
 from .door import Door
 from .files import OUT
 from .loop import Loop
+from .spinning import let_time_pass, spun
 from .started import Started
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ AT_ONCE_NS = 1_000_000  # what is asked takes a little time itself: the beginnin
 FOLDERS = ("programs", "captures", "shared")
 
 
-def run_session(network: Network, runs: list[Run]) -> None:
+def run_session(network: Network, runs: list[Run], spin_cost_ns: int = 0) -> None:
     """Do what the host asks until it wants no more; `runs` are the links that are passed in one step."""
+    let_time_pass(spin_cost_ns)
     Session(network, runs).run()
 
 
@@ -224,6 +226,10 @@ class Session:
         """No longer."""
         sampler, self._sampler = self._sampler, None
         return {"sampler": sampler.stop() if sampler else 0}
+
+    def do_spun(self) -> dict[str, Any]:
+        """Which programs spun, where time passes for them (job.Job)."""
+        return {"spun": spun(self._network)}
 
     def do_wait_sent(self, limit_ns: int) -> dict[str, Any]:
         """Until no TCP socket of any host has anything more that is not acknowledged."""

@@ -97,7 +97,7 @@
     return found;
   }
 
-  // what: { texts, here: place, theory: [bps], limits: [{name, levels}], points: [{place, mean, exact, text}] }
+  // what: { texts, here: place, theory: [bps], limits: [{name, levels}], points: [{place, mean, exact, text, choose}] }
   here.drawAlong = function (box, what) {
     var picture = here.picture(box, HEIGHT);
     var plot = frame(picture, { left: 58, right: 14 });
@@ -147,6 +147,7 @@
     what.points.forEach(function (each) {
       var dot = picture.add("circle", { cx: x(each.place) + (each.exact ? 0 : 9), cy: y(each.mean), r: each.exact ? 5 : 3.4, class: each.exact ? "measured-dot" : "measured-dot near" });
       dot.appendChild(here.element("title", {}, each.text));
+      dot.addEventListener("click", each.choose); // a finger cannot hover: a tap goes to the setting of that run
     });
     return unit[1];
   };

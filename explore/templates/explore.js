@@ -95,7 +95,8 @@
       });
       if (apart > 1) { return; }
       points.push({ place: point.at[which], mean: point.mean, exact: apart === 0,
-        text: slider.texts[point.at[which]] + ": " + here.rate(point.mean) + (apart ? " (another slider one step away)" : "") });
+        text: slider.texts[point.at[which]] + ": " + here.rate(point.mean) + (apart ? " (another slider one step away)" : ""),
+        choose: function () { here.go(point.at); } });
     });
     var means = settings.map(function (places) { return here.theory(places).mean; });
     var unit = here.drawAlong(by("along"), {
@@ -108,7 +109,7 @@
     by("along-title").append("Goodput over " + slider.label.toLowerCase().replace("mtu", "MTU") + " ", by("along-unit") || unitPlace);
     tell("along-unit", "(" + unit + ")");
     var exact = points.filter(function (point) { return point.exact; }).length;
-    tell("along-text", "Means from 10 to 20 s. Orange: theory. Full points: " + exact + " measured with all other sliders as chosen; open points: another slider one step away.");
+    tell("along-text", "Means from 10 to 20 s. Orange: theory. Full points: " + exact + " measured with all other sliders as chosen; open points: another slider one step away. A point that is pressed is chosen.");
   }
   var unitPlace = by("along-unit");
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import GOODPUT, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured
 from landspeed.scenarios.physics import ack_bytes
 
@@ -74,16 +74,15 @@ COMPARISONS = {
         source="rate / 90 B on the wire",
         within=0.02,
     ),
-    "goodput": Comparison(
+    "goodput": unpromised(
         title="Goodput of 200 Mbit/s over the rate of the line back",
         scenarios=("asymmetric.yaml",),
         points=goodput,
         lines=lines,
         x=BACK,
-        y=Axis("goodput", "Mbit/s", 1e6),
+        y=GOODPUT,
         source="the line ahead; RFC 3449 on the line back",
         beside="line ahead",
-        within=None,
         why="how many packets an acknowledgment stands for follows from what was dropped before it",
     ),
 }

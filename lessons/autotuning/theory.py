@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import GOODPUT_LOG, RTT, TIME, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured
 
 LATE = 0.6  # of the time: CUBIC has filled the path by then
@@ -51,21 +51,20 @@ COMPARISONS = {
         title="Goodput over the round trip, 1 Gbit/s",
         scenarios=("buffers.yaml",),
         points=points,
-        x=Axis("round-trip time", "ms", 1e-3, log=True),
-        y=Axis("goodput", "Mbit/s", 1e6, log=True),
+        x=RTT,
+        y=GOODPUT_LOG,
         source="min(window / RTT, framing)",
         within=0.02,
     ),
-    "growth": Comparison(
+    "growth": unpromised(
         title="The window that Linux offers by itself",
         scenarios=("buffers.yaml",),
         points=found,
         lines=growth,
-        x=Axis("time", "s"),
+        x=TIME,
         y=Axis("window", "MB", 1e6),
         source="the BDP is what is needed",
         beside="BDP",
-        within=None,
         why="autotuning gives at least what the application reads in a round trip, twice, and does not aim at the BDP",
     ),
 }

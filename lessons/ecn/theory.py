@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point, Program
+from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, Program, unpromised
 from landspeed.course.measured import Measured, between, percentile
 
 FROM_S = 8.0
@@ -62,16 +62,15 @@ COMPARISONS = {
         source="a marked packet arrives, RFC 3168",
         within=0.0,
     ),
-    "delay": Comparison(
+    "delay": unpromised(
         title="Time in the queue",
         scenarios=("marks.yaml",),
         points=delay,
         lines=lines,
-        x=Axis("time", "s"),
+        x=TIME,
         y=Axis("time in the queue", "ms", 1e-3),
         source="target: RFC 8289; of the plain queue, its size over the rate",
         beside="target or full queue",
-        within=None,
         why="a target is what is steered to",
     ),
     "threshold": Comparison(
@@ -82,7 +81,7 @@ COMPARISONS = {
         source="RFC 8257; a threshold of 1 ms as L4S has it, RFC 9331 and 9332",
         beside="threshold",
         within=None,
-        why="a threshold is what is steered to; Linux 6.12 has no DualPI2, so it is CoDel's ce_threshold",
+        why="a threshold is what is steered to; it is CoDel's ce_threshold, since Linux has DualPI2 only from 6.17 on",
         program=Program("a", ("sh", "LESSON/dctcp.sh"), ("dctcp.sh",)),
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured, between, mean
 
 FROM_S = 60.0
@@ -62,7 +62,7 @@ COMPARISONS = {
         source="1/RTT each, Mathis et al. 1997",
         within=0.15,
     ),
-    "bbr": Comparison(
+    "bbr": unpromised(
         title="BBR beside CUBIC: its part of the line over the size of the queue",
         scenarios=("bbr.yaml",),
         points=bbr,
@@ -71,7 +71,6 @@ COMPARISONS = {
         y=Axis("BBR's part", "%", 0.01, least=0, most=1.0),
         source="equal shares; what happens instead: Ware et al. 2019",
         beside="equal",
-        within=None,
         why="equal shares are what one would wish, not what theory predicts",
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Point, Program
+from landspeed.course.comparison import GOODPUT, Axis, Comparison, Point, Program, unpromised
 from landspeed.course.measured import Measured
 
 FROM_S = 5.0
@@ -47,15 +47,14 @@ COMPARISONS = {
         why="a thousand packets know it to 2 %, three times that is allowed",
         program=Program("a", ("sh", "LESSON/pings.sh", "b"), ("pings.sh",)),
     ),
-    "reorder": Comparison(
+    "reorder": unpromised(
         title="Goodput of Reno where packets overtake others",
         scenarios=("reorder.yaml",),
         points=reordered,
         x=Axis("packets that overtake", "%", 0.01),
-        y=Axis("goodput", "Mbit/s", 1e6),
+        y=GOODPUT,
         source="the line, as if nothing overtook",
         beside="line",
-        within=None,
         why="how much is sent again in vain is Linux's own (RACK, RFC 8985)",
     ),
 }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import GOODPUT, GOODPUT_GBPS, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured, first_at
-from landspeed.scenarios.physics import CUBIC_BETA, CUBIC_C
+from landspeed.scenarios.physics import CUBIC_BETA, cubic_k_s
 
 BACK = 0.99  # of the window before the loss: where CUBIC's curve is not flat yet
 
@@ -18,9 +18,8 @@ def reno_back_s(window_packets: float, rtt_s: float, share: float = 1.0) -> floa
 
 
 def cubic_back_s(window_packets: float, share: float = BACK) -> float:
-    """W(t) = C (t − K)³ + W with K = (W (1 − β) / C)^(1/3) (RFC 9438 section 4.2), solved for a share of W."""
-    k_s = (window_packets * (1 - CUBIC_BETA) / CUBIC_C) ** (1 / 3)
-    return k_s - ((1 - share) * window_packets / CUBIC_C) ** (1 / 3)
+    """From β W until a share of W is back (RFC 9438 section 4.2)."""
+    return cubic_k_s(window_packets, CUBIC_BETA * window_packets) - cubic_k_s(window_packets, share * window_packets)
 
 
 def lost_s(run: Measured) -> float:
@@ -100,7 +99,21 @@ def no_points(_: Sequence[Measured]) -> Iterator[Point]:
     return iter(())
 
 
-TIME = Axis("time since the loss, logarithmic", "s", log=True, least=1.0)
+def after_loss(rate: str, packets: str, y: Axis) -> Comparison:
+    """The figure for one line rate."""
+    return unpromised(
+        title=f"Goodput after one loss at {rate}, packets of {packets}",
+        scenarios=("one-loss.yaml",),
+        points=no_points,
+        lines=goodput(rate),
+        x=Axis("time since the loss, logarithmic", "s", log=True, least=1.0),
+        y=y,
+        beside="theory",
+        source="RFC 5681",
+        why="the table of times has the promise",
+    )
+
+
 COMPARISONS = {
     "recovery": Comparison(
         title="Time until the window of before the loss is back",
@@ -111,26 +124,6 @@ COMPARISONS = {
         within=0.05,
         why="CUBIC until 99 % of the window are back: its curve is flat at the end",
     ),
-    "one-gigabit": Comparison(
-        title="Goodput after one loss at 1 Gbit/s, packets of 1500 B",
-        scenarios=("one-loss.yaml",),
-        points=no_points,
-        lines=goodput("1 Gbit/s"),
-        x=TIME,
-        y=Axis("goodput", "Mbit/s", 1e6),
-        source="RFC 5681",
-        within=None,
-        why="the table of times has the promise",
-    ),
-    "ten-gigabit": Comparison(
-        title="Goodput after one loss at 10 Gbit/s, packets of 9000 B",
-        scenarios=("one-loss.yaml",),
-        points=no_points,
-        lines=goodput("10 Gbit/s"),
-        x=TIME,
-        y=Axis("goodput", "Gbit/s", 1e9),
-        source="RFC 5681",
-        within=None,
-        why="the table of times has the promise",
-    ),
+    "one-gigabit": after_loss("1 Gbit/s", "1500 B", GOODPUT),
+    "ten-gigabit": after_loss("10 Gbit/s", "9000 B", GOODPUT_GBPS),
 }

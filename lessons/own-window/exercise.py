@@ -11,6 +11,8 @@ ASKED = {
     "own_window": Asked("the program's own window, as you found it", "size"),
 }
 
+UNPACED = "tc qdisc change dev eth1 parent 1:1 handle 2: fq nopacing"
+
 SCENARIO = """\
 format: 1
 name: exercise-own-window
@@ -29,7 +31,7 @@ TASK = """\
 `store.py` sends blocks to a server, which stores them and answers. It is slow on your path of {rate} Mbit/s over
 {rtt} ms, though TCP fills it. Nobody remembers why.
 
-1. Measure it, on your path and on shorter ones, and find the window that it has of its own (in bytes).
+1. Measure it, on your path and on longer ones, and find the window that it has of its own (in bytes).
 2. Repair `store.py`, so that it reaches at least 80 % of the line on your path. The server must still answer each
    block, and the client must still know of each block that it was stored: it may not just stop asking.
 
@@ -37,10 +39,12 @@ Run it with
 
 ```sh
 landspeed exec scenario.yaml --at client -- \\
-  sh -c 'ip netns exec server python3 store.py serve & sleep 1; python3 store.py send server 6'
+  sh -c '{unpaced}
+ip netns exec server python3 store.py serve & sleep 1; python3 store.py send server 6'
 ```
 
-The last line that it prints is the rate in bit/s. It is graded by a fresh run.
+The last line that it prints is the rate in bit/s. `tc` switches off pacing, which would stretch each block: the lesson
+says why. The repaired program is graded by a fresh run.
 """
 
 PROGRAM = '''\
@@ -96,6 +100,6 @@ def draw(chance: random.Random, _: Laboratory | None) -> Drawn:
     """A rate, a round trip, and a window of 4 to 9 blocks of 8 to 16 KiB."""
     rate, rtt = chance.randrange(4, 11) * 10, chance.randrange(20, 61) * 2
     block, blocks = chance.choice((8192, 12288, 16384)), chance.randrange(4, 10)
-    values = {"rate": rate, "rtt": rtt, "second": rtt // 2 - 1}
+    values = {"rate": rate, "rtt": rtt, "second": rtt // 2 - 1, "unpaced": UNPACED}
     program = PROGRAM.replace("{block}", str(block)).replace("{blocks}", str(blocks))
     return Drawn(SCENARIO.format(**values), TASK.format(**values), {"store.py": program})

@@ -12,6 +12,7 @@ from landspeed.course.grading import Work
 WANTED = 0.80
 SECONDS = 12
 RUN = """
+$3
 mkdir -p /tmp/theirs && echo "$1" | base64 -d >/tmp/theirs/store.py
 ip netns exec server timeout 60 python3 /tmp/theirs/store.py serve >/dev/null 2>&1 &
 sleep 1
@@ -41,8 +42,10 @@ def test_own_window(work: Work) -> None:
 @pytest.mark.points(3)
 def test_repaired(work: Work) -> None:
     """Your store.py reaches 80 % of the line in a fresh run"""
+    exercise = work.lesson.exercise
+    assert exercise is not None
     theirs = base64.b64encode(work.file("store.py").encode()).decode()
-    run = work.program("client", "sh", "-c", RUN, "run", theirs, str(SECONDS))
+    run = work.program("client", "sh", "-c", RUN, "run", theirs, str(SECONDS), exercise.UNPACED)
     last = run.output.strip().splitlines()[-1:] or [""]
     assert re.fullmatch(r"\d+", last[0]), f"its last line is no rate: {last[0][:200]!r}"
     share = int(last[0]) / run.plan.physics.framing_limit_bps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import GOODPUT, GOODPUT_LOG, TIME, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured
 from landspeed.scenarios.physics import pacing_limit_bps
 
@@ -47,7 +47,7 @@ COMPARISONS = {
         scenarios=("paced.yaml",),
         points=points,
         x=Axis("pacing rate", "Mbit/s", 1e6, log=True),
-        y=Axis("goodput", "Mbit/s", 1e6, log=True),
+        y=GOODPUT_LOG,
         source="the pacing rate: Linux spaces packets by their payload",
         within=0.005,
     ),
@@ -59,16 +59,15 @@ COMPARISONS = {
         source="no queue forms where packets come no faster than they leave",
         within=0.0,
     ),
-    "bursts": Comparison(
+    "bursts": unpromised(
         title="A window of one BDP into a queue of 90 kB",
         scenarios=("bursts.yaml",),
         points=goodput,
         lines=lines,
-        x=Axis("time", "s"),
-        y=Axis("goodput", "Mbit/s", 1e6),
+        x=TIME,
+        y=GOODPUT,
         source="the less of pacing rate and line",
         beside="pacing or line",
-        within=None,
         why="what is lost in bursts depends on how the sender happens to send",
     ),
 }

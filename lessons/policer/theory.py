@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import GOODPUT, TIME, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured
 
 FROM_S = 10.0
@@ -63,7 +63,7 @@ COMPARISONS = {
         scenarios=("burst.yaml",),
         points=burst,
         x=Axis("burst", "kB", 1e3),
-        y=Axis("time", "s"),
+        y=TIME,
         source="(bytes on the wire − burst) / rate",
         within=0.02,
         why="the start of the connection and the way of the last packet are not in the formula",
@@ -72,20 +72,19 @@ COMPARISONS = {
         title="A shaper of 50 Mbit/s",
         scenarios=("bucket.yaml",),
         points=shaped,
-        y=Axis("goodput", "Mbit/s", 1e6),
+        y=GOODPUT,
         source="token rate × MSS / (MTU + framing)",
         within=0.01,
     ),
-    "policed": Comparison(
+    "policed": unpromised(
         title="Shaper and policer of the same 50 Mbit/s",
         scenarios=("bucket.yaml",),
         points=policed,
         lines=lines,
-        x=Axis("time", "s"),
-        y=Axis("goodput", "Mbit/s", 1e6),
+        x=TIME,
+        y=GOODPUT,
         source="token rate × MSS / (MTU + framing), as if nothing were lost",
         beside="tokens allow",
-        within=None,
         why="what is lost and how a control answers decides it",
     ),
 }

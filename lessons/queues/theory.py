@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured, between, percentile
 
 FROM_S = 10.0
@@ -98,16 +98,15 @@ COMPARISONS = {
         source="¾ (1 + b)² / (1 + b + b²) of the line for a queue of b ≤ 1 BDP, from the sawtooth",
         within=0.03,
     ),
-    "disciplines": Comparison(
+    "disciplines": unpromised(
         title="Round trip behind a queue of 4 BDP, managed in several ways",
         scenarios=("disciplines.yaml",),
         points=disciplines,
         lines=rtt_lines,
-        x=Axis("time", "s"),
+        x=TIME,
         y=Axis("round trip, or delay in the queue", "ms", 1e-3),
         source="targets: RFC 8289 (CoDel), RFC 8290 (FQ-CoDel), RFC 8033 (PIE), tc-cake(8)",
         beside="target or full queue",
-        within=None,
         why="a target is steered to, it is no law; the table has the delay that is kept for 95 % of the time",
     ),
 }

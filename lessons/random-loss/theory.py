@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
-from landspeed.course.measured import Measured, by, certain_mean
+from landspeed.course.comparison import GOODPUT_LOG, Axis, Comparison, Line, Point
+from landspeed.course.measured import Measured, by
 from landspeed.scenarios.physics import square_root_law_bps
 
-LEFT_OUT = 0.1  # of the time: slow start up to the first loss
+LEFT_OUT = 0.2  # of the time: slow start, and the three losses (of 14 or more) until the window is what losses allow
 
 
 def goodput_bps(run: Measured, loss: float) -> float:
@@ -20,11 +20,9 @@ def points(runs: Sequence[Measured]) -> Iterator[Point]:
     """Mean over the seeds for each probability."""
     for (loss, _), group in by(runs, "path.1.loss", "transfer.bytes").items():
         share = group[0].number("path.1.loss")
-        found = certain_mean([run.goodput_bps(LEFT_OUT * (run.record.duration_s or 0.0)) for run in group])
+        rates = [run.goodput_bps(LEFT_OUT * (run.record.duration_s or 0.0)) for run in group]
         resent = sum(run.record.retransmits or 0 for run in group) / len(group)
-        assert found.mean is not None
-        note = f"{len(group)} seeds, {resent:.0f} losses each"
-        yield Point(loss, found.mean, goodput_bps(group[0], share), x=share, half=found.half, note=note)
+        yield Point.mean(loss, rates, goodput_bps(group[0], share), share, f"{resent:.0f} losses each")
 
 
 def lines(runs: Sequence[Measured]) -> Iterator[Line]:
@@ -40,9 +38,10 @@ COMPARISONS = {
         points=points,
         lines=lines,
         x=Axis("probability of loss", "", log=True),
-        y=Axis("goodput", "Mbit/s", 1e6, log=True),
+        y=GOODPUT_LOG,
         source="MSS / RTT × √(3/2) / √p, Mathis et al. 1997",
         within=0.15,
-        why="bars are 95 % confidence intervals of the mean over six seeds (Student's t)",
+        why="bars are 95 % confidence intervals of the mean over six seeds (Student's t). Losses at random give "
+        "1.31 / √p, seven per cent more than even ones (the same paper); at 1 % some end in a timeout",
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured
 
 QUEUED_FRAME = 14  # bytes of Ethernet that a queue counts beside the packet
@@ -31,7 +31,7 @@ def doubling(runs: Sequence[Measured]) -> Iterator[Point]:
                 round(time_s / run.rtt_s) - 1
             )  # at a whole round trip the first acknowledgment is just not there yet
             if trips >= 1 and window_packets(first, trips) < full_packets(run) / 2:
-                name = f"first window {first}, after {trips} round trips"
+                name = f"first window {first}, after {trips} round trip{'s' if trips > 1 else ''}"
                 yield Point(name, window, window_packets(first, trips), x=trips, series=f"first window {first}")
 
 
@@ -86,16 +86,15 @@ COMPARISONS = {
         source="as many as path and queue hold: the window doubles once more before the loss is noticed",
         within=0.05,
     ),
-    "hystart": Comparison(
+    "hystart": unpromised(
         title="The end of slow start with a queue of one BDP: Reno, and CUBIC with HyStart",
         scenarios=("overshoot.yaml",),
         points=hystart,
         lines=windows,
         y=Axis("congestion window", "packets"),
-        x=Axis("time", "s"),
+        x=TIME,
         source="Ha and Rhee 2011, RFC 9406",
         beside="path and queue hold",
-        within=None,
         why="HyStart guesses, and how far it comes depends on the spacing of the acknowledgments",
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import GOODPUT_LOG, Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured
 
 FROM_S = 2.2  # slow start is over: log2(14.9 MB / 14.5 kB) is ten round trips, 1.2 s
@@ -40,7 +40,7 @@ COMPARISONS = {
         points=points,
         lines=lines,
         x=Axis("window on offer", "MB", 1e6, log=True),
-        y=Axis("goodput", "Mbit/s", 1e6, log=True),
+        y=GOODPUT_LOG,
         source="min(window / RTT, framing), RFC 7323 section 1.1",
         within=0.02,
     )

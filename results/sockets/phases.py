@@ -10,8 +10,8 @@ from statistics import fmean
 
 from .series import Sending
 
-STANDING = 0.9  # of the waiting, in which no more was in flight
-ON_PLATEAU = 0.7  # of what stands: a window that is granted in pieces is not always whole
+STANDING = 0.98  # of the waiting, in which no more was in flight
+ON_PLATEAU = 0.5  # of what stands: a window that is granted in halves (nghttp2, most others) is half full at least
 REACHED = 0.95
 
 
@@ -76,8 +76,8 @@ def _held_by(rows: dict[str, list[int]], row: int) -> str:
 def plateau(sending: Sending, from_s: float) -> Plateau:
     """The bytes in flight that are hardly ever exceeded while the program gives nothing to send.
 
-    A window is granted in pieces, so a little less than the whole of it can be under way: the quantile of 90 % of the
-    time is the whole.
+    A window is granted in pieces (OpenSSH's in twentieths), so mostly a little less than the whole of it is under way,
+    and never more: the quantile of 98 % of the time is the whole, and what a start or an end has beside it is left out.
     """
     waited = sorted(
         (sending.in_flight[row], span_s)

@@ -257,15 +257,8 @@ cJSON *datagram_report(const struct datagram_run *run)
 	const struct send_state *link = run->link;
 	const struct options *options = link->options;
 	const struct route *route = &link->route;
-	cJSON *object = cJSON_CreateObject();
-	json_add_item(object, "engine", engine_json());
-	json_add_text(object, "role", "udp");
-	json_add_bool(object, "complete", !link->failure.set && run->told != NULL);
-	json_add_text(object, "error", link->failure.set ? link->failure.text : NULL);
-	json_add_text(object, "signal", link->signal != 0 ? signal_name(link->signal) : NULL);
-	cJSON *used = json_add_object(object, "options");
-	json_add_text(used, "host", options->host);
-	json_add_u64(used, "port", options->port);
+	cJSON *used;
+	cJSON *object = link_report(link, "udp", run->told != NULL, &used);
 	json_add_u64(used, "rate_bps", options->rate_bps);
 	json_add_u64(used, "size_bytes", options->request_bytes);
 	json_add_seconds(used, "time_s", options->duration_ns);

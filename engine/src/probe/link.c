@@ -26,3 +26,17 @@ bool link_on_signal(void *context)
 	(void)failure_set(&link->failure, "interrupted by %s", signal_name(link->signal));
 	return true;
 }
+
+cJSON *link_report(const struct send_state *link, const char *role, bool told, cJSON **used)
+{
+	cJSON *object = cJSON_CreateObject();
+	json_add_item(object, "engine", engine_json());
+	json_add_text(object, "role", role);
+	json_add_bool(object, "complete", !link->failure.set && told);
+	json_add_text(object, "error", link->failure.set ? link->failure.text : NULL);
+	json_add_text(object, "signal", link->signal != 0 ? signal_name(link->signal) : NULL);
+	*used = json_add_object(object, "options");
+	json_add_text(*used, "host", link->options->host);
+	json_add_u64(*used, "port", link->options->port);
+	return object;
+}

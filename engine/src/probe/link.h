@@ -11,4 +11,10 @@
 bool link_on_control(void *context);
 bool link_on_signal(void *context);
 
+/*
+ * The head of a report: whose it is, whether it is whole (`told`: the server said its part), and
+ * the options that all of them have; `used` are those, for more of them.
+ */
+cJSON *link_report(const struct send_state *link, const char *role, bool told, cJSON **used);
+
 #endif

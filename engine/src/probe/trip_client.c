@@ -268,15 +268,8 @@ cJSON *trip_report(const struct trip_run *run)
 	const struct options *options = link->options;
 	struct histogram *all = times_all(run);
 	uint64_t count = all != NULL ? histogram_count(all) : 0;
-	cJSON *object = cJSON_CreateObject();
-	json_add_item(object, "engine", engine_json());
-	json_add_text(object, "role", "rr");
-	json_add_bool(object, "complete", !link->failure.set && run->told);
-	json_add_text(object, "error", link->failure.set ? link->failure.text : NULL);
-	json_add_text(object, "signal", link->signal != 0 ? signal_name(link->signal) : NULL);
-	cJSON *used = json_add_object(object, "options");
-	json_add_text(used, "host", options->host);
-	json_add_u64(used, "port", options->port);
+	cJSON *used;
+	cJSON *object = link_report(link, "rr", run->told, &used);
 	json_add_u64(used, "streams", options->streams);
 	json_add_seconds(used, "time_s", options->duration_ns);
 	json_add_u64(used, "request_bytes", options->request_bytes);
