@@ -52,7 +52,7 @@ OTHERS = (  # hardware that is not in this machine, and what is read and not bui
 SYMBOLS = ("time_travel_time", "um_running_comm")
 # How it runs programs: by ptrace, or by seccomp (not 0). Linux before 6.16 has ptrace alone.
 TRACING_SYMBOL = "using_seccomp"
-SPIN_SYMBOL = "time_travel_spin"  # of patch 0019, which older builds lack
+SPIN_SYMBOL = "time_travel_spin"  # of patch 0018, which older builds lack
 MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL)
 
 

@@ -1,4 +1,4 @@
-"""What programs that spin take of virtual time (patch 0019), as an option: `--spin-cost 1us`."""
+"""What programs that spin take of virtual time (patch 0018), as an option: `--spin-cost 1us`."""
 
 from __future__ import annotations
 

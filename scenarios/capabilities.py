@@ -58,7 +58,7 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
         able = [other for other, honours in worlds.items() if asked in getattr(honours, kind)]
         right = f"the world {' or '.join(able)} can (--world {able[0]}); here" if able else "no world can;"
         known = ", ".join(getattr(worlds[world], kind))
-        choice = f"write one of: {known}" if known else "leave it out"
+        choice = f"write one of: {known}" if known and not kind.endswith("_keys") else "leave it out"
         problems.append(loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} {choice}", key=key))
 
     if scenario.is_network:

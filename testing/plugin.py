@@ -125,7 +125,8 @@ def path(
         pytest.fail(path, pytrace=False)
     record_property("landspeed_path", asked.name)
     record_property("landspeed_seed", path.seed)
-    request.node.stash[_path], request.node.stash[_asked] = path, asked
+    test = cast(pytest.Item, request.node)  # pyright: ignore[reportUnknownMemberType]  (pytest 9.1 does not say)
+    test.stash[_path], test.stash[_asked] = path, asked
     try:
         yield path
     finally:

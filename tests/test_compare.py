@@ -15,6 +15,7 @@ from landspeed.report import differences as diff
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import render_page
 from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side
+from landspeed.results.record import LimitedBy
 from landspeed.sim import world
 
 from .browser import dump, requests
@@ -163,11 +164,12 @@ def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
     assert (found.cause, found.evidence) == ("loss and its recovery", "2 recoveries one, none two")
     other.settled_bps = 3.6e8  # who lost packets was faster: they are no cause
     assert diff.differences(side, other, 0.02)[0].cause == ""
-    for bounds, cause in (
+    cases: list[tuple[tuple[LimitedBy, LimitedBy], str]] = [
         (("window", "loss"), "another bound"),
         (("unknown", "loss"), ""),
         (("loss", "slow start"), "slow start"),
-    ):
+    ]
+    for bounds, cause in cases:
         side.record.limited_by, other.record.limited_by = bounds
         assert diff.differences(side, other, 0.02)[0].cause == cause
 

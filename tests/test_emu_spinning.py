@@ -31,7 +31,7 @@ from landspeed.worlds.options import repeating_words
 
 PROGRAM = [sys.executable, "-S", str(Path(__file__).with_name("spin_program.py"))]
 COST_NS = 1000
-FREE_CALLS = 4096  # SPIN_CALLS of patch 0019
+FREE_CALLS = 4096  # SPIN_CALLS of patch 0018
 LINK = scenario([{"rtt": "20 ms"}])
 
 

@@ -153,7 +153,7 @@ def test_what_is_wrong_in_an_old_plan_is_named() -> None:
 
 # Every field of the plan, decided: does it belong to the work? A new field must be put into one of the two.
 WORK = {
-    Plan: "seed kernel ip_version fidelity nodes links flows events calibration",
+    Plan: "seed kernel spin_cost_ns ip_version fidelity nodes links flows events calibration",
     Flow: "name source target route start_ns transfer",
     Node: "name kind nic_rate_bps bus_rate_bps",
     Link: "index name a b mtu_bytes framing framing_bytes forward reverse",

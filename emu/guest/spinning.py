@@ -1,4 +1,4 @@
-"""Programs that spin while they wait: what of virtual time they take, if they are to take some (patch 0019)."""
+"""Programs that spin while they wait: what of virtual time they take, if they are to take some (patch 0018)."""
 
 from __future__ import annotations
 
