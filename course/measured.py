@@ -105,7 +105,7 @@ class Measured:
         return self.samples.by_stream(end, column).get(stream, [])
 
     def goodput_series(self, every_s: float) -> Series:
-        """Goodput of all streams over time in bit/s, each the mean of so long; a shorter end is left out."""
+        """Goodput of all streams over time in bit/s, each the mean of so long; a shorter rest is left out."""
         total = total_of(self.samples.by_stream("receiver", "goodput_bps"))
         bins: dict[int, list[float]] = defaultdict(list)
         for time_s, value in total:

@@ -153,6 +153,9 @@ def steps(count: int, each: int, flight: int, **more: int) -> list[dict[str, int
         ({"sndbuf_limited_us": 90_000}, "tcp window", "client set SO_SNDBUF"),
         ({"notsent_bytes": 9, "cwnd_packets": 1, "retransmits": 3}, "loss", "3 retransmissions"),
         ({"notsent_bytes": 9, "cwnd_packets": 1}, "slow start", "would do"),
+        # TCP may hold back a part of its window (tcp_tso_should_defer); 863 packets fill the path
+        ({"notsent_bytes": 9, "cwnd_packets": 200, "retransmits": 3}, "loss", "it was 289.600 kB, and 1.250 MB"),
+        ({"notsent_bytes": 9, "cwnd_packets": 900, "retransmits": 3}, "slow start", "would do"),
     ],
 )
 def test_what_tcp_says_itself(more: dict[str, int], kind: Kind, said: str, tmp_path: Path) -> None:
@@ -168,6 +171,19 @@ def test_a_window_is_where_the_bytes_in_flight_stand(tmp_path: Path) -> None:
     assert (bound.kind, bound.window_bytes) == ("program window", window)
     assert bound.steady_bps == pytest.approx(window / rtt_s * 8, rel=0.02)
     assert bound_by(samples, "b", "a", Way(rtt_s, LIMIT_BPS)).kind == "idle"
+
+
+def test_a_window_that_is_granted_in_halves_is_the_whole_of_it(tmp_path: Path) -> None:
+    """nghttp2 grants when half was used: the whole is in flight 4 ms of 10, and half of it else."""
+    window, rtt_s = 100_000, 0.02
+    rows = [{"bytes_sent": 0, "bytes_acked": 0}]
+    for number in range(400):
+        half, millisecond = divmod(number, 10)
+        sent = window + half * window // 2
+        rows.append({"bytes_sent": sent, "bytes_acked": sent - (window if millisecond < 4 else window // 2)})
+    rows.append({**rows[-1], "bytes_acked": rows[-1]["bytes_sent"]})
+    bound = bound_by(flow(tmp_path, rows, back=4000), "a", "b", Way(rtt_s, LIMIT_BPS))
+    assert (bound.kind, bound.window_bytes) == ("program window", window)
 
 
 def test_the_line(tmp_path: Path) -> None:

@@ -73,6 +73,17 @@ def _held_by(rows: dict[str, list[int]], row: int) -> str:
     return "line" if rows["notsent_bytes"][row] > 0 else "waits"
 
 
+def mean_cwnd_bytes(sending: Sending, from_s: float) -> float:
+    """Mean over time of the congestion window, from a time until the end; 0 where there is no sample."""
+    known = [
+        (sending.rows["cwnd_packets"][row] * sending.rows["mss_bytes"][row], span_s)
+        for row, span_s in sending.spans()
+        if sending.times_s[row] >= from_s
+    ]
+    total = sum(span_s for _, span_s in known)
+    return sum(each * span_s for each, span_s in known) / total if total else 0.0
+
+
 def plateau(sending: Sending, from_s: float) -> Plateau:
     """The bytes in flight that are hardly ever exceeded while the program gives nothing to send.
 
