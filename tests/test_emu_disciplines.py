@@ -126,7 +126,7 @@ def test_the_gate_s_trains_are_forgotten_by_red(tmp_path: Path) -> None:
 def test_a_threshold_beyond_the_kernel_s_32_bits_is_refused(tmp_path: Path) -> None:
     links = [
         {"one_way_delay": "1 ms"},
-        {"one_way_delay": "1 ms", "discipline": {"red": {"max": "3 GB"}}, "queue": "9 GB"},
+        {"one_way_delay": "1 ms", "discipline": "red", "queue": "11 GB"},
     ]
     with pytest.raises(ToolError, match=r"link 2 .* write a smaller queue"):
         EmuWorld().check(plan_of(tmp_path, scenario(links)))
