@@ -1,10 +1,24 @@
-"""What a scenario can ask and netem cannot do, located in the file."""
+"""What a scenario can ask and Linux's queue disciplines cannot do."""
 
 from __future__ import annotations
 
 from ..scenarios.errors import Problem
 from ..scenarios.events import place_of
 from ..scenarios.load import LoadedScenario
+from ..scenarios.plan import Plan
+
+RED_BYTES = (1 << 31) - 1  # net/sched/sch_red.c keeps the average in 32 bits
+
+
+def too_large_averages(plan: Plan) -> str | None:
+    """The first link whose RED Linux cannot have, and what would be right."""
+    for link in plan.links:
+        for lane in (link.forward, link.reverse):
+            asked = lane.parameters.max_bytes or 0 if lane.parameters and lane.discipline == "red" else 0
+            if asked > RED_BYTES:
+                what = f"link {link.index + 1} ({link.a} – {link.b}): RED with a threshold of {asked} B"
+                return f"{what}; Linux has {RED_BYTES} B at most: write a smaller queue, or another discipline"
+    return None
 
 
 def uncountable_losses(loaded: LoadedScenario) -> list[Problem]:

@@ -43,7 +43,7 @@ from .kernel_build import Kernel
 from .kernel_choice import VERSION, choose, tracing_words
 from .memory import check_memory, guest_memory_bytes
 from .options import EmuOptions
-from .refusals import uncountable_losses
+from .refusals import too_large_averages, uncountable_losses
 from .sampling import SOCKWATCH, check_sampler, sampler_job
 from .session import Session
 from .spinning import check_cost
@@ -152,6 +152,8 @@ class EmuWorld(World):
             ToolError: a program is missing, or cannot do what the plan asks.
             NotPossible: two options do not go together.
         """
+        if told := too_large_averages(plan):
+            raise ToolError(told)
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
         tracing_words(self.kernel_of(plan), self.options.tracing)

@@ -30,6 +30,7 @@ def receive_command(
     json: str | None = None,
     bind: str | None = None,
     port: int = ENGINE_PORT,
+    stall_ns: int | None = None,
     one_off: bool = True,
     binary: str | Path = ENGINE_BINARY,
 ) -> list[str]:
@@ -39,10 +40,13 @@ def receive_command(
         interval_ns: time between samples.
         samples, json: paths as the receiver sees them, or None.
         bind: address to listen on; None: all of them.
+        port: TCP port.
+        stall_ns: give up when nothing has moved for so long; None: the engine's own 30 s.
     """
     words = [str(binary), "receive", "--port", str(port), "--quiet", "--interval", f"{interval_ns}ns"]
     words += ["--bind", bind] if bind else []
     words += ["--one-off"] if one_off else []
+    words += ["--stall", f"{stall_ns}ns"] if stall_ns is not None else []
     words += ["--samples", samples] if samples else []
     words += ["--json", json] if json else []
     return words
@@ -117,6 +121,7 @@ def engine_commands(
         samples=f"{out}/receiver.csv",
         json=f"{out}/receiver.json",
         port=port,
+        stall_ns=stall_ns,
         binary=binary,
     )
     sending = send_command(

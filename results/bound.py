@@ -82,6 +82,10 @@ def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: f
         rwnd = samples.window_share()
     if rwnd is not None and rwnd > LARGE_SHARE:
         return _window_or_receiver(plan, record, samples, goodput, rwnd)
+    if rwnd is not None and rwnd > LARGE_SHARE / 2:  # of the whole time, its start included
+        found = _window_or_receiver(plan, record, samples, goodput, rwnd)
+        if found[0] == "window" and samples and samples.largest_send_window():
+            return found
     if shares.sndbuf is not None and shares.sndbuf > LARGE_SHARE:
         return "sender", f"TCP waited for room in the send buffer {shares.sndbuf * 100:.0f} % of the time"
     if shares.busy is not None and shares.busy < LARGE_SHARE:

@@ -158,8 +158,11 @@ def square_root_law_bps(mss: int, rtt_ns: int, loss: float) -> int:
 
 
 def red_weight_log(queue_bytes: int) -> int:
-    """RED's weight as a power of two. Linux keeps the average in 32 bits: above 16 MB of queue it must be heavier."""
-    return min(RED_WEIGHT_LOG, 31 - red_thresholds_bytes(queue_bytes)[1].bit_length())
+    """RED's weight as a power of two. Linux keeps the average in 32 bits: above 16 MB of queue it must be heavier.
+
+    From 4 GB on it is 0: the average is the queue itself.
+    """
+    return max(0, min(RED_WEIGHT_LOG, 31 - red_thresholds_bytes(queue_bytes)[1].bit_length()))
 
 
 def red_thresholds_bytes(queue_bytes: int) -> tuple[int, int]:

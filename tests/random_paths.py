@@ -37,7 +37,7 @@ EXAMPLES = 200
 KEPT = ROOT / "build" / "random-paths"
 WORLDS = ("sim", "emu")
 AGREE = 0.02  # of the steady goodput
-BAD_INPUT, TOO_MUCH_MEMORY = 2, "the run needs up to"  # of the host, known before anything is started
+BAD_INPUT, TOO_LARGE = 2, ("the run needs up to", "RED with a threshold of")  # known before anything is started
 PACKET_HOPS = 400_000  # so many are worth a run's time
 MOST_S, LEAST_S = 20.0, 0.2
 DEADLINE_S = 300.0
@@ -51,7 +51,7 @@ class Outcome:
         faults: what must not be.
         goodput_bps, bound, wall_s: of each world; steady goodput.
         apart, cause: of the steady goodputs, as `compare` says it; empty where these agree.
-        refused: why this machine cannot run it: the bandwidth-delay product does not fit its memory.
+        refused: why this machine cannot run it: the bandwidth-delay product does not fit its memory, or RED's 32 bits.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -165,7 +165,7 @@ def check(content: dict[str, Any], folder: Path) -> Outcome:
         try:
             record = json.loads(done.stdout)
         except ValueError:
-            if done.returncode == BAD_INPUT and TOO_MUCH_MEMORY in done.stderr:
+            if done.returncode == BAD_INPUT and any(each in done.stderr for each in TOO_LARGE):
                 outcome.refused = done.stderr.strip().splitlines()[0]
                 return outcome
             outcome.faults.append(f"{world}: exit status {done.returncode}: {done.stderr.strip()[-300:]}")
@@ -244,15 +244,16 @@ def told(number: int, outcome: Outcome) -> str:
 def table(outcomes: Sequence[Outcome]) -> list[str]:
     """What came of scenarios, counted."""
     agree = [each for each in outcomes if not each.faults and not each.apart and not each.refused]
-    causes = Counter(
-        cause for each in outcomes if not each.faults and each.apart for cause in each.cause.split(" and ")
-    )
+    causes = Counter(each.cause for each in outcomes if not each.faults and each.apart)
     rows = [
         ("scenarios tried", len(outcomes)),
         ("steady goodput within 2 % of each other", len(agree)),
         ("further apart, and `compare` names the cause", sum(bool(not e.faults and e.apart) for e in outcomes)),
         *((f"… {cause}", count) for cause, count in causes.most_common()),
-        ("refused before it began: more memory than this machine has", sum(bool(e.refused) for e in outcomes)),
+        (
+            "refused before it began: more than this machine's memory, or RED's 32 bits",
+            sum(bool(e.refused) for e in outcomes),
+        ),
         ("at fault", sum(bool(each.faults) for each in outcomes)),
     ]
     return ["| of random scenarios | |", "|---|---:|", *(f"| {what} | {count} |" for what, count in rows)]

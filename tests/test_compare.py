@@ -149,7 +149,11 @@ def test_few_random_losses_are_a_cause_and_many_are_not(side: Side) -> None:
     lossy = replace(first, forward=replace(first.forward, loss=0.001))
     side.recoveries, other.recoveries = 9, 16
     side.settled_bps = 4e8
-    for times, cause in ((math.exp(0.41), "chance"), (math.exp(-0.41), "chance"), (math.exp(0.42), "")):
+    for times, cause in (
+        (math.exp(0.41), "chance"),
+        (math.exp(-0.41), "chance"),
+        (math.exp(0.42), "the control's answer to losses"),
+    ):
         other.settled_bps = times * 4e8
         side.plan = replace(side.plan, links=[lossy, *side.plan.links[1:]])
         assert diff.differences(side, other, 0.02)[0].cause == cause
@@ -172,6 +176,16 @@ def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
     for bounds, cause in cases:
         side.record.limited_by, other.record.limited_by = bounds
         assert diff.differences(side, other, 0.02)[0].cause == cause
+
+
+def test_many_losses_or_another_answer_to_them(side: Side) -> None:
+    """Four times the losses halve the goodput (square-root law); where as many fall, the control differs."""
+    other = load_side(side.bundle, "two")
+    side.settled_bps, other.settled_bps = 2e8, 4e8
+    side.record.bytes, other.record.bytes, side.record.retransmits, other.record.retransmits = 10**8, 10**8, 400, 300
+    for recoveries, cause in (((400, 100), "loss and its recovery"), ((100, 100), "the control's answer to losses")):
+        side.recoveries, other.recoveries = recoveries
+        assert diff.differences(side, other, 0.02)[-1].cause == cause
 
 
 def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:

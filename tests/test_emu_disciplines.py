@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from emu_fixtures import plan_of, scenario, transfer
+from landspeed.emu.world import EmuWorld
 from landspeed.report.queue_table import queue_table
 from landspeed.results.record import RunRecord
 from landspeed.results.samples import Samples
 from landspeed.scenarios.plan import Plan
+from landspeed.worlds.tool import ToolError
 
 RTT_S = 0.04
 RATE_BPS = 50e6
@@ -107,3 +109,24 @@ def test_a_short_queue_makes_the_token_bucket_a_policer(tmp_path: Path) -> None:
     _, samples, _ = run(tmp_path / "run", discipline, "path.1.queue=3 kB")
     assert max(number for _, number in samples.backlogs()[1, "forward"]) <= 3_000 + FRAME
     assert samples.passed_by_link("drops")[1, "forward"] > 0
+
+
+def test_the_gate_s_trains_are_forgotten_by_red(tmp_path: Path) -> None:
+    """A train fills a queue of eight packets: below a token bucket RED's average would drop all that comes after it."""
+    links = [
+        {"one_way_delay": "1 ms"},
+        {"one_way_delay": "1 ms", "line_rate": "10 Mbit/s", "queue": "12 kB", "discipline": "red"},
+        {"one_way_delay": "1 ms"},
+    ]
+    record, _ = transfer(plan_of(tmp_path, scenario(links, transfer={"bytes": "3 kB"})), tmp_path)
+    assert record.passed
+    assert record.retransmits == 0
+
+
+def test_a_threshold_beyond_the_kernel_s_32_bits_is_refused(tmp_path: Path) -> None:
+    links = [
+        {"one_way_delay": "1 ms"},
+        {"one_way_delay": "1 ms", "discipline": "red", "queue": "11 GB"},
+    ]
+    with pytest.raises(ToolError, match=r"link 2 .* write a smaller queue"):
+        EmuWorld().check(plan_of(tmp_path, scenario(links)))

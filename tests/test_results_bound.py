@@ -333,3 +333,29 @@ def test_a_run_that_stands_was_held_by_a_loss(
     found, why = limited_by(make_plan(limits=FAR), record, samples)
     assert found == kind
     assert kind == "unknown" or "nothing was acknowledged from 0.1 s on" in (why or "")
+
+
+@pytest.mark.parametrize(("window", "kind"), [(100, "congestion window"), (111, "congestion window"), (112, "unknown")])
+def test_a_full_window_without_a_loss_is_what_held_it(window: int, kind: str, tmp_path: Path) -> None:
+    """Vegas left slow start by the delay: 100 packets in flight fill a window of up to 111."""
+    row = {"in_flight_packets": 100, "cwnd_packets": window, "ssthresh_packets": 50, "snd_wnd_bytes": 10**9}
+    rows = [{**row, "time_s": tenth / 10, "bytes": tenth, "mss_bytes": 1000} for tenth in (1, 2, 3)]
+    samples = sampled(tmp_path, *rows, end="sender")
+    linked(tmp_path, "0.1,0,0,1,1,0", "0.3,0,0,2,2,0")
+    found, why = limited_by(make_plan(limits=FAR), record_of(24e6, {"duration_s": 0.3}, duration_s=0.3), samples)
+    assert found == kind
+    assert kind == "unknown" or "nothing was lost or marked" in (why or "")
+
+
+@pytest.mark.parametrize(
+    ("share", "goodput", "kind"), [(0.3, 24e6, "window"), (0.2, 24e6, "unknown"), (0.3, 20e6, "unknown")]
+)
+def test_a_short_run_that_came_to_its_window_is_bound_by_it(
+    share: float, goodput: float, kind: str, tmp_path: Path
+) -> None:
+    """TCP waited for 30 % of the time, since slow start took the rest; 100 kB in 32 ms are 25 Mbit/s."""
+    row = {"snd_wnd_bytes": 100_000, "in_flight_packets": 10, "mss_bytes": 1000}
+    samples = sampled(tmp_path, {**row, "time_s": 1, "bytes": 1}, {**row, "time_s": 2, "bytes": 2}, end="sender")
+    stream = {"duration_s": 2.0, "busy_us": 2_000_000, "rwnd_limited_us": round(share * 2e6), "sndbuf_limited_us": 0}
+    found, _ = limited_by(make_plan(limits=FAR), record_of(goodput, stream, rtt_ms=32.0, duration_s=2.0), samples)
+    assert found == kind

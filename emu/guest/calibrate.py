@@ -271,7 +271,7 @@ def _joined(network: FlowPath, runs: Sequence[Run], origin: int, *, real_clock: 
         answer = _echo(network, origin, target, attempt, wait_s=10 * max(expected_ms / 1e3, 0.1))
         answers += [answer] if answer else []
         if answers and not real_clock and not _impaired(plan):
-            break  # else a queue that the trains filled (RED) has dropped it
+            break
     rtt_ms, ttl = sorted(answers)[0 if real_clock else len(answers) // 2] if answers else (None, None)
     found = {
         "origin": origin,

@@ -54,6 +54,8 @@ def red_idle_table(weight_log: int, packet_us: float) -> tuple[int, bytes]:
         step of the table in microseconds as a power of two, so that its end is where the average has all but gone; the
         powers, at most 31 as the kernel has it.
     """
+    if weight_log == 0:
+        return 0, bytes([0] + [31] * (RED_TABLE - 1))  # the average is the queue, and gone with it
     halving_us = packet_us / -math.log2(1 - 2.0**-weight_log)  # the average halves in this time
     cell_log = max(0, math.ceil(math.log2(max(halving_us * 31 / RED_TABLE, 1))))
     return cell_log, bytes(min(31, int((cell << cell_log) / halving_us)) for cell in range(RED_TABLE))
