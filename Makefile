@@ -28,7 +28,7 @@ rehearse: setup-run  ## rehearse the record of 25 June 2004 in virtual time
 	@.venv/bin/landspeed run $(RECORD)
 
 test: setup-test  ## the tests, as many at once as there are cores (JOBS=1: one after the other; AGAIN=0: no second try)
-	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) -r R
+	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) --tb=short -r fER
 
 test-fast: setup-test  ## the tests that need neither guest nor root nor lab and are quick
 	@$(PYTHON) -m pytest $(PARALLEL) -m "not (guest or root or lab or slow)"

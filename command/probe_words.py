@@ -122,24 +122,25 @@ def do_probe(parsed: argparse.Namespace) -> int:
     if parsed.file is None and parsed.overrides:
         raise UsageError("--set changes a scenario's values, and none is named; name one, or leave --set out")
     shown = not (parsed.quiet or parsed.json)
-    warnings.showwarning = _warn
-    found = probe(
-        parsed.program,
-        servers,
-        at=parsed.at,
-        path=Scenario.load(parsed.file, parsed.overrides) if parsed.file else None,
-        rtts=USUAL_RTTS if parsed.rtt is None else _listed(parsed.rtt),
-        rates=_listed(parsed.rate),
-        losses=_listed(parsed.loss),
-        seed=parsed.seed,
-        timeout=parsed.at_most,
-        ready=parsed.ready,
-        folder=parsed.out,
-        jobs=parsed.jobs,
-        progress=_tell if shown else None,
-        interval_ns=parsed.sample_interval,
-        **given_options(parsed),
-    )
+    with warnings.catch_warnings():  # a program that calls this keeps its own way to show them
+        warnings.showwarning = _warn
+        found = probe(
+            parsed.program,
+            servers,
+            at=parsed.at,
+            path=Scenario.load(parsed.file, parsed.overrides) if parsed.file else None,
+            rtts=USUAL_RTTS if parsed.rtt is None else _listed(parsed.rtt),
+            rates=_listed(parsed.rate),
+            losses=_listed(parsed.loss),
+            seed=parsed.seed,
+            timeout=parsed.at_most,
+            ready=parsed.ready,
+            folder=parsed.out,
+            jobs=parsed.jobs,
+            progress=_tell if shown else None,
+            interval_ns=parsed.sample_interval,
+            **given_options(parsed),
+        )
     page = write_page(found)
     if parsed.json:
         print(found.to_json(), end="")

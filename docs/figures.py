@@ -29,6 +29,7 @@ AT_THE_ROOT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "scenarios/REA
 BUNDLE = re.compile(r"\b([a-z0-9][a-z0-9-]*)-\d{8}T\d{6}Z-[0-9a-f]{6}\b")
 STAMP = "20261122T120000Z-1a2b3c"  # a bundle's name in a document
 WORDS = {"run": "--out", "compare": "--out", "results": "--runs"}  # the option that names the folder of bundles
+OF_CI = {"CI", "BUILD_NUMBER"}  # pytest shows more where either is set
 WRAPPER = """#!/bin/sh
 case "${{1:-}}" in
 {cases}
@@ -67,7 +68,8 @@ class Scratch:
         program.write_text(WRAPPER.format(cases=cases, command=ROOT / ".venv" / "bin" / "landspeed"))
         program.chmod(0o755)
         path = f"{programs}:{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "COLUMNS": "120", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+        inherited = {name: value for name, value in os.environ.items() if name not in OF_CI}
+        self.environment = {**inherited, "PATH": path, "COLUMNS": "120", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
     def shell(self, command: str, status: int | None = 0, *, errors: bool = True) -> str:
         """What a command prints, standard error too; what changes from run to run is put in a fixed form.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -104,6 +105,16 @@ def no_report_of_a_sanitizer(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test whose programs' sanitizers report anything fails; only with a build of LANDSPEED_…_BUILD."""
     yield
     assert not (found := builds.new_reports(_worker(request.config))), found
+
+
+@pytest.fixture
+def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A folder that a guest sees: below /tmp it has one of its own."""
+    folder = HERE.parent / "build" / request.path.stem / f"{tmp_path.name}-{_worker(request.config)}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

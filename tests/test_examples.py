@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -29,16 +28,6 @@ needs_quic = pytest.mark.skipif(find_spec("aioquic") is None, reason="aioquic is
 
 def named(name: str, transfers: list[Transfer]) -> Transfer:
     return next(each for each in transfers if each.name == name)
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Path]:
-    """A folder that a guest sees: below /tmp it has one of its own."""
-    folder = ROOT / "build" / "examples" / tmp_path.name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    yield folder
-    shutil.rmtree(folder)
 
 
 @needs_http2

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +13,6 @@ ROOT = Path(__file__).resolve().parent.parent
 SERVE = f"{sys.executable} {ROOT}/tests/probe_program.py serve 9000"
 CLIENT = ["sh", "-c", "exit 0"]
 BAD_INPUT, FAILED = 2, 1
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Path]:
-    """A folder that a guest sees: below /tmp it has one of its own."""
-    folder = ROOT / "build" / "faults" / tmp_path.name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    yield folder
-    shutil.rmtree(folder)
 
 
 def probed(
