@@ -41,9 +41,12 @@ class Outcome:
     cores: list[int] = field(default_factory=list[int])
     guest: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def look(self, guest: Guest) -> None:
-        """What is seen only while it runs, and costs a little to see."""
+    def count_memory(self, guest: Guest) -> None:
+        """Seen only while it runs, and costs a little to see."""
         self.memory_beside_bytes = max(self.memory_beside_bytes, guest.memory_beside_bytes())
+
+    def in_phase(self, guest: Guest) -> None:
+        """A phase began, so the guest's kernel runs programs by now, and has chosen how."""
         self.tracing = guest.tracing() or self.tracing
 
 
@@ -171,6 +174,7 @@ def follow(
                 now = time.monotonic()
                 outcome.phase_wall_s[progress.phase] = now - phase_started
                 progress.phase, phase_started = json.loads(line.removeprefix("@landspeed "))["phase"], now
+                outcome.in_phase(guest)
                 report(progress)  # each phase, also one that began and ended between two polls
             else:
                 messages.append(line)
@@ -185,7 +189,7 @@ def follow(
             stall.look(progress)
             outcome.memory_touched_bytes = max(outcome.memory_touched_bytes, guest.touched_memory_bytes())
             if now >= next_count:
-                outcome.look(guest)
+                outcome.count_memory(guest)
                 next_count = now + COUNT_S
             progress.wall_s = now - started
             read_files()
