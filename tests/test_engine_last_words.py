@@ -27,6 +27,7 @@ from engine_pretended import TOKEN, Begun, frame, pretended, take
 from files_fixtures import BLOCK, JOURNAL, describe, write_file
 
 TOTAL = 1_000_000
+LOOPBACK_MSS = 65_536 - 40
 
 
 def abort(connection: socket.socket) -> None:
@@ -76,7 +77,8 @@ def test_a_receiver_dies_before_its_result_is_whole(bench: Bench, last: bytes, r
     assert said in result["error"]
     assert result["complete"] is False
     assert result["bytes_source"] == "sender"
-    assert result["bytes"] == TOTAL  # acknowledged, as far as the sender knows
+    # Acknowledged, as far as the sender knows: the receiver may have put off its last answer, to two segments at most.
+    assert TOTAL - 2 * LOOPBACK_MSS <= result["bytes"] <= TOTAL
     assert len(result["streams"]) == 1
 
 

@@ -173,6 +173,22 @@ def test_launch_fixes_addresses_and_moves_descriptors(launch: str, tmp_path: Pat
     os.close(writer)
 
 
+def test_launch_moves_descriptors_that_are_in_the_way_of_each_other(launch: str, tmp_path: Path) -> None:
+    """As when a program that has 208 files open starts a guest: one of both files has the other's new number."""
+    texts = (b"first", b"second")
+    pipes = [os.pipe() for _ in texts]
+    for (_, writer), text in zip(pipes, texts, strict=True):
+        os.write(writer, text)
+    one, two = readers = [reader for reader, _ in pipes]
+    for moves, now in (((f"{one}:{two}", f"{two}:{two + 90}"), (two, two + 90)), ((f"{one}:{one}",), (one,))):
+        for number, text in zip(now, texts, strict=False):
+            told = launched(launch, tmp_path, 0, *moves, str(number), pass_fds=readers)
+            assert told["text"] == text.decode()
+            os.write(pipes[texts.index(text)][1], text)
+    for end in (end for pipe in pipes for end in pipe):
+        os.close(end)
+
+
 @pytest.mark.root
 def test_launch_mounts_huge_pages_for_the_program_alone(launch: str, tmp_path: Path) -> None:
     status, errors = run(launch, "--probe", str(tmp_path))

@@ -21,7 +21,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { FAILED = 1, BAD_USE = 2, PROBE_BYTES = 1 << 21 };
+enum { FAILED = 1, BAD_USE = 2, MOST_MOVES = 8, PROBE_BYTES = 1 << 21 };
 
 static int fail(const char *what)
 {
@@ -77,8 +77,14 @@ static int parse(const char *text, unsigned long long *value)
 	return errno == 0 && end != text && *end == '\0' ? 0 : -1;
 }
 
+struct move {
+	const char *text;
+	int from;
+	int to;
+};
+
 // FROM:TO
-static int move_descriptor(const char *text)
+static int parse_move(const char *text, struct move *move)
 {
 	char *between = NULL;
 	char *end = NULL;
@@ -88,7 +94,27 @@ static int move_descriptor(const char *text)
 		errno = EINVAL;
 		return -1;
 	}
-	return dup2((int)from, (int)to) < 0 || close((int)from) != 0 ? -1 : 0;
+	*move = (struct move){text, (int)from, (int)to};
+	return 0;
+}
+
+// A number to move to may be one to move from, where the caller has so many open: all are put out
+// of the way first. Returns the move that failed.
+static const struct move *move_descriptors(struct move *moves, int count)
+{
+	int above = STDERR_FILENO;
+	for (int each = 0; each < count; each++)
+		above = moves[each].to > above ? moves[each].to : above;
+	for (struct move *each = moves; each < moves + count; each++) {
+		int away = fcntl(each->from, F_DUPFD_CLOEXEC, above + 1);
+		if (away < 0 || close(each->from) != 0)
+			return each;
+		each->from = away;
+	}
+	for (const struct move *each = moves; each < moves + count; each++)
+		if (dup2(each->from, each->to) < 0)
+			return each;
+	return NULL;
 }
 
 int main(int count, char **words)
@@ -103,11 +129,16 @@ int main(int count, char **words)
 				"PROGRAM ARGUMENT...\n");
 		return BAD_USE;
 	}
+	struct move moves[MOST_MOVES];
+	int moved = 0;
 	for (; next < count && strcmp(words[next], "--") != 0; next++)
-		if (move_descriptor(words[next]) != 0)
+		if (moved == MOST_MOVES || parse_move(words[next], &moves[moved++]) != 0)
 			return fail(words[next]);
 	if (next + 1 >= count)
 		return BAD_USE;
+	const struct move *failed = move_descriptors(moves, moved);
+	if (failed != NULL)
+		return fail(failed->text);
 	// Before the next call: new credentials forget a parent-death signal.
 	if (bytes > 0 && mount_huge(words[2], bytes) != 0)
 		return fail(words[2]);
