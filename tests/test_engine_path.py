@@ -106,11 +106,11 @@ def only_packets_to(wire: socket.socket, address: str) -> None:
 
 @pytest.mark.root
 def test_code_point_and_segment_size_are_on_the_wire(bench: Bench) -> None:
-    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)) as wire:
-        wire.bind(("lo", ETH_P_IP))
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0) as wire:  # hears nothing until it is bound
         wire.setblocking(False)
         host = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.9"  # nobody else's packets
         only_packets_to(wire, host)
+        wire.bind(("lo", ETH_P_IP))
         receiver = bench.receive("--one-off", "--bind", host)
         sender = bench.send("--bytes", "200k", "--dscp", "46", "--mss", "1000", host=host)
         marked = set()
