@@ -96,7 +96,7 @@ def test_a_server_that_dies(bench: Bench, connect: list[str]) -> None:
     assert client.wait(20) == 1
     result = json.loads((bench.folder / "rr.json").read_text())
     assert result["complete"] is False
-    # A new connection is refused from the moment at which the server's sockets are closed; its session, which dies last,
+    # A new connection is refused as soon as the sockets of the server are closed; its session, which dies last,
     # may still tell its count.
     assert result["answered"] is None or connect
 
