@@ -32,7 +32,7 @@ static const struct {
 	const char *argument;
 	const char *help;
 } own_options[OWN_COUNT] = {
-    [OWN_HELP] = {"help", NULL, "this list"},
+    [OWN_HELP] = {"help", NULL, "print this list"},
     [OWN_FROM] = {"from", "HOST", "the sender: a receive --third-party there takes the order"},
     [OWN_FROM_PORT] = {"from-port", "PORT", "its port (5201)"},
     [OWN_TO] = {"to", "HOST", "the receiver, as the sender knows it"},
@@ -54,7 +54,7 @@ static void line_print(const char *name, const char *argument, const char *help)
 {
 	char left[64];
 	(void)snprintf(left, sizeof(left), "  --%s %s", name, argument != NULL ? argument : "");
-	(void)printf("%-23s %s\n", left, help);
+	(void)printf("%-27s %s\n", left, help);
 }
 
 static void help_print(void)
@@ -64,7 +64,7 @@ static void help_print(void)
 		line_print(own_options[i].name, own_options[i].argument, own_options[i].help);
 	for (const struct third_party_option *option = options_forwarded(); option->name != NULL;
 	     option++)
-		line_print(option->name, option->argument, "as of send");
+		line_print(option->name, option->argument, "see 'send --help'");
 }
 
 static int port_read(const char *name, const char *value, uint16_t *port, struct failure *failure)

@@ -26,10 +26,10 @@ static int stall_apply(const char *name, const char *value, struct options *opti
 
 /* Of all that have a session. */
 static const struct option_rule session_rules[] = {
-    {"help", NULL, "this list", FLAG(help), HERE},
+    {"help", NULL, "print this list", FLAG(help), HERE},
     {"port", "PORT", "the receiver's port, for control and data (5201)", READ(port_apply), HERE},
     {"json", "FILE|-", "write the result (a receiver's file keeps the last one)", WORD(json), HERE},
-    {"stall", "TIME", "end a transfer in which nothing moves for that long (30s)",
+    {"stall", "TIME", "end a transfer in which nothing has moved for that long (30s)",
      READ(stall_apply), PASSED},
     {"key", "FILE", "pre-shared key: both ends prove that they have it (none)", WORD(key), HERE},
 };

@@ -61,32 +61,35 @@ static int symlinks_apply(const char *name, const char *value, struct options *o
 static const struct option_rule files_rules[] = {
     {"files", NULL, "send the PATHs after HOST: files, and directories with all in them",
      FLAG(files), HERE},
-    {"direct", "auto|on|off", "read past the page cache: large files that are not in it (auto)",
-     READ(direct_option), HERE},
+    {"direct", "auto|on|off",
+     "read past the page cache; auto: large files that are not in it (auto)", READ(direct_option),
+     HERE},
 };
 
 static const struct option_rule directory_rules[] = {
-    {"directory", "DIR", "take files, and write them below DIR only (none are taken)",
+    {"directory", "DIR", "take files, and write them only below DIR (no files are taken)",
      READ(directory_apply), HERE},
-    {"serve-directory", "DIR", "hand out files of DIR to whoever asks with 'get' (none are)",
+    {"serve-directory", "DIR",
+     "send files of DIR to clients that ask with 'get' (no files are sent)",
      READ(serve_directory_apply), HERE},
-    {"anonymous", NULL, "take files from, and hand them to, anybody; else that needs --key",
-     FLAG(anonymous), HERE},
+    {"anonymous", NULL, "take files from, and send them to, clients without a key", FLAG(anonymous),
+     HERE},
 };
 
 /* Of whoever writes files: `receive`, and `get`. */
 static const struct option_rule writing_rules[] = {
-    {"max-bytes", "BYTES", "most that the files of one transfer may have (any)",
+    {"max-bytes", "BYTES", "greatest size of all files of one transfer (any)",
      READ(max_bytes_apply), HERE},
-    {"direct", "auto|on|off", "write past the page cache: files from 64 MiB (auto)",
+    {"direct", "auto|on|off", "write past the page cache; auto: files from 64 MiB (auto)",
      READ(direct_option), HERE},
     {"no-sync", NULL, "do not wait until files are on the disk", FLAG(no_sync), HERE},
-    {"symlinks", "inside|all|none", "links to make; inside: those that stay in DIR (inside)",
-     READ(symlinks_apply), HERE},
+    {"symlinks", "inside|all|none",
+     "which symbolic links to make; inside: those that stay in DIR (inside)", READ(symlinks_apply),
+     HERE},
 };
 
 static const struct option_rule get_rules[] = {
-    {"directory", "DIR", "write below DIR only (.)", READ(directory_apply), HERE},
+    {"directory", "DIR", "write only below DIR (.)", READ(directory_apply), HERE},
 };
 
 const struct option_table options_of_writing = OPTION_TABLE(writing_rules);

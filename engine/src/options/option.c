@@ -8,7 +8,7 @@
 
 #define RULES_MAX   96
 #define FIRST_ID    256
-#define HELP_INDENT 23
+#define HELP_INDENT 28
 
 int option_refuse(const char *name, const char *value, const char *right, struct failure *failure)
 {

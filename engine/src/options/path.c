@@ -90,8 +90,8 @@ static const struct option_rule send_rules[] = {
      READ(pacing_total_apply), PASSED},
     {"notsent-lowat", "BYTES", "keep less than that unsent in the socket (TCP_NOTSENT_LOWAT)",
      READ(notsent_apply), PASSED},
-    {"omit", "SECONDS", "warm up first: figures and time limit begin then (0)", READ(omit_apply),
-     PASSED},
+    {"omit", "SECONDS", "warm up for that long: figures and the time limit begin after it (0)",
+     READ(omit_apply), PASSED},
 };
 
 static const struct option_rule receive_rules[] = {AFFINITY};

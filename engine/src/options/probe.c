@@ -52,15 +52,15 @@ static int rate_apply(const char *name, const char *value, struct options *optio
 
 static const struct option_rule round_trip_rules[] = {
     {"streams", "N", "connections, a thread each, 1 to 128 (1)", READ(option_streams), HERE},
-    {"request", "BYTES", "of each request (1)", READ(request_apply), HERE},
-    {"response", "BYTES", "of each answer (1)", READ(response_apply), HERE},
+    {"request", "BYTES", "size of each request (1)", READ(request_apply), HERE},
+    {"response", "BYTES", "size of each answer (1)", READ(response_apply), HERE},
     {"connect", NULL, "a new connection for each round trip", FLAG(fresh), HERE},
     OF_BOTH,
 };
 
 static const struct option_rule datagram_rules[] = {
-    {"rate", "BIT/S", "of the datagrams' payload (10M)", READ(rate_apply), HERE},
-    {"size", "BYTES", "of a datagram's payload, 40 to 65000 (1400)", READ(size_apply), HERE},
+    {"rate", "BIT/S", "rate of the datagrams' payload (10M)", READ(rate_apply), HERE},
+    {"size", "BYTES", "size of a datagram's payload, 40 to 65000 (1400)", READ(size_apply), HERE},
     OF_BOTH,
 };
 

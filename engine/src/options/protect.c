@@ -24,13 +24,13 @@ static int least_apply(const char *name, const char *value, struct options *opti
 
 static const struct option_rule send_rules[] = {
     {"protect", "none|mac|aead",
-     "the data, with --key: mac: nobody changes them; aead: nor reads them (none; files: aead)",
+     "protect the data with --key: mac: from changes; aead: from reading, too (none; files: aead)",
      READ(protect_apply), PASSED},
 };
 
 static const struct option_rule receive_rules[] = {
-    {"protect", "none|mac|aead", "take nothing that is protected less (none)", READ(least_apply),
-     HERE},
+    {"protect", "none|mac|aead", "refuse transfers that are protected less (none)",
+     READ(least_apply), HERE},
 };
 
 const struct option_table options_of_protect = OPTION_TABLE(send_rules);

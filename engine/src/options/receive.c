@@ -22,7 +22,7 @@ static const struct option_rule rules[] = {
      READ(data_port_apply), HERE},
     {"one-off", NULL, "end after one transfer, with its status", FLAG(one_off), HERE},
     {"idle-timeout", "TIME",
-     "for a client's handshake and request, and for its data connections (30s)",
+     "how long to wait for a client's handshake, request and data connections (30s)",
      READ(idle_timeout_apply), HERE},
 };
 

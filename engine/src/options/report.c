@@ -25,7 +25,7 @@ bool options_tell(const struct options *options)
 
 static const struct option_rule rules[] = {
     {"tcp-info", "FILE", "write all of TCP_INFO of all streams as CSV", WORD(tcp_info), HERE},
-    {"report-interval", "TIME", "time between two lines, for people and of --live (1s)",
+    {"report-interval", "TIME", "time between two lines on the terminal, and of --live (1s)",
      READ(report_interval_apply), HERE},
     {"quiet", NULL, "print no intervals and tables on standard output", FLAG(quiet), HERE},
 };

@@ -106,11 +106,11 @@ static const struct option_rule rules[] = {
      PASSED},
     {"bytes", "BYTES", "end after that many bytes over all streams", READ(bytes_apply), PASSED},
     {"receive", "MODE",
-     "discard: the kernel drops the payload; memory: it is copied; verify: "
-     "and checked",
+     "discard: the kernel drops the payload; memory: copy it; verify: copy and check it",
      READ(receive_apply), PASSED},
     {"pacing", "BIT/S", "greatest sending rate of each stream", READ(pacing_apply), PASSED},
-    {"stagger", "SECONDS", "start stream i later by i times this (0)", READ(stagger_apply), PASSED},
+    {"stagger", "SECONDS", "start each stream this long after the one before (0)",
+     READ(stagger_apply), PASSED},
     {"live", "FILE|-", "write progress, one line of JSON a second", WORD(live), HERE},
 };
 

@@ -68,9 +68,11 @@ static const struct option_rule direction_rules[] = {
 static const struct option_rule way_rules[] = {
     {"ipv4", NULL, "addresses of IPv4 only; also -4", FLAG(ipv4), PASSED},
     {"ipv6", NULL, "addresses of IPv6 only; also -6", FLAG(ipv6), PASSED},
-    {"connect-timeout", "TIME", "for each address of HOST, and for the data connections (30s)",
+    {"connect-timeout", "TIME",
+     "how long to try each address of HOST, and the data connections (30s)",
      READ(connect_timeout_apply), PASSED},
-    {"answer-timeout", "TIME", "for each answer of the server before the transfer (30s)",
+    {"answer-timeout", "TIME",
+     "how long to wait for each answer of the server before the transfer (30s)",
      READ(answer_timeout_apply), PASSED},
 };
 
