@@ -15,6 +15,7 @@ from engine_fixtures import ENGINE_FOLDER, Bench, bench_fixture, engine_fixture 
 from test_engine_auth import Client
 from test_engine_third_party import Three, three_fixture  # noqa: F401  (fixture)
 
+OF_SEND = "see 'send --help'"
 COMMANDS = ("send", "receive", "get", "rr", "udp", "third-party")
 # Said of options that the man page describes together, or where the command itself is described.
 ELSEWHERE = {("third-party", "to"), ("third-party", "to-port")}
@@ -105,7 +106,7 @@ def test_the_man_page_has_every_default(engine: Path) -> None:
     missing = []
     for command in COMMANDS:
         for option in options(engine, command):
-            if option.default is None or option.text.startswith("as of send"):
+            if option.default is None or option.text == OF_SEND:
                 continue
             value = rf"(?<![\w.]){re.escape(option.default)}(?![\w.])"
             said = rf"\([^()]*{value}[^()]*\)|{value}\s+\(the default\)"
@@ -115,9 +116,7 @@ def test_the_man_page_has_every_default(engine: Path) -> None:
 
 
 def test_a_third_party_may_say_what_the_help_lists(engine: Path) -> None:
-    forwarded = {
-        option.name: option.argument for option in options(engine, "third-party") if option.text == "as of send"
-    }
+    forwarded = {option.name: option.argument for option in options(engine, "third-party") if option.text == OF_SEND}
     own = {option.name: option.argument for option in options(engine, "send")}
     assert {name: own[name] for name in forwarded} == forwarded
     assert {name for name in forwarded if forwarded[name]} == set(VALUES) | set(APART)
