@@ -47,6 +47,7 @@ def side(tmp_path: Path) -> Side:
     return load_side(bundle, "one")
 
 
+@pytest.mark.slow
 def test_bundle_beside_file_in_terminal_json_and_page(
     side: Side, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,6 +112,7 @@ def test_page_asks_no_network_for_anything(side: Side, tmp_path: Path) -> None:
     assert requests(tmp_path / "page.html", tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_told_before_anything_runs(
     side: Side, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +130,7 @@ def test_what_cannot_be_compared_is_told_before_anything_runs(
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_a_difference_has_a_cause_only_with_evidence(side: Side) -> None:
     other = load_side(side.bundle, "two")
     assert diff.differences(side, other, 0.02) == []
@@ -142,6 +145,7 @@ def test_a_difference_has_a_cause_only_with_evidence(side: Side) -> None:
     assert diff.differences(side, other, 0.02)[0].cause == "buffer granting"
 
 
+@pytest.mark.slow
 def test_few_random_losses_are_a_cause_and_many_are_not(side: Side) -> None:
     """Of 9 and of 16 recoveries the square-root law leaves sqrt(1/9 + 1/16) = 0.417 of the logarithm."""
     other = load_side(side.bundle, "two")
@@ -161,6 +165,7 @@ def test_few_random_losses_are_a_cause_and_many_are_not(side: Side) -> None:
         assert diff.differences(side, other, 0.02)[0].cause == cause.replace("chance", "few losses")
 
 
+@pytest.mark.slow
 def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
     other = load_side(side.bundle, "two")
     side.settled_bps, other.settled_bps, side.recoveries = 4e8, 4.4e8, 2
@@ -178,6 +183,7 @@ def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
         assert diff.differences(side, other, 0.02)[0].cause == cause
 
 
+@pytest.mark.slow
 def test_many_losses_or_another_answer_to_them(side: Side) -> None:
     """Four times the losses halve the goodput (square-root law); where as many fall, the control differs."""
     other = load_side(side.bundle, "two")
@@ -188,6 +194,7 @@ def test_many_losses_or_another_answer_to_them(side: Side) -> None:
         assert diff.differences(side, other, 0.02)[-1].cause == cause
 
 
+@pytest.mark.slow
 def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:
     other = load_side(side.bundle, "two")
     side.slow_start, other.slow_start = SlowStart(0.3, 800, by_loss=False), SlowStart(1.2, 3000, by_loss=True)
@@ -215,6 +222,7 @@ def test_the_threshold_of_the_start_is_no_end_of_slow_start() -> None:
     assert _slow_start(pa.table({**rows, "ssthresh_packets": [2**31 - 1] * 3}), 8948) is None
 
 
+@pytest.mark.slow
 def test_the_response_to_the_same_loss(side: Side) -> None:
     assert [(each.number, each.kind, each.at_s) for each in side.responses] == [(1, "loss", 1.0)]
     assert side.responses[0].share == 1.0
@@ -235,6 +243,7 @@ def sweep(folder: Path, vary: str) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_every_combination(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = sweep(tmp_path, '{transfer.streams: [1, 2], path.1.loss: ["0 %", "1 %"]}')
     out = tmp_path / "runs"

@@ -201,6 +201,7 @@ def test_what_is_farther_than_promised_fails() -> None:
     assert comparison().failures([Point("lost", float("nan"), 1.0)]), "a figure that is none is no figure"
 
 
+@pytest.mark.slow
 def test_a_mean_over_seeds_has_its_interval() -> None:
     """Student's t of three values: 4.303 × s / √3."""
     point = Point.mean("a", [9.0, 10.0, 11.0], 8.0, 1.0, "a note")

@@ -76,6 +76,7 @@ def test_the_least_busy_core_comes_first(
     assert best_first([0, 1, 2], load, threads) == wanted
 
 
+@pytest.mark.slow
 def test_load_is_of_the_time_between_two_looks() -> None:
     """This thread computes on one core for a while of its own processor time."""
     core = ALLOWED[-1]

@@ -257,6 +257,7 @@ linux:
 PROGRAM = "long time_travel_time; char *um_running_comm = {}; int main(void) {{ return 0; }}\n"
 
 
+@pytest.mark.slow
 def test_a_build_leaves_program_options_and_addresses(
     recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

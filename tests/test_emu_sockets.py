@@ -56,6 +56,7 @@ def path_file_fixture(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_rows_become_parquet_with_who_holds_each_socket(tmp_path: Path) -> None:
     numbers = [
         dict.fromkeys(SOCKET_COLUMNS, 0) | {"time_ns": at, "socket": socket} for at in (0, 5) for socket in (1, 0)

@@ -245,6 +245,7 @@ def test_silent_data_connections_keep_no_stream_out(bench: Bench) -> None:
         assert b"too many connections from this address" in silent[0].recv(4096)  # the oldest went first
 
 
+@pytest.mark.slow
 def test_silent_strangers_from_many_addresses_keep_no_client_out(bench: Bench) -> None:
     """All places of the server are taken by connections that say nothing, from 64 addresses."""
     bench.receive("--idle-timeout", "60s")

@@ -144,6 +144,7 @@ def test_the_receiver_is_killed(bench: Bench) -> None:
     assert bench.rows("send")
 
 
+@pytest.mark.slow
 def test_the_sender_is_killed(bench: Bench) -> None:
     receiver, sender = running_transfer(bench)
     sender.process.kill()
@@ -197,6 +198,7 @@ def test_unknown_congestion_control_lists_the_known(bench: Bench) -> None:
     assert_still_serves(bench)
 
 
+@pytest.mark.slow
 def test_another_sender_is_told_to_wait(bench: Bench) -> None:
     _, first = running_transfer(bench)
     second = bench.start("send", "--json", "-", host="127.0.0.1")
@@ -247,6 +249,7 @@ def test_random_bytes_on_the_control_port(bench: Bench) -> None:
     assert_still_serves(bench)
 
 
+@pytest.mark.slow
 def test_a_silent_client_is_dropped(bench: Bench) -> None:
     bench.receive("--idle-timeout", f"{builds.patience()}s")
     assert b"no 'greeting' from the peer" in ask(bench)
@@ -256,12 +259,14 @@ def test_a_silent_client_is_dropped(bench: Bench) -> None:
     assert_still_serves(bench)
 
 
+@pytest.mark.slow
 def test_streams_that_never_come(bench: Bench) -> None:
     bench.receive("--idle-timeout", f"{builds.patience()}s")
     assert b"1 of 1 streams did not come" in ask(bench, GREETING, frame(REQUEST))
     assert_still_serves(bench)
 
 
+@pytest.mark.slow
 def test_a_stream_needs_the_token(bench: Bench) -> None:
     bench.receive("--idle-timeout", "20s")
     with control_connection(bench.port) as control:

@@ -123,6 +123,7 @@ def test_without_waiting_for_the_disk(bench: Bench, tmp_path: Path, target: Path
     assert files["receiver"]["goodput_bps"] == pytest.approx(40 * BLOCK / files["receiver"]["written_s"], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_damaged_blocks_are_found_located_and_sent_again(bench: Bench, tmp_path: Path, target: Path) -> None:
     write_file(tmp_path / "file", 20 * BLOCK)
     data_port = free_port()
@@ -184,6 +185,7 @@ def interrupted_once(
     return files["blocks_verified"], files["blocks_resumed"] + files["blocks_unread"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_at_random_moments_it_resumes_until_all_is_there(
     bench: Bench, tmp_path: Path, target: Path, seed: int
@@ -219,6 +221,7 @@ def half_way(bench: Bench, tmp_path: Path, target: Path, blocks: int) -> Path:
     return source
 
 
+@pytest.mark.slow
 def test_each_verified_block_is_skipped_exactly(bench: Bench, tmp_path: Path, target: Path) -> None:
     source = tmp_path / "folder"
     source.mkdir()
@@ -230,6 +233,7 @@ def test_each_verified_block_is_skipped_exactly(bench: Bench, tmp_path: Path, ta
     assert describe(target / "folder") == describe(source)
 
 
+@pytest.mark.slow
 def test_a_claim_that_the_disk_does_not_prove_is_sent_again(bench: Bench, tmp_path: Path, target: Path) -> None:
     source = half_way(bench, tmp_path, target, 40)
     claims = ((target / "folder" / f".file{JOURNAL}").stat().st_size - 64) // 24
@@ -243,6 +247,7 @@ def test_a_claim_that_the_disk_does_not_prove_is_sent_again(bench: Bench, tmp_pa
     assert describe(target / "folder") == describe(source)
 
 
+@pytest.mark.slow
 def test_claims_are_proved_in_the_background_while_the_rest_is_sent(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,6 +287,7 @@ def test_claims_are_proved_in_the_background_while_the_rest_is_sent(
     one_of_few(attempt)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["torn", "header", "random", "empty", "gone"])
 def test_a_damaged_journal_costs_blocks_and_nothing_else(
     bench: Bench, tmp_path: Path, target: Path, damage: str
@@ -306,6 +312,7 @@ def test_a_damaged_journal_costs_blocks_and_nothing_else(
     assert leftovers(target) == []
 
 
+@pytest.mark.slow
 def test_another_version_of_the_source_starts_anew(bench: Bench, tmp_path: Path, target: Path) -> None:
     source = half_way(bench, tmp_path, target, 20)
     times = (source / "file").stat()
@@ -316,6 +323,7 @@ def test_another_version_of_the_source_starts_anew(bench: Bench, tmp_path: Path,
     assert describe(target / "folder") == describe(source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["send", "receive"])
 def test_a_signal_leaves_a_result_and_what_can_be_resumed(bench: Bench, tmp_path: Path, target: Path, end: str) -> None:
     write_file(tmp_path / "file", 64 * BLOCK)
@@ -352,6 +360,7 @@ def test_the_result_is_one_of_the_engine(bench: Bench, tmp_path: Path, target: P
     assert result.sending.way == "write"
 
 
+@pytest.mark.slow
 def test_two_transfers_at_once_do_not_mix(bench: Bench, tmp_path: Path, target: Path) -> None:
     """Both want to write the same file: one does, the other is told; files of its own arrive."""
     for name in ("one", "two"):

@@ -47,6 +47,7 @@ def receive_on_small_disk(bench: Bench, target: Path, size: str) -> Program:
     return program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direct", ["auto", "on"])
 def test_a_full_disk_is_said_and_resumed_when_there_is_room(
     bench: Bench, tmp_path: Path, target: Path, direct: str
@@ -126,6 +127,7 @@ def test_more_than_a_transfer_may_have_is_refused_before_anything_is_written(
     assert describe(target / "tree") == describe(source)
 
 
+@pytest.mark.slow
 def test_the_time_of_a_transfer_ends_and_the_next_one_goes_on(bench: Bench, tmp_path: Path, target: Path) -> None:
     """--max-time ends it by the receiver's clock; what was there by then need not come again."""
     write_file(tmp_path / "file", 20 * BLOCK)
@@ -176,6 +178,7 @@ def test_synced_is_said_only_of_what_is_on_the_disk(
     )
 
 
+@pytest.mark.slow
 def test_an_interrupted_transfer_is_not_synced(bench: Bench, tmp_path: Path, target: Path) -> None:
     """The names of what is finished are flushed at the end of all."""
     sender = paced(bench, target, large_and_others(tmp_path))
@@ -202,6 +205,7 @@ def large_and_others(tmp_path: Path) -> Path:
     return source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["append", "truncate", "overwrite", "remove", "touch"])
 def test_a_source_that_changes_meanwhile_fails_by_name(bench: Bench, tmp_path: Path, target: Path, change: str) -> None:
     source = large_and_others(tmp_path)
@@ -245,6 +249,7 @@ def test_a_source_that_changes_meanwhile_fails_by_name(bench: Bench, tmp_path: P
         assert (target / "tree" / name).read_bytes() == (source / name).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["remove", "replace"])
 def test_a_source_that_vanishes_before_its_turn(bench: Bench, tmp_path: Path, target: Path, change: str) -> None:
     source = large_and_others(tmp_path)
@@ -325,6 +330,7 @@ def test_the_receiver_is_gone_for_good(bench: Bench, tmp_path: Path) -> None:
     assert bench.result()["files"]["receiver"] is None
 
 
+@pytest.mark.slow
 def test_a_bar_on_a_terminal(bench: Bench, tmp_path: Path, target: Path) -> None:
     write_file(tmp_path / "file", 20 * BLOCK)
     bench.receive("--one-off", "--directory", str(target), "--anonymous")
@@ -347,6 +353,7 @@ def test_a_bar_on_a_terminal(bench: Bench, tmp_path: Path, target: Path) -> None
     assert bars[-1].count("#") > bars[0].count("#")
 
 
+@pytest.mark.slow
 def test_lines_where_there_is_no_terminal(bench: Bench, tmp_path: Path, target: Path) -> None:
     write_file(tmp_path / "file", 40 * BLOCK)
     bench.receive("--one-off", "--directory", str(target), "--anonymous")

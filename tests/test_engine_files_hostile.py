@@ -162,6 +162,7 @@ def test_a_link_under_the_final_name_is_replaced(bench: Bench, place: Path) -> N
     assert (place / "target" / "file").read_text() == "good"
 
 
+@pytest.mark.slow
 def test_a_directory_swapped_for_a_link_during_the_transfer(bench: Bench, tmp_path: Path, place: Path) -> None:
     source = tmp_path / "tree"
     (source / "dir").mkdir(parents=True)

@@ -80,6 +80,7 @@ def leads_out(root: Path, link: Path) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_no_tree_of_links_leads_out(bench: Bench, place: Path, seed: int) -> None:
     """Whatever a sender makes up: each link that is there in the end resolves to a place below the directory."""

@@ -6,6 +6,7 @@ import itertools
 import os
 from pathlib import Path
 
+import pytest
 from engine_fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from files_fixtures import describe, leftovers
 from hypothesis import HealthCheck, given, settings
@@ -42,6 +43,7 @@ def plant(place: Path, tree: Tree) -> None:
             plant(place / name, what)
 
 
+@pytest.mark.slow
 def test_any_tree_arrives_as_it_was(bench: Bench, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()

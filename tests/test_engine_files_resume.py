@@ -7,6 +7,7 @@ import signal
 import struct
 from pathlib import Path
 
+import pytest
 from engine_fixtures import Bench, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
 from files_fixtures import BLOCK, JOURNAL, PARTIAL
 from test_engine_files_hostile import XXHASH
@@ -32,6 +33,7 @@ def journal(source: Path, blocks: range) -> bytes:
     return bytes(claims)
 
 
+@pytest.mark.slow
 def test_a_terabyte_that_is_there_costs_no_idle_line(bench: Bench, tmp_path: Path) -> None:
     """All of it is holes but for the last blocks, which are not there yet: they come before a tenth is read back."""
     claimed, missing = 1_000_000, 64

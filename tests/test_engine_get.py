@@ -69,6 +69,7 @@ def test_a_tree_comes_as_it_is(bench: Bench, served: Path, streams: int) -> None
     assert describe(bench.folder / "here" / "tree") == describe(served / "tree")
 
 
+@pytest.mark.slow
 def test_what_a_path_stands_for(bench: Bench, served: Path) -> None:
     (served / "a" / "b").mkdir(parents=True)
     write_file(served / "a" / "b" / "one", 10)
@@ -81,6 +82,7 @@ def test_what_a_path_stands_for(bench: Bench, served: Path) -> None:
     assert sorted(path.name for path in (bench.folder / "here").iterdir()) == ["a", "b", "one", "two"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protect", ["none", "mac", "aead", None])
 def test_with_a_key_it_is_encrypted_unless_said_otherwise(bench: Bench, tmp_path: Path, protect: str | None) -> None:
     (tmp_path / "served").mkdir()
@@ -141,6 +143,7 @@ def test_a_file_that_cannot_be_read(bench: Bench, served: Path) -> None:
     assert outcomes(result) == {"d": "done", "d/good": "done", "d/bad": "failed"}
 
 
+@pytest.mark.slow
 def test_a_file_that_vanishes_after_it_was_listed(bench: Bench, served: Path) -> None:
     """Most of the list is large; the last one goes while the first ones come."""
     (served / "d").mkdir()
@@ -170,6 +173,7 @@ def test_a_server_that_hands_out_takes_nothing(bench: Bench, served: Path) -> No
     assert "this receiver takes no files" in sender.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["server", "client"])
 def test_an_interrupted_one_is_resumed(bench: Bench, served: Path, who: str) -> None:
     write_file(served / "file", 32 * BLOCK)
@@ -225,6 +229,7 @@ def test_a_server_that_sends_something_else(bench: Bench, wanted: list[str], ent
     assert [path.name for path in (bench.folder / "here").iterdir()] in ([], ["file"], [".file.landspeed-partial"])
 
 
+@pytest.mark.slow
 def test_a_server_whose_link_leads_out(bench: Bench) -> None:
     """A link, and a file through it: neither writes anywhere else."""
     (bench.folder / "here").mkdir()
@@ -257,6 +262,7 @@ def test_wrong_words_of_a_client(bench: Bench, served: Path) -> None:
         assert said in answer["text"], answer
 
 
+@pytest.mark.slow
 def test_a_directory_that_becomes_a_link_meanwhile(bench: Bench, served: Path, tmp_path: Path) -> None:
     """Somebody at the server swaps a directory for a link while it is walked and read: nothing outside is sent."""
     (tmp_path / "elsewhere").mkdir()

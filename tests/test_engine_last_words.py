@@ -109,6 +109,7 @@ def test_a_sender_dies_before_it_takes_the_result(bench: Bench) -> None:
     assert sender.wait() == 0, sender.errors
 
 
+@pytest.mark.slow
 def test_two_signals_end_a_transfer_of_files_at_once_and_it_resumes(bench: Bench, tmp_path: Path) -> None:
     """The second one does not wait for a receiver that does not answer."""
     source, target = tmp_path / "tree", tmp_path / "target"

@@ -238,6 +238,7 @@ int clock_gettime(clockid_t id, struct timespec *now)
 """
 
 
+@pytest.mark.slow
 def test_the_calendar_may_jump(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     source, library = bench.folder / "jumping.c", bench.folder / "jumping.so"
     source.write_text(JUMPING)

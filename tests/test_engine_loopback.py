@@ -43,6 +43,7 @@ def test_every_byte_arrives_and_is_counted_once(bench: Bench, host: str, mode: s
     assert sum(last.values()) == total
 
 
+@pytest.mark.slow
 def test_time_limit_is_exact_at_the_receiver(bench: Bench) -> None:
     def attempt(_: int) -> None:
         transfer(bench, "--time", "0.7", "--streams", "4", "--interval", "50ms")
@@ -65,6 +66,7 @@ def test_the_first_limit_to_come_ends_the_transfer(bench: Bench) -> None:
     assert bench.result()["duration_s"] < 60
 
 
+@pytest.mark.slow
 def test_samples_lie_on_the_grid_and_grow(bench: Bench) -> None:
     def attempt(_: int) -> None:
         transfer(bench, "--time", "1", "--streams", "2", "--interval", "100ms")
@@ -87,6 +89,7 @@ def test_samples_lie_on_the_grid_and_grow(bench: Bench) -> None:
     one_of_few(attempt)
 
 
+@pytest.mark.slow
 def test_live_lines_are_json_of_each_second(bench: Bench) -> None:
     live = bench.folder / "live.jsonl"
 
@@ -110,6 +113,7 @@ def test_live_lines_are_json_of_each_second(bench: Bench) -> None:
     one_of_few(attempt)
 
 
+@pytest.mark.slow
 def test_json_and_progress_on_standard_output(bench: Bench) -> None:
     receiver = bench.receive("--one-off")
     sender = bench.start("send", "--time", "1.2", "--live", "-", "--json", "-", host="127.0.0.1")
@@ -131,6 +135,7 @@ def test_the_window_is_read_back(bench: Bench) -> None:
     assert 500_000 < window.advertised_bytes <= 2_000_000
 
 
+@pytest.mark.slow
 def test_pacing_holds_the_rate(bench: Bench) -> None:
     def attempt(_: int) -> None:
         transfer(bench, "--time", "2", "--pacing", "80M", "--streams", "2", "--interval", "10ms")
@@ -142,6 +147,7 @@ def test_pacing_holds_the_rate(bench: Bench) -> None:
     one_of_few(attempt)
 
 
+@pytest.mark.slow
 def test_stagger_delays_the_later_streams(bench: Bench) -> None:
     def attempt(_: int) -> None:
         transfer(bench, "--time", "1", "--stagger", "0.3", "--streams", "3", "--pacing", "100M")

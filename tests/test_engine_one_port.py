@@ -107,6 +107,7 @@ def test_nobody_listens_elsewhere_meanwhile(bench: Bench, options: list[str]) ->
     assert listeners([server.process.pid, session]) == {bench.port}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -125,6 +126,7 @@ def test_a_forwarded_port_may_have_another_number(bench: Bench, words: list[str]
         assert result(client)["complete"] is True
 
 
+@pytest.mark.slow
 def test_a_port_of_its_own_where_it_is_asked_for(bench: Bench) -> None:
     other = free_port()
     server = bench.start("receive", "--quiet", "--may-send", "--data-port", str(other))
@@ -136,6 +138,7 @@ def test_a_port_of_its_own_where_it_is_asked_for(bench: Bench) -> None:
         assert take(control)["data_port"] == other
 
 
+@pytest.mark.slow
 def test_a_window_is_of_its_session_alone(bench: Bench) -> None:
     """Before, beside and after it the kernel chooses the buffer of the others, and changes it."""
     bench.start("receive", "--quiet", "--clients", "8").wait_for("listening")
@@ -174,6 +177,7 @@ def test_a_window_is_of_its_session_alone(bench: Bench) -> None:
         assert 0.9 * large < beside["advertised_bytes"] < 4_000_000
 
 
+@pytest.mark.slow
 def test_two_sessions_of_datagrams_at_once(bench: Bench) -> None:
     """The first has the port's number, the second another one."""
     bench.start("receive", "--quiet", "--clients", "2").wait_for("listening")
@@ -189,6 +193,7 @@ def test_more_streams_than_one_address_may_have_connections(bench: Bench) -> Non
     assert result(start(bench, "--bytes", "10M", "--streams", "128"))["complete"] is True
 
 
+@pytest.mark.slow
 def test_streams_come_through_a_crowd_of_all_addresses(bench: Bench) -> None:
     """All places are taken by silent connections, some of the client's own address among them."""
     bench.start("receive", "--quiet", "--idle-timeout", "60s").wait_for("listening")

@@ -126,6 +126,7 @@ def test_a_third_party_may_say_what_the_help_lists(engine: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_option_reaches_the_sender(three: Three) -> None:
     """All of them at once; what the sender's result says of each is what was asked."""
     words = [word for name, value in VALUES.items() for word in (f"--{name}", value)]
@@ -179,6 +180,7 @@ int fputs(const char *text, FILE *file)
 """
 
 
+@pytest.mark.slow
 def test_a_result_that_is_too_long_ends_the_session(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

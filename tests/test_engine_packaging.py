@@ -75,6 +75,7 @@ def test_the_service_is_hardened() -> None:
     assert float(exposure[1]) <= 2.5
 
 
+@pytest.mark.slow
 def test_the_build_is_named_after_sources_and_flags(tmp_path: Path) -> None:
     def named(flags: str, text: str) -> str:
         source = tmp_path / "a.c"
@@ -90,6 +91,7 @@ def test_the_build_is_named_after_sources_and_flags(tmp_path: Path) -> None:
     assert len({first, named("-O3", "int a;"), named("-O2", "int b;")}) == 3
 
 
+@pytest.mark.slow
 def test_a_source_that_moves_to_another_room_is_another_build(tmp_path: Path) -> None:
     def named(room: str, place: str) -> str:
         source = tmp_path / place / "src" / room / "a.c"
@@ -123,6 +125,7 @@ def test_the_program_is_hardened(engine: Path) -> None:
         assert all(re.search(r"x86 feature: IBT, SHSTK", part) for part in objects)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("meson") is None, reason="no meson here")
 def test_all_of_it_is_installed(engine: Path, tmp_path: Path) -> None:
     words = ["meson", "install", "-C", str(engine.parent), "--no-rebuild", "--destdir", str(tmp_path)]

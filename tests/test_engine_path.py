@@ -57,6 +57,7 @@ def sysctl(namespace: str, name: str, value: str) -> None:
     subprocess.run(words, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_warm_up_is_left_out_of_bytes_and_time(bench: Bench) -> None:
     def attempt(_: int) -> None:
         result = transfer(bench, "--omit", "0.4", "--time", "0.6", "--streams", "2", "--pacing", "200M")
@@ -71,6 +72,7 @@ def test_warm_up_is_left_out_of_bytes_and_time(bench: Bench) -> None:
     one_of_few(attempt)
 
 
+@pytest.mark.slow
 def test_bytes_of_the_warm_up_belong_to_the_limit(bench: Bench) -> None:
     def attempt(_: int) -> None:
         result = transfer(bench, "--omit", "0.2", "--bytes", "20M", "--pacing", "400M")
@@ -181,6 +183,7 @@ def test_processors_that_may_not_be_used(bench: Bench) -> None:
     assert receiver.process.poll() is None
 
 
+@pytest.mark.slow
 def test_total_pacing_is_shared_and_a_missing_fq_is_told(bench: Bench) -> None:
     result = transfer(bench, "--pacing-total", "400M", "--streams", "4", "--time", "1", "--omit", "0.3")
     assert result["path"]["stream_pacing_bps"] == 100_000_000

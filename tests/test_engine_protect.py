@@ -81,6 +81,7 @@ def test_memory_arrives_whole(bench: Bench, mode: str, receive: str, streams: in
     assert bench.result("receive")["protect"] == mode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_time_limit_and_a_warm_up_hold(bench: Bench, mode: str) -> None:
     key = str(make_key(bench))
@@ -95,6 +96,7 @@ def test_a_time_limit_and_a_warm_up_hold(bench: Bench, mode: str) -> None:
     assert result["verification"]["faults"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [[], ["--protect", "aead"], ["--protect", "mac"], ["--protect", "none"]])
 def test_files_with_a_key_are_encrypted_unless_told_otherwise(bench: Bench, tmp_path: Path, mode: list[str]) -> None:
     key = str(make_key(bench))
@@ -152,6 +154,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_was_changed_on_the_way_ends_the_transfer(bench: Bench, mode: str, change: str) -> None:

@@ -79,6 +79,7 @@ def test_with_a_key_and_protected(bench: Bench, direction: str, protect: str) ->
         assert result.reverse.bytes == 20_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_both_send_at_once(bench: Bench, mode: str) -> None:
     receiver = bench.receive("--may-send", "--one-off")
@@ -97,6 +98,7 @@ def test_both_send_at_once(bench: Bench, mode: str) -> None:
     assert (theirs["bytes"], theirs["reverse"]["bytes"]) == (result.bytes, other.bytes)
 
 
+@pytest.mark.slow
 def test_a_time_limit_and_a_warm_up(bench: Bench) -> None:
     bench.receive("--may-send")
 
@@ -137,6 +139,7 @@ def test_a_server_says_what_it_sends(bench: Bench, tmp_path: Path) -> None:
         assert result.bytes == 0
 
 
+@pytest.mark.slow
 def test_limits_of_the_server_hold_in_both_directions(bench: Bench) -> None:
     bench.receive("--may-send", "--max-streams", "3", "--max-time", "2", "--max-rate", "100M")
     assert "allows 3 streams, not 4" in (fail(bench, "--bidir", "--time", "1", "--streams", "2").error or "")
@@ -161,6 +164,7 @@ def running(bench: Bench, *options: str) -> tuple[Program, Program]:
     return receiver, client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["--reverse", "--bidir"])
 def test_the_server_dies_in_the_middle(bench: Bench, direction: str) -> None:
     receiver, client = running(bench, direction, "--streams", "2")
@@ -174,6 +178,7 @@ def test_the_server_dies_in_the_middle(bench: Bench, direction: str) -> None:
     assert (reverse.bytes > 0, reverse.bytes_source, reverse.streams) == (True, "receiver", [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["--reverse", "--bidir"])
 def test_the_client_dies_in_the_middle(bench: Bench, direction: str) -> None:
     receiver, client = running(bench, direction)
@@ -184,6 +189,7 @@ def test_the_client_dies_in_the_middle(bench: Bench, direction: str) -> None:
     assert send(bench, direction, "--bytes", "1M").complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["--reverse", "--bidir"])
 @pytest.mark.parametrize("who", ["client", "server"])
 def test_a_signal_ends_it_with_what_was_read(bench: Bench, direction: str, who: str) -> None:
@@ -234,6 +240,7 @@ def test_of_which_family(bench: Bench) -> None:
         assert said in program.errors
 
 
+@pytest.mark.slow
 def test_one_that_does_not_answer(bench: Bench) -> None:
     """A listener whose kernel connects and whose program never says a word."""
     with socket.create_server(("127.0.0.1", bench.port)):
@@ -241,6 +248,7 @@ def test_one_that_does_not_answer(bench: Bench) -> None:
     assert "no 'challenge' from the peer within" in (result.error or "")
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_reached(bench: Bench) -> None:
     """A listener with a full queue takes no connection more: Linux drops the SYN."""
     with socket.create_server(("127.0.0.1", bench.port), backlog=0) as full:

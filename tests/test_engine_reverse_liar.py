@@ -11,6 +11,7 @@ from engine_pretended import frame, take
 from test_engine_reverse import fail, send
 
 
+@pytest.mark.slow
 def test_a_server_that_sends_more_than_was_asked_for(bench: Bench) -> None:
     with liar(bench, lambda _, data: data.sendall(bytes(1_000_000 + 5000))):
         result = fail(bench, "--reverse", "--bytes", "1M", "--receive", "memory")
@@ -18,6 +19,7 @@ def test_a_server_that_sends_more_than_was_asked_for(bench: Bench) -> None:
     assert result.bytes == 1_000_000
 
 
+@pytest.mark.slow
 def test_a_server_that_sends_nothing(bench: Bench) -> None:
     with liar(bench, lambda *_: None):
         result = fail(bench, "--reverse", "--bytes", "1M", "--stall", "0.5s")

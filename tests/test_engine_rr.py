@@ -44,6 +44,7 @@ def answering(bench: Bench, *words: str) -> Program:
     return bench.receive("--may-send", *words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connect", [[], ["--connect"]], ids=["kept", "new"])
 @pytest.mark.parametrize("words", [[], ["--streams", "3", "--request", "700", "--response", "100k"]], ids=["1", "3"])
 def test_round_trips_are_counted_at_both_ends(bench: Bench, connect: list[str], words: list[str]) -> None:
@@ -66,6 +67,7 @@ def test_round_trips_are_counted_at_both_ends(bench: Bench, connect: list[str], 
     assert "round trips answered" in server.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connect", [[], ["--connect"]], ids=["kept", "new"])
 def test_with_a_key(bench: Bench, connect: list[str]) -> None:
     key = str(make_key(bench))

@@ -12,6 +12,7 @@ import builds
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("meson") is None, reason="meson is not installed")
 @pytest.mark.parametrize(
     "word",

@@ -56,6 +56,7 @@ def running(server: Program, count: int) -> None:
     wait_until(lambda: True if len(children(server)) == count else None, 20, server.process)
 
 
+@pytest.mark.slow
 def test_two_clients_at_once_and_a_third_that_waits(bench: Bench) -> None:
     server = serve(bench, "--clients", "2", "--queue", "1")
     first = start(bench, "--time", "60", "--pacing", "50M")
@@ -133,6 +134,7 @@ def test_what_is_not_allowed_is_refused_with_the_reason(
     end(server)
 
 
+@pytest.mark.slow
 def test_a_ceiling_of_the_rate_is_kept(bench: Bench) -> None:
     server = serve(bench, "--max-rate", "160M")
 
@@ -173,6 +175,7 @@ def succeeded(bench: Bench) -> Program | None:
     return sender if sender.wait() == 0 else None
 
 
+@pytest.mark.slow
 def test_a_slow_loris_has_one_deadline_for_all_its_bytes(bench: Bench) -> None:
     server = serve(bench, "--idle-timeout", "600ms")
     with control_connection(bench.port) as stranger:
@@ -190,6 +193,7 @@ def test_a_slow_loris_has_one_deadline_for_all_its_bytes(bench: Bench) -> None:
     end(server)
 
 
+@pytest.mark.slow
 def test_a_session_that_dies_takes_nobody_along(bench: Bench) -> None:
     server = serve(bench, "--clients", "2")
     first = start(bench, "--time", "60", "--pacing", "50M")
@@ -204,6 +208,7 @@ def test_a_session_that_dies_takes_nobody_along(bench: Bench) -> None:
     end(server)
 
 
+@pytest.mark.slow
 def test_sessions_die_with_a_server_that_is_killed(bench: Bench) -> None:
     server = serve(bench)
     sender = start(bench, "--time", "60")
@@ -214,6 +219,7 @@ def test_sessions_die_with_a_server_that_is_killed(bench: Bench) -> None:
     wait_until(lambda: None if Path(f"/proc/{session}").exists() else True, 10)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_after_many_sessions(bench: Bench) -> None:
     server = serve(bench)
     folder = Path(f"/proc/{server.process.pid}/fd")

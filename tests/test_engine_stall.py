@@ -68,6 +68,7 @@ def result(control: socket.socket) -> dict:
     return message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["discard", "memory", "verify"])
 @pytest.mark.parametrize("first", [b"", b"x"], ids=["nothing", "a byte"])
 @pytest.mark.parametrize("limit", [{}, {"duration_ns": 3600 * 10**9}], ids=["bytes", "an hour"])
@@ -92,6 +93,7 @@ def test_a_sender_of_memory_that_falls_silent(bench: Bench, mode: str, first: by
     wait_until(lambda: None if children(receiver) else True, 20, receiver.process)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", ["nothing", "half a record", "the list", "a block"])
 def test_a_sender_of_files_that_falls_silent(bench: Bench, tmp_path: Path, sent: str) -> None:
     (tmp_path / "target").mkdir()
@@ -144,6 +146,7 @@ def idle(port: int, act: Callable[[socket.socket], object] = id) -> Iterator[Idl
         yield done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--bytes", "1G"], ["--time", "3600"]], ids=["bytes", "an hour"])
 def test_a_receiver_of_memory_that_reads_nothing(bench: Bench, options: list[str]) -> None:
     def attempt(_: int) -> None:
@@ -162,6 +165,7 @@ def test_a_receiver_of_memory_that_reads_nothing(bench: Bench, options: list[str
 PROGRESS = frame({"type": "files-progress", "bytes": 0, "resumed": 0, "settled": 0, "busy": False})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [b"", PROGRESS], ids=["silent", "the same for ever"])
 def test_a_receiver_of_files_that_reads_nothing(bench: Bench, tmp_path: Path, said: bytes) -> None:
     write_file(tmp_path / "file", 64 * BLOCK)
@@ -178,6 +182,7 @@ def test_a_receiver_of_files_that_reads_nothing(bench: Bench, tmp_path: Path, sa
     one_of_few(attempt)
 
 
+@pytest.mark.slow
 def test_a_receiver_whose_disk_is_at_work_is_waited_for(bench: Bench, tmp_path: Path) -> None:
     write_file(tmp_path / "file", 64 * BLOCK)
     busy = PROGRESS.replace(b": false}", b": true} ")
@@ -195,6 +200,7 @@ def test_a_receiver_whose_disk_is_at_work_is_waited_for(bench: Bench, tmp_path: 
     one_of_few(attempt)
 
 
+@pytest.mark.slow
 def test_what_moves_slowly_is_no_stall(bench: Bench) -> None:
     """A byte now and then, each well within the limit, and then all of them have come."""
     bench.receive("--stall", f"{LIMIT_S}s")

@@ -29,6 +29,7 @@ def section(text: str, end: str) -> list[list[str]]:
     return [row for row in rows if row and re.fullmatch(r"[0-9.]+", row[0])]
 
 
+@pytest.mark.slow
 def test_intervals_table_and_verdict(bench: Bench) -> None:
     sender, receiver = told(bench, "--time", "1", "--streams", "2", "--report-interval", "250ms", "--receive", "memory")
     result = read_result(bench.folder / "send.json")
@@ -80,6 +81,7 @@ def test_nothing_for_people_where_programs_read(bench: Bench, options: list[str]
         json.loads(line)
 
 
+@pytest.mark.slow
 def test_the_verdict_names_pacing_and_window(bench: Bench) -> None:
     def attempt(_: int) -> None:
         told(bench, "--time", "2", "--pacing", "80M", "--interval", "10ms")
@@ -89,6 +91,7 @@ def test_the_verdict_names_pacing_and_window(bench: Bench) -> None:
     one_of_few(attempt)
 
 
+@pytest.mark.slow
 def test_hosts_are_accounted_for(bench: Bench) -> None:
     begun = time.monotonic()
     told(bench, "--time", "1")
@@ -110,6 +113,7 @@ def test_hosts_are_accounted_for(bench: Bench) -> None:
     assert bench.result("receive")["hosts"]["receiver"] == pytest.approx(result["hosts"]["receiver"])
 
 
+@pytest.mark.slow
 def test_all_of_tcp_info_of_both_ends_every_10_ms(bench: Bench) -> None:
     one_of_few(lambda _: all_of_tcp_info(bench))
 

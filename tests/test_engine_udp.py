@@ -30,6 +30,7 @@ def measure(bench: Bench, *words: str, status: int = 0) -> dict[str, Any]:
     return json.loads((bench.folder / "udp.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["--rate", "2M", "--size", "200"], ["--rate", "400M"], ["--rate", "40M", "--size", "40"]]
 )
@@ -48,6 +49,7 @@ def test_all_of_them_come(bench: Bench, words: list[str]) -> None:
     assert receiver.wait() == 0
 
 
+@pytest.mark.slow
 def test_many_leave_in_one_call_where_one_by_one_would_be_too_many(bench: Bench) -> None:
     bench.receive()
     assert measure(bench, "--time", "0.1", "--rate", "1M")["datagrams_per_call"] == 1
@@ -55,6 +57,7 @@ def test_many_leave_in_one_call_where_one_by_one_would_be_too_many(bench: Bench)
     assert measure(bench, "--time", "0.1", "--rate", "1G")["datagrams_per_call"] == 8
 
 
+@pytest.mark.slow
 def test_with_a_key(bench: Bench) -> None:
     key = str(make_key(bench))
     bench.receive("--key", key)
@@ -91,6 +94,7 @@ def request(**changes: Any) -> dict[str, Any]:
     return words | {"probe": {"request_bytes": 40, "rate_bps": 1000, "clock": "of somebody else"}} | changes
 
 
+@pytest.mark.slow
 def test_what_comes_twice_late_or_from_somebody_else(bench: Bench) -> None:
     bench.receive()
     with control_connection(bench.port) as control:
@@ -118,6 +122,7 @@ def test_what_comes_twice_late_or_from_somebody_else(bench: Bench) -> None:
     assert "do not share a clock" in counted["one_way_delay_reason"]
 
 
+@pytest.mark.slow
 def test_a_server_that_was_busy_hears_the_beginning_and_the_end_together(bench: Bench) -> None:
     bench.receive("--stall", "600s")
     with control_connection(bench.port) as control:
@@ -145,6 +150,7 @@ def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: st
     assert said in answer["text"]
 
 
+@pytest.mark.slow
 def test_a_client_that_falls_silent(bench: Bench) -> None:
     bench.receive("--stall", "0.5s")
     with control_connection(bench.port) as control:

@@ -265,6 +265,7 @@ def test_no_false_alarm_and_every_byte_is_in_a_block(bench: Bench, way: str, tot
         assert result.sending.zerocopy.copied == result.sending.zerocopy.completed
 
 
+@pytest.mark.slow
 def test_a_time_limit_in_the_middle_of_a_block_is_no_fault(bench: Bench) -> None:
     receiver = bench.receive("--one-off")
     sender = bench.send("--receive", "verify", "--time", "0.5", "--streams", "4")

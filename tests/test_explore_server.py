@@ -47,6 +47,7 @@ def moved(**places: int) -> list[int]:
     return [places.get(key, START[number]) for number, key in enumerate(keys)]
 
 
+@pytest.mark.slow
 def test_runs_one_after_the_other(served: Served, hold: Path) -> None:
     first, second = (served.ask("runs", {"at": moved(mtu=1, window=place)})[1]["id"] for place in (0, 1))
     wait_until(lambda: served.state(first) == "running", "the first run")
@@ -68,6 +69,7 @@ def test_runs_one_after_the_other(served: Served, hold: Path) -> None:
     assert served.end() == 0
 
 
+@pytest.mark.slow
 def test_cancel(served: Served, hold: Path) -> None:
     first, second, third = (served.ask("runs", {"at": moved(rtt=place)})[1]["id"] for place in (0, 1, 2))
     wait_until(lambda: served.state(first) == "running", "the first run")
@@ -81,6 +83,7 @@ def test_cancel(served: Served, hold: Path) -> None:
     assert not hold.exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_breaks_is_told(place: tuple[Path, Path], tmp_path: Path) -> None:
     unlucky = tmp_path / "unlucky.yaml"
     unlucky.write_text(f"extends: {FIRST}\nname: unlucky\nexpect: null\ntransfer: {{window: 13 MB}}\n")
@@ -93,6 +96,7 @@ def test_a_run_that_breaks_is_told(place: tuple[Path, Path], tmp_path: Path) -> 
         assert served.ask("runs", {"at": at})[1]["id"] != number  # it may be tried again
 
 
+@pytest.mark.slow
 def test_strangers_are_refused(served: Served) -> None:
     ours = f"127.0.0.1:{served.port}"
     assert served.ask("")[0] == 200
@@ -115,6 +119,7 @@ def test_strangers_are_refused(served: Served) -> None:
     assert "Access-Control-Allow-Origin" not in headers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "why"),
     [
@@ -134,11 +139,13 @@ def test_what_is_no_setting(shared: Served, body: object, why: str) -> None:
     assert why in told["error"]
 
 
+@pytest.mark.slow
 def test_too_much(shared: Served) -> None:
     assert shared.ask("runs", 5000 * b" ")[0] == 400
     assert shared.ask("", "x" * 10)[0] == 405
 
 
+@pytest.mark.slow
 def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
     done = explore(*place, "--serve", "--port", served.port)
     assert done.returncode == 2
@@ -149,6 +156,7 @@ def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
         assert other.ask("", token=served.token)[0] == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -169,6 +177,7 @@ def test_bad_words(place: tuple[Path, Path], words: tuple[str, ...], why: str) -
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_the_static_page_has_the_grid(place: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "a folder" / "seite é.html"
     done = explore(*place, FIRST, "--out", out, "--quiet")

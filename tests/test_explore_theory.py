@@ -106,6 +106,7 @@ def test_bbr_gives_up_the_line_for_a_dip_in_ten_seconds() -> None:
     assert found.curve.long_level(found.share.pipe) == pytest.approx(10 / 10.2, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_curve_never_claims_more_than_its_limits() -> None:
     chosen = sliders()
     draw = random.Random(19)

@@ -38,6 +38,7 @@ def test_without_words_it_says_in_ten_lines_what_it_can(capsys: pytest.CaptureFi
             parsed(command)
 
 
+@pytest.mark.slow
 def test_every_packaged_scenario_is_found_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     names = packaged_names()
     assert {"first", "2004-06-25-geneva-pasadena"} <= set(names)

@@ -90,6 +90,7 @@ def test_the_gate_waits_out_a_burst_and_no_longer(tmp_path: Path) -> None:
 # --- The simulated world ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "burst"), CHAINS)
 def test_the_simulator_loses_in_bursts(tmp_path: Path, loss: float, burst: float) -> None:
     """Background packets, one in each half millisecond; each sample of the link tells what became of its one packet.

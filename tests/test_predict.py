@@ -143,6 +143,7 @@ def predicting(tmp_path: Path) -> Predicting:
     return Predicting(tmp_path)
 
 
+@pytest.mark.slow
 def test_completion_times_are_those_of_the_world_s_law(predicting: Predicting) -> None:
     words = ("--bytes", "1TB", "--choose", "transfer.window=1 MB,16 MB", "--seeds", "3")
     told, _ = predicting.run(*words)
@@ -177,6 +178,7 @@ def goodput(seed: int, *overrides: str) -> float:
     return toy_goodput_bps(seed, "transfer.window=16 MB", *overrides)
 
 
+@pytest.mark.slow
 def test_what_grows_on_is_run_longer_and_said(predicting: Predicting) -> None:
     told, _ = predicting.run("--bytes", "1TB", "--seeds", "1", "--at-most", "30", shape="growing")
     (each,) = told["predictions"]
@@ -191,6 +193,7 @@ def test_what_grows_on_is_run_longer_and_said(predicting: Predicting) -> None:
     assert said.startswith("Not known here")
 
 
+@pytest.mark.slow
 def test_a_host_s_limit_is_a_limit(predicting: Predicting) -> None:
     told, _ = predicting.run("--bytes", "1TB", "--host-limit", "500Mbit/s", "--seeds", "1")
     chance = random.Random(1).gauss(1, 0.03)
@@ -200,6 +203,7 @@ def test_a_host_s_limit_is_a_limit(predicting: Predicting) -> None:
     assert fast["predictions"][0]["p50_s"] == pytest.approx(8e12 / goodput(1), rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -154,6 +154,7 @@ def test_a_client_for_another_machine_is_told_of(tmp_path: Path) -> None:
         inside.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -184,6 +185,7 @@ def test_wrong_words_are_bad_input(words: list[str], said: str) -> None:
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.slow
 def test_no_client_is_bad_input() -> None:
     done = landspeed("probe", *WORDS)
     assert (done.returncode, "write it after --" in done.stderr) == (2, True), done.stderr

@@ -130,6 +130,7 @@ def test_the_folder_of_the_command_is_seen_below_tmp_too(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_node_that_is_not_there(tmp_path: Path) -> None:
     done = probed(tmp_path, CLIENT, rest=("first",))
     assert done.returncode == BAD_INPUT

@@ -258,6 +258,7 @@ def test_preflight_says_what_is_missing(examine: Any, host: Host) -> None:
 # --- Tune ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
     """Buffers from the window, affinity from the NIC's queues and interrupts, the governor of each processor."""
     nic = {

@@ -22,6 +22,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_an_operators_machine_needs_neither_netlink_nor_mininet(tmp_path: Path) -> None:
     """Those build the emulated world's network, in its guest; a shaping box gets lines for tc."""
     scenario = write_lab_scenario(tmp_path / "lab.yaml")

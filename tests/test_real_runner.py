@@ -64,6 +64,7 @@ def test_who_outlived_a_killed_play_does_not_keep_its_folder(tmp_path: Path, mon
             worker.wait()
 
 
+@pytest.mark.slow
 def test_commands_that_begin_at_once_leave_each_other_their_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ RIGHT, OFF, STALLED = (100e6, 0.0), (90e6, 0.0), (90e6, 0.04)  # bit/s of a trai
 TRAIN_S = 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("urgent", [True, False])
 def test_a_stall_is_seen(urgent: bool) -> None:
     """The watcher is stopped for a while: nobody else can stop a whole machine for a test."""

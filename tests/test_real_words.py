@@ -110,6 +110,7 @@ def test_an_interrupted_attempt_ends_its_engines(
     assert [play for play, _, _ in played] == ["attempt", "stop", "tune"]
 
 
+@pytest.mark.slow
 def test_the_key_is_encrypted_and_made_once(
     inventory: Path, played: Played, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,6 +198,7 @@ def collect(inventory: Path, tmp_path: Path, attempt: str) -> tuple[int, Path]:
     return status, bundle
 
 
+@pytest.mark.slow
 def test_an_attempt_becomes_a_bundle_like_any_other(
     inventory: Path, collected: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,6 +225,7 @@ def test_an_attempt_becomes_a_bundle_like_any_other(
     assert "Report" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -246,6 +249,7 @@ def test_an_attempt_that_broke_is_a_bundle_that_says_so(  # noqa: PLR0917
     assert f"Error: {said}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_transfer_that_did_not_end_well_is_told_in_the_engines_words(
     inventory: Path, collected: Callable[..., None], bench: Bench, tmp_path: Path
 ) -> None:
@@ -256,6 +260,7 @@ def test_a_transfer_that_did_not_end_well_is_told_in_the_engines_words(
     assert load_record(bundle).error == "the transfer broke: the receiver took no data for 30 s"
 
 
+@pytest.mark.slow
 def test_a_rehearsal_that_is_gone_is_not_compared(
     inventory: Path, collected: Callable[..., None], tmp_path: Path
 ) -> None:

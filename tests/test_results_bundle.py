@@ -175,6 +175,7 @@ except OutputError as error:
 """
 
 
+@pytest.mark.slow
 def test_full_disk_still_leaves_a_marked_bundle(tmp_path: Path) -> None:
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", str(tmp_path)], check=False, capture_output=True

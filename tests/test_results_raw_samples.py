@@ -51,6 +51,7 @@ def test_same_csv_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.links.parquet").read_bytes() == (tmp_path / "b.links.parquet").read_bytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(cut=st.integers(min_value=0, max_value=3 * 90))
 def test_file_cut_anywhere_gives_its_whole_rows(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:

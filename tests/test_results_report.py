@@ -61,6 +61,7 @@ class _Loads(HTMLParser):
         self.addresses += [value or "" for name, value in attrs if name in {"src", "href", "action", "data", "poster"}]
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_anywhere(page: str) -> None:
     loads = _Loads()
     loads.feed(re.sub(r"<script>.*?</script>", "", page, flags=re.S))
@@ -91,6 +92,7 @@ def test_a_standalone_page_needs_no_other_file(bundle: Path) -> None:
     assert "script-src 'unsafe-inline'; style-src" in page
 
 
+@pytest.mark.slow
 def test_bundles_side_by_side_hold_plotly_once(tmp_path: Path) -> None:
     bundles = [make_bundle(tmp_path / "runs", 2) for _ in range(2)]
     for each in bundles:
@@ -202,6 +204,7 @@ def test_charts_are_plotly_figures_with_the_right_levels(bundle: Path) -> None:
     assert queue["name"] == "geneva → cern"
 
 
+@pytest.mark.slow
 def test_long_run_shows_its_start_enlarged(tmp_path: Path) -> None:
     plan = make_plan()
     for seconds, shown in ((54, True), (50, False)):  # 40 round trips of 264 ms, five times

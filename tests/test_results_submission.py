@@ -81,6 +81,7 @@ def test_intervals_add_up() -> None:
     assert lines[-1].split()[1:3] == ["0.0-", "20.0"]
 
 
+@pytest.mark.slow
 def test_the_page_has_what_a_submission_had(bundle: Path) -> None:
     page = render_submission(bundle)
     for part in ("IPv4 multiple stream", "Contest rules", "Distance leg by leg", "Load of every link", "137.164.30.238",
@@ -247,6 +248,7 @@ def test_browser_asks_no_network_for_anything(bundle: Path, tmp_path: Path, name
     assert requests(tmp_path / "page.html", tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_pdf_is_printed(bundle: Path, tmp_path: Path) -> None:
     file = tmp_path / "submission.html"
     file.write_text(render_submission(bundle))

@@ -126,6 +126,7 @@ def test_the_good_file_is_good(tmp_path: Path) -> None:
     plan_for(load_scenario(write(tmp_path, GOOD)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_bad_scenario(tmp_path: Path, case: str) -> None:
     old, new, line, at, what, right = CASES[case]

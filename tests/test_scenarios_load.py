@@ -185,6 +185,7 @@ def test_windows_line_ends_and_byte_order_mark(base: Path) -> None:
     assert load_scenario(base).scenario.name == "base"
 
 
+@pytest.mark.slow
 def test_import_is_quick() -> None:
     """What reads scenarios costs at most one and a half times the two libraries that it needs, measured after them."""
     code = """

@@ -242,6 +242,7 @@ def test_a_network_of_one_chain_with_one_flow_is_a_path() -> None:
     assert make_plan(built).is_path
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_routes_are_the_same_both_ways_and_every_part_is_a_route(data: Any) -> None:
     count = data.draw(st.integers(2, 9))

@@ -28,6 +28,7 @@ def counted(done: Simulated) -> tuple[int, int, int]:
     return last["marks"] or 0, last["drops"] or 0, again or 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["red", "codel", "fq_codel", "pie", "fq_pie"])
 def test_a_discipline_marks_instead_of_dropping(tmp_path: Path, kind: str) -> None:
     """PIE drops still where its probability passes 10 % (RFC 8033 section 5.1): at slow start's end."""
@@ -43,6 +44,7 @@ def test_what_did_not_negotiate_it_is_dropped(tmp_path: Path) -> None:
     assert 0 < drops <= again
 
 
+@pytest.mark.slow
 def test_a_mark_halves_reno_s_window(tmp_path: Path) -> None:
     """As a loss does (RFC 3168 section 6.1.2), and nothing is lost. CoDel marks everything that waited 20 ms here."""
     marking = {"codel": {"ecn": True, "target": "60 s", "interval": "60 s", "ce_threshold": "20 ms"}}

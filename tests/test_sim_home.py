@@ -35,6 +35,7 @@ def find(home: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("libraries", "suffix", "version"),
     [("lib", ".48-{}-default", "3.48"), ("lib64", ".50-{}-optimized", "3.50"), ("lib", "-{}", "unknown")],
@@ -60,6 +61,7 @@ def test_what_is_no_ns3_is_refused_by_name(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_the_simulator_is_built_against_it(tmp_path: Path) -> None:
     """A whole build takes minutes; what decides is what is compiled with, and what is linked."""
     home, build = install(tmp_path / "ns-3", "lib", ".48-{}-default"), tmp_path / "build"

@@ -77,6 +77,7 @@ def test_mended(programs: Path, program: str, test: str) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(builds.sanitized("sim"), reason="ns-3's own faults are not what a sanitizer is asked for")
 @pytest.mark.parametrize(("program", "test"), [(program, test) for program, test, fails in TESTS if fails])
 def test_unmended(programs: Path, program: str, test: str) -> None:
@@ -85,6 +86,7 @@ def test_unmended(programs: Path, program: str, test: str) -> None:
     assert result.returncode == 1 or result.returncode < 0, result.stdout + result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_theory(programs: Path, law: str) -> None:
     """The law holds, within the tolerance that the test's source gives."""
@@ -92,6 +94,7 @@ def test_theory(programs: Path, law: str) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_no_control_stalls(programs: Path) -> None:
     """Slow start has overflowed the queue; 30 s later each of these fills most of the line, and no timer has fired."""
     command = [str(programs / "bench_controls_mended"), "bbr", "cubic", "dctcp", "htcp", "reno"]
@@ -104,6 +107,7 @@ def test_no_control_stalls(programs: Path) -> None:
     assert all(each["goodput_bps"] > 80e6 for each in told.values()), told
 
 
+@pytest.mark.slow
 def test_same_seed_same_samples(programs: Path) -> None:
     """A lossy run prints the same samples for the same seed, and others for another."""
     first, again, other = (run(programs, "theory", "mended", f"samples-seed-{seed}").stdout for seed in (1, 1, 2))

@@ -50,6 +50,7 @@ def record(bundle: Path) -> RunRecord:
     return load_record(bundle)
 
 
+@pytest.mark.slow
 def test_each_flow_is_measured_and_judged_as_the_transfer_over_its_path(record: RunRecord) -> None:
     plan = Plan.from_dict(record.plan)
     assert record.complete and record.passed and record.tool == "ns-3"
@@ -101,6 +102,7 @@ def test_flows_are_in_queries_and_the_report(bundle: Path) -> None:
     assert "Jain" in page and "flow-1-goodput" in page and "Flow by flow" in page
 
 
+@pytest.mark.slow
 def test_runs_are_compared_as_wholes_and_flow_by_flow(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,6 +124,7 @@ def test_runs_are_compared_as_wholes_and_flow_by_flow(
     assert page.read_text().count('class="plot"') == 1 + 2 * 3  # the goodput of all, and each flow's charts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", [PARKING_LOT, FAN_IN], ids=lambda file: file.stem)
 def test_the_examples_run_and_pass(file: Path, tmp_path: Path) -> None:
     record = load_record(ran(tmp_path, file, "--set", "transfer.duration=7 s"))

@@ -52,6 +52,7 @@ def waiting_s(windows: list[int], rtts_s: list[float], line_bps: float = FULL_BP
     return low
 
 
+@pytest.mark.slow
 def test_flows_that_share_nothing_are_the_paths_that_they_are_alone(tmp_path: Path) -> None:
     """To the byte: with losses, streams, managed queues and traces of their own, beside each other or one by one."""
     lossy = direction(GBIT, 3 * MS, loss=0.001, seed=5, queue_bytes=200_000)
@@ -81,6 +82,7 @@ def test_flows_that_share_nothing_are_the_paths_that_they_are_alone(tmp_path: Pa
         assert all(measured[key] == known[key] for key in ("rtt_ms", "path_mtu_bytes", "rate_bps", "rate_reverse_bps"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("windows", [(600, 600), (300, 900)])
 def test_shares_of_fixed_windows_are_as_the_windows_and_as_one_over_the_round_trips(
     tmp_path: Path, windows: tuple[int, int]
@@ -96,6 +98,7 @@ def test_shares_of_fixed_windows_are_as_the_windows_and_as_one_over_the_round_tr
     assert sum(each["retransmits"] for each in run.result["flows"]) == 0
 
 
+@pytest.mark.slow
 def test_a_parking_lot(tmp_path: Path) -> None:
     """One flow over three lines in a row, and one over each: on each line both together have all of it."""
     lines = [(f"r{number}", f"r{number + 1}", direction(LINE_BPS, 5 * MS)) for number in range(3)]
@@ -121,6 +124,7 @@ def test_a_parking_lot(tmp_path: Path) -> None:
         assert goodput[0] + goodput[number] == pytest.approx(FULL_BPS, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_a_flow_against_its_own_reverse_direction_shares_each_line_with_acks(tmp_path: Path) -> None:
     """A line has a full packet and half an ACK for each of them: every second packet is acknowledged.
 
@@ -145,6 +149,7 @@ def test_a_flow_against_its_own_reverse_direction_shares_each_line_with_acks(tmp
     assert alone.goodput_bps(4, 7) == pytest.approx(FULL_BPS, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_cross_traffic_begins_in_the_middle_and_ends_before(tmp_path: Path) -> None:
     flows = [
         across(0, 2, duration_ns=9 * S, **window(600)),
@@ -206,6 +211,7 @@ def test_flows_of_one_host_share_its_interface(tmp_path: Path) -> None:
     assert [lane["name"] for lane in hosts] == ["host a", "host b", "host c"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discipline", ["fifo", "red", "fq_codel"])
 def test_joining_and_carrying_change_nothing(tmp_path: Path, discipline: str) -> None:
     """Links in a row are joined, those where flows meet or part are not."""
@@ -231,6 +237,7 @@ def test_joining_and_carrying_change_nothing(tmp_path: Path, discipline: str) ->
     assert "flows part before it" in {joined.lane(5)["why"], joined.lane(6)["why"]}
 
 
+@pytest.mark.slow
 def test_a_fair_queue_gives_flows_equal_shares_whatever_their_round_trip_and_streams_hash_apart(tmp_path: Path) -> None:
     line = direction(LINE_BPS, 8 * MS, queue_bytes=3_000_000, discipline="fq_codel")
     flows = [across(n, 2, duration_ns=20 * S, window_bytes=4_000_000, congestion_control="cubic") for n in range(2)]
@@ -239,6 +246,7 @@ def test_a_fair_queue_gives_flows_equal_shares_whatever_their_round_trip_and_str
         assert run.goodput_bps(10, 19, number) == pytest.approx(FULL_BPS / 2, rel=0.05)
 
 
+@pytest.mark.slow
 def test_as_many_flows_as_files_may_be_open(tmp_path: Path) -> None:
     """Fan-in of 600 hosts: 1200 files. All windows are alike, and so are all shares."""
     count = 600

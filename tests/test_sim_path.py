@@ -142,6 +142,7 @@ def test_a_bus_limits_and_drops_nothing(tmp_path: Path, ip: int) -> None:
         assert run.result["retransmits"] == 0
 
 
+@pytest.mark.slow
 def test_framing_limits_the_goodput(tmp_path: Path) -> None:
     for mtu in (1500, 9000):
         plan = path_plan([direction(GBIT, MS), direction(GBIT, 9 * MS)], ip=6, mtu=mtu, duration_ns=2 * S)
@@ -149,6 +150,7 @@ def test_framing_limits_the_goodput(tmp_path: Path) -> None:
         assert run.goodput_bps(1, 2) == pytest.approx(GBIT * (mtu - 72) / (mtu + 38), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_losses_come_at_their_rate_and_with_their_seed(tmp_path: Path) -> None:
     def lossy(seed: int) -> dict[str, Any]:
         lanes = [direction(GBIT, MS), direction(GBIT, MS, loss=0.002, corrupt=0.001, seed=seed)]
@@ -268,6 +270,7 @@ def test_what_can_queue_is_not_joined(tmp_path: Path) -> None:
     assert not run.lane(2)["joined"]
 
 
+@pytest.mark.slow
 def test_the_default_scheduler_is_the_cheapest_and_none_changes_anything(tmp_path: Path) -> None:
     """The first row of docs/explanation/sim-cost.md's table (`bench_sim.py schedulers`) is the cheapest one's."""
     _, table = COST_PAGE.read_text().split("| scheduler |")
@@ -283,6 +286,7 @@ def test_the_default_scheduler_is_the_cheapest_and_none_changes_anything(tmp_pat
         assert other.result["events"] == default.result["events"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discipline", ["fifo", "red", "fq_codel"])
 def test_ip_is_only_its_header(tmp_path: Path, discipline: str) -> None:
     for ip in (4, 6):
@@ -294,6 +298,7 @@ def test_ip_is_only_its_header(tmp_path: Path, discipline: str) -> None:
         assert carried.series() == whole.series()
 
 
+@pytest.mark.slow
 def test_only_packets_are_events(tmp_path: Path) -> None:
     """No timer is made for an acknowledgment: what was cancelled would wait in the scheduler, 4 000 of them here."""
     plan = path_plan([direction(10 * GBIT, MS), direction(10 * GBIT, 19 * MS)], duration_ns=2 * S, window_bytes=10**8)
@@ -303,6 +308,7 @@ def test_only_packets_are_events(tmp_path: Path) -> None:
     assert arrivals + told <= result["events"] <= 1.01 * (arrivals + told)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(builds.sanitized("sim"), reason="a sanitizer's own memory would be counted")
 def test_a_packet_in_flight_takes_little_memory(tmp_path: Path) -> None:
     """What each of 82 000 in flight takes must come from memory again: cost grew with the window when it was 700 B."""
@@ -329,6 +335,7 @@ def test_copies_and_disorder_cost_no_data(tmp_path: Path) -> None:
     assert left - entered == pytest.approx(0.01 * entered, abs=5 * math.sqrt(0.01 * entered))
 
 
+@pytest.mark.slow
 def test_managed_queues_stay_short(tmp_path: Path) -> None:
     def longest(discipline: str | dict[str, Any]) -> int:
         slow = direction(100_000_000, 5 * MS, queue_bytes=2_000_000, discipline=discipline)
@@ -374,6 +381,7 @@ def test_a_bad_plan_is_told_in_one_line(tmp_path: Path, change: dict[str, Any], 
     assert run.error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_stopped_simulation_keeps_what_it_had(tmp_path: Path) -> None:
     plan = path_plan([direction(GBIT, MS), direction(GBIT, MS)], duration_ns=3600 * S)
     (tmp_path / "plan.json").write_text(json.dumps(plan))

@@ -10,6 +10,7 @@ from bench_sim_recovery import TOLERANCE, Part, cubic, reno
 from bench_sim_runs import run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [reno(0.1, 9000), cubic(1, 9000)], ids=["reno", "cubic"])
 def test_growth_after_a_loss_is_the_formula_s(tmp_path: Path, part: Part) -> None:
     """Reno's whole recovery at 100 Mbit/s; CUBIC's curve at 1 Gbit/s, which the host's short queue must not bend."""

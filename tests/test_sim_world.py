@@ -42,6 +42,7 @@ def only_bundle(folder: Path) -> Path:
     return bundle
 
 
+@pytest.mark.slow
 def test_a_simulated_run_makes_the_same_bundle(
     fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_simulated_run_makes_the_same_bundle(
     assert "ns-3" in (bundle / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_simulator_that_dies_keeps_what_it_wrote(
     fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,6 +87,7 @@ def test_a_simulator_that_dies_keeps_what_it_wrote(
     assert not (bundle / "sim").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_it_keeps_what_was_simulated(
     number: signal.Signals, fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -113,6 +116,7 @@ def test_stopped_it_keeps_what_was_simulated(
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_a_simulator_that_does_not_stop_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "STOP_S", 0.2)
     script = tmp_path / "deaf"
@@ -190,6 +194,7 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(tmp_path: Path, monkeypat
     assert examine_simulator(FAKE).state == "ok"
 
 
+@pytest.mark.slow
 def test_the_path_is_held_against_the_plan(
     fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,6 +211,7 @@ def test_the_path_is_held_against_the_plan(
     assert result["passed"] is False
 
 
+@pytest.mark.slow
 def test_events_are_recorded_as_far_as_the_simulation_came(
     fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,6 +60,7 @@ def sweeps(tmp_path: Path) -> Sweeps:
     return Sweeps(tmp_path, make_site(tmp_path))
 
 
+@pytest.mark.slow
 def test_every_cell_is_run_once_and_known_by_its_content(sweeps: Sweeps) -> None:
     told, _ = sweeps.run(GRID)
     assert {key: told[key] for key in ("cells", "done", "reused", "failed")} == {
@@ -91,6 +92,7 @@ def test_every_cell_is_run_once_and_known_by_its_content(sweeps: Sweeps) -> None
     assert (told["done"], told["reused"]) == (18, 0)
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_is_kept_with_its_reason_and_stops_no_other(sweeps: Sweeps) -> None:
     vary = "{transfer.window: [1 MB, 13 MB, 16 MB], seeds: 2}"
     told, said = sweeps.run(vary, status=1)
@@ -105,6 +107,7 @@ def test_a_cell_that_fails_is_kept_with_its_reason_and_stops_no_other(sweeps: Sw
     assert (told["done"], told["reused"], told["failed"]) == (0, 4, 2)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done(sweeps: Sweeps, tmp_path: Path) -> None:
     vary = "{seeds: 6}"
     sweeps.run("{seeds: 2}")
@@ -120,6 +123,7 @@ def test_ctrl_c_keeps_what_is_done(sweeps: Sweeps, tmp_path: Path) -> None:
     assert (told["done"], told["reused"]) == (4, 2)
 
 
+@pytest.mark.slow
 def test_seeds_are_added_until_the_mean_is_certain(sweeps: Sweeps) -> None:
     told, _ = sweeps.run("{transfer.streams: [1, 2]}", "--until", "ci95=1 %", "--no-bundles")
     rows = sweeps.rows()
@@ -134,6 +138,7 @@ def test_seeds_are_added_until_the_mean_is_certain(sweeps: Sweeps) -> None:
     assert told["cells"] == 90
 
 
+@pytest.mark.slow
 def test_a_table_as_csv_and_by_the_library(sweeps: Sweeps, tmp_path: Path) -> None:
     sweeps.run("{transfer.streams: [1, 2], seeds: 2}", "--csv", tmp_path / "t.csv")
     lines = (tmp_path / "t.csv").read_text().splitlines()
@@ -151,6 +156,7 @@ print(len(made), made.complete, made.state.reused, len(made.to_pandas()), seen[-
     assert done.stdout.startswith("4 True 4 4 0 of 4 cells done, 4 known before"), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -202,6 +208,7 @@ def run(work, stop):
 """
 
 
+@pytest.mark.slow
 def test_memory_bounds_how_many_cells_run_at_once(sweeps: Sweeps, tmp_path: Path) -> None:
     """The toy world says 1 GiB for each stream. A worker of 5 GiB runs two cells of two streams at once, not four."""
     two = sweeps.file("{transfer.streams: [2], seeds: 8}").rename(tmp_path / "two.yaml")

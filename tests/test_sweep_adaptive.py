@@ -23,6 +23,7 @@ def values_mb(sweeps: Sweeps, key: str = "transfer.window") -> list[float]:
     return [float(row[key].split()[0]) * {"kB": 1e-3, "MB": 1}[row[key].split()[1]] for row in sweeps.rows()]
 
 
+@pytest.mark.slow
 def test_most_values_lie_where_goodput_bends(sweeps: Sweeps) -> None:
     words = ("--adaptive", "transfer.window=500 kB..50000 kB", "--points", "14", "--no-bundles", *EXACT)
     told, _ = sweeps.run("{transfer.streams: [1]}", *words)
@@ -40,6 +41,7 @@ def test_most_values_lie_where_goodput_bends(sweeps: Sweeps) -> None:
     assert (sweeps.out / "table.parquet").read_bytes() == table
 
 
+@pytest.mark.slow
 def test_each_combination_is_a_curve_and_a_key_of_the_file_will_do(sweeps: Sweeps) -> None:
     vary = "{transfer.streams: [1, 4], transfer.window: {from: 500 kB, to: 32 MB, by: x2}, seeds: 2}"
     told, _ = sweeps.run(vary, "--adaptive", "transfer.window", "--points", "7", "--no-bundles", *EXACT)
@@ -54,11 +56,13 @@ def test_each_combination_is_a_curve_and_a_key_of_the_file_will_do(sweeps: Sweep
     assert bends["4"] < bends["1"]  # four streams need a fourth of the window each
 
 
+@pytest.mark.slow
 def test_counts_are_whole_and_end_when_all_are_known(sweeps: Sweeps) -> None:
     told, _ = sweeps.run("{seeds: 1}", "--adaptive", "transfer.streams=1..6", "--points", "15", "--no-bundles")
     assert sorted(int(row["transfer.streams"]) for row in sweeps.rows()) == [1, 2, 3, 4, 5, 6][: told["cells"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

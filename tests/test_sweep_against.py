@@ -32,6 +32,7 @@ def test_the_difference_is_welch_s() -> None:
     assert difference([], [5.1]).share is None
 
 
+@pytest.mark.slow
 def test_many_figures_are_not_named_by_chance() -> None:
     """Holm's steps: 0.05/4, 0.05/3, … and nothing after the first that fails."""
     assert beyond_chance([0.01, 0.04, 0.016, 0.03, None]) == [True, False, True, False, False]
@@ -46,6 +47,7 @@ def test_many_figures_are_not_named_by_chance() -> None:
     assert wrong <= 20  # 5 % of 200, and three standard deviations
 
 
+@pytest.mark.slow
 def test_the_true_mean_is_inside_the_intervals() -> None:
     """As tests/bench_sweep.py measures it of a simulated path; here noise: symmetric, and skewed as losses make it."""
     chance = random.Random(3)
@@ -93,6 +95,7 @@ def window(size: str) -> tuple[str, ...]:
     return ("--set", f"transfer.window={size}", "--set", "transfer.window_exact=true")
 
 
+@pytest.mark.slow
 def test_what_differs_is_named_cell_by_cell(pair: Pair) -> None:
     """A window of 1 MB bounds a stream; two windows of another sweep are 20 % larger, which 8 seeds of 3 % can tell."""
     vary = "{zip: {case: [1, 2]}, seeds: 8}".replace("case", "transfer.streams")
@@ -117,6 +120,7 @@ def test_what_differs_is_named_cell_by_cell(pair: Pair) -> None:
     assert "No figure of 2 combinations differs by more than 2" in pair.compare(first, third)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_said(pair: Pair, tmp_path: Path) -> None:
     first = pair.make("a", "{transfer.streams: [1, 2]}")
     second = pair.make("b", "{transfer.window: [1 MB]}")
@@ -133,6 +137,7 @@ def test_what_cannot_be_compared_is_said(pair: Pair, tmp_path: Path) -> None:
     assert "table.parquet" in pair.compare(first, broken, status=2)
 
 
+@pytest.mark.slow
 def test_the_kernel_of_a_file_is_part_of_what_a_cell_is(pair: Pair) -> None:
     """`kernel:` as an axis, and as a change of the file: its cells have builds of their own, and none is reused."""
     told, _ = pair.sweeps.run('{kernel: ["6.12", "7.3"]}', "--no-bundles")

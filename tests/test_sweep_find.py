@@ -38,6 +38,7 @@ def toy_goodput_bps(seed: int, *overrides: str) -> float:
     return plan.physics.expected_goodput_bps * random.Random(seed).gauss(1, 0.03)
 
 
+@pytest.mark.slow
 def test_the_least_count_is_found_exactly(tmp_path: Path) -> None:
     words = ("--vary", "transfer.streams=1..64", "--goal", "goodput >= 700 Mbit/s")
     told, said = find(tmp_path, *words)
@@ -51,6 +52,7 @@ def test_the_least_count_is_found_exactly(tmp_path: Path) -> None:
     assert again == told
 
 
+@pytest.mark.slow
 def test_the_greatest_loss_of_rate_is_bracketed(tmp_path: Path) -> None:
     """`--most` of a delay: window / RTT falls to the goal at one RTT."""
     words = ("--vary", "path.1.one_way_delay=1 ms..200 ms", "--most", "--within", "1 %", "--seeds", "1")
@@ -61,6 +63,7 @@ def test_the_greatest_loss_of_rate_is_bracketed(tmp_path: Path) -> None:
     assert 0 < missed - met <= 0.01 * missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
@@ -80,6 +83,7 @@ def test_what_cannot_be_found_is_said(words: tuple[str, ...], status: int, said:
     assert said in find(tmp_path, *words, status=status)[1]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.sampled_from(["", " kB", " BDP", " %"]))
 def test_every_middle_lies_between_until_the_ends_are_near(first: int, more: int, unit: str) -> None:
     ends = read_ends("key", f"{first}{unit}", f"{first + more}{unit}")

@@ -31,6 +31,7 @@ def run(pytester: pytest.Pytester, text: str, *words: str) -> pytest.RunResult:
 # --- without a guest -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_paths_and_seeds_are_in_the_ids(pytester: pytest.Pytester) -> None:
     (pytester.path / "mine.yaml").write_text("format: 1\nextends: nowhere.yaml\n")  # it is not read before it is run
     text = """
@@ -57,6 +58,7 @@ class TestAll:
     assert len(found) == 14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("marker", "argument", "wanted"),
     [
@@ -75,6 +77,7 @@ def test_a_wrong_marker_is_told_when_tests_are_collected(
     assert wanted in said.stdout.str()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_made_fails_without_a_traceback_of_ours(pytester: pytest.Pytester) -> None:
     """No kernel is built here (conftest.py), and it is told what to do about it."""
     text = """
@@ -95,6 +98,7 @@ def test_not_ready(path): ...
     assert "library.py" not in shown
 
 
+@pytest.mark.slow
 def test_pytest_starts_as_fast_with_the_plugin(pytester: pytest.Pytester) -> None:
     """It imports nothing that takes time before a path is made."""
     text = """

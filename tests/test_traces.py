@@ -260,6 +260,7 @@ def test_two_gigabytes_are_refused_at_once(tmp_path: Path) -> None:
     assert "write at most 20 MB and 100000 rows" in message
 
 
+@pytest.mark.slow
 def test_too_many_rows(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("time [ms],rate [Mbit/s]\n" + "".join(f"{at},1\n" for at in range(100_001)))
     message = problems(tmp_path, scenario([{"one_way_delay": "1 ms"}, {"trace": "t.csv", "one_way_delay": "1 ms"}]))

@@ -46,6 +46,7 @@ def check_steps(left: dict[int, int], *, allowed: float, late_ms: int = 0) -> No
             assert abs(packets - wanted) <= allowed, (turn, start, end, packets, wanted)
 
 
+@pytest.mark.slow
 def test_the_simulator_s_line_carries_each_interval_of_its_trace(tmp_path: Path) -> None:
     """To the packet, also one that is being sent when the rate changes."""
     plan = plan_for(load_scenario(write_scenario(tmp_path, stepped(tmp_path))), "sim")

@@ -40,11 +40,13 @@ def test_linux_s_tcp_over_it_is_what_theory_says(rate: str, ip: int) -> None:
     check(tcp.tcp(CLASSES[rate], ip, "packets"), at_least=20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "ip"), [("10M", 4), ("56k", 6)])
 def test_the_simulated_wire_is_what_theory_says(rate: str, ip: int) -> None:
     check(simulated.wire(CLASSES[rate], ip), at_least=10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "ip"), [("100M", 4), ("56k", 6)])
 def test_the_simulated_tcp_is_what_theory_says(rate: str, ip: int) -> None:
     check(simulated_tcp.tcp(CLASSES[rate], ip), at_least=10)

@@ -119,6 +119,7 @@ def test_it_refuses_what_it_cannot_honour_and_names_who_can(package: Path) -> No
     assert "--share works only with --world paper" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_package_that_is_broken_stops_only_its_own_world(package: Path) -> None:
     (package / "paper_world.py").write_text("import no_such_module\n")
     assert landspeed(package, "check", FIRST).returncode == 0
