@@ -273,9 +273,9 @@ def test_words() -> None:
 
 def test_cells_share_names_and_show_their_last_line() -> None:
     cells = Cells({"given": 2})
-    assert cells.run("a = given + 1\nprint('said')\na * 2", "here") == ("said\n", 6)
-    assert cells.run("b = a", "here") == ("", None)
-    assert cells.run("", "here") == ("", None)
+    assert cells.run("a = given + 1\nprint('said')\na * 2", "<here>") == ("said\n", 6)
+    assert cells.run("b = a", "<here>") == ("", None)
+    assert cells.run("", "<here>") == ("", None)
     with pytest.raises(CellFailed, match="lesson x, cell 3: NameError: name 'c' is not defined"):
         cells.run("c", "lesson x, cell 3")
 

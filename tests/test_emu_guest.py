@@ -130,6 +130,7 @@ def _in_clone(clone: Path, *words: object, user: str | None = None) -> subproces
     return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.exact
 def test_a_clone_below_tmp_works(clone: Path, tmp_path: Path) -> None:
     """The guest has a /tmp of its own; the clone, its Python and the working folder stay visible there.
 

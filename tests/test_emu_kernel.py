@@ -83,6 +83,7 @@ def test_a_second_of_sleep_is_a_second_of_virtual_time(tmp_path: Path) -> None:
     assert int(shown.out) == pytest.approx(3600 * 10**9, abs=20_000)
 
 
+@pytest.mark.exact
 def test_a_reading_of_the_clock_costs_256_ns_by_whatever_way(tmp_path: Path) -> None:
     """By the vDSO as by a system call; and a timer goes off in a loop that does nothing but read the clock."""
     shown = execute(plan_of(tmp_path, PLAIN), tmp_path, sys.executable, "-c", READINGS)

@@ -117,6 +117,7 @@ def test_a_ping_takes_what_the_path_takes(tmp_path: Path) -> None:
     assert "ICMP echo request" in lines[0]
 
 
+@pytest.mark.exact
 def test_an_outage_happens_at_its_nanosecond_and_loses_what_it_should() -> None:
     """One ping every 100 ms: of those at 0, 100, …, 900 ms, an outage from 250 to 550 ms takes 300, 400 and 500 ms."""
     with ls.path("lan") as path:
@@ -139,6 +140,7 @@ def test_a_line_that_becomes_slow_is_as_slow_as_it_was_told() -> None:
         assert done.elapsed_s == pytest.approx(4.0 * 1538 / 1448, rel=0.02)
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("scenario", [ROOT / "scenarios/examples/dumbbell.yaml"], ids=["network"])
 def test_a_network_has_its_nodes(scenario: Path) -> None:
     with ls.path(scenario) as path:

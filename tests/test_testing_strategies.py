@@ -46,6 +46,7 @@ def test_faults_shrink_to_none_or_to_one_packet() -> None:
 
 
 @pytest.mark.guest
+@pytest.mark.exact
 def test_drawn_faults_happen() -> None:
     scenario = ls.load("lan")
     faults = [
