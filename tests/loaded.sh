@@ -1,6 +1,7 @@
 #!/bin/sh
 # `make test` again and again beside a build of the guest's kernel at nice 19, which begins anew as often as it ends:
-# whether a test hangs on how busy the machine is; no test gets a second try. Prints the summary and the time of each; exit status 1 when one failed.
+# whether a test hangs on how busy the machine is; no test gets a second try. Prints the summary and the time of each, and
+# keeps what each said in build/loaded/; exit status 1 when one failed.
 # Usage: loaded.sh [TIMES]
 set -eu
 cd "$(dirname "$0")/.."
@@ -36,12 +37,15 @@ builder=$!
 
 status=0
 turn=1
+said=build/loaded
+rm -rf "$said"
+mkdir -p "$said"
 while [ "$turn" -le "$times" ]; do
 	begin=$(date +%s)
-	make test AGAIN=0 >"$scratch/test.log" 2>&1 || status=1
+	make test AGAIN=0 >"$said/$turn.log" 2>&1 || status=1
 	took=$(($(date +%s) - begin))
-	grep -E '^(FAILED|ERROR) ' "$scratch/test.log" || true
-	echo "loaded: $turn of $times: $(tail -n 1 "$scratch/test.log") ($took s; kernels built so far: $(grep -c '^built$' "$scratch/build.log" || true))"
+	grep -E '^(FAILED|ERROR) ' "$said/$turn.log" || true
+	echo "loaded: $turn of $times: $(tail -n 1 "$said/$turn.log") ($took s; kernels built so far: $(grep -c '^built$' "$scratch/build.log" || true))"
 	if ! kill -0 "$builder" 2>/dev/null; then
 		echo "loaded: the build beside ended: $(tail -n 1 "$scratch/build.log")" >&2
 		exit 1
