@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import platform
-import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 from ..results.bundle import EVIDENCE, BundleWriter
@@ -23,6 +19,7 @@ from ..version import __version__
 from ..worlds.options import repeating_words
 from ..worlds.registry import DEFAULT_WORLD
 from ..worlds.world import World
+from .ahead import IMPORTS
 from .run import Run
 
 Report = Callable[[Progress], None]
@@ -68,7 +65,7 @@ def run_plan(
     interrupted = False
 
     def tell(now: Progress) -> None:
-        _import_ahead()
+        IMPORTS.begin()
         now.share = now.share_of(asked_duration_s(plan), asked_bytes(plan))
         progress(now)
 
@@ -118,28 +115,8 @@ def repeating_command(loaded: LoadedScenario, plan: Plan, world: World) -> list[
     return ["landspeed", "run", file, *overrides, *where, *repeating_words(world.options), "--seed", str(plan.seed)]
 
 
-LATER = (
-    *("..results.judge", "..results.raw_samples", "..report.run_report", "..report.summary"),
-    *("..report.charts", "..report.configuration", "..report.diagram", "..report.queue_table", "..report.tables"),
-    *("pyarrow.csv", "pyarrow.parquet", "pyarrow.compute", "pyarrow.acero", "jinja2", "rich.console"),
-)
-"""What is imported when a world has run: to judge, to keep, to report."""
-
-
-@cache
-def _import_ahead() -> None:
-    """Once, import what comes after a world's run beside it: half a second in which this process only waits."""
-
-    def imports() -> None:
-        with contextlib.suppress(Exception):  # it is told where it is imported for good
-            for name in LATER:
-                import_module(name, __package__)
-            import_module("pyarrow").array([0])  # looks for pandas
-
-    threading.Thread(target=imports, name="imports").start()
-
-
 def _judged(record: RunRecord, plan: Plan, bundle: BundleWriter) -> RunRecord:
+    IMPORTS.wait()
     from ..results.judge import judge
 
     bundle.convert()
@@ -147,5 +124,6 @@ def _judged(record: RunRecord, plan: Plan, bundle: BundleWriter) -> RunRecord:
 
 
 def _kept(bundle: BundleWriter, error: str) -> RunRecord:
+    IMPORTS.wait()
     bundle.fail(error, bundle.record)
     return bundle.record.model_copy(update={"complete": False, "error": error, "passed": False})

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...results.bundle import OutputError
 from ...results.files import read_object, replacing, write_atomically
+from ..ahead import IMPORTS
 from .grid import Cell, Grid
 from .work import FIGURES, Outcome
 
@@ -90,7 +91,8 @@ class Store:
         Raises:
             OutputError: it cannot be written.
         """
-        from pyarrow import parquet
+        with IMPORTS.alone():  # threads of this process may be running cells
+            from pyarrow import parquet
 
         try:
             with replacing(self.table) as beside:
@@ -117,7 +119,8 @@ def rows_of(done: Iterable[tuple[Cell, Outcome]]) -> list[dict[str, Any]]:
 
 def arrow_table(grid: Grid, rows: Sequence[dict[str, Any]]) -> pa.Table:
     """The rows with their types; what varies is text as written. The schema's metadata names the world."""
-    import pyarrow as pa
+    with IMPORTS.alone():
+        import pyarrow as pa
 
     kinds = {"bool": pa.bool_(), "float64": pa.float64(), "int64": pa.int64(), "string": pa.string()}
     types = {

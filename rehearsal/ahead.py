@@ -1,0 +1,59 @@
+"""What comes after a world's run, imported beside it: half a second in which this process only waits.
+
+Nobody else imports it meanwhile: of two threads that import pyarrow at once, one may be given a module that is half there
+("partially initialized module").
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Generator
+from importlib import import_module
+
+LATER = (
+    *("..results.judge", "..results.raw_samples", "..report.run_report", "..report.summary"),
+    *("..report.charts", "..report.configuration", "..report.diagram", "..report.queue_table", "..report.tables"),
+    *("pyarrow.csv", "pyarrow.parquet", "pyarrow.compute", "pyarrow.acero", "jinja2", "rich.console"),
+)
+"""What is imported when a world has run: to judge, to keep, to report."""
+
+
+class Imports:
+    """Imports that are made once, by a thread of their own."""
+
+    def __init__(self) -> None:
+        """Nothing is imported yet."""
+        self._starting = threading.Lock()
+        self._alone = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Let them begin, if they have not."""
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._go, name="imports")
+                self._thread.start()
+
+    def wait(self) -> None:
+        """Until they have ended, if they have begun."""
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    @contextlib.contextmanager
+    def alone(self) -> Generator[None]:
+        """A block that imports something of it by itself."""
+        with self._alone:
+            yield
+
+    def _go(self) -> None:
+        with self._alone, contextlib.suppress(Exception):  # it is told where it is imported for good
+            for name in LATER:
+                import_module(name, __package__)
+            import_module("pyarrow").array([0])  # looks for pandas
+
+
+IMPORTS = Imports()
+"""Those of this process."""
