@@ -1,7 +1,7 @@
 """What comes after a world's run, imported beside it: half a second in which this process only waits.
 
-Nobody else imports it meanwhile: of two threads that import pyarrow at once, one may be given a module that is half there
-("partially initialized module").
+Nobody else imports it meanwhile: of two threads that import pyarrow at once, one may be given a module that is half
+there ("partially initialized module").
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ while [ "$turn" -le "$times" ]; do
 	make test AGAIN=0 >"$said/$turn.log" 2>&1 || status=1
 	took=$(($(date +%s) - begin))
 	grep -E '^(FAILED|ERROR) ' "$said/$turn.log" || true
-	echo "loaded: $turn of $times: $(tail -n 1 "$said/$turn.log") ($took s; kernels built so far: $(grep -c '^built$' "$scratch/build.log" || true))"
+	echo "loaded: $turn of $times: $(grep -E "[0-9]+ (passed|failed)" "$said/$turn.log" | tail -n 1) ($took s; kernels built so far: $(grep -c '^built$' "$scratch/build.log" || true))"
 	if ! kill -0 "$builder" 2>/dev/null; then
 		echo "loaded: the build beside ended: $(tail -n 1 "$scratch/build.log")" >&2
 		exit 1
