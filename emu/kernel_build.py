@@ -53,7 +53,9 @@ SYMBOLS = ("time_travel_time", "um_running_comm")
 # How it runs programs: by ptrace, or by seccomp (not 0). Linux before 6.16 has ptrace alone.
 TRACING_SYMBOL = "using_seccomp"
 SPIN_SYMBOL = "time_travel_spin"  # of patch 0018, which older builds lack
-MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL)
+DUALPI2_SYMBOL = "dualpi2_qdisc_ops"  # Linux 6.17
+ACCURATE_ECN_SYMBOL = "__tcp_accecn_process"  # Linux 7.0
+MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL, DUALPI2_SYMBOL, ACCURATE_ECN_SYMBOL)
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,16 @@ class Kernel:
     def can_spin(self) -> bool:
         """Whether virtual time can move on for programs that spin."""
         return SPIN_SYMBOL in self.symbols
+
+    @property
+    def can_dualpi2(self) -> bool:
+        """Whether it has the queue discipline dualpi2."""
+        return DUALPI2_SYMBOL in self.symbols
+
+    @property
+    def can_accurate_ecn(self) -> bool:
+        """Whether its TCP can negotiate accurate ECN."""
+        return ACCURATE_ECN_SYMBOL in self.symbols
 
 
 def fetched_sources() -> Path:

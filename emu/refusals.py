@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..scenarios.errors import Problem
 from ..scenarios.events import place_of
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import Plan
+from .kernel_source import KernelError
+
+if TYPE_CHECKING:
+    from .kernel_build import Kernel
 
 RED_BYTES = (1 << 31) - 1  # net/sched/sch_red.c keeps the average in 32 bits
 
@@ -19,6 +25,23 @@ def too_large_averages(plan: Plan) -> str | None:
                 what = f"link {link.index + 1} ({link.a} – {link.b}): RED with a threshold of {asked} B"
                 return f"{what}; Linux has {RED_BYTES} B at most: write a smaller queue, or another discipline"
     return None
+
+
+def check_kernel(plan: Plan, kernel: Kernel) -> None:
+    """Whether the kernel has what newer ones have and the plan asks for.
+
+    Raises:
+        KernelError: it has not; the message names the place, and the release from which on Linux has it.
+    """
+    here = f"Linux {kernel.version} ({kernel.key}) lacks it"
+    right = "`landspeed kernel build 7.3` makes one that has it, for --kernel 7.3"
+    for link in plan.links:
+        lanes = [lane for lane in (link.forward, link.reverse) if lane.discipline == "dualpi2"]
+        if lanes and not kernel.can_dualpi2:
+            what = f"link {link.index + 1} ({link.a} – {link.b}): dualpi2 is in Linux from 6.17 on"
+            raise KernelError(f"{what}, and {here}; {right}")
+    if any(flow.transfer.accurate_ecn for flow in plan.flows) and not kernel.can_accurate_ecn:
+        raise KernelError(f"accurate_ecn is in Linux from 7.0 on, and {here}; {right}")
 
 
 def uncountable_losses(loaded: LoadedScenario) -> list[Problem]:

@@ -43,7 +43,7 @@ from .kernel_build import Kernel
 from .kernel_choice import VERSION, choose, tracing_words
 from .memory import check_memory, guest_memory_bytes
 from .options import EmuOptions
-from .refusals import too_large_averages, uncountable_losses
+from .refusals import check_kernel, too_large_averages, uncountable_losses
 from .sampling import SOCKWATCH, check_sampler, sampler_job
 from .session import Session
 from .spinning import check_cost
@@ -157,6 +157,7 @@ class EmuWorld(World):
         check_core(self.options.core)
         tool(self.options.tool).check(plan)
         tracing_words(self.kernel_of(plan), self.options.tracing)
+        check_kernel(plan, self.kernel_of(plan))
         check_cost(plan.spin_cost_ns, self.options.clock, self.kernel_of(plan))
         for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):

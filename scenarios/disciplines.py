@@ -84,6 +84,28 @@ class FqPie(Pie):
     quantum: BucketSize | None = Field(None, description="Bytes sent in a turn; default one packet of the link's MTU")
 
 
+class DualPi2(Parameters):
+    """Dual queue of L4S (RFC 9332): PI2 for what is ECT(0) or not ECN-capable, and marks at a threshold for ECT(1)."""
+
+    target: SojournTime = Field(ph.DUALPI2_TARGET_NS, description="Delay that PI2 aims at; default 15 ms")
+    update: SojournTime = Field(ph.DUALPI2_UPDATE_NS, description="Time between two computations; default 16 ms")
+    alpha: int = Field(
+        ph.DUALPI2_ALPHA, ge=0, le=65_535, description="Weight of the delay's error, in 1/256 Hz; default 41"
+    )
+    beta: int = Field(
+        ph.DUALPI2_BETA, ge=0, le=65_535, description="Weight of the delay's change, in 1/256 Hz; default 819"
+    )
+    ce_threshold: SojournTime = Field(
+        ph.DUALPI2_STEP_NS, description="An L4S packet that waited longer is marked; default 1 ms"
+    )
+    coupling: int = Field(
+        2, ge=1, le=255, description="L4S is marked this many times as likely as PI2's root; default 2"
+    )
+    classic_share: int = Field(
+        10, ge=0, le=100, description="Percentage of the line that PI2's queue gets while L4S has packets; default 10"
+    )
+
+
 class Sfq(Parameters):
     """Stochastic fairness queueing (McKenney 1990): flows in turns; the longest queue loses its last packet."""
 
@@ -123,6 +145,7 @@ class Discipline(BaseModel):
     fq_codel: FqCodel | None = Field(None, description="CoDel for each flow (RFC 8290)")
     pie: Pie | None = Field(None, description="PIE (RFC 8033)")
     fq_pie: FqPie | None = Field(None, description="PIE for each flow")
+    dualpi2: DualPi2 | None = Field(None, description="Two coupled queues for L4S (RFC 9332); Linux 6.17 and later")
     sfq: Sfq | None = Field(None, description="Stochastic fairness queueing")
     cake: Cake | None = Field(None, description="Flow isolation with COBALT")
     tbf: Tbf | None = Field(None, description="A token bucket; with a short queue a policer")

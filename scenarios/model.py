@@ -191,6 +191,10 @@ class Transfer(Section):
     ecn: bool = special(
         False, description="true: routers may mark instead of drop (RFC 3168), where the discipline can; default false"
     )
+    accurate_ecn: bool = special(
+        False,
+        description="true: ECN whose feedback counts the marks (AccECN, RFC 9768); Linux 7.0 and later; default false",
+    )
     pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
 

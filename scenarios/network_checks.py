@@ -112,15 +112,14 @@ def _flows(scenario: Scenario) -> Iterator[Fault]:
             begins = format_exact(TIME, flow.start)
             right = f"write {flow.start // SECOND} s or {flow.start // SECOND + 1} s: so a run repeats to the byte"
             yield Fault((*where, "start"), f"{flow.name} starts at {begins}, which is not a whole second", right)
-    differing = {flow_transfer(scenario, flow).ecn for flow in scenario.flows}
-    if len(differing) > 1:
+    for key, words in (("ecn", "ECN"), ("accurate_ecn", "accurate ECN")):
         by_host: dict[str, bool] = {}
         for number, flow in enumerate(scenario.flows):
-            ecn = flow_transfer(scenario, flow).ecn
+            asks = getattr(flow_transfer(scenario, flow), key)
             for end in (flow.from_, flow.to):
-                if by_host.setdefault(end, ecn) != ecn:
-                    what = f"{end} has flows with ECN and flows without"
-                    yield Fault(("flows", number, "ecn"), what, "a host has one setting for all: use another host")
+                if by_host.setdefault(end, asks) != asks:
+                    what = f"{end} has flows with {words} and flows without"
+                    yield Fault(("flows", number, key), what, "a host has one setting for all: use another host")
     if all(flow.start > 0 for flow in scenario.flows):
         yield Fault(("flows", 0, "start"), "no flow starts at 0 s", "let the first flow start then: start: 0 s")
 

@@ -24,6 +24,9 @@ RED_WEIGHT_LOG = 9  # the average moves by 1/512 of the difference at each packe
 CODEL_TARGET_NS, CODEL_INTERVAL_NS = 5_000_000, 100_000_000  # RFC 8289 section 4.2, 4.3
 PIE_TARGET_NS, PIE_UPDATE_NS = 15_000_000, 15_000_000  # RFC 8033 section 4.2, 4.3
 PIE_ALPHA, PIE_BETA = 2, 20  # in 1/16: 0.125 and 1.25 (RFC 8033 section 4.2)
+DUALPI2_TARGET_NS, DUALPI2_UPDATE_NS = 15_000_000, 16_000_000  # RFC 9332 appendix A.1
+DUALPI2_ALPHA, DUALPI2_BETA = 41, 819  # in 1/256 Hz: 0.16 and 3.2 Hz (RFC 9332 appendix A.1)
+DUALPI2_STEP_NS = 1_000_000  # RFC 9332 appendix A.1
 FQ_CODEL_FLOWS = 1024  # RFC 8290 section 4.2
 GRO_BYTES = 65_536  # what Linux joins at most (net/core/gro.c)
 # How long a busy line of the emulated world may hold packets for the next ones (emu/guest/moderation.py, patch 0011).

@@ -19,7 +19,9 @@ PLAN_SCHEMA_VERSION = 3
 PATH_FLOW = "transfer"
 """Name of the one flow of a path."""
 
-DisciplineName: TypeAlias = Literal["fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "sfq", "cake", "tbf"]
+DisciplineName: TypeAlias = Literal[
+    "fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "sfq", "cake", "tbf"
+]
 
 IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
     "loss": "probability",
@@ -69,7 +71,8 @@ class QueueParameters:
     """The parameters of a direction's discipline, all of them; None where the discipline has no such thing.
 
     `min_bytes`, `max_bytes`, `probability`: RED. `target_ns`, `interval_ns`, `ce_threshold_ns` (None: off): CoDel.
-    `target_ns`, `update_ns`, `alpha`, `beta` (sixteenths): PIE. `quantum_bytes` None: a packet of the link's MTU with
+    `target_ns`, `update_ns`, `alpha`, `beta` (sixteenths): PIE. DualPI2 has these (of 1/256 Hz),
+    `ce_threshold_ns`, `coupling` and `classic_share` (percent). `quantum_bytes` None: a packet of the link's MTU with
     the header that a world counts. `depth_packets`, `perturb_ns`: SFQ. `rtt_ns`, `ack_filter`, `isolation`: CAKE.
     `rate_bps`, `burst_bytes`: the token bucket.
     """
@@ -84,6 +87,8 @@ class QueueParameters:
     update_ns: int | None = None
     alpha: int | None = None
     beta: int | None = None
+    coupling: int | None = None
+    classic_share: int | None = None
     flows: int | None = None
     quantum_bytes: int | None = None
     depth_packets: int | None = None
@@ -186,6 +191,7 @@ class Transfer:
     send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = "auto"
     sample_interval_ns: int
     ecn: bool = False  # both hosts negotiate explicit congestion notification
+    accurate_ecn: bool = False  # the accurate one, which counts marks
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
 

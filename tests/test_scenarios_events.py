@@ -224,6 +224,8 @@ def test_disciplines(tmp_path: Path) -> None:
         ("pie", {"target_ns": 15_000_000, "update_ns": 15_000_000, "alpha": 2, "beta": 20, "ecn": False}),
         ("{fq_pie: {quantum: 3 kB}}", {"target_ns": 15_000_000, "update_ns": 15_000_000, "alpha": 2, "beta": 20,
                                        "ecn": False, "flows": 1024, "quantum_bytes": 3000}),
+        ("{dualpi2: {coupling: 3}}", {"target_ns": 15_000_000, "update_ns": 16_000_000, "alpha": 41, "beta": 819,
+                                      "ce_threshold_ns": 1_000_000, "coupling": 3, "classic_share": 10}),
         ("{sfq: {perturb: 10 s}}", {"perturb_ns": 10**10, "depth_packets": 127, "flows": 127}),
         ("cake", {"rtt_ns": 100_000_000, "ack_filter": False, "isolation": "triple-isolate"}),
         ("{tbf: {rate: 100 Mbit/s, burst: 30 kB}}", {"rate_bps": 100_000_000, "burst_bytes": 30_000}),

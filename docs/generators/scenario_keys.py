@@ -22,6 +22,7 @@ SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of
             ("fq_codel", "FqCodel"),
             ("pie", "Pie"),
             ("fq_pie", "FqPie"),
+            ("dualpi2", "DualPi2"),
             ("sfq", "Sfq"),
             ("cake", "Cake"),
             ("tbf", "Tbf"),

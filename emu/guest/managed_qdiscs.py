@@ -20,6 +20,8 @@ CODEL = {"target": 1, "limit": 2, "interval": 3, "ecn": 4, "ce_threshold": 5}
 FQ_CODEL = {**CODEL, "flows": 5, "quantum": 6, "ce_threshold": 7, "memory": 9}
 PIE = {"target": 1, "limit": 2, "update": 3, "alpha": 4, "beta": 5, "ecn": 6}
 FQ_PIE = {"limit": 1, "flows": 2, "target": 3, "update": 4, "alpha": 5, "beta": 6, "quantum": 7, "memory": 8, "ecn": 10}
+DUALPI2 = {"limit": 1, "target": 3, "update": 4, "alpha": 5, "beta": 6, "step_us": 8}
+DUALPI2_BYTES = {"coupling": 10, "classic_share": 13}
 SFQ_LIMIT_PACKETS = 65_535  # more the kernel does not number
 CAKE_BASE_RATE64 = 2
 CAKE = {"flow_mode": 5, "rtt": 7, "target": 8, "memory": 10, "ack_filter": 16, "split_gso": 17}
@@ -103,6 +105,20 @@ def _fq_pie(options: dict[str, Any]) -> bytes:
     return _numbers(FQ_PIE, _pie_values(options) | more)
 
 
+def _dualpi2(options: dict[str, Any]) -> bytes:
+    """Packets as large as the link's, each for itself: it splits what is larger (split_gso, the kernel's default)."""
+    values = {
+        "limit": options["limit_packets"],
+        "target": options["target_ns"] // 1000,
+        "update": options["update_ns"] // 1000,
+        "alpha": options["alpha"],
+        "beta": options["beta"],
+        "step_us": options["ce_threshold_ns"] // 1000,
+    }
+    small = (attribute(number, bytes([options[name]])) for name, number in DUALPI2_BYTES.items())
+    return _numbers(DUALPI2, values) + b"".join(small)
+
+
 def _sfq(options: dict[str, Any]) -> bytes:
     """struct tc_sfq_qopt_v1; all that RED in it would have is 0."""
     said = struct.pack(
@@ -137,6 +153,7 @@ MADE_BY: dict[str, Callable[[dict[str, Any]], bytes]] = {
     "fq_codel": _fq_codel,
     "pie": _pie,
     "fq_pie": _fq_pie,
+    "dualpi2": _dualpi2,
     "sfq": _sfq,
     "cake": _cake,
 }

@@ -204,14 +204,17 @@ def node_sysctls(plan: Plan, node: Node) -> dict[str, object]:
             "net.ipv4.tcp_wmem": f"4096 16384 {maximum}",
             "net.ipv4.tcp_no_metrics_save": 1,  # each transfer starts without memory of the one before
             "net.ipv4.tcp_slow_start_after_idle": 0,
-            "net.ipv4.tcp_ecn": 1 if asks_ecn(plan, node) else 2,  # 2, Linux's own: answer, do not ask
+            "net.ipv4.tcp_ecn": ecn_setting(plan, node),
         }
     return settings
 
 
-def asks_ecn(plan: Plan, node: Node) -> bool:
-    """Whether a host's flows negotiate explicit congestion notification; all of one host do, or none."""
-    return any(flow.transfer.ecn for flow in plan.flows if node.name in (flow.source, flow.target))
+def ecn_setting(plan: Plan, node: Node) -> int:
+    """What a host negotiates in all of its flows: 3 accurate ECN, 1 ECN, 2 (Linux's own) what its peer asks for."""
+    asked = [flow.transfer for flow in plan.flows if node.name in (flow.source, flow.target)]
+    if any(transfer.accurate_ecn for transfer in asked):
+        return 3
+    return 1 if any(transfer.ecn for transfer in asked) else 2
 
 
 def set_host_wide_limits() -> None:

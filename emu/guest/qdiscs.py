@@ -41,5 +41,5 @@ MADE_BY: dict[str, Callable[[dict[str, Any]], bytes]] = {"netem": message, "tbf"
 
 def options_of(kind: str, **options: Any) -> bytes:
     """The attribute with a discipline's options."""
-    flag = NESTED if kind == "fq_pie" else 0  # it alone insists on the flag
+    flag = NESTED if kind in ("fq_pie", "dualpi2") else 0  # these insist on the flag
     return attribute(TCA_OPTIONS | flag, MADE_BY[kind](options))

@@ -16,6 +16,9 @@ static const struct layout {
      offsetof(struct tc_fq_codel_xstats, qdisc_stats.ce_mark)},
     {"pie", offsetof(struct tc_pie_xstats, ecn_mark), 0},
     {"fq_pie", offsetof(struct tc_fq_pie_xstats, ecn_mark), 0},
+    // struct tc_dualpi2_xstats, which the headers of this machine may not have: six numbers, then
+    // ecn_mark, in which the marks by the threshold are counted too.
+    {"dualpi2", 6 * sizeof(uint32_t), 0},
 };
 
 static uint32_t number_at(const struct nlattr *statistics, size_t offset)

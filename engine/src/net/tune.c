@@ -17,6 +17,8 @@
 #define SOCK_RCVBUF_LOCK 2
 #endif
 
+#define LARGEST_WINDOW_BYTES (UINT64_C(65535) << 14) /* RFC 7323 section 2.3 */
+
 static const int plain_options[] = {[TUNE_SEND] = SO_SNDBUF, [TUNE_RECEIVE] = SO_RCVBUF};
 static const int force_options[] = {[TUNE_SEND] = SO_SNDBUFFORCE, [TUNE_RECEIVE] = SO_RCVBUFFORCE};
 static const char *const option_names[] = {[TUNE_SEND] = "SO_SNDBUF", [TUNE_RECEIVE] = "SO_RCVBUF"};
@@ -75,6 +77,24 @@ bool tune_is_locked(int fd)
 	return locks_read(fd, &locks) && (locks & SOCK_RCVBUF_LOCK) != 0;
 }
 
+/*
+ * Newer kernels (7.3 does, 6.12 does not) let SO_RCVBUF clamp the window, too, and a connection
+ * takes its window scale from the clamp of the socket that accepted it: without this it could never
+ * grow beyond the default.
+ */
+static int listener_unclamp(int fd, struct failure *failure)
+{
+	int listening = 0;
+	int clamp = 0;
+	socklen_t length = sizeof(listening);
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) != 0)
+		return failure_set_errno(failure, errno, "getsockopt SO_ACCEPTCONN");
+	length = sizeof(clamp);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, &length) != 0)
+		return failure_set_errno(failure, errno, "getsockopt TCP_WINDOW_CLAMP");
+	return listening && clamp != 0 ? tune_window_clamp(fd, LARGEST_WINDOW_BYTES, failure) : 0;
+}
+
 int tune_unlock(int fd, uint64_t bytes, struct failure *failure)
 {
 	int locks = 0;
@@ -86,7 +106,7 @@ int tune_unlock(int fd, uint64_t bytes, struct failure *failure)
 	locks &= ~SOCK_RCVBUF_LOCK;
 	if (setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &locks, sizeof(locks)) != 0)
 		return failure_set_errno(failure, errno, "setsockopt SO_BUF_LOCK");
-	return 0;
+	return listener_unclamp(fd, failure);
 }
 
 int tune_low_water(int fd, uint64_t bytes, struct failure *failure)
