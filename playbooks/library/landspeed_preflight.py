@@ -194,7 +194,7 @@ class Examination(Findings):
         """RTT, hops and don't-fragment pings to the peer."""
         peer, mtu = self.wanted["peer"], self.wanted["mtu_bytes"]
         try:
-            answer = run("ping", "-n", "-q", "-c", str(PINGS), "-i", "0.2", "-W", "3", "-I", interface, peer)
+            answer = run("ping", "-n", "-c", str(PINGS), "-i", "0.2", "-W", "3", "-I", interface, peer)
         except Unavailable as error:
             self.add(
                 "path",
@@ -227,13 +227,12 @@ class Examination(Findings):
             )
         else:
             self.add("rtt", "pass", f"{rtt:.3f} ms", "not shaped yet")
-        reply = run("ping", "-n", "-c", "1", "-W", "3", peer)
-        if ttl := re.search(r"ttl=(\d+)", reply):
+        if ttl := re.search(r"ttl=(\d+)", answer):
             start = min(each for each in (64, 128, 255) if each >= int(ttl[1]))
             self.add("hops", "pass", f"{start - int(ttl[1])} routers on the way back from {peer}")
         version = 48 if ":" in peer else 28
         try:
-            run("ping", "-n", "-q", "-M", "do", "-c", "2", "-i", "0.2", "-W", "3", "-s", str(mtu - version), peer)
+            run("ping", "-n", "-q", "-M", "do", "-c", "4", "-i", "0.2", "-W", "3", "-s", str(mtu - version), peer)
             self.add("path mtu", "pass", f"{mtu} B", f"{mtu} B")
             self.measured["path_mtu_bytes"] = mtu
         except Unavailable as error:
