@@ -88,7 +88,7 @@ class PathHost(Host):
         """All answer."""
         super().__init__(folder)
         self.unavailable, self.refused = unavailable, dict[str, str]()
-        self.said |= {"ping -n -q -c 10": PING.format(10, 0), "ping -n -c 1": REPLY, "ping -n -q -M do": ""}
+        self.said |= {"ping -n -c 10": REPLY + PING.format(10, 0), "ping -n -q -M do": ""}
 
     def run(self, *words: str) -> str:
         """What a command says."""
@@ -135,7 +135,7 @@ def test_a_path_as_planned_passes(preflight: Any) -> None:
 
 
 def test_a_path_that_is_not_the_plans(preflight: Any, host: PathHost) -> None:
-    host.said["ping -n -q -c 10"] = PING.format(9, 10)
+    host.said["ping -n -c 10"] = REPLY + PING.format(9, 10)
     host.refused["ping -n -q -M do"] = "ping: local error: message too long, mtu=1500"
     told, found = preflight(rtt_ms=250.0)
     assert found["loss"][:2] == ("warn", "10 % of 10 pings")
@@ -157,7 +157,7 @@ def test_a_path_mtu_that_nobody_tells_or_that_is_the_hosts_own(preflight: Any, h
 
 def test_a_path_that_is_not_there_yet(preflight: Any, host: PathHost) -> None:
     assert preflight(rtt_ms=0.0)[1]["rtt"] == ("pass", "264.012 ms", "")
-    host.refused["ping -n -q -c 10"] = "10 packets transmitted, 0 received\n100% packet loss"
+    host.refused["ping -n -c 10"] = "10 packets transmitted, 0 received\n100% packet loss"
     told, found = preflight()
     assert found["path"][:2] == ("fail", "no answer to ping from 192.0.2.2 (100% packet loss)")
     assert told["measured"] == {}
