@@ -220,6 +220,14 @@ def test_ctrl_c_ends_the_program_and_not_the_prompt(terminal: Terminal) -> None:
     assert termios.tcgetattr(terminal.slave) == terminal.before
 
 
+def test_no_key_waits(terminal: Terminal) -> None:
+    """A guest that sleeps wakes by every key: before patch 0020 one in a thousand waited for the next one."""
+    for _ in range(2500):
+        for key, echo in (("x", "x"), ("\x7f", "\b")):
+            terminal.type(key)
+            terminal.wait_for(echo, deadline_s=20)
+
+
 def test_a_shell_that_is_killed_gives_the_terminal_back(terminal: Terminal) -> None:
     assert termios.tcgetattr(terminal.slave) != terminal.before, "the guest's console has it"
     terminal.process.terminate()

@@ -173,8 +173,9 @@ def test_a_window_is_of_its_session_alone(bench: Bench) -> None:
         assert take(waits)["type"] == "grant"
         beside = buffer([*plain, "--window", "2M"])
         assert beside["receiver_rcvbuf_bytes"] == 4_000_000
-        # By itself its scale holds what is offered below the size of its buffer; here nothing does.
-        assert 0.9 * large < beside["advertised_bytes"] < 4_000_000
+        # The scale of the small window's listener could not say so much. How much of the buffer is offered hangs on how
+        # full the segments' memory is (Linux's scaling_ratio), which a slow receiver changes.
+        assert 1_000_000 < beside["advertised_bytes"] < 4_000_000
 
 
 @pytest.mark.slow
