@@ -152,8 +152,7 @@ def test_a_window_is_of_its_session_alone(bench: Bench) -> None:
     assert before["receiver_rcvbuf_bytes"] > 4 * small  # it has grown
     assert buffer([*plain, "--window", str(small)])["receiver_rcvbuf_bytes"] == 2 * small
     assert buffer(plain)["receiver_rcvbuf_bytes"] > 4 * small
-    large = buffer([*plain, "--window", "2M"])["advertised_bytes"]
-    assert large > 1_000_000
+    assert buffer([*plain, "--window", "2M"])["advertised_bytes"] > 4 * small
     with contextlib.ExitStack() as stack:
         # It stays for as long as its data connections have not come.
         waits = stack.enter_context(control_connection(bench.port))
@@ -174,8 +173,8 @@ def test_a_window_is_of_its_session_alone(bench: Bench) -> None:
         beside = buffer([*plain, "--window", "2M"])
         assert beside["receiver_rcvbuf_bytes"] == 4_000_000
         # The scale of the small window's listener could not say so much. How much of the buffer is offered hangs on how
-        # full the segments' memory is (Linux's scaling_ratio), which a slow receiver changes.
-        assert 1_000_000 < beside["advertised_bytes"] < 4_000_000
+        # full the segments' memory is (Linux's scaling_ratio), which a slow receiver changes: half of it, or a quarter.
+        assert 4 * small < beside["advertised_bytes"] < 4_000_000
 
 
 @pytest.mark.slow
