@@ -40,7 +40,7 @@ const std::map<std::string, std::string> ALGORITHMS = {
     {"dctcp", "landspeed::Dctcp"},
     {"highspeed", "ns3::TcpHighSpeed"},
     {"htcp", "landspeed::Htcp"},
-    {"illinois", "ns3::TcpIllinois"},
+    {"illinois", "landspeed::Illinois"},
     {"reno", "ns3::TcpLinuxReno"},
     {"scalable", "landspeed::Scalable"},
     {"vegas", "landspeed::Vegas"},

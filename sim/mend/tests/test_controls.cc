@@ -9,6 +9,7 @@
 #include <ns3/tcp-bbr.h>
 #include <ns3/tcp-dctcp.h>
 #include <ns3/tcp-htcp.h>
+#include <ns3/tcp-illinois.h>
 #include <ns3/tcp-rate-ops.h>
 #include <ns3/tcp-scalable.h>
 #include <ns3/tcp-socket-state.h>
@@ -21,6 +22,7 @@
 #include "mend/controls.h"
 #include "mend/delivery_rate.h"
 #include "mend/htcp.h"
+#include "mend/illinois.h"
 #include "mend/vegas.h"
 #include "mend/westwood.h"
 #include "mend/yeah.h"
@@ -28,6 +30,7 @@ using landspeed::Bbr;
 using landspeed::Dctcp;
 using landspeed::DeliveryRate;
 using landspeed::Htcp;
+using landspeed::Illinois;
 using landspeed::Scalable;
 using landspeed::Vegas;
 using landspeed::Westwood;
@@ -37,6 +40,7 @@ using Bbr = ns3::TcpBbr;
 using Dctcp = ns3::TcpDctcp;
 using DeliveryRate = ns3::TcpRateLinux;
 using Htcp = ns3::TcpHtcp;
+using Illinois = ns3::TcpIllinois;
 using Scalable = ns3::TcpScalable;
 using Vegas = ns3::TcpVegas;
 using Westwood = ns3::TcpWestwood;
@@ -309,6 +313,38 @@ void VegasEndsSlowStart()
 	}
 }
 
+// Liu, Basar and Srikant 2008: alpha falls from 10 segments in a round trip to 0.3 where the queue
+// is the longest that was seen, and beta rises from 1/8 to 1/2. A window of less than 15 is Reno's.
+// In ten windows of acknowledgments, a segment each; Reno's ten are 10 + 11 + … + 16 and some.
+void IllinoisGrowth()
+{
+	struct Case {
+		uint32_t window;
+		int64_t rtt_us;
+		double grown, left;
+	};
+	for (const Case &each : {Case{WINDOW_SEGMENTS, 400, 3, 0.5},
+				 Case{WINDOW_SEGMENTS, 200, 100, 7 / 8.0}, Case{10, 400, 7, 0.5}}) {
+		auto illinois = CreateObject<Illinois>();
+		auto state = FullWindow();
+		state->m_cWnd = each.window * MSS;
+		state->m_ssThresh = 2 * MSS;
+		for (const int64_t rtt_us : {int64_t{200}, each.rtt_us}) {
+			illinois->PktsAcked(state, 1, MicroSeconds(rtt_us));
+			state->m_lastAckedSeq = state->m_lastAckedSeq + 1;
+			illinois->IncreaseWindow(state, 0); // a round trip ends
+		}
+		for (uint32_t count = 0; count < 10 * each.window; ++count)
+			illinois->IncreaseWindow(state, 1);
+		const double now = static_cast<double>(state->m_cWnd) / MSS;
+		const double grown = now - each.window;
+		Check(std::abs(grown - each.grown) <= 1, "grown, segments", grown, each.grown);
+		const double left = illinois->GetSsThresh(state, state->m_cWnd / 2) / MSS;
+		Check(std::abs(left - now * each.left) <= 1, "left, segments", left,
+		      now * each.left);
+	}
+}
+
 // draft-leith-tcp-htcp-06 section 2: alpha = 2 (1 - beta) (1 + 10 (t - 1) + ((t - 1) / 2)^2)
 // segments in a round trip of 100 ms, t seconds after a loss; in one of 200 ms twice as many, as
 // Linux has it.
@@ -356,6 +392,7 @@ int main(int argc, char **argv)
 			{"westwood-at-a-loss", WestwoodAtALoss},
 			{"yeah-stays-fast", YeahStaysFast},
 			{"yeah-at-a-loss", YeahAtALoss},
+			{"illinois-growth", IllinoisGrowth},
 			{"htcp-growth", HtcpGrowth},
 			{"htcp-at-a-loss", HtcpAtALoss}});
 }
