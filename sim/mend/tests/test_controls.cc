@@ -289,25 +289,25 @@ void VegasAtALoss()
 		   WINDOW_SEGMENTS / 2);
 }
 
-// Slow start ends when more than one segment waits in queues, told from the shortest round trip of
-// the connection: its handshake's, whose packets are small. 1280 segments, of which the 0.12 ms
-// that a full packet takes longer is 2.6, end it at what the rate delivers, rounded up. 640 go on.
+// Slow start ends when more than one segment waits in queues, and then goes to what the rate
+// delivers, rounded up. A round trip that is 0.12 of 60 ms longer has 1.3 of 640 segments waiting,
+// which is one: it goes on. Of 1280 it has 2.6: that is the end.
 void VegasEndsSlowStart()
 {
-	const Time handshake = MicroSeconds(60'000);
-	const Time full = MicroSeconds(60'120);
+	const Time shortest = MicroSeconds(60'000);
+	const Time longer = MicroSeconds(60'120);
 	for (const uint32_t window : {640, 1280}) {
 		auto vegas = CreateObject<Vegas>();
 		auto state = FullWindow();
 		state->m_cWnd = window * MSS;
 		state->m_ssThresh = UINT32_MAX;
-		state->m_minRtt = handshake;
-		vegas->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+		vegas->PktsAcked(state, 1, shortest);
+		vegas->CongestionStateSet(state, TcpSocketState::CA_OPEN); // a round trip begins
 		for (uint32_t sample = 0; sample < 3; ++sample)
-			vegas->PktsAcked(state, 1, full);
+			vegas->PktsAcked(state, 1, longer);
 		state->m_lastAckedSeq = state->m_nextTxSequence.Get() + 1;
 		vegas->IncreaseWindow(state, 1);
-		const double rate = window * (handshake / full).GetDouble();
+		const double rate = window * (shortest / longer).GetDouble();
 		CheckEqual("window, segments", state->m_cWnd.Get() / MSS,
 			   window == 640 ? 641 : std::floor(rate) + 1);
 	}
