@@ -136,7 +136,7 @@ def _round_ticks(most: float) -> list[float]:
 
 
 def _logarithmic_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten within the range; with 2 and 5 between them where there are few, and round numbers in a short one."""
+    """Powers of ten within the range; with 2 and 5 between where there are few; round numbers in a short one."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     parts = (1,) if len(powers) > 4 else (1, 2, 5) if len(powers) < 4 else (1, 3)
     found = [part * 10.0**power for power in powers for part in parts if low <= part * 10.0**power <= high * 1.0001]

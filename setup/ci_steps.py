@@ -2,9 +2,10 @@
 
     python setup/ci_steps.py long-paths-clone.yml FOLDER
 
-writes FOLDER/steps.sh, and into FOLDER/work the page's files beside a README.md: a project as the page has it. The `run` steps
-stand there word for word, each in a shell of its own, as GitHub runs them. Of the actions, a checkout takes what is put at
-~/checkout, the cache is the folder that is named, and Python is the machine's own. What is not known is an error.
+writes FOLDER/steps.sh, and into FOLDER/work the page's test beside a README.md: a project as the page has it. The `run`
+steps stand there word for word, each in a shell of its own, as GitHub runs them. Of the actions, a checkout takes what
+lies in ~/checkout, Python is the machine's own, and whoever runs the script fills the cache's folder. What is not known
+is an error.
 """
 
 from __future__ import annotations
