@@ -3,7 +3,9 @@
 A direction of a link is one netem at the router that sends into it. Where the plan proves that the link cannot queue,
 netem has the rate too. Where it can, netem delays only and its child is a token bucket over a queue limited in bytes:
 the queue holds what waits for the line, and what is being sent, never what is under way. (A constant delay and a
-first-in-first-out queue commute: whichever comes first, each packet leaves, or is dropped, at the same time.)
+first-in-first-out queue commute: whichever comes first, each packet leaves, or is dropped, at the same time. Where a
+packet may skip the delay, `reorder`, they do not: there netem takes from the bucket what has been sent, and then delays
+it, patch 0023.)
 
 Both are lines, not Linux's own netem and bucket (patch 0013): a packet is through when its last bit has left, also when
 it is alone, with the framing of each segment. A super-packet's segments arrive spaced where they come out of a line; so
