@@ -79,26 +79,6 @@ def _shape_direction(network: Network, link: Link, *, forward: bool) -> None:
             netlink.add_qdisc(kind, index, GRANDCHILD, SECOND_CLASS, options_of(kind, **options))
 
 
-def forget_averages(network: Network) -> None:
-    """Let RED begin anew, where queues are empty.
-
-    Its average falls while it knows that nothing waits. Linux's learns that when it has nothing to give; a token bucket
-    looks before it takes (red_peek), and takes nothing then. So the average that a train has left would still drop what
-    comes long after it.
-    """
-    for link in network.plan.links:
-        for forward, direction in ((True, link.forward), (False, link.reverse)):
-            if direction.discipline != "red":
-                continue
-            _, bucket = lane_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
-            if bucket is None or not (kept := managed(network.plan, link, direction, bucket)):
-                continue
-            position, name = shaped_device(network, link.index, forward=forward)
-            netlink, index = network.netlink(position), network.interface(position, name)
-            netlink.remove_qdisc(index, GRANDCHILD, SECOND_CLASS)
-            netlink.add_qdisc(kept[0], index, GRANDCHILD, SECOND_CLASS, options_of(kept[0], **kept[1]))
-
-
 def _redirect_ingress(network: Network, position: int, device: str, ifb: str) -> None:
     """What arrives at a router from a host goes through an IFB first."""
     netlink = network.netlink(position)
