@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from explore_fixtures import Served, explore, serving
+from landspeed.explore.grid import steps
 from landspeed.explore.setting import setting_at, sliders
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from toy_world import make_site
@@ -37,7 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     """Site of the world, folder of the runs, and a page with a grid of them."""
     folder = tmp_path_factory.mktemp("explore")
     site, page = make_site(folder), folder / "explore.html"
-    done = explore(site, folder / "runs", "--out", page, "--quiet")
+    done = explore(site, folder / "runs", "--out", page, "--quiet", "--spread", 20)
     assert done.returncode == 0, done.stderr
     return site, folder / "runs", page
 
@@ -128,6 +129,28 @@ def test_measured_points_lie_where_they_were_measured(static: tuple[Page, Seen])
     page.locator("summary").click()
     rows = page.locator("#table tbody tr").count()
     assert rows == page.evaluate("landspeed.data.points.length") > 25
+
+
+def test_the_nearest_run_is_named_where_nothing_is_measured(static: tuple[Page, Seen]) -> None:
+    """How far it is, what is different there, and how far it is from its own theory; a press goes to it."""
+    page, _ = static
+    assert not page.locator("#near").is_visible()  # the first setting is measured
+    for key, value in (("rtt", 1), ("streams", 2), ("window", 4), ("mtu", 1)):
+        slide(page, key, value)
+    chosen = sliders()
+    words = [slider.is_word for slider in chosen]
+    here, points = page.evaluate("[landspeed.chosen(), landspeed.data.points]")
+    far = {tuple(each["at"]): steps(each["at"], here, words) for each in points}
+    nearest = min(far.values())
+    assert nearest >= 1
+    said = "one step of a slider away" if nearest == 1 else f"{nearest} steps of sliders away"
+    assert page.locator("#near-far").inner_text() == said
+    page.locator("#near-go").click()
+    expect(page.locator("#near")).to_be_hidden()
+    there = page.evaluate("landspeed.chosen()")
+    assert far[tuple(there)] == nearest
+    point = next(each for each in points if each["at"] == there)
+    assert rate(page, "measured-mean") == pytest.approx(point["mean"], rel=1e-3)
 
 
 def test_keyboard_alone(static: tuple[Page, Seen]) -> None:
