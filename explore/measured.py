@@ -22,7 +22,7 @@ from ..scenarios.errors import ScenarioError
 from ..scenarios.vary import Combination
 from ..worlds.world import World
 from .grid import packets_of
-from .setting import MEAN_S, SAMPLE_MS, Setting, Slider, values_of
+from .setting import MEAN_S, SAMPLE_MS, Setting, Slider, settings_of
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class Collection:
                 continue
             if plan is None or not plan.transfer.window_exact:
                 continue
-            setting = Setting(**values_of(plan))
-            if self.cell(setting).key == file.stem and (read := self._read(file.stem, setting)):
+            setting = next((each for each in settings_of(plan) if self.cell(each).key == file.stem), None)
+            if setting is not None and (read := self._read(file.stem, setting)):
                 found.append(read)
         return sorted(found, key=lambda each: repr(each.setting))
 

@@ -23,7 +23,7 @@ from landspeed.explore.grid import (
     steps,
 )
 from landspeed.explore.growth import CUBIC_FRIENDLY, Share, additive, cubic, htcp, keeps, reno
-from landspeed.explore.setting import Setting, Slider, setting_at, sliders, values_of
+from landspeed.explore.setting import Setting, Slider, setting_at, settings_of, sliders, values_of
 from landspeed.explore.tables import BOUNDS, CURVE_STEPS, LEAST_LEVEL, MEAN_STEPS, Packed, bound, code, figure_tables
 from landspeed.explore.theory import curve
 from landspeed.results.failure import NotPossible
@@ -180,6 +180,9 @@ def test_a_setting_is_what_its_scenario_says() -> None:
     for found in settings_around(sliders()):
         assert Setting(**values_of(found.scenario().plan())) == found
         assert packets_of(found) <= MOST_PACKETS
+    small = replace(BASE, rate=10**8, rtt=10_000_000, mtu=9000, queue=0.1)  # of 12.5 kB: it holds ten packets, 0.72 BDP
+    assert values_of(small.scenario().plan())["queue"] == 0.72
+    assert small in settings_of(small.scenario().plan())
 
 
 @pytest.mark.slow
