@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import browser
 import pytest
+from emu_fixtures import wait_until
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import HOME, Lesson, read_lesson
 from landspeed.course.site import Made, make_site
@@ -17,6 +22,7 @@ from landspeed.course.worksheet import Worksheet
 from landspeed.results.failure import RunFailed
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
+COMMAND = Path(sys.executable).parent / "landspeed"
 
 
 @dataclass
@@ -115,6 +121,25 @@ def test_a_program_that_breaks_is_said_and_the_rest_is_kept(course: Course) -> N
     laboratory = Laboratory(course.runs, jobs=1)
     assert laboratory.known(laboratory.wanted(course.lesson)) == (2, 2)
     assert course.again().passed
+
+
+def test_ctrl_c_keeps_what_was_run(tmp_path: Path) -> None:
+    """It says how to go on, begins no further run, and what is called again makes the rest only."""
+    runs = tmp_path / "runs"
+    command = [COMMAND, "lesson", "delay", "--jobs", "1", "--runs", runs, "--out", tmp_path / "site"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as going:
+        wait_until(lambda: len(list(runs.glob("outputs/*"))) >= 2, "two runs")
+        os.killpg(going.pid, signal.SIGINT)  # as a terminal does
+        _, said = going.communicate(timeout=60)
+    assert going.returncode == 1
+    assert f"Error: interrupted; what was run is kept in {runs}: call it again to go on" in said
+    assert "Traceback" not in said
+    known = {file: file.stat().st_mtime_ns for file in runs.glob("outputs/*")}
+    assert 2 <= len(known) < 10
+    again = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=False, timeout=300)
+    assert again.returncode == 0, again.stderr
+    assert len(list(runs.glob("outputs/*"))) == 10
+    assert {file: file.stat().st_mtime_ns for file in known} == known
 
 
 def test_the_page_asks_nobody_and_says_nothing_wrong(course: Course, tmp_path: Path) -> None:

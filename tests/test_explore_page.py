@@ -250,10 +250,18 @@ def test_on_a_tablet(browser: Browser, place: tuple[Path, Path, Path]) -> None:
 
 
 def test_on_paper(static: tuple[Page, Seen], tmp_path: Path) -> None:
+    """As wide as a sheet: the path in words, the pictures below each other, each over the whole width."""
     page, _ = static
+    page.set_viewport_size({"width": 680, "height": 1000})
     page.emulate_media(media="print")
     assert not page.locator("#play").is_visible()
+    assert not page.locator("#s-rtt").is_visible()
+    assert page.locator("#o-rtt").is_visible()
     assert page.locator(CURVE).is_visible()
+    for picture in ("#pipe", "#time", "#along"):
+        box = page.locator(picture).bounding_box()
+        assert box is not None
+        assert box["width"] > 600, picture
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 
