@@ -49,12 +49,14 @@ def settings_spread(chosen: Sequence[Slider], measured: Iterable[Setting], count
     sends fewest packets.
     """
     chance = random.Random(f"landspeed explore {[slider.values for slider in chosen]}")
-    drawn = {tuple(chance.randrange(len(slider.values)) for slider in chosen): None for _ in range(CANDIDATES)}
-    cost = {places: packets_of(setting_at(chosen, places)) for places in drawn}
-    left = [places for places in drawn if cost[places] <= MOST_SPREAD_PACKETS]
+    drawn = [tuple(chance.randrange(len(slider.values)) for slider in chosen) for _ in range(CANDIDATES)]
+    cost: dict[Places, float] = {places: packets_of(setting_at(chosen, places)) for places in drawn}
+    left = [places for places in cost if cost[places] <= MOST_SPREAD_PACKETS]
     words = [slider.is_word for slider in chosen]
     known = [places_of(chosen, setting) for setting in measured]
-    far = {places: min((steps(places, each, words) for each in known), default=len(drawn)) for places in left}
+    far: dict[Places, int] = {
+        places: min((steps(places, each, words) for each in known), default=len(drawn)) for places in left
+    }
     found: list[Places] = []
     while len(found) < count and far:
         farthest = max(far, key=lambda places: (far[places], -cost[places]))
