@@ -23,6 +23,15 @@ class Verified(Open):
     faults: int = 0
 
 
+class SubflowResult(Open):
+    """One subflow of a stream over MPTCP, the first one first: `bytes` are those acknowledged on it."""
+
+    bytes: int
+    retransmits: int
+    min_rtt_us: int | None = None
+    srtt_us: int | None = None
+
+
 class StreamResult(Open):
     """One stream of the transfer. `bytes` are those that the receiving application read."""
 
@@ -30,6 +39,7 @@ class StreamResult(Open):
     goodput_bps: float | None = None
     bytes: int | None = None
     duration_s: float | None = None
+    subflows: list[SubflowResult] = Field(default_factory=list[SubflowResult])  # of MPTCP
     retransmits: int | None = None
     bytes_retransmitted: int | None = None
     min_rtt_us: int | None = None

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...scenarios.routing import Routes, routes_of
+from ...scenarios.routing import Routes, edges_of, nodes_of, routes_of
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RTM_NEWROUTE = 24
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_EXCL, NLM_F_CREATE = 1, 4, 0x200, 0x400
 NLMSG_ERROR = 2
-RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_METRICS = 1, 4, 5, 8
+RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_PREFSRC, RTA_METRICS = 1, 4, 5, 7, 8
 RTAX_INITCWND = 11
 RT_TABLE_MAIN, RTPROT_STATIC, RTN_UNICAST = 254, 4, 1
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
@@ -40,12 +40,14 @@ class Entry:
         value, length: the prefix.
         link: index of the link.
         initial_window: packets that a connection there may send at first; None: as Linux has it.
+        source: the address from which the node sends there, if it has to choose; None: as Linux does.
     """
 
     value: int
     length: int
     link: int
     initial_window: int | None = None
+    source: int | None = None
 
 
 def add_routes(network: Network) -> None:
@@ -58,7 +60,8 @@ def add_routes(network: Network) -> None:
     routes = None if plan.is_path else routes_of(plan)
     for position, name in enumerate(network.names):
         entries = {(entry.value, entry.length): entry for entry in _entries(plan, routes, name)}
-        entries |= {(entry.value, entry.length): entry for entry in _initial_windows(network, name)}
+        more = [*_initial_windows(network, name), *_second_routes(network, name)]
+        entries |= {(entry.value, entry.length): entry for entry in more}
         messages: list[bytes] = []
         for entry in entries.values():
             side = 0 if plan.links[entry.link].a == name else 1
@@ -132,6 +135,31 @@ def _initial_windows(network: Network, name: str) -> Iterator[Entry]:
             yield Entry(address, ADDRESS_BITS[plan.ip_version], flow.route[0], packets)
 
 
+def _second_routes(network: Network, name: str) -> Iterator[Entry]:
+    """To second addresses, over the second routes of MPTCP; hosts send there from their own second addresses."""
+    plan, edges = network.plan, edges_of(network.plan)
+
+    def second(node: str) -> int:
+        return int(ipaddress.ip_address(network.second_address(network.position[node]) or ""))
+
+    for flow in plan.flows:
+        if not flow.second_route:
+            continue
+        nodes = nodes_of(edges, flow.source, flow.second_route)
+        there = dict(zip(nodes[:-1], flow.second_route, strict=True)), flow.target, flow.transfer.initial_window_packets
+        back = dict(zip(nodes[1:], flow.second_route, strict=True)), flow.source, None
+        for ways, destination, packets in (there, back):
+            if name in ways:
+                at_end = name in (flow.source, flow.target)
+                yield Entry(
+                    second(destination),
+                    ADDRESS_BITS[plan.ip_version],
+                    ways[name],
+                    packets if at_end else None,
+                    second(name) if at_end else None,
+                )
+
+
 def _message(version: int, entry: Entry, interface: int, side: int) -> bytes:
     """RTM_NEWROUTE (rtnetlink(7))."""
     size = ADDRESS_BITS[version] // 8
@@ -142,6 +170,8 @@ def _message(version: int, entry: Entry, interface: int, side: int) -> bytes:
         body += _attribute(RTA_DST, entry.value.to_bytes(size, "big"))
     body += _attribute(RTA_OIF, struct.pack("I", interface))
     body += _attribute(RTA_GATEWAY, gateway.to_bytes(size, "big"))
+    if entry.source is not None:
+        body += _attribute(RTA_PREFSRC, entry.source.to_bytes(size, "big"))
     if entry.initial_window is not None:
         body += _attribute(RTA_METRICS, _attribute(RTAX_INITCWND, struct.pack("I", entry.initial_window)))
     return body
