@@ -91,16 +91,20 @@ def test_each_route_carries_its_part(done: tuple[Plan, RunRecord, Path]) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize(("broken", "left_bps"), [("r1", SLOW_BPS), ("r2", FAST_BPS)])
 def test_it_goes_on_over_the_route_that_is_left(tmp_path: Path, broken: str, left_bps: int) -> None:
-    """A line is cut for 6 s: the other one is full meanwhile, and afterwards both are again."""
+    """A line is cut for 6 s: the other one is full meanwhile, and afterwards both are again.
+
+    What was under way on the broken one is sent again over the other after a timeout or several, so 3 s later all that
+    was late has come; after the end TCP's own timeout has doubled to seconds before it tries the line again.
+    """
     events = [{"at": "5 s", "down": "6 s", "between": [broken, "b"]}]
     plan, record, bundle = run(tmp_path / "run", two_routes(events=events))
     assert record.passed and record.events[0].packets_lost
     curves = Samples(bundle).of_flow("both").curves
     assert curves is not None
-    meanwhile, before = curves.goodput_bps(7.0, 10.5), curves.goodput_bps(3.0, 5.0)
+    meanwhile, before = curves.goodput_bps(8.0, 11.0), curves.goodput_bps(3.0, 5.0)
     assert meanwhile is not None and before is not None
     left = ph.framing_limit_bps(left_bps, 1500, ph.ETHERNET_FRAMING, 4, mptcp=True)
-    assert 0.98 * left <= meanwhile <= 1.0005 * left
+    assert 0.995 * left <= meanwhile <= 1.0005 * left
     assert before > 1.2 * meanwhile
     again = curves.goodput_bps(17.0, 20.0)
     assert again is not None and again >= 0.97 * plan.flow.physics.expected_goodput_bps
@@ -122,14 +126,16 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_one_window_bounds_both_routes(tmp_path: Path) -> None:
-    """It lasts the longest round trip (RFC 6182 section 5.3)."""
+    """It has to last the longest round trip (RFC 6182 section 5.3). Linux fills it in bursts, and not quite."""
     plan, record, _ = run(tmp_path / "run", two_routes(), "transfer.window=200 kB")
     (flow,) = record.flows
     window = flow.window.advertised_bytes
     assert window is not None and flow.steady_goodput_bps is not None
     assert plan.flow.physics.expected_bottleneck.kind == "window"
-    assert flow.limited_by == "window"
-    print(flow.steady_goodput_bps, plan.flow.physics.window_limit_bps, window)
+    allowed = window * 8 / (echo_ns(path_of(plan, subflows(plan.flow)[1])) / 1e9)
+    assert allowed == pytest.approx(plan.flow.physics.window_limit_bps, rel=0.02)
+    assert 0.8 * allowed <= flow.steady_goodput_bps <= allowed
+    assert flow.limited_by == "window" and flow.retransmits == 0
 
 
 def test_a_second_route_may_reach_a_host_over_its_own_address_s_link(tmp_path: Path) -> None:
@@ -161,4 +167,7 @@ def test_a_flow_without_it_beside_it_stays_on_its_route(tmp_path: Path) -> None:
     assert record.passed and [len(each.subflows) for each in (one, two, plain)] == [2, 2, 0]
     counted = Samples(bundle).passed_by_link("bytes")
     second = one.subflows[1].bytes + two.subflows[1].bytes
-    assert counted[3, "forward"] == pytest.approx(second * 1500 / 1420, rel=0.03)
+    # At the end there may be a full queue and what is on the line; what was sent again passed twice.
+    again = one.subflows[1].retransmits + two.subflows[1].retransmits
+    more = counted[3, "forward"] - second * 1500 / 1420
+    assert 0 <= more <= 375_000 + SLOW_BPS * 0.033 / 8 + 1500 * again

@@ -131,33 +131,33 @@ def _initial_windows(network: Network, name: str) -> Iterator[Entry]:
     for flow in plan.flows:
         packets = flow.transfer.initial_window_packets
         if flow.source == name and packets is not None:  # a TCP of its time may begin with two
-            address = int(ipaddress.ip_address(network.address(network.position[flow.target])))
+            address = _value(network.address(network.position[flow.target]))
             yield Entry(address, ADDRESS_BITS[plan.ip_version], flow.route[0], packets)
 
 
 def _second_routes(network: Network, name: str) -> Iterator[Entry]:
-    """To second addresses, over the second routes of MPTCP; hosts send there from their own second addresses."""
+    """To the hosts of MPTCP: over the second routes to their second addresses, from second address to second address.
+
+    And from own address to own address over the first, since a host would send from the address of the interface.
+    """
     plan, edges = network.plan, edges_of(network.plan)
-
-    def second(node: str) -> int:
-        return int(ipaddress.ip_address(network.second_address(network.position[node]) or ""))
-
     for flow in plan.flows:
         if not flow.second_route:
             continue
-        nodes = nodes_of(edges, flow.source, flow.second_route)
-        there = dict(zip(nodes[:-1], flow.second_route, strict=True)), flow.target, flow.transfer.initial_window_packets
-        back = dict(zip(nodes[1:], flow.second_route, strict=True)), flow.source, None
-        for ways, destination, packets in (there, back):
-            if name in ways:
-                at_end = name in (flow.source, flow.target)
-                yield Entry(
-                    second(destination),
-                    ADDRESS_BITS[plan.ip_version],
-                    ways[name],
-                    packets if at_end else None,
-                    second(name) if at_end else None,
-                )
+        for route, address in ((flow.route, network.address), (flow.second_route, network.second_address)):
+            nodes, packets = nodes_of(edges, flow.source, route), flow.transfer.initial_window_packets
+            there = dict(zip(nodes[:-1], route, strict=True)), flow.target, packets
+            back = dict(zip(nodes[1:], route, strict=True)), flow.source, None
+            values = {end: _value(address(network.position[end])) for end in (flow.source, flow.target)}
+            for ways, destination, window in (there, back):
+                if name in ways:
+                    own = values.get(name)
+                    width = ADDRESS_BITS[plan.ip_version]
+                    yield Entry(values[destination], width, ways[name], window if own else None, own)
+
+
+def _value(address: str | None) -> int:
+    return int(ipaddress.ip_address(address or ""))
 
 
 def _message(version: int, entry: Entry, interface: int, side: int) -> bytes:
