@@ -16,12 +16,12 @@ from .judge_network import judge_flows
 from .record import RunRecord
 from .rules import check_rules
 from .samples import Samples
+from .tool_result import bytes_of_subflows
 from .wording import NARROW, grouped, rate_text, signed_percent, tolerance_text
 
 if TYPE_CHECKING:
     from ..scenarios.plan import Plan
     from .series import ByteCurves
-    from .tool_result import StreamResult
 
 STEADY_FROM_S = 10.0
 STEADY_LEAST_S = 1.0  # a shorter steady part says nothing
@@ -132,15 +132,11 @@ def _subflows(plan: Plan, record: RunRecord) -> Check | None:
     """With MPTCP: whether data went over both routes."""
     if not plan.transfer.mptcp:
         return None
-    moved = [sum(each) for each in zip(*(_subflow_bytes(stream) for stream in record.streams), strict=False)]
+    moved = bytes_of_subflows(record.streams)
     shares = ", ".join(f"{100 * count / max(sum(moved), 1):.1f} %" for count in moved)
     text = f"of the data that was acknowledged, the routes carried {shares}" if moved else "no subflow was joined"
     what = "routes that carried data"
     return Check("routes", len(moved) >= 2 and all(moved), text, 2, sum(count > 0 for count in moved), 0, "", what)
-
-
-def _subflow_bytes(stream: StreamResult) -> list[int]:
-    return [subflow.bytes for subflow in stream.subflows]
 
 
 def _goodput_tolerance(plan: Plan) -> float:

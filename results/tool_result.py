@@ -5,6 +5,7 @@ Figures that a tool does not tell are null. Members that stand here only in a ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -51,6 +52,11 @@ class StreamResult(Open):
     sndbuf_limited_us: int | None = None
     sender_calls: int | None = None  # system calls that sent data
     verified: Verified | None = None
+
+
+def bytes_of_subflows(streams: Sequence[StreamResult]) -> list[int]:
+    """What each subflow carried, all streams together, the first subflow first; empty without MPTCP."""
+    return [sum(each) for each in zip(*([flow.bytes for flow in stream.subflows] for stream in streams), strict=False)]
 
 
 class WindowResult(Open):
