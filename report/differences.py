@@ -130,7 +130,8 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
     """The slower side alone lost packets, or both lost so few that where these fell decides.
 
     By the square-root law (Mathis et al. 1997) goodput is as 1/sqrt(p). Of n independent losses p is known to
-    1/sqrt(n), so the goodput of a run to 1/(2 sqrt(n)); twice that of both together is 95 %.
+    1/sqrt(n), so the goodput of a run to 1/(2 sqrt(n)); twice that of both together is 95 %. Of a single one
+    nothing is known of p: goodput is decided by where it fell.
     """
     assert first.settled_bps and other.settled_bps
     slower, faster = sorted((first, other), key=lambda side: side.settled_bps or 0.0)
@@ -141,9 +142,14 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
         return []
     spread = math.sqrt(1 / slower.recoveries + 1 / faster.recoveries)  # two standard deviations
     apart = math.log((faster.settled_bps or 0.0) / (slower.settled_bps or 1.0))
-    if apart <= spread:
-        told = " and ".join(f"{side.recoveries} recoveries {side.label}" for side in (first, other))
-        why = f"{told}: where so few fall makes up to {math.expm1(spread):.0%} between two runs"
+    single = min(slower.recoveries, faster.recoveries) == 1
+    if single or apart <= spread:
+        told = " and ".join(
+            f"{side.recoveries} {'recovery' if side.recoveries == 1 else 'recoveries'} {side.label}"
+            for side in (first, other)
+        )
+        most = "any difference" if single else f"up to {math.expm1(spread):.0%}"
+        why = f"{told}: where so few fall makes {most} between two runs"
         return [("chance" if _leaves_to_chance(first) else "few losses", why)]
     packets = [(side.record.bytes or 0) / side.plan.physics.mss_bytes / side.recoveries for side in (first, other)]
     if not all(packets):
