@@ -67,7 +67,7 @@ def both_routes(scenario: Scenario, transfer: Transfer, alone: list[Physics]) ->
     """
     of_routes = [[limit for limit in each.limits if limit.kind not in ("window", "bus")] for each in alone]
     least = [min(limits, key=lambda limit: limit.goodput_bps) for limits in of_routes]
-    others = [limit.kind for limit in least if limit.kind != "framing"]
+    others: list[LimitKind] = [limit.kind for limit in least if limit.kind != "framing"]
     kind: LimitKind = others[0] if others else "framing"
     places = [limit.place if limit.kind == "framing" or others[1:] else limit.name for limit in least]
     together = Limit(
