@@ -195,6 +195,11 @@ class Transfer(Section):
         False,
         description="true: ECN whose feedback counts the marks (AccECN, RFC 9768); Linux 7.0 and later; default false",
     )
+    protect: Literal["none", "mac", "aead", "ktls"] = special(
+        "none",
+        description="mac: nobody on the way can change the data unseen; aead: nor read it; ktls: as aead, in records "
+        "that the kernels make. With these, receive is memory or verify",
+    )
     pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
 

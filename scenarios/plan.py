@@ -192,6 +192,7 @@ class Transfer:
     sample_interval_ns: int
     ecn: bool = False  # both hosts negotiate explicit congestion notification
     accurate_ecn: bool = False  # the accurate one, which counts marks
+    protect: Literal["none", "mac", "aead", "ktls"] = "none"  # who makes records of the data, and which
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
 

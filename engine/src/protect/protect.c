@@ -21,8 +21,10 @@ struct protector {
 	bool ended;
 };
 
-static const char *const names[PROTECT_MODES] = {
-    [PROTECT_NONE] = "none", [PROTECT_MAC] = "mac", [PROTECT_AEAD] = "aead"};
+static const char *const names[PROTECT_MODES] = {[PROTECT_NONE] = "none",
+						 [PROTECT_MAC] = "mac",
+						 [PROTECT_AEAD] = "aead",
+						 [PROTECT_KTLS] = "ktls"};
 
 const char *protect_mode_name(enum protect_mode mode)
 {
@@ -40,19 +42,42 @@ bool protect_mode_parse(const char *name, enum protect_mode *mode)
 	return false;
 }
 
-/* HMAC(secret, label | mode | stream): no key serves two purposes. */
-static void key_derive(enum protect_mode mode, const uint8_t *secret, uint32_t stream,
-		       uint8_t key[KEY_BYTES])
+static const char key_label[] = "landspeed-engine/3 records from sender to receiver";
+static const char nonce_label[] = "landspeed-engine/3 nonces from sender to receiver";
+
+uint64_t protect_payload(enum protect_mode mode, uint64_t wire_bytes)
 {
-	static const char label[] = "landspeed-engine/3 records from sender to receiver";
+	uint32_t head = mode == PROTECT_KTLS ? TLS_HEAD_BYTES : PROTECT_HEAD_BYTES;
+	uint32_t payload = mode == PROTECT_KTLS ? TLS_PAYLOAD_BYTES : PROTECT_PAYLOAD_BYTES;
+	uint32_t tail = mode == PROTECT_KTLS ? TLS_TAIL_BYTES : PROTECT_TAG_BYTES;
+	if (mode == PROTECT_NONE)
+		return wire_bytes;
+	uint64_t rest = wire_bytes % (head + payload + tail);
+	rest = rest > head ? rest - head : 0;
+	return wire_bytes / (head + payload + tail) * payload + (rest < payload ? rest : payload);
+}
+
+/* HMAC(secret, label | mode | stream): no key serves two purposes. */
+static void key_derive(const char *label, enum protect_mode mode, const uint8_t *secret,
+		       uint32_t stream, uint8_t key[KEY_BYTES])
+{
 	uint8_t which[5];
 	crypto_auth_hmacsha512256_state state;
 	(void)wire_put_u32(wire_put_u8(which, (uint8_t)mode), stream);
 	(void)crypto_auth_hmacsha512256_init(&state, secret, PROTECT_SECRET_BYTES);
-	(void)crypto_auth_hmacsha512256_update(&state, (const uint8_t *)label, sizeof(label));
+	(void)crypto_auth_hmacsha512256_update(&state, (const uint8_t *)label, strlen(label) + 1);
 	(void)crypto_auth_hmacsha512256_update(&state, which, sizeof(which));
 	(void)crypto_auth_hmacsha512256_final(&state, key);
 	sodium_memzero(&state, sizeof(state));
+}
+
+void protect_keys_derive(const uint8_t secret[PROTECT_SECRET_BYTES], uint32_t stream,
+			 struct protect_keys *keys)
+{
+	uint8_t nonce[KEY_BYTES];
+	key_derive(key_label, PROTECT_KTLS, secret, stream, keys->key);
+	key_derive(nonce_label, PROTECT_KTLS, secret, stream, nonce);
+	memcpy(keys->iv, nonce, sizeof(keys->iv));
 }
 
 struct protector *protector_create(enum protect_mode mode, bool seals,
@@ -64,7 +89,7 @@ struct protector *protector_create(enum protect_mode mode, bool seals,
 		return NULL;
 	protector->mode = mode;
 	protector->cipher = EVP_CIPHER_CTX_new();
-	key_derive(mode, secret, stream, key);
+	key_derive(key_label, mode, secret, stream, key);
 	bool made =
 	    protector->cipher != NULL && EVP_CipherInit_ex(protector->cipher, EVP_aes_256_gcm(),
 							   NULL, key, NULL, seals ? 1 : 0) == 1;
