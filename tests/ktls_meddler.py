@@ -21,7 +21,7 @@ HARMS: dict[str, Harm] = {
     "none": lambda record, _: [record],
     "flip": lambda record, _: [record[:1000], bytes([record[1000] ^ 16]), record[1001:]],
     "flip the tag": lambda record, _: [record[:-1], bytes([record[-1] ^ 1])],
-    "flip the head": lambda record, _: [bytes([record[0] ^ 1]), record[1:]],
+    "flip the head": lambda record, _: [record[:1], bytes([record[1] ^ 1]), record[2:]],
     "repeat": lambda record, _: [record, record],
     "leave out": lambda _record, _: [],
     "move": lambda record, before: [record, before],
