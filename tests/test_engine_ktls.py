@@ -96,7 +96,6 @@ def test_a_guest_s_kernel_without_it_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(KernelError, match=said):
         check_kernel(plan_of(tmp_path, gigabit(protect="ktls")), kernel)
     check_kernel(plan_of(tmp_path, gigabit(protect="aead")), kernel)
-    assert find_kernel().can_tls
 
 
 def test_theory_has_the_records_share(tmp_path: Path) -> None:
@@ -112,6 +111,7 @@ def test_theory_has_the_records_share(tmp_path: Path) -> None:
 @pytest.mark.guest
 def test_records_of_the_guest_s_kernel_are_tls_s_and_open_once(tmp_path: Path) -> None:
     """engine/tests/test_ktls.c: libcrypto opens them; every bit that is flipped is found."""
+    assert find_kernel().can_tls
     assert UNIT_TEST.exists(), "ninja -C engine/build"
     done = execute(plan_of(tmp_path, gigabit()), tmp_path, "sh", "-c", f"ip link set lo up && {UNIT_TEST}")
     assert done.status == 0, done.out + done.err
@@ -250,4 +250,4 @@ def test_the_records_take_their_share_of_the_line(tmp_path: Path, protect: str) 
     payload, whole = (FULL, FULL + BESIDE) if protect == "ktls" else (65536, 65560)
     expected = 1e9 * 1448 / 1538 * payload / whole
     assert record.limited_by == "framing"
-    assert steady_bps(bundle, 1.0, 2.9) == pytest.approx(expected, rel=1e-3)
+    assert steady_bps(bundle, 1.0, 2.9) == pytest.approx(expected, rel=1e-4)
