@@ -16,8 +16,7 @@ from .plan_recorded import Contest, Expect
 from .trace import Trace
 
 PLAN_SCHEMA_VERSION = 3
-PATH_FLOW = "transfer"
-"""Name of the one flow of a path."""
+PATH_FLOW = "transfer"  # name of the one flow of a path
 
 DisciplineName: TypeAlias = Literal[
     "fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "sfq", "cake", "tbf"
