@@ -46,6 +46,8 @@ def check_kernel(plan: Plan, kernel: Kernel) -> None:
         raise KernelError(
             f"protect: ktls: {here}: it was built without CONFIG_TLS; `make setup` builds one that has it"
         )
+    if any(flow.transfer.mptcp for flow in plan.flows) and not kernel.can_mptcp:
+        raise KernelError(f"mptcp: {here}: it was built without CONFIG_MPTCP; `make setup` builds one that has it")
 
 
 def uncountable_losses(loaded: LoadedScenario) -> list[Problem]:

@@ -178,6 +178,7 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         ),
         (["protect=mac", "receive=memory", "send=sendfile"], "write send: write, or leave it out"),
         (["protect=tls"], "'mac', 'aead'"),
+        (["protect=ktls", "receive=memory", "mptcp=true"], "Linux has no TLS over MPTCP"),
     ],
 )
 def test_what_the_engine_is_told_must_agree(tmp_path: Path, overrides: list[str], said: str) -> None:

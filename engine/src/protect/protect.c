@@ -45,16 +45,37 @@ bool protect_mode_parse(const char *name, enum protect_mode *mode)
 static const char key_label[] = "landspeed-engine/3 records from sender to receiver";
 static const char nonce_label[] = "landspeed-engine/3 nonces from sender to receiver";
 
-uint64_t protect_payload(enum protect_mode mode, uint64_t wire_bytes)
+/* Full records: head, payload, and what is behind it. */
+struct shape {
+	uint32_t head;
+	uint32_t payload;
+	uint32_t tail;
+};
+
+static struct shape shape_of(enum protect_mode mode)
 {
-	uint32_t head = mode == PROTECT_KTLS ? TLS_HEAD_BYTES : PROTECT_HEAD_BYTES;
-	uint32_t payload = mode == PROTECT_KTLS ? TLS_PAYLOAD_BYTES : PROTECT_PAYLOAD_BYTES;
-	uint32_t tail = mode == PROTECT_KTLS ? TLS_TAIL_BYTES : PROTECT_TAG_BYTES;
+	if (mode == PROTECT_KTLS)
+		return (struct shape){TLS_HEAD_BYTES, TLS_PAYLOAD_BYTES, TLS_TAIL_BYTES};
+	return (struct shape){PROTECT_HEAD_BYTES, PROTECT_PAYLOAD_BYTES, PROTECT_TAG_BYTES};
+}
+
+uint32_t protect_fit(enum protect_mode mode, uint32_t wire)
+{
+	const struct shape shape = shape_of(mode);
+	uint32_t whole = shape.head + shape.payload + shape.tail;
 	if (mode == PROTECT_NONE)
-		return wire_bytes;
-	uint64_t rest = wire_bytes % (head + payload + tail);
-	rest = rest > head ? rest - head : 0;
-	return wire_bytes / (head + payload + tail) * payload + (rest < payload ? rest : payload);
+		return wire;
+	return wire - (wire + whole - 1) / whole * (whole - shape.payload);
+}
+
+uint64_t protect_payload(enum protect_mode mode, uint64_t wire)
+{
+	const struct shape shape = shape_of(mode);
+	uint32_t whole = shape.head + shape.payload + shape.tail;
+	if (mode == PROTECT_NONE)
+		return wire;
+	uint64_t rest = wire % whole > shape.head ? wire % whole - shape.head : 0;
+	return wire / whole * shape.payload + (rest < shape.payload ? rest : shape.payload);
 }
 
 /* HMAC(secret, label | mode | stream): no key serves two purposes. */

@@ -37,7 +37,10 @@ enum protect_kind { PROTECT_DATA, PROTECT_END };
 const char *protect_mode_name(enum protect_mode mode);
 bool protect_mode_parse(const char *name, enum protect_mode *mode);
 /* The payload in so many bytes of a stream, whose records are full as far as they are there. */
-uint64_t protect_payload(enum protect_mode mode, uint64_t wire_bytes);
+uint64_t protect_payload(enum protect_mode mode, uint64_t wire);
+
+/* How many bytes travel as `wire` bytes, their records' heads and tags included. */
+uint32_t protect_fit(enum protect_mode mode, uint32_t wire);
 
 /* What the kernel is given of one stream, one direction. */
 struct protect_keys {

@@ -132,20 +132,14 @@ static void reader_verify(struct reader *reader, size_t got)
 	}
 }
 
-static int clamp_renew(const struct reader *reader)
-{
-	struct failure failure = {0};
-	uint64_t clamp = stream_receiving(reader->stream)->window_clamp_bytes;
-	return clamp != 0 ? tune_window_clamp(reader->stream->fd, clamp, &failure) : 0;
-}
-
 /* About once per window: is the mark right for the rate, the RTT and the window of now? */
 static int low_water_review(struct reader *reader, uint64_t done, uint64_t left)
 {
 	struct tcp_info info;
 	struct failure failure = {0};
 	uint64_t rcvbuf;
-	if (clamp_renew(reader) != 0)
+	uint64_t clamp = stream_receiving(reader->stream)->window_clamp_bytes;
+	if (clamp != 0 && tune_window_clamp(reader->stream->fd, clamp, &failure) != 0)
 		return errno;
 	if (!tcp_info_read(reader->stream->fd, &info) ||
 	    tune_buffer(reader->stream->fd, TUNE_RECEIVE, &rcvbuf, &failure) != 0)
@@ -164,17 +158,6 @@ static int low_water_review(struct reader *reader, uint64_t done, uint64_t left)
 	reader->review_at = done + rcvbuf / 2;
 	mark = mark < left ? mark : left;
 	return low_water_set(reader, mark != 0 ? mark : 1);
-}
-
-/* A part of the next record may have been taken: the mark stays until the end is near. */
-static int protected_review(struct reader *reader, uint64_t done)
-{
-	if (done >= reader->review_at) {
-		reader->review_at = done + stream_receiving(reader->stream)->window_clamp_bytes / 2;
-		if (clamp_renew(reader) != 0)
-			return errno;
-	}
-	return reader->hurry && reader->low_water > 1 ? low_water_set(reader, 1) : 0;
 }
 
 /* The first byte of the stream has come at `now_ns`. */
@@ -222,12 +205,11 @@ static int reader_account(struct reader *reader, uint64_t got)
 	stream_count_call(stream);
 	if (left == 0)
 		return 0;
-	if (stream_protected(stream))
-		return protected_review(reader, done);
-	if (reader->hurry)
-		return reader->low_water > doubt_bytes(reader) + 1
-			   ? low_water_set(reader, doubt_bytes(reader) + 1)
-			   : 0;
+	if (reader->hurry) {
+		/* A part of the next record may be taken already: then any byte may be its last. */
+		uint64_t mark = stream_protected(stream) ? 1 : doubt_bytes(reader) + 1;
+		return reader->low_water > mark ? low_water_set(reader, mark) : 0;
+	}
 	if (done >= reader->review_at)
 		return low_water_review(reader, done, left);
 	return left < reader->low_water ? low_water_set(reader, left) : 0;
