@@ -39,6 +39,8 @@ class Iperf3(Tool):
             found.append("it cannot offer a window to the byte: leave out transfer.window_exact")
         if transfer.receive == "verify":
             found.append("it does not verify what it receives: write transfer.receive: memory or discard")
+        if transfer.protect != "none":
+            found.append(f"it has no transfer.protect: {transfer.protect}: leave it out")
         if transfer.start_stagger_ns:
             found.append("it starts all streams at once: leave out transfer.start_stagger")
         if transfer.duration_ns is not None and transfer.duration_ns % 10**9:

@@ -162,6 +162,7 @@ def test_failures_have_a_type_and_the_command_s_text(call: Any, kind: type[Excep
         ({"transfer.receive": "verify"}, "verify"),
         ({"transfer.streams": 2, "transfer.start_stagger": "1 s"}, "start_stagger"),
         ({"transfer.duration": "400 ms"}, "whole seconds"),
+        ({"transfer.protect": "ktls", "transfer.receive": "memory"}, "no transfer.protect: ktls"),
     ],
 )
 def test_iperf3_refuses_what_it_cannot_do(changes: dict[str, Any], said: str) -> None:

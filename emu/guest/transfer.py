@@ -7,7 +7,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from . import clock
-from .files import OUT
+from .files import OUT, make_key
 from .network import Network
 from .nodes import Node
 from .programs import Program
@@ -84,7 +84,9 @@ def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int
     }
     sends = end == "sender"
     node = network.node(flow.source if sends else flow.target)
-    words = [addresses.get(word, word) for word in (job.sender_command if sends else job.receiver_command)]
+    words = job.sender_command if sends else job.receiver_command
+    known = addresses | ({"{key}": make_key()} if "{key}" in words else {})
+    words = [known.get(word, word) for word in words]
     environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": str(seconds)} if seconds else {})}
     with open("/".join(filter(None, (OUT, job.folder, "log", f"{end}.log"))), "wb") as log:  # noqa: PTH123
         return Program(words, log.fileno(), node, environment)
