@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...scenarios.flow_path import steps
 from . import clock
 from .calibrate import calibrate
 from .flow_path import FlowPath
@@ -30,7 +31,7 @@ def calibrate_flows(
         `calibration`: of a path; of a network, whether all passed and what failed, each with its flow. `calibrations`:
         of a network, flow by flow, by name.
     """
-    plan = network.plan
+    plan, short = network.plan, {place for run in runs for place in run.places}
     found: dict[str, dict[str, Any]] = {}
     known: dict[tuple[str, tuple[int, ...]], dict[str, Any]] = {}
     for flow in plan.flows:
@@ -39,7 +40,10 @@ def calibrate_flows(
             if not real_clock:
                 clock.start_afresh()
             path = FlowPath(network, flow)
-            known[way] = calibrate(path, runs, with_queues=with_queues and plan.is_path, real_clock=real_clock)
+            ahead = [(step.link, step.ahead) for step in steps(plan, flow)]
+            back = [(link, not forward) for link, forward in ahead]
+            joined = [forward for forward, places in ((True, ahead), (False, back)) if not short.isdisjoint(places)]
+            known[way] = calibrate(path, joined, with_queues=with_queues and plan.is_path, real_clock=real_clock)
         found[flow.name] = known[way]
     if plan.is_path:
         return {"calibration": found[plan.flow.name]}
