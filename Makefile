@@ -10,7 +10,7 @@ NAMES ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -96,6 +96,9 @@ wheel-twice: setup-test  ## two clones make the wheels, each with a kernel of it
 
 fresh-wheel:  ## the wheel, by an ordinary user on a new Debian in a folder (SUITE=trixie, noble; needs root)
 	@setup/fresh-wheel.sh $(or $(SUITE),bookworm)
+
+workflow: setup-test  ## the workflows of docs/how-to/ci.md, step by step on a new Ubuntu in a folder: seconds to the first green test (root)
+	@setup/workflow.sh $(or $(SUITE),noble)
 
 lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
 	@$(PYTHON) tests/lab/lab.py up

@@ -40,6 +40,14 @@ bool protect_mode_parse(const char *name, enum protect_mode *mode)
 	return false;
 }
 
+uint32_t protect_fit(enum protect_mode mode, uint32_t wire)
+{
+	if (mode != PROTECT_MAC && mode != PROTECT_AEAD)
+		return wire;
+	uint32_t records = (wire + PROTECT_RECORD_BYTES - 1) / PROTECT_RECORD_BYTES;
+	return wire - records * (PROTECT_HEAD_BYTES + PROTECT_TAG_BYTES);
+}
+
 /* HMAC(secret, label | mode | stream): no key serves two purposes. */
 static void key_derive(enum protect_mode mode, const uint8_t *secret, uint32_t stream,
 		       uint8_t key[KEY_BYTES])

@@ -30,6 +30,9 @@ enum protect_kind { PROTECT_DATA, PROTECT_END };
 const char *protect_mode_name(enum protect_mode mode);
 bool protect_mode_parse(const char *name, enum protect_mode *mode);
 
+/* How many bytes travel as `wire` bytes, their records' heads and tags included. */
+uint32_t protect_fit(enum protect_mode mode, uint32_t wire);
+
 /* One stream, one direction. */
 struct protector;
 

@@ -52,8 +52,10 @@ void send_blocks_choose(struct send_state *state)
 		mss_bytes = clamp_bytes - TIMESTAMPS_BYTES;
 	if (route_find(fd, &route, &ignored) != 0)
 		route.gso_bytes = 0;
-	state->sending.block_bytes =
-	    block_bytes_choose(packet_bytes(mss_bytes, route.gso_bytes, BLOCK_BYTES));
+	uint32_t bytes = block_bytes_choose(packet_bytes(mss_bytes, route.gso_bytes, BLOCK_BYTES));
+	/* What travels is whole packets: the records of a block, not the block. */
+	uint32_t fitting = protect_fit(state->options->protect, bytes);
+	state->sending.block_bytes = fitting >= BLOCK_LEAST_BYTES ? fitting : bytes;
 }
 
 /* What the kernel pins of ours at once (memory that is sent from where it is). */

@@ -7,7 +7,8 @@
 #include <sys/socket.h>
 
 /* As few as keep the calls few: what lies here and what is made of it shall stay in the cache. */
-#define WIRE_BYTES ((size_t)4 * PROTECT_RECORD_BYTES)
+#define WIRE_RECORDS 4
+#define WIRE_BYTES   ((size_t)WIRE_RECORDS * PROTECT_RECORD_BYTES)
 
 struct tunnel {
 	struct protector *protector;
@@ -26,7 +27,7 @@ int streams_protect(struct streams *set, enum protect_mode mode, bool seals,
 		if (tunnel == NULL)
 			return failure_set(failure, "out of memory");
 		tunnel->protector = protector_create(mode, seals, secret, first + i);
-		tunnel->wire = malloc(seals ? PROTECT_PAYLOAD_BYTES : WIRE_BYTES);
+		tunnel->wire = malloc(WIRE_BYTES);
 		if (tunnel->protector == NULL || tunnel->wire == NULL)
 			return failure_set(failure, "AES-256-GCM is not to be had of libcrypto");
 	}
@@ -42,29 +43,42 @@ void tunnel_destroy(struct tunnel *tunnel)
 	free(tunnel);
 }
 
-static int record_send(struct stream *stream, enum protect_kind kind, const uint8_t *bytes,
-		       uint32_t count)
+/*
+ * Up to WIRE_RECORDS records by one call, at least one: between two calls TCP would send what does
+ * not fill a packet yet.
+ */
+static int records_send(struct stream *stream, enum protect_kind kind, const uint8_t *bytes,
+			size_t count)
 {
-	uint8_t head[PROTECT_HEAD_BYTES];
-	uint8_t tag[PROTECT_TAG_BYTES];
-	const uint8_t *sealed;
+	uint8_t heads[WIRE_RECORDS][PROTECT_HEAD_BYTES];
+	uint8_t tags[WIRE_RECORDS][PROTECT_TAG_BYTES];
+	struct iovec parts[3 * WIRE_RECORDS];
 	struct tunnel *tunnel = stream->tunnel;
-	if (!protector_seal(tunnel->protector, kind, bytes, count, tunnel->wire, head, &sealed,
-			    tag))
-		return EIO;
-	struct iovec parts[3] = {{.iov_base = head, .iov_len = sizeof(head)},
-				 {.iov_base = (void *)sealed, .iov_len = count},
-				 {.iov_base = tag, .iov_len = sizeof(tag)}};
-	return stream_send_parts(stream, parts, 3, false);
+	size_t done = 0;
+	size_t used = 0;
+	for (unsigned i = 0; i == 0 || done < count; i++) {
+		const uint8_t *sealed;
+		size_t left = count - done;
+		uint32_t part =
+		    left < PROTECT_PAYLOAD_BYTES ? (uint32_t)left : PROTECT_PAYLOAD_BYTES;
+		if (!protector_seal(tunnel->protector, kind, bytes + done, part,
+				    tunnel->wire + done, heads[i], &sealed, tags[i]))
+			return EIO;
+		parts[used++] = (struct iovec){heads[i], PROTECT_HEAD_BYTES};
+		parts[used++] = (struct iovec){(void *)sealed, part};
+		parts[used++] = (struct iovec){tags[i], PROTECT_TAG_BYTES};
+		done += part;
+	}
+	return stream_send_parts(stream, parts, used, false);
 }
 
 int stream_write(struct stream *stream, const uint8_t *bytes, uint64_t count)
 {
+	static const size_t most = (size_t)WIRE_RECORDS * PROTECT_PAYLOAD_BYTES;
 	int error = 0;
 	while (error == 0 && count > 0) {
-		uint32_t part =
-		    count < PROTECT_PAYLOAD_BYTES ? (uint32_t)count : PROTECT_PAYLOAD_BYTES;
-		error = record_send(stream, PROTECT_DATA, bytes, part);
+		size_t part = count < most ? (size_t)count : most;
+		error = records_send(stream, PROTECT_DATA, bytes, part);
 		if (error == 0)
 			(void)atomic_fetch_add(&stream->bytes, part);
 		bytes += part;
@@ -75,7 +89,8 @@ int stream_write(struct stream *stream, const uint8_t *bytes, uint64_t count)
 
 int stream_write_end(struct stream *stream)
 {
-	return stream->tunnel != NULL ? record_send(stream, PROTECT_END, NULL, 0) : 0;
+	static const uint8_t none;
+	return stream->tunnel != NULL ? records_send(stream, PROTECT_END, &none, 0) : 0;
 }
 
 /* At least `count` bytes in one piece. 1, 0 at the end of the connection, -1 with errno. */

@@ -205,13 +205,11 @@ static int reader_account(struct reader *reader, uint64_t got)
 	stream_count_call(stream);
 	if (left == 0)
 		return 0;
-	/* A part of the next record may be in the tunnel: the mark stays until the end is near. */
-	if (stream->tunnel != NULL)
-		return reader->hurry && reader->low_water > 1 ? low_water_set(reader, 1) : 0;
-	if (reader->hurry)
-		return reader->low_water > doubt_bytes(reader) + 1
-			   ? low_water_set(reader, doubt_bytes(reader) + 1)
-			   : 0;
+	if (reader->hurry) {
+		/* A part of the next record may be in the tunnel: then any byte may be its last. */
+		uint64_t mark = stream->tunnel != NULL ? 1 : doubt_bytes(reader) + 1;
+		return reader->low_water > mark ? low_water_set(reader, mark) : 0;
+	}
 	if (done >= reader->review_at)
 		return low_water_review(reader, done, left);
 	return left < reader->low_water ? low_water_set(reader, left) : 0;
