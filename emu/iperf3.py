@@ -92,6 +92,8 @@ IPERF3 = Iperf3()
 def _refused(transfer: Transfer) -> list[str]:
     """What a transfer asks for that iperf3 does not have, each with what would be right."""
     found = list[str]()
+    if transfer.mptcp:
+        found.append("it has no MPTCP: leave out transfer.mptcp")
     if transfer.congestion_controls:
         found.append("it has one congestion control for all streams: use transfer.congestion_control")
     if transfer.send not in ("auto", "write", "sendfile"):

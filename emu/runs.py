@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..scenarios.flow_path import steps
+from ..scenarios.flow_path import steps, subflows
 from ..scenarios.timing import line_of
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ class Run:
 
     Attributes:
         places: directions of links, in the order in which a packet passes them; two at least.
-        hosts: to which the packets go that pass them, by name.
+        hosts: to which the packets go that pass them, by name, and whether to the second address (MPTCP).
         arrives: link and side (0: its `a`) at which packets leave the way hop by hop.
         from_host: that link is the first of these, a host's own; else it is the one before.
     """
 
     places: tuple[Place, ...]
-    hosts: tuple[str, ...]
+    hosts: tuple[tuple[str, bool], ...]
     arrives: tuple[int, int]
     from_host: bool
 
@@ -52,11 +52,12 @@ def runs_of(plan: Plan) -> list[Run]:
     from elsewhere a queue can form, so that link cannot be joined anyhow; a flow that crosses a router meets nobody.
     """
     ways: list[list[Place]] = []
-    ends: list[str] = []
+    ends: list[tuple[str, bool]] = []
     for flow in plan.flows:
-        ahead = [(step.link, step.ahead) for step in steps(plan, flow)]
-        ways += [ahead, [(link, not forward) for link, forward in reversed(ahead)]]
-        ends += [flow.target, flow.source]
+        for number, each in enumerate(subflows(flow)):
+            ahead = [(step.link, step.ahead) for step in steps(plan, each)]
+            ways += [ahead, [(link, not forward) for link, forward in reversed(ahead)]]
+            ends += [(flow.target, number > 0), (flow.source, number > 0)]
     passing: dict[Place, list[int]] = {}
     for number, way in enumerate(ways):
         for place in way:

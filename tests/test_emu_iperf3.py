@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,13 @@ def test_it_refuses_by_name_what_a_flow_asks_for(tmp_path: Path, asked: dict[str
     with pytest.raises(Refused, match=f"iperf3 cannot make this transfer: flow far: it .*{said}"):
         IPERF3.check(plan)
     IPERF3.check(plan_of(tmp_path, network(FLOWS)))
+
+
+def test_it_has_no_mptcp(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, network(FLOWS))
+    far = replace(plan.flows[1], transfer=replace(plan.flows[1].transfer, mptcp=True))
+    with pytest.raises(Refused, match="flow far: it has no MPTCP"):
+        IPERF3.check(replace(plan, flows=[plan.flows[0], far]))
 
 
 def test_what_all_flows_ask_for_is_said_once_and_ends_with_2(tmp_path: Path) -> None:

@@ -33,8 +33,12 @@ def test_what_only_takes_time_is_joined_both_ways(tmp_path: Path) -> None:
 def test_the_record_of_2004_is_one_run_but_for_the_line_that_its_bus_slows(tmp_path: Path) -> None:
     """Acknowledgments come at 10 Gbit/s to a bus of 6.7: they may wait there."""
     ahead, back = runs_of(plan_of(tmp_path, RECORD))
-    assert ahead == Run(tuple((link, True) for link in range(13)), ("pasadena",), arrives=(0, 1), from_host=True)
-    assert back == Run(tuple((link, False) for link in range(12, 0, -1)), ("geneva",), arrives=(12, 0), from_host=True)
+    assert ahead == Run(
+        tuple((link, True) for link in range(13)), (("pasadena", False),), arrives=(0, 1), from_host=True
+    )
+    assert back == Run(
+        tuple((link, False) for link in range(12, 0, -1)), (("geneva", False),), arrives=(12, 0), from_host=True
+    )
     assert (ahead.routers, back.routers) == (12, 11)
 
 

@@ -91,15 +91,26 @@ def test_flows_that_go_all_the_way_together_share_a_run(tmp_path: Path) -> None:
         network([*chain("a", "r1", "r2", "r3"), *chain("r3", "b"), *chain("r3", "c")], ("a", "b"), ("a", "c")),
     )
     (ahead,) = (run for run in runs_of(plan) if run.from_host)
-    assert (nodes(plan, ahead.places), ahead.hosts) == (("a", "r1", "r2", "r3"), ("b", "c"))
+    assert (nodes(plan, ahead.places), ahead.hosts) == (("a", "r1", "r2", "r3"), (("b", False), ("c", False)))
     (back,) = (run for run in runs_of(plan) if not run.from_host)
-    assert (nodes(plan, back.places), back.hosts) == (("r2", "r1", "a"), ("a",))  # at r3 the answers meet
+    assert (nodes(plan, back.places), back.hosts) == (("r2", "r1", "a"), (("a", False),))  # at r3 the answers meet
 
 
 def test_a_flow_against_another_is_on_other_lines(tmp_path: Path) -> None:
     """Data against data: acknowledgments go with the other's data, from the same host, at no more than its line."""
     links = chain("a", "r1", "r2", "b")
     assert joined(tmp_path, network(links, ("a", "b"), ("b", "a"))) == {("a", "r1", "r2", "b"), ("b", "r2", "r1", "a")}
+
+
+def test_a_second_route_of_mptcp_is_a_way_of_its_own(tmp_path: Path) -> None:
+    """To the second addresses; and a second subflow that comes into another flow's way parts it, as a flow does."""
+    links = [*chain("a", "r1", "r2", "b"), *chain("a", "s1", "s2", "b")]
+    flows = [{"name": "both", "from": "a", "to": "b", "mptcp": True}]
+    plan = plan_of(tmp_path, network(links) | {"flows": flows})
+    found = {nodes(plan, run.places): run.hosts for run in runs_of(plan)}
+    second = "s1" if plan.flows[0].second_route == [3, 4, 5] else "r1"
+    assert len(found) == 4
+    assert all(hosts == ((way[-1], second in way),) for way, hosts in found.items()), found
 
 
 # --- And nobody can tell ---------------------------------------------------------------------------------------------

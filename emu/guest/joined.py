@@ -49,7 +49,7 @@ def described(plan: Plan, runs: list[Run]) -> list[dict[str, Any]]:
             {"direction": "forward" if run.places[0][1] else "reverse", "first": min(run.links), "last": max(run.links)}
             for run in runs
         ]
-    return [{"links": list(run.links), "to": list(run.hosts)} for run in runs]
+    return [{"links": list(run.links), "to": [name for name, _ in run.hosts]} for run in runs]
 
 
 def device_name(number: int) -> str:
@@ -70,8 +70,10 @@ def _build(network: Network, run: Run, name: str, *, first: bool) -> None:
     if first:  # from a host the way hop by hop begins with one, too (shaping.py)
         netlink.add_qdisc("ingress", arriving, INGRESS, PARENT_INGRESS, b"")
     version = plan.ip_version
-    for host in run.hosts:
-        wanted = keys(version, network.address(network.position[host]))
+    for host, second in run.hosts:
+        position = network.position[host]
+        address = network.second_address(position) if second else network.address(position)
+        wanted = keys(version, address or "")
         netlink.add_filter("u32", arriving, 1, ETHERTYPE[version], matching_to(index, wanted))
 
 
