@@ -12,7 +12,7 @@ from ..results.flow_result import FlowResult, flow_folder
 from ..results.flow_totals import with_flows
 from ..results.record import RunRecord
 from ..results.tool_result import record_fields
-from ..scenarios.flow_path import path_of
+from ..scenarios.flow_path import SECOND_ROUTE, path_of
 from ..worlds.registry import tool
 from .job import FlowJob
 
@@ -64,19 +64,23 @@ def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, gues
     starts = [each["start_unix_ns"] for each in told.values() if each.get("start_unix_ns")]
     first_ns = min(starts, default=0)
     calibrations: dict[str, Any] = guest.get("calibrations", {})
-    flows = [_flow(flow, told[flow.name], first_ns, calibrations.get(flow.name)) for flow in plan.flows]
+    flows = [_flow(flow, told[flow.name], first_ns, calibrations) for flow in plan.flows]
     whole = with_flows(record, flows)
     whole.tool_result.start_unix_ns = first_ns or None
     return whole
 
 
-def _flow(flow: Flow, told: dict[str, Any], first_ns: int, calibration: dict[str, Any] | None) -> FlowResult:
+def _flow(flow: Flow, told: dict[str, Any], first_ns: int, calibrations: dict[str, Any]) -> FlowResult:
     start_ns = told.get("start_unix_ns")
     known = {"name": flow.name, "source": flow.source, "target": flow.target, "start_s": flow.start_ns / NS_PER_S}
-    measured = CalibrationResult.model_validate(calibration) if calibration else None
+    measured, second = (
+        CalibrationResult.model_validate(calibrations[name]) if name in calibrations else None
+        for name in (flow.name, flow.name + SECOND_ROUTE)
+    )
     known |= {
         "begins_s": None if start_ns is None else (start_ns - first_ns) / NS_PER_S,
         "calibration": measured,
+        "second_calibration": second,
         "rtt_ms": measured.rtt_ms if measured else None,
     }
     return FlowResult.model_validate(known | record_fields(told))

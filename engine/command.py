@@ -85,6 +85,7 @@ def send_command(
     words += ["--bytes", str(transfer.bytes)] if transfer.bytes is not None else []
     words += ["--time", seconds_text(transfer.duration_ns)] if transfer.duration_ns is not None else []
     words += ["--receive", transfer.receive, "--interval", f"{transfer.sample_interval_ns}ns"]
+    words += ["--mptcp"] if transfer.mptcp else []
     words += ["--pacing", str(transfer.pacing_rate_bps)] if transfer.pacing_rate_bps is not None else []
     words += ["--stagger", seconds_text(transfer.start_stagger_ns)] if transfer.start_stagger_ns else []
     words += ["--stall", f"{stall_ns}ns"] if stall_ns is not None else []

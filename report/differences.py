@@ -66,7 +66,9 @@ def _start_causes(first: Side, other: Side, slack_s: float) -> list[tuple[str, s
             f"{late[0].label} after {late[1].exit_s:.2f} s at {late[1].exit_packets:.0f}"
         )
         if not early[1].by_loss:
-            causes.append(("HyStart", f"{told}; nothing had been sent again when the first of them left it"))
+            causes.append(
+                (_leaving(first, other), f"{told}; nothing had been sent again when the first of them left it")
+            )
         else:
             causes.append(("loss in slow start", f"{told}; the first of them had sent packets again"))
     elif (one is None) != (two is None):
@@ -74,13 +76,19 @@ def _start_causes(first: Side, other: Side, slack_s: float) -> list[tuple[str, s
         at = left.slow_start
         if at and not at.by_loss:
             why = f"{left.label} left slow start after {at.exit_s:.2f} s without a loss, {stayed.label} never did"
-            causes.append(("HyStart", why))
+            causes.append((_leaving(first, other), why))
     if first.packets_per_ack and other.packets_per_ack:
         ratio = other.packets_per_ack / first.packets_per_ack
         if not 0.8 <= ratio <= 1.25:
             why = ", ".join(f"{side.packets_per_ack:.1f} packets per ACK {side.label}" for side in (first, other))
             causes.append(("ACK policy", why))
     return causes + _pacing(first, other)
+
+
+def _leaving(first: Side, other: Side) -> str:
+    """What ends slow start without a loss: CUBIC's HyStart, where both have it; else each control's own way."""
+    controls = {side.plan.transfer.congestion_control for side in (first, other)}
+    return "HyStart" if controls == {"cubic"} else f"the congestion control ({', '.join(sorted(controls))})"
 
 
 def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
@@ -122,7 +130,8 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
     """The slower side alone lost packets, or both lost so few that where these fell decides.
 
     By the square-root law (Mathis et al. 1997) goodput is as 1/sqrt(p). Of n independent losses p is known to
-    1/sqrt(n), so the goodput of a run to 1/(2 sqrt(n)); twice that of both together is 95 %.
+    1/sqrt(n), so the goodput of a run to 1/(2 sqrt(n)); twice that of both together is 95 %. Of a single one
+    nothing is known of p: goodput is decided by where it fell.
     """
     assert first.settled_bps and other.settled_bps
     slower, faster = sorted((first, other), key=lambda side: side.settled_bps or 0.0)
@@ -133,9 +142,14 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
         return []
     spread = math.sqrt(1 / slower.recoveries + 1 / faster.recoveries)  # two standard deviations
     apart = math.log((faster.settled_bps or 0.0) / (slower.settled_bps or 1.0))
-    if apart <= spread:
-        told = " and ".join(f"{side.recoveries} recoveries {side.label}" for side in (first, other))
-        why = f"{told}: where so few fall makes up to {math.expm1(spread):.0%} between two runs"
+    single = min(slower.recoveries, faster.recoveries) == 1
+    if single or apart <= spread:
+        told = " and ".join(
+            f"{side.recoveries} {'recovery' if side.recoveries == 1 else 'recoveries'} {side.label}"
+            for side in (first, other)
+        )
+        most = "any difference" if single else f"up to {math.expm1(spread):.0%}"
+        why = f"{told}: where so few fall makes {most} between two runs"
         return [("chance" if _leaves_to_chance(first) else "few losses", why)]
     packets = [(side.record.bytes or 0) / side.plan.physics.mss_bytes / side.recoveries for side in (first, other)]
     if not all(packets):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LIMIT_NEARNESS = 0.02  # a goodput this close to a limit is bound by it
 WINDOW_NEARNESS = 0.10  # rwnd-limited and this close to window / RTT: the window, else a slow reader
+SHARED_WINDOW_NEARNESS = 0.20  # the same of MPTCP
 LARGE_SHARE = 0.5
 PACE_NEARNESS = 0.10
 STARTS = 2.0  # so many times what slow start needs
@@ -91,7 +92,8 @@ def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: f
     if shares.busy is not None and shares.busy < LARGE_SHARE:
         return "application", f"there was something to send only {shares.busy * 100:.0f} % of the time"
     return (
-        _paced(plan, goodput)
+        _shared_window(plan, record, samples, goodput)
+        or _paced(plan, goodput)
         or _lost(plan, record, samples)
         or _standing(plan, record, samples)
         or _starting(plan, record, samples)
@@ -168,6 +170,22 @@ def _window_or_receiver(
     if goodput >= most * (1 - WINDOW_NEARNESS):
         return "window", f"{told}; {allowed}"
     return "receiver", f"{told}, though {allowed}: it reads too slowly"
+
+
+def _shared_window(
+    plan: Plan, record: RunRecord, samples: Samples | None, goodput: float
+) -> tuple[LimitedBy, str] | None:
+    """MPTCP whose congestion windows had room: then its one window had none, of which TCP keeps no account.
+
+    It is seldom quite full: Linux fills it again in bursts, now on this route and now on that.
+    """
+    most, share = plan.physics.window_limit_bps, samples.congestion_window_share() if samples else None
+    if not plan.transfer.mptcp or not most or record.retransmits or share is None or share > LARGE_SHARE:
+        return None
+    told = f"the congestion windows had room {100 - share * 100:.0f} % of the time, and nothing was lost"
+    allowed = f"{_apart(goodput, most)} the {rate_text(most)} that one window for both routes allows"
+    near = goodput >= most * (1 - SHARED_WINDOW_NEARNESS)
+    return "window" if near else "receiver", f"{rate_text(goodput)} is {allowed}; {told}"
 
 
 def _where_dropped(plan: Plan, samples: Samples | None) -> str:

@@ -164,6 +164,9 @@ def _transfers(scenario: Scenario) -> Iterator[Fault]:
     """That of a path; of a network, each flow's with what it takes from the file's."""
     if not scenario.is_network:
         yield from _transfer(scenario.transfer, ("transfer",), "the transfer")
+        if scenario.transfer.mptcp:
+            what = "a path has one route, and MPTCP takes two that share no link"
+            yield Fault(("transfer", "mptcp"), what, "write links and flows instead of path, or remove it", at_key=True)
     for number, flow in enumerate(scenario.flows):
         yield from _transfer(flow_transfer(scenario, flow), ("flows", number), f"the flow {flow.name}")
 

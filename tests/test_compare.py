@@ -166,6 +166,19 @@ def test_few_random_losses_are_a_cause_and_many_are_not(side: Side) -> None:
 
 
 @pytest.mark.slow
+def test_where_a_single_loss_falls_decides(side: Side) -> None:
+    """Of one loss no rate of losses follows: in slow start a round trip later means twice the window."""
+    other = load_side(side.bundle, "two")
+    side.settled_bps, other.settled_bps = 4e8, 40e8
+    for recoveries, cause in (((2, 2), "the control's answer to losses"), ((1, 2), "few losses"), ((2, 1), "few losses")):
+        side.recoveries, other.recoveries = recoveries
+        side.record.bytes, other.record.bytes = 10**8 * recoveries[0], 10**8 * recoveries[1]  # as often a recovery
+        assert diff.differences(side, other, 0.02)[0].cause == cause
+    told = "2 recoveries one and 1 recovery two: where so few fall makes any difference between two runs"
+    assert diff.differences(side, other, 0.02)[0].evidence == told
+
+
+@pytest.mark.slow
 def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
     other = load_side(side.bundle, "two")
     side.settled_bps, other.settled_bps, side.recoveries = 4e8, 4.4e8, 2
@@ -201,6 +214,9 @@ def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:
     (found,) = diff.differences(side, other, 0.02)
     assert (found.what, found.cause) == ("Slow start", "HyStart")
     assert "0.30 s at 800 packets" in found.evidence
+    bbr = replace(other.plan.flows[0].transfer, congestion_control="bbr")
+    other.plan = replace(other.plan, flows=[replace(other.plan.flows[0], transfer=bbr)])
+    assert diff.differences(side, other, 0.02)[0].cause == "the congestion control (bbr, cubic)"
     side.slow_start = SlowStart(0.3, 800, by_loss=True)
     assert diff.differences(side, other, 0.02)[0].cause == "loss in slow start"
     side.slow_start = SlowStart(1.1, 3000, by_loss=True)  # nearer than a tenth, a round trip and a sample

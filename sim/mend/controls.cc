@@ -20,7 +20,6 @@ constexpr uint32_t SCALABLE_LOSS_SHARE = 8;         // his b = 1/8
 NS_OBJECT_ENSURE_REGISTERED(Bbr);
 NS_OBJECT_ENSURE_REGISTERED(Dctcp);
 NS_OBJECT_ENSURE_REGISTERED(Scalable);
-NS_OBJECT_ENSURE_REGISTERED(Vegas);
 
 TypeId Bbr::GetTypeId()
 {
@@ -133,36 +132,6 @@ uint32_t Scalable::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 Ptr<TcpCongestionOps> Scalable::Fork()
 {
 	return CopyObject<Scalable>(this);
-}
-
-TypeId Vegas::GetTypeId()
-{
-	static TypeId id = TypeId("landspeed::Vegas").SetParent<TcpVegas>().AddConstructor<Vegas>();
-	return id;
-}
-
-std::string Vegas::GetName() const
-{
-	return "Vegas";
-}
-
-void Vegas::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
-{
-	increasing_ = true;
-	TcpVegas::IncreaseWindow(tcb, segmentsAcked);
-	increasing_ = false;
-}
-
-uint32_t Vegas::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight)
-{
-	if (increasing_)
-		return TcpVegas::GetSsThresh(tcb, bytesInFlight);
-	return std::max(tcb->GetCwndInSegments() / 2, 2U) * tcb->m_segmentSize;
-}
-
-Ptr<TcpCongestionOps> Vegas::Fork()
-{
-	return CopyObject<Vegas>(this);
 }
 
 } // namespace landspeed

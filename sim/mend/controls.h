@@ -1,11 +1,10 @@
-// Four of ns-3's congestion controls, put right where they differ from what they are written from.
+// Three of ns-3's congestion controls, put right where they differ from what they are written from.
 // docs/ns3/11-controls.md.
 #pragma once
 
 #include <ns3/tcp-bbr.h>
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-dctcp.h>
-#include <ns3/tcp-vegas.h>
 
 namespace landspeed
 {
@@ -65,23 +64,6 @@ protected:
 
 private:
 	uint32_t acknowledged_segments_ = 0; // since the window last grew
-};
-
-// Vegas that halves its window at a loss, as Linux's does; ns-3's takes one segment off, as it does
-// where it ends slow start.
-class Vegas : public ns3::TcpVegas
-{
-public:
-	static ns3::TypeId GetTypeId();
-
-	std::string GetName() const override;
-	void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
-	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
-			     uint32_t bytesInFlight) override;
-	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
-
-private:
-	bool increasing_ = false;
 };
 
 } // namespace landspeed

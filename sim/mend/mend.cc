@@ -44,8 +44,8 @@ const std::map<std::string, std::string> ALGORITHMS = {
     {"reno", "ns3::TcpLinuxReno"},
     {"scalable", "landspeed::Scalable"},
     {"vegas", "landspeed::Vegas"},
-    {"westwood", "ns3::TcpWestwood"}, // with WestwoodPlus as its ProtocolType
-    {"yeah", "ns3::TcpYeah"},
+    {"westwood", "landspeed::Westwood"},
+    {"yeah", "landspeed::Yeah"},
 };
 
 TypeId AlgorithmOf(const std::string &name)
@@ -112,7 +112,6 @@ TcpGrant SetTcpDefaults(const TcpSettings &settings)
 	Config::SetDefault("ns3::TcpSocketState::MaxPacingRate",
 			   DataRateValue(DataRate(pacing_bps)));
 	Config::SetDefault("ns3::TcpSocketState::EnablePacing", BooleanValue(paced));
-	Config::SetDefault("ns3::TcpWestwood::ProtocolType", StringValue("WestwoodPlus"));
 	Config::SetDefault("landspeed::Cubic::HyStart", BooleanValue(settings.hystart));
 	Config::SetDefault("landspeed::Cubic::Paced",
 			   BooleanValue(paced || settings.hystart_paced));

@@ -112,10 +112,9 @@ static void stream_read(struct follows *follows, unsigned index, uint64_t time_n
 {
 	struct tcp_info info;
 	/* A connection that cannot be asked any more keeps its last figures. */
-	int fd = streams_fd(follows->plan.streams, index);
-	if (tcp_info_read(fd, &info)) {
+	if (streams_info_read(follows->plan.streams, index, &info)) {
 		if (follows->plan.tcp_info != NULL)
-			tcp_info_read_control(fd, &info);
+			tcp_info_read_control(streams_fd(follows->plan.streams, index), &info);
 		view_take(follows, index, &info);
 	}
 	follows->each[index].time_ns = time_ns;

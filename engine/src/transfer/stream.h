@@ -55,6 +55,7 @@ struct streams {
 	_Atomic uint64_t first_ns;
 	_Atomic unsigned questions; /* open */
 	bool control;               /* answers have what the congestion control says */
+	bool multipath;             /* the connections are of MPTCP */
 	void (*answered)(void *context);
 	void *answered_context;
 	struct stream streams[];
@@ -67,6 +68,8 @@ void *stream_receive(void *argument);
 bool stream_stopping(const struct stream *stream);
 const struct sending *stream_sending(const struct stream *stream);
 const struct receiving *stream_receiving(const struct stream *stream);
+/* As streams_info_read. */
+bool stream_info_read(const struct stream *stream, struct tcp_info *info);
 /* The first byte of the session opens the gate and wakes the main thread. */
 void stream_report_first(struct stream *stream, uint64_t now_ns);
 /* After each call that moved payload. */

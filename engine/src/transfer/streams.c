@@ -176,7 +176,7 @@ uint64_t streams_moved(const struct streams *set)
 		struct tcp_info info;
 		moved += atomic_load(&set->streams[i].bytes);
 		/* A connection that is gone moves nothing. */
-		if (tcp_info_read(set->streams[i].fd, &info))
+		if (streams_info_read(set, i, &info))
 			moved += info.raw.bytes_acked + info.raw.bytes_received;
 	}
 	return moved;
@@ -237,6 +237,16 @@ void streams_ask(struct streams *set, unsigned index, uint64_t due_ns)
 	set->streams[index].due_ns = due_ns;
 	(void)atomic_fetch_add(&set->questions, 1);
 	atomic_store(&set->streams[index].asked, true);
+}
+
+void streams_join_subflows(struct streams *set)
+{
+	set->multipath = true;
+}
+
+bool streams_info_read(const struct streams *set, unsigned index, struct tcp_info *info)
+{
+	return stream_info_read(&set->streams[index], info);
 }
 
 void streams_ask_control(struct streams *set)

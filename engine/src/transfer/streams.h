@@ -134,6 +134,11 @@ uint64_t streams_cpu_ns(const struct streams *set, unsigned index);
 void streams_ask(struct streams *set, unsigned index, uint64_t due_ns);
 /* From now on answers have what the congestion control says, too; before the first question. */
 void streams_ask_control(struct streams *set);
+/* They are of MPTCP: what is read of a connection is of all its subflows; before the first
+ * question. */
+void streams_join_subflows(struct streams *set);
+/* TCP_INFO of stream `index`. False when the connection cannot be asked (errno says why). */
+bool streams_info_read(const struct streams *set, unsigned index, struct tcp_info *info);
 /* Called by the thread that gave the last answer that was wanted; before the first question. */
 void streams_when_answered(struct streams *set, void (*act)(void *context), void *context);
 /* The last answer; NULL while a question is open. Valid until the next one. */

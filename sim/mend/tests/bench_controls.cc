@@ -41,8 +41,12 @@ void Print(const std::string &name)
 	double growth = 0;
 	double kept = 0;
 	if (!control->HasCongControl()) {
+		// The round trip ends with the last acknowledgment.
+		state->m_nextTxSequence = SequenceNumber32((WINDOW_SEGMENTS - 1) * MSS);
+		control->CongestionStateSet(state, TcpSocketState::CA_OPEN);
 		for (uint32_t acknowledged = 0; acknowledged < WINDOW_SEGMENTS; ++acknowledged) {
 			state->m_bytesInFlight = state->m_cWnd - MSS;
+			state->m_lastAckedSeq += MSS;
 			control->PktsAcked(state, 1, RTT);
 			control->IncreaseWindow(state, 1);
 		}

@@ -3,6 +3,7 @@
 
 #include "mend/tests/check.h"
 
+#include <ns3/enum.h>
 #include <ns3/packet.h>
 #include <ns3/simulator.h>
 #include <ns3/tcp-bbr.h>
@@ -20,12 +21,17 @@
 #include "mend/controls.h"
 #include "mend/delivery_rate.h"
 #include "mend/htcp.h"
+#include "mend/vegas.h"
+#include "mend/westwood.h"
+#include "mend/yeah.h"
 using landspeed::Bbr;
 using landspeed::Dctcp;
 using landspeed::DeliveryRate;
 using landspeed::Htcp;
 using landspeed::Scalable;
 using landspeed::Vegas;
+using landspeed::Westwood;
+using landspeed::Yeah;
 #else
 using Bbr = ns3::TcpBbr;
 using Dctcp = ns3::TcpDctcp;
@@ -33,6 +39,8 @@ using DeliveryRate = ns3::TcpRateLinux;
 using Htcp = ns3::TcpHtcp;
 using Scalable = ns3::TcpScalable;
 using Vegas = ns3::TcpVegas;
+using Westwood = ns3::TcpWestwood;
+using Yeah = ns3::TcpYeah;
 #endif
 
 using namespace ns3;
@@ -159,21 +167,88 @@ double GrowthOfARound(const Ptr<TcpCongestionOps> &control)
 	return static_cast<double>(state->m_cWnd) / MSS - WINDOW_SEGMENTS;
 }
 
-// RFC 5681 section 3.1. YeAH has it while it believes that it competes with Reno.
+// A round trip that a queue stretches to so many ms; the next one is another one's.
+void SeeRoundTrip(const Ptr<Yeah> &yeah, const Ptr<TcpSocketState> &state, int64_t rtt_ms)
+{
+	yeah->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+	for (uint32_t sample = 0; sample < 3; ++sample)
+		yeah->PktsAcked(state, 1, MilliSeconds(rtt_ms));
+	state->m_nextTxSequence = state->m_nextTxSequence.Get() + WINDOW_SEGMENTS;
+	state->m_lastAckedSeq = state->m_nextTxSequence;
+	yeah->IncreaseWindow(state, 1);
+}
+
+// RFC 5681 section 3.1. YeAH has it while it believes that it competes with Reno: from a round trip
+// on that a queue has doubled.
 void NewRenoGrowth()
 {
-	CheckNear("Westwood, segments", GrowthOfARound(CreateObject<TcpWestwood>()), 1, 0.001);
-	// A round trip doubled by a queue: YeAH's slow mode from the next one on.
-	auto yeah = CreateObject<TcpYeah>();
+	CheckNear("Westwood, segments", GrowthOfARound(CreateObject<Westwood>()), 1, 0.001);
+	auto yeah = CreateObject<Yeah>();
 	auto state = FullWindow();
 	state->m_ssThresh = state->m_cWnd.Get() / 2;
-	for (uint32_t round : {1, 2}) {
-		yeah->CongestionStateSet(state, TcpSocketState::CA_OPEN);
-		for (uint32_t sample = 0; sample < 3; ++sample)
-			yeah->PktsAcked(state, 1, MilliSeconds(264 * round));
-		yeah->IncreaseWindow(state, 1);
-	}
+	SeeRoundTrip(yeah, state, 264);
+	SeeRoundTrip(yeah, state, 528);
 	CheckNear("YeAH, segments", GrowthOfARound(yeah), 1, 0.001);
+}
+
+// A queue of 40 of 400 segments, a ninth of the round trip, is short: no more than Q_max = 80
+// segments wait, nor an eighth of the round trip. YeAH goes on as Scalable does.
+void YeahStaysFast()
+{
+	auto yeah = CreateObject<Yeah>();
+	auto state = FullWindow();
+	state->m_cWnd = 400 * MSS;
+	state->m_ssThresh = state->m_cWnd.Get() / 2;
+	SeeRoundTrip(yeah, state, 270);
+	SeeRoundTrip(yeah, state, 300);
+	CheckNear("in a round trip, segments", GrowthOfARound(yeah), WINDOW_SEGMENTS / 100.0, 1e-3);
+}
+
+// An eighth of the window, however much of it was found lost and is no longer in flight.
+void YeahAtALoss()
+{
+	auto state = FullWindow();
+	auto yeah = CreateObject<Yeah>();
+	CheckEqual("left, segments", yeah->GetSsThresh(state, state->m_cWnd / 2) / MSS,
+		   WINDOW_SEGMENTS * 7 / 8);
+}
+
+// Grieco and Mascolo 2004: a loss halves the window. When it is repaired, the window is what the
+// filtered rate delivers in the shortest round trip. Two filters that keep 7/8 each are, k steps
+// after the rate has doubled, (1 + k/8) (7/8)^k short of the new rate.
+void WestwoodAtALoss()
+{
+	constexpr int64_t rtt_ms = 200;
+	constexpr uint32_t rounds = 8;
+	auto state = FullWindow();
+	auto westwood = CreateObject<Westwood>();
+#ifndef LANDSPEED_MENDED
+	westwood->SetAttribute("ProtocolType", EnumValue(TcpWestwood::WESTWOODPLUS));
+#endif
+	// An acknowledgment each millisecond, of one segment, then of two.
+	uint32_t acknowledged = 1;
+	const auto acknowledge = [&] {
+		state->m_lastAckedSackedBytes = acknowledged * MSS;
+		westwood->PktsAcked(state, acknowledged, MilliSeconds(rtt_ms));
+	};
+	const auto until_ms = static_cast<int64_t>(rounds + 2) * (rtt_ms + 1);
+	for (int64_t at_ms = 0; at_ms <= until_ms; ++at_ms)
+		Simulator::Schedule(MilliSeconds(at_ms), [&, at_ms] {
+			acknowledged = at_ms < 2 * (rtt_ms + 1) ? 1 : 2;
+			acknowledge();
+		});
+	uint32_t at_loss = 0;
+	Simulator::Schedule(MilliSeconds(until_ms) + MicroSeconds(1), [&] {
+		at_loss = westwood->GetSsThresh(state, state->m_cWnd);
+		state->m_ssThresh = at_loss;
+		westwood->CwndEvent(state, TcpSocketState::CA_EVENT_COMPLETE_CWR);
+	});
+	Simulator::Run();
+	Simulator::Destroy();
+	CheckEqual("at a loss, segments", at_loss / MSS, WINDOW_SEGMENTS / 2);
+	const double doubled = 2 - (1 + rounds / 8.0) * std::pow(7 / 8.0, rounds);
+	CheckNear("repaired, segments", static_cast<double>(state->m_ssThresh) / MSS,
+		  rtt_ms * doubled, 0.01);
 }
 
 // Kelly 2003, a = 0.01: a segment for each hundred that are acknowledged. Every round trip begins
@@ -202,12 +277,36 @@ void ScalableAtALoss()
 		   WINDOW_SEGMENTS * 7 / 8);
 }
 
-// The window halves at a loss, and where Vegas itself ends slow start a segment is taken off.
+// The window halves at a loss.
 void VegasAtALoss()
 {
 	auto state = FullWindow();
 	CheckEqual("left, segments", CreateObject<Vegas>()->GetSsThresh(state, state->m_cWnd) / MSS,
 		   WINDOW_SEGMENTS / 2);
+}
+
+// Slow start ends when more than one segment waits in queues, told from the shortest round trip of
+// the connection: its handshake's, whose packets are small. 1280 segments, of which the 0.12 ms
+// that a full packet takes longer is 2.6, end it at what the rate delivers, rounded up. 640 go on.
+void VegasEndsSlowStart()
+{
+	const Time handshake = MicroSeconds(60'000);
+	const Time full = MicroSeconds(60'120);
+	for (const uint32_t window : {640, 1280}) {
+		auto vegas = CreateObject<Vegas>();
+		auto state = FullWindow();
+		state->m_cWnd = window * MSS;
+		state->m_ssThresh = UINT32_MAX;
+		state->m_minRtt = handshake;
+		vegas->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+		for (uint32_t sample = 0; sample < 3; ++sample)
+			vegas->PktsAcked(state, 1, full);
+		state->m_lastAckedSeq = state->m_nextTxSequence.Get() + 1;
+		vegas->IncreaseWindow(state, 1);
+		const double rate = window * (handshake / full).GetDouble();
+		CheckEqual("window, segments", state->m_cWnd.Get() / MSS,
+			   window == 640 ? 641 : std::floor(rate) + 1);
+	}
 }
 
 // draft-leith-tcp-htcp-06 section 2: alpha = 2 (1 - beta) (1 + 10 (t - 1) + ((t - 1) / 2)^2)
@@ -253,6 +352,10 @@ int main(int argc, char **argv)
 			{"scalable-growth", ScalableGrowth},
 			{"scalable-at-a-loss", ScalableAtALoss},
 			{"vegas-at-a-loss", VegasAtALoss},
+			{"vegas-ends-slow-start", VegasEndsSlowStart},
+			{"westwood-at-a-loss", WestwoodAtALoss},
+			{"yeah-stays-fast", YeahStaysFast},
+			{"yeah-at-a-loss", YeahAtALoss},
 			{"htcp-growth", HtcpGrowth},
 			{"htcp-at-a-loss", HtcpAtALoss}});
 }
