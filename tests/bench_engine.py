@@ -76,11 +76,14 @@ def in_turns(mtu: int, congestion: str | None = None) -> list[Row]:
     def speeds(one: str, other: str) -> list[float]:
         return [own.goodput_bps / theirs.goodput_bps for own, theirs in both(one, other)]
 
+    def cost(one: str, other: str) -> float:
+        return statistics.median(own.cpu_s_per_gb / theirs.cpu_s_per_gb for own, theirs in both(one, other))
+
     def row(mode: str, other: str, least: float, most: float | None) -> Row:
         seen = speeds(mode, other)
         low, speed, high = statistics.quantiles(seen * 2 if len(seen) == 1 else seen, method="inclusive")
-        cost = statistics.median(own.cpu_s_per_gb / theirs.cpu_s_per_gb for own, theirs in both(mode, other))
-        figures = f"{speed:.2f} × (half the turns: {low:.2f} to {high:.2f}), {cost:.2f} ×"
+        per_byte = cost(mode, other)
+        figures = f"{speed:.2f} × (half the turns: {low:.2f} to {high:.2f}), {per_byte:.2f} ×"
         promised = f"≥ {least} ×"
         if speed < least:
             # The kernel may allow no more: then the engine is to be as near to that as can be measured.
@@ -92,14 +95,14 @@ def in_turns(mtu: int, congestion: str | None = None) -> list[Row]:
             f"{path}: {mode} against {other}, {len(both(mode, other))} turns: goodput, CPU per byte",
             figures,
             promised + (f", ≤ {most} ×" if most else ""),
-            speed >= least and (most is None or cost <= most),
+            speed >= least and (most is None or per_byte <= most),
         )
 
     def limit(mode: str, other: str) -> Row:
         possible = statistics.median(speeds(f"least {mode}", other))
         near = statistics.median(speeds(mode, f"least {mode}"))
-        what = f"{path}: least work for {mode} against {other}; engine against that"
-        return Row(what, f"{possible:.2f} ×; {near:.2f} ×", "shown", True)
+        what = f"{path}: least work for {mode} against {other}; engine against that: goodput, CPU per byte"
+        return Row(what, f"{possible:.2f} ×; {near:.2f} ×, {cost(mode, f'least {mode}'):.2f} ×", "shown", True)
 
     others = ("iperf3", "iperf3 -Z", "nuttcp")
     rows = [row("discard", other, 2.0, 0.5) for other in others]
