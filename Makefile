@@ -10,7 +10,7 @@ NAMES ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -97,6 +97,9 @@ wheel-twice: setup-test  ## two clones make the wheels, each with a kernel of it
 fresh-wheel:  ## the wheel, by an ordinary user on a new Debian in a folder (SUITE=trixie, noble; needs root)
 	@setup/fresh-wheel.sh $(or $(SUITE),bookworm)
 
+workflow: setup-test  ## the workflows of docs/how-to/ci.md, step by step on a new Ubuntu in a folder: seconds to the first green test (root)
+	@setup/workflow.sh $(or $(SUITE),noble)
+
 lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
 	@$(PYTHON) tests/lab/lab.py up
 
@@ -133,6 +136,9 @@ course: setup  ## the course as a site in build/course, with the explore page; f
 
 bench-course: setup  ## the course from nothing: how near to theory each lesson is, and what it costs; some minutes
 	@$(PYTHON) tests/bench_course.py
+
+course-twice: setup-test  ## two clones, one of them on one core: the same grades of twenty students, the same pages? (LESSONS="window delay": only those)
+	@$(PYTHON) tests/course_twice.py $(LESSONS)
 
 course-hand: setup-test  ## the commands of the lessons' parts "by hand", run; fails where what they print has changed
 	@$(PYTHON) docs/figures.py --check lessons/*/lesson.md

@@ -30,6 +30,7 @@ def add_explore(made: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="FILE", help="the page (default: explore.html in the folder of the runs)"
     )
     made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
+    made.add_argument("--spread", type=values.count, metavar="N", help="runs spread over all settings (default: 240)")
     made.add_argument("--no-runs", action="store_true", help="run nothing: the page has what was measured before")
     made.add_argument(
         "--jobs", type=values.count, metavar="N", help="runs at once (default: as many as there are cores)"
@@ -72,20 +73,24 @@ def _check(parsed: argparse.Namespace) -> None:
         raise UsageError(f"--port {parsed.port}: write a number from 1 to {MOST_PORT}, or leave it out")
     if parsed.serve and parsed.out is not None:
         raise UsageError("--serve writes no file; leave out --out, or --serve")
+    if parsed.spread is not None and (parsed.serve or parsed.no_runs):
+        raise UsageError(f"--spread makes runs; leave it out, or {'--serve' if parsed.serve else '--no-runs'}")
     if parsed.overrides and parsed.file is None:
         raise UsageError("--set changes a scenario; name one")
 
 
 def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: Collection, title: str) -> int:
-    from ..explore.measured import settings_around
+    from ..explore.grid import SPREAD, settings_around, settings_spread
     from ..explore.page import page_data, write_page
     from ..results.failure import RunFailed
 
     status = 0
     if not parsed.no_runs:
         try:
+            around = settings_around(chosen)
+            spread = settings_spread(chosen, around, SPREAD if parsed.spread is None else parsed.spread)
             collection.run(
-                collection.able(settings_around(chosen)), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter()
+                collection.able(around + spread), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter()
             )
         except RunFailed as error:
             print(f"Error: {error}", file=sys.stderr)

@@ -52,7 +52,7 @@ class Asked:
     def hint(self) -> str:
         """How it is written."""
         if self.kind in KINDS:
-            return f"with its unit, such as {KINDS[self.kind].example}"
+            return f"a {self.kind} with its unit, such as {KINDS[self.kind].example}"
         return f"one of {', '.join(self.words)}" if self.kind == "word" else "a whole number"
 
     def read(self, written: Any) -> float | str:
@@ -196,7 +196,7 @@ def read_about(folder: Path) -> tuple[Lesson, str]:
         about = object_of(json.loads((folder / ABOUT).read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         right = "`landspeed lesson start NAME --student ID` makes one"
-        raise ExerciseError(f"{folder} is not the folder of an exercise: {ABOUT}: {error}; {right}") from error
+        raise ExerciseError(f"{folder} is not the folder of an exercise: {ABOUT}: {_told(error)}; {right}") from error
     if about.get("format") != FORMAT or not {"lesson", "student"} <= about.keys():
         raise ExerciseError(f"{folder / ABOUT}: this landspeed reads format {FORMAT} with lesson and student")
     return exercise_of(str(about["lesson"])), student_id(str(about["student"]))
@@ -211,14 +211,16 @@ def read_answers(folder: Path, asked: Mapping[str, Asked]) -> dict[str, float | 
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    file = folder / ANSWERS
+    file, form = folder / ANSWERS, "one `key: answer` a line"
     try:
         load: Any = YAML(typ="rt").load
         found = load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ExerciseError(f"{file}: {error}; write the answers there, one `key: answer` a line") from error
+        raise ExerciseError(f"{file}: {_told(error)}; write the answers there, {form}") from error
     except YAMLError as error:
-        raise ExerciseError(f"{file}: {error}") from error
+        mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise ExerciseError(f"{file}{line}: {getattr(error, 'problem', error)}; write {form}") from error
     given = object_of(found)
     problems = [
         f"{file}: '{key}' is not a question; the questions are {', '.join(asked)}" for key in given if key not in asked
@@ -233,3 +235,9 @@ def read_answers(folder: Path, asked: Mapping[str, Asked]) -> dict[str, float | 
     if problems:
         raise ExerciseError("\n".join(problems))
     return answers
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "this is no text in UTF-8"
+    return (isinstance(error, OSError) and error.strerror) or str(error)

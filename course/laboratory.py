@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -141,9 +142,10 @@ class Laboratory:
         how = SweepOptions(self.store.folder, self._jobs)
         done, interrupted = run_grid(grid, self.store, how, {}, self._tell)
         if interrupted:
-            raise RunInterrupted(f"interrupted; what was run is kept in {self.store.folder}: call it again to go on")
-        if broken := [f"{cell.loaded.scenario.name}: {outcome.error}" for cell, outcome in done if not outcome.done]:
-            raise RunFailed("\n".join(broken))
+            raise self._interrupted()
+        broken = Counter(f"{cell.loaded.scenario.name}: {outcome.error}" for cell, outcome in done if not outcome.done)
+        if broken:
+            raise RunFailed("\n".join(why + (f" ({times} runs)" if times > 1 else "") for why, times in broken.items()))
 
     def _run_programs(self, wanted: Sequence[Wanted]) -> None:
         missing = {
@@ -157,10 +159,18 @@ class Laboratory:
         state = State(cells=len(missing))
         with ThreadPoolExecutor(self._jobs) as pool:
             going = [pool.submit(self._run_program, key, *each) for key, each in missing.items()]
-            for each in as_completed(going):
-                each.result()
-                state.done += 1
-                self._tell(state)
+            try:
+                for each in as_completed(going):
+                    each.result()
+                    state.done += 1
+                    self._tell(state)
+            except KeyboardInterrupt:
+                raise self._interrupted() from None
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)  # after an error or Ctrl-C, none is begun
+
+    def _interrupted(self) -> RunInterrupted:
+        return RunInterrupted(f"interrupted; what was run is kept in {self.store.folder}: call it again to go on")
 
     def _run_program(self, key: str, one: Wanted, point: Point, cell: Cell) -> None:
         import tempfile

@@ -107,7 +107,10 @@ def read_notebook(text: str) -> NotebookNode:
         import jupytext
     except ImportError as error:
         raise NotReady("a lesson needs Jupytext, which is not installed: pip install 'landspeed[course]'") from error
-    return jupytext.reads(text, fmt="md:myst")
+    notebook = jupytext.reads(text, fmt="md:myst")
+    for number, cell in enumerate(notebook.cells, 1):  # else they are drawn at random
+        cell["id"] = f"cell-{number}"
+    return notebook
 
 
 def read_lesson(folder: Path) -> Lesson:

@@ -88,7 +88,7 @@ def style() -> Markup:
     """The style sheet of every page of the course: the reports' own, what a lesson has more, and colours of code."""
     from pygments.formatters import HtmlFormatter
 
-    light, dark = (HtmlFormatter(style=name).get_style_defs(".code") for name in ("friendly", "monokai"))
+    light, dark = (HtmlFormatter(style=name).get_style_defs(".code") for name in ("default", "monokai"))
     own = (TEMPLATES / "course.css").read_text(encoding="utf-8")
     dark = f"@media (prefers-color-scheme: dark) {{ @media screen {{ {dark} }} }}"
     return Markup(f"{template_text('report.css')}\n{light}\n{dark}\n{own}")

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from ..scenarios import physics as ph
-from ..scenarios.flow_path import path_of
+from ..scenarios.flow_path import path_of, subflows
 from ..scenarios.plan import Plan
 from ..scenarios.units import UnitError, parse_size
 
@@ -31,8 +31,8 @@ def guest_memory_bytes(plan: Plan) -> int:
     All flows together cannot have more under way than the network's lines and queues hold.
     """
     mtu = min(link.mtu_bytes for link in plan.links)
-    in_flight = sum(_in_flight_bytes(path_of(plan, flow)) for flow in plan.flows)
-    if len(plan.flows) > 1:
+    in_flight = sum(_in_flight_bytes(path_of(plan, each)) for flow in plan.flows for each in subflows(flow))
+    if not plan.is_path:
         in_flight = min(in_flight, _held_bytes(plan))
     copies = any(flow.transfer.receive != "discard" for flow in plan.flows)
     memory = memory_for_bytes(in_flight, mtu, plan.fidelity, "memory" if copies else "discard")

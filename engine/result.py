@@ -58,6 +58,15 @@ class Cpu(_Part):
     receiver: CpuTime
 
 
+class Subflow(_Part):
+    """One subflow of a stream over MPTCP: what was acknowledged on it, what was sent again there."""
+
+    bytes: int
+    retransmits: int
+    min_rtt_us: int | None
+    srtt_us: int
+
+
 class Stream(_Part):
     """One stream: bytes are those that the receiving application read."""
 
@@ -65,6 +74,7 @@ class Stream(_Part):
     bytes: int
     duration_s: float
     goodput_bps: int
+    subflows: list[Subflow] = Field(default_factory=list[Subflow])
     retransmits: int
     bytes_retransmitted: int
     min_rtt_us: int

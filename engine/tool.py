@@ -35,20 +35,32 @@ class Engine(Tool):
         """Receiver and sender of a flow."""
         return engine_commands(plan.transfer, out, port=port, stall_ns=stall_ns(plan))
 
-    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:  # noqa: ARG002 (of every tool)
-        """Its samples are right as they are."""
+    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
+        """Its samples are right as they are. What was to go over two subflows and did not is no result."""
         from .result import ResultError, read_result
 
         try:
-            return read_result(folder / "engine.json").model_dump(mode="json")
+            told = read_result(folder / "engine.json").model_dump(mode="json")
         except (OSError, ResultError) as error:
             why = last_line(folder / "log" / "sender.log", "no message")
             broken = f"; {error}" if isinstance(error, ResultError) else ""
             raise RunFailed(f"the engine left no result (see log/sender.log): {why}{broken}") from error
+        if plan.transfer.mptcp and not told["error"] and (fault := _not_multipath(told)):
+            raise RunFailed(f"MPTCP was asked for and was not used: {fault}")
+        return told
 
     def build_id(self) -> str:
         """The hash of the engine's sources; "" when it is not built."""
         return engine_build(ENGINE_BINARY) or ""
+
+
+def _not_multipath(told: dict[str, Any]) -> str | None:
+    """What is missing of MPTCP with two subflows in a transfer, by what the engine told."""
+    if not told["path"]["mptcp"]:
+        return "the connections fell back to TCP"
+    alone = [each["stream"] for each in told["streams"] if len(each["subflows"]) < 2]
+    which = ", ".join(map(str, alone[:8])) + (", …" if len(alone) > 8 else "")
+    return f"no second subflow was joined to stream {which}" if alone else None
 
 
 def stall_ns(plan: Plan) -> int | None:

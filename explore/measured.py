@@ -21,12 +21,8 @@ from ..results.places import runs_dir
 from ..scenarios.errors import ScenarioError
 from ..scenarios.vary import Combination
 from ..worlds.world import World
-from .setting import MEAN_S, SAMPLE_MS, Setting, Slider, setting_at, values_of
-
-MOST_PACKETS = 4_000_000
-"""Of a run of the grid: above it takes long, and is left to those who ask for it."""
-PLANES = (("window", "streams"), ("loss", "control"), ("queue", "control"))
-"""Sliders that the grid moves together; each of the others it moves alone."""
+from .grid import packets_of
+from .setting import MEAN_S, SAMPLE_MS, Setting, Slider, settings_of
 
 
 @dataclass(frozen=True)
@@ -124,8 +120,8 @@ class Collection:
                 continue
             if plan is None or not plan.transfer.window_exact:
                 continue
-            setting = Setting(**values_of(plan))
-            if self.cell(setting).key == file.stem and (read := self._read(file.stem, setting)):
+            setting = next((each for each in settings_of(plan) if self.cell(each).key == file.stem), None)
+            if setting is not None and (read := self._read(file.stem, setting)):
                 found.append(read)
         return sorted(found, key=lambda each: repr(each.setting))
 
@@ -178,23 +174,3 @@ class Collection:
 def usual_folder() -> Path:
     """Where the runs are kept: beside the bundles."""
     return runs_dir().parent / "explore"
-
-
-def packets_of(setting: Setting) -> float:
-    """What a run costs, about: the packets that it sends."""
-    return setting.mean_bps * MEAN_S[1] / 8 / setting.mss
-
-
-def settings_around(chosen: Sequence[Slider]) -> list[Setting]:
-    """Settings around the first one: each slider moved alone, and some two by two; none that is costly."""
-    start = [slider.start for slider in chosen]
-    number = {slider.key: place for place, slider in enumerate(chosen)}
-    places: dict[tuple[int, ...], None] = {tuple(start): None}
-    for one, other in [(slider.key, slider.key) for slider in chosen] + list(PLANES):
-        for first in range(len(chosen[number[one]].values)):
-            for second in range(len(chosen[number[other]].values)) if other != one else [first]:
-                moved = list(start)
-                moved[number[one]], moved[number[other]] = first, second
-                places[tuple(moved)] = None
-    settings = [setting_at(chosen, each) for each in places]
-    return [setting for setting in settings if packets_of(setting) <= MOST_PACKETS]

@@ -132,6 +132,15 @@ def values_of(plan: Plan) -> dict[str, Any]:
     }
 
 
+def settings_of(plan: Plan) -> Iterator[Setting]:
+    """The settings that may have made a plan: a queue of a share of the BDP holds ten packets at least."""
+    found = Setting(**values_of(plan))
+    queues = next(slider.values for slider in USUAL if slider.key == "queue")
+    if found.queue not in queues:
+        yield from (replace(found, queue=queue) for queue in queues)
+    yield found
+
+
 @dataclass(frozen=True)
 class Setting:
     """A value of each slider, in base units."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..results.failure import BundleError
 from ..results.record import RunRecord
+from ..results.tool_result import bytes_of_subflows
 from ..results.wording import DASH, bytes_text, duration_text, grouped, percent_of, rate_text, scientific
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def _network_rows(record: RunRecord) -> list[RecordedRow]:
 
 def flow_words(flow: FlowResult) -> str:
     """A flow in a line: goodput, RTT, retransmits, what bound it."""
-    parts = [rate_text(flow.goodput_bps)]
+    parts, moved = [rate_text(flow.goodput_bps)], bytes_of_subflows(flow.streams)
+    parts += [f"{' + '.join(percent_of(count, sum(moved)) for count in moved)} by route"] if moved else []
     parts += [f"RTT {flow.rtt_ms:.3f} ms"] if flow.rtt_ms is not None else []
     parts += [f"{grouped(flow.retransmits)} retransmits"] if flow.retransmits is not None else []
     parts += [f"bound by {flow.limited_by}"] if flow.limited_by else []

@@ -6,11 +6,12 @@ and print. Every line is thinned to at most `POINTS` points, keeping the extreme
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..results.series import Series
+from ..scenarios.words import rate_unit
 
 if TYPE_CHECKING:
     from ..results.record import EventResult
@@ -59,6 +60,17 @@ def thin(series: Series, points: int = POINTS) -> Series:
         kept.add(min(range(begin, end), key=lambda index: series[index][1]))
         kept.add(max(range(begin, end), key=lambda index: series[index][1]))
     return [series[index] for index in sorted(kept)]
+
+
+def chart_unit(rates: Iterable[Series]) -> tuple[float, str]:
+    """Of the rates of one picture: bits per second of the unit that suits them, its name. From 0.1 Gbit/s on Gbit/s."""
+    most = max((value for series in rates for _, value in series), default=0.0)
+    return rate_unit(10 * most) if most < 1e8 else (1e9, "Gbit/s")
+
+
+def scaled(series: Series, size: float) -> Series:
+    """In units of that size."""
+    return [(time_s, value / size) for time_s, value in series]
 
 
 def line(name: str, series: Series, colour: str, width: float, dash: str = "solid") -> dict[str, Any]:

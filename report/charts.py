@@ -9,16 +9,17 @@ from ..results.record import RunRecord
 from ..results.samples import Samples
 from ..results.series import Series, rounds_of, total_of
 from ..results.wording import bytes_text, rate_text
-from ..scenarios.words import rate_unit
 from .beside_recorded import recorded_streams, wanted_word
 from .chart_parts import (
     POINTS,
     Chart,
     Mark,
+    chart_unit,
     figure_over_time,
     labels,
     line,
     mark_events,
+    scaled,
     thin,
 )
 
@@ -65,10 +66,9 @@ def make_charts(samples: Samples, record: RunRecord, plan: Plan) -> list[Chart]:
 
 
 def _in_unit(series: Series) -> tuple[Series, float, str]:
-    """Rates in a unit that suits them: the series, bits per second of the unit, its name. From 0.1 Gbit/s on Gbit/s."""
-    most = max((value for _, value in series), default=0.0)
-    size, unit = rate_unit(10 * most) if most < 1e8 else (1e9, "Gbit/s")
-    return [(time_s, value / size) for time_s, value in series], size, unit
+    """Rates in a unit that suits them: the series, bits per second of the unit, its name."""
+    size, unit = chart_unit([series])
+    return scaled(series, size), size, unit
 
 
 def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart | None:
@@ -108,6 +108,8 @@ def _start(streams: dict[int, Series], plan: Plan) -> Chart | None:
     if not total or total[-1][0] < START_HIDDEN * span_s:
         return None
     begin, size, unit = _in_unit([point for point in total if point[0] <= span_s])
+    if not begin:
+        return None
     marks: list[Mark] = []
     if plan.expect and plan.expect.goodput_bps:
         marks.append(Mark(wanted_word(plan), plan.expect.goodput_bps / size, "--recorded", "dash"))
@@ -255,13 +257,19 @@ def _goodput_controls(streams: dict[int, Series], controls: Controls) -> Chart |
     groups = [(name, series) for name, series in groups if series]
     if not groups:
         return None
+    size, unit = chart_unit([series for _, series in groups])
     traces = [
-        line(f"{name}, {len(controls[name])} stream{'s' if len(controls[name]) > 1 else ''}", series, colour, 2.0)
+        line(
+            f"{name}, {len(controls[name])} stream{'s' if len(controls[name]) > 1 else ''}",
+            scaled(series, size),
+            colour,
+            2.0,
+        )
         for (name, series), colour in zip(groups, itertools.cycle(PALETTE))
     ]
-    figure = figure_over_time(traces, [], "Gbit/s", end_s=_end(dict(enumerate(series for _, series in groups))))
+    figure = figure_over_time(traces, [], unit, end_s=_end(dict(enumerate(series for _, series in groups))))
     caption = "What the streams of each congestion control get together: how they share the path with the others."
-    words = "; ".join(f"{trace['name']} up to {max(trace['y']):.3g} Gbit/s" for trace in traces)
+    words = "; ".join(f"{trace['name']} up to {max(trace['y']):.3g} {unit}" for trace in traces)
     return Chart("goodput-controls", "Goodput by congestion control", figure, caption, words)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..results.series import Series
 from ..results.wording import DASH, bytes_text, duration_text, grouped, percent_of, rate_text
-from .chart_parts import Chart, Mark, figure_over_time, line, mark_events
+from .chart_parts import Chart, Mark, chart_unit, figure_over_time, line, mark_events, scaled
 from .comparison_sides import Side
 from .differences import Difference, differences
 
@@ -157,10 +157,11 @@ def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
     """The sides' series over each other; events of the first side are marked. Their keys begin with `prefix`."""
     first = comparison.sides[0]
     expect = first.plan.expect if comparison.recorded else None
-    marks = [Mark("recorded", expect.goodput_bps / 1e9, "--recorded", "dash")] if expect and expect.goodput_bps else []
+    size, unit = chart_unit([scaled(side.goodput, 1e-9) for side in comparison.sides])
+    marks = [Mark("recorded", expect.goodput_bps / size, "--recorded", "dash")] if expect and expect.goodput_bps else []
     charts = [
         _overlaid(
-            comparison, "goodput", "Goodput in total", "Gbit/s", lambda side: side.goodput, marks=marks,
+            comparison, "goodput", "Goodput in total", unit, lambda side: scaled(side.goodput, size / 1e9), marks=marks,
             caption="What the receiving application read, all streams. Where the lines part, the worlds do.",
         ),
         _overlaid(

@@ -66,7 +66,9 @@ def _start_causes(first: Side, other: Side, slack_s: float) -> list[tuple[str, s
             f"{late[0].label} after {late[1].exit_s:.2f} s at {late[1].exit_packets:.0f}"
         )
         if not early[1].by_loss:
-            causes.append(("HyStart", f"{told}; nothing had been sent again when the first of them left it"))
+            causes.append(
+                (_leaving(first, other), f"{told}; nothing had been sent again when the first of them left it")
+            )
         else:
             causes.append(("loss in slow start", f"{told}; the first of them had sent packets again"))
     elif (one is None) != (two is None):
@@ -74,13 +76,19 @@ def _start_causes(first: Side, other: Side, slack_s: float) -> list[tuple[str, s
         at = left.slow_start
         if at and not at.by_loss:
             why = f"{left.label} left slow start after {at.exit_s:.2f} s without a loss, {stayed.label} never did"
-            causes.append(("HyStart", why))
+            causes.append((_leaving(first, other), why))
     if first.packets_per_ack and other.packets_per_ack:
         ratio = other.packets_per_ack / first.packets_per_ack
         if not 0.8 <= ratio <= 1.25:
             why = ", ".join(f"{side.packets_per_ack:.1f} packets per ACK {side.label}" for side in (first, other))
             causes.append(("ACK policy", why))
     return causes + _pacing(first, other)
+
+
+def _leaving(first: Side, other: Side) -> str:
+    """What ends slow start without a loss: CUBIC's HyStart, where both have it; else each control's own way."""
+    controls = {side.plan.transfer.congestion_control for side in (first, other)}
+    return "HyStart" if controls == {"cubic"} else f"the congestion control ({', '.join(sorted(controls))})"
 
 
 def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:

@@ -136,7 +136,15 @@ def _round_ticks(most: float) -> list[float]:
 
 
 def _logarithmic_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten within the range; with 2 and 5 between them where there are few."""
+    """Powers of ten within the range; with 2 and 5 between where there are few; round numbers in a short one."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     parts = (1,) if len(powers) > 4 else (1, 2, 5) if len(powers) < 4 else (1, 3)
-    return [part * 10.0**power for power in powers for part in parts if low <= part * 10.0**power <= high * 1.0001]
+    found = [part * 10.0**power for power in powers for part in parts if low <= part * 10.0**power <= high * 1.0001]
+    return found if len(found) > 1 else _ticks_between(low, high)
+
+
+def _ticks_between(low: float, high: float) -> list[float]:
+    """Multiples of the largest round number of which the range has at least two."""
+    size = 10.0 ** math.floor(math.log10((high - low) / 2))
+    step = max(size * part for part in (1, 2, 2.5, 5) if size * part * 2 <= high - low)
+    return [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]

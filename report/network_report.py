@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ..results.fairness import Shares, flows_goodput, jain_series, total_goodput
 from ..results.judge_network import as_record
 from ..results.wording import DASH, bytes_text, grouped, percent_of, rate_text
-from ..scenarios.flow_path import path_of, steps
+from ..scenarios.flow_path import path_of, steps, subflows
+from ..scenarios.timing import echo_ns
 from ..scenarios.words import rate_unit, time_text
 from . import tables
 from .chart_parts import Chart, figure_over_time, line, mark_events
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..results.flow_result import FlowResult
     from ..results.record import RunRecord
     from ..results.samples import Samples
-    from ..scenarios.plan import Direction, Link, Plan
+    from ..scenarios.plan import Direction, Flow, Link, Plan
 
 MOST_SECTIONS = 16  # flows that have a section of their own; all are in the table
 
@@ -73,8 +74,8 @@ def links_table(plan: Plan) -> Table:
     rows: list[list[str]] = []
     for link in plan.links:
         counts = [0, 0]
-        for flow in plan.flows:
-            for step in steps(plan, flow):
+        for route in (each for flow in plan.flows for each in subflows(flow)):
+            for step in steps(plan, route):
                 if step.link == link.index:
                     counts[0 if step.ahead else 1] += 1
         rows.append(
@@ -90,6 +91,23 @@ def links_table(plan: Plan) -> Table:
     header = ["", "link", "one-way delay", "line rate", "queue", "flows"]
     note = "Two figures where the directions differ: as the link is named, and back."
     return Table("Links", header, rows, note, text_columns=2)
+
+
+def routes_table(result: FlowResult, plan: Plan, flow: Flow) -> Table | None:
+    """What each route of a flow over MPTCP carried, all streams together; None without."""
+    subflows_of_streams = [stream.subflows for stream in result.streams]
+    whole = sum(each.bytes for listed in subflows_of_streams for each in listed)
+    rows: list[list[str]] = []
+    for number, route in enumerate(subflows(flow)):
+        mine = [listed[number] for listed in subflows_of_streams if len(listed) > number]
+        moved, path = sum(each.bytes for each in mine), path_of(plan, route)
+        least = min((each.min_rtt_us for each in mine if each.min_rtt_us), default=None)
+        row = [" → ".join(node.name for node in path.nodes), f"{echo_ns(path) / 1e6:.3f}"]
+        row += [DASH if least is None else f"{least / 1e3:.3f}", bytes_text(moved), percent_of(moved, whole)]
+        rows.append([*row, grouped(sum(each.retransmits for each in mine))])
+    header = ["route", "planned RTT (ms)", "least RTT (ms)", "acknowledged on it", "of the sum", "retransmits"]
+    note = "What was sent again over the other route counts on both."
+    return Table("Routes", header, rows, note) if len(rows) > 1 else None
 
 
 def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
@@ -146,6 +164,7 @@ def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowS
         alone.events = []  # they are of the run, and marked in its charts
         charts = [replace(chart, key=f"flow-{number}-{chart.key}") for chart in make_charts(own, alone, path)]
         made = [
+            routes_table(flow, plan, planned),
             tables.streams_table(alone, path.expect),
             tables.controls_table(alone),
             tables.totals_table(alone),

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..scenarios.flow_path import path_of
+from ..scenarios.flow_path import path_of, subflows
 from ..scenarios.flows import bottleneck_shares
 from ..scenarios.plan import Direction, Flow, Link, Plan
 from ..scenarios.timing import echo_ns
@@ -45,7 +45,8 @@ def _links(plan: Plan) -> Table:
     table, shares = _table("#", "link", "delay", "line rate", "queue", "flows"), bottleneck_shares(plan)
     for link in plan.links:
         name = Text(f"{link.a} – {link.b}" + (f" ({link.name})" if link.name else ""))
-        passing = shares.get(link.index, sum(link.index in flow.route for flow in plan.flows))
+        routes = [each.route for flow in plan.flows for each in subflows(flow)]
+        passing = shares.get(link.index, sum(link.index in route for route in routes))
         table.add_row(
             str(link.index + 1),
             name,
@@ -66,13 +67,13 @@ def _queue(lane: Direction) -> str:
 def _flows(plan: Plan) -> Table:
     table = _table("flow", "route", "sends", "start", "RTT", "expected", "bound by")
     for flow in plan.flows:
-        path = path_of(plan, flow)
+        paths = [path_of(plan, each) for each in subflows(flow)]
         table.add_row(
             Text(flow.name, style="cyan"),
-            _route([node.name for node in path.nodes]),
+            "\n".join(_route([node.name for node in path.nodes]) for path in paths),
             _sends(flow),
             f"{flow.start_ns / 1e9:g} s",
-            time_text(echo_ns(path)),
+            "\n".join(time_text(echo_ns(path)) for path in paths),
             format_round(RATE, flow.physics.expected_goodput_bps),
             flow.physics.expected_bottleneck.kind,
         )
@@ -90,7 +91,9 @@ def _sends(flow: Flow) -> str:
     amount = f"{(transfer.duration_ns or 0) / 1e9:g} s"
     if transfer.bytes is not None:
         amount = format_round(SIZE, transfer.bytes)
-    return f"{transfer.streams} × {', '.join(transfer.congestion_controls or [transfer.congestion_control])}, {amount}"
+    kind = "MPTCP, " if transfer.mptcp else ""
+    controls = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
+    return f"{kind}{transfer.streams} × {controls}, {amount}"
 
 
 def _both(link: Link, show: Callable[[Direction], str]) -> str:

@@ -70,7 +70,7 @@ def _path_table(plan: Plan, wide: bool) -> Table:
         rtt += link.forward.delay_ns + link.reverse.delay_ns
         table.add_row(
             str(link.index + 1),
-            _with_impairments(_node(plan.nodes[link.index + 1]), link),
+            _with_details(_node(plan.nodes[link.index + 1]), link),
             *_label(plan.nodes[link.index + 1], wide),
             _km(link.distance_m),
             _km(metres if plan.physics.distance_m is not None else None),
@@ -109,8 +109,10 @@ def _node(node: Node) -> Text:
     return text
 
 
-def _with_impairments(text: Text, link: Link) -> Text:
+def _with_details(text: Text, link: Link) -> Text:
     for sign, lane in (("→", link.forward), ("←", link.reverse)):
+        if lane.discipline != "fifo":
+            text.append(f"\n{sign} {lane.discipline}", style="dim")
         for name, value in lane.impairments.items():
             text.append(f"\n{sign} {_impairment(name, value)}", style="red")
         if lane.trace:

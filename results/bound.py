@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..scenarios import physics as ph
 from .ack_path import FullLine, full_line_back
+from .own_probing import CONTROL, PROBE_PACKETS, probing
 from .record import LimitedBy, RunRecord
 from .wording import rate_text
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LIMIT_NEARNESS = 0.02  # a goodput this close to a limit is bound by it
 WINDOW_NEARNESS = 0.10  # rwnd-limited and this close to window / RTT: the window, else a slow reader
+SHARED_WINDOW_NEARNESS = 0.20  # the same of MPTCP
 LARGE_SHARE = 0.5
 PACE_NEARNESS = 0.10
 STARTS = 2.0  # so many times what slow start needs
@@ -39,7 +41,8 @@ def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) ->
     A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
     by that limit (the nearest). Otherwise a line of the way back that was full of acknowledgments; then TCP's own
     account decides (time limited by the receiver's window or the send buffer, time with something to send), then
-    pacing, retransmissions, and whether the run was over before the window had grown, or grew slowly.
+    pacing, retransmissions, and whether the run was over before the window had grown, or grew slowly; at last whether
+    BBR's own probing is what it was below a limit.
     """
     curves = samples.curves if samples else None
     goodput, from_s, span = _settled(record, curves)
@@ -91,11 +94,13 @@ def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: f
     if shares.busy is not None and shares.busy < LARGE_SHARE:
         return "application", f"there was something to send only {shares.busy * 100:.0f} % of the time"
     return (
-        _paced(plan, goodput)
+        _shared_window(plan, record, samples, goodput)
+        or _paced(plan, goodput)
         or _lost(plan, record, samples)
         or _standing(plan, record, samples)
         or _starting(plan, record, samples)
         or _growing(plan, samples)
+        or _probing(plan, record, samples, goodput)
         or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason")
     )
 
@@ -154,6 +159,27 @@ def _growing(plan: Plan, samples: Samples | None) -> tuple[LimitedBy, str] | Non
     return "congestion window", f"it was full {share * 100:.0f} % of the time; {told}, {control} had left slow start"
 
 
+def _probing(plan: Plan, record: RunRecord, samples: Samples | None, goodput: float) -> tuple[LimitedBy, str] | None:
+    """BBR at a limit but for its own looks at the round trip: it was there in the time between them."""
+    if samples is None or plan.transfer.congestion_controls or plan.transfer.congestion_control != CONTROL:
+        return None
+    found = probing(samples, _settled(record, samples.curves)[1], (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3)
+    if found is None:
+        return None
+    limit = min(plan.physics.limits, key=lambda each: abs(found.between_bps / each.goodput_bps - 1))
+    if abs(found.between_bps / limit.goodput_bps - 1) > LIMIT_NEARNESS or goodput > limit.goodput_bps:
+        return None
+    return "probing", (
+        f"{rate_text(goodput)} is {_apart(goodput, limit.goodput_bps)} the {rate_text(limit.goodput_bps)} that the "
+        f"{limit.name} allows: BBR kept {PROBE_PACKETS} packets in flight {_times(found.looks)} to see the round trip; "
+        f"this took {found.share * 100:.1f} % of the time, and in the rest it ran at {rate_text(found.between_bps)}"
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
 def _window_or_receiver(
     plan: Plan, record: RunRecord, samples: Samples | None, goodput: float, share: float
 ) -> tuple[LimitedBy, str]:
@@ -168,6 +194,22 @@ def _window_or_receiver(
     if goodput >= most * (1 - WINDOW_NEARNESS):
         return "window", f"{told}; {allowed}"
     return "receiver", f"{told}, though {allowed}: it reads too slowly"
+
+
+def _shared_window(
+    plan: Plan, record: RunRecord, samples: Samples | None, goodput: float
+) -> tuple[LimitedBy, str] | None:
+    """MPTCP whose congestion windows had room: then its one window had none, of which TCP keeps no account.
+
+    It is seldom quite full: Linux fills it again in bursts, now on this route and now on that.
+    """
+    most, share = plan.physics.window_limit_bps, samples.congestion_window_share() if samples else None
+    if not plan.transfer.mptcp or not most or record.retransmits or share is None or share > LARGE_SHARE:
+        return None
+    told = f"the congestion windows had room {100 - share * 100:.0f} % of the time, and nothing was lost"
+    allowed = f"{_apart(goodput, most)} the {rate_text(most)} that one window for both routes allows"
+    near = goodput >= most * (1 - SHARED_WINDOW_NEARNESS)
+    return "window" if near else "receiver", f"{rate_text(goodput)} is {allowed}; {told}"
 
 
 def _where_dropped(plan: Plan, samples: Samples | None) -> str:

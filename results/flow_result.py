@@ -28,6 +28,7 @@ LimitedBy = Literal[
     "application",
     "slow start",
     "congestion window",
+    "probing",
     "unknown",
 ]
 
@@ -57,6 +58,7 @@ class FlowResult(Open):
     tool_result: ToolResult = Field(default_factory=ToolResult)
     window: WindowResult = Field(default_factory=WindowResult)
     calibration: CalibrationResult | None = None
+    second_calibration: CalibrationResult | None = None  # of MPTCP's second route
 
 
 def flow_folder(plan: Plan, flow: Flow) -> str:

@@ -16,6 +16,7 @@ from .judge_network import judge_flows
 from .record import RunRecord
 from .rules import check_rules
 from .samples import Samples
+from .tool_result import bytes_of_subflows
 from .wording import NARROW, grouped, rate_text, signed_percent, tolerance_text
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def score(goodput_bps: float | None, distance: float | None) -> float | None:
 
 
 def _verdicts(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> list[Check]:
-    found = [_calibration(record), _rtt(plan, record), _delivery(plan, record)]
+    found = [_calibration(record), _rtt(plan, record), _delivery(plan, record), _subflows(plan, record)]
     found += [_goodput(plan, record, curves), _bytes(plan, record), _streams(plan, record)]
     return [verdict for verdict in found if verdict is not None]
 
@@ -125,6 +126,17 @@ def _delivery(plan: Plan, record: RunRecord) -> Check:
         return Check("delivery", ok, f"{text}, {grouped(expected)} B asked for", expected, record.bytes, 0, "B", what)
     ok = record.tool_result.complete and record.bytes > 0
     return Check("delivery", ok, text, None, record.bytes, None, "B", what)
+
+
+def _subflows(plan: Plan, record: RunRecord) -> Check | None:
+    """With MPTCP: whether data went over both routes."""
+    if not plan.transfer.mptcp:
+        return None
+    moved = bytes_of_subflows(record.streams)
+    shares = ", ".join(f"{100 * count / max(sum(moved), 1):.1f} %" for count in moved)
+    text = f"of the data that was acknowledged, the routes carried {shares}" if moved else "no subflow was joined"
+    what = "routes that carried data"
+    return Check("routes", len(moved) >= 2 and all(moved), text, 2, sum(count > 0 for count in moved), 0, "", what)
 
 
 def _goodput_tolerance(plan: Plan) -> float:

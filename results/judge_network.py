@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..scenarios.flow_path import path_of, steps
+from ..scenarios.flow_path import path_of, steps, subflows
 from .check import Check
 from .fairness import Shares, jain_index
 from .flow_result import FlowResult, LimitedBy
@@ -78,12 +78,21 @@ def as_record(record: RunRecord, flow: FlowResult) -> RunRecord:
 
 
 def _shared(plan: Plan, flow: Flow, shares: Shares) -> tuple[LimitedBy, str] | None:
-    """A link that this flow fills together with others, while all that pass it run."""
-    ways = {each.name: {(step.link, step.ahead) for step in steps(plan, each)} for each in plan.flows}
+    """A link that this flow fills together with others, while all that pass it run.
+
+    Not where MPTCP passes: how much of such a flow's goodput went over one link, its goodput does not say.
+    """
+    ways = {
+        each.name: {(step.link, step.ahead) for route in subflows(each) for step in steps(plan, route)}
+        for each in plan.flows
+    }
+    multipath = {each.name for each in plan.flows if each.second_route}
     best: tuple[float, str] | None = None
     path = path_of(plan, flow)
     for place, link in zip(steps(plan, flow), path.links, strict=True):
         others = [name for name, way in ways.items() if (place.link, place.ahead) in way]
+        if multipath.intersection(others):
+            continue
         span, goodput = shares.together_s(others), shares.goodput_bps(others)
         if len(others) < 2 or span is None or not goodput:
             continue

@@ -5,6 +5,7 @@ Figures that a tool does not tell are null. Members that stand here only in a ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,6 +24,15 @@ class Verified(Open):
     faults: int = 0
 
 
+class SubflowResult(Open):
+    """One subflow of a stream over MPTCP, the first one first: `bytes` are those acknowledged on it."""
+
+    bytes: int
+    retransmits: int
+    min_rtt_us: int | None = None
+    srtt_us: int | None = None
+
+
 class StreamResult(Open):
     """One stream of the transfer. `bytes` are those that the receiving application read."""
 
@@ -30,6 +40,7 @@ class StreamResult(Open):
     goodput_bps: float | None = None
     bytes: int | None = None
     duration_s: float | None = None
+    subflows: list[SubflowResult] = Field(default_factory=list[SubflowResult])  # of MPTCP
     retransmits: int | None = None
     bytes_retransmitted: int | None = None
     min_rtt_us: int | None = None
@@ -41,6 +52,11 @@ class StreamResult(Open):
     sndbuf_limited_us: int | None = None
     sender_calls: int | None = None  # system calls that sent data
     verified: Verified | None = None
+
+
+def bytes_of_subflows(streams: Sequence[StreamResult]) -> list[int]:
+    """What each subflow carried, all streams together, the first subflow first; empty without MPTCP."""
+    return [sum(each) for each in zip(*([flow.bytes for flow in stream.subflows] for stream in streams), strict=False)]
 
 
 class WindowResult(Open):

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from .plan import Event, Flow, Link, Plan
 
 
+SECOND_ROUTE = ", second route"
+"""What stands behind a flow's name where its second route is meant."""
+
+
 @dataclass(frozen=True)
 class Step:
     """A link of the plan as a flow passes it; `ahead`: from its `a` to its `b`."""
@@ -30,8 +34,15 @@ def steps(plan: Plan, flow: Flow) -> list[Step]:
     return found
 
 
+def subflows(flow: Flow) -> list[Flow]:
+    """The flow over each of its routes: with MPTCP two, else it alone."""
+    if flow.second_route is None:
+        return [flow]
+    return [replace(flow, route=route, second_route=None) for route in (flow.route, flow.second_route)]
+
+
 def path_of(plan: Plan, flow: Flow) -> Plan:
-    """The plan that has nothing but the nodes and links of the flow's route, in order, and that flow.
+    """The plan that has nothing but the nodes and links of the flow's (first) route, in order, and that flow.
 
     Links are turned round where the flow goes against them, and numbered anew from 0. Of events, those that touch these
     links are left. The plan of a path is its own.
@@ -44,7 +55,7 @@ def path_of(plan: Plan, flow: Flow) -> Plan:
     names = [flow.source, *(link.b for link in links)]
     places = {step.link: (number, step.ahead) for number, step in enumerate(way)}
     events = [_moved(event, *places[event.link]) for event in plan.events if event.link in places]
-    alone = replace(flow, route=list(range(len(links))))
+    alone = replace(flow, route=list(range(len(links))), second_route=None)
     return replace(plan, nodes=[nodes[name] for name in names], links=links, flows=[alone], events=events)
 
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import cast
 
 from .fault import Fault
-from .flow_path import path_of
-from .flow_physics import flow_physics
+from .flow_path import path_of, subflows
+from .flow_physics import both_routes, flow_physics
 from .flow_transfer import flow_transfer
 from .keys import plan_values
 from .model import Scenario
 from .model import Transfer as ScenarioTransfer
+from .multipath import second_routes
 from .network_routes import flow_routes
 from .plan import PATH_FLOW, Flow, Node, Plan, Transfer
 from .plan_limits import Physics
@@ -31,16 +32,18 @@ UNKNOWN = Physics(
 """Until it is known where queues can form."""
 
 
-def planned_routes(scenario: Scenario) -> list[list[int]]:
-    """The links of each flow, in order. The scenario has been checked."""
+def planned_routes(scenario: Scenario) -> list[list[list[int]]]:
+    """The links of each flow, in order: of its one route, or with MPTCP of both. The scenario has been checked."""
     if not scenario.is_network:
-        return [list(range(len(scenario.path)))]
+        return [[list(range(len(scenario.path)))]]
     routes = flow_routes(scenario)
     assert not any(isinstance(each, Fault) for each in routes), "checks.py has looked"
-    return cast(list[list[int]], routes)
+    firsts = cast(list[list[int]], routes)
+    seconds = second_routes(scenario, firsts)
+    return [[first] + ([seconds[number]] if number in seconds else []) for number, first in enumerate(firsts)]
 
 
-def unproved_flows(scenario: Scenario, nodes: list[Node], routes: list[list[int]]) -> list[Flow]:
+def unproved_flows(scenario: Scenario, nodes: list[Node], routes: list[list[list[int]]]) -> list[Flow]:
     """The flows without their physics."""
     if not scenario.is_network:
         return [
@@ -48,14 +51,14 @@ def unproved_flows(scenario: Scenario, nodes: list[Node], routes: list[list[int]
                 name=PATH_FLOW,
                 source=nodes[0].name,
                 target=nodes[-1].name,
-                route=routes[0],
+                route=routes[0][0],
                 transfer=_transfer(scenario.transfer),
                 expect=expected(scenario, scenario.expect, scenario.transfer),
                 physics=UNKNOWN,
             )
         ]
     found: list[Flow] = []
-    for flow, route in zip(scenario.flows, routes, strict=True):
+    for flow, (route, *more) in zip(scenario.flows, routes, strict=True):
         asked = flow_transfer(scenario, flow)
         found.append(
             Flow(
@@ -63,6 +66,7 @@ def unproved_flows(scenario: Scenario, nodes: list[Node], routes: list[list[int]
                 source=flow.from_,
                 target=flow.to,
                 route=route,
+                second_route=more[0] if more else None,
                 start_ns=flow.start,
                 transfer=_transfer(asked),
                 expect=expected(scenario, flow.expect, asked),
@@ -73,12 +77,15 @@ def unproved_flows(scenario: Scenario, nodes: list[Node], routes: list[list[int]
 
 
 def with_physics(scenario: Scenario, plan: Plan) -> list[Flow]:
-    """The flows with what theory says of each, alone on its path."""
+    """The flows with what theory says of each, alone on its path or, with MPTCP, on its two."""
     transfers = [flow_transfer(scenario, flow) for flow in scenario.flows] or [scenario.transfer]
     found: list[Flow] = []
     for flow, transfer in zip(plan.flows, transfers, strict=True):
-        path = path_of(plan, flow)
-        found.append(replace(flow, physics=flow_physics(scenario, transfer, path.nodes, path.links)))
+        paths = [path_of(plan, each) for each in subflows(flow)]
+        physics = [flow_physics(scenario, transfer, path.nodes, path.links) for path in paths]
+        found.append(
+            replace(flow, physics=physics[0] if len(physics) == 1 else both_routes(scenario, transfer, physics))
+        )
     return found
 
 
@@ -90,6 +97,6 @@ def bottleneck_shares(plan: Plan) -> dict[int, int]:
     """Link → how many flows pass it, for links that more than one passes."""
     counts: dict[int, int] = {}
     for flow in plan.flows:
-        for index in flow.route:
+        for index in flow.route + (flow.second_route or []):
             counts[index] = counts.get(index, 0) + 1
     return {index: count for index, count in counts.items() if count > 1}

@@ -195,6 +195,16 @@ class Transfer(Section):
         False,
         description="true: ECN whose feedback counts the marks (AccECN, RFC 9768); Linux 7.0 and later; default false",
     )
+    protect: Literal["none", "mac", "aead", "ktls"] = special(
+        "none",
+        description="mac: nobody on the way can change the data unseen; aead: nor read it; ktls: as aead, in records "
+        "that the kernels make. With these, receive is memory or verify",
+    )
+    mptcp: bool = special(
+        False,
+        description="true: multipath TCP (RFC 8684) over two routes that share no link; only in a network; "
+        "default false",
+    )
     pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
 
@@ -241,6 +251,13 @@ class Flow(Transfer):
         max_length=MOST_HOPS + 1,
         description="Nodes from `from` to `to`, with names of links between them where needed; "
         "default: the route with the least round-trip delay",
+    )
+    second_route: list[Name] | None = Field(
+        None,
+        min_length=2,
+        max_length=MOST_HOPS + 1,
+        description="With mptcp: the other route, written in the same way; default: of the routes that share no link "
+        "with the first, that with the least round-trip delay",
     )
     expect: Expect | None = Field(None, description="The wanted result of this flow")
 

@@ -9,6 +9,7 @@ from .document import Path
 from .fault import Fault
 from .flow_transfer import flow_transfer
 from .model import Flow, Scenario
+from .multipath import check_second_routes
 from .network_routes import flow_routes, host_names, node_names, one_of
 from .units import SECOND, TIME, format_exact
 
@@ -45,9 +46,9 @@ def either(scenario: Scenario) -> Iterator[Fault]:
 
 
 def check_network(scenario: Scenario) -> list[Fault]:
-    """Every contradiction between nodes, links and flows."""
+    """Contradictions between nodes, links and flows: routes are looked for where links and flows are right."""
     shape = [*_nodes(scenario), *_links(scenario), *_flows(scenario)]
-    return shape or [*_ways(scenario), *_starts(scenario)]
+    return shape or _ways(scenario) or [*check_second_routes(scenario), *_starts(scenario)]
 
 
 # --- Nodes and links -------------------------------------------------------------------------------------------------
@@ -124,8 +125,8 @@ def _flows(scenario: Scenario) -> Iterator[Fault]:
         yield Fault(("flows", 0, "start"), "no flow starts at 0 s", "let the first flow start then: start: 0 s")
 
 
-def _ways(scenario: Scenario) -> Iterator[Fault]:
-    yield from (each for each in flow_routes(scenario) if isinstance(each, Fault))
+def _ways(scenario: Scenario) -> list[Fault]:
+    return [each for each in flow_routes(scenario) if isinstance(each, Fault)]
 
 
 def _starts(scenario: Scenario) -> Iterator[Fault]:

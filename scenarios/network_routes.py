@@ -35,20 +35,20 @@ class _WrongRouteError(Exception):
         self.place, self.what, self.right = place, what, right
 
 
-def route_of(scenario: Scenario, flow: Flow) -> list[int] | Fault:
+def route_of(scenario: Scenario, flow: Flow, key: str = "route") -> list[int] | Fault:
     """The links of a given route, or what is wrong with it."""
+    route: list[str] = getattr(flow, key) or []
     try:
-        nodes, over = _words(scenario, flow)
+        nodes, over = _words(scenario, flow, route)
         hops = itertools.pairwise(nodes)
-        return [_link_between(scenario, flow, *hop, over.get(number)) for number, hop in enumerate(hops, start=1)]
+        return [_link_between(scenario, flow, route, hop, over.get(number)) for number, hop in enumerate(hops, start=1)]
     except _WrongRouteError as error:
-        where: Path = ("flows", scenario.flows.index(flow), "route", error.place)
+        where: Path = ("flows", scenario.flows.index(flow), key, error.place)
         return Fault(where, error.what, error.right)
 
 
-def _words(scenario: Scenario, flow: Flow) -> tuple[list[str], dict[int, int]]:
+def _words(scenario: Scenario, flow: Flow, route: list[str]) -> tuple[list[str], dict[int, int]]:
     """The nodes of a given route, and for some hops, counted from 1, the link that is named before their end."""
-    route = flow.route or []
     names = {link.name: index for index, link in enumerate(scenario.links) if link.name}
     known = node_names(scenario)
     nodes, over = [route[0]], dict[int, int]()
@@ -69,9 +69,10 @@ def _words(scenario: Scenario, flow: Flow) -> tuple[list[str], dict[int, int]]:
     return nodes, over
 
 
-def _link_between(scenario: Scenario, flow: Flow, here: str, there: str, named: int | None) -> int:
+def _link_between(scenario: Scenario, flow: Flow, route: list[str], hop: tuple[str, str], named: int | None) -> int:
     """The link of a hop; `named`: the one whose name stands before the hop's end."""
-    place = (flow.route or []).index(there)
+    here, there = hop
+    place = route.index(there)
     joining = [index for index, link in enumerate(scenario.links) if {link.from_, link.to} == {here, there}]
     if named is not None:
         if named not in joining:

@@ -6,6 +6,7 @@ Words: line rate = bits on the line, framing included; throughput = IP packets; 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 ETHERNET_FRAMING = 38  # IEEE 802.3: preamble and start 8, header 14, FCS 4, gap 12
 POS_FRAMING = 9  # RFC 2615, 1662: flag 1, address 1, control 1, protocol 2, FCS 4
@@ -13,6 +14,9 @@ FRAMING_BYTES = {"ethernet": ETHERNET_FRAMING, "pos": POS_FRAMING}
 IP_HEADER = {4: 20, 6: 40}  # RFC 791, RFC 8200
 TCP_HEADER = 20  # RFC 9293
 TCP_TIMESTAMPS = 12  # RFC 7323: 10 and two of padding
+# MPTCP's data sequence signal in each packet of data: kind, length and flags 4, acknowledgment of 64 bits 8, number of
+# 64 bits 8, subflow's number 4, length 2, and two of padding (RFC 8684 section 3.3).
+TCP_DATA_SEQUENCE = 28
 INITIAL_WINDOW_PACKETS = 10  # RFC 6928
 MAX_TCP_WINDOW = 65535 << 14  # RFC 7323 section 2.3
 CUBIC_C, CUBIC_BETA = 0.4, 0.7  # RFC 9438 section 4.1, 4.6
@@ -42,9 +46,9 @@ PAYLOAD_SHARE_STEPS = 256
 LEAST_MEASURED_BYTES = 536
 
 
-def mss_bytes(mtu: int, ip_version: int) -> int:
-    """Payload of a full packet: MTU − IP header − 20 TCP − 12 timestamps (RFC 9293, RFC 7323)."""
-    return mtu - IP_HEADER[ip_version] - TCP_HEADER - TCP_TIMESTAMPS
+def mss_bytes(mtu: int, ip_version: int, *, mptcp: bool = False) -> int:
+    """Payload of a full packet: MTU − IP header − 20 TCP − 12 timestamps (RFC 9293, RFC 7323) − 28 with MPTCP."""
+    return mtu - IP_HEADER[ip_version] - TCP_HEADER - TCP_TIMESTAMPS - (TCP_DATA_SEQUENCE if mptcp else 0)
 
 
 def ack_bytes(ip_version: int) -> int:
@@ -71,9 +75,19 @@ def ack_limit_bps(back_rate_bps: int, framing_bytes: int, ip_version: int, acked
     return back_rate_bps * acked_bytes // (ack_bytes(ip_version) + framing_bytes)
 
 
-def framing_limit_bps(line_rate_bps: int, mtu: int, framing_bytes: int, ip_version: int) -> int:
+def framing_limit_bps(line_rate_bps: int, mtu: int, framing_bytes: int, ip_version: int, *, mptcp: bool = False) -> int:
     """Greatest goodput over a line: line rate × MSS / (MTU + framing). GbE, IPv6, 9000 B: 987.8 Mbit/s."""
-    return line_rate_bps * mss_bytes(mtu, ip_version) // (mtu + framing_bytes)
+    return line_rate_bps * mss_bytes(mtu, ip_version, mptcp=mptcp) // (mtu + framing_bytes)
+
+
+def record_share(protect: str) -> float:
+    """The payload's share of full records (1: there are none).
+
+    The engine's have 64 KiB, a head of 8 B and a tag of 16 B (engine/src/protect/protect.h); TLS 1.3's have 16 KiB, a
+    head of 5 B, a type of 1 B and a tag of 16 B (RFC 8446 section 5.2).
+    """
+    payload, beside = {"none": (1, 0), "ktls": (1 << 14, 22)}.get(protect, (1 << 16, 24))
+    return payload / (payload + beside)
 
 
 def bus_limit_bps(bus_rate_bps: int, mtu: int, ip_version: int) -> int:
@@ -118,6 +132,16 @@ def pacing_limit_bps(pacing_bps: int, streams: int) -> int:
 def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
     """Bandwidth-delay product: rate × RTT / 8. 10 Gbit/s × 264 ms: 330 MB."""
     return rate_bps * rtt_ns // (8 * 10**9)
+
+
+def bdp_of_routes_bytes(routes: Iterable[tuple[int, int]]) -> int:
+    """What is under way over all routes of a multipath connection, and must be in its one window.
+
+    (Rate, RTT) of each: the sum of the rates × the longest RTT, since what overtook a packet of the slowest route waits
+    for it (RFC 6182 section 5.3; one window for all subflows: RFC 8684 section 3.3.4).
+    """
+    rates, rtts = zip(*routes, strict=True)
+    return bdp_bytes(sum(rates), max(rtts))
 
 
 def serialization_ns(packet_bytes: int, framing_bytes: int, rate_bps: int) -> int:

@@ -16,8 +16,7 @@ from .plan_recorded import Contest, Expect
 from .trace import Trace
 
 PLAN_SCHEMA_VERSION = 3
-PATH_FLOW = "transfer"
-"""Name of the one flow of a path."""
+PATH_FLOW = "transfer"  # name of the one flow of a path
 
 DisciplineName: TypeAlias = Literal[
     "fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "sfq", "cake", "tbf"
@@ -192,6 +191,8 @@ class Transfer:
     sample_interval_ns: int
     ecn: bool = False  # both hosts negotiate explicit congestion notification
     accurate_ecn: bool = False  # the accurate one, which counts marks
+    protect: Literal["none", "mac", "aead", "ktls"] = "none"  # who makes records of the data, and which
+    mptcp: bool = False  # over both routes of the flow
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
 
@@ -238,6 +239,7 @@ class Flow:
     Attributes:
         source, target: names of hosts.
         route: indexes of links, in the order in which data passes them.
+        second_route: of MPTCP's second subflow, in the same way; it shares no link with `route`.
         start_ns: when its sender begins to connect, after that of the first flow.
     """
 
@@ -245,6 +247,7 @@ class Flow:
     source: str
     target: str
     route: list[int]
+    second_route: list[int] | None = None
     start_ns: int = 0
     transfer: Transfer
     expect: Expect | None = None
@@ -381,8 +384,13 @@ NOT_WORK: dict[type, frozenset[str]] = {
 """Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
 make another plan."""
 
-WORK_IF_ASKED: dict[type, frozenset[str]] = {Plan: frozenset(("kernel", "spin_cost_ns"))}
-"""Fields that count only where they are not None: who asks for nothing has the plan of a time before they could be."""
+WORK_IF_ASKED: dict[type, frozenset[str]] = {
+    Plan: frozenset(("kernel", "spin_cost_ns")),
+    Flow: frozenset(("second_route",)),
+    Transfer: frozenset(("mptcp",)),
+}
+"""Fields that count only where they are not None or false: who asks for nothing has the plan of a time before they
+could be."""
 
 
 def _work(part: Any) -> Any:
@@ -395,5 +403,5 @@ def _work(part: Any) -> Any:
     return {
         each.name: _work(getattr(part, each.name))
         for each in fields(part)
-        if each.name not in told and not (each.name in asked and getattr(part, each.name) is None)
+        if each.name not in told and not (each.name in asked and getattr(part, each.name) in (None, False))
     }

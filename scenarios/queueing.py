@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from . import physics as ph
-from .flow_path import steps
+from .flow_path import steps, subflows
 from .plan import Direction, Event, Link, Plan
 from .timing import packet_mtu
 
@@ -47,7 +47,7 @@ Place: TypeAlias = tuple[int, bool]
 def _before(plan: Plan) -> dict[Place, set[Place | str]]:
     """What each direction's packets come from: another direction, or a host by its name. ACKs count, too."""
     found: dict[Place, set[Place | str]] = {}
-    for flow in plan.flows:
+    for flow in (each for whole in plan.flows for each in subflows(whole)):
         way = [(step.link, step.ahead) for step in steps(plan, flow)]
         back = [(link, not ahead) for link, ahead in reversed(way)]
         for source, places in ((flow.source, way), (flow.target, back)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -39,7 +40,7 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
     problems: list[Problem] = []
     events = plan_events(scenario)
     routes = planned_routes(scenario)
-    links = _links(loaded, seed, events, routes, problems)
+    links = _links(loaded, seed, events, list(itertools.chain(*routes)), problems)
     if problems:
         raise ScenarioError(problems)
     nodes = _nodes(scenario, links)

@@ -4,12 +4,15 @@ Routers forward by destination alone, as IP does. The way with the least propaga
 ones that with the fewest links, then one fixed by the order of the file, so that the way back is the same and each part
 of a way is a shortest one, too. Hosts forward nothing. The guest computes its routing tables with these functions, so
 importing this module stays cheap.
+
+A flow of MPTCP has a second route, to another address of the host: that of another of its links. Routers forward to
+such an address along the second routes that were given, whatever way is the shortest.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -50,9 +53,15 @@ class Routes:
                 self._links.setdefault(node, []).append(index)
         self._tables: dict[str, Table] = {}
         self._given: dict[str, Table] = {}
+        self._second: dict[str, Table] = {}
 
-    def give(self, source: str, route: Sequence[int]) -> str | None:
+    def give(self, source: str, route: Sequence[int], *, second: bool = False) -> str | None:
         """Let what goes over these links, from their first node to their last and back, go so.
+
+        Args:
+            source: the first node.
+            route: the links.
+            second: it goes to the second addresses of both.
 
         Returns:
             the node at which another route was given before to the same destination; None if all is well.
@@ -68,7 +77,7 @@ class Routes:
             (target, list(zip(nodes[:-1], route, strict=True))),
             (source, list(zip(nodes[1:], route, strict=True))),
         ):
-            given = self._given.setdefault(destination, {})
+            given = (self._second if second else self._given).setdefault(destination, {})
             for at, index in way:
                 if given.get(at, index) != index:
                     return at
@@ -82,9 +91,19 @@ class Routes:
             self._tables[destination] = self._shortest(destination) | self._given.get(destination, {})
         return self._tables[destination]
 
-    def way(self, source: str, target: str) -> list[int] | None:
-        """The links from one node to another; None where there is no way, or a loop."""
-        table, node, found = self.to(target), source, list[int]()
+    def second_to(self, destination: str) -> Table:
+        """Where the nodes of second routes send what goes to a host's second address."""
+        return self._second.get(destination, {})
+
+    def way(self, source: str, target: str, *, without: Collection[int] = ()) -> list[int] | None:
+        """The links from one node to another; None where there is no way, or a loop.
+
+        Args:
+            source, target: names of nodes.
+            without: links that the way does not take; then it is the shortest of these ways, whatever was given.
+        """
+        table = self._shortest(target, without) if without else self.to(target)
+        node, found = source, list[int]()
         while node != target:
             if node not in table or len(found) > len(self.edges):
                 return None
@@ -96,7 +115,7 @@ class Routes:
         """The nodes to which there is a way."""
         return {source, *self._shortest(source)}
 
-    def _shortest(self, destination: str) -> Table:
+    def _shortest(self, destination: str, without: Collection[int] = ()) -> Table:
         """Dijkstra, from the destination outwards.
 
         The third part of a cost is a set of links as a number: no two ways have the same, so each shortest way is the
@@ -115,6 +134,8 @@ class Routes:
             if node in self.hosts and node != destination:
                 continue
             for index in self._links.get(node, ()):
+                if index in without:
+                    continue
                 edge = self.edges[index]
                 there = edge.other(node)
                 if there not in best:
@@ -123,12 +144,18 @@ class Routes:
         return table
 
 
+def edges_of(plan: Plan) -> list[Edge]:
+    """The links as routing sees them."""
+    return [Edge(link.a, link.b, link.forward.delay_ns + link.reverse.delay_ns) for link in plan.links]
+
+
 def routes_of(plan: Plan) -> Routes:
     """The routing tables of a plan: those that its flows' routes follow."""
-    edges = [Edge(link.a, link.b, link.forward.delay_ns + link.reverse.delay_ns) for link in plan.links]
-    routes = Routes(edges, frozenset(node.name for node in plan.nodes if node.kind == "host"))
+    routes = Routes(edges_of(plan), frozenset(node.name for node in plan.nodes if node.kind == "host"))
     for flow in plan.flows:
         routes.give(flow.source, flow.route)
+        if flow.second_route:
+            routes.give(flow.source, flow.second_route, second=True)
     return routes
 
 
@@ -146,4 +173,23 @@ def addresses(plan: Plan) -> Mapping[str, tuple[int, int]]:
     for link in plan.links:
         for side, node in ((0, link.a), (1, link.b)):
             found.setdefault(node, (link.index, side))
+    return found
+
+
+def second_ends(
+    edges: Sequence[Edge], source: str, route: Sequence[int], second: Sequence[int]
+) -> list[tuple[int, int]]:
+    """(link, side) of the second addresses of a flow's source and of its target, side 0 is `a`.
+
+    It is that of the link over which the second route reaches the host; where that is the host's own address, which is
+    the first route's, it is that of the first route's link.
+    """
+    found: list[tuple[int, int]] = []
+    for node, first, other in (
+        (source, route[0], second[0]),
+        (nodes_of(edges, source, route)[-1], route[-1], second[-1]),
+    ):
+        own = next(index for index, edge in enumerate(edges) if node in (edge.a, edge.b))
+        link = first if other == own else other
+        found.append((link, 0 if edges[link].a == node else 1))
     return found

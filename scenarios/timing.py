@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import physics as ph
+from .flow_path import subflows
 
 if TYPE_CHECKING:
     from .plan import Direction, Link, Node, Plan
@@ -83,7 +84,8 @@ def packet_mtu(plan: Plan, link: Link) -> int:
     """Largest IP packet that a flow sends over a link."""
     if len({each.mtu_bytes for each in plan.links}) == 1:
         return link.mtu_bytes
-    passing = [flow.route for flow in plan.flows if link.index in flow.route]
+    routes = (each.route for flow in plan.flows for each in subflows(flow))
+    passing = [route for route in routes if link.index in route]
     return max((min(plan.links[each].mtu_bytes for each in route) for route in passing), default=link.mtu_bytes)
 
 

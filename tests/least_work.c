@@ -1,14 +1,19 @@
 /*
- * The least that any program must ask of the kernel to move bytes over one TCP connection: no
- * measuring, no looking at what comes. `bench_engine.py least` builds it and sets the engine and
- * iperf3 beside it.
+ * The least that any program must do to move bytes over one TCP connection: the system calls, and
+ * nothing that measures, counts or reports. With `make` and `check` each block is made, summed and
+ * written, and its sum is compared: by the functions of the engine, which cost no more than a copy
+ * of the block in the second-level cache (`bench_engine.py making`). bench_engine.py builds it and
+ * sets the engine and iperf3 beside it.
  *
- *   least_work receive PORT discard|memory
- *   least_work send HOST PORT splice|write SECONDS PACKET      prints JSON: bytes, seconds
+ *   least_work receive PORT discard|memory|check PACKET
+ *   least_work send HOST PORT splice|make SECONDS PACKET      prints JSON: bytes, seconds
  */
 #define _GNU_SOURCE
 #include "bench_socket.h"
+#include "payload/blocks.h"
+#include "payload/making.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,20 +35,59 @@ static void *range_map(size_t size)
 	return range;
 }
 
-static void receive(const char *port, int discard)
+/* The sum comes first, then what was summed. 0 at the end of the connection. */
+static ssize_t block_check(int fd, uint8_t *block, size_t size)
+{
+	static uint64_t sequence;
+	uint64_t sum;
+	ssize_t got = recv(fd, block, size, MSG_WAITALL);
+	memcpy(&sum, block, sizeof(sum));
+	if (got == (ssize_t)size && making_sum(making_way_best(), block + sizeof(sum),
+					       size - sizeof(sum), sequence++) != sum) {
+		errno = EBADMSG;
+		return -1;
+	}
+	return got;
+}
+
+static void receive(const char *port, const char *how, uint32_t packet)
 {
 	const int low_water = LOW_WATER_BYTES;
+	int discard = strcmp(how, "discard") == 0;
+	int check = strcmp(how, "check") == 0;
 	int fd = connection_accept(port);
-	if (discard && setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low_water, sizeof(low_water)) != 0)
+	if ((discard || check) &&
+	    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low_water, sizeof(low_water)) != 0)
 		die("SO_RCVLOWAT");
-	size_t size = discard ? DISCARD_BYTES : COPY_BYTES;
+	size_t size = discard ? DISCARD_BYTES : check ? block_bytes_choose(packet) : COPY_BYTES;
 	void *buffer = range_map(size);
 	ssize_t got;
 	do
-		got = recv(fd, buffer, size, discard ? MSG_TRUNC : 0);
+		got = check ? block_check(fd, buffer, size)
+			    : recv(fd, buffer, size, discard ? MSG_TRUNC : 0);
 	while (got > 0);
 	if (got < 0)
 		die("recv");
+}
+
+/* A block that no other is like; its bytes. */
+static ssize_t block_send(int fd, uint8_t *block, size_t size)
+{
+	static struct generator generator;
+	static uint64_t sequence;
+	if (sequence == 0)
+		generator = generator_create(1, 1);
+	uint64_t sum = making_fill(making_way_best(), &generator, block_origin(sequence),
+				   block + sizeof(sum), size - sizeof(sum), sequence);
+	sequence++;
+	memcpy(block, &sum, sizeof(sum));
+	for (size_t done = 0; done < size;) {
+		ssize_t sent = send(fd, block + done, size - done, 0);
+		if (sent < 0)
+			return -1;
+		done += (size_t)sent;
+	}
+	return (ssize_t)size;
 }
 
 /* The same pages again and again, each packet from the beginning of a page on; their bytes. */
@@ -83,8 +127,9 @@ static void transmit(const char *host, const char *port, int lend, double second
 		die("connect");
 	double begun_s = now_s();
 	while (now_s() < begun_s + seconds) {
-		ssize_t sent = lend ? (ssize_t)pages_lend(fd, pipe, payload, packet)
-				    : send(fd, payload, COPY_BYTES, 0);
+		ssize_t sent =
+		    lend ? (ssize_t)pages_lend(fd, pipe, payload, packet)
+			 : block_send(fd, (uint8_t *)payload, block_bytes_choose((uint32_t)packet));
 		if (sent < 0)
 			die("send");
 		bytes += (size_t)sent;
@@ -97,8 +142,8 @@ static void transmit(const char *host, const char *port, int lend, double second
 
 int main(int argc, char **argv)
 {
-	if (argc == 4 && strcmp(argv[1], "receive") == 0)
-		receive(argv[2], strcmp(argv[3], "discard") == 0);
+	if (argc == 5 && strcmp(argv[1], "receive") == 0)
+		receive(argv[2], argv[3], (uint32_t)atol(argv[4]));
 	else if (argc == 7 && strcmp(argv[1], "send") == 0)
 		transmit(argv[2], argv[3], strcmp(argv[4], "splice") == 0, atof(argv[5]),
 			 (size_t)atol(argv[6]));

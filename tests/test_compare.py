@@ -215,6 +215,9 @@ def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:
     (found,) = diff.differences(side, other, 0.02)
     assert (found.what, found.cause) == ("Slow start", "HyStart")
     assert "0.30 s at 800 packets" in found.evidence
+    bbr = replace(other.plan.flows[0].transfer, congestion_control="bbr")
+    other.plan = replace(other.plan, flows=[replace(other.plan.flows[0], transfer=bbr)])
+    assert diff.differences(side, other, 0.02)[0].cause == "the congestion control (bbr, cubic)"
     side.slow_start = SlowStart(0.3, 800, by_loss=True)
     assert diff.differences(side, other, 0.02)[0].cause == "loss in slow start"
     side.slow_start = SlowStart(1.1, 3000, by_loss=True)  # nearer than a tenth, a round trip and a sample

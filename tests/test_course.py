@@ -144,6 +144,20 @@ def test_window() -> None:
     assert limit(64e6, 0.119, 941e6) == 941e6
 
 
+def test_slow_start_is_forgotten_by_a_rule_of_theory() -> None:
+    """W² to W²/4 + 2/p, loss after loss: settled to 1 % after as many as the rule says, and not before."""
+    lesson = theory("random-loss")
+    for loss, losses in ((1e-5, 6), (1e-4, 7), (1e-3, 9), (1e-2, 7)):
+        assert lesson.losses_to_forget(loss, 1381) == losses
+        settled, window = math.sqrt(8 / (3 * loss)), min(1 / loss, 1381)
+        windows = [window]
+        for _ in range(losses):
+            windows.append(math.sqrt(windows[-1] ** 2 / 4 + 2 / loss))
+        assert windows[losses - 1] <= 1.01 * settled < windows[losses - 2]
+        assert 1.5 * windows[-1] / 2 == pytest.approx(math.sqrt(1.5 / loss), rel=0.01)  # of which the law is the mean
+    assert lesson.losses_to_forget(0.5, 1) == 1
+
+
 def test_recovery() -> None:
     """21 027 packets: 46 minutes for Reno; CUBIC's K is 25.1 s, and 99 % are back after 17.0."""
     one = theory("one-loss")
@@ -215,6 +229,17 @@ def test_what_is_no_law_promises_nothing() -> None:
     one = unpromised("Delay", (), lambda _: [], y=TIME, beside="target", source="RFC 8289", why="it is steered to")
     assert one.failures([Point("far", 9.0, 1.0)]) == []
     assert promise_text(one) == "Nothing is promised here: it is steered to."
+
+
+def test_what_is_no_law_is_not_drawn_as_theory() -> None:
+    """Its figure names what stands beside, once, and tells of no residual."""
+    given = comparison(within=None, beside="recorded")
+    svg = draw(given, POINTS[:2], [], WIDE)
+    assert (svg.count(">recorded<"), svg.count(">theory<")) == (1, 0)
+    assert "residual" not in svg
+    own = draw(given, POINTS[:2], [Line("equal shares", [(1e6, 5e7), (4e6, 5e7)], "limit")], WIDE)
+    assert (own.count(">equal shares<"), own.count(">recorded<")) == (1, 0)
+    assert own.count("<polyline") == 1
 
 
 def test_nothing_measured_where_nothing_is_predicted_is_right() -> None:

@@ -141,7 +141,7 @@ def test_a_lesson_without_exercise() -> None:
             {"bdp": "5 MB", "window": "4000000"},
             ":2: window: a size needs a unit, and '4000000' has none; write 4000000 B",
         ),
-        ({"bdp": "5 MB"}, "window: there is no answer; write with its unit, such as 64 MB"),
+        ({"bdp": "5 MB"}, "window: there is no answer; write a size with its unit, such as 64 MB"),
         ({"bdp": "5 MB", "window": ""}, "window: there is no answer"),
         ({"bdp": "5 Mbit/s", "window": "4 MB"}, ":1: bdp: 'Mbit/s' is not a unit of a size"),
         ({"bdp": "5 MB", "window": "-4 MB"}, "is negative"),
@@ -172,12 +172,25 @@ def _list(folder: Path) -> None:
     (folder / ANSWERS).write_text("- 1\n")
 
 
-@pytest.mark.parametrize("damage", [_no_file, _no_yaml, _bytes, _list])
-def test_a_file_of_answers_that_is_none(window: Path, damage: Callable[[Path], None]) -> None:
+def _no_colon(folder: Path) -> None:
+    (folder / ANSWERS).write_text("bdp: 4 MB\nwindow 3 MB\n")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_no_file, ": No such file or directory; write the answers there, one `key: answer` a line"),
+        (_no_yaml, ":1: expected ',' or ']'"),
+        (_no_colon, ":2: could not find expected ':'; write one `key: answer` a line"),
+        (_bytes, ": this is no text in UTF-8"),
+        (_list, ": bdp: there is no answer"),
+    ],
+)
+def test_a_file_of_answers_that_is_none(window: Path, damage: Callable[[Path], None], said: str) -> None:
     exercise = exercise_of("window").exercise
     assert exercise is not None
     damage(window)
-    with pytest.raises(ExerciseError, match=ANSWERS):
+    with pytest.raises(ExerciseError, match=re.escape(f"{window / ANSWERS}{said}")):
         read_answers(window, exercise.ASKED)
 
 

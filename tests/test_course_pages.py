@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import browser
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from emu_fixtures import wait_until
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import HOME, Lesson, read_lesson
 from landspeed.course.site import Made, make_site
 from landspeed.course.worksheet import Worksheet
 from landspeed.results.failure import RunFailed
+from playwright.sync_api import Browser, sync_playwright
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
+GRAVE = ("serious", "critical")
+COMMAND = Path(sys.executable).parent / "landspeed"
 
 
 @dataclass
@@ -117,12 +127,92 @@ def test_a_program_that_breaks_is_said_and_the_rest_is_kept(course: Course) -> N
     assert course.again().passed
 
 
+def test_ctrl_c_keeps_what_was_run(tmp_path: Path) -> None:
+    """It says how to go on, begins no further run, and what is called again makes the rest only."""
+    runs = tmp_path / "runs"
+    command = [COMMAND, "lesson", "delay", "--jobs", "1", "--runs", runs, "--out", tmp_path / "site"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as going:
+        wait_until(lambda: len(list(runs.glob("outputs/*"))) >= 2, "two runs")
+        os.killpg(going.pid, signal.SIGINT)  # as a terminal does
+        _, said = going.communicate(timeout=60)
+    assert going.returncode == 1
+    assert f"Error: interrupted; what was run is kept in {runs}: call it again to go on" in said
+    assert "Traceback" not in said
+    known = {file: file.stat().st_mtime_ns for file in runs.glob("outputs/*")}
+    assert 2 <= len(known) < 10
+    again = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=False, timeout=300)
+    assert again.returncode == 0, again.stderr
+    assert len(list(runs.glob("outputs/*"))) == 10
+    assert {file: file.stat().st_mtime_ns for file in known} == known
+
+
 def test_the_page_asks_nobody_and_says_nothing_wrong(course: Course, tmp_path: Path) -> None:
     page = course.made.pages["delay"]
     for file in (page, course.made.index):
         assert browser.requests(file, tmp_path / file.stem) == set()
         _, console = browser.dump(file, tmp_path / f"{file.stem}-2")
         assert console == ""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        switches = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+        found = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=switches)
+        yield found
+        found.close()
+
+
+@pytest.mark.parametrize("width", [360, 768, 1024, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_width(course: Course, chromium: Browser, width: int, scheme: Literal["light", "dark"]) -> None:
+    """Nothing is wider than the screen, and axe-core finds nothing serious, on a lesson's page and on the index."""
+    for file in (course.made.pages["delay"], course.made.index):
+        page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.goto(file.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for each in page.locator("details.question, details.cell").all():
+            each.evaluate("each => { each.open = true; }")
+        found = Axe().run(page).response["violations"]
+        grave = [f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in GRAVE]
+        assert grave == []
+        page.close()
+
+
+def test_keyboard_alone(course: Course, chromium: Browser) -> None:
+    """Every field, button, answer and table is reached, and shows that it is; a number is compared, an answer opens."""
+    page = chromium.new_page(viewport={"width": 1024, "height": 900})
+    page.goto(course.made.pages["delay"].as_uri())
+    wanted = page.locator("a[href], input, button, summary, .scroll, pre.code:not(details *)").count()
+    for _ in range(wanted):
+        page.keyboard.press("Tab")
+        name, ring = page.evaluate(
+            "[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]"
+        )
+        assert name != "BODY"
+        assert ring != "none", f"{name} does not show that it has the focus"
+        if name == "INPUT":
+            page.keyboard.type("20")
+            page.keyboard.press("Enter")
+            assert "Your number is" in page.locator("form:focus-within output").inner_text()
+        if name == "SUMMARY" and page.evaluate("document.activeElement.parentElement.className") == "question":
+            page.keyboard.press("Enter")
+    assert page.locator("details.question[open]").count() == page.locator("details.question").count()
+    assert page.evaluate("document.activeElement.closest('footer') !== null")  # the last of them
+    page.close()
+
+
+def test_on_paper(course: Course, chromium: Browser) -> None:
+    """Answers and code are folded even where they were open; there is a line to write a prediction on."""
+    page = chromium.new_page(viewport={"width": 680, "height": 1000})
+    page.goto(course.made.pages["delay"].as_uri())
+    page.locator("details.question summary").first.click()
+    page.emulate_media(media="print")
+    assert not page.locator("details.question p").first.is_visible()
+    assert not page.locator("form.predict button").first.is_visible()
+    assert page.locator("form.predict input").first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 680
+    page.close()
 
 
 def test_a_prediction_is_held_against_what_was_measured(course: Course, tmp_path: Path) -> None:

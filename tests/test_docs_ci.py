@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,37 @@ def test_make_has_the_targets() -> None:
     targets = re.findall(r"make -C landspeed ([a-z-]+)", FILES["long-paths-clone.yml"])
     assert targets == ["setup-run"]
     assert re.search(r"^setup-run:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_every_step_can_be_run_here(name: str, tmp_path: Path) -> None:
+    """`make workflow` does; here: the script has each `run` word for word and in order, and every action is known."""
+    words = [sys.executable, str(ROOT / "setup" / "ci_steps.py"), name, str(tmp_path)]
+    assert subprocess.run(words, capture_output=True, text=True, check=False).returncode == 0
+    script = (tmp_path / "steps.sh").read_text()
+    shells = [line_words for line_words in _commands(script) if line_words[:2] == ["bash", "-e"]]
+    assert [each[5] for each in shells] == [step["run"] for step in steps_of(name) if "run" in step]
+    subprocess.run(["sh", "-n", str(tmp_path / "steps.sh")], check=True)
+    assert (tmp_path / "work" / "test_long_paths.py").read_text() == FILES["test_long_paths.py"]
+
+
+def _commands(script: str) -> Iterator[list[str]]:
+    """The words of each command; a quoted one may have several lines."""
+    lexer = shlex.shlex(script, posix=True, punctuation_chars="\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
+    words: list[str] = []
+    for token in lexer:
+        if token.strip("\n"):
+            words.append(token)
+        else:
+            yield words
+            words = []
+
+
+def test_a_workflow_that_is_not_on_the_page_is_an_error(tmp_path: Path) -> None:
+    words = [sys.executable, str(ROOT / "setup" / "ci_steps.py"), "no.yml", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, "there are test_long_paths.py" in done.stderr) == (2, True)
 
 
 @pytest.mark.guest

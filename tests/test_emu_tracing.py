@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from emu_fixtures import busy_host, execute, plan_of, scenario, transfer
+from emu_fixtures import ROOT, busy_host, execute, plan_of, scenario, transfer
 from landspeed.emu.kernel_build import Kernel
 from landspeed.emu.kernel_choice import available, choose
 from test_emu_repeat import PROGRAM, asked, three_links
@@ -94,3 +96,16 @@ def test_the_users_own_program_runs_by_what_was_asked(tmp_path: Path) -> None:
         folder.mkdir()
         options = {"tracing": tracing, "kernel": str(kernel.executable), "clock": "real"}
         assert execute(plan, folder, sys.executable, "-c", script, **options).out == "done\n"
+
+
+@pytest.mark.parametrize("tracing", ["seccomp", "ptrace"])
+def test_vector_registers_outlive_calls_and_turns_of_others(tmp_path: Path, tracing: str) -> None:
+    """A processor with AMX has more of them than Linux 6.12's UML keeps (patch 0022)."""
+    source = Path(__file__).with_name("vector_registers.c")
+    options = {"tracing": tracing, "kernel": str(able().executable)}
+    with tempfile.TemporaryDirectory(prefix="vector-", dir=ROOT / "build") as folder:  # the guest has a /tmp of its own
+        program = Path(folder, "vector_registers")
+        subprocess.run(["cc", "-std=c17", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+        shown = execute(plan_of(tmp_path, PLAIN), tmp_path / "run", str(program), **options)
+    assert (shown.status, shown.err) == (0, "")
+    assert shown.out.endswith(" bytes kept\n")

@@ -13,6 +13,7 @@ from stopwatch import one_of_few, undisturbed
 
 pytestmark = pytest.mark.root
 SENDER, RECEIVER = f"lsk{os.getpid()}s", f"lsk{os.getpid()}r"
+RECORD_EXTRA_BYTES = 8 + 16  # head and tag; a block of either MTU is four records
 HEADERS_BYTES = 14 + 20 + 32  # Ethernet, IPv4, TCP with timestamps: a packet has them once before it is segmented
 
 
@@ -44,8 +45,8 @@ def sent() -> tuple[int, int]:
     return link["stats64"]["tx"]["packets"], link["stats64"]["tx"]["bytes"]
 
 
-def transfer(bench: Bench, *options: str) -> dict:
-    """Two seconds at most across the cable; the sender's result."""
+def transfer(bench: Bench, *options: str, key: tuple[str, ...]) -> dict:
+    """A gigabyte across the cable; the sender's result."""
 
     def start(namespace: str, command: str, *words: str) -> Program:
         whole = ["ip", "netns", "exec", namespace, str(bench.binary), command, *words, "--port", str(bench.port)]
@@ -54,28 +55,40 @@ def transfer(bench: Bench, *options: str) -> dict:
         bench.programs.append(program)
         return program
 
-    receiver = start(RECEIVER, "receive", "--one-off")
+    receiver = start(RECEIVER, "receive", "--one-off", *key)
     receiver.wait_for("listening")
-    sender = start(SENDER, "send", "10.98.9.2", "--bytes", "1G", *options)
+    sender = start(SENDER, "send", "10.98.9.2", "--bytes", "1G", *options, *key)
     assert sender.wait() == 0, sender.errors
     assert receiver.wait() == 0, receiver.errors
     return bench.result()
 
 
-@pytest.mark.parametrize("options", [("--send", "splice"), ("--receive", "verify", "--send", "write")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--send", "splice"),
+        ("--receive", "verify", "--send", "write"),
+        ("--receive", "verify", "--protect", "mac"),
+        ("--receive", "verify", "--protect", "aead"),
+    ],
+)
 def test_packets_are_as_large_as_they_can_be(bench: Bench, cable: int, options: tuple[str, ...]) -> None:
     """Full ones are 45 × 1448 or 7 × 8948 bytes; 64 KiB at a time would make two of it, half as large on average.
 
     Less than all are full: the beginning with its small window, what a busy machine makes wait, the last one.
     """
     full = {1500: 45 * 1448, 9000: 7 * 8948}[cable]
+    key = ("--key", str(bench.folder / "key")) if "--protect" in options else ()
+    if key:
+        subprocess.run([str(bench.binary), "key", key[1]], check=True)
+    records_bytes = 4 * RECORD_EXTRA_BYTES if key else 0
 
     def attempt(_: int) -> None:
         before = sent()
-        result = transfer(bench, "--congestion", "cubic", *options)
+        result = transfer(bench, "--congestion", "cubic", *options, key=key)
         packets, wire_bytes = (count - earlier for count, earlier in zip(sent(), before, strict=True))
         if "verify" in options:
-            assert result["sending"]["block_bytes"] == 4 * full
+            assert result["sending"]["block_bytes"] == 4 * full - records_bytes
             assert result["verification"]["faults"] == 0
         else:
             assert result["sending"]["packet_bytes"] == full

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from explore_fixtures import Served, explore, serving
+from landspeed.explore.grid import steps
 from landspeed.explore.setting import setting_at, sliders
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from toy_world import make_site
@@ -37,7 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     """Site of the world, folder of the runs, and a page with a grid of them."""
     folder = tmp_path_factory.mktemp("explore")
     site, page = make_site(folder), folder / "explore.html"
-    done = explore(site, folder / "runs", "--out", page, "--quiet")
+    done = explore(site, folder / "runs", "--out", page, "--quiet", "--spread", 20)
     assert done.returncode == 0, done.stderr
     return site, folder / "runs", page
 
@@ -128,6 +129,28 @@ def test_measured_points_lie_where_they_were_measured(static: tuple[Page, Seen])
     page.locator("summary").click()
     rows = page.locator("#table tbody tr").count()
     assert rows == page.evaluate("landspeed.data.points.length") > 25
+
+
+def test_the_nearest_run_is_named_where_nothing_is_measured(static: tuple[Page, Seen]) -> None:
+    """How far it is, what is different there, and how far it is from its own theory; a press goes to it."""
+    page, _ = static
+    assert not page.locator("#near").is_visible()  # the first setting is measured
+    for key, value in (("rtt", 1), ("streams", 2), ("window", 4), ("mtu", 1)):
+        slide(page, key, value)
+    chosen = sliders()
+    words = [slider.is_word for slider in chosen]
+    here, points = page.evaluate("[landspeed.chosen(), landspeed.data.points]")
+    far = {tuple(each["at"]): steps(each["at"], here, words) for each in points}
+    nearest = min(far.values())
+    assert nearest >= 1
+    said = "one step of a slider away" if nearest == 1 else f"{nearest} steps of sliders away"
+    assert page.locator("#near-far").inner_text() == said
+    page.locator("#near-go").click()
+    expect(page.locator("#near")).to_be_hidden()
+    there = page.evaluate("landspeed.chosen()")
+    assert far[tuple(there)] == nearest
+    point = next(each for each in points if each["at"] == there)
+    assert rate(page, "measured-mean") == pytest.approx(point["mean"], rel=1e-3)
 
 
 def test_keyboard_alone(static: tuple[Page, Seen]) -> None:
@@ -227,10 +250,18 @@ def test_on_a_tablet(browser: Browser, place: tuple[Path, Path, Path]) -> None:
 
 
 def test_on_paper(static: tuple[Page, Seen], tmp_path: Path) -> None:
+    """As wide as a sheet: the path in words, the pictures below each other, each over the whole width."""
     page, _ = static
+    page.set_viewport_size({"width": 680, "height": 1000})
     page.emulate_media(media="print")
     assert not page.locator("#play").is_visible()
+    assert not page.locator("#s-rtt").is_visible()
+    assert page.locator("#o-rtt").is_visible()
     assert page.locator(CURVE).is_visible()
+    for picture in ("#pipe", "#time", "#along"):
+        box = page.locator(picture).bounding_box()
+        assert box is not None
+        assert box["width"] > 600, picture
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 

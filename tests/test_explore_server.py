@@ -163,6 +163,8 @@ def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
         (("--port", "8000"), "--port belongs to --serve"),
         (("--serve", "--port", "70000"), "write a number from 1 to 65535"),
         (("--serve", "--out", "x.html"), "--serve writes no file"),
+        (("--spread", "0"), "not a whole number from 1 on"),
+        (("--spread", "3", "--no-runs"), "--spread makes runs; leave it out, or --no-runs"),
         (("--jobs", "0"), "not a whole number from 1 on"),
         (("--set", "transfer.streams=4"), "name one"),
         (("no-such-scenario",), "no-such-scenario"),
@@ -180,7 +182,7 @@ def test_bad_words(place: tuple[Path, Path], words: tuple[str, ...], why: str) -
 @pytest.mark.slow
 def test_the_static_page_has_the_grid(place: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "a folder" / "seite é.html"
-    done = explore(*place, FIRST, "--out", out, "--quiet")
+    done = explore(*place, FIRST, "--out", out, "--quiet", "--spread", 5)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(out)
     page = out.read_text()

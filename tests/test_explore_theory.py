@@ -6,12 +6,24 @@ import base64
 import math
 import random
 import zlib
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 
 import pytest
+from landspeed.explore.grid import (
+    MOST_PACKETS,
+    MOST_SPREAD_PACKETS,
+    SPREAD,
+    packets_of,
+    places_of,
+    settings_around,
+    settings_spread,
+    steps,
+)
 from landspeed.explore.growth import CUBIC_FRIENDLY, Share, additive, cubic, htcp, keeps, reno
-from landspeed.explore.measured import MOST_PACKETS, packets_of, settings_around
-from landspeed.explore.setting import Setting, setting_at, sliders, values_of
+from landspeed.explore.setting import Setting, Slider, setting_at, settings_of, sliders, values_of
 from landspeed.explore.tables import BOUNDS, CURVE_STEPS, LEAST_LEVEL, MEAN_STEPS, Packed, bound, code, figure_tables
 from landspeed.explore.theory import curve
 from landspeed.results.failure import NotPossible
@@ -168,6 +180,47 @@ def test_a_setting_is_what_its_scenario_says() -> None:
     for found in settings_around(sliders()):
         assert Setting(**values_of(found.scenario().plan())) == found
         assert packets_of(found) <= MOST_PACKETS
+    small = replace(BASE, rate=10**8, rtt=10_000_000, mtu=9000, queue=0.1)  # of 12.5 kB: it holds ten packets, 0.72 BDP
+    assert values_of(small.scenario().plan())["queue"] == 0.72
+    assert small in settings_of(small.scenario().plan())
+
+
+@pytest.mark.slow
+def test_how_far_the_nearest_run_can_be() -> None:
+    """From anywhere it is at most eight steps of sliders to a run of the grid, and four on average."""
+    chosen = sliders()
+    around = settings_around(chosen)
+    spread = settings_spread(chosen, around, SPREAD)
+    assert len(set(spread) - set(around)) == SPREAD
+    assert max(map(packets_of, spread)) <= MOST_SPREAD_PACKETS
+    farthest, mean = _reach(chosen, [places_of(chosen, each) for each in around + spread])
+    assert (farthest, mean) == (8, pytest.approx(3.95, abs=0.05))
+
+
+def _reach(chosen: Sequence[Slider], measured: Sequence[tuple[int, ...]]) -> tuple[int, float]:
+    """(The most, the mean) of steps from all settings to the nearest of these: rings around them, one after another."""
+    far = dict.fromkeys(measured, 0)
+    rings: dict[int, list[tuple[int, ...]]] = defaultdict(list, {0: list(measured)})
+    for ring in count():
+        if not rings[ring] and not rings[ring + 1]:
+            break
+        for places in rings[ring]:
+            if far[places] < ring:
+                continue
+            for which, slider in enumerate(chosen):
+                for place in range(len(slider.values)):
+                    moved = (*places[:which], place, *places[which + 1 :])
+                    step = 2 if slider.is_word else abs(place - places[which])
+                    if step <= 2 and far.get(moved, math.inf) > ring + step and place != places[which]:
+                        far[moved] = ring + step
+                        rings[ring + step].append(moved)
+    assert len(far) == math.prod(len(slider.values) for slider in chosen)
+    return max(far.values()), sum(far.values()) / len(far)
+
+
+def test_steps() -> None:
+    """A slider's places count one by one, another word counts as two."""
+    assert steps((1, 2, 3), (4, 2, 0), (False, False, True)) == 5
 
 
 def test_sliders_begin_where_a_scenario_is() -> None:

@@ -359,6 +359,22 @@ def test_a_total_takes_rows_of_one_time_or_of_each_streams_own() -> None:
     assert total_of({}) == total_of({0: []}) == []
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "wanted"),
+    [
+        (13.4, 15, [13.5, 14, 14.5, 15]),
+        (0.01001, 0.04, [0.02, 0.03, 0.04]),
+        (4.1, 4.9, [4.25, 4.5, 4.75]),
+        (0.5, 264, [1, 10, 100]),
+        (1, 20, [1, 2, 5, 10, 20]),
+    ],
+)
+def test_a_logarithmic_axis_has_ticks_however_short_it_is(low: float, high: float, wanted: list[float]) -> None:
+    from landspeed.report.line_picture import _logarithmic_ticks
+
+    assert _logarithmic_ticks(low, high) == pytest.approx(wanted)
+
+
 # --- Several congestion controls -------------------------------------------------------------------------------------
 
 
@@ -374,6 +390,9 @@ def _mixed(bundle: Path, count: int) -> tuple[RunRecord, dict[str, str]]:
         f"cubic, {count // 2} streams",
         f"bbr, {count // 2} streams",
     ]
+    whole, parts = (made[key].figure for key in ("goodput", "goodput-controls"))
+    assert parts["layout"]["yaxis"]["title"] == whole["layout"]["yaxis"]["title"]  # the unit
+    assert sum(trace["y"][-1] for trace in parts["data"]) == pytest.approx(whole["data"][0]["y"][-1])
     return record, {each["name"]: each["line"]["color"] for each in made["cwnd-streams"].figure["data"]}
 
 

@@ -185,6 +185,14 @@ def test_show_names_impairments_and_asymmetry(tmp_path: Path) -> None:
     assert "autotuning" in text
 
 
+def test_show_names_how_a_queue_is_kept(tmp_path: Path) -> None:
+    assert "fq_codel" in shown(plan_with(tmp_path, "path.1.discipline=fq_codel"), 80)
+    one_way = shown(plan_with(tmp_path, "path.1.reverse={discipline: codel}"), 80)
+    assert "← codel" in one_way
+    assert "→ codel" not in one_way
+    assert "fifo" not in one_way
+
+
 def test_plan_json(tmp_path: Path) -> None:
     plan = plan_with(tmp_path)
     assert json.loads(plan.to_json(indent=1))["flows"][0]["physics"]["mss_bytes"] == 1448

@@ -154,7 +154,7 @@ def test_what_is_wrong_in_an_old_plan_is_named() -> None:
 # Every field of the plan, decided: does it belong to the work? A new field must be put into one of the two.
 WORK = {
     Plan: "seed kernel spin_cost_ns ip_version fidelity nodes links flows events calibration",
-    Flow: "name source target route start_ns transfer",
+    Flow: "name source target route second_route start_ns transfer",
     Node: "name kind nic_rate_bps bus_rate_bps",
     Link: "index name a b mtu_bytes framing framing_bytes forward reverse",
     Direction: (
@@ -163,7 +163,7 @@ WORK = {
     ),
     Transfer: (
         "streams window_bytes window_exact initial_window_packets congestion_control congestion_controls bytes "
-        "duration_ns receive send sample_interval_ns ecn accurate_ecn pacing_rate_bps start_stagger_ns"
+        "duration_ns receive send sample_interval_ns ecn accurate_ecn protect mptcp pacing_rate_bps start_stagger_ns"
     ),
     Event: "at_ns kind link direction packets duration_ns probability rate_bps delay_ns",
     Calibration: "rtt_tolerance rate_tolerance",

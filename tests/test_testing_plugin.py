@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -180,6 +181,46 @@ def _is_guest_of(process: str, folder: Path) -> bool:
         return str(folder) in str(Path(f"{process}/cwd").readlink()) and "linux" in Path(f"{process}/comm").read_text()
     except OSError:
         return False
+
+
+UPLOAD = """
+@pytest.mark.landspeed("geneva-pasadena", seeds=range(5))
+def test_upload_survives_264_ms(path):
+    server = path.receiver.popen(["./server", "--port", "9000"], until=ls.listening(9000))
+    done = path.sender.run(["./client", path.receiver.address], timeout="120 s")
+    path.at("30 s", link="denver-seattle", down="2 s")
+    assert done.returncode == 0 and path.elapsed_s < 60
+    assert path.bound_by(server).kind != "program window"
+"""
+CLIENT = """
+s = socket.create_connection((sys.argv[1], 9000))
+for _ in range(TURNS):
+    s.sendall(bytes(100_000))
+    if TURNS > 1:
+        s.recv(1)  # the program's own window
+"""
+SERVER = """
+s = socket.create_server(("", int(sys.argv[2]))); c, _ = s.accept(); heard = 0
+while data := c.recv(1 << 16):
+    heard += len(data)
+    if heard % 100_000 == 0:
+        c.sendall(b"y")
+"""
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("turns", [1, 12])
+def test_the_usual_test_of_an_upload(pytester: pytest.Pytester, turns: int) -> None:
+    """As the documents have it; a client that waits for each 100 kB has a window of its own, and fails it."""
+    for name, text in (("server", SERVER), ("client", CLIENT.replace("TURNS", str(turns)))):
+        program = pytester.path / name
+        program.write_text(f"#!{sys.executable} -S\nimport socket, sys\n{text}")
+        program.chmod(0o755)
+    said = run(pytester, UPLOAD, "-n", "2")
+    said.assert_outcomes(passed=5 if turns == 1 else 0, failed=0 if turns == 1 else 5, warnings=5)
+    assert "denver – seattle: down was planned and has not happened" in said.stdout.str()
+    if turns > 1:
+        assert "assert 'program window' != 'program window'" in said.stdout.str()
 
 
 @pytest.mark.guest

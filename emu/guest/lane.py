@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import loss
-from .lane_options import lane_options
+from .lane_options import delays_after_line, lane_options
 from .netlink import PARENT_ROOT
 from .network import Network
 from .qdiscs import options_of
@@ -51,7 +51,9 @@ class Lane:
 
     @property
     def queue_delay_ns(self) -> int:
-        """How much later the queue sees what enters now: the delay comes before it (shaping.py says why)."""
+        """How much later the queue sees what enters now: the delay comes before it (shaping.py says why and when)."""
+        if delays_after_line(self._planned):
+            return 0
         queues = lane_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None
         return (self._planned.delay_ns if self.delay_ns is None else self.delay_ns) if queues else 0
 

@@ -48,6 +48,11 @@ def burst_bytes(plan: Plan, rate_bytes_per_s: int = 0, late_ns: int = LATE_NS) -
     return min(packet + rate_bytes_per_s * late_ns // 10**9, UINT32_MAX)
 
 
+def delays_after_line(direction: Direction) -> bool:
+    """Whether the delay comes after the line (patch 0023), so that a packet can skip the one and not the other."""
+    return direction.reorder > 0
+
+
 def lane_options(
     plan: Plan, link: Link, direction: Direction, *, forward: bool, stock: bool = False, late_ns: int = LATE_NS
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -79,6 +84,8 @@ def lane_options(
         return netem | serialized, None
     if direction.jitter_ns or (direction.trace and direction.trace.delay_ns):
         netem |= {"rate_bytes_per_s": IN_ORDER_BYTES_PER_S, "overhead_bytes": 0}
+    if not stock and delays_after_line(direction):
+        netem["line"] = serialized["line"]  # it is below, and netem takes from it
     return netem, serialized | {
         # What is being sent is still in the line's queue, and is not what waits.
         "limit_bytes": max(direction.queue_bytes + largest_bytes(plan), burst_bytes(plan)),

@@ -31,8 +31,8 @@ def moderate(network: Network) -> int:
     if network.plan.fidelity != "packets" or not os.path.exists(PARAMETER):  # noqa: PTH110
         return 0
     for flow in network.plan.flows:
-        path = FlowPath(network, flow)
-        join_received(network.netlink(network.position[flow.target]), path.interface_name(len(path.nodes) - 1))
+        for path in FlowPath.each(network, flow):
+            join_received(network.netlink(network.position[flow.target]), path.interface_name(len(path.nodes) - 1))
     with open(PARAMETER, "w") as handle:  # noqa: PTH123
         handle.write(str(MODERATION_NS))
     with open(PARAMETER) as handle:  # noqa: PTH123

@@ -87,8 +87,8 @@ def message(options: dict[str, Any]) -> bytes:
             said += attribute(NETEM_RATE64, struct.pack("=Q", rate))
         # struct tc_netem_rate: bytes per second, added to each packet, cells
         said += attribute(NETEM_RATE, struct.pack("=IiIi", min(rate, UINT32_MAX), options["overhead_bytes"], 0, 0))
-        if "line" in options:
-            said += attribute(TCA_LINE, line(options["line"]))
+    if "line" in options:
+        said += attribute(TCA_LINE, line(options["line"]))
     if joined := options.get("joined"):
         said += attribute(NETEM_JOINED_END, struct.pack("III6s6s", *options["joined_end"]))
         said += attribute(NETEM_JOINED, b"".join(struct.pack("qQiI", *each) for each in joined))

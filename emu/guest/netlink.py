@@ -20,13 +20,12 @@ NLMSG_ERROR, NLMSG_DONE = 2, 3
 REQUEST, ACK, ECHO, DUMP = 1, 4, 8, 0x300
 CREATE = 0x600  # and it must not be there yet (NLM_F_EXCL)
 NESTED = 0x8000
-NEW_LINK, NEW_ADDRESS, NEW_ROUTE, NEW_NEIGHBOUR, NEW_QDISC, DEL_QDISC, GET_QDISC, NEW_FILTER = (
+NEW_LINK, NEW_ADDRESS, NEW_ROUTE, NEW_NEIGHBOUR, NEW_QDISC, GET_QDISC, NEW_FILTER = (
     16,
     20,
     24,
     28,
     36,
-    37,
     38,
     44,
 )
@@ -155,10 +154,6 @@ class Netlink:
     def change_qdisc(self, kind: str, index: int, handle: int, parent: int, options: bytes) -> None:
         """All options of a qdisc that is there."""
         self._change(NEW_QDISC, 0, qdisc(kind, index, handle, parent, options), f"qdisc {kind} {handle >> 16:x}")
-
-    def remove_qdisc(self, index: int, handle: int, parent: int) -> None:
-        """A qdisc, with what is in it."""
-        self._change(DEL_QDISC, 0, TC.pack(0, index, handle, parent, 0), f"qdisc {handle >> 16:x}")
 
     def add_filter(self, kind: str, index: int, priority: int, ethertype: int, options: bytes) -> None:
         """A filter of what comes in."""

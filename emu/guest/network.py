@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
+from ...scenarios.routing import edges_of, second_ends
 from . import netlink as nl
 from . import nodes, offloads
 from .routes import add_routes
@@ -17,7 +18,6 @@ from .routes import add_routes
 if TYPE_CHECKING:
     from ...scenarios.plan import Link, Node, Plan
 
-LEFT, RIGHT = "eth0", "eth1"  # of a path: towards the sender, towards the receiver
 LOOPBACK = 1  # index of the interface that a namespace begins with
 IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))
@@ -45,6 +45,7 @@ class Network:
         self.position = {name: position for position, name in enumerate(self.names)}
         self._ends = interface_names(plan)
         self._own = own_ends(plan)
+        self._second = second_ends_of(plan)
         self.nodes = [nodes.Node(name) for name in self.names]
         self._netlink = [nl.Netlink(node) for node in self.nodes]
         self._index: dict[tuple[int, str], int] = {}
@@ -55,6 +56,10 @@ class Network:
         for link in plan.links:
             self._add_link(link)
         add_routes(self)
+        if self._second:
+            from .multipath import announce
+
+            announce(self)
 
     def node(self, name: str) -> nodes.Node:
         """The node of a name.
@@ -101,6 +106,11 @@ class Network:
     def address(self, position: int) -> str:
         """A node's own address: that of its first link (on a path, on the side of the sender)."""
         return link_address(self.plan.ip_version, *self._own[self.names[position]])
+
+    def second_address(self, position: int) -> str | None:
+        """The address of a host at which second subflows of MPTCP begin or end; None: it has no such flow."""
+        end = self._second.get(self.names[position])
+        return link_address(self.plan.ip_version, *end) if end else None
 
     def host_names(self) -> list[tuple[str, str]]:
         """Address and name of every node, and of each of its other interfaces (for traceroutes)."""
@@ -159,6 +169,16 @@ def own_ends(plan: Plan) -> dict[str, tuple[int, int]]:
     for link in plan.links:
         for side, node in ((0, link.a), (1, link.b)):
             found.setdefault(node, (link.index, side))
+    return found
+
+
+def second_ends_of(plan: Plan) -> dict[str, tuple[int, int]]:
+    """Host → the (link, side) whose address second subflows of MPTCP have there."""
+    edges, found = edges_of(plan), dict[str, tuple[int, int]]()
+    for flow in plan.flows:
+        if flow.second_route:
+            ends = second_ends(edges, flow.source, flow.route, flow.second_route)
+            found |= dict(zip((flow.source, flow.target), ends, strict=True))
     return found
 
 

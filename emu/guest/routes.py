@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...scenarios.routing import Routes, routes_of
+from ...scenarios.routing import Routes, edges_of, nodes_of, routes_of
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RTM_NEWROUTE = 24
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_EXCL, NLM_F_CREATE = 1, 4, 0x200, 0x400
 NLMSG_ERROR = 2
-RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_METRICS = 1, 4, 5, 8
+RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_PREFSRC, RTA_METRICS = 1, 4, 5, 7, 8
 RTAX_INITCWND = 11
 RT_TABLE_MAIN, RTPROT_STATIC, RTN_UNICAST = 254, 4, 1
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
@@ -40,12 +40,14 @@ class Entry:
         value, length: the prefix.
         link: index of the link.
         initial_window: packets that a connection there may send at first; None: as Linux has it.
+        source: the address from which the node sends there, if it has to choose; None: as Linux does.
     """
 
     value: int
     length: int
     link: int
     initial_window: int | None = None
+    source: int | None = None
 
 
 def add_routes(network: Network) -> None:
@@ -58,7 +60,8 @@ def add_routes(network: Network) -> None:
     routes = None if plan.is_path else routes_of(plan)
     for position, name in enumerate(network.names):
         entries = {(entry.value, entry.length): entry for entry in _entries(plan, routes, name)}
-        entries |= {(entry.value, entry.length): entry for entry in _initial_windows(network, name)}
+        more = [*_initial_windows(network, name), *_second_routes(network, name)]
+        entries |= {(entry.value, entry.length): entry for entry in more}
         messages: list[bytes] = []
         for entry in entries.values():
             side = 0 if plan.links[entry.link].a == name else 1
@@ -128,8 +131,33 @@ def _initial_windows(network: Network, name: str) -> Iterator[Entry]:
     for flow in plan.flows:
         packets = flow.transfer.initial_window_packets
         if flow.source == name and packets is not None:  # a TCP of its time may begin with two
-            address = int(ipaddress.ip_address(network.address(network.position[flow.target])))
+            address = _value(network.address(network.position[flow.target]))
             yield Entry(address, ADDRESS_BITS[plan.ip_version], flow.route[0], packets)
+
+
+def _second_routes(network: Network, name: str) -> Iterator[Entry]:
+    """To the hosts of MPTCP: over the second routes to their second addresses, from second address to second address.
+
+    And from own address to own address over the first, since a host would send from the address of the interface.
+    """
+    plan, edges = network.plan, edges_of(network.plan)
+    for flow in plan.flows:
+        if not flow.second_route:
+            continue
+        for route, address in ((flow.route, network.address), (flow.second_route, network.second_address)):
+            nodes, packets = nodes_of(edges, flow.source, route), flow.transfer.initial_window_packets
+            there = dict(zip(nodes[:-1], route, strict=True)), flow.target, packets
+            back = dict(zip(nodes[1:], route, strict=True)), flow.source, None
+            values = {end: _value(address(network.position[end])) for end in (flow.source, flow.target)}
+            for ways, destination, window in (there, back):
+                if name in ways:
+                    own = values.get(name)
+                    width = ADDRESS_BITS[plan.ip_version]
+                    yield Entry(values[destination], width, ways[name], window if own else None, own)
+
+
+def _value(address: str | None) -> int:
+    return int(ipaddress.ip_address(address or ""))
 
 
 def _message(version: int, entry: Entry, interface: int, side: int) -> bytes:
@@ -142,6 +170,8 @@ def _message(version: int, entry: Entry, interface: int, side: int) -> bytes:
         body += _attribute(RTA_DST, entry.value.to_bytes(size, "big"))
     body += _attribute(RTA_OIF, struct.pack("I", interface))
     body += _attribute(RTA_GATEWAY, gateway.to_bytes(size, "big"))
+    if entry.source is not None:
+        body += _attribute(RTA_PREFSRC, entry.source.to_bytes(size, "big"))
     if entry.initial_window is not None:
         body += _attribute(RTA_METRICS, _attribute(RTAX_INITCWND, struct.pack("I", entry.initial_window)))
     return body

@@ -3,7 +3,9 @@
 A direction of a link is one netem at the router that sends into it. Where the plan proves that the link cannot queue,
 netem has the rate too. Where it can, netem delays only and its child is a token bucket over a queue limited in bytes:
 the queue holds what waits for the line, and what is being sent, never what is under way. (A constant delay and a
-first-in-first-out queue commute: whichever comes first, each packet leaves, or is dropped, at the same time.)
+first-in-first-out queue commute: whichever comes first, each packet leaves, or is dropped, at the same time. Where a
+packet may skip the delay, `reorder`, they do not: there netem takes from the bucket what has been sent, and then delays
+it, patch 0023.)
 
 Both are lines, not Linux's own netem and bucket (patch 0013): a packet is through when its last bit has left, also when
 it is alone, with the framing of each segment. A super-packet's segments arrive spaced where they come out of a line; so
@@ -75,26 +77,6 @@ def _shape_direction(network: Network, link: Link, *, forward: bool) -> None:
         if kept := managed(network.plan, link, direction, bucket):
             kind, options = kept
             netlink.add_qdisc(kind, index, GRANDCHILD, SECOND_CLASS, options_of(kind, **options))
-
-
-def forget_averages(network: Network) -> None:
-    """Let RED begin anew, where queues are empty.
-
-    Its average falls while it knows that nothing waits. Linux's learns that when it has nothing to give; a token bucket
-    looks before it takes (red_peek), and takes nothing then. So the average that a train has left would still drop what
-    comes long after it.
-    """
-    for link in network.plan.links:
-        for forward, direction in ((True, link.forward), (False, link.reverse)):
-            if direction.discipline != "red":
-                continue
-            _, bucket = lane_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
-            if bucket is None or not (kept := managed(network.plan, link, direction, bucket)):
-                continue
-            position, name = shaped_device(network, link.index, forward=forward)
-            netlink, index = network.netlink(position), network.interface(position, name)
-            netlink.remove_qdisc(index, GRANDCHILD, SECOND_CLASS)
-            netlink.add_qdisc(kept[0], index, GRANDCHILD, SECOND_CLASS, options_of(kept[0], **kept[1]))
 
 
 def _redirect_ingress(network: Network, position: int, device: str, ifb: str) -> None:

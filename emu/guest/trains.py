@@ -20,7 +20,7 @@ from . import clock
 from .flow_path import FlowPath
 from .lane_options import burst_bytes
 from .network import Network, link_address
-from .shaping import forget_averages, host_burst_bytes, shaped_device
+from .shaping import host_burst_bytes, shaped_device
 
 if TYPE_CHECKING:
     from ...scenarios.plan import Direction, Link
@@ -122,7 +122,6 @@ def train_rate(
                 data, control, _, _ = receiver.recvmsg(SEQUENCE.size, 64)
                 seconds, nanoseconds = struct.unpack("qq", control[0][2])
                 arrivals.append((SEQUENCE.unpack(data)[0], seconds * 1_000_000_000 + nanoseconds))
-    forget_averages(network.network)
     lanes = [link.forward if forward else link.reverse for link in plan.links]
     if real_clock:
         return train_rate_bps(arrivals, train.skipped, mtu)

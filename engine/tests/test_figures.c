@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "net/lowwater.h"
+#include "net/net.h"
 #include "net/window.h"
 #include "telemetry/samples.h"
 #include "transfer/streams.h"
@@ -27,6 +28,42 @@ static void shares_add_up(void **state)
 			}
 			assert_int_equal(sum, totals[t]);
 		}
+	}
+}
+
+static struct in6_addr site_of(const char *host)
+{
+	struct failure failure = {0};
+	struct addrinfo *list;
+	struct address address = {0};
+	assert_int_equal(net_resolve(host, 1, AF_UNSPEC, &list, &failure), 0);
+	memcpy(&address.storage, list->ai_addr, list->ai_addrlen);
+	address.length = list->ai_addrlen;
+	freeaddrinfo(list);
+	return net_site(&address);
+}
+
+/* Whoever has one address of a /64 has all 2^64: no limit for each address may be passed so. */
+static void addresses_of_one_site_count_together(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *one;
+		const char *other;
+		bool same;
+	} pairs[] = {
+	    {"2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:fffe", true},
+	    {"2001:db8:1:2::1", "2001:db8:1:3::1", false},
+	    {"2001:db8::", "2001:db8:0:0:8000::", true},
+	    {"192.0.2.1", "::ffff:192.0.2.1", true},
+	    {"192.0.2.1", "192.0.2.2", false},
+	    {"::ffff:192.0.2.1", "::ffff:192.0.2.2", false},
+	    {"::1", "::2", false},
+	};
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		struct in6_addr one = site_of(pairs[i].one);
+		struct in6_addr other = site_of(pairs[i].other);
+		assert_int_equal(net_same_site(&one, &other), pairs[i].same);
 	}
 }
 
@@ -278,6 +315,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(shares_add_up),
+	    cmocka_unit_test(addresses_of_one_site_count_together),
 	    cmocka_unit_test(low_water_follows_the_spare_room),
 	    cmocka_unit_test(window_warns_where_it_holds_back),
 	    cmocka_unit_test(window_figures),

@@ -146,6 +146,23 @@ static void heads_are_checked(void **state)
 	protector_destroy(to);
 }
 
+/* As stream_write() cuts them: full records and a last one. */
+static void what_fits_travels_as_that_much(void **state)
+{
+	(void)state;
+	static const uint32_t extra = PROTECT_HEAD_BYTES + PROTECT_TAG_BYTES;
+	for (uint32_t wire = extra + 1; wire < 5 * PROTECT_RECORD_BYTES; wire += 7) {
+		/* No record is empty, so these are not to be had. */
+		if (wire % PROTECT_RECORD_BYTES > 0 && wire % PROTECT_RECORD_BYTES <= extra)
+			continue;
+		uint32_t fits = protect_fit(PROTECT_AEAD, wire);
+		uint32_t records = (fits + PROTECT_PAYLOAD_BYTES - 1) / PROTECT_PAYLOAD_BYTES;
+		assert_int_equal(fits + records * extra, wire);
+		assert_int_equal(protect_fit(PROTECT_MAC, wire), fits);
+		assert_int_equal(protect_fit(PROTECT_NONE, wire), wire);
+	}
+}
+
 static void names_round_trip(void **state)
 {
 	(void)state;
@@ -157,13 +174,27 @@ static void names_round_trip(void **state)
 	assert_false(protect_mode_parse("some", &mode));
 }
 
+static void payload_is_what_records_leave(void **state)
+{
+	(void)state;
+	assert_int_equal(protect_payload(PROTECT_NONE, 70000), 70000);
+	assert_int_equal(protect_payload(PROTECT_AEAD, 8), 0);
+	assert_int_equal(protect_payload(PROTECT_MAC, 9), 1);
+	assert_int_equal(protect_payload(PROTECT_AEAD, 65536 + 23), 65536);
+	assert_int_equal(protect_payload(PROTECT_AEAD, 2 * (65536 + 24) + 10), 2 * 65536 + 2);
+	assert_int_equal(protect_payload(PROTECT_KTLS, 16384 + 21), 16384);
+	assert_int_equal(protect_payload(PROTECT_KTLS, 100 * (16384 + 22) + 6), 100 * 16384 + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(payload_is_what_records_leave),
 	    cmocka_unit_test(records_pass),
 	    cmocka_unit_test(every_change_is_found),
 	    cmocka_unit_test(keys_are_of_one_stream_one_mode_and_one_session),
 	    cmocka_unit_test(heads_are_checked),
+	    cmocka_unit_test(what_fits_travels_as_that_much),
 	    cmocka_unit_test(names_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,25 @@
     return (part < 0 ? "−" : "+") + Math.abs(part).toFixed(1) + "\u00a0%";
   }
 
+  // How far two settings are from each other: steps of sliders; another word counts as two (explore/grid.py).
+  function steps(one, other) {
+    return one.reduce(function (sum, place, i) {
+      return sum + (data.sliders[i].word ? 2 * Number(place !== other[i]) : Math.abs(place - other[i]));
+    }, 0);
+  }
+  function nearest(places) {
+    return data.points.reduce(function (best, point) {
+      var far = steps(point.at, places);
+      return !best || far < best.far ? { point: point, far: far } : best;
+    }, null);
+  }
+  function elsewhere(point) { // its sliders that stand elsewhere
+    return point.at.map(function (place, i) {
+      var slider = data.sliders[i];
+      return place === at[i] ? "" : slider.label.replace(/^[A-Z](?=[a-z])/, function (letter) { return letter.toLowerCase(); }) + " " + slider.texts[place];
+    }).filter(Boolean).join(", ");
+  }
+
   function limits(places) {
     var loss = here.figure(data.figures.loss, places);
     var found = [{ name: "line", level: here.figure(data.figures.framing, places) },
@@ -43,8 +62,18 @@
     var resent = run && run.resent !== null ? ", " + run.resent + " packets sent again" : "";
     var chance = at[here.number.loss] > 0 ? ". One seed: with random loss another one gives another figure" : "";
     tell("measured-note", run ? difference(run, theory.mean) + " from theory" + resent + (run.bound ? "; bound by " + run.bound : "") + chance
-      : data.served ? "not measured yet: run it" : "no run at this setting: the nearest are in the last picture");
+      : data.served ? "not measured yet: run it" : "no run at this setting");
+    near(run);
     say(run);
+  }
+
+  function near(run) {
+    var found = run ? null : nearest(at);
+    by("near").hidden = !found;
+    if (!found) { return; }
+    by("near-go").textContent = elsewhere(found.point);
+    tell("near-far", found.far === 1 ? "one step of a slider away" : found.far + " steps of sliders away");
+    tell("near-mean", here.rate(found.point.mean) + ", " + difference(found.point, here.theory(found.point.at).mean) + " from its theory");
   }
 
   var waiting = 0;
@@ -89,13 +118,10 @@
     var longest = each[names.indexOf(Math.max.apply(null, names))];
     var points = [];
     data.points.forEach(function (point) {
-      var apart = 0;
-      point.at.forEach(function (place, i) {
-        if (i !== which && place !== at[i]) { apart += data.sliders[i].word ? 2 : Math.abs(place - at[i]); }
-      });
+      var apart = steps(point.at, settings[point.at[which]]);
       if (apart > 1) { return; }
       points.push({ place: point.at[which], mean: point.mean, exact: apart === 0,
-        text: slider.texts[point.at[which]] + ": " + here.rate(point.mean) + (apart ? " (another slider one step away)" : ""),
+        text: slider.texts[point.at[which]] + ": " + here.rate(point.mean) + (apart ? " (" + elsewhere(point) + ")" : ""),
         choose: function () { here.go(point.at); } });
     });
     var means = settings.map(function (places) { return here.theory(places).mean; });
@@ -175,6 +201,7 @@
       soon();
     });
   });
+  by("near-go").addEventListener("click", function () { here.go(nearest(at).point.at); });
   by("reset").addEventListener("click", function () {
     here.start().forEach(function (place, which) { choose(which, place); });
     soon();

@@ -95,6 +95,14 @@ void net_set_port(struct address *address, uint16_t port)
 	*port_field(address) = htons(port);
 }
 
+void net_set_any(struct address *address)
+{
+	if (address->storage.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&address->storage)->sin6_addr = in6addr_any;
+	else
+		((struct sockaddr_in *)&address->storage)->sin_addr.s_addr = htonl(INADDR_ANY);
+}
+
 /* The address as 16 bytes; those of IPv4 as ::ffff:a.b.c.d. */
 static struct in6_addr address_bytes(const struct address *address)
 {

@@ -28,6 +28,8 @@ int net_local_address(int fd, struct address *address, struct failure *failure);
 int net_peer_address(int fd, struct address *address, struct failure *failure);
 uint16_t net_port(const struct address *address);
 void net_set_port(struct address *address, uint16_t port);
+/* Every address of this host, of the same family and with the same port. */
+void net_set_any(struct address *address);
 /* The same host, whatever the port and whether an IPv4 address is written as one of IPv6. */
 bool net_same_host(const struct address *a, const struct address *b);
 /* The host, or of IPv6 its /64: whoever has one address there has them all. */

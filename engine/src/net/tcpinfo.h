@@ -10,6 +10,7 @@
 
 /* Of tcpi_state (the kernel's net/tcp_states.h, which no header here has). */
 enum tcp_state {
+	TCP_STATE_SYN_SENT = 2,
 	TCP_STATE_FIN_WAIT2 = 5,
 	TCP_STATE_TIME_WAIT = 6,
 	TCP_STATE_CLOSE_WAIT = 8,
@@ -97,11 +98,23 @@ struct bbr_info {
 	uint32_t cwnd_gain;
 };
 
+/* What is told of one subflow of MPTCP. */
+struct subflow_info {
+	uint64_t bytes_acked;
+	uint32_t retransmits;
+	uint32_t rtt_us;
+	uint32_t min_rtt_us; /* 0 when none was measured */
+};
+
+#define MOST_SUBFLOWS 4 /* that are read */
+
 struct tcp_info {
 	struct tcp_info_raw raw; /* zero where the kernel is older */
 	size_t length;           /* bytes that the kernel filled */
 	struct bbr_info bbr;     /* only after tcp_info_read_control */
 	bool has_bbr;            /* the connection's control is BBR, which says that */
+	unsigned subflows;       /* of MPTCP; 0: the connection is TCP */
+	struct subflow_info subflow[MOST_SUBFLOWS];
 };
 
 /* False when the connection cannot be asked (errno says why). */

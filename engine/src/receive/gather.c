@@ -2,6 +2,7 @@
 #include "control/admission.h"
 #include "control/channel.h"
 #include "control/session.h"
+#include "protect/ktls.h"
 #include "receive/receive.h"
 
 #include <errno.h>
@@ -68,6 +69,8 @@ static int data_listener_open(struct receive_state *state)
 	if (net_local_address(control_fd(state->control), &address, failure) != 0)
 		return -1;
 	net_set_port(&address, state->options->data_port);
+	if (state->request.mptcp)
+		net_set_any(&address); /* a further subflow comes to another address of ours */
 	state->data_listener = net_bind_data(&address, state->request.mptcp, failure);
 	if (state->data_listener < 0)
 		return -1;
@@ -96,6 +99,8 @@ int receive_negotiate(struct receive_state *state)
 	struct failure *failure = &state->failure;
 	if (state->request.protect != PROTECT_NONE && control_secret(state->control) == NULL)
 		return failure_set(failure, "request: protect needs a key");
+	if (state->request.protect == PROTECT_KTLS && ktls_check(failure) != 0)
+		return -1;
 	receive_secret_choose(state);
 	if ((state->channel >= 0 ? port_share(state) : data_listener_open(state)) != 0)
 		return -1;
@@ -296,6 +301,8 @@ static struct streams *set_create(struct receive_state *state, unsigned first, b
 	struct streams *set = streams_create(request->streams, &state->failure);
 	if (set == NULL)
 		return NULL;
+	if (request->mptcp)
+		streams_join_subflows(set);
 	if (streams_protect(set, request->protect, seals, state->secret, first, &state->failure) ==
 	    0)
 		return set;
@@ -343,6 +350,8 @@ int receive_gather(struct receive_state *state)
 		return status; /* more are to come */
 	if (state->channel >= 0)
 		channel_say(state->channel, CHANNEL_GATHERED);
+	if (state->request.mptcp)
+		return status; /* further subflows join a connection at the port, at any time */
 	if (state->data_listener >= 0)
 		(void)close(state->data_listener);
 	state->data_listener = -1;

@@ -213,6 +213,8 @@ static struct streams *set_create(struct send_state *state, unsigned first, bool
 	struct streams *set = streams_create(state->options->streams, &state->failure);
 	if (set == NULL)
 		return NULL;
+	if (state->options->mptcp)
+		streams_join_subflows(set);
 	if (streams_protect(set, state->options->protect, seals, state->secret, first,
 			    &state->failure) == 0)
 		return set;

@@ -115,6 +115,20 @@ static void window_add(cJSON *object, const struct send_state *state, const stru
 	json_add_text(window, "warning", warning[0] != '\0' ? warning : NULL);
 }
 
+/* Of MPTCP: what each subflow carried, the first one first. */
+static void subflows_json(const struct tcp_info *info, cJSON *array)
+{
+	for (unsigned i = 0; i < info->subflows; i++) {
+		const struct subflow_info *subflow = &info->subflow[i];
+		cJSON *object = cJSON_CreateObject();
+		json_add_u64(object, "bytes", subflow->bytes_acked);
+		json_add_u64(object, "retransmits", subflow->retransmits);
+		json_add_known(object, "min_rtt_us", subflow->min_rtt_us, subflow->min_rtt_us != 0);
+		json_add_u64(object, "srtt_us", subflow->rtt_us);
+		cJSON_AddItemToArray(array, object);
+	}
+}
+
 static cJSON *stream_json(const struct send_state *state, unsigned index)
 {
 	const struct sampler_view *view = sampler_look(state->sampler, index);
@@ -129,6 +143,8 @@ static cJSON *stream_json(const struct send_state *state, unsigned index)
 	json_add_u64(object, "bytes", bytes);
 	json_add_seconds(object, "duration_s", duration_ns);
 	json_add_u64(object, "goodput_bps", goodput_bps(bytes, duration_ns));
+	if (view->info.subflows != 0)
+		subflows_json(&view->info, json_add_array(object, "subflows"));
 	json_add_u64(object, "retransmits", raw->total_retrans);
 	json_add_u64(object, "bytes_retransmitted", raw->bytes_retrans);
 	json_add_u64(object, "min_rtt_us", view->min_rtt_us);

@@ -71,8 +71,8 @@ static bool end_is_counted(uint8_t state, bool sends)
 }
 
 /*
- * Payload only: the kernel counts hello or challenge, and the ends of the connection as a byte
- * each. `before`: the last row's, which no later one is below.
+ * Payload only: the kernel counts hello or challenge, heads and tags of records, and the ends of
+ * the connection as a byte each. `before`: the last row's, which no later one is below.
  */
 static uint64_t payload_count(const struct follows *follows, const struct tcp_info *info,
 			      const struct stream_view *stream, uint64_t before)
@@ -82,7 +82,8 @@ static uint64_t payload_count(const struct follows *follows, const struct tcp_in
 	uint64_t end = end_is_counted(info->raw.state, sends) ? 1 : 0;
 	uint64_t extra = follows->plan.preamble_bytes + begin + end;
 	uint64_t counted = sends ? info->raw.bytes_acked : info->raw.bytes_received;
-	uint64_t bytes = counted > extra ? counted - extra : 0;
+	uint64_t bytes =
+	    streams_payload(follows->plan.streams, counted > extra ? counted - extra : 0);
 	if (!stream->finished || bytes <= stream->bytes)
 		return bytes;
 	/*
@@ -112,10 +113,9 @@ static void stream_read(struct follows *follows, unsigned index, uint64_t time_n
 {
 	struct tcp_info info;
 	/* A connection that cannot be asked any more keeps its last figures. */
-	int fd = streams_fd(follows->plan.streams, index);
-	if (tcp_info_read(fd, &info)) {
+	if (streams_info_read(follows->plan.streams, index, &info)) {
 		if (follows->plan.tcp_info != NULL)
-			tcp_info_read_control(fd, &info);
+			tcp_info_read_control(streams_fd(follows->plan.streams, index), &info);
 		view_take(follows, index, &info);
 	}
 	follows->each[index].time_ns = time_ns;

@@ -1,6 +1,7 @@
 #include "transfer/stream.h"
 
 #include "base/clock.h"
+#include "net/multipath.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -52,11 +53,18 @@ void stream_report_first(struct stream *stream, uint64_t now_ns)
 		streams_post(stream->set);
 }
 
+bool stream_info_read(const struct stream *stream, struct tcp_info *info)
+{
+	if (stream->set->multipath && multipath_info_read(stream->fd, info))
+		return info->subflows != 0;
+	return tcp_info_read(stream->fd, info);
+}
+
 static void question_answer(struct stream *stream)
 {
 	struct streams *set = stream->set;
 	if (clock_monotonic_ns() < stream->due_ns ||
-	    !tcp_info_read(stream->fd, &stream->answer.info))
+	    !stream_info_read(stream, &stream->answer.info))
 		return;
 	if (set->control)
 		tcp_info_read_control(stream->fd, &stream->answer.info);

@@ -46,7 +46,7 @@ void streams_destroy(struct streams *set)
 		if (set->streams[i].fd >= 0)
 			net_abort(set->streams[i].fd);
 		verifier_destroy(set->streams[i].verifier);
-		tunnel_destroy(set->streams[i].tunnel);
+		tunnel_destroy(&set->streams[i]);
 	}
 	if (set->event_fd >= 0)
 		(void)close(set->event_fd);
@@ -116,6 +116,7 @@ static int threads_start(struct streams *set, uint64_t bytes, void *(*body)(void
 		struct stream *stream = &set->streams[i];
 		stream->limit = bytes != 0 ? streams_share(bytes, set->count, i) : UINT64_MAX;
 		if (net_set_blocking(stream->fd, true, failure) != 0 ||
+		    stream_open_kernel(stream, failure) != 0 ||
 		    thread_start(stream, body, failure) != 0)
 			return -1;
 	}
@@ -176,7 +177,7 @@ uint64_t streams_moved(const struct streams *set)
 		struct tcp_info info;
 		moved += atomic_load(&set->streams[i].bytes);
 		/* A connection that is gone moves nothing. */
-		if (tcp_info_read(set->streams[i].fd, &info))
+		if (streams_info_read(set, i, &info))
 			moved += info.raw.bytes_acked + info.raw.bytes_received;
 	}
 	return moved;
@@ -237,6 +238,16 @@ void streams_ask(struct streams *set, unsigned index, uint64_t due_ns)
 	set->streams[index].due_ns = due_ns;
 	(void)atomic_fetch_add(&set->questions, 1);
 	atomic_store(&set->streams[index].asked, true);
+}
+
+void streams_join_subflows(struct streams *set)
+{
+	set->multipath = true;
+}
+
+bool streams_info_read(const struct streams *set, unsigned index, struct tcp_info *info)
+{
+	return stream_info_read(&set->streams[index], info);
 }
 
 void streams_ask_control(struct streams *set)

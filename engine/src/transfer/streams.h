@@ -88,6 +88,8 @@ void streams_pin(struct streams *set, const struct cpus *cpus);
 int streams_protect(struct streams *set, enum protect_mode mode, bool seals,
 		    const uint8_t secret[PROTECT_SECRET_BYTES], unsigned first,
 		    struct failure *failure);
+/* The payload in so many bytes of one of the connections. */
+uint64_t streams_payload(const struct streams *set, uint64_t wire_bytes);
 /* Sockets must all be adopted; they become blocking. The threads wait at the gate. */
 int streams_send(struct streams *set, const struct sending *sending, struct failure *failure);
 /* The threads read at once; the first byte opens the gate. */
@@ -134,6 +136,11 @@ uint64_t streams_cpu_ns(const struct streams *set, unsigned index);
 void streams_ask(struct streams *set, unsigned index, uint64_t due_ns);
 /* From now on answers have what the congestion control says, too; before the first question. */
 void streams_ask_control(struct streams *set);
+/* They are of MPTCP: what is read of a connection is of all its subflows; before the first
+ * question. */
+void streams_join_subflows(struct streams *set);
+/* TCP_INFO of stream `index`. False when the connection cannot be asked (errno says why). */
+bool streams_info_read(const struct streams *set, unsigned index, struct tcp_info *info);
 /* Called by the thread that gave the last answer that was wanted; before the first question. */
 void streams_when_answered(struct streams *set, void (*act)(void *context), void *context);
 /* The last answer; NULL while a question is open. Valid until the next one. */
