@@ -11,9 +11,10 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..scenarios.errors import LandspeedError
 from ..version import __version__
@@ -77,13 +78,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     gc.set_threshold(COLLECT_AFTER)
     atexit.register(_skip_the_last_look)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _interrupt)
     own, program = split_program(sys.argv[1:] if arguments is None else arguments)
     if not own:
         print(FIRST_WORDS)
         return 0
+    before = _heed_signals()
     try:
         parsed = make_parser(next((word for word in own if not word.startswith("-")), "")).parse_args(own)
         parsed.program = program
@@ -97,6 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _skip_the_last_look() -> None:
@@ -106,6 +108,21 @@ def _skip_the_last_look() -> None:
     """
     if "_duckdb" not in sys.modules:
         gc.freeze()
+
+
+def _heed_signals() -> dict[signal.Signals, Any]:
+    """SIGTERM and SIGHUP end the command as Ctrl+C does, unless they are ignored (nohup).
+
+    Returns:
+        what they did before, to be put back. Nothing where Python lets no handler be set: outside the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    before: dict[signal.Signals, Any] = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):  # None: not set by Python
+            before[number] = signal.signal(number, _interrupt)
+    return before
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

@@ -141,6 +141,11 @@ class Comparison:
     program: Program | None = None
     beside: str = "theory"
 
+    @property
+    def is_law(self) -> bool:
+        """Whether theory stands beside, and not a target or a record."""
+        return self.beside == "theory"
+
     def failures(self, points: Iterable[Point]) -> list[str]:
         """Each point that is farther from theory than was promised, in words."""
         if self.within is None:

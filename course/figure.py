@@ -67,6 +67,8 @@ def alternative(comparison: Comparison, points: Sequence[Point]) -> str:
     x = comparison.x
     over = f" over {x.name}" if x else ""
     worst = max((abs(point.residual) for point in points if point.x is not None), default=None)
+    if not comparison.is_law:
+        return f"{comparison.title}: {comparison.y.name}{over}, measured. The table has the figures."
     rest = "" if worst is None else f" The greatest residual is {100 * worst:.2g} %."
     return f"{comparison.title}: {comparison.y.name}{over}, measured and predicted.{rest} The table has the figures."
 
@@ -137,14 +139,18 @@ def _lay_out(comparison: Comparison, points: Sequence[Point], lines: Sequence[Li
 
 
 def _theory(comparison: Comparison, shown: Sequence[Point], lines: Sequence[Line]) -> list[Line]:
-    """A curve through the predicted values of each series, where the lesson draws none of its own."""
-    if any(line.kind == "theory" for line in lines) or (comparison.within is None and not shown):
+    """A curve through the predicted values of each series, where the lesson draws none of its own.
+
+    What is no theory, such as a target, is drawn as a limit and named as it is.
+    """
+    kind = "theory" if comparison.is_law else "limit"
+    if any(line.kind == kind for line in lines) or (comparison.within is None and not shown):
         return []
     found: list[Line] = []
     for name in dict.fromkeys(point.series for point in shown):
         curve = sorted((point.x or 0.0, point.predicted) for point in shown if point.series == name)
         if len(curve) > 1:
-            found.append(Line(f"{name}, theory" if name else "theory", curve, "theory"))
+            found.append(Line(f"{name}, {comparison.beside}" if name else comparison.beside, curve, kind))
     return found
 
 

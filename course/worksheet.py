@@ -24,8 +24,6 @@ NARROW_CSS = (
     "<style>svg.tall{display:none}@media(max-width:640px){svg.wide{display:none}svg.tall{display:block}}</style>"
 )
 
-THEORY = "theory"
-
 
 @dataclass(frozen=True)
 class Shown:
@@ -115,7 +113,7 @@ class Worksheet:
         if one.x is None:
             raise NotPossible(f"'{key}' has no x axis, so it is no figure; show it with table('{key}')")
         forms = draw(one, points, lines, WIDE) + draw(one, points, lines, NARROW)
-        source = f"{'Theory' if one.beside == THEORY else 'Sources'}: {one.source}"
+        source = f"{'Theory' if one.is_law else 'Sources'}: {one.source}"
         html = f"<figure>{NARROW_CSS}{forms}<figcaption>{escape(one.title)}. {escape(source)}.</figcaption></figure>"
         return Shown(html, self.table(key).text)
 
@@ -124,7 +122,7 @@ class Worksheet:
         one, points = self.comparison(key), self.points(key)
         noted = any(point.note for point in points)
         heads = ["run", f"measured ({one.y.unit})" if one.y.unit else "measured", one.beside]
-        heads += [*(["residual"] if one.beside == THEORY else []), *(["note"] if noted else [])]
+        heads += [*(["residual"] if one.is_law else []), *(["note"] if noted else [])]
         rows = [_row(point, one, noted) for point in points]
         promise = promise_text(one)
         head = "".join(f'<th scope="col"{_word(name)}>{escape(name)}</th>' for name in heads)
@@ -237,7 +235,7 @@ def _row(point: Point, one: Comparison, noted: bool) -> list[str]:
         return tick_text(float(f"{value / one.y.per:.6g}"))
 
     spread = f" ± {tick_text(float(f'{point.half / one.y.per:.2g}'))}" if point.half else ""
-    residual = [f"{100 * point.residual:+.2f} %".replace("-", "\u2212")] if one.beside == THEORY else []
+    residual = [f"{100 * point.residual:+.2f} %".replace("-", "\u2212")] if one.is_law else []
     name = f"{point.series}: {point.name}" if point.series and point.series not in point.name else point.name
     return [name, figure(point.measured) + spread, figure(point.predicted), *residual, *([point.note] if noted else [])]
 

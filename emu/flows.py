@@ -33,12 +33,12 @@ def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
     program, receivers = tool(tool_name), Counter[str]()
     found: list[FlowJob] = []
     for flow in plan.flows:
-        folder, port = flow_folder(plan, flow), ENGINE_PORT + receivers[flow.target]
+        folder, port, path = flow_folder(plan, flow), ENGINE_PORT + receivers[flow.target], path_of(plan, flow)
         receivers[flow.target] += 1
         if plan.is_path:
             receiver, sender = program.commands(plan, out)
         else:
-            receiver, sender = program.commands_at(path_of(plan, flow), f"{out}/{folder}", port)
+            receiver, sender = program.commands_at(path, f"{out}/{folder}", port)
         found.append(
             FlowJob(
                 flow=flow.name,
@@ -47,9 +47,23 @@ def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
                 sender_command=sender,
                 port=port,
                 seconds=1 + flow.start_ns // NS_PER_S,
+                waits=program.handshake_ns(path) is None,
             )
         )
     return found
+
+
+def flow_told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: dict[str, Any]) -> dict[str, Any]:
+    """What a flow's program told, in the engine's terms.
+
+    Raises:
+        RunFailed: it left no result.
+    """
+    program, path = tool(tool_name), path_of(plan, flow)
+    told = program.convert(folder / flow_folder(plan, flow), path)
+    if (speaks_ns := program.handshake_ns(path)) is not None:
+        told["start_unix_ns"] = guest["statuses"]["flows"][flow.name]["started_unix_ns"] + speaks_ns
+    return told
 
 
 def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, guest: dict[str, Any]) -> RunRecord:
@@ -58,9 +72,7 @@ def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, gues
     Raises:
         RunFailed: one of them left no result.
     """
-    told = {
-        flow.name: tool(tool_name).convert(folder / flow_folder(plan, flow), path_of(plan, flow)) for flow in plan.flows
-    }
+    told = {flow.name: flow_told(plan, flow, folder, tool_name, guest) for flow in plan.flows}
     starts = [each["start_unix_ns"] for each in told.values() if each.get("start_unix_ns")]
     first_ns = min(starts, default=0)
     calibrations: dict[str, Any] = guest.get("calibrations", {})

@@ -14,36 +14,42 @@ from typing import Any
 from ..engine.command import ENGINE_PORT
 from ..results.files import read_object
 from ..results.raw_samples import SAMPLE_COLUMNS
+from ..scenarios import physics as ph
 from ..scenarios.plan import Plan, Transfer
+from ..scenarios.timing import round_trip_ns
 from ..worlds.distribution import how_to_install
 from ..worlds.tool import Tool, ToolError
 
+# iperf.h of iperf 3.12
+LEAST_INTERVAL_NS, MOST_INTERVAL_NS = 10**8, 60 * 10**9
+MOST_STREAMS = 128
+MOST_WINDOW_BYTES = 512 << 20
+
 
 class Iperf3(Tool):
-    """iperf3 3.x of the distribution, on the path inside the guest."""
+    """iperf3 3.x of the distribution, on the network inside the guest."""
 
     name = "iperf3"
     summary = "the peer that everybody knows"
+    networks = True
 
     def refusals(self, plan: Plan) -> list[str]:
-        """What iperf3 does not have: it is refused, not left out."""
-        transfer, found = plan.transfer, list[str]()
+        """What iperf3 does not have: it is refused, not left out. Of a network, with the flows that ask for it."""
+        found, asking = list[str](), dict[str, list[str]]()
         if plan.changes:
             these = "events" if plan.events else "traces"
             found.append(f"it does not tell when its transfer starts, and {these} need it: leave out the {these}")
-        if transfer.congestion_controls:
-            found.append("it has one congestion control for all streams: use transfer.congestion_control")
-        if transfer.send not in ("auto", "write", "sendfile"):
-            found.append(f"it has no transfer.send: {transfer.send}: write auto, write or sendfile")
-        if transfer.window_exact:
-            found.append("it cannot offer a window to the byte: leave out transfer.window_exact")
-        if transfer.receive == "verify":
-            found.append("it does not verify what it receives: write transfer.receive: memory or discard")
-        if transfer.start_stagger_ns:
-            found.append("it starts all streams at once: leave out transfer.start_stagger")
-        if transfer.duration_ns is not None and transfer.duration_ns % 10**9:
-            found.append("it counts whole seconds: give transfer.duration in seconds without a fraction")
-        return found
+        for flow in plan.flows:
+            for refused in _refused(flow.transfer):
+                asking.setdefault(refused, []).append(flow.name)
+        everybody = [flow.name for flow in plan.flows]
+        return [
+            *found,
+            *(
+                refused if names == everybody else f"flow {', '.join(names)}: {refused}"
+                for refused, names in asking.items()
+            ),
+        ]
 
     def check(self, plan: Plan) -> None:
         """Refuse what cannot be done, and a host without iperf3."""
@@ -53,7 +59,20 @@ class Iperf3(Tool):
 
     def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
         """Receiver and sender."""
-        return _commands(plan.transfer, out)
+        return _commands(plan.transfer, out, ENGINE_PORT)
+
+    def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
+        """Receiver and sender of a flow."""
+        return _commands(plan.transfer, out, port)
+
+    def handshake_ns(self, plan: Plan) -> int:
+        """Its client's round trips before it sends, each waited for (iperf_client_api.c of iperf 3).
+
+        One to connect; one each until the server asks for parameters, and for streams; one to connect each stream; and
+        one until the server says that the test starts.
+        """
+        trips = 4 + plan.transfer.streams
+        return trips * round_trip_ns(plan, 0, len(plan.links), ph.ack_bytes(plan.ip_version))
 
     def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
         """Write sender.csv and receiver.csv from iperf3's two JSON files; what they tell of the transfer."""
@@ -70,15 +89,47 @@ class Iperf3(Tool):
 IPERF3 = Iperf3()
 
 
-def _commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
+def _refused(transfer: Transfer) -> list[str]:
+    """What a transfer asks for that iperf3 does not have, each with what would be right."""
+    found = list[str]()
+    if transfer.mptcp:
+        found.append("it has no MPTCP: leave out transfer.mptcp")
+    if transfer.congestion_controls:
+        found.append("it has one congestion control for all streams: use transfer.congestion_control")
+    if transfer.send not in ("auto", "write", "sendfile"):
+        found.append(f"it has no transfer.send: {transfer.send}: write auto, write or sendfile")
+    if transfer.window_exact:
+        found.append("it cannot offer a window to the byte: leave out transfer.window_exact")
+    if transfer.receive == "verify":
+        found.append("it does not verify what it receives: write transfer.receive: memory or discard")
+    if transfer.protect != "none":
+        found.append(f"it has no transfer.protect: {transfer.protect}: leave it out")
+    if transfer.start_stagger_ns:
+        found.append("it starts all streams at once: leave out transfer.start_stagger")
+    if transfer.bytes is not None:
+        found.append("it ends when it has sent all, before its receiver has read all: use transfer.duration")
+    if transfer.duration_ns is not None and transfer.duration_ns % 10**9:
+        found.append("it counts whole seconds: give transfer.duration in seconds without a fraction")
+    if not LEAST_INTERVAL_NS <= transfer.sample_interval_ns <= MOST_INTERVAL_NS:
+        found.append("it samples every 100 ms to 60 s: give such a transfer.sample_interval")
+    if transfer.streams > MOST_STREAMS:
+        found.append(f"it has at most {MOST_STREAMS} streams: write a smaller transfer.streams")
+    if (transfer.window_bytes or 0) > MOST_WINDOW_BYTES:
+        found.append("it has windows of at most 512 MiB: write a smaller transfer.window")
+    return found
+
+
+def _commands(transfer: Transfer, out: str, port: int) -> tuple[list[str], list[str]]:
     """Command lines of the receiver and the sender; `{receiver}` stands for the address."""
-    receiver = ["iperf3", "-s", "-1", "-p", str(ENGINE_PORT), "--json", "--logfile", f"{out}/iperf3-receiver.json"]
+    interval = str(transfer.sample_interval_ns / 1e9)
+    receiver = ["iperf3", "-s", "-1", "-p", str(port), "-i", interval]
+    receiver += ["--json", "--logfile", f"{out}/iperf3-receiver.json"]
     sender = [
         "iperf3",
         "-c",
         "{receiver}",
         "-p",
-        str(ENGINE_PORT),
+        str(port),
         "-P",
         str(transfer.streams),
         "-C",
@@ -86,7 +137,7 @@ def _commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
     ]
     sender += [
         "-i",
-        str(max(transfer.sample_interval_ns / 1e9, 0.1)),
+        interval,
         "-l",
         "1M",
         "--json",
@@ -98,8 +149,7 @@ def _commands(transfer: Transfer, out: str) -> tuple[list[str], list[str]]:
         sender += ["-w", str(transfer.window_bytes)]
     if transfer.pacing_rate_bps:
         sender += ["--fq-rate", str(transfer.pacing_rate_bps)]
-    sender += ["-n", str(transfer.bytes)] if transfer.bytes else ["-t", str((transfer.duration_ns or 0) // 10**9)]
-    return receiver, sender
+    return receiver, [*sender, "-t", str((transfer.duration_ns or 0) // 10**9)]
 
 
 def _convert(folder: Path, plan: Plan) -> dict[str, Any]:

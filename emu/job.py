@@ -14,9 +14,10 @@ class FlowJob:
     Attributes:
         flow: its name in the plan.
         folder: for their logs, relative to the run's; empty: the run's own.
-        receiver_command, sender_command: `{receiver}` and `{sender}` stand for addresses.
+        receiver_command, sender_command: `{receiver}` and `{sender}` stand for addresses, `{key}` for a key's file.
         port: where the receiver listens.
         seconds: the sender begins at the so-manieth whole second after its start, counted from 1; in virtual time.
+        waits: it does so by itself; else it is started at that second.
     """
 
     flow: str
@@ -25,6 +26,7 @@ class FlowJob:
     sender_command: list[str]
     port: int
     seconds: int = 1
+    waits: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,10 @@ def check_kernel(plan: Plan, kernel: Kernel) -> None:
             raise KernelError(f"{what}, and {here}; {right}")
     if any(flow.transfer.accurate_ecn for flow in plan.flows) and not kernel.can_accurate_ecn:
         raise KernelError(f"accurate_ecn is in Linux from 7.0 on, and {here}; {right}")
+    if any(flow.transfer.protect == "ktls" for flow in plan.flows) and not kernel.can_tls:
+        raise KernelError(
+            f"protect: ktls: {here}: it was built without CONFIG_TLS; `make setup` builds one that has it"
+        )
     if any(flow.transfer.mptcp for flow in plan.flows) and not kernel.can_mptcp:
         raise KernelError(f"mptcp: {here}: it was built without CONFIG_MPTCP; `make setup` builds one that has it")
 

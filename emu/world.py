@@ -35,7 +35,7 @@ from ..worlds.tool import ToolError
 from ..worlds.world import World
 from . import evidence, machine, watch
 from .cores import CoreLoad, Seat, allowed_cores, check_core
-from .flows import flow_jobs, flows_told
+from .flows import flow_jobs, flow_told, flows_told
 from .found import cpu_model, shift_links, with_facts, with_guest
 from .hugepages import LAUNCH
 from .job import Job, SamplerJob
@@ -387,7 +387,7 @@ class EmuWorld(World):
             "events": outcome.guest.get("events", []),
         }
         if plan.is_path:
-            measured |= record_fields(tool(self.options.tool).convert(bundle.path, plan))
+            measured |= record_fields(flow_told(plan, plan.flow, bundle.path, self.options.tool, outcome.guest))
         record = RunRecord.model_validate(record.model_dump() | measured)
         if not plan.is_path:
             record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 ENGINE_PORT = 5201
 """Control port; the data connections go to a port that the receiver announces."""
 
+KEY_FILE = "{key}"
+"""Stands for the file of a pre-shared key, which the world that runs the commands makes."""
+
 ENGINE_BINARY = Path(__file__).resolve().parent / "build" / "landspeed-engine"
 """Where `meson setup engine/build engine && ninja -C engine/build` puts the engine."""
 
@@ -31,6 +34,7 @@ def receive_command(
     bind: str | None = None,
     port: int = ENGINE_PORT,
     stall_ns: int | None = None,
+    key: str | None = None,
     one_off: bool = True,
     binary: str | Path = ENGINE_BINARY,
 ) -> list[str]:
@@ -42,10 +46,12 @@ def receive_command(
         bind: address to listen on; None: all of them.
         port: TCP port.
         stall_ns: give up when nothing has moved for so long; None: the engine's own 30 s.
+        key: file of the pre-shared key, or None.
     """
     words = [str(binary), "receive", "--port", str(port), "--quiet", "--interval", f"{interval_ns}ns"]
     words += ["--bind", bind] if bind else []
     words += ["--one-off"] if one_off else []
+    words += ["--key", key] if key else []
     words += ["--stall", f"{stall_ns}ns"] if stall_ns is not None else []
     words += ["--samples", samples] if samples else []
     words += ["--json", json] if json else []
@@ -85,6 +91,7 @@ def send_command(
     words += ["--bytes", str(transfer.bytes)] if transfer.bytes is not None else []
     words += ["--time", seconds_text(transfer.duration_ns)] if transfer.duration_ns is not None else []
     words += ["--receive", transfer.receive, "--interval", f"{transfer.sample_interval_ns}ns"]
+    words += ["--protect", transfer.protect, "--key", KEY_FILE] if transfer.protect != "none" else []
     words += ["--mptcp"] if transfer.mptcp else []
     words += ["--pacing", str(transfer.pacing_rate_bps)] if transfer.pacing_rate_bps is not None else []
     words += ["--stagger", seconds_text(transfer.start_stagger_ns)] if transfer.start_stagger_ns else []
@@ -109,7 +116,7 @@ def engine_commands(
     Args:
         transfer: what is sent and how.
         out: folder as the programs see it; gets receiver.csv, receiver.json, sender.csv, live.jsonl and engine.json.
-        receiver: its address, or a placeholder that the world fills in.
+        receiver: its address, or a placeholder that the world fills in; so is `KEY_FILE`, where data is protected.
         port: on which it listens.
         stall_ns: as of `send_command`.
         binary: the engine.
@@ -123,6 +130,7 @@ def engine_commands(
         json=f"{out}/receiver.json",
         port=port,
         stall_ns=stall_ns,
+        key=KEY_FILE if transfer.protect != "none" else None,
         binary=binary,
     )
     sending = send_command(

@@ -108,6 +108,8 @@ def _start(streams: dict[int, Series], plan: Plan) -> Chart | None:
     if not total or total[-1][0] < START_HIDDEN * span_s:
         return None
     begin, size, unit = _in_unit([point for point in total if point[0] <= span_s])
+    if not begin:
+        return None
     marks: list[Mark] = []
     if plan.expect and plan.expect.goodput_bps:
         marks.append(Mark(wanted_word(plan), plan.expect.goodput_bps / size, "--recorded", "dash"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..scenarios import physics as ph
 from .ack_path import FullLine, full_line_back
+from .own_probing import CONTROL, PROBE_PACKETS, probing
 from .record import LimitedBy, RunRecord
 from .wording import rate_text
 
@@ -40,7 +41,8 @@ def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) ->
     A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
     by that limit (the nearest). Otherwise a line of the way back that was full of acknowledgments; then TCP's own
     account decides (time limited by the receiver's window or the send buffer, time with something to send), then
-    pacing, retransmissions, and whether the run was over before the window had grown, or grew slowly.
+    pacing, retransmissions, and whether the run was over before the window had grown, or grew slowly; at last whether
+    BBR's own probing is what it was below a limit.
     """
     curves = samples.curves if samples else None
     goodput, from_s, span = _settled(record, curves)
@@ -98,6 +100,7 @@ def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: f
         or _standing(plan, record, samples)
         or _starting(plan, record, samples)
         or _growing(plan, samples)
+        or _probing(plan, record, samples, goodput)
         or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason")
     )
 
@@ -154,6 +157,27 @@ def _growing(plan: Plan, samples: Samples | None) -> tuple[LimitedBy, str] | Non
     told = f"{marks} packets were marked" if marks else "nothing was lost or marked"
     control = plan.transfer.congestion_control
     return "congestion window", f"it was full {share * 100:.0f} % of the time; {told}, {control} had left slow start"
+
+
+def _probing(plan: Plan, record: RunRecord, samples: Samples | None, goodput: float) -> tuple[LimitedBy, str] | None:
+    """BBR at a limit but for its own looks at the round trip: it was there in the time between them."""
+    if samples is None or plan.transfer.congestion_controls or plan.transfer.congestion_control != CONTROL:
+        return None
+    found = probing(samples, _settled(record, samples.curves)[1], (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3)
+    if found is None:
+        return None
+    limit = min(plan.physics.limits, key=lambda each: abs(found.between_bps / each.goodput_bps - 1))
+    if abs(found.between_bps / limit.goodput_bps - 1) > LIMIT_NEARNESS or goodput > limit.goodput_bps:
+        return None
+    return "probing", (
+        f"{rate_text(goodput)} is {_apart(goodput, limit.goodput_bps)} the {rate_text(limit.goodput_bps)} that the "
+        f"{limit.name} allows: BBR kept {PROBE_PACKETS} packets in flight {_times(found.looks)} to see the round trip; "
+        f"this took {found.share * 100:.1f} % of the time, and in the rest it ran at {rate_text(found.between_bps)}"
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _window_or_receiver(

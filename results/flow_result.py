@@ -28,6 +28,7 @@ LimitedBy = Literal[
     "application",
     "slow start",
     "congestion window",
+    "probing",
     "unknown",
 ]
 

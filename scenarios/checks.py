@@ -189,6 +189,24 @@ def _transfer(transfer: Transfer, where: Path, name: str) -> Iterator[Fault]:
     if transfer.receive == "verify" and transfer.send in ("sendfile", "splice"):
         what = f"send: {transfer.send} sends one file again and again, and receive: verify needs unique blocks"
         yield Fault((*where, "send"), what, "write send: write, zerocopy or io_uring, or leave it out")
+    yield from _records(transfer, where)
+
+
+def _records(transfer: Transfer, where: Path) -> Iterator[Fault]:
+    """What does not go with records of the data."""
+    if transfer.protect == "none":
+        return
+    if transfer.receive == "discard":
+        what = f"protect: {transfer.protect}, and the receiver looks at none of the data"
+        yield Fault((*where, "protect"), what, "add receive: memory or receive: verify", at_key=True)
+    if transfer.protect == "ktls" and transfer.mptcp:
+        what = "protect: ktls, and Linux has no TLS over MPTCP"
+        yield Fault((*where, "protect"), what, "write protect: aead, or leave mptcp out", at_key=True)
+    ways = ("auto", "write", "sendfile", "splice") if transfer.protect == "ktls" else ("auto", "write")
+    if transfer.send not in ways:
+        maker = "the kernel" if transfer.protect == "ktls" else "the engine"
+        what = f"with protect: {transfer.protect} {maker} makes records of the data, and send: {transfer.send} cannot"
+        yield Fault((*where, "send"), what, f"write send: {' or '.join(ways[1:])}, or leave it out")
 
 
 def _expects(scenario: Scenario) -> Iterator[Fault]:

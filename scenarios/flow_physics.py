@@ -43,7 +43,7 @@ def flow_physics(scenario: Scenario, transfer: Transfer, nodes: list[Node], link
     if back and not back.drops:
         limits.append(Limit(kind="ack path", place=back.place, goodput_bps=back.goodput_bps))
     known = [link.distance_m for link in links if link.distance_m is not None]
-    return Physics(
+    physics = Physics(
         rtt_ns=rtt_ns,
         distance_m=sum(known) if known else None,
         bdp_bytes=ph.bdp_bytes(rate, rtt_ns),
@@ -51,6 +51,24 @@ def flow_physics(scenario: Scenario, transfer: Transfer, nodes: list[Node], link
         framing_limit_bps=framing,
         window_limit_bps=window,
         bus_limit_bps=min((bus.goodput_bps for bus in buses), default=None),
+        expected_goodput_bps=min(limit.goodput_bps for limit in limits),
+        limits=limits,
+    )
+    return physics if transfer.protect == "none" else _in_records(physics, ph.record_share(transfer.protect))
+
+
+def _in_records(physics: Physics, share: float) -> Physics:
+    """The same, where that share of what TCP carries is payload."""
+
+    def of(goodput_bps: int | None) -> int | None:
+        return None if goodput_bps is None else int(goodput_bps * share)
+
+    limits = [replace(limit, goodput_bps=int(limit.goodput_bps * share)) for limit in physics.limits]
+    return replace(
+        physics,
+        framing_limit_bps=int(physics.framing_limit_bps * share),
+        window_limit_bps=of(physics.window_limit_bps),
+        bus_limit_bps=of(physics.bus_limit_bps),
         expected_goodput_bps=min(limit.goodput_bps for limit in limits),
         limits=limits,
     )
@@ -67,7 +85,7 @@ def both_routes(scenario: Scenario, transfer: Transfer, alone: list[Physics]) ->
     """
     of_routes = [[limit for limit in each.limits if limit.kind not in ("window", "bus")] for each in alone]
     least = [min(limits, key=lambda limit: limit.goodput_bps) for limits in of_routes]
-    others = [limit.kind for limit in least if limit.kind != "framing"]
+    others: list[LimitKind] = [limit.kind for limit in least if limit.kind != "framing"]
     kind: LimitKind = others[0] if others else "framing"
     places = [limit.place if limit.kind == "framing" or others[1:] else limit.name for limit in least]
     together = Limit(

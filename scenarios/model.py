@@ -195,6 +195,11 @@ class Transfer(Section):
         False,
         description="true: ECN whose feedback counts the marks (AccECN, RFC 9768); Linux 7.0 and later; default false",
     )
+    protect: Literal["none", "mac", "aead", "ktls"] = special(
+        "none",
+        description="mac: nobody on the way can change the data unseen; aead: nor read it; ktls: as aead, in records "
+        "that the kernels make. With these, receive is memory or verify",
+    )
     mptcp: bool = special(
         False,
         description="true: multipath TCP (RFC 8684) over two routes that share no link; only in a network; "

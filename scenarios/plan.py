@@ -16,8 +16,7 @@ from .plan_recorded import Contest, Expect
 from .trace import Trace
 
 PLAN_SCHEMA_VERSION = 3
-PATH_FLOW = "transfer"
-"""Name of the one flow of a path."""
+PATH_FLOW = "transfer"  # name of the one flow of a path
 
 DisciplineName: TypeAlias = Literal[
     "fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "sfq", "cake", "tbf"
@@ -192,6 +191,7 @@ class Transfer:
     sample_interval_ns: int
     ecn: bool = False  # both hosts negotiate explicit congestion notification
     accurate_ecn: bool = False  # the accurate one, which counts marks
+    protect: Literal["none", "mac", "aead", "ktls"] = "none"  # who makes records of the data, and which
     mptcp: bool = False  # over both routes of the flow
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0

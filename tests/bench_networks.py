@@ -1,10 +1,11 @@
-"""`.venv/bin/python tests/bench_networks.py`: how long networks take to build, and how Reno's shares follow the RTTs.
+"""`.venv/bin/python tests/bench_networks.py`: what networks take, and how Reno's shares follow the RTTs.
 
 Exit status 1 if a promise is not kept.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import sys
@@ -57,6 +58,45 @@ def building(folder: Path) -> list[Row]:
     return rows
 
 
+def access_paths(hops: int = 5) -> dict[str, Any]:
+    """A dumbbell whose hosts are so many hops from the routers of the bottleneck."""
+
+    def chain(nodes: list[str], delay: str) -> list[dict[str, Any]]:
+        return [{"from": a, "to": b, "one_way_delay": delay} for a, b in itertools.pairwise(nodes)]
+
+    ends = (
+        ("near", "left", "1 ms"),
+        ("far", "left", "10 ms"),
+        ("near-sink", "right", "1 ms"),
+        ("far-sink", "right", "1 ms"),
+    )
+    links = [{"from": "left", "to": "right", "one_way_delay": "8 ms", "line_rate": "100 Mbit/s"}]
+    for host, router, delay in ends:
+        links += chain([host, *(f"{host}-{number}" for number in range(1, hops)), router], delay)
+    return {
+        "format": 1,
+        "name": "access-paths",
+        "title": f"A dumbbell with access paths of {hops} hops",
+        "line_rate": "1 Gbit/s",
+        "queue": "1 MB",
+        "links": links,
+        "transfer": {"congestion_control": "reno", "duration": "60 s"},
+        "flows": [{"name": host, "from": host, "to": f"{host}-sink"} for host in ("near", "far")],
+    }
+
+
+def steps(folder: Path) -> list[Row]:
+    """Routers passed in one step, against hop by hop: wall time of the same transfer."""
+    file = folder / "access-paths.yaml"
+    file.write_text(json.dumps(access_paths()))
+    short, every = (run(file, *words, out=folder) for words in ((), ("--every-hop",)))
+    times = [result["transfer_wall_s"] for result in (short, every)]
+    goodputs = [result["goodput_bps"] / 1e6 for result in (short, every)]
+    shown = f"{times[0]:.1f} s, hop by hop {times[1]:.1f} s: {times[1] / times[0]:.1f} × as fast"
+    shown += f"; {goodputs[0]:.2f} and {goodputs[1]:.2f} Mbit/s"
+    return [Row(f"{short['title']}, 60 s: routers in one step", shown, "faster", times[0] < times[1])]
+
+
 def shares(folder: Path) -> list[Row]:
     """Two Reno flows of 20 and 200 ms in both worlds: as 1/RTT, the queue's delay included (Mathis et al. 1997)."""
     words = ("--set", f"transfer.duration={TO_S} s", "--set", "transfer.sample_interval=500 ms")
@@ -76,7 +116,7 @@ def shares(folder: Path) -> list[Row]:
 def main() -> int:
     """Measure and print."""
     with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as folder:
-        rows = [*building(Path(folder)), *shares(Path(folder))]
+        rows = [*building(Path(folder)), *steps(Path(folder)), *shares(Path(folder))]
     return told(rows)
 
 

@@ -3,9 +3,10 @@
     python engine_acts.py PLAN.json RESULT.json
 
 The plan is a list of acts, done in order: ["receive", NAME, WORDS], ["send", NAME, WORDS], ["sleep", SECONDS],
-["dark"], ["light"], ["wait", NAME]. A dark path takes the sender's packets and loses them: its next hop has another
-hardware address. The result has each program's exit status and the (virtual) time of its end, in seconds after the
-first `send`.
+["dark"], ["light"], ["wait", NAME], ["start", NAME, WORDS] (a program here that says when it listens), ["run", WORDS]
+(to its end). HOST in words is the receiver's address. A dark path takes the sender's packets and loses them: its next
+hop has another hardware address. The result has each program's exit status and the (virtual) time of its end, in
+seconds after the first `send`.
 """
 
 from __future__ import annotations
@@ -54,12 +55,16 @@ def main(plan_file: str, result_file: str) -> None:
     result: dict[str, dict[str, float]] = {}
     start = 0.0
     for act, *words in json.loads(Path(plan_file).read_text()):
-        if act == "receive":
+        if act in ("receive", "start"):
             name, command = words
-            programs[name] = subprocess.Popen(["ip", "netns", "exec", FAR, *command], stderr=subprocess.PIPE)
+            command = [way.receiver if word == "HOST" else word for word in command]
+            at = ["ip", "netns", "exec", FAR] if act == "receive" else []
+            programs[name] = subprocess.Popen([*at, *command], stderr=subprocess.PIPE)
             stderr = programs[name].stderr
             while stderr and b"listening" not in (line := stderr.readline()):
-                assert line, "the receiver ended"
+                assert line, f"{name} ended"
+        elif act == "run":
+            subprocess.run(words[0], check=True)
         elif act == "send":
             name, command = words
             start = start or time.monotonic()

@@ -170,7 +170,8 @@ def test_where_a_single_loss_falls_decides(side: Side) -> None:
     """Of one loss no rate of losses follows: in slow start a round trip later means twice the window."""
     other = load_side(side.bundle, "two")
     side.settled_bps, other.settled_bps = 4e8, 40e8
-    for recoveries, cause in (((2, 2), "the control's answer to losses"), ((1, 2), "few losses"), ((2, 1), "few losses")):
+    few = "few losses"
+    for recoveries, cause in (((2, 2), "the control's answer to losses"), ((1, 2), few), ((2, 1), few)):
         side.recoveries, other.recoveries = recoveries
         side.record.bytes, other.record.bytes = 10**8 * recoveries[0], 10**8 * recoveries[1]  # as often a recovery
         assert diff.differences(side, other, 0.02)[0].cause == cause

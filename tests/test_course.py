@@ -231,6 +231,17 @@ def test_what_is_no_law_promises_nothing() -> None:
     assert promise_text(one) == "Nothing is promised here: it is steered to."
 
 
+def test_what_is_no_law_is_not_drawn_as_theory() -> None:
+    """Its figure names what stands beside, once, and tells of no residual."""
+    given = comparison(within=None, beside="recorded")
+    svg = draw(given, POINTS[:2], [], WIDE)
+    assert (svg.count(">recorded<"), svg.count(">theory<")) == (1, 0)
+    assert "residual" not in svg
+    own = draw(given, POINTS[:2], [Line("equal shares", [(1e6, 5e7), (4e6, 5e7)], "limit")], WIDE)
+    assert (own.count(">equal shares<"), own.count(">recorded<")) == (1, 0)
+    assert own.count("<polyline") == 1
+
+
 def test_nothing_measured_where_nothing_is_predicted_is_right() -> None:
     assert comparison(within=0.0).failures([Point("resent", 0, 0)]) == []
     assert comparison(within=0.0).failures([Point("resent", 1, 0)])

@@ -20,7 +20,7 @@ LINK: dict[str, Any] = {"one_way_delay": "2 ms", "line_rate": "1 Gbit/s"}
 def joined(folder: Path, links: list[dict[str, Any]], **more: Any) -> list[tuple[bool, int, int]]:
     """Direction, first and last link in the order in which packets pass them."""
     plan = plan_of(folder, scenario(links, **{"nic": "1 Gbit/s", **more}))
-    return [(run.forward, run.links[0], run.links[-1]) for run in runs_of(plan)]
+    return [(run.places[0][1], run.links[0], run.links[-1]) for run in runs_of(plan)]
 
 
 # --- Which links -----------------------------------------------------------------------------------------------------
@@ -33,8 +33,12 @@ def test_what_only_takes_time_is_joined_both_ways(tmp_path: Path) -> None:
 def test_the_record_of_2004_is_one_run_but_for_the_line_that_its_bus_slows(tmp_path: Path) -> None:
     """Acknowledgments come at 10 Gbit/s to a bus of 6.7: they may wait there."""
     ahead, back = runs_of(plan_of(tmp_path, RECORD))
-    assert ahead == Run(True, tuple(range(13)), enters=1, leaves=13, from_host=True)
-    assert back == Run(False, tuple(range(12, 0, -1)), enters=12, leaves=1, from_host=True)
+    assert ahead == Run(
+        tuple((link, True) for link in range(13)), (("pasadena", False),), arrives=(0, 1), from_host=True
+    )
+    assert back == Run(
+        tuple((link, False) for link in range(12, 0, -1)), (("geneva", False),), arrives=(12, 0), from_host=True
+    )
     assert (ahead.routers, back.routers) == (12, 11)
 
 
@@ -85,7 +89,7 @@ def test_a_packet_limit_of_ones_own_is_kept(tmp_path: Path) -> None:
 def test_long_paths_are_joined_piece_by_piece(tmp_path: Path) -> None:
     runs = runs_of(plan_of(tmp_path, scenario([LINK] * 150, nic="1 Gbit/s")))
     assert [len(run.links) for run in runs] == [64, 64, 22] * 2
-    assert runs[0].leaves == runs[1].enters == 64
+    assert (runs[0].links[-1], runs[1].arrives, runs[1].routers) == (63, (63, 1), 64)
     assert MOST_LINES < LEAST_TTL
 
 

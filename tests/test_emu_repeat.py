@@ -73,7 +73,7 @@ PAIRS: dict[str, tuple[dict[str, Any] | Path, list[str], dict[str, Any]]] = {
         scenario(
             three_links(line_rate="50 Mbit/s", queue="0.3 BDP"),
             mtu="9000 B",
-            transfer=asked(duration="1 s"),
+            transfer=asked(duration="1 s", sample_interval="100 ms"),
         ),
         [],
         {"tool": "iperf3"},

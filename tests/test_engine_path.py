@@ -229,3 +229,8 @@ def test_absent_mptcp_is_an_error_and_tcp_at_the_other_end_a_warning(bench: Benc
         result = transfer(bench, "--mptcp", "--bytes", "10M", "--streams", "2")
         assert result["path"]["mptcp"] is True
         assert result["path"]["warning"] is None
+        for stream in result["streams"]:
+            (only,) = stream["subflows"]
+            # Nobody announces a second address here. What a subflow carried includes the hello.
+            assert 5_000_000 <= only["bytes"] <= 5_000_200
+            assert only["retransmits"] == stream["retransmits"]

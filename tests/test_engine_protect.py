@@ -212,7 +212,7 @@ def test_a_connection_that_is_cut_is_not_whole(bench: Bench) -> None:
             ["--protect", "mac", "--key", "k", "--receive", "memory", "--send", "zerocopy"],
             "--send zerocopy does not go with it",
         ),
-        ("send", ["--protect", "some"], "--protect: 'some' is not 'none', 'mac' or 'aead'"),
+        ("send", ["--protect", "some"], "--protect: 'some' is not 'none', 'mac', 'aead' or 'ktls'"),
         ("receive", ["--protect", "mac"], "--protect mac needs --key FILE"),
     ],
 )
@@ -242,6 +242,6 @@ def test_a_request_that_is_none(bench: Bench, protect: str) -> None:
     client.tagged(REQUEST | {"protect": "aead" if protect == "discarded" else protect})
     told = client.get(tagged=True)["text"]
     assert told in (
-        "request: protect must be 'none', 'mac' or 'aead'",
+        "request: protect must be 'none', 'mac', 'aead' or 'ktls'",
         "request: what is protected cannot be discarded unseen",
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import platform
 import re
 import shlex
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,41 @@ def test_without_words_it_says_in_ten_lines_what_it_can(capsys: pytest.CaptureFi
         assert command.split()[1] in WORDS
         if command.split()[1] != "real":
             parsed(command)
+
+
+def test_what_a_signal_did_before_it_does_afterwards(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program that calls `main` keeps its own handlers; SIGHUP that is ignored stays so meanwhile."""
+    own, heeded = (signal.SIGTERM, signal.SIGHUP), list[object]()
+    monkeypatch.setattr(
+        "landspeed.command.scenario_words.do_check", lambda _: heeded.extend(map(signal.getsignal, own)) or 0
+    )
+    before = [signal.signal(number, handler) for number, handler in zip(own, (_handler, signal.SIG_IGN), strict=True)]
+    try:
+        assert main(["check", "first"]) == 0
+        assert heeded[0] not in (_handler, signal.SIG_DFL)
+        assert heeded[1] is signal.SIG_IGN
+        assert list(map(signal.getsignal, own)) == [_handler, signal.SIG_IGN]
+        monkeypatch.setattr("landspeed.command.scenario_words.do_check", lambda _: signal.raise_signal(signal.SIGTERM))
+        assert main(["check", "first"]) == 1
+        assert "interrupted" in capsys.readouterr().err
+        with pytest.raises(SystemExit):
+            main(["check", "--no-such"])
+        assert signal.getsignal(signal.SIGTERM) is _handler
+    finally:
+        for number, handler in zip(own, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _handler(_number: int, _frame: object) -> None:
+    raise AssertionError("it was called")
+
+
+def test_it_can_be_called_in_a_thread() -> None:
+    """Where Python lets nobody set a handler."""
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(main, ["check", "first"]).result() == 0
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +55,48 @@ def test_the_help_of_the_command_imports_no_world_and_no_pydantic() -> None:
 def test_every_public_name_is_there_and_documented() -> None:
     for name in ls.__all__:
         assert getattr(ls, name).__doc__, name
+
+
+TYPED = """
+# pyright: strict
+from typing import assert_type
+
+import landspeed as ls
+
+scenario = ls.load("first").with_({"transfer.streams": 4})
+run = ls.run(scenario, world="emu", seed=7, progress=print)
+assert_type(run.goodput_bps, float | None)
+assert_type(run.verdicts[0].ok, bool | None)
+
+
+async def watch() -> ls.Run:
+    async with ls.arun(scenario) as going:
+        async for now in going:
+            assert_type(now, ls.Progress)
+        return await going.finished()
+
+
+with ls.path("lan", seed=1) as path:
+    server = path.receiver.popen(["./server"], until=ls.listening(9000))
+    assert_type(path.python(len, "abc"), int)
+    print(path.bound_by(server).kind == "program window")
+print(ls.probe(["true"], [ls.Server("b", ["./server"], ls.listening(9000))], at="a").direction("a", "b").bound_by)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("more", "wrong"), [("", 0), ("ls.lode('first')", 1), ("run.goodput", 1), ("ls.run(7)", 1)])
+def test_a_user_s_own_checker_knows_the_types(tmp_path: Path, more: str, wrong: int) -> None:
+    """The package says that it is typed (PEP 561), and a misspelt name is not taken for Any."""
+    file = tmp_path / "mine.py"
+    file.write_text(TYPED + more)
+    checker = Path(sys.executable).with_name("pyright")
+    words = [checker, "--outputjson", "--pythonpath", sys.executable, file]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    told = json.loads(done.stdout)["generalDiagnostics"]
+    found = [each for each in told if each["rule"] != "reportUnknownMemberType"]  # of a name that is wrong, too
+    assert len(found) == wrong, found
+    assert {each["range"]["start"]["line"] for each in found} <= {len(TYPED.splitlines())}
 
 
 def test_a_scenario_built_in_python_is_the_one_of_the_file(tmp_path: Path) -> None:
@@ -119,6 +162,7 @@ def test_failures_have_a_type_and_the_command_s_text(call: Any, kind: type[Excep
         ({"transfer.receive": "verify"}, "verify"),
         ({"transfer.streams": 2, "transfer.start_stagger": "1 s"}, "start_stagger"),
         ({"transfer.duration": "400 ms"}, "whole seconds"),
+        ({"transfer.protect": "ktls", "transfer.receive": "memory"}, "no transfer.protect: ktls"),
     ],
 )
 def test_iperf3_refuses_what_it_cannot_do(changes: dict[str, Any], said: str) -> None:

@@ -171,6 +171,14 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         (["streams=2", "congestion_controls=[cubic, warp]"], "congestion control 'warp' is not in the world 'emu'"),
         (["send=splice", "receive=verify"], "write send: write, zerocopy or io_uring"),
         (["send=carrier-pigeon"], "'write', 'sendfile'"),
+        (["protect=ktls"], "protect: ktls, and the receiver looks at none of the data"),
+        (
+            ["protect=ktls", "receive=memory", "send=zerocopy"],
+            "write send: write or sendfile or splice, or leave it out",
+        ),
+        (["protect=mac", "receive=memory", "send=sendfile"], "write send: write, or leave it out"),
+        (["protect=tls"], "'mac', 'aead'"),
+        (["protect=ktls", "receive=memory", "mptcp=true"], "Linux has no TLS over MPTCP"),
     ],
 )
 def test_what_the_engine_is_told_must_agree(tmp_path: Path, overrides: list[str], said: str) -> None:
@@ -181,6 +189,10 @@ def test_what_the_engine_is_told_must_agree(tmp_path: Path, overrides: list[str]
 def test_the_simulator_has_no_engine_to_tell(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"transfer.send is not in the world 'sim'(.|\n)*leave it out"):
         plan_for(load_scenario(write(tmp_path, GOOD), ["transfer.send=write"]), "sim")
+    asked = ["transfer.protect=ktls", "transfer.receive=memory"]
+    for world in ("sim", "real"):
+        with pytest.raises(ScenarioError, match=f"transfer.protect is not in the world '{world}'"):
+            plan_for(load_scenario(write(tmp_path, GOOD), asked), world)
 
 
 def test_plan_problems_at_once(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ TESTS = [
     ("controls", "westwood-at-a-loss", True),
     ("controls", "yeah-stays-fast", True),
     ("controls", "yeah-at-a-loss", True),
+    ("controls", "illinois-growth", True),
     ("controls", "htcp-growth", True),
     ("controls", "htcp-at-a-loss", True),
     ("connection", "survives-a-loss", True),

@@ -71,7 +71,7 @@ class Tool(ABC):
         """The same for one flow of a network, whose receiver listens on this port.
 
         The sender begins at the whole second of the monotonic clock that LANDSPEED_WHOLE_SECOND says, counted from the
-        present one.
+        present one; or it is started at that second (`handshake_ns`).
 
         Args:
             plan: of that flow's path alone.
@@ -82,6 +82,17 @@ class Tool(ABC):
             Refused: it has no networks.
         """
         raise Refused(f"{self.name} has no flows of a network (port {port} of {plan.scenario}, {out})")
+
+    def handshake_ns(self, plan: Plan) -> int | None:  # noqa: ARG002
+        """Of a sender that does not wait for LANDSPEED_WHOLE_SECOND, nor tells when it begins: it is started then.
+
+        Args:
+            plan: of the flow's path alone.
+
+        Returns:
+            how long it speaks with its receiver, once started, before it can send; None: it does both.
+        """
+        return None
 
     @abstractmethod
     def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:

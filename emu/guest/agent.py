@@ -96,7 +96,7 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
         return result | {"shell": True}
     from .effective import effective_settings
 
-    result["effective"] = effective_settings(network) | {"joined": described(runs)}
+    result["effective"] = effective_settings(network) | {"joined": described(plan, runs)}
     if job.calibrate:
         from .calibrate_flows import calibrate_flows
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...scenarios.plan import Plan
-    from ..runs import Run
 
 IP_MTU, IP_MTU_DISCOVER, IP_PMTUDISC_DO = 14, 10, 2
 IPV6_MTU, IPV6_MTU_DISCOVER = 24, 23
@@ -83,13 +82,14 @@ class Calibration:
 
 
 def calibrate(
-    network: FlowPath, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
+    network: FlowPath, joined: Sequence[bool] = (), *, with_queues: bool = False, real_clock: bool = False
 ) -> dict[str, Any]:
     """Measure the path and compare it with the plan.
 
     Args:
         network: the path of a flow.
-        runs: links that are passed in one step; then both ways are measured, that one and hop by hop.
+        joined: directions (True: from the source) with links that are passed in one step; then both ways are measured,
+            that one and hop by hop.
         with_queues: fill every queue until it overflows, too.
         real_clock: the host's scheduling adds to every time measured, so each hop's least RTT of several counts and the
             tolerances are the wider ones of `REAL_CLOCK_…`; in virtual time one measurement is exact.
@@ -112,8 +112,8 @@ def calibrate(
     result.rate_reverse_expected_bps = slowest_rate_bps(plan, forward=False)
     result.rate_bps = _rate(network, 0, last, real_clock=real_clock)
     result.rate_reverse_bps = _rate(network, last, 0, real_clock=real_clock)
-    if runs:
-        result.joined = [_joined(network, runs, origin, real_clock=real_clock) for origin in (0, last)]
+    if joined:
+        result.joined = [_joined(network, joined, origin, real_clock=real_clock) for origin in (0, last)]
     if with_queues:
         result.queue = [each for link in plan.links for each in queues(network.network, link)]
         for each in result.queue:
@@ -257,7 +257,7 @@ def echo_sequence(version: int, packet: bytes) -> int | None:
 # --- Links that are passed in one step -------------------------------------------------------------------------------
 
 
-def _joined(network: FlowPath, runs: Sequence[Run], origin: int, *, real_clock: bool) -> dict[str, Any]:
+def _joined(network: FlowPath, joined: Sequence[bool], origin: int, *, real_clock: bool) -> dict[str, Any]:
     """From one end: an echo that goes the short ways, there and back, and a train that goes none of them.
 
     Returns:
@@ -280,7 +280,7 @@ def _joined(network: FlowPath, runs: Sequence[Run], origin: int, *, real_clock: 
         "reply_ttl": ttl,
         "expected_ttl": MOST_HOPS - (last - 1),
     }
-    if any(run.forward == (origin == 0) for run in runs) and last < LEAST_TTL:
+    if (origin == 0) in joined and last < LEAST_TTL:
         found["every_hop_rate_bps"] = _rate(network, origin, target, real_clock=real_clock, ttl=LEAST_TTL - 1)
     return found
 

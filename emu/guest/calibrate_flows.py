@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...scenarios.flow_path import SECOND_ROUTE
+from ...scenarios.flow_path import SECOND_ROUTE, steps, subflows
 from . import clock
 from .calibrate import calibrate
 from .flow_path import FlowPath
@@ -31,17 +31,19 @@ def calibrate_flows(
         `calibration`: of a path; of a network, whether all passed and what failed, each with its flow. `calibrations`:
         of a network, flow by flow, by name; of MPTCP's second routes, by the name and `SECOND_ROUTE`.
     """
-    plan = network.plan
+    plan, short = network.plan, {place for run in runs for place in run.places}
     found: dict[str, dict[str, Any]] = {}
     known: dict[tuple[str, tuple[int, ...], int], dict[str, Any]] = {}
     for flow in plan.flows:
-        routes = [flow.route, *([flow.second_route] if flow.second_route else [])]
-        for number, (path, route) in enumerate(zip(FlowPath.each(network, flow), routes, strict=True)):
-            way = flow.source, tuple(route), number
+        for number, (path, over) in enumerate(zip(FlowPath.each(network, flow), subflows(flow), strict=True)):
+            way = flow.source, tuple(over.route), number
             if way not in known:
                 if not real_clock:
                     clock.start_afresh()
-                known[way] = calibrate(path, runs, with_queues=with_queues and plan.is_path, real_clock=real_clock)
+                ahead = [(step.link, step.ahead) for step in steps(plan, over)]
+                back = [(link, not forward) for link, forward in ahead]
+                joined = [forward for forward, places in ((True, ahead), (False, back)) if not short.isdisjoint(places)]
+                known[way] = calibrate(path, joined, with_queues=with_queues and plan.is_path, real_clock=real_clock)
             found[flow.name + SECOND_ROUTE * number] = known[way]
     if plan.is_path:
         return {"calibration": found[plan.flow.name]}

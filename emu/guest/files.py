@@ -58,6 +58,15 @@ def mount_hosts(names: list[tuple[str, str]]) -> None:
         namespaces.mount(hosts, "/etc/hosts", "none", namespaces.MS_BIND)
 
 
+def make_key() -> str:
+    """The file of the pre-shared key that both ends of a protected transfer have: in the guest's memory, and new."""
+    path = "/run/key"
+    if not os.path.exists(path):  # noqa: PTH110
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:  # noqa: PTH123
+            handle.write(os.urandom(32).hex() + "\n")
+    return path
+
+
 def write_json(name: str, value: Any) -> None:
     """Write a file of the run's folder so that it is whole or absent."""
     path = f"{OUT}/{name}"

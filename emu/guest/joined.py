@@ -6,23 +6,27 @@ through line after line with the figures and the rounding that a netem for each 
 left it, and does what the routers within would do, with TTL and Ethernet addresses. The packet then leaves through the
 last link's own interface, past its queue, and arrives where it would have arrived.
 
-That way go packets for the host at that end whose TTL is at least 128: all that a host sends without asking for
-another. Traceroutes, and whatever is for a router, go hop by hop over the same delays and rates. The two ways share no
-line, and need not: nothing waits on a line that cannot queue, but for the end of the packet before.
+In a network the flows that pass such links are the same on all of them. That way go packets for these flows' hosts
+whose TTL is at least 128: all that a host sends without asking for another. Traceroutes, and whatever is for a router,
+go hop by hop over the same delays and rates. The two ways share no line, and need not: nothing waits on a line that
+cannot queue, but for the end of the packet before.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..runs import LEAST_TTL, Run, runs_of
 from . import offloads
 from .lane_options import lane_options
 from .netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, matching_to, packed
-from .network import LEFT, RIGHT, Network, hardware_address
+from .network import Network, hardware_address
 from .qdiscs import options_of
 from .shaping import ROOT
+
+if TYPE_CHECKING:
+    from ...scenarios.plan import Plan
 
 UINT32_MAX = (1 << 32) - 1
 ETHERTYPE = {4: 0x0800, 6: 0x86DD}
@@ -31,17 +35,21 @@ ETHERTYPE = {4: 0x0800, 6: 0x86DD}
 def join(network: Network) -> list[Run]:
     """Build the short way of each run that the plan allows; what was built."""
     runs = runs_of(network.plan)
+    taken: set[tuple[int, int]] = set()  # where a router has a filter already
     for number, run in enumerate(runs):
-        _build(network, run, device_name(number))
+        _build(network, run, device_name(number), first=not run.from_host and run.arrives not in taken)
+        taken.add(run.arrives)
     return runs
 
 
-def described(runs: list[Run]) -> list[dict[str, Any]]:
-    """For the record: direction, and the first and the last link in the order of the path."""
-    return [
-        {"direction": "forward" if run.forward else "reverse", "first": min(run.links), "last": max(run.links)}
-        for run in runs
-    ]
+def described(plan: Plan, runs: list[Run]) -> list[dict[str, Any]]:
+    """For the record: of a path, direction, and the first and the last link in its order; else the links in turn."""
+    if plan.is_path:
+        return [
+            {"direction": "forward" if run.places[0][1] else "reverse", "first": min(run.links), "last": max(run.links)}
+            for run in runs
+        ]
+    return [{"links": list(run.links), "to": [name for name, _ in run.hosts]} for run in runs]
 
 
 def device_name(number: int) -> str:
@@ -49,35 +57,40 @@ def device_name(number: int) -> str:
     return f"join{number}"
 
 
-def _build(network: Network, run: Run, name: str) -> None:
-    plan, netlink = network.plan, network.netlink(run.enters)
-    index = network.new_interface(run.enters, name)
+def _build(network: Network, run: Run, name: str, *, first: bool) -> None:
+    plan, (enters, arriving_name) = network.plan, network.end(*run.arrives)
+    netlink = network.netlink(enters)
+    index = network.new_interface(enters, name)
     netlink.add_ifb(index, name, plan.links[run.links[0]].mtu_bytes)
     if plan.fidelity == "super-packets":
         offloads.allow_super_packets(netlink, index)
     netlink.set_link(index, (TXQLEN, 1000), up=True)
     netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem_options(network, run)))
-    arriving = network.interface(run.enters, LEFT if run.forward else RIGHT)
-    if not run.from_host:  # there the way hop by hop begins with one (shaping.py)
+    arriving = network.interface(enters, arriving_name)
+    if first:  # from a host the way hop by hop begins with one, too (shaping.py)
         netlink.add_qdisc("ingress", arriving, INGRESS, PARENT_INGRESS, b"")
-    version, host = plan.ip_version, network.address(len(plan.links) if run.forward else 0)
-    netlink.add_filter("u32", arriving, 1, ETHERTYPE[version], matching_to(index, keys(version, host)))
+    version = plan.ip_version
+    for host, second in run.hosts:
+        position = network.position[host]
+        address = network.second_address(position) if second else network.address(position)
+        wanted = keys(version, address or "")
+        netlink.add_filter("u32", arriving, 1, ETHERTYPE[version], matching_to(index, wanted))
 
 
 def netem_options(network: Network, run: Run) -> dict[str, Any]:
     """Of the netem that is all lines of a run."""
     lanes: list[dict[str, Any]] = []
-    for index in run.links:
+    for index, ahead in run.places:
         link = network.plan.links[index]
-        lane = link.forward if run.forward else link.reverse
-        netem, bucket = lane_options(network.plan, link, lane, forward=run.forward)
+        netem, bucket = lane_options(network.plan, link, link.forward if ahead else link.reverse, forward=ahead)
         assert bucket is None, "a run has no link that can queue"
         lanes.append(netem)
-    last, before = run.links[-1], run.leaves - 1 if run.forward else run.leaves + 1
-    source, destination = (0, 1) if run.forward else (1, 0)
+    last, ahead = run.places[-1]
+    source, destination = (0, 1) if ahead else (1, 0)
+    before, leaving = network.end(last, source)
     end = (
         network.nodes[before].namespace,
-        network.interface(before, RIGHT if run.forward else LEFT),
+        network.interface(before, leaving),
         run.routers,
         bytes.fromhex(hardware_address(last, source).replace(":", "")),
         bytes.fromhex(hardware_address(last, destination).replace(":", "")),

@@ -18,7 +18,6 @@ from .routes import add_routes
 if TYPE_CHECKING:
     from ...scenarios.plan import Link, Node, Plan
 
-LEFT, RIGHT = "eth0", "eth1"  # of a path: towards the sender, towards the receiver
 LOOPBACK = 1  # index of the interface that a namespace begins with
 IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))

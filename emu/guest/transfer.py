@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import TYPE_CHECKING, Any
 
 from . import clock
-from .files import OUT
+from .files import OUT, make_key
 from .network import Network
 from .nodes import Node
 from .programs import Program
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from ...scenarios.plan import Flow
     from ..job import FlowJob, Job
     from ..runs import Run
+
+
+SECOND_NS = 1_000_000_000
 
 
 class Programs:
@@ -60,20 +64,37 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
         _wait_listening(network.node(flows[each.flow].target), receiving[-1], each.port)
     if job.clock == "virtual":
         clock.start_afresh()
-    sending = Programs([])
-    for each in job.flows:
-        seconds = each.seconds if job.clock == "virtual" or each.seconds > 1 else 0
-        sending.each.append(_start(network, flows[each.flow], each, "sender", seconds=seconds))
+    senders, started = _start_senders(network, job)
+    sending = Programs(list(senders.values()))
     _ = events.follow(sending) if events else sending.wait()
     statuses: dict[str, Any] = {}
-    for each, sender, receiver in zip(job.flows, sending.each, receiving, strict=True):
+    for each, receiver in zip(job.flows, receiving, strict=True):
+        sender = senders[each.flow]
         if sender.wait() != 0 and receiver.poll() is None:
             receiver.send_signal(signal.SIGTERM)  # it would wait for a sender that is gone
-        statuses[each.flow] = {"sender": sender.wait(), "receiver": receiver.wait()}
+        statuses[each.flow] = {"sender": sender.wait(), "receiver": receiver.wait(), **started.get(each.flow, {})}
     if watch:
         watch.send_signal(signal.SIGTERM)
         watch.wait()
     return {"flows": statuses, "events": events.records if events else []}
+
+
+def _start_senders(network: Network, job: Job) -> tuple[dict[str, Program], dict[str, dict[str, int]]]:
+    """Start all senders, those that do not wait for their second at that second.
+
+    Returns:
+        the programs by flow, and when those were started that do not tell when they begin.
+    """
+    flows = {flow.name: flow for flow in network.plan.flows}
+    programs, started = dict[str, Program](), dict[str, dict[str, int]]()
+    now_ns = 0 if all(each.waits for each in job.flows) else clock.now_ns()
+    for each in sorted(job.flows, key=lambda each: 0 if each.waits else each.seconds):
+        seconds = each.seconds if job.clock == "virtual" or each.seconds > 1 else 0
+        if not each.waits:
+            clock.sleep_until((now_ns // SECOND_NS + seconds) * SECOND_NS)
+            started[each.flow] = {"started_unix_ns": time.time_ns()}
+        programs[each.flow] = _start(network, flows[each.flow], each, "sender", seconds=seconds if each.waits else 0)
+    return programs, started
 
 
 def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> Program:
@@ -84,7 +105,9 @@ def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int
     }
     sends = end == "sender"
     node = network.node(flow.source if sends else flow.target)
-    words = [addresses.get(word, word) for word in (job.sender_command if sends else job.receiver_command)]
+    words = job.sender_command if sends else job.receiver_command
+    known = addresses | ({"{key}": make_key()} if "{key}" in words else {})
+    words = [known.get(word, word) for word in words]
     environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": str(seconds)} if seconds else {})}
     with open("/".join(filter(None, (OUT, job.folder, "log", f"{end}.log"))), "wb") as log:  # noqa: PTH123
         return Program(words, log.fileno(), node, environment)

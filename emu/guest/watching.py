@@ -22,9 +22,10 @@ LOADING_NS = SECOND_NS  # in real time, until it is ready
 def link_words(network: Network, runs: list[Run]) -> list[str]:
     """A word for each direction of each link; `runs` are the links that are passed in one step."""
     short = {
-        (index, run.forward): (run.enters, network.interface(run.enters, device_name(number)), line)
+        place: (enters, network.interface(enters, device_name(number)), line)
         for number, run in enumerate(runs)
-        for line, index in enumerate(run.links)
+        for enters, _ in (network.end(*run.arrives),)
+        for line, place in enumerate(run.places)
     }
     words: list[str] = []
     for link in network.plan.links:

@@ -174,9 +174,22 @@ static void names_round_trip(void **state)
 	assert_false(protect_mode_parse("some", &mode));
 }
 
+static void payload_is_what_records_leave(void **state)
+{
+	(void)state;
+	assert_int_equal(protect_payload(PROTECT_NONE, 70000), 70000);
+	assert_int_equal(protect_payload(PROTECT_AEAD, 8), 0);
+	assert_int_equal(protect_payload(PROTECT_MAC, 9), 1);
+	assert_int_equal(protect_payload(PROTECT_AEAD, 65536 + 23), 65536);
+	assert_int_equal(protect_payload(PROTECT_AEAD, 2 * (65536 + 24) + 10), 2 * 65536 + 2);
+	assert_int_equal(protect_payload(PROTECT_KTLS, 16384 + 21), 16384);
+	assert_int_equal(protect_payload(PROTECT_KTLS, 100 * (16384 + 22) + 6), 100 * 16384 + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(payload_is_what_records_leave),
 	    cmocka_unit_test(records_pass),
 	    cmocka_unit_test(every_change_is_found),
 	    cmocka_unit_test(keys_are_of_one_stream_one_mode_and_one_session),

@@ -86,6 +86,15 @@ static void the_way_of_sending_has_a_reason(void **state)
 	assert_non_null(strstr(why, "sealed file"));
 	facts.calls_dear = true;
 	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
+	facts.calls_dear = false;
+	facts.kernel_seals = true;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
+	assert_non_null(strstr(why, "records of its pages"));
+	facts.made = true;
+	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_WRITE);
+	assert_non_null(strstr(why, "records of what is written"));
+	facts.kernel_seals = false;
+	facts.made = false;
 	facts.huge = true;
 	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SPLICE);
 	assert_non_null(strstr(why, "huge pages"));

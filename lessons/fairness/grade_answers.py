@@ -28,7 +28,7 @@ def test_jain(work: Work) -> None:
     assert exercise is not None
     run = exercise.the_run(chance_of("fairness", work.student), work.laboratory)
     rows = [row for row in csv.DictReader(io.StringIO(exercise.table(run))) if float(row["time_s"]) >= FROM_S]
-    rates = []
+    rates: list[float] = []
     for stream in range(exercise.STREAMS):
         own = [row for row in rows if row["stream"] == str(stream)]
         spans = float(own[-1]["time_s"]) - float(own[0]["time_s"])

@@ -34,18 +34,12 @@ constexpr uint32_t NO_THRESHOLD = UINT32_MAX;
 
 // Linux's names, and ns-3's classes.
 const std::map<std::string, std::string> ALGORITHMS = {
-    {"bbr", "landspeed::Bbr"},
-    {"bic", "ns3::TcpBic"},
-    {"cubic", "landspeed::Cubic"},
-    {"dctcp", "landspeed::Dctcp"},
-    {"highspeed", "ns3::TcpHighSpeed"},
-    {"htcp", "landspeed::Htcp"},
-    {"illinois", "ns3::TcpIllinois"},
-    {"reno", "ns3::TcpLinuxReno"},
-    {"scalable", "landspeed::Scalable"},
-    {"vegas", "landspeed::Vegas"},
-    {"westwood", "landspeed::Westwood"},
-    {"yeah", "landspeed::Yeah"},
+    {"bbr", "landspeed::Bbr"},           {"bic", "ns3::TcpBic"},
+    {"cubic", "landspeed::Cubic"},       {"dctcp", "landspeed::Dctcp"},
+    {"highspeed", "ns3::TcpHighSpeed"},  {"htcp", "landspeed::Htcp"},
+    {"illinois", "landspeed::Illinois"}, {"reno", "ns3::TcpLinuxReno"},
+    {"scalable", "landspeed::Scalable"}, {"vegas", "landspeed::Vegas"},
+    {"westwood", "landspeed::Westwood"}, {"yeah", "landspeed::Yeah"},
 };
 
 TypeId AlgorithmOf(const std::string &name)

@@ -1,10 +1,10 @@
 // ns3::TcpNewReno's congestion avoidance, written anew: a segment for each window acknowledged (RFC
 // 5681 section 3.1), also where that is less than a byte for each segment. The library adds at
-// least one byte, so that windows above the square of the segment size grow too fast; Westwood+,
-// Vegas, YeAH and Illinois fall back on it. docs/ns3/11-controls.md.
+// least one byte, so that windows above the square of the segment size grow too fast; Westwood+ and
+// Vegas fall back on it. docs/ns3/11-controls.md.
 //
-// YeAH calls it by its class's name, so that a subclass would not be asked; what is defined here
-// takes precedence over the shared library's, as in tx_buffer.cc.
+// What is defined here takes precedence over the shared library's, as in tx_buffer.cc: a class of
+// the library that calls it by name gets it, too.
 
 #include "mend/side_table.h"
 

@@ -14,13 +14,11 @@ namespace landspeed
 class Rounds
 {
 public:
-	// A measurement. The shortest one of the connection is that of its handshake, whose packets
-	// are small.
-	void Saw(const ns3::TcpSocketState &tcb, const ns3::Time &rtt)
+	void Saw(const ns3::Time &rtt)
 	{
 		if (!rtt.IsStrictlyPositive())
 			return;
-		shortest_ = std::min({shortest_, rtt, tcb.m_minRtt});
+		shortest_ = std::min(shortest_, rtt);
 		shortest_of_round_ = std::min(shortest_of_round_, rtt);
 		++samples_;
 	}

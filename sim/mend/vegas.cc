@@ -31,9 +31,9 @@ std::string Vegas::GetName() const
 	return "Vegas";
 }
 
-void Vegas::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t, const Time &rtt)
+void Vegas::PktsAcked(Ptr<TcpSocketState>, uint32_t, const Time &rtt)
 {
-	rounds_.Saw(*tcb, rtt);
+	rounds_.Saw(rtt);
 }
 
 void Vegas::CongestionStateSet(Ptr<TcpSocketState> tcb,

@@ -33,9 +33,9 @@ std::string Yeah::GetName() const
 	return "YeAH";
 }
 
-void Yeah::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t, const Time &rtt)
+void Yeah::PktsAcked(Ptr<TcpSocketState>, uint32_t, const Time &rtt)
 {
-	rounds_.Saw(*tcb, rtt);
+	rounds_.Saw(rtt);
 }
 
 // What was measured in a recovery says nothing of the window after it.

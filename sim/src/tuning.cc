@@ -51,8 +51,6 @@ TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 	// the host's own line clock what is sent, and a timer for each packet would cost a third
 	// more.
 	settings.hystart_paced = true;
-	// Vegas ends slow start at the first queue that it sees, which a burst would be.
-	settings.paced = transfer.congestion_control == "vegas";
 	TcpGrant grant = SetTcpDefaults(settings);
 	if (transfer.window_exact && transfer.window_bytes) {
 		grant.receive_window_bytes = static_cast<uint32_t>(*transfer.window_bytes);

@@ -245,7 +245,7 @@ def _early(arrived: list[list[int]], takes_s: float) -> Iterable[Finding]:
     early = [time_s for time_s in times_s if time_s < 2.5e-3 + takes_s]
     yield _share("reorder: packets that overtake", len(early), SHARES[REORDER])
     for seen_s in (min(early, default=0.0), max(early, default=0.0)):
-        yield within("reorder: they skip the delay and not the line", seen_s, takes_s)
+        yield within("reorder: they skip the delay, and not the line", 5e-3 + takes_s - seen_s, 5e-3)
     late = [time_s for time_s in times_s if time_s >= 2.5e-3 + takes_s]
     yield within("reorder: the others keep it", max(late), 5e-3 + takes_s)
 

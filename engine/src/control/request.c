@@ -139,7 +139,10 @@ static int protect_decode(const cJSON *message, struct request *request, struct 
 	const char *name = json_get_text(message, "protect");
 	request->protect = PROTECT_NONE;
 	if (name != NULL && !protect_mode_parse(name, &request->protect))
-		return failure_set(failure, "request: protect must be 'none', 'mac' or 'aead'");
+		return failure_set(failure,
+				   "request: protect must be 'none', 'mac', 'aead' or 'ktls'");
+	if (request->protect == PROTECT_KTLS && request->mptcp)
+		return failure_set(failure, "request: ktls does not go over MPTCP");
 	if (request->protect != PROTECT_NONE && request->kind == REQUEST_MEMORY &&
 	    request->receive == RECEIVE_DISCARD)
 		return failure_set(failure,

@@ -90,15 +90,16 @@ bool multipath_info_read(int fd, struct tcp_info *info)
 	    full.size_tcpinfo_user > sizeof(info->raw))
 		return false;
 	info->length = full.size_tcpinfo_user;
-	info->subflows = (unsigned)number_least(full.num_subflows, MOST_SUBFLOWS);
-	for (unsigned i = 0; i < info->subflows; i++) {
+	for (unsigned i = 0; i < full.num_subflows && i < MOST_SUBFLOWS; i++) {
 		struct tcp_info_raw raw = {0};
 		memcpy(&raw, subflows + i * info->length, info->length);
-		subflow_tell(&info->subflow[i], &raw);
-		if (i == 0)
+		if (raw.state == TCP_STATE_SYN_SENT)
+			continue; /* it has not joined yet, and may never */
+		if (info->subflows == 0)
 			info->raw = raw;
 		else
 			counts_add(&info->raw, &raw);
+		subflow_tell(&info->subflow[info->subflows++], &raw);
 	}
 	/* TCP counts its SYN, MPTCP does not. */
 	info->raw.bytes_acked = full.connection.bytes_acked + 1;

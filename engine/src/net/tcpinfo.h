@@ -10,6 +10,7 @@
 
 /* Of tcpi_state (the kernel's net/tcp_states.h, which no header here has). */
 enum tcp_state {
+	TCP_STATE_SYN_SENT = 2,
 	TCP_STATE_FIN_WAIT2 = 5,
 	TCP_STATE_TIME_WAIT = 6,
 	TCP_STATE_CLOSE_WAIT = 8,

@@ -1,40 +1,54 @@
 /* How the data connections are protected. */
 #include "options/option.h"
 
-static int mode_read(const char *name, const char *value, enum protect_mode *mode,
-		     struct failure *failure)
-{
-	if (!protect_mode_parse(value, mode))
-		return option_refuse(name, value, "'none', 'mac' or 'aead'", failure);
-	return 0;
-}
-
 static int protect_apply(const char *name, const char *value, struct options *options,
 			 struct failure *failure)
 {
 	options->protect_given = true;
-	return mode_read(name, value, &options->protect, failure);
+	if (!protect_mode_parse(value, &options->protect))
+		return option_refuse(name, value, "'none', 'mac', 'aead' or 'ktls'", failure);
+	return 0;
 }
 
 static int least_apply(const char *name, const char *value, struct options *options,
 		       struct failure *failure)
 {
-	return mode_read(name, value, &options->admission.protect, failure);
+	/* ktls protects as aead does: whoever wants that much takes both. */
+	if (!protect_mode_parse(value, &options->admission.protect) ||
+	    options->admission.protect == PROTECT_KTLS)
+		return option_refuse(name, value, "'none', 'mac' or 'aead' (which ktls is, too)",
+				     failure);
+	return 0;
 }
 
 static const struct option_rule send_rules[] = {
-    {"protect", "none|mac|aead",
-     "protect the data with --key: mac: from changes; aead: from reading, too (none; files: aead)",
+    {"protect", "none|mac|aead|ktls",
+     "with --key; mac: against changes; aead: reading, too; ktls: by the kernel (none; files: "
+     "aead)",
      READ(protect_apply), PASSED},
 };
 
 static const struct option_rule receive_rules[] = {
-    {"protect", "none|mac|aead", "refuse transfers that are protected less (none)",
+    {"protect", "none|mac|aead", "refuse transfers that are protected less; ktls is as aead (none)",
      READ(least_apply), HERE},
 };
 
 const struct option_table options_of_protect = OPTION_TABLE(send_rules);
 const struct option_table options_of_least_protect = OPTION_TABLE(receive_rules);
+
+static int kernel_check(const struct options *options, struct failure *failure)
+{
+	if (options->mptcp)
+		return failure_set(failure,
+				   "--protect ktls: Linux has TLS over TCP, not over MPTCP: "
+				   "--protect aead, or without --mptcp");
+	if (options->send_way == SEND_ZEROCOPY || options->send_way == SEND_URING)
+		return failure_set(failure,
+				   "--protect ktls: the kernel makes the records in memory of its "
+				   "own, so --send %s does not go with it",
+				   send_way_name(options->send_way));
+	return 0;
+}
 
 int options_check_protect(struct options *options, struct failure *failure)
 {
@@ -50,6 +64,8 @@ int options_check_protect(struct options *options, struct failure *failure)
 				   "--protect %s: the receiver has to look at the data: --receive "
 				   "memory or verify",
 				   protect_mode_name(options->protect));
+	if (options->protect == PROTECT_KTLS)
+		return kernel_check(options, failure);
 	if (options->send_way != SEND_AUTO && options->send_way != SEND_WRITE)
 		return failure_set(failure,
 				   "--protect %s makes records of the data, which are written: "

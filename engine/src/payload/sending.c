@@ -43,6 +43,14 @@ enum send_way send_way_choose(const struct sending_facts *facts, char *why, size
 		(void)snprintf(why, size, "less than 1 MiB: a copy costs less than its avoidance");
 		return SEND_WRITE;
 	}
+	if (facts->kernel_seals) {
+		(void)snprintf(why, size, "%s",
+			       facts->made ? "blocks are made on the way, and the kernel makes "
+					     "records of what is written"
+					   : "the payload is a sealed file: the kernel makes "
+					     "records of its pages, which nobody copies");
+		return facts->made ? SEND_WRITE : SEND_SENDFILE;
+	}
 	if (!facts->made && facts->huge) {
 		(void)snprintf(
 		    why, size,

@@ -33,6 +33,7 @@ struct sending_facts {
 	bool huge;           /* the payload lies in huge pages */
 	bool calls_dear;     /* this kernel's packets cost less than its system calls */
 	bool made;           /* blocks are made on the way (receive mode verify) */
+	bool kernel_seals;   /* the kernel makes records of what it gets */
 	bool device_copies;  /* lo, veth, ...: packets stay in this machine, or nothing is known */
 	const char *device;  /* name of the route's device; NULL: unknown */
 	uint64_t bytes;      /* 0: no limit */

@@ -21,8 +21,10 @@ struct protector {
 	bool ended;
 };
 
-static const char *const names[PROTECT_MODES] = {
-    [PROTECT_NONE] = "none", [PROTECT_MAC] = "mac", [PROTECT_AEAD] = "aead"};
+static const char *const names[PROTECT_MODES] = {[PROTECT_NONE] = "none",
+						 [PROTECT_MAC] = "mac",
+						 [PROTECT_AEAD] = "aead",
+						 [PROTECT_KTLS] = "ktls"};
 
 const char *protect_mode_name(enum protect_mode mode)
 {
@@ -40,27 +42,63 @@ bool protect_mode_parse(const char *name, enum protect_mode *mode)
 	return false;
 }
 
+static const char key_label[] = "landspeed-engine/3 records from sender to receiver";
+static const char nonce_label[] = "landspeed-engine/3 nonces from sender to receiver";
+
+/* Full records: head, payload, and what is behind it. */
+struct shape {
+	uint32_t head;
+	uint32_t payload;
+	uint32_t tail;
+};
+
+static struct shape shape_of(enum protect_mode mode)
+{
+	if (mode == PROTECT_KTLS)
+		return (struct shape){TLS_HEAD_BYTES, TLS_PAYLOAD_BYTES, TLS_TAIL_BYTES};
+	return (struct shape){PROTECT_HEAD_BYTES, PROTECT_PAYLOAD_BYTES, PROTECT_TAG_BYTES};
+}
+
 uint32_t protect_fit(enum protect_mode mode, uint32_t wire)
 {
-	if (mode != PROTECT_MAC && mode != PROTECT_AEAD)
+	const struct shape shape = shape_of(mode);
+	uint32_t whole = shape.head + shape.payload + shape.tail;
+	if (mode == PROTECT_NONE)
 		return wire;
-	uint32_t records = (wire + PROTECT_RECORD_BYTES - 1) / PROTECT_RECORD_BYTES;
-	return wire - records * (PROTECT_HEAD_BYTES + PROTECT_TAG_BYTES);
+	return wire - (wire + whole - 1) / whole * (whole - shape.payload);
+}
+
+uint64_t protect_payload(enum protect_mode mode, uint64_t wire)
+{
+	const struct shape shape = shape_of(mode);
+	uint32_t whole = shape.head + shape.payload + shape.tail;
+	if (mode == PROTECT_NONE)
+		return wire;
+	uint64_t rest = wire % whole > shape.head ? wire % whole - shape.head : 0;
+	return wire / whole * shape.payload + (rest < shape.payload ? rest : shape.payload);
 }
 
 /* HMAC(secret, label | mode | stream): no key serves two purposes. */
-static void key_derive(enum protect_mode mode, const uint8_t *secret, uint32_t stream,
-		       uint8_t key[KEY_BYTES])
+static void key_derive(const char *label, enum protect_mode mode, const uint8_t *secret,
+		       uint32_t stream, uint8_t key[KEY_BYTES])
 {
-	static const char label[] = "landspeed-engine/3 records from sender to receiver";
 	uint8_t which[5];
 	crypto_auth_hmacsha512256_state state;
 	(void)wire_put_u32(wire_put_u8(which, (uint8_t)mode), stream);
 	(void)crypto_auth_hmacsha512256_init(&state, secret, PROTECT_SECRET_BYTES);
-	(void)crypto_auth_hmacsha512256_update(&state, (const uint8_t *)label, sizeof(label));
+	(void)crypto_auth_hmacsha512256_update(&state, (const uint8_t *)label, strlen(label) + 1);
 	(void)crypto_auth_hmacsha512256_update(&state, which, sizeof(which));
 	(void)crypto_auth_hmacsha512256_final(&state, key);
 	sodium_memzero(&state, sizeof(state));
+}
+
+void protect_keys_derive(const uint8_t secret[PROTECT_SECRET_BYTES], uint32_t stream,
+			 struct protect_keys *keys)
+{
+	uint8_t nonce[KEY_BYTES];
+	key_derive(key_label, PROTECT_KTLS, secret, stream, keys->key);
+	key_derive(nonce_label, PROTECT_KTLS, secret, stream, nonce);
+	memcpy(keys->iv, nonce, sizeof(keys->iv));
 }
 
 struct protector *protector_create(enum protect_mode mode, bool seals,
@@ -72,7 +110,7 @@ struct protector *protector_create(enum protect_mode mode, bool seals,
 		return NULL;
 	protector->mode = mode;
 	protector->cipher = EVP_CIPHER_CTX_new();
-	key_derive(mode, secret, stream, key);
+	key_derive(key_label, mode, secret, stream, key);
 	bool made =
 	    protector->cipher != NULL && EVP_CipherInit_ex(protector->cipher, EVP_aes_256_gcm(),
 							   NULL, key, NULL, seals ? 1 : 0) == 1;

@@ -24,16 +24,34 @@
 			      */
 #define PROTECT_RECORD_BYTES (PROTECT_HEAD_BYTES + PROTECT_PAYLOAD_BYTES + PROTECT_TAG_BYTES)
 
-enum protect_mode { PROTECT_NONE, PROTECT_MAC, PROTECT_AEAD, PROTECT_MODES };
+/* Of the kernel's records (RFC 8446, 5.1 and 5.2): behind the payload are its type and the tag. */
+#define TLS_HEAD_BYTES    5
+#define TLS_PAYLOAD_BYTES (UINT32_C(16) << 10)
+#define TLS_TAIL_BYTES    17
+
+/* Each protects at least as much as those before it; with PROTECT_KTLS the kernel makes the records
+ * (ktls.h). */
+enum protect_mode { PROTECT_NONE, PROTECT_MAC, PROTECT_AEAD, PROTECT_KTLS, PROTECT_MODES };
 enum protect_kind { PROTECT_DATA, PROTECT_END };
 
 const char *protect_mode_name(enum protect_mode mode);
 bool protect_mode_parse(const char *name, enum protect_mode *mode);
+/* The payload in so many bytes of a stream, whose records are full as far as they are there. */
+uint64_t protect_payload(enum protect_mode mode, uint64_t wire);
 
 /* How many bytes travel as `wire` bytes, their records' heads and tags included. */
 uint32_t protect_fit(enum protect_mode mode, uint32_t wire);
 
-/* One stream, one direction. */
+/* What the kernel is given of one stream, one direction. */
+struct protect_keys {
+	uint8_t key[32];
+	uint8_t iv[12];
+};
+
+void protect_keys_derive(const uint8_t secret[PROTECT_SECRET_BYTES], uint32_t stream,
+			 struct protect_keys *keys);
+
+/* One stream, one direction; PROTECT_MAC or PROTECT_AEAD. */
 struct protector;
 
 /* `seals`: makes records, else it opens them. NULL when libcrypto cannot. */

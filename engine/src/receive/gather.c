@@ -2,6 +2,7 @@
 #include "control/admission.h"
 #include "control/channel.h"
 #include "control/session.h"
+#include "protect/ktls.h"
 #include "receive/receive.h"
 
 #include <errno.h>
@@ -98,6 +99,8 @@ int receive_negotiate(struct receive_state *state)
 	struct failure *failure = &state->failure;
 	if (state->request.protect != PROTECT_NONE && control_secret(state->control) == NULL)
 		return failure_set(failure, "request: protect needs a key");
+	if (state->request.protect == PROTECT_KTLS && ktls_check(failure) != 0)
+		return -1;
 	receive_secret_choose(state);
 	if ((state->channel >= 0 ? port_share(state) : data_listener_open(state)) != 0)
 		return -1;

@@ -3,6 +3,7 @@
 #include "control/session.h"
 #include "files/wanted.h"
 #include "net/net.h"
+#include "protect/ktls.h"
 #include "send/files.h"
 #include "send/send.h"
 
@@ -117,6 +118,8 @@ int send_negotiate(struct send_state *state)
 {
 	cJSON *message;
 	const struct options *options = state->options;
+	if (options->protect == PROTECT_KTLS && ktls_check(&state->failure) != 0)
+		return -1;
 	if (control_open(state) != 0)
 		return -1;
 	send_blocks_choose(state);

@@ -20,12 +20,17 @@
 /* Slots beyond what fits the send buffer: one being made, and completions on their way. */
 #define SPARE_SLOTS 4
 
+/* Then records are made of the bytes, and written. */
+static bool engine_seals(const struct options *options)
+{
+	return options->protect == PROTECT_MAC || options->protect == PROTECT_AEAD;
+}
+
 int send_prepare(struct send_state *state)
 {
 	const struct options *options = state->options;
 	struct sending *sending = &state->sending;
-	/* Records are made of the bytes, and written. */
-	sending->way = options->protect != PROTECT_NONE ? SEND_WRITE : options->send_way;
+	sending->way = engine_seals(options) ? SEND_WRITE : options->send_way;
 	sending->made = options->receive == RECEIVE_VERIFY;
 	sending->span = receive_mode_delivers(options->receive) ? CACHED_SPAN_BYTES : PAYLOAD_BYTES;
 	sending->bytes = options->bytes;
@@ -107,11 +112,13 @@ int send_choose(struct send_state *state)
 	if (send_place(state) != 0)
 		return -1;
 	bool known = route->device[0] != '\0';
-	bool piped = sending->way == SEND_AUTO || sending->way == SEND_SPLICE;
+	bool kernel_seals = state->options->protect == PROTECT_KTLS;
+	bool piped = (sending->way == SEND_AUTO && !kernel_seals) || sending->way == SEND_SPLICE;
 	bool huge = piped && !sending->made && payload_huge(&sending->payload, sending->seed);
 	const struct sending_facts facts = {
 	    .asked = sending->way,
 	    .made = sending->made,
+	    .kernel_seals = kernel_seals,
 	    .huge = huge,
 	    .calls_dear = kernel_in_user_mode(),
 	    .device = known ? route->device : NULL,
@@ -121,7 +128,7 @@ int send_choose(struct send_state *state)
 	};
 	sending->way =
 	    send_way_choose(&facts, state->sending_reason, sizeof(state->sending_reason));
-	if (state->options->protect != PROTECT_NONE)
+	if (engine_seals(state->options))
 		(void)snprintf(state->sending_reason, sizeof(state->sending_reason),
 			       "records are made of the bytes, and written (--protect)");
 	sending->packet_bytes =

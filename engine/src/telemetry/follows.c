@@ -71,8 +71,8 @@ static bool end_is_counted(uint8_t state, bool sends)
 }
 
 /*
- * Payload only: the kernel counts hello or challenge, and the ends of the connection as a byte
- * each. `before`: the last row's, which no later one is below.
+ * Payload only: the kernel counts hello or challenge, heads and tags of records, and the ends of
+ * the connection as a byte each. `before`: the last row's, which no later one is below.
  */
 static uint64_t payload_count(const struct follows *follows, const struct tcp_info *info,
 			      const struct stream_view *stream, uint64_t before)
@@ -82,7 +82,8 @@ static uint64_t payload_count(const struct follows *follows, const struct tcp_in
 	uint64_t end = end_is_counted(info->raw.state, sends) ? 1 : 0;
 	uint64_t extra = follows->plan.preamble_bytes + begin + end;
 	uint64_t counted = sends ? info->raw.bytes_acked : info->raw.bytes_received;
-	uint64_t bytes = counted > extra ? counted - extra : 0;
+	uint64_t bytes =
+	    streams_payload(follows->plan.streams, counted > extra ? counted - extra : 0);
 	if (!stream->finished || bytes <= stream->bytes)
 		return bytes;
 	/*

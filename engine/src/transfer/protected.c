@@ -1,7 +1,9 @@
 /* What a stream sends and reads, as records where it is protected (protect.h). */
+#include "protect/ktls.h"
 #include "transfer/stream.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,30 +19,82 @@ struct tunnel {
 	size_t to;
 };
 
+struct kernel_tunnel {
+	struct protect_keys keys; /* until the kernel has them */
+	bool seals;
+	bool ended; /* the last record came */
+};
+
+static int tunnel_create(struct stream *stream, enum protect_mode mode, bool seals,
+			 const uint8_t *secret, uint32_t number, struct failure *failure)
+{
+	struct tunnel *tunnel = calloc(1, sizeof(*tunnel));
+	stream->tunnel = tunnel;
+	if (tunnel == NULL)
+		return failure_set(failure, "out of memory");
+	tunnel->protector = protector_create(mode, seals, secret, number);
+	tunnel->wire = malloc(WIRE_BYTES);
+	if (tunnel->protector == NULL || tunnel->wire == NULL)
+		return failure_set(failure, "AES-256-GCM is not to be had of libcrypto");
+	return 0;
+}
+
+static int kernel_tunnel_create(struct stream *stream, bool seals, const uint8_t *secret,
+				uint32_t number, struct failure *failure)
+{
+	stream->kernel = calloc(1, sizeof(*stream->kernel));
+	if (stream->kernel == NULL)
+		return failure_set(failure, "out of memory");
+	stream->kernel->seals = seals;
+	protect_keys_derive(secret, number, &stream->kernel->keys);
+	return 0;
+}
+
 int streams_protect(struct streams *set, enum protect_mode mode, bool seals,
 		    const uint8_t secret[PROTECT_SECRET_BYTES], unsigned first,
 		    struct failure *failure)
 {
-	for (unsigned i = 0; mode != PROTECT_NONE && i < set->count; i++) {
-		struct tunnel *tunnel = calloc(1, sizeof(*tunnel));
-		set->streams[i].tunnel = tunnel;
-		if (tunnel == NULL)
-			return failure_set(failure, "out of memory");
-		tunnel->protector = protector_create(mode, seals, secret, first + i);
-		tunnel->wire = malloc(WIRE_BYTES);
-		if (tunnel->protector == NULL || tunnel->wire == NULL)
-			return failure_set(failure, "AES-256-GCM is not to be had of libcrypto");
+	int status = 0;
+	set->protect = mode;
+	for (unsigned i = 0; status == 0 && mode != PROTECT_NONE && i < set->count; i++) {
+		struct stream *stream = &set->streams[i];
+		status = mode == PROTECT_KTLS
+			     ? kernel_tunnel_create(stream, seals, secret, first + i, failure)
+			     : tunnel_create(stream, mode, seals, secret, first + i, failure);
 	}
-	return 0;
+	return status;
 }
 
-void tunnel_destroy(struct tunnel *tunnel)
+uint64_t streams_payload(const struct streams *set, uint64_t wire_bytes)
 {
-	if (tunnel == NULL)
-		return;
-	protector_destroy(tunnel->protector);
-	free(tunnel->wire);
-	free(tunnel);
+	return protect_payload(set->protect, wire_bytes);
+}
+
+bool stream_protected(const struct stream *stream)
+{
+	return stream->tunnel != NULL || stream->kernel != NULL;
+}
+
+int stream_open_kernel(struct stream *stream, struct failure *failure)
+{
+	struct kernel_tunnel *kernel = stream->kernel;
+	if (kernel == NULL)
+		return 0;
+	int status = ktls_open(stream->fd, kernel->seals, &kernel->keys, failure);
+	sodium_memzero(&kernel->keys, sizeof(kernel->keys));
+	return status;
+}
+
+void tunnel_destroy(struct stream *stream)
+{
+	if (stream->tunnel != NULL) {
+		protector_destroy(stream->tunnel->protector);
+		free(stream->tunnel->wire);
+	}
+	if (stream->kernel != NULL)
+		sodium_memzero(&stream->kernel->keys, sizeof(stream->kernel->keys));
+	free(stream->tunnel);
+	free(stream->kernel);
 }
 
 /*
@@ -90,6 +144,8 @@ int stream_write(struct stream *stream, const uint8_t *bytes, uint64_t count)
 int stream_write_end(struct stream *stream)
 {
 	static const uint8_t none;
+	if (stream->kernel != NULL)
+		return ktls_send_end(stream->fd);
 	return stream->tunnel != NULL ? records_send(stream, PROTECT_END, &none, 0) : 0;
 }
 
@@ -146,9 +202,24 @@ static ssize_t record_read(struct stream *stream, uint8_t *bytes, size_t room)
 	return count;
 }
 
+static ssize_t kernel_read(struct stream *stream, uint8_t *bytes, size_t room, int flags)
+{
+	struct kernel_tunnel *kernel = stream->kernel;
+	if (kernel->ended)
+		return 0;
+	ssize_t got = ktls_read(stream->fd, bytes, room, flags, &kernel->ended);
+	if (got != 0 || kernel->ended)
+		return got;
+	/* It was cut: the last record did not come. */
+	errno = ECONNRESET;
+	return -1;
+}
+
 ssize_t stream_read(struct stream *stream, uint8_t *bytes, size_t room, int flags)
 {
 	if (stream->tunnel != NULL)
 		return record_read(stream, bytes, room);
+	if (stream->kernel != NULL)
+		return kernel_read(stream, bytes, room, flags);
 	return recv(stream->fd, bytes, room, flags);
 }

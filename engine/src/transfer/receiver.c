@@ -110,7 +110,7 @@ static int reader_prepare(struct reader *reader, struct stream *stream)
 	if (reader->buffer == NULL)
 		return ENOMEM;
 	/* The end of the connection, which follows the last record, wakes it too. */
-	int error = stream->tunnel != NULL ? low_water_set(reader, PROTECT_RECORD_BYTES) : 0;
+	int error = stream_protected(stream) ? low_water_set(reader, PROTECT_RECORD_BYTES) : 0;
 	if (error != 0)
 		return error;
 	/* Copying reads touch every page anyhow: take them now, not during the transfer. */
@@ -206,8 +206,8 @@ static int reader_account(struct reader *reader, uint64_t got)
 	if (left == 0)
 		return 0;
 	if (reader->hurry) {
-		/* A part of the next record may be in the tunnel: then any byte may be its last. */
-		uint64_t mark = stream->tunnel != NULL ? 1 : doubt_bytes(reader) + 1;
+		/* A part of the next record may be taken already: then any byte may be its last. */
+		uint64_t mark = stream_protected(stream) ? 1 : doubt_bytes(reader) + 1;
 		return reader->low_water > mark ? low_water_set(reader, mark) : 0;
 	}
 	if (done >= reader->review_at)

@@ -12,6 +12,7 @@
 
 /* What protects a stream (protected.c). */
 struct tunnel;
+struct kernel_tunnel;
 
 struct stream {
 	struct streams *set;
@@ -37,8 +38,9 @@ struct stream {
 	/* Of the thread; others read them after streams_join. */
 	struct send_counts counts;
 	enum buffer_pages pages;
-	struct verifier *verifier; /* NULL unless the receiver verifies */
-	struct tunnel *tunnel;     /* NULL unless it is protected */
+	struct verifier *verifier;    /* NULL unless the receiver verifies */
+	struct tunnel *tunnel;        /* NULL unless the engine makes its records */
+	struct kernel_tunnel *kernel; /* NULL unless the kernel does */
 };
 
 struct streams {
@@ -49,6 +51,7 @@ struct streams {
 	struct sending sending;
 	struct receiving receiving;
 	bool sends;
+	enum protect_mode protect;
 	int (*work)(struct stream *stream, void *context);
 	void *work_context;
 	_Atomic bool stopping;
@@ -84,14 +87,18 @@ int stream_send_parts(struct stream *stream, struct iovec *parts, size_t count, 
  * is to be written in one. 0 or a positive errno.
  */
 int stream_write(struct stream *stream, const uint8_t *bytes, uint64_t count);
-/* That was all; does nothing without a tunnel. */
+/* That was all; does nothing to a stream that is not protected. */
 int stream_write_end(struct stream *stream);
+bool stream_protected(const struct stream *stream);
+/* Before its thread starts: the kernel gets the keys, where it makes the records. */
+int stream_open_kernel(struct stream *stream, struct failure *failure);
 /*
- * As recv(); with a tunnel the payload of one record (EBADMSG: none that was sealed for this place,
- * or larger than the room; ECONNRESET: the end without the record that says so).
+ * As recv(). Of a protected stream EBADMSG: what came is no record that was sealed for this place;
+ * ECONNRESET: the end without the record that says so. With a tunnel the payload of one record, for
+ * which there must be room.
  */
 ssize_t stream_read(struct stream *stream, uint8_t *bytes, size_t room, int flags);
-void tunnel_destroy(struct tunnel *tunnel);
+void tunnel_destroy(struct stream *stream);
 /* Last act of a thread. */
 void stream_finish(struct stream *stream, int error);
 

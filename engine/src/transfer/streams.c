@@ -46,7 +46,7 @@ void streams_destroy(struct streams *set)
 		if (set->streams[i].fd >= 0)
 			net_abort(set->streams[i].fd);
 		verifier_destroy(set->streams[i].verifier);
-		tunnel_destroy(set->streams[i].tunnel);
+		tunnel_destroy(&set->streams[i]);
 	}
 	if (set->event_fd >= 0)
 		(void)close(set->event_fd);
@@ -116,6 +116,7 @@ static int threads_start(struct streams *set, uint64_t bytes, void *(*body)(void
 		struct stream *stream = &set->streams[i];
 		stream->limit = bytes != 0 ? streams_share(bytes, set->count, i) : UINT64_MAX;
 		if (net_set_blocking(stream->fd, true, failure) != 0 ||
+		    stream_open_kernel(stream, failure) != 0 ||
 		    thread_start(stream, body, failure) != 0)
 			return -1;
 	}

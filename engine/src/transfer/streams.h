@@ -88,6 +88,8 @@ void streams_pin(struct streams *set, const struct cpus *cpus);
 int streams_protect(struct streams *set, enum protect_mode mode, bool seals,
 		    const uint8_t secret[PROTECT_SECRET_BYTES], unsigned first,
 		    struct failure *failure);
+/* The payload in so many bytes of one of the connections. */
+uint64_t streams_payload(const struct streams *set, uint64_t wire_bytes);
 /* Sockets must all be adopted; they become blocking. The threads wait at the gate. */
 int streams_send(struct streams *set, const struct sending *sending, struct failure *failure);
 /* The threads read at once; the first byte opens the gate. */

@@ -9,6 +9,7 @@
 #include <ns3/tcp-bbr.h>
 #include <ns3/tcp-dctcp.h>
 #include <ns3/tcp-htcp.h>
+#include <ns3/tcp-illinois.h>
 #include <ns3/tcp-rate-ops.h>
 #include <ns3/tcp-scalable.h>
 #include <ns3/tcp-socket-state.h>
@@ -21,6 +22,7 @@
 #include "mend/controls.h"
 #include "mend/delivery_rate.h"
 #include "mend/htcp.h"
+#include "mend/illinois.h"
 #include "mend/vegas.h"
 #include "mend/westwood.h"
 #include "mend/yeah.h"
@@ -28,6 +30,7 @@ using landspeed::Bbr;
 using landspeed::Dctcp;
 using landspeed::DeliveryRate;
 using landspeed::Htcp;
+using landspeed::Illinois;
 using landspeed::Scalable;
 using landspeed::Vegas;
 using landspeed::Westwood;
@@ -37,6 +40,7 @@ using Bbr = ns3::TcpBbr;
 using Dctcp = ns3::TcpDctcp;
 using DeliveryRate = ns3::TcpRateLinux;
 using Htcp = ns3::TcpHtcp;
+using Illinois = ns3::TcpIllinois;
 using Scalable = ns3::TcpScalable;
 using Vegas = ns3::TcpVegas;
 using Westwood = ns3::TcpWestwood;
@@ -285,27 +289,59 @@ void VegasAtALoss()
 		   WINDOW_SEGMENTS / 2);
 }
 
-// Slow start ends when more than one segment waits in queues, told from the shortest round trip of
-// the connection: its handshake's, whose packets are small. 1280 segments, of which the 0.12 ms
-// that a full packet takes longer is 2.6, end it at what the rate delivers, rounded up. 640 go on.
+// Slow start ends when more than one segment waits in queues, and then goes to what the rate
+// delivers, rounded up. A round trip that is 0.12 of 60 ms longer has 1.3 of 640 segments waiting,
+// which is one: it goes on. Of 1280 it has 2.6: that is the end.
 void VegasEndsSlowStart()
 {
-	const Time handshake = MicroSeconds(60'000);
-	const Time full = MicroSeconds(60'120);
+	const Time shortest = MicroSeconds(60'000);
+	const Time longer = MicroSeconds(60'120);
 	for (const uint32_t window : {640, 1280}) {
 		auto vegas = CreateObject<Vegas>();
 		auto state = FullWindow();
 		state->m_cWnd = window * MSS;
 		state->m_ssThresh = UINT32_MAX;
-		state->m_minRtt = handshake;
-		vegas->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+		vegas->PktsAcked(state, 1, shortest);
+		vegas->CongestionStateSet(state, TcpSocketState::CA_OPEN); // a round trip begins
 		for (uint32_t sample = 0; sample < 3; ++sample)
-			vegas->PktsAcked(state, 1, full);
+			vegas->PktsAcked(state, 1, longer);
 		state->m_lastAckedSeq = state->m_nextTxSequence.Get() + 1;
 		vegas->IncreaseWindow(state, 1);
-		const double rate = window * (handshake / full).GetDouble();
+		const double rate = window * (shortest / longer).GetDouble();
 		CheckEqual("window, segments", state->m_cWnd.Get() / MSS,
 			   window == 640 ? 641 : std::floor(rate) + 1);
+	}
+}
+
+// Liu, Basar and Srikant 2008: alpha falls from 10 segments in a round trip to 0.3 where the queue
+// is the longest that was seen, and beta rises from 1/8 to 1/2. A window of less than 15 is Reno's.
+// In ten windows of acknowledgments, a segment each; Reno's ten are 10 + 11 + … + 16 and some.
+void IllinoisGrowth()
+{
+	struct Case {
+		uint32_t window;
+		int64_t rtt_us;
+		double grown, left;
+	};
+	for (const Case &each : {Case{WINDOW_SEGMENTS, 400, 3, 0.5},
+				 Case{WINDOW_SEGMENTS, 200, 100, 7 / 8.0}, Case{10, 400, 7, 0.5}}) {
+		auto illinois = CreateObject<Illinois>();
+		auto state = FullWindow();
+		state->m_cWnd = each.window * MSS;
+		state->m_ssThresh = 2 * MSS;
+		for (const int64_t rtt_us : {int64_t{200}, each.rtt_us}) {
+			illinois->PktsAcked(state, 1, MicroSeconds(rtt_us));
+			state->m_lastAckedSeq = state->m_lastAckedSeq + 1;
+			illinois->IncreaseWindow(state, 0); // a round trip ends
+		}
+		for (uint32_t count = 0; count < 10 * each.window; ++count)
+			illinois->IncreaseWindow(state, 1);
+		const double now = static_cast<double>(state->m_cWnd) / MSS;
+		const double grown = now - each.window;
+		Check(std::abs(grown - each.grown) <= 1, "grown, segments", grown, each.grown);
+		const double left = illinois->GetSsThresh(state, state->m_cWnd / 2) / MSS;
+		Check(std::abs(left - now * each.left) <= 1, "left, segments", left,
+		      now * each.left);
 	}
 }
 
@@ -356,6 +392,7 @@ int main(int argc, char **argv)
 			{"westwood-at-a-loss", WestwoodAtALoss},
 			{"yeah-stays-fast", YeahStaysFast},
 			{"yeah-at-a-loss", YeahAtALoss},
+			{"illinois-growth", IllinoisGrowth},
 			{"htcp-growth", HtcpGrowth},
 			{"htcp-at-a-loss", HtcpAtALoss}});
 }
