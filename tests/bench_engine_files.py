@@ -103,8 +103,8 @@ def transfer(port: int, receive: list[str] | None, send: list[str], target: Path
             if server.poll() is not None:
                 raise RuntimeError(f"{shlex.join(receive or [])}: status {server.returncode}")
             time.sleep(0.05)
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        sender = subprocess.Popen(send, start_new_session=True, **quiet)
+        null = subprocess.DEVNULL
+        sender = subprocess.Popen(send, stdin=null, stdout=null, stderr=null, start_new_session=True)
         try:
             if (status := sender.wait(LIMIT_S)) != 0:
                 raise RuntimeError(f"{shlex.join(send)}: status {status}")
