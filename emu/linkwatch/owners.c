@@ -39,6 +39,8 @@ static void descriptors_scan(const char *pid,
 		return;
 	const struct dirent *entry;
 	while ((entry = readdir(folder)) != NULL) {
+		if (entry->d_type != DT_LNK) // "." and "..": to read those would fail (sockwatch.c)
+			continue;
 		ssize_t length =
 		    readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
 		if (length <= 0)
