@@ -21,7 +21,7 @@ MOST_NODES = 6  # of a route that are written out
 def network_view(plan: Plan, notes: Sequence[tuple[str, str, str]] = ()) -> RenderableType:
     """Links and flows as tables that fit a terminal."""
     facts = f"{plan.scenario} · IPv{plan.ip_version} · {plan.fidelity} · seed {plan.seed}"
-    counts = f"{len(plan.nodes)} nodes, {len(plan.links)} links, {len(plan.flows)} flows"
+    counts = f"{len(plan.nodes)} nodes, {len(plan.links)} links, {len(plan.flows)} flow{'s' if plan.flows[1:] else ''}"
     parts: list[RenderableType] = [Text(plan.title, style="bold"), Text(f"{facts} · {counts}", style="dim"), Text()]
     parts += [_links(plan), Text("→ as the link is written, ← back; (queue): none can form", style="dim")]
     parts += [Text(), Text("Flows", style="bold"), _flows(plan)]

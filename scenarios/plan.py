@@ -8,7 +8,7 @@ writes it, both strictly. The guest reads it while its clock stands still, so im
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
 from .plan_limits import Physics
@@ -318,12 +318,14 @@ class Plan:
 
         In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
         flows; the events; the tolerances of the calibration; IP version, fidelity and seed; a kernel and what spinning
-        costs, if they are asked for. Not in it is what is told of the work (`NOT_WORK`): titles, places, distances,
-        what was recorded, and what follows from the rest.
+        costs, if they are asked for. Not in it is what is told of the work (plan_work.py): titles, places,
+        distances, what was recorded, and what follows from the rest.
         """
         import hashlib
 
-        return hashlib.sha256(json.dumps(_work(self), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        from .plan_work import work_of
+
+        return hashlib.sha256(json.dumps(work_of(self), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """Lists, dictionaries and plain values, every field in its place."""
@@ -371,37 +373,3 @@ class Plan:
         except ValueError as error:
             raise PlanError(f"plan: not JSON: {error}") from error
         return cls.from_dict(data)
-
-
-NOT_WORK: dict[type, frozenset[str]] = {
-    Plan: frozenset(("schema_version", "scenario", "title", "scenario_file", "contest")),
-    Flow: frozenset(("expect", "physics")),
-    Node: frozenset(("place", "label", "address_note", "latitude_deg", "longitude_deg", "bus_fitted", "bus_why")),
-    Link: frozenset(("distance_m",)),
-    Direction: frozenset(("can_queue",)),
-    Trace: frozenset(("file",)),
-}
-"""Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
-make another plan."""
-
-WORK_IF_ASKED: dict[type, frozenset[str]] = {
-    Plan: frozenset(("kernel", "spin_cost_ns")),
-    Flow: frozenset(("second_route",)),
-    Transfer: frozenset(("mptcp",)),
-}
-"""Fields that count only where they are not None or false: who asks for nothing has the plan of a time before they
-could be."""
-
-
-def _work(part: Any) -> Any:
-    """What counts of a part of the plan, as plain values."""
-    if isinstance(part, list):
-        return [_work(each) for each in cast(list[Any], part)]
-    if not is_dataclass(part):
-        return part
-    told, asked = (which.get(type(part), frozenset[str]()) for which in (NOT_WORK, WORK_IF_ASKED))
-    return {
-        each.name: _work(getattr(part, each.name))
-        for each in fields(part)
-        if each.name not in told and not (each.name in asked and getattr(part, each.name) in (None, False))
-    }
