@@ -231,6 +231,7 @@ def test_absent_mptcp_is_an_error_and_tcp_at_the_other_end_a_warning(bench: Benc
         assert result["path"]["warning"] is None
         for stream in result["streams"]:
             (only,) = stream["subflows"]
-            # Nobody announces a second address here. What a subflow carried includes the hello.
-            assert 5_000_000 <= only["bytes"] <= 5_000_200
+            # Nobody announces a second address here. What a subflow carried includes the hello, and what MPTCP, whose
+            # timer does not know how busy the machine is, gave to it once more.
+            assert 5_000_000 <= only["bytes"] <= 5_000_200 + stream["bytes_retransmitted"]
             assert only["retransmits"] == stream["retransmits"]

@@ -104,5 +104,7 @@ bool multipath_info_read(int fd, struct tcp_info *info)
 	/* TCP counts its SYN, MPTCP does not. */
 	info->raw.bytes_acked = full.connection.bytes_acked + 1;
 	info->raw.bytes_received = full.connection.bytes_received;
+	/* What it gave to a subflow once more is new data for that one. */
+	info->raw.bytes_retrans += full.connection.bytes_retrans;
 	return true;
 }
