@@ -24,6 +24,8 @@ class Cluster:
 
     def __init__(self, folder: Path, site: Path) -> None:
         self.folder, self.site = folder, site
+        self.scratch = folder / "scratch"  # of cells that keep no bundle, and of Dask
+        self.scratch.mkdir()
         self.programs: list[subprocess.Popen[bytes]] = []
         self.log = folder / "scheduler.log"
         self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", log=self.log)
@@ -37,7 +39,7 @@ class Cluster:
 
     def _start(self, *words: str, log: Path, **variables: str) -> subprocess.Popen[bytes]:
         program = [sys.executable, "-m", "dask", *words]
-        env = environment(self.site, **variables)
+        env = environment(self.site, TMPDIR=str(self.scratch), **variables)
         with log.open("wb") as out:
             made = subprocess.Popen(program, stdout=out, stderr=out, env=env, cwd=self.folder, start_new_session=True)
         self.programs.append(made)
@@ -77,7 +79,10 @@ def test_lost_workers_cost_only_their_cells(cluster: Cluster, tmp_path: Path) ->
     going = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(cluster.site))
     try:
         wait_until(lambda: sweeps.runs >= 3, "three cells to run", deadline_s=120)
+        scratch = list(cluster.scratch.glob("landspeed-*"))
+        assert len(scratch) == 3
         killed.kill()
+        wait_until(lambda: not all(folder.exists() for folder in scratch), "the cell's folder to go with its worker")
         for _ in range(2):
             preempted.terminate()
             preempted.wait(timeout=60)
@@ -90,6 +95,7 @@ def test_lost_workers_cost_only_their_cells(cluster: Cluster, tmp_path: Path) ->
         going.kill()
         going.wait()
     assert going.returncode == 0, said
+    assert not list(cluster.scratch.glob("landspeed-*"))
     table = (sweeps.out / "table.parquet").read_bytes()
     cells = [row["cell"] for row in sweeps.rows()]
     assert len(cells) == len(set(cells)) == 24

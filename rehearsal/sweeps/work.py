@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from ...scenarios.load import LoadedScenario
 from ...worlds.making import make_world
 from ...worlds.registry import plan_for
 from ..one_run import run_plan
+from ..scratch import scratch_folder
 from .grid import Cell
 
 FIGURES = (
@@ -94,8 +93,7 @@ def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Out
     plan = world.asked(plan_for(work.loaded, work.world, work.seed))
     if (here := world.build_id(plan)) != work.build:
         raise OtherBuild(f"this worker has another build: {here} instead of {work.build}; install the same everywhere")
-    folder = Path(work.folder) if work.folder else Path(tempfile.mkdtemp(prefix="landspeed-cell-"))
-    try:
+    with scratch_folder(work.folder) as folder:  # a worker may be killed
         run = run_plan(world, work.loaded, plan, folder, progress=progress, report=False)
         if run.interrupted:
             raise KeyboardInterrupt
@@ -104,6 +102,3 @@ def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Out
         state = "done" if record.complete else "failed"
         bundle = str(run.bundle) if work.folder else None
         return Outcome(work.key, work.seed, state, record.error, figures, bundle, record.wall_s)
-    finally:
-        if not work.folder:
-            shutil.rmtree(folder, ignore_errors=True)
