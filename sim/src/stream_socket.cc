@@ -53,10 +53,10 @@ void StreamSocket::learn_offer_of(const StreamSocket &other)
 	m_rWnd = uint32_t{other.AdvertisedWindowSize()} << m_sndWindShift;
 }
 
-void StreamSocket::limit_host_queue(const Lane &host, uint64_t most_bytes)
+void StreamSocket::limit_host_queue(const Lane &host, const HostQueue &queue)
 {
 	host_ = &host;
-	host_most_bytes_ = most_bytes;
+	host_queue_ = queue;
 }
 
 void StreamSocket::abandon()
@@ -72,8 +72,8 @@ uint32_t StreamSocket::AvailableWindow() const
 								  : TcpSocket::AvailableWindow();
 }
 
-/// Whether as much as is allowed waits in the host; then the socket goes on when half of it has
-/// left.
+/// Whether as much as is allowed waits in the host; then the socket goes on when enough of it
+/// has left.
 bool StreamSocket::host_is_full() const
 {
 	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
@@ -81,11 +81,11 @@ bool StreamSocket::host_is_full() const
 		in_host_bytes_ -= in_host_.front().bytes;
 		in_host_.pop();
 	}
-	if (in_host_bytes_ < host_most_bytes_)
+	if (in_host_bytes_ < host_queue_.most_bytes)
 		return false;
 	if (!wake_.IsRunning()) {
 		uint64_t left_bytes = in_host_bytes_, position = in_host_.head();
-		while (left_bytes > host_most_bytes_ / 2)
+		while (left_bytes > host_queue_.go_on_bytes)
 			left_bytes -= in_host_.at(position++).bytes;
 		wake_ =
 		    Simulator::Schedule(NanoSeconds(in_host_.at(position - 1).leaves_ns - now_ns),
@@ -124,7 +124,7 @@ SocketView StreamSocket::view() const
 	view.retransmits = Figures().retransmitted_segments;
 	view.bytes_retransmitted = bytes_retransmitted_;
 	view.lost_packets = (m_txBuffer->GetLost() + mss - 1) / mss;
-	view.in_flight_packets = (m_tcb->m_bytesInFlight.Get() + mss - 1) / mss;
+	view.in_flight_packets = (m_txBuffer->BytesInFlight() + mss - 1) / mss;
 	view.state = static_cast<uint64_t>(m_tcb->m_congState.Get());
 	if (m_tcb->m_pacing)
 		view.pacing_rate_bps = m_tcb->m_pacingRate.Get().GetBitRate();

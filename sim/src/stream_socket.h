@@ -22,6 +22,12 @@ struct SocketView {
 	uint64_t snd_wnd_bytes = 0, mss_bytes = 0;
 };
 
+/// What a stream may have in its own host, payload bytes: it sends until as much is there, and goes
+/// on when so much is left.
+struct HostQueue {
+	uint64_t most_bytes = 0, go_on_bytes = 0;
+};
+
 class StreamSocket : public TcpSocket
 {
 public:
@@ -40,10 +46,10 @@ public:
 	/// whole of it.
 	void learn_offer_of(const StreamSocket &other);
 
-	/// At most this much of what the socket has sent waits in its own host, as with Linux's TCP
-	/// small queues: the rest waits in the socket, where it is not yet in flight. `host` is the
+	/// No more of what the socket has sent is in its own host, as with Linux's TCP small
+	/// queues: the rest waits in the socket, where it is not yet in flight. `host` is the
 	/// host's own lane.
-	void limit_host_queue(const Lane &host, uint64_t most_bytes);
+	void limit_host_queue(const Lane &host, const HostQueue &queue);
 
 	/// Nothing is sent any more, and no timer runs.
 	void abandon();
@@ -64,7 +70,7 @@ private:
 	void wake();
 
 	const Lane *host_ = nullptr;
-	uint64_t host_most_bytes_ = 0;
+	HostQueue host_queue_;
 	mutable Ring<Sent> in_host_; ///< sent, and not yet known to have left the host
 	mutable uint64_t in_host_bytes_ = 0;
 	mutable ns3::EventId wake_;

@@ -80,7 +80,7 @@ void Streams::connect(Stream &stream)
 {
 	stream.sender = make_socket(ends_.sender);
 	stream.sender->limit_host_queue(*ends_.sender_lane,
-					host_queue_bytes(plan_.mtu_bytes(flow_), ends_));
+					host_queue(plan_.mss_bytes(flow_), ends_));
 	stream.sender->SetConnectCallback(
 	    Callback<void, Ptr<Socket>>([this](const Ptr<Socket> &) {
 		    connected_++;

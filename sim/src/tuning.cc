@@ -68,10 +68,14 @@ TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 	return grant;
 }
 
-uint64_t host_queue_bytes(uint32_t mtu_bytes, const Network::Ends &ends)
+HostQueue host_queue(uint32_t mss_bytes, const Network::Ends &ends)
 {
 	const uint64_t rate_bps = ends.sender_lane->config().rate_bps;
-	return std::max(uint64_t{4} * mtu_bytes, rate_bps / 8 / 1000 / ends.streams_there);
+	const uint64_t millisecond_bytes = rate_bps / 8 / 1000 / ends.streams_there;
+	const uint64_t packet_bytes = mss_bytes;
+	if (millisecond_bytes > 6 * packet_bytes)
+		return HostQueue{millisecond_bytes, millisecond_bytes / 2};
+	return HostQueue{6 * packet_bytes, 4 * packet_bytes};
 }
 
 } // namespace landspeed

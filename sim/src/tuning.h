@@ -3,6 +3,7 @@
 
 #include "network.h"
 #include "plan/plan.h"
+#include "stream_socket.h"
 
 #include <mend/mend.h>
 
@@ -17,8 +18,10 @@ void check_tcp(const Plan &plan);
 /// Sets ns-3's defaults for every node and socket made from now on.
 TcpGrant tcp_settle(const Plan &plan, const Flow &flow);
 
-/// What a stream may have waiting in its own host: a millisecond of the host's rate, shared
-/// equally, as with Linux's TCP small queues over fq; never less than four packets.
-uint64_t host_queue_bytes(uint32_t mtu_bytes, const Network::Ends &ends);
+/// What a stream may have in its own host: a millisecond of the host's rate, shared equally, as
+/// with Linux's TCP small queues over fq. Never less than six packets, filled up when four are
+/// left: Linux sends two packets as one buffer at least, lets two buffers wait behind the one
+/// that is being sent (tcp_small_queue_check in net/ipv4/tcp_output.c), and then the next.
+HostQueue host_queue(uint32_t mss_bytes, const Network::Ends &ends);
 
 } // namespace landspeed
