@@ -234,21 +234,27 @@ def run_play(
 
 
 def _remove(folder: Path) -> None:
-    """Remove a play's folder; if it stays, what survived the play and writes there is ended."""
+    """Remove a play's folder; if it stays, or comes again, what survived the play and writes there is ended."""
     last = time.monotonic() + END_S
     shutil.rmtree(folder, ignore_errors=True)
-    while folder.exists() and time.monotonic() < last:
-        _end_all(str(folder))
+    while (_end_all(str(folder)) or folder.exists()) and time.monotonic() < last:
         time.sleep(0.05)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _end_all(mark: str) -> None:
-    """End every process of a play: its workers have sessions of their own, and outlive a play that is killed."""
+def _end_all(mark: str) -> int:
+    """End every process of a play: its workers have sessions of their own, and outlive a play that is killed.
+
+    Returns:
+        how many there were; one that begins while others are looked at may come to light only the next time.
+    """
+    found = 0
     for entry in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):  # it is gone, or another's
             if f"{MARK}={mark}".encode() in entry.read_bytes().split(b"\0"):
+                found += 1
                 os.kill(int(entry.parent.name), signal.SIGTERM)
+    return found
 
 
 def _quoted(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +75,8 @@ class Side:
     offered_window_bytes: int | None = None
     paced_bps: float | None = None  # largest pacing rate, all streams
     recoveries: int = 0  # times that a stream sent something again
+    waiting: float = 0.0  # share of the samples of the sender in which it was making good a timeout
+    standing: float = 0.0  # share of those of the receiver in which nothing came, where packets should have
 
 
 def world_words(world: str) -> str:
@@ -143,7 +146,11 @@ def _read_samples(side: Side, samples: Samples) -> None:
     round_trips = samples.by_stream("sender", "srtt_us", per=1e3)
     side.rtt = [point for point in next(iter(round_trips.values()), Series()) if point[1] > 0]
     if samples.curves is not None:
-        side.settled_bps = side.record.steady_goodput_bps or samples.curves.goodput_bps(samples.curves.end_s / 2)
+        side.settled_bps = side.record.steady_goodput_bps
+        if side.settled_bps is None:
+            clock_s = side.record.duration_s if side.plan.transfer.bytes is None else None
+            end_s = samples.curves.stopped_s(clock_s)
+            side.settled_bps = samples.curves.goodput_bps(end_s / 2, end_s)
     if side.settled_bps:
         level = FULL_SHARE * side.settled_bps / 1e9
         side.full_s = next((time_s for time_s, value in side.goodput if value >= level), None)
@@ -154,6 +161,16 @@ def _read_samples(side: Side, samples: Samples) -> None:
     side.responses = _responses(side)
     side.packets_per_ack = _packets_per_ack(side, samples)
     side.recoveries = samples.recoveries(side.plan.physics.rtt_ns / 1e9)
+    side.waiting = samples.waiting()
+    side.standing = _standing(side)
+
+
+def _standing(side: Side) -> float:
+    """Nothing came where, at the goodput of the whole, ten packets would have."""
+    packet_s = 8 * side.plan.physics.mss_bytes / side.record.goodput_bps if side.record.goodput_bps else math.inf
+    if side.plan.transfer.sample_interval_ns / 1e9 < 10 * packet_s or not side.goodput:
+        return 0.0
+    return sum(value == 0 for _, value in side.goodput) / len(side.goodput)
 
 
 def _slow_start(sender: pa.Table, mss_bytes: int) -> SlowStart | None:

@@ -35,9 +35,10 @@ def differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
         ("Goodput", first.record.goodput_bps, other.record.goodput_bps),
         ("Settled goodput", first.settled_bps, other.settled_bps),
     ):
-        if one and two and abs(two / one - 1) > tolerance:
+        if one is not None and two is not None and abs(two - one) > tolerance * one:
             causes = _level_causes(first, other) if what == "Settled goodput" else _start_causes(first, other, slack_s)
-            found.append(_difference(what, signed_percent(two / one - 1, 2), causes))
+            apart = signed_percent(two / one - 1, 2) if one else f"nothing, and {rate_text(two)}"
+            found.append(_difference(what, apart, causes))
     if first.full_s is not None and other.full_s is not None and _times_differ(first.full_s, other.full_s, slack_s):
         apart = f"{first.full_s:.2f} s and {other.full_s:.2f} s"
         found.append(_difference("Time to full rate", apart, _start_causes(first, other, slack_s)))
@@ -133,13 +134,14 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
     1/sqrt(n), so the goodput of a run to 1/(2 sqrt(n)); twice that of both together is 95 %. Of a single one
     nothing is known of p: goodput is decided by where it fell.
     """
-    assert first.settled_bps and other.settled_bps
     slower, faster = sorted((first, other), key=lambda side: side.settled_bps or 0.0)
     if slower.recoveries and not faster.recoveries:
         why = f"{slower.recoveries} recoveries {slower.label}, none {faster.label}"
         return [("loss and its recovery", why)]
-    if not slower.recoveries or not faster.recoveries:
+    if not slower.recoveries or not faster.recoveries or not faster.settled_bps:
         return []
+    if timeouts := _timeouts(slower, faster):
+        return timeouts
     spread = math.sqrt(1 / slower.recoveries + 1 / faster.recoveries)  # two standard deviations
     apart = math.log((faster.settled_bps or 0.0) / (slower.settled_bps or 1.0))
     single = min(slower.recoveries, faster.recoveries) == 1
@@ -159,6 +161,18 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
     )
     more = math.log(packets[1] / packets[0]) * (1 if faster is other else -1)  # above 0: the faster one lost less
     return [("loss and its recovery" if more / 2 > apart / 2 else "the control's answer to losses", told)]
+
+
+def _timeouts(slower: Side, faster: Side) -> list[tuple[str, str]]:
+    """The slower side waited for timeouts, or stood still, so much longer that it explains half of the difference."""
+    missing = 1 - (slower.settled_bps or 0.0) / (faster.settled_bps or 1.0)
+    for name, one, two in (
+        ("made a timeout good", slower.waiting, faster.waiting),
+        ("received nothing", slower.standing, faster.standing),
+    ):
+        if one - two >= missing / 2:
+            return [("timeouts", f"{name} in {one:.0%} of the samples {slower.label}, in {two:.0%} {faster.label}")]
+    return []
 
 
 def _leaves_to_chance(side: Side) -> bool:

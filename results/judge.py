@@ -51,8 +51,9 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
 def _judge_transfer(plan: Plan, record: RunRecord, samples: Samples | None) -> RunRecord:
     """The record of a transfer over a path, judged."""
     curves = samples.curves if samples else None
-    if curves is not None and curves.end_s >= STEADY_FROM_S + STEADY_LEAST_S:
-        record.steady_goodput_bps = curves.goodput_bps(STEADY_FROM_S)
+    end_s = curves.stopped_s(record.duration_s if plan.transfer.bytes is None else None) if curves else 0.0
+    if curves is not None and end_s >= STEADY_FROM_S + STEADY_LEAST_S:
+        record.steady_goodput_bps = curves.goodput_bps(STEADY_FROM_S, end_s)
     if record.rtt_ms is None and record.calibration is not None:
         record.rtt_ms = record.calibration.rtt_ms
     record.score_bit_m_per_s = score(record.goodput_bps, distance_m(plan))

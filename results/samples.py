@@ -195,6 +195,11 @@ class Samples:
                 known = count
         return found
 
+    def waiting(self) -> float:
+        """Share of the senders' samples in which the kernel was making good a timeout (TCP_CA_Loss, 4), 0…1."""
+        states = [state for state in self.sender["state"].to_pylist() if state is not None]
+        return states.count(4) / len(states) if states else 0.0
+
     def left_slow_start(self) -> bool | None:
         """Whether any stream's window has passed its threshold; None if not sampled."""
         pairs = zip(*(self.sender[name].to_pylist() for name in ("cwnd_packets", "ssthresh_packets")), strict=True)

@@ -37,6 +37,15 @@ class ByteCurves:
         ends = [times[bisect_left(counts, counts[-1])] for times, counts in self.streams.values()]
         return max(ends, default=0.0)
 
+    def stopped_s(self, clock_s: float | None) -> float:
+        """Where the measured time ends, in s: with the last byte, or, where the clock ended the transfer, with that.
+
+        Args:
+            clock_s: how long a transfer lasted that was to last so long; None: of one that ended with its data.
+        """
+        last_s = max((times[-1] for times, _ in self.streams.values()), default=0.0)
+        return self.end_s if clock_s is None else max(self.end_s, min(last_s, clock_s))
+
     def bytes_at(self, time_s: float) -> float:
         """Bytes of all streams at a time, between samples by interpolation."""
         return sum(_interpolate(times, counts, time_s) for times, counts in self.streams.values())

@@ -41,6 +41,7 @@ BAD_INPUT, TOO_LARGE = 2, ("the run needs up to", "RED with a threshold of")  # 
 PACKET_HOPS = 400_000  # so many are worth a run's time
 MOST_S, LEAST_S = 20.0, 0.2
 DEADLINE_S = 300.0
+STALL_S = 5.0
 
 
 @dataclass
@@ -181,12 +182,19 @@ def check(content: dict[str, Any], folder: Path) -> Outcome:
         if record["limited_by"] == "unknown":
             outcome.faults.append(f"{world}: bound by nothing known: {record['limited_by_why']}")
     if len(sides) == len(WORLDS):
+        outcome.faults += stalls(sides)
         for _, each in compare(sides, AGREE).differences:
             if each.what == "Settled goodput":
                 outcome.apart, outcome.cause = each.apart, each.cause
                 if not each.cause:
                     outcome.faults.append(f"{each.what} apart by {each.apart}, and compare names no cause")
     return outcome
+
+
+def stalls(sides: Sequence[Side]) -> list[str]:
+    """Worlds in which nothing arrived in the second half, for longer than timeouts take, while it did in the other."""
+    standing = [side for side in sides if side.settled_bps == 0 and (side.record.duration_s or 0.0) / 2 > STALL_S]
+    return [f"{side.label}: stands still" for side in standing] if len(standing) < len(sides) else []
 
 
 def numbers(seed_: int) -> list[int]:

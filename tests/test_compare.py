@@ -180,6 +180,19 @@ def test_where_a_single_loss_falls_decides(side: Side) -> None:
 
 
 @pytest.mark.slow
+def test_waiting_for_timeouts_is_a_cause_where_it_explains_half(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    assert (side.waiting, side.standing) == (0.0, 0.0)
+    side.settled_bps, other.settled_bps, side.recoveries, other.recoveries = 4e8, 2e8, 1, 1
+    for waiting, standing, cause in ((0.24, 0.0, "few losses"), (0.25, 0.0, "timeouts"), (0.0, 0.25, "timeouts")):
+        other.waiting, other.standing = waiting, standing
+        assert diff.differences(side, other, 0.02)[0].cause == cause
+    assert diff.differences(side, other, 0.02)[0].evidence == "received nothing in 25% of the samples two, in 0% one"
+    side.standing = 0.25  # both stood still
+    assert diff.differences(side, other, 0.02)[0].cause == "few losses"
+
+
+@pytest.mark.slow
 def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
     other = load_side(side.bundle, "two")
     side.settled_bps, other.settled_bps, side.recoveries = 4e8, 4.4e8, 2

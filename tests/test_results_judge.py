@@ -69,9 +69,25 @@ def test_steady_goodput_from_known_samples(tmp_path: Path) -> None:
     assert steady == pytest.approx((200e6 + 100e6) * 8 / 20)
 
 
-def test_steady_goodput_ends_with_the_last_byte_and_not_with_the_sampling(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("transfer", "duration_s", "steady_bps"),
+    [
+        ({"bytes": 125_000_000, "duration_ns": None}, 20.0, 1e8),  # it ends with its data, whoever samples longer
+        ({}, 20.0, 1e8),  # by the clock, which a sample comes after
+        ({}, 60.0, 1e9 / 19),  # by the clock, and it stood still before that
+    ],
+)
+def test_steady_goodput_ends_with_the_transfer(
+    tmp_path: Path, transfer: dict[str, Any], duration_s: float, steady_bps: float
+) -> None:
     _samples(tmp_path, [(10.0, 0, 0), (20.0, 0, 125_000_000), (29.0, 0, 125_000_000)])
-    assert judge(make_plan(), _record(), tmp_path).steady_goodput_bps == pytest.approx(1e8)
+    judged = judge(make_plan(transfer), _record(duration_s=duration_s), tmp_path)
+    assert judged.steady_goodput_bps == pytest.approx(steady_bps)
+
+
+def test_a_transfer_that_stands_still_has_a_steady_goodput_of_nothing(tmp_path: Path) -> None:
+    _samples(tmp_path, [(1.0, 0, 125_000_000), (12.0, 0, 125_000_000), (60.0, 0, 125_000_000)])
+    assert judge(make_plan(), _record(), tmp_path).steady_goodput_bps == 0.0
 
 
 def test_no_steady_goodput_in_a_short_run(tmp_path: Path) -> None:

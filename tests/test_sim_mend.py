@@ -27,6 +27,7 @@ TESTS = [
     ("reassembly", "random-order", True),
     ("reassembly", "cost", True),
     ("recovery", "reduction", True),
+    ("recovery", "losing", True),
     ("controls", "bbr-after-timeouts", True),
     ("controls", "bbr-probes-the-round-trip", True),
     ("controls", "rate-of-pairs", True),

@@ -53,14 +53,21 @@ void PrrRecovery::recover(const Ptr<TcpSocketState> &tcb, uint32_t delivered_byt
 		may_send = share > sent_ ? share - sent_ : 0;
 	} else {
 		uint64_t owed = delivered_ > sent_ ? delivered_ - sent_ : 0;
-		uint64_t limit = std::max<uint64_t>(owed, delivered_bytes) + tcb->m_segmentSize;
+		uint64_t limit = std::max<uint64_t>(owed, delivered_bytes);
+		limit += safe_ ? tcb->m_segmentSize : 0;
 		may_send = std::min(threshold - pipe, limit);
 	}
 	if (sent_ == 0)
 		may_send =
 		    std::max<uint64_t>(may_send, tcb->m_segmentSize); // the fast retransmit itself
+	safe_ = false;
 	tcb->m_cWnd = static_cast<uint32_t>(std::min<uint64_t>(pipe + may_send, UINT32_MAX));
 	tcb->m_cWndInfl = tcb->m_cWnd;
+}
+
+void PrrRecovery::Learn(bool safe)
+{
+	safe_ = safe;
 }
 
 void PrrRecovery::ExitRecovery(Ptr<TcpSocketState> tcb)

@@ -46,7 +46,8 @@ public:
 	uint64_t lost_end = 0;   // every unsacked segment before it is marked lost
 	uint64_t retransmit = 0; // no segment before it waits for its first retransmission
 	uint64_t sack_end =
-	    0; // the one after the highest sacked; not above First(): none is sacked
+	    0;               // the one after the highest sacked; not above First(): none is sacked
+	uint64_t losses = 0; // marked since the beginning, lost retransmissions counted again
 	std::set<uint64_t> lost_again; // segments whose retransmission is lost (FindLostAgain)
 
 	uint64_t First() const

@@ -1,6 +1,8 @@
 #include "mend/socket.h"
 
 #include "mend/delivery_rate.h"
+#include "mend/prr.h"
+#include "mend/scoreboard.h"
 #include "mend/validation.h"
 
 #include <ns3/node.h>
@@ -250,6 +252,7 @@ void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpd
 			   uint32_t currentDelivered, const SequenceNumber32 &oldHeadSequence,
 			   bool receivedData)
 {
+	TellRecovery(ackNumber > oldHeadSequence);
 	TcpSocketBase::ProcessAck(ackNumber, scoreboardUpdated, currentDelivered, oldHeadSequence,
 				  receivedData);
 	UpdatePacing();
@@ -258,10 +261,23 @@ void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpd
 void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpdated,
 			   uint32_t currentDelivered, const SequenceNumber32 &oldHeadSequence)
 {
+	TellRecovery(ackNumber > oldHeadSequence);
 	TcpSocketBase::ProcessAck(ackNumber, scoreboardUpdated, currentDelivered, oldHeadSequence);
 	UpdatePacing();
 }
 #endif
+
+// Whether recovery goes well (RFC 9937, safeACK): the scoreboard has been updated just before.
+void TcpSocket::TellRecovery(bool advanced)
+{
+	if (m_tcb->m_congState == TcpSocketState::CA_OPEN)
+		return;
+	const uint64_t losses = Scoreboards().Of(PeekPointer(m_txBuffer)).losses;
+	if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY)
+		if (const auto recovery = DynamicCast<PrrRecovery>(m_recoveryOps))
+			recovery->Learn(advanced && losses == losses_);
+	losses_ = losses;
+}
 
 // Linux: twice the window in a round trip while slow start is far from its end, then 1.2 times. The
 // library has just done it in 32 bits, of the last one. docs/ns3/13-pacing-rate.md.

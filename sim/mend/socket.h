@@ -88,6 +88,7 @@ private:
 	ns3::Time RoundTripOfSacked(const ns3::TcpHeader &header);
 	void MeasureByTimestamp(const ns3::TcpHeader &header);
 	void RestartTimer();
+	void TellRecovery(bool advanced);
 	void UpdatePacing();
 	bool MayProbe() const;
 	ns3::Time ProbeTimeout() const;
@@ -103,6 +104,7 @@ private:
 	uint64_t read_bytes_ = 0;
 	uint64_t retransmitted_segments_ = 0;
 	uint64_t timeouts_ = 0;
+	uint64_t losses_ = 0; // that recovery knows of
 };
 
 // Gives a new socket its node, and the congestion control, recovery and estimator that were set as

@@ -69,10 +69,12 @@ void TcpTxBuffer::UpdateLostCount()
 		m_retrans -= segment.size;
 		m_lostOut += segment.item.m_lost ? 0 : segment.size;
 		segment.item.m_lost = true;
+		++board.losses;
 	}
 	for (uint64_t late = board.NextUnsacked(board.lost_end);
 	     late < board.sack_end && board.IsOverdue(late); late = board.NextUnsacked(late + 1)) {
 		SentSegment &segment = board.At(late);
+		board.losses += !segment.item.m_lost;
 		m_lostOut += segment.item.m_lost ? 0 : segment.size;
 		segment.item.m_lost = true;
 		board.lost_end = late + 1;
@@ -93,6 +95,7 @@ void TcpTxBuffer::UpdateLostCount()
 	uint64_t number = board.NextUnsacked(board.lost_end);
 	while (number < point) {
 		SentSegment &segment = board.At(number);
+		board.losses += !segment.item.m_lost;
 		m_lostOut += segment.item.m_lost ? 0 : segment.size;
 		segment.item.m_lost = true;
 		number = board.NextUnsacked(number + 1);

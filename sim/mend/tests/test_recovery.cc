@@ -1,9 +1,12 @@
-// Proportional Rate Reduction (RFC 6937) at a window of 10 Gbit/s × 264 ms.
+// Proportional Rate Reduction (RFC 9937): at a window of 10 Gbit/s × 264 ms, and while
+// retransmissions are lost.
 
 #include "mend/tests/check.h"
 
 #include <ns3/tcp-prr-recovery.h>
 #include <ns3/tcp-socket-state.h>
+
+#include <algorithm>
 
 #ifdef LANDSPEED_MENDED
 #include "mend/prr.h"
@@ -58,9 +61,44 @@ void Reduction(uint32_t window)
 	CheckNear("in flight at its end", pipe / MSS, window / 2.0, 0.01);
 }
 
+// At the threshold each acknowledgment sacks one segment and shows that one sent again is lost:
+// half of what is sent does not arrive, for as long as two are sent for one that does. One shall
+// be, so that less and less is in flight.
+void Losing()
+{
+	constexpr uint32_t threshold = 12;
+	auto state = CreateObject<TcpSocketState>();
+	auto recovery = CreateObject<Recovery>();
+	state->m_segmentSize = MSS;
+	state->m_ssThresh = threshold * MSS;
+	uint32_t pipe = threshold * MSS;
+	auto send = [&] {
+		while (state->m_cWnd >= pipe + MSS) {
+			pipe += MSS;
+			recovery->UpdateBytesSent(MSS);
+		}
+		state->m_bytesInFlight = pipe;
+	};
+	state->m_bytesInFlight = pipe;
+	recovery->EnterRecovery(state, 3, 2 * threshold * MSS, 3 * MSS);
+	send();
+	for (uint32_t acknowledged = 0; acknowledged < threshold; ++acknowledged) {
+		pipe -= std::min(pipe, 2 * MSS);
+		state->m_bytesInFlight = pipe;
+#ifdef NS3_TELLS_MORE
+		recovery->DoRecovery(state, MSS, true);
+#else
+		recovery->DoRecovery(state, MSS);
+#endif
+		send();
+	}
+	// Three and then a threshold of them have arrived, and as many were sent.
+	CheckNear("in flight when as many as the threshold were lost again", pipe / MSS, 3, 0.01);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-	return RunTest(argc, argv, {{"reduction", [] { Reduction(40'000); }}});
+	return RunTest(argc, argv, {{"reduction", [] { Reduction(40'000); }}, {"losing", Losing}});
 }
