@@ -122,7 +122,6 @@ def work_folder() -> Generator[Path]:
             try:
                 if os.fstat(descriptor).st_uid == os.geteuid():
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    _end_all(str(left))
                     _remove(left)
             finally:
                 os.close(descriptor)

@@ -140,10 +140,11 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
         return [("loss and its recovery", why)]
     if not slower.recoveries or not faster.recoveries or not faster.settled_bps:
         return []
-    if timeouts := _timeouts(slower, faster):
+    timeouts = _timeouts(slower, faster)
+    if timeouts or not slower.settled_bps:
         return timeouts
     spread = math.sqrt(1 / slower.recoveries + 1 / faster.recoveries)  # two standard deviations
-    apart = math.log((faster.settled_bps or 0.0) / (slower.settled_bps or 1.0))
+    apart = math.log(faster.settled_bps / slower.settled_bps)
     single = min(slower.recoveries, faster.recoveries) == 1
     if single or apart <= spread:
         told = " and ".join(

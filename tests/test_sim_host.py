@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import landspeed as ls
@@ -34,9 +35,9 @@ def in_flight_by_theory(time_s: float) -> int:
 
 
 @pytest.mark.parametrize("world", ["sim", "emu"])
-def test_a_slow_host_has_as_many_packets_as_linux_lets_wait(world: str) -> None:
+def test_a_slow_host_has_as_many_packets_as_linux_lets_wait(tmp_path: Path, world: str) -> None:
     """Linux's line is a bucket, in which a packet is a packet's time early: there it may be two behind."""
-    bundle = ls.run(ls.Scenario.build(SLOW), world=world).bundle
+    bundle = ls.run(ls.Scenario.build(SLOW), world=world, runs_dir=tmp_path).bundle
     rows = Samples(bundle).sender.select(["time_ns", "in_flight_packets"]).to_pylist()
     found = [(row["time_ns"] / 1e9, int(row["in_flight_packets"])) for row in rows if row["time_ns"] < RTT_S * 1e9]
     assert len(found) >= 35

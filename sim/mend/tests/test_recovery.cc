@@ -22,43 +22,62 @@ namespace
 
 constexpr uint32_t MSS = 8948;
 
-// One of `window` segments is lost; each acknowledgment sacks one more. Whatever the window allows
-// is sent at once. Half of the window shall be sent in the round trip, spread evenly.
-void Reduction(uint32_t window)
-{
-	auto state = CreateObject<TcpSocketState>();
-	auto recovery = CreateObject<Recovery>();
-	state->m_segmentSize = MSS;
-	state->m_ssThresh = window / 2 * MSS;
-	uint32_t pipe = (window - 4) * MSS; // three sacked, one lost
-	uint32_t sent = 0;
-	uint32_t at_half = 0;
-	auto send = [&] {
-		while (state->m_cWnd >= pipe + MSS) {
-			pipe += MSS;
-			++sent;
-			recovery->UpdateBytesSent(MSS);
-		}
-		state->m_bytesInFlight = pipe;
-	};
-	state->m_bytesInFlight = pipe;
-	recovery->EnterRecovery(state, 3, window * MSS, 3 * MSS);
-	send();
-	for (uint32_t acknowledged = 4; acknowledged < window; ++acknowledged) {
-		pipe -= MSS;
+// A sender in recovery: what the window allows is sent at once.
+struct Sender {
+	Ptr<TcpSocketState> state = CreateObject<TcpSocketState>();
+	Ptr<Recovery> recovery = CreateObject<Recovery>();
+	uint32_t pipe = 0; // bytes
+	uint32_t sent = 0; // segments
+
+	// With three segments sacked, of `window` that were in flight.
+	void Enter(uint32_t window, uint32_t threshold, uint32_t in_flight)
+	{
+		state->m_segmentSize = MSS;
+		state->m_ssThresh = threshold * MSS;
+		state->m_bytesInFlight = pipe = in_flight * MSS;
+		recovery->EnterRecovery(state, 3, window * MSS, 3 * MSS);
+		Send();
+	}
+
+	// One more is sacked, and so many have left the flight.
+	void Acknowledge(uint32_t gone)
+	{
+		pipe -= std::min(pipe, gone * MSS);
 		state->m_bytesInFlight = pipe;
 #ifdef NS3_TELLS_MORE
 		recovery->DoRecovery(state, MSS, true);
 #else
 		recovery->DoRecovery(state, MSS);
 #endif
-		send();
+		Send();
+	}
+
+	void Send()
+	{
+		while (state->m_cWnd >= pipe + MSS) {
+			pipe += MSS;
+			++sent;
+			recovery->UpdateBytesSent(MSS);
+		}
+		state->m_bytesInFlight = pipe;
+	}
+};
+
+// One of `window` segments is lost; each acknowledgment sacks one more. Half of the window shall be
+// sent in the round trip, spread evenly.
+void Reduction(uint32_t window)
+{
+	Sender sender;
+	uint32_t at_half = 0;
+	sender.Enter(window, window / 2, window - 4); // three sacked, one lost
+	for (uint32_t acknowledged = 4; acknowledged < window; ++acknowledged) {
+		sender.Acknowledge(1);
 		if (acknowledged == window / 2)
-			at_half = sent;
+			at_half = sender.sent;
 	}
 	CheckNear("segments sent by half of the round trip", at_half, window / 4.0, 0.01);
-	CheckNear("segments sent in the round trip", sent, window / 2.0, 0.01);
-	CheckNear("in flight at its end", pipe / MSS, window / 2.0, 0.01);
+	CheckNear("segments sent in the round trip", sender.sent, window / 2.0, 0.01);
+	CheckNear("in flight at its end", sender.pipe / MSS, window / 2.0, 0.01);
 }
 
 // At the threshold each acknowledgment sacks one segment and shows that one sent again is lost:
@@ -67,33 +86,13 @@ void Reduction(uint32_t window)
 void Losing()
 {
 	constexpr uint32_t threshold = 12;
-	auto state = CreateObject<TcpSocketState>();
-	auto recovery = CreateObject<Recovery>();
-	state->m_segmentSize = MSS;
-	state->m_ssThresh = threshold * MSS;
-	uint32_t pipe = threshold * MSS;
-	auto send = [&] {
-		while (state->m_cWnd >= pipe + MSS) {
-			pipe += MSS;
-			recovery->UpdateBytesSent(MSS);
-		}
-		state->m_bytesInFlight = pipe;
-	};
-	state->m_bytesInFlight = pipe;
-	recovery->EnterRecovery(state, 3, 2 * threshold * MSS, 3 * MSS);
-	send();
-	for (uint32_t acknowledged = 0; acknowledged < threshold; ++acknowledged) {
-		pipe -= std::min(pipe, 2 * MSS);
-		state->m_bytesInFlight = pipe;
-#ifdef NS3_TELLS_MORE
-		recovery->DoRecovery(state, MSS, true);
-#else
-		recovery->DoRecovery(state, MSS);
-#endif
-		send();
-	}
+	Sender sender;
+	sender.Enter(2 * threshold, threshold, threshold);
+	for (uint32_t acknowledged = 0; acknowledged < threshold; ++acknowledged)
+		sender.Acknowledge(2);
 	// Three and then a threshold of them have arrived, and as many were sent.
-	CheckNear("in flight when as many as the threshold were lost again", pipe / MSS, 3, 0.01);
+	CheckNear("in flight when as many as the threshold were lost again", sender.pipe / MSS, 3,
+		  0.01);
 }
 
 } // namespace
