@@ -76,6 +76,7 @@ class Side:
     paced_bps: float | None = None  # largest pacing rate, all streams
     recoveries: int = 0  # times that a stream sent something again
     waiting: float = 0.0  # share of the samples of the sender in which it was making good a timeout
+    backs_off: bool = False  # it ended waiting for a timeout
     standing: float = 0.0  # share of those of the receiver in which nothing came, where packets should have
 
 
@@ -161,7 +162,7 @@ def _read_samples(side: Side, samples: Samples) -> None:
     side.responses = _responses(side)
     side.packets_per_ack = _packets_per_ack(side, samples)
     side.recoveries = samples.recoveries(side.plan.physics.rtt_ns / 1e9)
-    side.waiting = samples.waiting()
+    side.waiting, side.backs_off = samples.waiting(), samples.backs_off()
     side.standing = _standing(side)
 
 

@@ -166,6 +166,8 @@ def _losses(first: Side, other: Side) -> list[tuple[str, str]]:
 
 def _timeouts(slower: Side, faster: Side) -> list[tuple[str, str]]:
     """The slower side waited for timeouts, or stood still, so much longer that it explains half of the difference."""
+    if not slower.settled_bps and slower.backs_off:
+        return [("timeouts", f"{slower.label} ended waiting for a timeout, each of twice the time of the one before")]
     missing = 1 - (slower.settled_bps or 0.0) / (faster.settled_bps or 1.0)
     for name, one, two in (
         ("made a timeout good", slower.waiting, faster.waiting),

@@ -6,6 +6,8 @@ because a command begins before anybody needs it.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 TEXT_COLUMNS = ("end", "direction", "flow")
 NEWER_COLUMNS = frozenset({"marks", "flow"})  # not in old bundles; `flow` not in those of paths
 RATE_COLUMNS = ("goodput_bps", "rate_bps")
+LOSS = 4  # TCP_CA_Loss: the kernel makes good a timeout
 PARQUET_MAGIC = b"PAR1"
 
 
@@ -196,9 +199,19 @@ class Samples:
         return found
 
     def waiting(self) -> float:
-        """Share of the senders' samples in which the kernel was making good a timeout (TCP_CA_Loss, 4), 0…1."""
+        """Share of the senders' samples in which the kernel was making good a timeout (TCP_CA_Loss), 0…1."""
         states = [state for state in self.sender["state"].to_pylist() if state is not None]
-        return states.count(4) / len(states) if states else 0.0
+        return states.count(LOSS) / len(states) if states else 0.0
+
+    def backs_off(self) -> bool:
+        """Whether each stream ends waiting for a timeout twice as long as the one before (RFC 6298 section 5.5)."""
+        names = ("stream", "time_ns", "bytes", "retransmits", "state")
+        rows = zip(*(self.sender[name].to_pylist() for name in names), strict=True)
+        ends = [
+            _backs_off([row[1:] for row in of if None not in row])
+            for _, of in itertools.groupby(rows, operator.itemgetter(0))
+        ]
+        return bool(ends) and all(ends)
 
     def left_slow_start(self) -> bool | None:
         """Whether any stream's window has passed its threshold; None if not sampled."""
@@ -342,3 +355,16 @@ def _grouped(streams: pa.Column, times_ns: pa.Column, values: pa.Column) -> dict
         if value is not None:
             found.setdefault(stream, []).append((time_ns / 1e9, value))
     return found
+
+
+def _backs_off(rows: Sequence[tuple[int, int, int, int]]) -> bool:
+    """Whether one stream does; each row is of a time, bytes acknowledged, retransmissions and the kernel's state."""
+    steps = [  # something was acknowledged, or sent once more
+        (now_ns, moved > before)
+        for (_, before, had, _), (now_ns, moved, has, _) in itertools.pairwise(rows)
+        if moved > before or has > had
+    ]
+    if len(steps) < 2 or rows[-1][3] != LOSS:
+        return False
+    (earlier_ns, _), (last_ns, advanced) = steps[-2:]
+    return not advanced and rows[-1][0] - last_ns < 2 * (last_ns - earlier_ns)

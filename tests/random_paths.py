@@ -192,9 +192,13 @@ def check(content: dict[str, Any], folder: Path) -> Outcome:
 
 
 def stalls(sides: Sequence[Side]) -> list[str]:
-    """Worlds in which nothing arrived in the second half, for longer than timeouts take, while it did in the other."""
-    standing = [side for side in sides if side.settled_bps == 0 and (side.record.duration_s or 0.0) / 2 > STALL_S]
+    """Worlds in which nothing arrived in the second half, and no timeout is waited for, while it did in the other."""
+    standing = [side for side in sides if side.settled_bps == 0 and not side.backs_off and half_s(side) > STALL_S]
     return [f"{side.label}: stands still" for side in standing] if len(standing) < len(sides) else []
+
+
+def half_s(side: Side) -> float:
+    return (side.record.duration_s or 0.0) / 2
 
 
 def numbers(seed_: int) -> list[int]:

@@ -190,6 +190,12 @@ def test_waiting_for_timeouts_is_a_cause_where_it_explains_half(side: Side) -> N
     assert diff.differences(side, other, 0.02)[0].evidence == "received nothing in 25% of the samples two, in 0% one"
     side.standing = 0.25  # both stood still
     assert diff.differences(side, other, 0.02)[0].cause == "few losses"
+    other.settled_bps, other.backs_off = 0.0, True
+    found = diff.differences(side, other, 0.02)[0]
+    assert (found.cause, found.evidence) == (
+        "timeouts",
+        "two ended waiting for a timeout, each of twice the time of the one before",
+    )
 
 
 @pytest.mark.slow

@@ -100,6 +100,7 @@ def test_a_bundle_without_samples(tmp_path: Path) -> None:
     assert empty.windows(1448) == {}
     assert empty.largest_send_window() is None
     assert empty.drops_by_link() == {}
+    assert not empty.backs_off()
 
 
 @pytest.mark.parametrize("kept", [0, 3, 200])
@@ -142,3 +143,36 @@ def test_a_recovery_is_counted_once_in_a_round_trip(tmp_path: Path) -> None:
     convert_samples(tmp_path / "sender.csv", tmp_path / "receiver.csv", tmp_path / SAMPLES)
     assert Samples(tmp_path).recoveries(rtt_s=0.05) == 2 * 3
     assert Samples(tmp_path).recoveries(rtt_s=0.2) == 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("retransmitted_s", "end_s", "state", "waits"),
+    [
+        ((6.7, 8.9, 13.7), 20.0, 4, True),  # the next was due at 23.3 s
+        ((6.7, 8.9, 13.7), 23.4, 4, False),  # and did not come
+        ((6.7,), 9.8, 4, True),  # a first one, 1.6 s after the last acknowledgment
+        ((6.7,), 10.0, 4, False),
+        ((6.7, 8.9, 13.7), 20.0, 3, False),  # it recovers: no timeout
+        ((), 20.0, 4, False),
+    ],
+)
+def test_who_waits_for_a_timeout_is_told_from_who_stands(
+    tmp_path: Path, retransmitted_s: tuple[float, ...], end_s: float, state: int, waits: bool
+) -> None:
+    def row(time_s: float, stream: int) -> str:
+        again = sum(each <= time_s for each in retransmitted_s)
+        return _line(time_ns=round(time_s * 1e9), stream=stream, bytes=97016, retransmits=again, state=state)
+
+    times_s = [5.1, 5.2, *retransmitted_s, end_s]
+    rows = [_line(time_ns=5 * 10**9, stream=one, bytes=0, retransmits=0, state=0) for one in (0, 1)]
+    rows += [row(time_s, stream) for stream in (0, 1) for time_s in times_s]
+    (tmp_path / "sender.csv").write_text("\n".join([",".join(SAMPLE_COLUMNS), *rows]) + "\n")
+    convert_samples(tmp_path / "sender.csv", tmp_path / "receiver.csv", tmp_path / SAMPLES)
+    assert Samples(tmp_path).backs_off() is waits
+
+
+def test_who_does_not_tell_retransmissions_waits_for_nothing_known(tmp_path: Path) -> None:
+    rows = [_line(time_ns=time_s * 10**9, stream=0, bytes=1, state=4) for time_s in (1, 2, 3)]
+    (tmp_path / "sender.csv").write_text("\n".join([",".join(SAMPLE_COLUMNS), *rows]) + "\n")
+    convert_samples(tmp_path / "sender.csv", tmp_path / "receiver.csv", tmp_path / SAMPLES)
+    assert not Samples(tmp_path).backs_off()

@@ -26,6 +26,8 @@ TESTS = [
     ("reassembly", "whole-block", True),
     ("reassembly", "random-order", True),
     ("reassembly", "cost", True),
+    ("deviation", "remembers", True),
+    ("deviation", "drains", True),
     ("recovery", "reduction", True),
     ("recovery", "losing", True),
     ("controls", "bbr-after-timeouts", True),

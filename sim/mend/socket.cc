@@ -1,18 +1,16 @@
 #include "mend/socket.h"
 
 #include "mend/delivery_rate.h"
+#include "mend/deviation.h"
 #include "mend/prr.h"
 #include "mend/scoreboard.h"
 #include "mend/validation.h"
 
 #include <ns3/node.h>
 #include <ns3/object-factory.h>
-#include <ns3/rtt-estimator.h>
 #include <ns3/simulator.h>
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-l4-protocol.h>
-#include <ns3/tcp-option-sack.h>
-#include <ns3/tcp-option-ts.h>
 #include <ns3/tcp-recovery-ops.h>
 #include <ns3/tcp-tx-buffer.h>
 #include <ns3/type-id.h>
@@ -102,107 +100,14 @@ void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &from, const Addre
 	TcpSocketBase::DoForwardUp(packet, from, to);
 }
 
-void TcpSocket::UpdateRttHistory(const SequenceNumber32 &seq, uint32_t sz, bool isRetransmission)
-{
-	if (!isRetransmission) {
-		m_history.emplace_back(seq, sz, Simulator::Now());
-		if (MayProbe())
-			RestartTimer(); // RFC 8985 section 7.2: the end has moved
-		return;
-	}
-	++retransmitted_segments_;
-	if (seq == m_txBuffer->HeadSequence()) {
-		RestartTimer(); // the head's repair takes a round trip from now on
-		head_again_at_ = Simulator::Now();
-	}
-	auto before = [](const RttHistory &sent, const SequenceNumber32 &value) {
-		return sent.seq < value;
-	};
-	for (auto sent = std::lower_bound(m_history.begin(), m_history.end(), seq, before);
-	     sent != m_history.end() && sent->seq < seq + sz; ++sent)
-		sent->retx = true;
-}
-
-void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
-{
-	SequenceNumber32 acknowledged = tcpHeader.GetAckNumber();
-	// What was sacked before has been here before: its acknowledgment measures the repair of
-	// the hole below it.
-	bool holes_filled = m_txBuffer->GetSacked() > 0;
-	const bool advanced = acknowledged > m_txBuffer->HeadSequence();
-	Time round_trip;
-	while (!m_history.empty()) {
-		const RttHistory &sent = m_history.front();
-		if (sent.seq + sent.count > acknowledged)
-			break;
-		if (!sent.retx && !holes_filled)
-			round_trip = Simulator::Now() - sent.time;
-		m_history.pop_front();
-	}
-	const bool sacked = !round_trip.IsStrictlyPositive();
-	if (sacked)
-		round_trip = RoundTripOfSacked(tcpHeader);
-	if (!round_trip.IsStrictlyPositive()) {
-		if (advanced)
-			MeasureByTimestamp(tcpHeader);
-		return;
-	}
-	m_rtt->Measurement(round_trip);
-	m_rto = Timeout();
-	// What was sent before the head's repair still arrives: the repair is behind it (Linux,
-	// tcp_clean_rtx_queue).
-	if (sacked && Simulator::Now() - round_trip < head_again_at_)
-		RestartTimer();
-	m_tcb->m_lastRtt = round_trip;
-	m_tcb->m_minRtt = std::min(round_trip, m_tcb->m_minRtt);
-}
-
-// What was sent more than once tells by the timestamp that comes back (RFC 7323 section 4), in
-// milliseconds: good enough for the timeout, and too coarse for congestion controls. Without it
-// a timeout that is too short would never learn so.
-void TcpSocket::MeasureByTimestamp(const TcpHeader &header)
-{
-	if (!m_timestampEnabled || !header.HasOption(TcpOption::TS))
-		return;
-	const auto stamp = DynamicCast<const TcpOptionTS>(header.GetOption(TcpOption::TS));
-	m_rtt->Measurement(
-	    Max(TcpOptionTS::ElapsedTimeFromTsValue(stamp->GetEcho()), MilliSeconds(1)));
-	m_rto = Timeout();
-}
-
-// While a hole is open, what the newest SACK block adds is measured, as Linux does
-// (tcp_sacktag_one): else the timeout would not know of a queue that grows meanwhile. Zero: nothing
-// that was sent once.
-Time TcpSocket::RoundTripOfSacked(const TcpHeader &header)
-{
-	if (!header.HasOption(TcpOption::SACK))
-		return {};
-	const auto list =
-	    DynamicCast<const TcpOptionSack>(header.GetOption(TcpOption::SACK))->GetSackList();
-	if (list.empty())
-		return {};
-	const auto [left, right] = list.front(); // RFC 2018 section 4: the one that tells the news
-	const auto before = [](const RttHistory &sent, const SequenceNumber32 &value) {
-		return sent.seq < value;
-	};
-	Time round_trip;
-	auto sent = std::lower_bound(m_history.begin(), m_history.end(), right, before);
-	while (sent != m_history.begin() && !(--sent)->retx && sent->seq >= left) {
-		round_trip = Simulator::Now() - sent->time;
-		sent->retx = true; // measured: not once more
-	}
-	return round_trip;
-}
-
-Time TcpSocket::Timeout() const
-{
-	return m_rtt->GetEstimate() +
-	       Max(Max(m_clockGranularity, m_minRto), m_rtt->GetVariation() * 4);
-}
-
 void TcpSocket::RestartTimer()
 {
-	Time wait = MayProbe() ? Min(ProbeTimeout(), m_rto.Get()) : m_rto.Get();
+	StartTimer(m_rto);
+}
+
+void TcpSocket::StartTimer(const Time &timeout)
+{
+	const Time wait = MayProbe() ? Min(ProbeTimeout(), timeout) : timeout;
 	deadline_ = Simulator::Now() + wait;
 	// A timer that is too early waits on when it fires (ReTxTimeout); one that is too late is
 	// replaced.
@@ -388,7 +293,7 @@ void AttachTcpSocket(const Ptr<TcpSocket> &socket, const Ptr<Node> &node)
 	};
 	socket->SetNode(node);
 	socket->SetTcp(tcp);
-	socket->SetRtt(DynamicCast<RttEstimator>(create("RttEstimatorType")));
+	socket->SetRtt(CreateObject<Deviation>());
 	socket->SetCongestionControlAlgorithm(DynamicCast<TcpCongestionOps>(create("SocketType")));
 	socket->SetRecoveryAlgorithm(DynamicCast<TcpRecoveryOps>(create("RecoveryType")));
 	tcp->AddSocket(socket);

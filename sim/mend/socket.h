@@ -7,6 +7,8 @@
 namespace landspeed
 {
 
+class Deviation;
+
 // What is sampled of a socket at an instant.
 struct TcpFigures {
 	uint64_t acknowledged_bytes; // by the peer, since the beginning
@@ -31,8 +33,8 @@ struct TcpFigures {
 //   are told as the last round trip is that measurement; ns-3 3.37 tells them the smoothed one.
 //   docs/ns3/08-round-trips.md.
 // - RTO = SRTT + max(4 RTTVAR, MinRto): the floor bounds the variance term (RFC 6298 with Linux's
-// TCP_RTO_MIN), not the
-//   sum, which any path longer than the floor exceeds anyway. docs/ns3/05-rto-floor.md.
+//   TCP_RTO_MIN), not the sum, which any path longer than the floor exceeds anyway; and RTTVAR is
+//   the greatest of a round trip (deviation.h). docs/ns3/05-rto-floor.md.
 // - It starts anew with each acknowledgment of new data, also in recovery, and with each
 //   retransmission of the head; ns-3 3.37 lets it run from the first partial acknowledgment on.
 //   docs/ns3/05-rto-floor.md.
@@ -85,9 +87,12 @@ protected:
 
 private:
 	ns3::Time Timeout() const;
+	Deviation &Smoothed() const;
 	ns3::Time RoundTripOfSacked(const ns3::TcpHeader &header);
 	void MeasureByTimestamp(const ns3::TcpHeader &header);
+	ns3::Time TimeoutOfHead() const;
 	void RestartTimer();
+	void StartTimer(const ns3::Time &timeout);
 	void TellRecovery(bool advanced);
 	void UpdatePacing();
 	bool MayProbe() const;
@@ -107,8 +112,8 @@ private:
 	uint64_t losses_ = 0; // that recovery knows of
 };
 
-// Gives a new socket its node, and the congestion control, recovery and estimator that were set as
-// defaults (mend.h).
+// Gives a new socket its node, and the congestion control and recovery that were set as defaults
+// (mend.h), and its estimator.
 void AttachTcpSocket(const ns3::Ptr<TcpSocket> &socket, const ns3::Ptr<ns3::Node> &node);
 
 // A socket of the node, of a class derived from TcpSocket.
