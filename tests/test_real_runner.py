@@ -46,7 +46,8 @@ def test_who_outlived_a_killed_play_does_not_keep_its_folder(tmp_path: Path, mon
     """A worker that writes there on and on; one of another play goes on."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left = tmp_path / f"{WORK_PREFIX}left"
-    writing = 'while mkdir -p "$0/tmp"; do n=$((n + 1)); : >"$0/tmp/$n"; done; sleep 60'
+    # Its folder may go between the two: `:` would end the shell then, `true` does not (POSIX, special built-ins).
+    writing = 'while mkdir -p "$0/tmp"; do n=$((n + 1)); true >"$0/tmp/$n"; done 2>/dev/null; sleep 60'
     workers = []
     for folder in (left, tmp_path / "other"):
         folder.mkdir()
