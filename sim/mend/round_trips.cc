@@ -112,8 +112,8 @@ Time TcpSocket::Timeout() const
 	return m_rtt->GetEstimate() + Max(m_clockGranularity, Smoothed().Margin());
 }
 
-// What is sent puts off the probe, but not beyond the timeout, which is counted from when the oldest
-// segment was sent (Linux, tcp_schedule_loss_probe).
+// What is sent puts off the probe, but not beyond the timeout, which is counted from when the
+// oldest segment was sent (Linux, tcp_schedule_loss_probe).
 Time TcpSocket::TimeoutOfHead() const
 {
 	if (m_history.empty())
