@@ -54,10 +54,11 @@ SYMBOLS = ("time_travel_time", "um_running_comm")
 TRACING_SYMBOL = "using_seccomp"
 SPIN_SYMBOL = "time_travel_spin"  # of patch 0018, which older builds lack
 DUALPI2_SYMBOL = "dualpi2_qdisc_ops"  # Linux 6.17
-ACCURATE_ECN_SYMBOL = "__tcp_accecn_process"  # Linux 7.0
+# Linux 7.0; of the sysctl among the texts of the program, as the compiler may leave no function of it.
+ACCURATE_ECN_NAME = b"\0tcp_ecn_option\0"
 TLS_NAME = b"\0tls-strp\0"  # of its parser among the texts of the program: a configuration without it has none
 MPTCP_NAME = b"\0mptcp_pm\0"  # of its path manager among the texts of the program: a configuration without it has none
-MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL, DUALPI2_SYMBOL, ACCURATE_ECN_SYMBOL)
+MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL, DUALPI2_SYMBOL)
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Kernel:
     @property
     def can_accurate_ecn(self) -> bool:
         """Whether its TCP can negotiate accurate ECN."""
-        return ACCURATE_ECN_SYMBOL in self.symbols
+        return ACCURATE_ECN_NAME in self.executable.read_bytes()
 
     @property
     def can_tls(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +48,18 @@ def run(folder: Path, kernel: str, content: dict[str, Any], *overrides: str) -> 
     ],
 )
 def test_a_kernel_that_lacks_it_is_refused_by_name(tmp_path: Path, override: str, said: str) -> None:
+    old = replace(OLD, executable=tmp_path / "linux")
+    old.executable.write_bytes(b"\0tcp_ecn\0tcp_ecn_fallback\0")
     with pytest.raises(KernelError, match=said):
-        check_kernel(plan_of(tmp_path, path(line_rate="50 Mbit/s"), override), OLD)
-    check_kernel(plan_of(tmp_path, path(line_rate="50 Mbit/s")), OLD)
+        check_kernel(plan_of(tmp_path, path(line_rate="50 Mbit/s"), override), old)
+    check_kernel(plan_of(tmp_path, path(line_rate="50 Mbit/s")), old)
+
+
+def test_accurate_ecn_is_known_by_its_sysctl(tmp_path: Path) -> None:
+    """A compiler may leave no symbol of it: gcc 12 puts `__tcp_accecn_process` of 7.3 into its caller."""
+    able = Kernel(tmp_path / "linux", "0" * 16, "7.3.4", {})
+    able.executable.write_bytes(b"\0tcp_ecn\0tcp_ecn_option\0tcp_ecn_fallback\0")
+    check_kernel(plan_of(tmp_path, path(line_rate="50 Mbit/s"), "transfer.accurate_ecn=true"), able)
 
 
 @pytest.mark.guest
@@ -90,11 +101,19 @@ def test_accurate_ecn_is_negotiated(tmp_path: Path) -> None:
     kernel = newer(lambda each: each.can_accurate_ecn)
     content = path(line_rate="50 Mbit/s", queue="1500 kB", discipline="dualpi2")
     record, samples = run(tmp_path / "run", kernel, content, "transfer.accurate_ecn=true")
-    assert samples.passed_by_link("marks")[1, "forward"] > 0
+    marks = samples.passed_by_link("marks")[1, "forward"]
+    assert marks > 0
     assert record.retransmits == 0
     curves = samples.curves
     assert curves is not None
     assert curves.goodput_bps(4.0) == pytest.approx(RATE_BPS * 1436 / 1538, rel=0.002)
+    # Both ends count what the line marked, and the sender knows it from the receiver's option (RFC 9768 section 3.2.3).
+    (stream,) = json.loads((samples.bundle / "engine.json").read_text())["streams"]
+    sender, receiver = stream["sender_tcp_info"], stream["receiver_tcp_info"]
+    assert sender["delivered_ce"] == receiver["received_ce"] == marks
+    assert sender["delivered_ce_bytes"] == receiver["received_ce_bytes"] == marks * 1436
+    assert sender["delivered_e0_bytes"] + sender["delivered_ce_bytes"] == sender["bytes_acked"] - 1  # the SYN
+    assert receiver["received_e0_bytes"] + receiver["received_ce_bytes"] == receiver["bytes_received"]
 
 
 @pytest.mark.guest
