@@ -59,7 +59,7 @@ Memory matters, too. Until 22 November 2026 the cost of a simulated packet doubl
 packet in flight was seven allocations. Those of a thousand packets stay in the processor's caches (1 MB for a core) for
 a round trip; those of forty thousand do not. Now a packet is a record in each of a few rings. Their records lie one
 after the other, so the processor fetches them before they are needed. Packet and header are made where the packet
-arrives. The samples are the same to the byte. tests/test_sim_path.py asserts less than 400 B for each further packet in
+arrives. The samples are the same to the byte. tests/test_sim_cost.py asserts less than 400 B for each further packet in
 flight.
 
 An emulated second also has a fixed cost. So the cost of a packet falls with the number of packets.

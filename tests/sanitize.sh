@@ -21,7 +21,7 @@ for each in "$@"; do
 		;;
 	sim-asan)
 		variable=LANDSPEED_SIM_BUILD
-		set -- tests/test_sim_path.py tests/test_sim_mend.py
+		set -- tests/test_sim_path.py tests/test_sim_cost.py tests/test_sim_mend.py
 		;;
 	*)
 		echo "sanitize.sh: $each is none of engine-asan, engine-tsan, sim-asan" >&2
