@@ -14,7 +14,7 @@ from ..results.fairness import flows_goodput, total_goodput
 from ..results.judge_network import as_record
 from ..results.record import RunRecord
 from ..results.samples import Samples
-from ..results.series import Series, total_of
+from ..results.series import ByteCurves, Series, total_of
 from ..scenarios.flow_path import path_of, steps
 from ..scenarios.plan import Plan
 from .beside_recorded import plan_of
@@ -150,8 +150,7 @@ def _read_samples(side: Side, samples: Samples) -> None:
         side.settled_bps = side.record.steady_goodput_bps
         if side.settled_bps is None:
             clock_s = side.record.duration_s if side.plan.transfer.bytes is None else None
-            end_s = samples.curves.stopped_s(clock_s)
-            side.settled_bps = samples.curves.goodput_bps(end_s / 2, end_s)
+            side.settled_bps = second_half_bps(samples.curves, clock_s, mss)
     if side.settled_bps:
         level = FULL_SHARE * side.settled_bps / 1e9
         side.full_s = next((time_s for time_s, value in side.goodput if value >= level), None)
@@ -164,6 +163,13 @@ def _read_samples(side: Side, samples: Samples) -> None:
     side.recoveries = samples.recoveries(side.plan.physics.rtt_ns / 1e9)
     side.waiting, side.backs_off = samples.waiting(), samples.backs_off()
     side.standing = _standing(side)
+
+
+def second_half_bps(curves: ByteCurves, clock_s: float | None, mss_bytes: int) -> float | None:
+    """Goodput of the second half; less than a segment is interpolation's part of the sample before it: nothing."""
+    end_s = curves.stopped_s(clock_s)
+    found = curves.goodput_bps(end_s / 2, end_s)
+    return 0.0 if found is not None and found / 8 * end_s / 2 < mss_bytes else found
 
 
 def _standing(side: Side) -> float:

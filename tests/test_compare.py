@@ -14,8 +14,9 @@ from landspeed.command import main as cli
 from landspeed.report import differences as diff
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import render_page
-from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side
+from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side, second_half_bps
 from landspeed.results.record import LimitedBy
+from landspeed.results.series import ByteCurves
 from landspeed.sim import world
 
 from .browser import dump, requests
@@ -177,6 +178,19 @@ def test_where_a_single_loss_falls_decides(side: Side) -> None:
         assert diff.differences(side, other, 0.02)[0].cause == cause
     told = "2 recoveries one and 1 recovery two: where so few fall makes any difference between two runs"
     assert diff.differences(side, other, 0.02)[0].evidence == told
+
+
+@pytest.mark.parametrize(("moved", "found_bps"), [(0, 0.0), (999, 0.0), (1000, 8e4)])
+def test_less_than_a_segment_in_the_second_half_is_nothing(moved: int, found_bps: float) -> None:
+    """A sample that comes a little after the half leaves some of its bytes to it."""
+    curves = ByteCurves()
+    for time_s, count in ((0.1001, 100_000), (0.2, 100_000 + moved)):
+        curves.add(0, time_s, count)
+    assert second_half_bps(curves, 0.2, 1000 + 100) == 0.0
+    curves = ByteCurves()
+    for time_s, count in ((0.1, 100_000), (0.2, 100_000 + moved)):
+        curves.add(0, time_s, count)
+    assert second_half_bps(curves, 0.2, 1000) == found_bps
 
 
 @pytest.mark.slow
