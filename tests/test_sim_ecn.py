@@ -54,6 +54,9 @@ def test_a_mark_halves_reno_s_window(tmp_path: Path) -> None:
     assert changes
     for before, after in changes:
         assert after["ssthresh_packets"] == pytest.approx((before["cwnd_packets"] or 0) / 2, abs=1)
+    # Once for each time that the queue becomes too long: the next window is not marked.
+    halves = [row["cwnd_packets"] or 0 for row in rows if row["state"] == 0]
+    assert min(halves) >= 0.45 * max(halves)
     # 42 ms and 20 ms of waiting hold 62 ms of the line.
     most = (2 * (ONE_WAY_NS + MS) + 20 * MS) / S * RATE_BPS / 8 / 1538
     assert max(row["cwnd_packets"] or 0 for row in rows) == pytest.approx(most, rel=0.05)

@@ -30,6 +30,7 @@ TESTS = [
     ("deviation", "drains", True),
     ("recovery", "reduction", True),
     ("recovery", "losing", True),
+    ("recovery", "marked", True),
     ("controls", "bbr-after-timeouts", True),
     ("controls", "bbr-probes-the-round-trip", True),
     ("controls", "rate-of-pairs", True),

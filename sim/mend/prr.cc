@@ -30,7 +30,9 @@ void PrrRecovery::EnterRecovery(Ptr<TcpSocketState> tcb, uint32_t, uint32_t unAc
 	delivered_ = 0;
 	sent_ = 0;
 	flight_size_ = std::max<uint64_t>(unAckDataCount, 1);
-	recover(tcb, deliveredBytes);
+	// After a mark ns-3's socket calls DoRecovery for the same acknowledgment, too.
+	if (tcb->m_congState != TcpSocketState::CA_CWR)
+		recover(tcb, deliveredBytes);
 }
 
 #ifdef NS3_TELLS_MORE
