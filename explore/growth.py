@@ -55,7 +55,12 @@ def reno(share: Share, floor: float, _peak: float, since_s: float) -> float:
 
 
 def cubic(share: Share, floor: float, peak: float, since_s: float) -> float:
-    """C (t − K)³ + peak, never less than the window of its Reno-friendly region (RFC 9438 section 4.2, 4.3)."""
+    """C (t − K)³ + peak, never less than the window of its Reno-friendly region (RFC 9438 section 4.2, 4.3).
+
+    Before the first loss, where the floor is the peak, by a twentieth in each round trip at least (tcp_cubic.c).
+    """
+    if floor >= peak and floor >= share.pipe:
+        return max(additive(share, floor, floor / 20, since_s), cubic_packets(floor, 0.0, since_s))
     origin = max(peak, floor)
     growth = cubic_packets(origin, cubic_k_s(origin, floor), since_s)
     return max(growth, additive(share, floor, CUBIC_FRIENDLY, since_s))

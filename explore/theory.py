@@ -127,11 +127,13 @@ def _joined(one: Nodes, other: Nodes) -> Nodes:
 
 
 def hystart_window(share: Share) -> float:
-    """Packets at which CUBIC leaves slow start: acknowledgments of a burst come for half of an RTT (Ha and Rhee 2011).
+    """Packets at which CUBIC leaves slow start: one round's acknowledgments came for a whole RTT (tcp_cubic.c).
 
-    A burst of w packets takes w / pipe of a round trip on the line. HyStart's other test, a growing RTT, comes later.
+    For half of one where the sender does not pace (Ha and Rhee 2011); here fq does. A round of w packets takes w / pipe
+    of an RTT on the line, so the first round of a pipe shows it, and the window has grown by a pipe meanwhile.
     """
-    return share.pipe / 2
+    rounds = max(0, math.ceil(math.log2(share.pipe / INITIAL_WINDOW_PACKETS)))
+    return INITIAL_WINDOW_PACKETS * 2**rounds + share.pipe
 
 
 def _slow_start(share: Share, control: str) -> tuple[Nodes, float, float, bool]:
@@ -143,7 +145,7 @@ def _slow_start(share: Share, control: str) -> tuple[Nodes, float, float, bool]:
     leaves = hystart_window(share) if control == "cubic" else math.inf
     # The window at a random loss's notice is what was sent before it; at an overflow's, twice what path and queue hold.
     lost_at = INITIAL_WINDOW_PACKETS + share.spacing
-    target = min(lost_at, share.brim, share.cap, max(leaves, INITIAL_WINDOW_PACKETS))
+    target = min(lost_at, share.brim, share.cap, leaves)
     nodes: Nodes = [(0.0, 0.0), (share.rtt_s / 2, 0.0)]
     window, time_s = float(INITIAL_WINDOW_PACKETS), share.rtt_s / 2
     nodes.append((time_s, min(window, target)))
@@ -155,7 +157,7 @@ def _slow_start(share: Share, control: str) -> tuple[Nodes, float, float, bool]:
     if target == share.cap:
         return nodes, share.cap, share.cap, math.isinf(share.spacing)
     if target in (lost_at, share.brim):
-        noticed = lost_at if target == lost_at else min(2 * share.brim, share.cap)
+        noticed = lost_at if target == lost_at else min(2 * share.brim, share.cap, leaves)
         held = min(noticed, share.brim)
         nodes.append((time_s + share.rtt_s * max(1.0, held / share.pipe), held))
         return nodes, max(LEAST_WINDOW, keeps(control, share, noticed) * noticed), noticed, False

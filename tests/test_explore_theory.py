@@ -10,8 +10,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import pytest
+from emu_fixtures import transfer
 from landspeed.explore.grid import (
     MOST_PACKETS,
     MOST_SPREAD_PACKETS,
@@ -25,8 +27,9 @@ from landspeed.explore.grid import (
 from landspeed.explore.growth import CUBIC_FRIENDLY, Share, additive, cubic, htcp, keeps, reno
 from landspeed.explore.setting import Setting, Slider, setting_at, settings_of, sliders, values_of
 from landspeed.explore.tables import BOUNDS, CURVE_STEPS, LEAST_LEVEL, MEAN_STEPS, Packed, bound, code, figure_tables
-from landspeed.explore.theory import curve
+from landspeed.explore.theory import curve, hystart_window
 from landspeed.results.failure import NotPossible
+from landspeed.results.samples import Samples
 from landspeed.scenarios import physics as ph
 
 BASE = Setting(100_000_000, 10**9, 1_000_000_000, 1500, 0.0, 1, 1.0, "fifo", "reno")
@@ -47,6 +50,27 @@ def test_reno_under_random_loss_is_the_square_root_law(loss: float) -> None:
 def test_streams_under_random_loss_add_up() -> None:
     one, four = (long_bps(replace(BASE, loss=1e-3, streams=streams)) for streams in (1, 4))
     assert four == pytest.approx(4 * one, rel=1e-6)
+
+
+def test_cubic_leaves_slow_start_in_the_round_that_fills_the_pipe_and_grows_by_a_twentieth() -> None:
+    """10 × 2^10 packets are the first round beyond a pipe of 8127; a fast line then goes on being full."""
+    found = replace(BASE, control="cubic", queue=4.0)
+    assert hystart_window(found.share) == pytest.approx(10_240 + 1e9 * 0.1 / 8 / 1538)
+    assert found.mean_bps == pytest.approx(found.framing_bps, rel=1e-6)
+    share = Share(0.1, 1000.0, 5000.0, math.inf, math.inf)
+    assert cubic(share, 2000.0, 2000.0, 0.2) == pytest.approx(2100, rel=0.002)  # the RTT is doubled by the queue
+
+
+@pytest.mark.guest
+@pytest.mark.slow
+@pytest.mark.parametrize(("rate", "rtt_ms"), [(10**8, 100), (10**9, 20), (10**8, 30)])
+def test_linux_leaves_slow_start_at_that_window(tmp_path: Path, rate: int, rtt_ms: int) -> None:
+    """ssthresh is the window at which HyStart ends slow start (tcp_cubic.c), before any loss."""
+    found = replace(BASE, rate=rate, rtt=rtt_ms * 10**6, control="cubic", queue=4.0)
+    _, bundle = transfer(found.scenario().plan(), tmp_path)
+    thresholds = [value for _, value in Samples(bundle).by_stream("sender", "ssthresh_packets")[0]]
+    left = next(value for value in thresholds if value < 2**30)
+    assert left == pytest.approx(hystart_window(found.share), rel=0.03)
 
 
 @pytest.mark.parametrize("streams", [1, 4])
