@@ -61,3 +61,13 @@ def test_a_mark_halves_reno_s_window(tmp_path: Path) -> None:
     most = (2 * (ONE_WAY_NS + MS) + 20 * MS) / S * RATE_BPS / 8 / 1538
     assert max(row["cwnd_packets"] or 0 for row in rows) == pytest.approx(most, rel=0.05)
     assert counted(done)[1:] == (0, 0)
+
+
+@pytest.mark.slow
+def test_h_tcp_counts_the_time_from_a_mark_too(tmp_path: Path) -> None:
+    """As from a loss (Leith and Shorten 2004): else it grows faster and faster, and 13 s see 20 reductions, not 4."""
+    marking = {"codel": {"ecn": True, "target": "60 s", "interval": "60 s", "ce_threshold": "20 ms"}}
+    done = run(tmp_path / "run", marking, ecn=True, duration_ns=13 * S, congestion_control="htcp")
+    states = [row["state"] for row in done.rows("sender") if (row["time_ns"] or 0) > S]
+    reductions = sum(before == 0 != after for before, after in itertools.pairwise(states))
+    assert 3 <= reductions <= 5

@@ -95,6 +95,15 @@ void Htcp::CongestionStateSet(Ptr<TcpSocketState> tcb,
 	TcpNewReno::CongestionStateSet(tcb, newState);
 }
 
+// After a mark ns-3 tells the control of no state, neither at the beginning (GetSsThresh) nor here,
+// at its end.
+void Htcp::CwndEvent(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpCAEvent_t event)
+{
+	if (event == TcpSocketState::CA_EVENT_COMPLETE_CWR)
+		congested_ = Simulator::Now();
+	TcpNewReno::CwndEvent(tcb, event);
+}
+
 void Htcp::update_alpha()
 {
 	const double since_s = (Simulator::Now() - congested_).GetSeconds() - LOW_SPEED_S;
@@ -135,6 +144,7 @@ uint32_t Htcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 {
 	update_beta();
 	update_alpha();
+	congested_ = Simulator::Now();
 	if (most_rtt_ > least_rtt_)
 		most_rtt_ =
 		    least_rtt_ + Seconds(REMEMBERED * (most_rtt_ - least_rtt_).GetSeconds());

@@ -20,6 +20,8 @@ public:
 		       const ns3::Time &rtt) override;
 	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
+	void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb,
+		       const ns3::TcpSocketState::TcpCAEvent_t event) override;
 	uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb,
 			     uint32_t bytesInFlight) override;
 	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
