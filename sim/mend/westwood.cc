@@ -77,13 +77,16 @@ uint32_t Westwood::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 	return std::max(tcb->GetCwndInSegments() / 2, LEAST_SEGMENTS) * tcb->m_segmentSize;
 }
 
-// The socket takes the threshold as its window when a recovery has ended. After a timeout the
-// shortest round trip is looked for anew: the route may have changed.
+// What was delivered is threshold and window when a recovery has ended; after a mark the socket has
+// taken the old threshold as its window by then. After a timeout the shortest round trip is looked
+// for anew: the route may have changed.
 void Westwood::CwndEvent(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpCAEvent_t event)
 {
 	const bool lost = event == TcpSocketState::CA_EVENT_LOSS;
 	if (lost || event == TcpSocketState::CA_EVENT_COMPLETE_CWR)
 		tcb->m_ssThresh = delivered_in_a_round_trip(tcb->m_segmentSize);
+	if (event == TcpSocketState::CA_EVENT_COMPLETE_CWR)
+		tcb->m_cWnd = tcb->m_cWndInfl = tcb->m_ssThresh.Get();
 	if (lost)
 		least_rtt_ms_ = 0;
 }
