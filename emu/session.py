@@ -120,7 +120,10 @@ class Session:
         wait_s = SHORTEST_LOOK_S
         try:
             while not met():
-                self._check_alive()
+                if self._guest.process.poll() is not None:
+                    if met():  # its last answer came meanwhile
+                        return
+                    self._tell_end()
                 watch.look(self._progress)
                 self._each_look()
                 self._guest.wait(wait_s)
@@ -130,11 +133,10 @@ class Session:
             self._guest.stop()
             raise
 
-    def _check_alive(self) -> None:
-        if self._guest.process.poll() is not None:
-            self._read_console()
-            last_words(self._guest, self._messages, self._progress)
-            raise GuestError("the guest has ended")
+    def _tell_end(self) -> None:
+        self._read_console()
+        last_words(self._guest, self._messages, self._progress)
+        raise GuestError("the guest has ended")
 
     def _read_console(self) -> None:
         for line in self._console.read():

@@ -76,7 +76,7 @@ def test_h_tcp_counts_the_time_from_a_mark_too(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("control", ["reno", "htcp", "westwood"])
 def test_the_window_is_the_threshold_when_a_reduction_ends(tmp_path: Path, control: str) -> None:
-    """Westwood+ decides on the threshold only there (Linux, tcp_westwood_event): 25 packets after slow start, not 116."""
+    """Westwood+ decides on it only there (Linux, tcp_westwood_event): 25 packets after slow start, not 116."""
     marking = {"codel": {"ecn": True, "target": "60 s", "interval": "60 s", "ce_threshold": "20 ms"}}
     rows = run(tmp_path / "run", marking, ecn=True, duration_ns=3 * S, congestion_control=control).rows("sender")
     ends = [after for before, after in itertools.pairwise(rows) if before["state"] != 0 == after["state"]]
