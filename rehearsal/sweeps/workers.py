@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator
@@ -137,19 +138,26 @@ class Workers:
 def local_workers(jobs: int) -> Generator[Workers]:
     """So many cells at once on this computer."""
     distributed = _distributed()
+    from dask.config import set as dask_set
+
     processes = max(1, -(-jobs // THREADS))
-    cluster = distributed.LocalCluster(
-        host=None if processes == 1 else "127.0.0.1",
-        n_workers=processes,
-        threads_per_worker=-(-jobs // processes),
-        processes=processes > 1,
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-        resources={MEMORY: max(0, _available_bytes() - KEEP_FREE_BYTES) // processes},
-    )
-    with cluster, distributed.Client(cluster) as client:
-        port = client.scheduler_info()["services"].get("dashboard")
-        yield Workers(client, jobs, f"http://127.0.0.1:{port}/status" if port else "")
+    # Dask's own folder is one for all users of a computer, and stays there.
+    with (
+        tempfile.TemporaryDirectory(prefix="landspeed-workers-", ignore_cleanup_errors=True) as folder,
+        dask_set({"temporary-directory": folder}),
+    ):
+        cluster = distributed.LocalCluster(
+            host=None if processes == 1 else "127.0.0.1",
+            n_workers=processes,
+            threads_per_worker=-(-jobs // processes),
+            processes=processes > 1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+            resources={MEMORY: max(0, _available_bytes() - KEEP_FREE_BYTES) // processes},
+        )
+        with cluster, distributed.Client(cluster) as client:
+            port = client.scheduler_info()["services"].get("dashboard")
+            yield Workers(client, jobs, f"http://127.0.0.1:{port}/status" if port else "")
 
 
 @contextlib.contextmanager
