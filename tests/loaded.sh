@@ -14,10 +14,15 @@ case $times in
 esac
 scratch=$(mktemp -d)
 builder=
+suite=
 
 # The build is a process group of its own: all of it ends.
 # shellcheck disable=SC2317 # the trap calls it
 end() {
+	if [ -n "$suite" ]; then
+		kill -TERM "$suite" 2>/dev/null || true
+		wait "$suite" 2>/dev/null || true
+	fi
 	if [ -n "$builder" ]; then
 		kill -TERM "-$builder" 2>/dev/null || true
 		wait "$builder" 2>/dev/null || true
@@ -42,7 +47,10 @@ rm -rf "$said"
 mkdir -p "$said"
 while [ "$turn" -le "$times" ]; do
 	begin=$(date +%s)
-	make test AGAIN=0 >"$said/$turn.log" 2>&1 || status=1
+	make test AGAIN=0 >"$said/$turn.log" 2>&1 &
+	suite=$!
+	wait "$suite" || status=1
+	suite=
 	took=$(($(date +%s) - begin))
 	grep -E '^(FAILED|ERROR) ' "$said/$turn.log" || true
 	echo "loaded: $turn of $times: $(grep -E "[0-9]+ (passed|failed)" "$said/$turn.log" | tail -n 1) ($took s; kernels built so far: $(grep -c '^built$' "$scratch/build.log" || true))"
