@@ -60,7 +60,8 @@ def cubic(share: Share, floor: float, peak: float, since_s: float) -> float:
     Before the first loss, where the floor is the peak, by a twentieth in each round trip at least (tcp_cubic.c).
     """
     if floor >= peak and floor >= share.pipe:
-        return max(additive(share, floor, floor / 20, since_s), cubic_packets(floor, 0.0, since_s))
+        twentieths = share.pipe / 20 * since_s / share.rtt_s  # the round trip is RTT × w / pipe
+        return max(floor + twentieths, cubic_packets(floor, 0.0, since_s))
     origin = max(peak, floor)
     growth = cubic_packets(origin, cubic_k_s(origin, floor), since_s)
     return max(growth, additive(share, floor, CUBIC_FRIENDLY, since_s))

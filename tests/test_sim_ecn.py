@@ -10,6 +10,8 @@ import pytest
 from sim_fixtures import MS, S, Simulated, direction, path_plan, simulate
 
 RATE_BPS, ONE_WAY_NS = 50_000_000, 20 * MS
+# It marks everything that waited 20 ms, and drops nothing.
+MARKING = {"codel": {"ecn": True, "target": "60 s", "interval": "60 s", "ce_threshold": "20 ms"}}
 
 
 def run(folder: Path, discipline: dict[str, Any], **transfer: Any) -> Simulated:
@@ -47,8 +49,7 @@ def test_what_did_not_negotiate_it_is_dropped(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_mark_halves_reno_s_window(tmp_path: Path) -> None:
     """As a loss does (RFC 3168 section 6.1.2), and nothing is lost. CoDel marks everything that waited 20 ms here."""
-    marking = {"codel": {"ecn": True, "target": "60 s", "interval": "60 s", "ce_threshold": "20 ms"}}
-    done = run(tmp_path / "run", marking, ecn=True, duration_ns=20 * S)
+    done = run(tmp_path / "run", MARKING, ecn=True, duration_ns=20 * S)
     rows = [row for row in done.rows("sender") if (row["time_ns"] or 0) > 5 * S]
     changes = [(before, after) for before, after in itertools.pairwise(rows) if before["state"] == 0 != after["state"]]
     assert changes
@@ -66,8 +67,7 @@ def test_a_mark_halves_reno_s_window(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_h_tcp_counts_the_time_from_a_mark_too(tmp_path: Path) -> None:
     """As from a loss (Leith and Shorten 2004): else it grows faster and faster, and 13 s see 20 reductions, not 4."""
-    marking = {"codel": {"ecn": True, "target": "60 s", "interval": "60 s", "ce_threshold": "20 ms"}}
-    done = run(tmp_path / "run", marking, ecn=True, duration_ns=13 * S, congestion_control="htcp")
+    done = run(tmp_path / "run", MARKING, ecn=True, duration_ns=13 * S, congestion_control="htcp")
     states = [row["state"] for row in done.rows("sender") if (row["time_ns"] or 0) > S]
     reductions = sum(before == 0 != after for before, after in itertools.pairwise(states))
     assert 3 <= reductions <= 5
@@ -77,8 +77,7 @@ def test_h_tcp_counts_the_time_from_a_mark_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("control", ["reno", "htcp", "westwood"])
 def test_the_window_is_the_threshold_when_a_reduction_ends(tmp_path: Path, control: str) -> None:
     """Westwood+ decides on it only there (Linux, tcp_westwood_event): 25 packets after slow start, not 116."""
-    marking = {"codel": {"ecn": True, "target": "60 s", "interval": "60 s", "ce_threshold": "20 ms"}}
-    rows = run(tmp_path / "run", marking, ecn=True, duration_ns=3 * S, congestion_control=control).rows("sender")
+    rows = run(tmp_path / "run", MARKING, ecn=True, duration_ns=3 * S, congestion_control=control).rows("sender")
     ends = [after for before, after in itertools.pairwise(rows) if before["state"] != 0 == after["state"]]
     assert ends
     for row in ends:

@@ -83,20 +83,13 @@ void Htcp::measure_bandwidth(const TcpSocketState &tcb, uint32_t segments)
 void Htcp::CongestionStateSet(Ptr<TcpSocketState> tcb,
 			      const TcpSocketState::TcpCongState_t newState)
 {
-	// The time counts from the end of the recovery: it is set at its beginning and at its end.
-	const bool loses = newState == TcpSocketState::CA_RECOVERY ||
-			   newState == TcpSocketState::CA_LOSS ||
-			   newState == TcpSocketState::CA_CWR;
-	const bool ends = newState == TcpSocketState::CA_OPEN &&
-			  tcb->m_congState != TcpSocketState::CA_OPEN &&
-			  tcb->m_congState != TcpSocketState::CA_DISORDER;
-	if (loses || ends)
+	// After a timeout, whose end is no event.
+	if (newState == TcpSocketState::CA_OPEN && tcb->m_congState == TcpSocketState::CA_LOSS)
 		congested_ = Simulator::Now();
 	TcpNewReno::CongestionStateSet(tcb, newState);
 }
 
-// After a mark ns-3 tells the control of no state, neither at the beginning (GetSsThresh) nor here,
-// at its end.
+// The end of a recovery, and of a reduction after a mark, where ns-3 tells the control of no state.
 void Htcp::CwndEvent(Ptr<TcpSocketState> tcb, const TcpSocketState::TcpCAEvent_t event)
 {
 	if (event == TcpSocketState::CA_EVENT_COMPLETE_CWR)
@@ -143,8 +136,8 @@ void Htcp::CongestionAvoidance(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
 uint32_t Htcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t)
 {
 	update_beta();
+	congested_ = Simulator::Now(); // the time counts from the end: set at the beginning, too
 	update_alpha();
-	congested_ = Simulator::Now();
 	if (most_rtt_ > least_rtt_)
 		most_rtt_ =
 		    least_rtt_ + Seconds(REMEMBERED * (most_rtt_ - least_rtt_).GetSeconds());
