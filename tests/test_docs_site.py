@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -12,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from browser import dump, requests
+from playwright.sync_api import sync_playwright
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
@@ -136,3 +138,19 @@ def test_the_record_book_shows_every_record(site: Path) -> None:
     for plan in record_plans().values():
         assert f'id="record-{plan.scenario}"' in text
     assert "not rehearsed" not in text
+
+
+def test_no_page_scrolls_sideways(site: Path) -> None:
+    """At the widths around which the style changes: a list of pages, a text of 120 columns, a page's own contents."""
+    wide = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for file in ("ns3/03-prr.html", "explanation/engine-bench.html"):
+            for width in (390, 1000, 1100, 1279, 1281, 1440, 1790, 1800, 1920):
+                page = browser.new_page(viewport={"width": width, "height": 900})
+                page.goto((site / file).as_uri())
+                takes = page.evaluate("document.documentElement.scrollWidth")
+                wide += [(file, width, takes)] if takes > width else []
+                page.close()
+        browser.close()
+    assert not wide
