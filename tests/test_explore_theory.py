@@ -65,12 +65,15 @@ def test_cubic_leaves_slow_start_in_the_round_that_fills_the_pipe_and_grows_by_a
 @pytest.mark.slow
 @pytest.mark.parametrize(("rate", "rtt_ms"), [(10**8, 100), (10**9, 20), (10**8, 30)])
 def test_linux_leaves_slow_start_at_that_window(tmp_path: Path, rate: int, rtt_ms: int) -> None:
-    """ssthresh is the window at which HyStart ends slow start (tcp_cubic.c), before any loss."""
+    """ssthresh is the window at which HyStart ends slow start (tcp_cubic.c), before any loss.
+
+    An acknowledgment is of two packets, and the shortest RTT is of full ones: of 564 packets these are seven.
+    """
     found = replace(BASE, rate=rate, rtt=rtt_ms * 10**6, control="cubic", queue=4.0)
     _, bundle = transfer(found.scenario().plan(), tmp_path)
     thresholds = [value for _, value in Samples(bundle).by_stream("sender", "ssthresh_packets")[0]]
     left = next(value for value in thresholds if value < 2**30)
-    assert left == pytest.approx(hystart_window(found.share), rel=0.03)
+    assert left == pytest.approx(hystart_window(found.share), rel=0.015)
 
 
 @pytest.mark.parametrize("streams", [1, 4])
