@@ -39,6 +39,7 @@ from bench_engine_path import (
 )
 from bench_engine_protect import protect
 from bench_engine_strangers import strangers
+from bench_engine_timers import timers
 from bench_engine_ways import ways
 from bench_engine_window import window
 
@@ -259,6 +260,7 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
     "protect": protect,
     "strangers": strangers,
     "ways": ways,
+    "timers": timers,
     "files": files,
     "window": window,
     "faults": lambda: faults(VERIFY_GB),

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -125,6 +126,10 @@ static void transmit(const char *host, const char *port, int lend, double second
 	    fcntl(pipe[1], F_SETPIPE_SZ, PIPE_BYTES) < 0 ||
 	    connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
 		die("connect");
+	/* Else TCP sends by timers what waits in the socket, where BBR paces and no fq does. */
+	const int unsent = 1;
+	if (lend && setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent)) != 0)
+		die("TCP_NOTSENT_LOWAT");
 	double begun_s = now_s();
 	while (now_s() < begun_s + seconds) {
 		ssize_t sent =

@@ -12,12 +12,45 @@
  * little more.
  */
 #define MADE_NOTSENT_BYTES (UINT64_C(4) << 20)
+#define SITE_RTT_US        1000
 
 uint64_t send_notsent_bytes(const struct send_state *state)
 {
 	if (state->options->notsent_bytes != 0)
 		return state->options->notsent_bytes;
-	return state->sending.made ? MADE_NOTSENT_BYTES : 0;
+	if (state->sending.made)
+		return MADE_NOTSENT_BYTES;
+	return state->timers_dear ? 1 : 0;
+}
+
+/*
+ * BBR paces. Where no fq does that for it, TCP takes a timer for each packet that waits in the
+ * socket. Within a site BBR has only a few packets in flight, so the next one waits nearly always,
+ * and its timer takes longer than the packet. What is written when there is room needs no timer.
+ */
+static bool timers_dear(const struct send_state *state, unsigned index)
+{
+	const struct route *route = &state->route;
+	char congestion[CONGESTION_NAME_BYTES];
+	struct tcp_info info;
+	tune_congestion_name(streams_fd(state->streams, index), congestion);
+	if (strncmp(congestion, "bbr", strlen("bbr")) != 0 || route->qdisc[0] == '\0' ||
+	    route->fq || !streams_info_read(state->streams, index, &info))
+		return false;
+	uint32_t rtt_us = tcp_info_min_rtt_us(&info);
+	return rtt_us != 0 && rtt_us < SITE_RTT_US;
+}
+
+static int unsent_limit(struct send_state *state)
+{
+	for (unsigned i = 0; i < state->options->streams && !state->timers_dear; i++)
+		state->timers_dear = timers_dear(state, i);
+	uint64_t bytes = send_notsent_bytes(state);
+	for (unsigned i = 0; i < state->options->streams && state->timers_dear; i++) {
+		if (tune_notsent(streams_fd(state->streams, i), bytes, &state->failure) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 uint64_t send_pacing_bps(const struct send_state *state)
@@ -44,7 +77,7 @@ int send_place(struct send_state *state)
 			sizeof(state->affinity), &state->failure) != 0)
 		return -1;
 	streams_pin(state->streams, &cpus);
-	return 0;
+	return unsent_limit(state);
 }
 
 void send_path_report(const struct send_state *state, cJSON *object)
