@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 from engine_fixtures import Bench, Program, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
-from stopwatch import one_of_few, undisturbed
+from stopwatch import Disturbed, one_of_few, undisturbed
 
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 ETH_P_IP = 0x0800
 SO_ATTACH_FILTER = 26
 
@@ -190,6 +191,23 @@ def test_total_pacing_is_shared_and_a_missing_fq_is_told(bench: Bench) -> None:
     assert result["path"]["paced_by"] == "TCP"
     assert "no fq on lo" in result["path"]["warning"]
     assert result["goodput_bps"] < 1.1 * 400e6
+
+
+@pytest.mark.skipif("bbr" not in AVAILABLE.read_text().split(), reason="this kernel has no BBR")
+def test_nothing_waits_in_the_socket_for_the_timers_of_bbr(bench: Bench) -> None:
+    """Within a site and without fq; what was asked for is kept, and so is what holds for made blocks."""
+
+    def unsent(*options: str) -> int | None:
+        return transfer(bench, "--bytes", "1M", *options)["path"]["notsent_lowat_bytes"]
+
+    def within_a_site(number: int) -> None:
+        if unsent("--congestion", "bbr") != 1:
+            raise Disturbed(f"the handshake of try {number} took a millisecond over the loopback device")
+
+    one_of_few(within_a_site)
+    assert unsent("--congestion", "cubic") is None
+    assert unsent("--congestion", "bbr", "--notsent-lowat", "1M") == 1_000_000
+    assert unsent("--congestion", "bbr", "--receive", "verify") == 4 << 20
 
 
 @pytest.mark.root
