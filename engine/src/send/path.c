@@ -1,4 +1,5 @@
 /* The way of the data connections: what was asked of it, and what the result says of it. */
+#include "net/net.h"
 #include "net/window.h"
 #include "send/send.h"
 
@@ -27,15 +28,18 @@ uint64_t send_notsent_bytes(const struct send_state *state)
  * BBR paces. Where no fq does that for it, TCP takes a timer for each packet that waits in the
  * socket. Within a site BBR has only a few packets in flight, so the next one waits nearly always,
  * and its timer takes longer than the packet. What is written when there is room needs no timer.
+ * Not with MPTCP, whose sockets wait for ever then (seen with Linux 6.18).
  */
 static bool timers_dear(const struct send_state *state, unsigned index)
 {
 	const struct route *route = &state->route;
 	char congestion[CONGESTION_NAME_BYTES];
 	struct tcp_info info;
-	tune_congestion_name(streams_fd(state->streams, index), congestion);
-	if (strncmp(congestion, "bbr", strlen("bbr")) != 0 || route->qdisc[0] == '\0' ||
-	    route->fq || !streams_info_read(state->streams, index, &info))
+	int fd = streams_fd(state->streams, index);
+	tune_congestion_name(fd, congestion);
+	if (strncmp(congestion, "bbr", strlen("bbr")) != 0 || net_is_mptcp(fd) ||
+	    route->qdisc[0] == '\0' || route->fq ||
+	    !streams_info_read(state->streams, index, &info))
 		return false;
 	uint32_t rtt_us = tcp_info_min_rtt_us(&info);
 	return rtt_us != 0 && rtt_us < SITE_RTT_US;
