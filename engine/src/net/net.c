@@ -166,14 +166,6 @@ bool net_mptcp_used(int fd)
 	       (info.flags & MPTCP_INFO_FLAG_FALLBACK) == 0;
 }
 
-bool net_is_mptcp(int fd)
-{
-	int protocol = IPPROTO_TCP;
-	socklen_t length = sizeof(protocol);
-	return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 &&
-	       protocol == IPPROTO_MPTCP;
-}
-
 int net_bind_source(int fd, const char *host, const struct address *peer, struct failure *failure)
 {
 	struct addrinfo *list;

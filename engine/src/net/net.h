@@ -55,8 +55,6 @@ int net_bind_source(int fd, const char *host, const struct address *peer, struct
 int net_bind_local(int fd, const struct address *local, struct failure *failure);
 /* Does the connection really use MPTCP? False after it fell back to TCP. */
 bool net_mptcp_used(int fd);
-/* Is it a socket of MPTCP, whatever it fell back to? */
-bool net_is_mptcp(int fd);
 /* Begins to connect; finished when the socket is writable and net_connect_status says 0. */
 int net_connect(int fd, const struct address *address, struct failure *failure);
 /* 0 or a positive errno. */

@@ -1,5 +1,4 @@
 /* The way of the data connections: what was asked of it, and what the result says of it. */
-#include "net/net.h"
 #include "net/window.h"
 #include "send/send.h"
 
@@ -13,7 +12,10 @@
  * little more.
  */
 #define MADE_NOTSENT_BYTES (UINT64_C(4) << 20)
-#define SITE_RTT_US        1000
+/* Between a site and a path: chosen, not measured. */
+#define SITE_RTT_US 1000
+/* What is written goes at once, or is not taken. */
+#define UNTIMED_BYTES 1
 
 uint64_t send_notsent_bytes(const struct send_state *state)
 {
@@ -21,37 +23,38 @@ uint64_t send_notsent_bytes(const struct send_state *state)
 		return state->options->notsent_bytes;
 	if (state->sending.made)
 		return MADE_NOTSENT_BYTES;
-	return state->timers_dear ? 1 : 0;
+	return state->untimed ? UNTIMED_BYTES : 0;
 }
 
 /*
  * BBR paces. Where no fq does that for it, TCP takes a timer for each packet that waits in the
  * socket. Within a site BBR has only a few packets in flight, so the next one waits nearly always,
  * and its timer takes longer than the packet. What is written when there is room needs no timer.
- * Not with MPTCP, whose sockets wait for ever then (seen with Linux 6.18).
  */
 static bool timers_dear(const struct send_state *state, unsigned index)
 {
 	const struct route *route = &state->route;
 	char congestion[CONGESTION_NAME_BYTES];
 	struct tcp_info info;
-	int fd = streams_fd(state->streams, index);
-	tune_congestion_name(fd, congestion);
-	if (strncmp(congestion, "bbr", strlen("bbr")) != 0 || net_is_mptcp(fd) ||
-	    route->qdisc[0] == '\0' || route->fq ||
-	    !streams_info_read(state->streams, index, &info))
+	tune_congestion_name(streams_fd(state->streams, index), congestion);
+	if (strncmp(congestion, "bbr", strlen("bbr")) != 0 || route->qdisc[0] == '\0' ||
+	    route->fq || !streams_info_read(state->streams, index, &info))
 		return false;
 	uint32_t rtt_us = tcp_info_min_rtt_us(&info);
 	return rtt_us != 0 && rtt_us < SITE_RTT_US;
 }
 
-static int unsent_limit(struct send_state *state)
+static int timers_avoid(struct send_state *state)
 {
-	for (unsigned i = 0; i < state->options->streams && !state->timers_dear; i++)
-		state->timers_dear = timers_dear(state, i);
-	uint64_t bytes = send_notsent_bytes(state);
-	for (unsigned i = 0; i < state->options->streams && state->timers_dear; i++) {
-		if (tune_notsent(streams_fd(state->streams, i), bytes, &state->failure) != 0)
+	/* A socket of MPTCP with that limit is never writable (seen with Linux 6.18). */
+	if (send_notsent_bytes(state) != 0 || state->options->mptcp)
+		return 0;
+	for (unsigned i = 0; i < state->options->streams; i++) {
+		if (!timers_dear(state, i))
+			continue;
+		state->untimed = true;
+		if (tune_notsent(streams_fd(state->streams, i), UNTIMED_BYTES, &state->failure) !=
+		    0)
 			return -1;
 	}
 	return 0;
@@ -81,7 +84,7 @@ int send_place(struct send_state *state)
 			sizeof(state->affinity), &state->failure) != 0)
 		return -1;
 	streams_pin(state->streams, &cpus);
-	return unsent_limit(state);
+	return timers_avoid(state);
 }
 
 void send_path_report(const struct send_state *state, cJSON *object)

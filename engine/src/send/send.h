@@ -39,7 +39,7 @@ struct send_state {
 	struct route route;          /* of the data connections; without a device: unknown */
 	char affinity[384];          /* where the threads run, and why */
 	bool mptcp;                  /* the data connections use it */
-	bool timers_dear;            /* TCP's own, with which it paces them */
+	bool untimed;                /* BBR's streams let nothing wait for TCP's timers */
 	unsigned preamble_bytes;     /* that each connection of ours carried before the payload */
 	struct grant grant;
 	bool granted;
