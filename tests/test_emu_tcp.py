@@ -99,8 +99,6 @@ def test_bbr_fills_a_gigabit_over_100_ms(tmp_path: Path) -> None:
     late = [row for row in rows if row["time_ns"] > 2e9]
     goodput = (late[-1]["bytes"] - late[0]["bytes"]) * 8e9 / (late[-1]["time_ns"] - late[0]["time_ns"])
     assert goodput > 0.9 * 1e9 * 1448 / 1538
-    # So long a path has packets enough on the way: they may wait in the socket (tests/test_engine_path.py).
-    assert json.loads((bundle / "engine.json").read_text())["path"]["notsent_lowat_bytes"] is None
 
 
 @pytest.mark.parametrize("fidelity", ["packets", "super-packets"])

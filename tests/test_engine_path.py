@@ -208,6 +208,8 @@ def test_nothing_waits_in_the_socket_for_the_timers_of_bbr(bench: Bench) -> None
     assert unsent("--congestion", "cubic") is None
     assert unsent("--congestion", "bbr", "--notsent-lowat", "1M") == 1_000_000
     assert unsent("--congestion", "bbr", "--receive", "verify") == 4 << 20
+    if Path("/proc/sys/net/mptcp/enabled").exists():
+        assert unsent("--congestion", "bbr", "--mptcp") is None  # else its sockets are never writable
 
 
 @pytest.mark.root

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "net/lowwater.h"
 #include "net/net.h"
+#include "net/route.h"
 #include "net/window.h"
 #include "telemetry/samples.h"
 #include "transfer/streams.h"
@@ -311,9 +312,26 @@ static void failures_keep_the_first_cause(void **state)
 	assert_string_equal(other.text, "cannot open 'x': No such file or directory");
 }
 
+/* Each condition by itself: BBR, a device known to have no fq, a known RTT within a site. */
+static void timers_bind_bbr_within_a_site_without_fq(void **state)
+{
+	(void)state;
+	const struct route plain = {.qdisc = "noqueue"};
+	const struct route fq = {.qdisc = "mq", .fq = true};
+	const struct route unknown = {.qdisc = ""};
+	assert_true(route_timers_bind(&plain, "bbr", 1));
+	assert_true(route_timers_bind(&plain, "bbr3", 999));
+	assert_false(route_timers_bind(&plain, "bbr", 1000));
+	assert_false(route_timers_bind(&plain, "bbr", 0));
+	assert_false(route_timers_bind(&plain, "cubic", 1));
+	assert_false(route_timers_bind(&fq, "bbr", 1));
+	assert_false(route_timers_bind(&unknown, "bbr", 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(timers_bind_bbr_within_a_site_without_fq),
 	    cmocka_unit_test(shares_add_up),
 	    cmocka_unit_test(addresses_of_one_site_count_together),
 	    cmocka_unit_test(low_water_follows_the_spare_room),

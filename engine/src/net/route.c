@@ -14,6 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Between a site and a path: chosen, not measured. */
+#define SITE_RTT_US 1000
+
 /* A link's answer lists its statistics too. */
 #define ANSWER_BYTES 16384
 
@@ -213,4 +216,11 @@ int route_find(int fd, struct route *route, struct failure *failure)
 	route->hardware = text[0] != '\0' || route->cpus[0] != '\0';
 	route->numa_node = text[0] != '\0' ? (int)strtol(text, NULL, 10) : -1;
 	return 0;
+}
+
+bool route_timers_bind(const struct route *route, const char *congestion, uint32_t rtt_us)
+{
+	bool unaided = route->qdisc[0] != '\0' && !route->fq;
+	return unaided && strncmp(congestion, "bbr", strlen("bbr")) == 0 && rtt_us != 0 &&
+	       rtt_us < SITE_RTT_US;
 }

@@ -23,5 +23,12 @@ struct route {
 
 /* Of a connected socket. 0, or -1 with the failure set. */
 int route_find(int fd, struct route *route, struct failure *failure);
+/*
+ * Does a packet that waits in the socket wait for a timer that takes longer than the packet? BBR
+ * paces, and where no fq does that for it TCP takes a timer for each such packet. Within a site
+ * BBR has only a few packets in flight, so that the next one waits nearly always. Pure.
+ * `rtt_us`: 0 when unknown.
+ */
+bool route_timers_bind(const struct route *route, const char *congestion, uint32_t rtt_us);
 
 #endif

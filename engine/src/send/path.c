@@ -12,8 +12,6 @@
  * little more.
  */
 #define MADE_NOTSENT_BYTES (UINT64_C(4) << 20)
-/* Between a site and a path: chosen, not measured. */
-#define SITE_RTT_US 1000
 /* What is written goes at once, or is not taken. */
 #define UNTIMED_BYTES 1
 
@@ -26,31 +24,18 @@ uint64_t send_notsent_bytes(const struct send_state *state)
 	return state->untimed ? UNTIMED_BYTES : 0;
 }
 
-/*
- * BBR paces. Where no fq does that for it, TCP takes a timer for each packet that waits in the
- * socket. Within a site BBR has only a few packets in flight, so the next one waits nearly always,
- * and its timer takes longer than the packet. What is written when there is room needs no timer.
- */
-static bool timers_dear(const struct send_state *state, unsigned index)
-{
-	const struct route *route = &state->route;
-	char congestion[CONGESTION_NAME_BYTES];
-	struct tcp_info info;
-	tune_congestion_name(streams_fd(state->streams, index), congestion);
-	if (strncmp(congestion, "bbr", strlen("bbr")) != 0 || route->qdisc[0] == '\0' ||
-	    route->fq || !streams_info_read(state->streams, index, &info))
-		return false;
-	uint32_t rtt_us = tcp_info_min_rtt_us(&info);
-	return rtt_us != 0 && rtt_us < SITE_RTT_US;
-}
-
+/* What the program writes when there is room needs no timer. */
 static int timers_avoid(struct send_state *state)
 {
 	/* A socket of MPTCP with that limit is never writable (seen with Linux 6.18). */
 	if (send_notsent_bytes(state) != 0 || state->options->mptcp)
 		return 0;
 	for (unsigned i = 0; i < state->options->streams; i++) {
-		if (!timers_dear(state, i))
+		char congestion[CONGESTION_NAME_BYTES];
+		struct tcp_info info;
+		tune_congestion_name(streams_fd(state->streams, i), congestion);
+		if (!streams_info_read(state->streams, i, &info) ||
+		    !route_timers_bind(&state->route, congestion, tcp_info_min_rtt_us(&info)))
 			continue;
 		state->untimed = true;
 		if (tune_notsent(streams_fd(state->streams, i), UNTIMED_BYTES, &state->failure) !=
