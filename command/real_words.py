@@ -13,6 +13,7 @@ from ..playbooks.errors import RealError
 from ..results.places import runs_dir
 
 GATED = ("deploy", "attempt", "site")
+AT_THE_SHAPER = ("shape", "restore", "site")
 
 
 def add_real(parser: argparse.ArgumentParser) -> None:
@@ -127,9 +128,10 @@ def _inventory(parsed: argparse.Namespace) -> int:
 def _key(parsed: argparse.Namespace) -> int:
     import secrets
 
-    from ..playbooks.inventory import read_plan
+    from ..playbooks.inventory import read_hosts, read_plan
 
     read_plan(parsed.inventory)
+    read_hosts(parsed.inventory)
     target = parsed.inventory / "group_vars" / "all" / "vault.yml"
     if target.exists():
         raise RealError(f"{target} exists already; remove it to make another key")
@@ -149,11 +151,17 @@ def _key(parsed: argparse.Namespace) -> int:
 
 def _play(parsed: argparse.Namespace) -> int:
     from ..playbooks.gate import pass_gate
-    from ..playbooks.inventory import read_plan
+    from ..playbooks.inventory import read_hosts, read_plan
     from ..playbooks.runner import run_play
 
     inventory = parsed.inventory
     plan = read_plan(inventory)
+    named = read_hosts(inventory)
+    ends = [*named["sender"], *named["receiver"]]
+    hosts = [*ends, *named["shaper"]] if parsed.play in AT_THE_SHAPER else ends
+    if parsed.play == "shape" and not named["shaper"]:
+        print("shape: nothing to do, the inventory has no shaper (landspeed real inventory … --shaper)")
+        return 0
     if parsed.play in GATED:
         pass_gate(inventory, plan, parsed.runs, parsed.unrehearsed)
     variables: dict[str, Any] = {}
@@ -167,10 +175,12 @@ def _play(parsed: argparse.Namespace) -> int:
     options += ["--check"] if parsed.check else []
     options += ["--ask-become-pass"] if parsed.ask_become_pass else []
     try:
-        progress = run_play(parsed.play, inventory, variables=variables, options=options)
+        progress = run_play(parsed.play, inventory, hosts=hosts, variables=variables, options=options)
     except KeyboardInterrupt:
         if parsed.play in ("attempt", "site"):
-            run_play("stop", inventory, options=options, say=lambda _: None)  # whether or not anybody listens
+            run_play(
+                "stop", inventory, hosts=ends, options=options, say=lambda _: None
+            )  # whether or not anybody listens
         raise
     print(f"{parsed.play}: " + ", ".join(f"{host} {count} changed" for host, count in sorted(progress.changed.items())))
     if parsed.play in ("collect", "site") and not parsed.check:

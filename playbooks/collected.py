@@ -23,7 +23,7 @@ from ..results.tool_result import record_fields
 from ..scenarios.plan import Plan
 from .beside_rehearsal import compare
 from .errors import RealError
-from .inventory import read_variables
+from .inventory import read_hosts, read_variables
 
 RTT_TOLERANCE = 0.01  # a real path's, against the plan; in the guest it is 0.001
 LARGEST_BYTES = 1 << 30
@@ -61,7 +61,7 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> in
     Raises:
         RealError, OutputError: the files are missing, or the bundle cannot be written.
     """
-    hosts = _names(inventory)
+    hosts = {role: names[0] for role, names in read_hosts(inventory).items() if names}
     folder = inventory / "collected" / attempt
     sent, received = (unpack(folder / f"{hosts[role]}.tar", attempt) for role in ("sender", "receiver"))
     rehearsal = read_variables(inventory / "group_vars" / "all" / "rehearsal.yml")
@@ -87,18 +87,6 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> in
             record = _judged(record, plan, bundle.path, rehearsal, runs_dir)
             bundle.finish(record)
     return _show(record, bundle.path)
-
-
-def _names(inventory: Path) -> dict[str, str]:
-    try:
-        groups = read_variables(inventory / "hosts.yml")["all"]["children"]
-        return {
-            role: next(iter(groups[group]["hosts"]))
-            for role, group in (("sender", "landspeed_senders"), ("receiver", "landspeed_receivers"))
-        }
-    except (LookupError, TypeError, StopIteration) as error:
-        what = "a host in landspeed_senders and one in landspeed_receivers are wanted"
-        raise RealError(f"{inventory / 'hosts.yml'}: {what}; write the inventory again with `--again`") from error
 
 
 def _begin(

@@ -18,15 +18,18 @@ import re
 import shlex
 import socket
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML, YAMLError
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.nodes import MappingNode
 
 from ..engine.command import ENGINE_BINARY, ENGINE_PORT, receive_command, send_command
 from ..engine.identity import engine_build
-from ..scenarios.json_form import is_object
+from ..scenarios.json_form import object_of
 from ..scenarios.load import LoadedScenario
 from ..scenarios.plan import Plan
 from .errors import RealError
@@ -34,6 +37,7 @@ from .shaping import LATE_TIMERS_NS, shape_links
 
 MAN_PAGE = ENGINE_BINARY.parent.parent / "landspeed-engine.1"
 ENGINE_UNIT = MAN_PAGE.parent / "systemd" / "landspeed-engine.service"
+AGAIN = "mend it, or write the inventory again with `--again`"
 HOST_OPTIONS = ("address", "interface", "jump", "ssh_config")
 HOST_FORM = "user@host, with any of ,address=IP ,interface=NIC ,jump=user@host ,ssh_config=FILE"
 GROUPS = {"sender": "landspeed_senders", "receiver": "landspeed_receivers", "shaper": "landspeed_shapers"}
@@ -230,22 +234,56 @@ def read_plan(folder: Path) -> Plan:
         ) from error
 
 
+def read_hosts(folder: Path) -> dict[str, list[str]]:
+    """Names of an inventory's hosts by role. Its other files are looked at, too: Ansible would read them only later.
+
+    Raises:
+        RealError: a file cannot be read, or sender or receiver is missing; the message has file and line.
+    """
+    for file in sorted(each for part in ("group_vars", "host_vars") for each in (folder / part).rglob("*.y*ml")):
+        _mapping(file, YAML().compose, MappingNode)
+    file = folder / "hosts.yml"
+    wanted = "a host in landspeed_senders and one in landspeed_receivers are wanted"
+    groups = object_of(object_of(read_variables(file).get("all")).get("children"))
+    found = {role: [*object_of(object_of(groups.get(group)).get("hosts"))] for role, group in GROUPS.items()}
+    names = [str(name) for role in found.values() for name in role]
+    if not found["sender"] or not found["receiver"]:
+        raise RealError(f"{file}: {wanted}; {AGAIN}")
+    for name in names:
+        if names.count(name) > 1:
+            raise RealError(f"{file}: {name} has two roles; sender, receiver and shaper are hosts of their own")
+        if "[" in name:
+            raise RealError(f"{file}: {name} is a range; write each host by its name")
+    return found
+
+
 def read_variables(file: Path) -> dict[str, Any]:
     """Variables of a file of the inventory; none when it is not there.
 
     Raises:
-        RealError: it cannot be read, or is no mapping of names to values; the message names the file.
+        RealError: it cannot be read, or is no mapping of names to values; the message names file and line.
     """
-    if not file.exists():
-        return {}
+    return (_mapping(file, YAML(typ="safe").load, dict) if file.exists() else None) or {}
+
+
+def _mapping(file: Path, read: Callable[[str], Any], kind: type) -> Any:
+    """What a file says, as a reader of YAML gives it; none when it is empty or encrypted by Ansible Vault.
+
+    Raises:
+        RealError: it is no YAML, or not of this kind.
+    """
     try:
-        read: Any = YAML(typ="safe").load(file.read_text())
+        text = file.read_text()
+        found = None if text.startswith("$ANSIBLE_VAULT") else read(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{file}:{mark.line + 1}" if mark else str(file)
+        raise RealError(f"{where}: not YAML: {error.problem or error.context}; {AGAIN}") from error
     except (YAMLError, OSError, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise RealError(f"{file}: not YAML: {said}; write the inventory again with `--again`") from error
-    if read is not None and not is_object(read):
-        raise RealError(f"{file}: expected names and values; write the inventory again with `--again`")
-    return read or {}
+        raise RealError(f"{file}: not YAML: {' '.join(str(error).split())}; {AGAIN}") from error
+    if found is not None and not isinstance(found, kind):
+        raise RealError(f"{file}: expected names and values; {AGAIN}")
+    return found
 
 
 def write_variables(file: Path, head: str, variables: dict[str, Any]) -> None:

@@ -6,12 +6,13 @@ import contextlib
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ PLAYBOOKS = Path(__file__).resolve().parent
 MARK = "LANDSPEED_PLAY"  # in the environment of all processes of a play
 END_S = 20.0  # for a play to end its workers; then it is killed
 BIN = PLAYBOOKS / "bin"
+JUMP_LOG = "jump.log"
+CANNOT_SEND = "Data could not be sent to remote host"  # Ansible's, when ssh ends before it has the task: a failed one
+NO_WAY = "Connection closed by UNKNOWN port 65535"  # ssh's words when what goes to the jump host has ended
 WORK_PREFIX = "landspeed-real-"
 REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all that begin so
 PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
@@ -33,14 +37,15 @@ class Progress:
     Attributes:
         failures: first failure of each host, as a sentence.
         changed: changes of each host, from the play's own account.
+        jump_log: what ssh says on its way to jump hosts, which the ssh that begins it cannot hear (bin/ssh).
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
         """`say` prints a line."""
         self.failures: dict[str, str] = {}
         self.changed: dict[str, int] = {}
+        self.jump_log: Path | None = None
         self._say = say
-        self._task = ""
 
     def event(self, event: dict[str, Any]) -> None:
         """One event of ansible-runner."""
@@ -57,7 +62,10 @@ class Progress:
             text = explain(host, result, unreachable=False)
             self.failures[host] = f"{self.failures[host]}\n  {text}" if host in self.failures else text
         elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
-            self.failures.setdefault(host, explain(host, result, unreachable=kind.endswith("unreachable")))
+            unreachable = kind.endswith("unreachable")
+            if NO_WAY in str(result.get("msg")) and self.jump_log and self.jump_log.exists():
+                result = {**result, "msg": self.jump_log.read_text(errors="replace") or result["msg"]}
+            self.failures.setdefault(host, explain(host, result, unreachable=unreachable))
             self._line(role, task, host, "FAILED")
         elif kind == "runner_on_ok":
             self._line(role, task, host, "changed" if result.get("changed") else "ok")
@@ -88,14 +96,13 @@ class Progress:
 def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
     """A failure as a sentence that names host and remedy."""
     message = str(result.get("msg") or result.get("stderr") or result.get("stdout") or "no message").strip()
-    if unreachable:
+    if unreachable or CANNOT_SEND in message:
         last = message.splitlines()[-1]
         if "Permission denied" in message:
             remedy = f"put your public key there (ssh-copy-id), or name the user: user@{host}"
             return f"{host}: ssh refuses the login ({last}). Remedy: {remedy}"
         if "Host key verification failed" in message:
-            remedy = f"check it, then ssh-keyscan or ssh-keygen -R {host}"
-            return f"{host}: its ssh host key is not known or has changed. Remedy: {remedy}"
+            return f"{host}: {_host_key(host, message)}"
         if "privilege escalation" in message:
             return f"{host}: sudo does not answer ({last}). Remedy: a busy host? try again"
         remedy = "is it up, is the address right, is a jump host needed (,jump=…)?"
@@ -104,6 +111,23 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
         remedy = "allow sudo for the user, or give --ask-become-pass"
         return f"{host}: no root there ({message.splitlines()[-1]}). Remedy: {remedy}"
     return message if message.startswith(host) else f"{host}: {message}"
+
+
+def _host_key(host: str, message: str) -> str:
+    """What ssh says of a host key, as a sentence: whose (a jump host has one, too), what is wrong, what is right."""
+    named = re.search(r"host key (?:for|is known for) (\S+?) (?:has changed|and you)", message, re.IGNORECASE)
+    whose = named[1] if named else host
+    shown = re.search(r"key sent by the remote host is\s+(SHA256:[\w+/=]+)", message)
+    key = f"the key of {whose} ({shown[1]})" if shown else f"the key of {whose}"
+    check = "on the host, `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` prints the fingerprint of the right one"
+    if offending := re.search(r"Offending .*key in (.+):(\d+)", message):
+        wrong = (
+            f"{key} is not the one in {offending[1]}, line {offending[2]}: the host has a new key, or is another one"
+        )
+        forget = f"if it is right, `ssh-keygen -f {shlex.quote(offending[1])} -R {shlex.quote(whose)}`, and add it"
+        return f"host key verification failed: {wrong}. Remedy: {check}; {forget}"
+    add = f"add it to known_hosts, or remove one that is wrong there with `ssh-keygen -R {shlex.quote(whose)}`"
+    return f"host key verification failed: {key} is not known, or not the known one. Remedy: {check}; {add}"
 
 
 @contextlib.contextmanager
@@ -146,6 +170,7 @@ def run_play(
     play: str,
     inventory: Path,
     *,
+    hosts: Collection[str],
     variables: dict[str, Any] | None = None,
     options: list[str] | None = None,
     say: Callable[[str], None] | None = None,
@@ -155,6 +180,7 @@ def run_play(
     Args:
         play: its name without `.yml`.
         inventory: the inventory's folder.
+        hosts: those that it has to reach.
         variables: extra variables; nothing secret.
         options: further words for ansible-playbook, such as --check.
         say: prints a line; None prints to standard error.
@@ -163,7 +189,8 @@ def run_play(
         what happened.
 
     Raises:
-        PlayFailed: a task failed or a host was not reached; the message has them all.
+        PlayFailed: a task failed, or a host was not reached; the message has them all.
+        RealError: the play could not be run.
         KeyboardInterrupt: interrupted; the play was ended.
     """
     import ansible_runner
@@ -192,8 +219,9 @@ def run_play(
     ending += [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     before = {each: signal.signal(each, end) for each in ending}
     try:
-        with work_folder() as private:
+        with work_folder() as private, _short_name(private) as short:
             mark = str(private)
+            progress.jump_log = private / JUMP_LOG
             words = [f"-e landspeed_{key}={_quoted(value)}" for key, value in (variables or {}).items()]
             result = ansible_runner.run(
                 private_data_dir=str(private),
@@ -206,6 +234,13 @@ def run_play(
                     "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
                     # One for each play: what is empty may go while another play begins (shell_plugins/landspeed_sh.py).
                     "ANSIBLE_REMOTE_TMP": f"{REMOTE_TEMPORARY}-{private.name.removeprefix(WORK_PREFIX)}",
+                    # The runner switches it off unless it is said here; bin/ssh holds it against all others.
+                    "ANSIBLE_HOST_KEY_CHECKING": "true",
+                    # Whoever began a connection that is there already need not have checked the key.
+                    "ANSIBLE_SSH_CONTROL_PATH_DIR": mark,
+                    "ANSIBLE_SSH_CONTROL_PATH": f"{short}/%%C",
+                    "ANSIBLE_INVENTORY_UNPARSED_FAILED": "true",
+                    "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
                     "ANSIBLE_DIFF_ALWAYS": "true",
                     "ANSIBLE_NOCOLOR": "true",
                     "TMPDIR": str(private),  # a module here that is ended leaves its files
@@ -229,7 +264,26 @@ def run_play(
         raise PlayFailed("\n  ".join([f"{play} failed", *progress.failures.values()]))
     if status != "successful":
         raise RealError(f"{play} could not be run: {_last_lines(out)}")
+    if missed := sorted(set(hosts) - set(progress.changed)) or ([] if progress.changed else ["every host"]):
+        remedy = (
+            f"look whether {inventory / 'hosts.yml'} has them in their groups, as `landspeed real inventory` writes it"
+        )
+        raise PlayFailed(f"{play} failed\n  {', '.join(missed)}: not reached by any task of the play. Remedy: {remedy}")
     return progress
+
+
+@contextlib.contextmanager
+def _short_name(folder: Path) -> Generator[str]:
+    """Another name of a folder, for sockets: theirs have at most 107 bytes (unix(7)), and TMPDIR may be long.
+
+    Yields:
+        the name, which goes with the context.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/{os.getpid()}/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
 
 
 def _remove(folder: Path) -> None:

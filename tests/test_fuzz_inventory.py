@@ -14,10 +14,9 @@ from fuzzing import JSON, TEXTS, damaged, damaged_bytes, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from landspeed.command.main import main
-from landspeed.playbooks.collected import _names as hosts_of
 from landspeed.playbooks.collected import unpack
 from landspeed.playbooks.errors import RealError
-from landspeed.playbooks.inventory import Host, read_plan, read_variables, write_inventory
+from landspeed.playbooks.inventory import Host, read_hosts, read_plan, read_variables, write_inventory
 from landspeed.scenarios.load import load_scenario
 from landspeed.scenarios.resolve import make_plan
 from real_fixtures import write_lab_scenario
@@ -110,8 +109,8 @@ def test_hosts_that_are_damaged(data: st.DataObject, whole: Path, tmp_path: Path
     tree = read_variables(whole / "hosts.yml")
     (tmp_path / "hosts.yml").write_text(json.dumps(data.draw(damaged(tree, JSON))))
     try:
-        names = hosts_of(tmp_path)
+        names = read_hosts(tmp_path)
     except RealError as error:
         assert str(tmp_path / "hosts.yml") in str(error)
     else:
-        assert set(names) == {"sender", "receiver"}
+        assert set(names) == {"sender", "receiver", "shaper"}

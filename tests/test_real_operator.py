@@ -54,10 +54,10 @@ def test_a_play_leaves_no_folder_of_temporary_files(
     monkeypatch.setattr(runner, "PLAYBOOKS", tmp_path)
     monkeypatch.setattr(runner, "REMOTE_TEMPORARY", str(tmp_path / "landspeed-ansible"))
     if ending == "well":
-        runner.run_play("preflight", tmp_path)
+        runner.run_play("preflight", tmp_path, hosts=["here"])
     else:
         with pytest.raises(PlayFailed):
-            runner.run_play("preflight", tmp_path)
+            runner.run_play("preflight", tmp_path, hosts=["here"])
     assert (tmp_path / "written").read_text() == "text"
     left = list(tmp_path.glob("landspeed-ansible*"))
     assert len(left) == (0 if plugin else 1)

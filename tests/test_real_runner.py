@@ -98,7 +98,7 @@ def test_a_play_ends_with_its_command(tmp_path: Path, end: str) -> None:
         "import sys; from pathlib import Path; from landspeed.playbooks import runner; folder = Path(sys.argv[1])\n"
     )
     script += "runner.PLAYBOOKS, runner.REMOTE_TEMPORARY = folder, str(folder / 'landspeed-ansible')\n"
-    script += "runner.run_play('preflight', folder)"
+    script += "runner.run_play('preflight', folder, hosts=['here'])"
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     process = subprocess.Popen(
