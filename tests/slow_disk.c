@@ -1,7 +1,8 @@
 /*
  * A disk that fails or is slow, for a program that is started with this in LD_PRELOAD:
  * DISK_SYNC_ERROR=N: fsync(2) of a directory, or with DISK_SYNC_FILES of a file, fails with errno
- * N. DISK_READ_MS=N: pread(2) of a whole block takes that long at least, each thread by itself.
+ * N. DISK_SYNC_MS=N: fsync(2) takes that long at least. DISK_READ_MS=N: pread(2) of a whole block
+ * takes that long at least, each thread by itself.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,6 +15,13 @@
 
 #define BLOCK_BYTES (1 << 20)
 
+static void take(long ms)
+{
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	if (ms != 0)
+		(void)nanosleep(&time, NULL);
+}
+
 static long setting(const char *name)
 {
 	const char *value = getenv(name);
@@ -23,6 +31,7 @@ static long setting(const char *name)
 int fsync(int fd)
 {
 	struct stat status;
+	take(setting("DISK_SYNC_MS"));
 	bool files = setting("DISK_SYNC_FILES") != 0;
 	int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
 	if (setting("DISK_SYNC_ERROR") == 0 || fstat(fd, &status) != 0 ||
@@ -34,11 +43,9 @@ int fsync(int fd)
 
 ssize_t pread64(int fd, void *buffer, size_t count, off64_t offset)
 {
-	long ms = setting("DISK_READ_MS");
-	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 	ssize_t (*next)(int, void *, size_t, off64_t) =
 	    (ssize_t(*)(int, void *, size_t, off64_t))dlsym(RTLD_NEXT, "pread64");
-	if (ms != 0 && count == BLOCK_BYTES)
-		(void)nanosleep(&time, NULL);
+	if (count == BLOCK_BYTES)
+		take(setting("DISK_READ_MS"));
 	return next(fd, buffer, count, offset);
 }

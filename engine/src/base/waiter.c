@@ -18,6 +18,7 @@ struct waiter {
 	int timer_fd;
 	unsigned used; /* slots below this may be in use */
 	struct pollfd slots[SLOTS];
+	struct pollfd asked[SLOTS]; /* those in use: poll(2) counts gaps against RLIMIT_NOFILE */
 };
 
 static int signal_fd_open(struct failure *failure)
@@ -112,9 +113,19 @@ int waiter_disarm(struct waiter *waiter, struct failure *failure)
 int waiter_wait(struct waiter *waiter, struct failure *failure)
 {
 	int ready;
+	nfds_t count = 0;
+	for (unsigned i = 0; i < waiter->used; i++) {
+		if (waiter->slots[i].fd >= 0)
+			waiter->asked[count++] = waiter->slots[i];
+	}
 	do {
-		ready = poll(waiter->slots, waiter->used, -1);
+		ready = poll(waiter->asked, count, -1);
 	} while (ready < 0 && errno == EINTR);
+	count = 0;
+	for (unsigned i = 0; i < waiter->used; i++) {
+		if (waiter->slots[i].fd >= 0)
+			waiter->slots[i].revents = waiter->asked[count++].revents;
+	}
 	return ready < 0 ? failure_set_errno(failure, errno, "poll") : 0;
 }
 

@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/json.h"
 #include "build_id.h"
 #include "command/commands.h"
@@ -38,6 +39,7 @@ static void help_print(FILE *file)
 int main(int argc, char **argv)
 {
 	json_start();
+	descriptors_raise();
 	clock_make_exact();
 	clock_wait_if_asked();
 	if (sodium_init() < 0) {

@@ -1,3 +1,4 @@
+#include "base/descriptors.h"
 #include "files/store_inside.h"
 
 #include <errno.h>
@@ -46,13 +47,30 @@ static void *finisher(void *argument)
 		(void)pthread_mutex_unlock(stripe);
 		(void)pthread_mutex_lock(&store->mutex);
 		store->counts.finishing--;
+		(void)pthread_cond_broadcast(&store->finished);
 		(void)pthread_mutex_unlock(&store->mutex);
 	}
 	return NULL;
 }
 
+/* Each of them has two or three descriptors, and the streams as many again. */
+static uint64_t finishing_limit(void)
+{
+	unsigned limit = descriptors_limit() / 16;
+	return limit < FINISHERS ? FINISHERS : limit < FINISHING_MAX ? limit : FINISHING_MAX;
+}
+
+void finishers_await(struct store *store)
+{
+	(void)pthread_mutex_lock(&store->mutex);
+	while (store->counts.finishing >= store->finishing_limit)
+		(void)pthread_cond_wait(&store->finished, &store->mutex);
+	(void)pthread_mutex_unlock(&store->mutex);
+}
+
 int finishers_start(struct store *store, struct failure *failure)
 {
+	store->finishing_limit = finishing_limit();
 	for (; store->threads < FINISHERS; store->threads++) {
 		int error =
 		    pthread_create(&store->finishers[store->threads], NULL, finisher, store);

@@ -28,6 +28,7 @@ struct store *store_create(const struct store_plan *plan, struct failure *failur
 	(void)pthread_mutex_init(&store->mutex, NULL);
 	(void)pthread_cond_init(&store->changed, NULL);
 	(void)pthread_cond_init(&store->claimed, NULL);
+	(void)pthread_cond_init(&store->finished, NULL);
 	if (finishers_start(store, failure) != 0) {
 		store_destroy(store);
 		return NULL;
@@ -53,6 +54,7 @@ void store_destroy(struct store *store)
 	(void)pthread_mutex_destroy(&store->mutex);
 	(void)pthread_cond_destroy(&store->changed);
 	(void)pthread_cond_destroy(&store->claimed);
+	(void)pthread_cond_destroy(&store->finished);
 	free(store);
 }
 
@@ -149,6 +151,7 @@ static int block_take(struct store *store, const struct record *record, void *pa
 	struct checksum checksum = record->kind == RECORD_ZERO
 				       ? checksum_of_zeros(record->length)
 				       : checksum_of(payload, record->length);
+	finishers_await(store);
 	bool whole = record->kind == RECORD_ZERO || checksum_equal(&checksum, &record->checksum);
 	(void)pthread_mutex_lock(stripe);
 	int status = block_admit(store, incoming, record, failure);

@@ -10,6 +10,7 @@
 
 #define STRIPES       64
 #define FINISHERS     4
+#define FINISHING_MAX 256
 #define PROVERS_MIN   4
 #define PROVERS_MAX   32
 #define FAULTS_LISTED 100
@@ -45,6 +46,8 @@ struct store {
 	struct outbox_item **outbox_end;
 	struct fault faults[FAULTS_LISTED];
 	/* finishing */
+	uint64_t finishing_limit; /* files that are whole and still open; then streams wait */
+	pthread_cond_t finished;  /* one of them was */
 	struct incoming *queue;
 	struct incoming **queue_end;
 	bool closing;
@@ -93,6 +96,11 @@ void provers_stop(struct store *store);
 
 /* finish.c */
 int finishers_start(struct store *store, struct failure *failure);
+/*
+ * Until one more file may wait for its finish. Whoever may complete one calls it first, without a
+ * stripe's lock: the finishers need that.
+ */
+void finishers_await(struct store *store);
 /* Returns when the queue is empty and the threads have ended. */
 void finishers_stop(struct store *store);
 /* Links, then modes, times and flushes of the directories; 0, or the errno of the last flush. */

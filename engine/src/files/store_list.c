@@ -116,6 +116,7 @@ static int entry_prepare(struct store *store, struct incoming *incoming, cJSON *
 {
 	int error = 0;
 	pthread_mutex_t *stripe = store_stripe(store, incoming->number);
+	finishers_await(store);
 	(void)pthread_mutex_lock(stripe);
 	if (incoming->entry.kind == FILE_DIRECTORY)
 		error = directory_make(store, incoming);
