@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define BLOCKS 20
 
+static const uint8_t trust[JOURNAL_TRUST_BYTES];
 static const struct file_entry source = {.size = (uint64_t)BLOCKS * FILE_BLOCK_BYTES - 9,
 					 .mtime = {.tv_sec = 1000000000},
 					 .ctime = {.tv_sec = 1000000000}};
@@ -44,12 +45,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = memfd_create("journal", MFD_CLOEXEC);
 	if (fd < 0)
 		abort();
-	journal_header_encode(&source, header);
+	journal_header_encode(&source, trust, header);
 	size_t own = data[0] % 2 == 0 ? sizeof(header) : 0;
 	if (pwrite(fd, header, own, 0) != (ssize_t)own ||
 	    pwrite(fd, data + 1, size - 1, (off_t)own) != (ssize_t)(size - 1))
 		abort();
-	if (journal_start(&journal, fd, &source) != 0)
+	if (journal_start(&journal, fd, &source, trust) != 0)
 		abort();
 	claims_read(&journal);
 	/* It can be written on. */

@@ -162,12 +162,14 @@ static const struct file_entry source = {.size = (uint64_t)5 * FILE_BLOCK_BYTES,
 					 .mtime = {.tv_sec = 100, .tv_nsec = 5},
 					 .ctime = {.tv_sec = 200, .tv_nsec = 6}};
 
+static const uint8_t trust[JOURNAL_TRUST_BYTES] = "a protection";
+
 static int journal_fill(unsigned claims)
 {
 	struct journal journal;
 	int fd = scratch();
 	int kept = dup(fd);
-	assert_int_equal(journal_start(&journal, fd, &source), 0);
+	assert_int_equal(journal_start(&journal, fd, &source, trust), 0);
 	for (uint32_t i = 0; i < claims; i++) {
 		const struct journal_claim claim = {.block = i, .checksum = checksum_of(&i, 4)};
 		assert_int_equal(journal_append(&journal, &claim), 0);
@@ -181,7 +183,7 @@ static unsigned journal_read(int fd, const struct file_entry *of)
 	unsigned found = 0;
 	struct journal journal;
 	struct journal_claim claim;
-	assert_int_equal(journal_start(&journal, dup(fd), of), 0);
+	assert_int_equal(journal_start(&journal, dup(fd), of, trust), 0);
 	while (journal_next(&journal, &claim) == 1) {
 		struct checksum wanted = checksum_of(&claim.block, 4);
 		assert_true(checksum_equal(&claim.checksum, &wanted));
@@ -203,7 +205,7 @@ static void journals_keep_claims(void **state)
 	struct journal journal;
 	uint32_t block = 4;
 	const struct journal_claim claim = {.block = block, .checksum = checksum_of(&block, 4)};
-	assert_int_equal(journal_start(&journal, dup(fd), &source), 0);
+	assert_int_equal(journal_start(&journal, dup(fd), &source, trust), 0);
 	assert_int_equal(journal_append(&journal, &claim), 0);
 	journal_close(&journal);
 	assert_int_equal(journal_read(fd, &source), 0x1f);
@@ -230,6 +232,25 @@ static void journals_are_of_one_source(void **state)
 	}
 }
 
+/* What came without protection, or under another key, nobody vouches for. */
+static void journals_are_of_one_trust(void **state)
+{
+	(void)state;
+	struct journal journal;
+	uint8_t other[JOURNAL_TRUST_BYTES];
+	for (unsigned i = 0; i < JOURNAL_TRUST_BYTES; i++) {
+		int fd = journal_fill(5);
+		memcpy(other, trust, sizeof(other));
+		other[i] ^= 1;
+		assert_int_equal(journal_start(&journal, dup(fd), &source, other), 0);
+		assert_true(journal.distrusted);
+		assert_true(journal.old_count == 0);
+		journal_close(&journal);
+		assert_int_equal(journal_read(fd, &source), 0);
+		(void)close(fd);
+	}
+}
+
 static void claims_beyond_the_end_are_none(void **state)
 {
 	(void)state;
@@ -237,7 +258,7 @@ static void claims_beyond_the_end_are_none(void **state)
 	uint8_t bytes[JOURNAL_ENTRY_BYTES];
 	struct journal_claim found;
 	struct journal_claim claim = {.block = 4};
-	journal_header_encode(&source, header);
+	journal_header_encode(&source, trust, header);
 	journal_claim_encode(&claim, header, bytes);
 	assert_true(journal_claim_decode(bytes, header, source.size, &found));
 	claim.block = 5;
@@ -344,6 +365,7 @@ int main(void)
 	    cmocka_unit_test(odd_names_are_shown),
 	    cmocka_unit_test(journals_keep_claims),
 	    cmocka_unit_test(journals_are_of_one_source),
+	    cmocka_unit_test(journals_are_of_one_trust),
 	    cmocka_unit_test(claims_beyond_the_end_are_none),
 	    cmocka_unit_test(partial_names_fit_and_differ),
 	    cmocka_unit_test(the_root_is_not_left),

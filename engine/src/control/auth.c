@@ -82,6 +82,8 @@ static enum auth_status channel_open(struct auth *auth, struct failure *failure)
 	expand(master, LABEL("server to client"),
 	       client ? channel->receive_key : channel->send_key);
 	expand(master, LABEL("secret of the data connections"), channel->secret);
+	/* Not of this session alone: a later one goes on with what this one verified. */
+	expand(auth->key->bytes, LABEL("journals of files"), channel->journals);
 	sodium_memzero(both, sizeof(both));
 	sodium_memzero(master, sizeof(master));
 	sodium_memzero(auth->scalar, sizeof(auth->scalar));

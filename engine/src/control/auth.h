@@ -41,6 +41,7 @@ enum auth_status {
 struct auth_channel {
 	bool active;                  /* false: no key, frames carry no tag */
 	uint8_t secret[SECRET_BYTES]; /* of the session's data connections (hello.h) */
+	uint8_t journals[KEY_BYTES];  /* names the pre-shared key in journals of files */
 	uint8_t send_key[KEY_BYTES];
 	uint8_t receive_key[KEY_BYTES];
 	uint64_t sent;

@@ -76,6 +76,19 @@ const uint8_t *control_secret(const struct control *control)
 	return control->channel.active ? control->channel.secret : NULL;
 }
 
+void control_name_trust(const struct control *control, enum protect_mode mode,
+			uint8_t name[TRUST_BYTES])
+{
+	uint8_t whole[AUTH_TAG_BYTES];
+	const char *text = protect_mode_name(mode);
+	memset(name, 0, TRUST_BYTES);
+	if (mode == PROTECT_NONE || !control->channel.active)
+		return;
+	(void)crypto_auth_hmacsha512256(whole, (const uint8_t *)text, strlen(text),
+					control->channel.journals);
+	memcpy(name, whole, TRUST_BYTES);
+}
+
 int control_fd(const struct control *control)
 {
 	return control->fd;

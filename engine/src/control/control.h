@@ -5,6 +5,9 @@
 #include "base/failure.h"
 #include "control/auth.h"
 #include "control/message.h"
+#include "protect/protect.h"
+
+#define TRUST_BYTES 12
 
 enum control_status {
 	CONTROL_MESSAGE, /* *message and *type are set; the caller deletes the message */
@@ -30,6 +33,13 @@ void control_trust(struct control *control, bool known);
 void control_secure(struct control *control, const struct auth_channel *channel);
 /* The session's secret as the key makes it; NULL where there is no key. */
 const uint8_t *control_secret(const struct control *control);
+
+/*
+ * Names the trust in what comes with that protection: the same again only for the same mode under
+ * the same pre-shared key. Zeros for PROTECT_NONE, and where there is no key.
+ */
+void control_name_trust(const struct control *control, enum protect_mode mode,
+			uint8_t name[TRUST_BYTES]);
 
 /* Sends and deletes the message. */
 int control_send(struct control *control, cJSON *message, struct failure *failure);

@@ -144,7 +144,7 @@ static int files_open(struct incoming *incoming, int root)
 		return 0;
 	if ((error = place_open_file(&incoming->place, names.journal, O_CREAT, &fd)) != 0)
 		return error;
-	return journal_start(&incoming->journal, fd, &incoming->entry);
+	return journal_start(&incoming->journal, fd, &incoming->entry, incoming->trust);
 }
 
 bool incoming_prove(const struct incoming *incoming, uint32_t block, void *buffer)

@@ -22,6 +22,7 @@ struct incoming {
 	char *error;                  /* why it failed */
 	struct incoming *next;        /* waiting for its finish */
 	struct incoming *next_proved; /* waiting for its proof */
+	const uint8_t *trust;         /* of its journal, JOURNAL_TRUST_BYTES; the store's */
 	uint32_t number;
 	uint32_t blocks;
 	uint32_t missing;

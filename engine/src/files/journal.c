@@ -11,10 +11,14 @@
 static const uint8_t journal_magic[8] = {'l', 's', 'j', 'r', 'n', 'l', 0, 1};
 
 #define HEADER_GUARDED (JOURNAL_HEADER_BYTES - 8)
-#define CLAIM_GUARDED  (JOURNAL_ENTRY_BYTES - 4)
-#define AHEAD_CLAIMS   4096
+/* Behind what the header says of the source. */
+#define TRUST_OFFSET  (HEADER_GUARDED - JOURNAL_TRUST_BYTES)
+#define CLAIM_GUARDED (JOURNAL_ENTRY_BYTES - 4)
+#define AHEAD_CLAIMS  4096
 
-void journal_header_encode(const struct file_entry *source, uint8_t bytes[JOURNAL_HEADER_BYTES])
+void journal_header_encode(const struct file_entry *source,
+			   const uint8_t trust[JOURNAL_TRUST_BYTES],
+			   uint8_t bytes[JOURNAL_HEADER_BYTES])
 {
 	memset(bytes, 0, JOURNAL_HEADER_BYTES);
 	memcpy(bytes, journal_magic, sizeof(journal_magic));
@@ -22,6 +26,7 @@ void journal_header_encode(const struct file_entry *source, uint8_t bytes[JOURNA
 	at = wire_put_u64(at, source->size);
 	at = wire_put_time(at, &source->mtime);
 	(void)wire_put_time(at, &source->ctime);
+	memcpy(bytes + TRUST_OFFSET, trust, JOURNAL_TRUST_BYTES);
 	(void)wire_put_u64(bytes + HEADER_GUARDED, checksum_short(bytes, HEADER_GUARDED, 0));
 }
 
@@ -53,11 +58,12 @@ bool journal_claim_decode(const uint8_t bytes[JOURNAL_ENTRY_BYTES],
 	       (uint64_t)claim->block * FILE_BLOCK_BYTES < file_size;
 }
 
-int journal_start(struct journal *journal, int fd, const struct file_entry *source)
+int journal_start(struct journal *journal, int fd, const struct file_entry *source,
+		  const uint8_t trust[JOURNAL_TRUST_BYTES])
 {
 	uint8_t found[JOURNAL_HEADER_BYTES];
 	*journal = (struct journal){.fd = fd, .file_size = source->size};
-	journal_header_encode(source, journal->header);
+	journal_header_encode(source, trust, journal->header);
 	ssize_t got = pread(fd, found, sizeof(found), 0);
 	off_t end = lseek(fd, 0, SEEK_END);
 	if (got < 0 || end < 0)
@@ -68,6 +74,9 @@ int journal_start(struct journal *journal, int fd, const struct file_entry *sour
 		atomic_store(&journal->count, journal->old_count);
 		return 0;
 	}
+	journal->distrusted = got == (ssize_t)sizeof(found) &&
+			      memcmp(found, journal->header, TRUST_OFFSET) == 0 &&
+			      memcmp(found + TRUST_OFFSET, trust, JOURNAL_TRUST_BYTES) != 0;
 	if (ftruncate(fd, 0) != 0)
 		return errno;
 	return write_at(fd, journal->header, sizeof(journal->header), 0);

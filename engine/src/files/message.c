@@ -1,11 +1,21 @@
 #include "files/message.h"
 
 #include "base/hex.h"
+#include "base/output.h"
 #include "control/message.h"
 #include "files/list.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+void anew_tell(uint64_t files)
+{
+	if (files != 0)
+		output_note(
+		    "%llu unfinished files are not resumed, but begun anew: what is there came with"
+		    " other protection (--protect) or under another key",
+		    (unsigned long long)files);
+}
 
 cJSON *have_encode(const struct have *have)
 {

@@ -22,6 +22,9 @@ struct have {
 	uint8_t *bitmap; /* HAVE_BLOCKS / 8 bytes of the caller's when decoding */
 };
 
+/* Says, unless there were none, why so many unfinished files were not resumed. */
+void anew_tell(uint64_t files);
+
 cJSON *have_encode(const struct have *have);
 int have_decode(const cJSON *message, struct have *have, struct failure *failure);
 

@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/json.h"
 #include "files/direct.h"
+#include "files/journal.h"
 #include "files/list.h"
 #include "files/record.h"
 
@@ -20,7 +21,8 @@ struct store_plan {
 	bool sync;
 	enum direct_policy direct;
 	enum links_policy links;
-	uint64_t max_bytes;  /* of the listed files together; 0: any */
+	uint8_t trust[JOURNAL_TRUST_BYTES]; /* in what comes (journal.h) */
+	uint64_t max_bytes;                 /* of the listed files together; 0: any */
 	char *const *wanted; /* what was asked for (wanted.h); NULL: whatever comes */
 	unsigned wanted_count;
 	/* Called from any thread when store_take has something or store_settled changed. */
@@ -33,6 +35,7 @@ struct store_counts {
 	uint64_t settled; /* of them done, kept or failed */
 	uint64_t files_done;
 	uint64_t files_kept; /* there already, with size and mtime */
+	uint64_t files_anew; /* unfinished ones, whose journals were of other protection or key */
 	uint64_t directories;
 	uint64_t links;
 	uint64_t failed;

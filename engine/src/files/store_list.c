@@ -22,6 +22,7 @@ static int entry_add(struct store *store, const struct file_entry *entry, struct
 		     ? incoming_create(entry, (uint32_t)count)
 		     : NULL;
 	if (*added != NULL) {
+		(*added)->trust = store->plan.trust;
 		store->entries[count] = *added;
 		store->counts.entries++;
 		store->links_listed += entry->kind == FILE_SYMLINK ? 1 : 0;
@@ -78,11 +79,14 @@ static int file_resume(struct store *store, struct incoming *incoming)
 {
 	uint32_t claimed;
 	int error = incoming_resume(incoming, store->plan.root, store->plan.direct, &claimed);
-	if (error != 0 || claimed == 0)
+	if (error != 0)
 		return error;
 	(void)pthread_mutex_lock(&store->mutex);
+	store->counts.files_anew += incoming->journal.distrusted ? 1 : 0;
 	store->counts.blocks_unread += claimed;
 	(void)pthread_mutex_unlock(&store->mutex);
+	if (claimed == 0)
+		return 0;
 	claims_post(store, incoming);
 	return store_prove_later(store, incoming);
 }

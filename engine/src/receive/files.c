@@ -14,6 +14,8 @@
 /* So that the result fits a frame of the control connection. */
 #define OUTCOMES_LISTED 200
 
+_Static_assert(TRUST_BYTES == JOURNAL_TRUST_BYTES, "one name of it");
+
 struct files_reception {
 	struct receive_state *state;
 	uint64_t end_ns; /* CLOCK_MONOTONIC: --max-time is over; UINT64_MAX: never */
@@ -30,21 +32,22 @@ static void notify(void *context)
 static int threads_start(struct files_reception *session)
 {
 	struct receive_state *state = session->state;
-	const struct store_plan plan = {.root = state->root,
-					.sync = !state->options->no_sync,
-					.direct = state->options->direct,
-					.links = state->options->links,
-					.max_bytes = state->options->admission.max_file_bytes,
-					.wanted = state->options->paths,
-					.wanted_count = state->options->path_count,
-					.notify = notify,
-					.context = session};
+	struct store_plan plan = {.root = state->root,
+				  .sync = !state->options->no_sync,
+				  .direct = state->options->direct,
+				  .links = state->options->links,
+				  .max_bytes = state->options->admission.max_file_bytes,
+				  .wanted = state->options->paths,
+				  .wanted_count = state->options->path_count,
+				  .notify = notify,
+				  .context = session};
 	const struct sampler_plan sampling = {.streams = state->streams,
 					      .side = TUNE_RECEIVE,
 					      .preamble_bytes = state->preamble_bytes,
 					      .interval_ns = state->options->interval_ns,
 					      .samples = state->samples,
 					      .tcp_info = state->tcp_info};
+	control_name_trust(state->control, state->request.protect, plan.trust);
 	cpu_usage_read(&state->cpu);
 	state->meter = host_meter_start();
 	state->start_unix_ns = clock_unix_ns();
@@ -253,6 +256,7 @@ static void counts_add(cJSON *object, const struct store_counts *counts)
 	json_add_u64(object, "entries", counts->entries);
 	json_add_u64(object, "files_done", counts->files_done);
 	json_add_u64(object, "files_kept", counts->files_kept);
+	json_add_u64(object, "files_anew", counts->files_anew);
 	json_add_u64(object, "directories", counts->directories);
 	json_add_u64(object, "symlinks", counts->links);
 	json_add_u64(object, "failed", counts->failed);
@@ -281,6 +285,7 @@ static cJSON *files_json(struct files_reception *session)
 	store_count(store, &counts);
 	store_times(store, &written_ns, &durable_ns);
 	counts_add(object, &counts);
+	anew_tell(counts.files_anew);
 	written_ns = number_above(written_ns, start_ns);
 	durable_ns = number_above(durable_ns, start_ns);
 	uint64_t travelled = counts.bytes_verified - counts.bytes_zero;
