@@ -20,7 +20,7 @@ enum waiter_slot {
 };
 
 /* A server's sessions, and connections that have not said yet what they are. */
-#define PEERS_LIMIT (2 * STREAMS_LIMIT + 16)
+#define PEERS_LIMIT 2112
 
 struct waiter;
 

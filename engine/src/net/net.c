@@ -135,6 +135,14 @@ bool net_same_site(const struct in6_addr *a, const struct in6_addr *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
+bool net_same_network(const struct in6_addr *a, const struct in6_addr *b, unsigned level)
+{
+	static const size_t bytes[NETWORK_LEVELS] = {6, 7, 16};
+	static const size_t mapped_bytes[NETWORK_LEVELS] = {15, 15, 16};
+	bool mapped = IN6_IS_ADDR_V4MAPPED(a) || IN6_IS_ADDR_V4MAPPED(b);
+	return memcmp(a, b, mapped ? mapped_bytes[level] : bytes[level]) == 0;
+}
+
 int net_socket_data(const struct address *address, bool mptcp, struct failure *failure)
 {
 	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,

@@ -35,6 +35,10 @@ bool net_same_host(const struct address *a, const struct address *b);
 /* The host, or of IPv6 its /64: whoever has one address there has them all. */
 struct in6_addr net_site(const struct address *address);
 bool net_same_site(const struct in6_addr *a, const struct in6_addr *b);
+/* Networks that sites are in, from the widest: /48, /56 and the /64; of IPv4 the /24 and the host.
+ */
+#define NETWORK_LEVELS 3
+bool net_same_network(const struct in6_addr *a, const struct in6_addr *b, unsigned level);
 
 /* A bound socket, to be tuned before net_listen; buffers must be set before a SYN arrives. */
 int net_bind(const struct address *address, struct failure *failure);

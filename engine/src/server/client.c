@@ -136,6 +136,12 @@ enum client_status client_read(struct client *client, struct failure *failure)
 	return status;
 }
 
+bool client_has_greeted(const struct client *client)
+{
+	return client->control != NULL &&
+	       (client->open || client->auth.expected != MESSAGE_GREETING);
+}
+
 const char *client_owes(const struct client *client)
 {
 	return message_type_name(client->open ? MESSAGE_REQUEST : client->auth.expected);

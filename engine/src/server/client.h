@@ -36,6 +36,9 @@ enum client_status {
 	CLIENT_FAILED,    /* the failure says why */
 };
 
+/* It has begun a handshake: one of its round trips is behind it. */
+bool client_has_greeted(const struct client *client);
+
 /* Challenges it. Takes over the connected socket, also when it fails (NULL). */
 struct client *client_create(int fd, const struct address *address, const struct key *key,
 			     uint64_t deadline_ns, struct failure *failure);

@@ -2,12 +2,47 @@
 
 #include "base/number.h"
 
+#include <sodium.h>
+#include <string.h>
+
+/* Where those begin in by_site that stand behind that site's. */
+static unsigned site_end(const struct crowd *crowd, const struct in6_addr *site)
+{
+	unsigned low = 0;
+	unsigned high = crowd->count;
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+		if (memcmp(&crowd->by_site[middle]->site, site, sizeof(*site)) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void crowd_add(struct crowd *crowd, struct client *client)
+{
+	unsigned at = site_end(crowd, &client->site);
+	memmove(&crowd->by_site[at + 1], &crowd->by_site[at],
+		(crowd->count - at) * sizeof(struct client *));
+	crowd->by_site[at] = client;
+	crowd->list[crowd->count++] = client;
+}
+
+static void list_remove(struct client **list, unsigned count, unsigned index)
+{
+	memmove(&list[index], &list[index + 1], (count - index - 1) * sizeof(struct client *));
+}
+
 struct client *crowd_take(struct crowd *crowd, unsigned index)
 {
 	struct client *client = crowd->list[index];
+	unsigned at = site_end(crowd, &client->site) - 1;
+	while (crowd->by_site[at] != client)
+		at--;
+	list_remove(crowd->list, crowd->count, index);
+	list_remove(crowd->by_site, crowd->count, at);
 	crowd->count--;
-	for (unsigned i = index; i < crowd->count; i++)
-		crowd->list[i] = crowd->list[i + 1];
 	return client;
 }
 
@@ -28,46 +63,90 @@ static unsigned site_count(const struct crowd *crowd, const struct children *chi
 	return count;
 }
 
+/* Those who may go, by what they have shown; each kind in the order of by_site. */
+struct candidates {
+	struct client *list[CROWD_LIMIT];
+	unsigned count;
+};
+
 /* Has it shown nothing yet that a stranger cannot have? */
-static bool is_silent(const struct crowd *crowd, const struct client *client)
+static bool is_unproved(const struct crowd *crowd, const struct client *client)
 {
 	return !client->open || (!crowd->keyed && client->message == NULL);
 }
 
-/* Those of the site beyond the data connections that its sessions wait for. */
-static unsigned silent_count(const struct crowd *crowd, const struct children *children,
-			     const struct in6_addr *site)
+/* Of each site those beyond the data connections that its sessions wait for. */
+static void candidates_find(const struct crowd *crowd, const struct children *children,
+			    const struct in6_addr *site, bool greeted, struct candidates *found)
 {
-	unsigned count = 0;
+	unsigned first = 0; /* of this site, among the found */
+	found->count = 0;
 	for (unsigned i = 0; i < crowd->count; i++) {
-		const struct client *client = crowd->list[i];
-		count += is_silent(crowd, client) && net_same_site(&client->site, site) ? 1 : 0;
+		struct client *client = crowd->by_site[i];
+		if ((site == NULL || net_same_site(&client->site, site)) &&
+		    is_unproved(crowd, client) && client_has_greeted(client) == greeted)
+			found->list[found->count++] = client;
+		if (i + 1 < crowd->count &&
+		    net_same_site(&client->site, &crowd->by_site[i + 1]->site))
+			continue;
+		unsigned here = found->count - first;
+		if (here > 0 && !greeted)
+			here = (unsigned)number_above(here,
+						      children_awaiting(children, &client->site));
+		found->count = first += here;
 	}
-	return (unsigned)number_above(count, children_awaiting(children, site));
+}
+
+/* Leaves those of the network that has the most of them; of several such, of any one. */
+static void network_choose(struct candidates *from, unsigned level)
+{
+	unsigned best = 0;
+	unsigned most = 0;
+	unsigned equals = 0;
+	for (unsigned first = 0, end = 1; end <= from->count; end++) {
+		if (end < from->count &&
+		    net_same_network(&from->list[first]->site, &from->list[end]->site, level))
+			continue;
+		equals = end - first > most ? 1 : equals + (end - first == most ? 1 : 0);
+		if (end - first > most || (end - first == most && randombytes_uniform(equals) == 0))
+			best = first;
+		most = end - first > most ? end - first : most;
+		first = end;
+	}
+	memmove(from->list, &from->list[best], most * sizeof(struct client *));
+	from->count = most;
+}
+
+static unsigned index_of(const struct crowd *crowd, const struct client *client)
+{
+	unsigned index = 0;
+	while (crowd->list[index] != client)
+		index++;
+	return index;
 }
 
 /*
- * To make room for a newcomer: of those that have shown nothing yet (of that site, unless NULL) one
- * goes, of the site that has the most of them the oldest. A client that means it answers within a
- * round trip, and has no crowd with it. The count of the crowd: nobody can go.
+ * To make room for a newcomer one goes of those that have proved nothing: of the silent, or of
+ * those that have greeted, of whom there are more, so that neither kind takes the other's places;
+ * of that site (NULL: of any) the oldest, else of the network that has the most of them one at
+ * random: nobody can count on a time, and who means it has no crowd beside him. The count of the
+ * crowd: nobody can go.
  */
 static unsigned choose(const struct crowd *crowd, const struct children *children,
 		       const struct in6_addr *site)
 {
-	unsigned chosen = crowd->count;
-	unsigned most = 0;
-	for (unsigned i = 0; i < crowd->count; i++) {
-		const struct client *client = crowd->list[i];
-		if (!is_silent(crowd, client) ||
-		    (site != NULL && !net_same_site(&client->site, site)))
-			continue;
-		unsigned count = site != NULL ? 1 : silent_count(crowd, children, &client->site);
-		if (count > most) {
-			most = count;
-			chosen = i;
-		}
-	}
-	return chosen;
+	struct candidates silent;
+	struct candidates greeted;
+	candidates_find(crowd, children, site, false, &silent);
+	candidates_find(crowd, children, site, true, &greeted);
+	struct candidates *from = greeted.count > silent.count ? &greeted : &silent;
+	if (from->count == 0)
+		return crowd->count;
+	if (site != NULL)
+		return index_of(crowd, from->list[0]);
+	for (unsigned level = 0; level < NETWORK_LEVELS; level++)
+		network_choose(from, level);
+	return index_of(crowd, from->list[randombytes_uniform(from->count)]);
 }
 
 const char *crowd_refusal(const struct crowd *crowd, const struct children *children,
@@ -80,7 +159,7 @@ const char *crowd_refusal(const struct crowd *crowd, const struct children *chil
 	if (site_count(crowd, children, site) >= per_address + children_awaiting(children, site)) {
 		*index = choose(crowd, children, site);
 		*reason = site_full;
-	} else if (crowd->count == CROWD_LIMIT) {
+	} else if (crowd->count >= crowd->limit) {
 		*index = choose(crowd, children, NULL);
 		*reason = full;
 	}

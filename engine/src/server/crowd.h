@@ -6,17 +6,21 @@
 #include "server/client.h"
 
 /*
- * A stranger holds a place until the idle timeout at most. There are as many as one session may
- * have data connections, which pass through, and some for clients.
+ * A stranger holds a place until the idle timeout at most. So many that a client which is far away
+ * still has its own after a round trip: strangers of a thousand networks have two each.
  */
-#define CROWD_LIMIT (STREAMS_LIMIT + 72)
+#define CROWD_LIMIT 2048
 
 struct crowd {
 	bool keyed;                       /* clients have to prove a key */
+	unsigned limit;                   /* of places, as descriptors allow; CROWD_LIMIT at most */
 	struct client *list[CROWD_LIMIT]; /* in the order of their coming, no gaps */
+	struct client *by_site[CROWD_LIMIT]; /* the same: neighbours together, the oldest first */
 	unsigned count;
 };
 
+/* Behind all others; there must be a place. */
+void crowd_add(struct crowd *crowd, struct client *client);
 /* Its place closes up; the client itself becomes the caller's. */
 struct client *crowd_take(struct crowd *crowd, unsigned index);
 /* Clients in the queue. */

@@ -1,9 +1,11 @@
 #include "server/server.h"
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/exits.h"
 #include "base/log.h"
 #include "base/notify.h"
+#include "base/number.h"
 #include "base/waiter.h"
 #include "server/children.h"
 #include "server/crowd.h"
@@ -254,7 +256,7 @@ static bool client_accept(struct server *server)
 	}
 	if (reason != NULL)
 		client_turn_away(server, leaver, reason);
-	server->crowd.list[server->crowd.count++] = client;
+	crowd_add(&server->crowd, client);
 	/* What it has said already may keep its place in a crowd. */
 	client_look(server, server->crowd.count - 1);
 	return true;
@@ -358,10 +360,18 @@ void server_session_leave(const struct server_session *session)
 	channel_say(session->channel, CHANNEL_LEAVES);
 }
 
+/* Sessions need descriptors, too: a crowd gets what is left. */
+static unsigned crowd_limit(void)
+{
+	uint64_t left = number_above(descriptors_limit(), CHILDREN_LIMIT / 2 + 16);
+	return left > CROWD_LIMIT ? CROWD_LIMIT : left > 16 ? (unsigned)left : 16;
+}
+
 int server_run(const struct server_plan *plan, struct failure *failure)
 {
-	struct server server = {
-	    .plan = plan, .port.listener = -1, .crowd.keyed = plan->key != NULL};
+	struct server server = {.plan = plan,
+				.port.listener = -1,
+				.crowd = {.keyed = plan->key != NULL, .limit = crowd_limit()}};
 	int status = -1;
 	server.waiter = waiter_create(failure);
 	if (server.waiter != NULL && listening_begin(&server, failure) == 0) {
