@@ -1,5 +1,6 @@
 #include "server/crowd.h"
 
+#include "base/descriptors.h"
 #include "base/number.h"
 
 #include <sodium.h>
@@ -18,6 +19,12 @@ static unsigned site_end(const struct crowd *crowd, const struct in6_addr *site)
 			high = middle;
 	}
 	return low;
+}
+
+unsigned crowd_places(void)
+{
+	uint64_t left = number_above(descriptors_limit(), CHILDREN_LIMIT / 2 + 16);
+	return left > CROWD_LIMIT ? CROWD_LIMIT : left > 16 ? (unsigned)left : 16;
 }
 
 void crowd_add(struct crowd *crowd, struct client *client)

@@ -19,6 +19,9 @@ struct crowd {
 	unsigned count;
 };
 
+/* As many as there are descriptors for, CROWD_LIMIT at most: sessions need some, too. */
+unsigned crowd_places(void);
+
 /* Behind all others; there must be a place. */
 void crowd_add(struct crowd *crowd, struct client *client);
 /* Its place closes up; the client itself becomes the caller's. */

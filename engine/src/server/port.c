@@ -1,10 +1,16 @@
 #include "server/port.h"
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/notify.h"
 #include "net/net.h"
 #include "net/tune.h"
 
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
+
+#define DEAF_NS (100 * NS_PER_MS)
 
 int port_open(struct port *port, const char *host, uint16_t number, struct failure *failure)
 {
@@ -16,6 +22,29 @@ int port_open(struct port *port, const char *host, uint16_t number, struct failu
 	port->flexible = tune_can_unlock(port->listener);
 	port->ceiling_bytes = sysctl_last("/proc/sys/net/ipv4/tcp_rmem");
 	return tune_buffer(port->listener, TUNE_RECEIVE, &port->default_bytes, failure);
+}
+
+int port_accept(struct port *port, struct address *peer)
+{
+	int fd = net_accept(port->listener, peer);
+	if (fd >= 0 || errno == EAGAIN) {
+		port->deaf_until_ns = 0;
+		return fd;
+	}
+	if (port->deaf_until_ns == 0)
+		log_event("error", NULL, "Error: no connection can be taken: %s", strerror(errno));
+	port->deaf_until_ns = clock_monotonic_ns() + DEAF_NS;
+	return -1;
+}
+
+int port_listener(const struct port *port)
+{
+	return port->deaf_until_ns > clock_monotonic_ns() ? -1 : port->listener;
+}
+
+uint64_t port_wakes_ns(const struct port *port)
+{
+	return port->deaf_until_ns > clock_monotonic_ns() ? port->deaf_until_ns : UINT64_MAX;
 }
 
 void port_close(struct port *port)

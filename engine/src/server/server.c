@@ -1,11 +1,9 @@
 #include "server/server.h"
 
 #include "base/clock.h"
-#include "base/descriptors.h"
 #include "base/exits.h"
 #include "base/log.h"
 #include "base/notify.h"
-#include "base/number.h"
 #include "base/waiter.h"
 #include "server/children.h"
 #include "server/crowd.h"
@@ -37,6 +35,7 @@ struct server {
 
 static void slots_refresh(struct server *server)
 {
+	waiter_watch(server->waiter, SLOT_LISTENER, port_listener(&server->port), POLLIN);
 	for (unsigned i = 0; i < CHILDREN_LIMIT; i++) {
 		if (i < server->children.count)
 			waiter_watch(server->waiter, SLOT_PEERS + i,
@@ -234,7 +233,7 @@ static bool client_accept(struct server *server)
 	struct address address;
 	struct failure failure = {0};
 	const struct options *options = server->plan->options;
-	int fd = net_accept(server->port.listener, &address);
+	int fd = port_accept(&server->port, &address);
 	if (fd < 0)
 		return false;
 	struct client *client =
@@ -290,7 +289,7 @@ static void queue_serve(struct server *server)
 
 static int timer_set(struct server *server, struct failure *failure)
 {
-	uint64_t at_ns = UINT64_MAX;
+	uint64_t at_ns = port_wakes_ns(&server->port);
 	for (unsigned i = 0; i < server->crowd.count; i++) {
 		const struct client *client = server->crowd.list[i];
 		if (!client->waiting && client->deadline_ns < at_ns)
@@ -360,22 +359,14 @@ void server_session_leave(const struct server_session *session)
 	channel_say(session->channel, CHANNEL_LEAVES);
 }
 
-/* Sessions need descriptors, too: a crowd gets what is left. */
-static unsigned crowd_limit(void)
-{
-	uint64_t left = number_above(descriptors_limit(), CHILDREN_LIMIT / 2 + 16);
-	return left > CROWD_LIMIT ? CROWD_LIMIT : left > 16 ? (unsigned)left : 16;
-}
-
 int server_run(const struct server_plan *plan, struct failure *failure)
 {
 	struct server server = {.plan = plan,
 				.port.listener = -1,
-				.crowd = {.keyed = plan->key != NULL, .limit = crowd_limit()}};
+				.crowd = {.keyed = plan->key != NULL, .limit = crowd_places()}};
 	int status = -1;
 	server.waiter = waiter_create(failure);
 	if (server.waiter != NULL && listening_begin(&server, failure) == 0) {
-		waiter_watch(server.waiter, SLOT_LISTENER, server.port.listener, POLLIN);
 		do {
 			status = server_step(&server, failure);
 		} while (status == 0 && (!server.ending || server.children.count != 0));
