@@ -103,7 +103,10 @@ def fit(rtt_ms: float, floors_ms: list[float], forward: list[float | None], reve
     for index in range(count):
         last = shifted.get(index, last)  # a hop that neither list knows: light's time from the hop before
         hops.append(below[index] + last)
-    hops = [round(hop / ROUND_MS) * ROUND_MS for hop in hops[:-1]] + [rtt_ms]
+    # Rounded, but with all of light's time left for the links behind: none of them gets less than nothing.
+    most = [rtt_ms - (total - floor) for floor in below]
+    rounded = [min(round(hop / ROUND_MS) * ROUND_MS, limit) for hop, limit in zip(hops, most, strict=True)]
+    hops = [*rounded[:-1], rtt_ms]
     links = [hop - before for hop, before in zip(hops, [0.0, *hops[:-1]], strict=True)]
     return Fit(links, hops, forward, reverse)
 

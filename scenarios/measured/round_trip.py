@@ -145,6 +145,12 @@ def _links(made: RoundTrip, evidence: Evidence) -> None:
             made.reverse = None
     fitted = fit(total_ms, [0.0] * count, forward, reverse)
     made.hops, made.links_ms = [hop.label for hop in routers], fitted.links_ms
+    ends = [*(hop.label if ms is not None else "" for hop, ms in zip(routers, forward, strict=False)), "the receiver"]
+    if sooner := [label for label, ms in zip(ends, fitted.links_ms, strict=True) if label and ms == 0]:
+        made.assumptions.append(
+            f"Links without a delay. The hop before answered no sooner than {', '.join(sooner)}: the link between them "
+            "has the least delay there can be, none."
+        )
     quiet = sum(not hop.rtts_ms for hop in routers)
     also = f" {quiet} did not answer and got no delay of their own." if quiet else ""
     slow = f" {len(outliers)} were slow to answer and are left out." if outliers else ""
