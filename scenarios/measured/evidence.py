@@ -54,6 +54,7 @@ class Transfer:
     Attributes:
         source: the file's name.
         goodput_bps: payload that the receiver got.
+        sender_ports: of the connections that carried it.
         lost, packets: of a transfer over UDP.
     """
 
@@ -64,6 +65,7 @@ class Transfer:
     duration_s: float
     sender: str = ""
     receiver: str = ""
+    sender_ports: tuple[int, ...] = ()
     udp: bool = False
     ip_version: int = 4
     streams: int = 1
@@ -100,12 +102,13 @@ class Hop:
 
 @dataclass(frozen=True)
 class Trace:
-    """A traceroute. `reached`: its last line is the target."""
+    """A traceroute. `reached`: its last line is the target, whose address is "" where it is not told."""
 
     source: str
     target: str
     hops: tuple[Hop, ...]
     reached: bool
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,10 +126,11 @@ class Probes:
 
 @dataclass(frozen=True)
 class Socket:
-    """A TCP connection as the sending kernel tells of it (ss -ti)."""
+    """A TCP connection as the sending kernel tells of it (ss -ti). The peer is an address, without its port."""
 
     source: str
     peer: str
+    local_port: int | None = None
     min_rtt_s: float | None = None
     rtt_s: float | None = None
     mss_bytes: int | None = None

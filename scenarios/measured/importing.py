@@ -13,6 +13,7 @@ from ..load import BUILT, LoadedScenario, check_tree
 from .evidence import Evidence, MeasurementError
 from .infer import infer
 from .iperf3 import read_iperf3
+from .peers import of_one_path
 from .pscheduler import read_archive, read_pscheduler
 from .sockets import read_ss
 from .traceroute import read_traceroute
@@ -58,6 +59,7 @@ def import_files(files: Mapping[str, Iterable[Path]], name: str = "measured", ti
     if not evidence:
         options = ", ".join(f"--{kind.replace('_', '-')}" for kind in READERS)
         raise MeasurementError(f"nothing to import: name one file or more with {options}")
+    evidence = of_one_path(evidence)
     text = write_scenario(infer(evidence), evidence, name, title)
     tree = parse_yaml(text, Source("imported", text.split("\n")))
     assert tree is not None

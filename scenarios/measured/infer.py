@@ -52,6 +52,8 @@ class Inferred:
     window: Figure | None = None
     host: Figure | None = None
     pacing_bps: float | None = None
+    ip_version: int = 4
+    congestion_control: str | None = None
     assumptions: list[str] = field(default_factory=list[str])
 
     @property
@@ -80,7 +82,19 @@ def infer(evidence: Evidence) -> Inferred:
     _bound(made)
     _by_probes(made, evidence)
     made.assumptions += made.round_trip.assumptions
+    made.ip_version = _ip_version(evidence, transfer)
+    told = [transfer.congestion_control if transfer else None, *(each.congestion_control for each in evidence.sockets)]
+    made.congestion_control = next((each for each in told if each), None)
     return made
+
+
+def _ip_version(evidence: Evidence, transfer: Transfer | None) -> int:
+    """The transfer's; without one, that of the target's address."""
+    if transfer is not None:
+        return transfer.ip_version
+    ends = [*(each.receiver for each in evidence.transfers), *(each.address for each in evidence.traces)]
+    ends += [each.peer for each in evidence.sockets]
+    return 6 if any(":" in end for end in ends) else 4
 
 
 def _typical(transfers: Sequence[Transfer]) -> Transfer | None:

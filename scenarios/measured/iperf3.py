@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .evidence import Evidence, Interval, MeasurementError, Transfer
+from .peers import plain_address
 from .reading import items, mean, member, number, positive, read_json, read_text, text_of, total, whole
 
 WHAT = "what `iperf3 --json` printed"
@@ -76,8 +77,9 @@ def transfer_of(data: dict[str, Any], source: str) -> Transfer:
         when=text_of(start, "timestamp", "time"),
         sender=here if sent_by_us else there,
         receiver=there if sent_by_us else here,
+        sender_ports=_ports(start, "local_port" if sent_by_us else "remote_port"),
         udp=udp,
-        ip_version=6 if ":" in here else 4,
+        ip_version=6 if ":" in plain_address(here) else 4,
         streams=whole(asked, "num_streams") or max(1, len(items(end, "streams"))),
         congestion_control=text_of(end, "sender_tcp_congestion") or None,
         mss_bytes=whole(start, "tcp_mss") or whole(start, "tcp_mss_default"),
@@ -96,6 +98,11 @@ def transfer_of(data: dict[str, Any], source: str) -> Transfer:
         max_rtt_s=_greatest([positive(each, "max_rtt") for each in ends]),
         intervals=tuple(_interval(each) for each in own if not member(each, "sum", "omitted")),
     )
+
+
+def _ports(start: Any, name: str) -> tuple[int, ...]:
+    """Of its connections, at the sending end."""
+    return tuple(port for each in items(start, "connected") if (port := whole(each, name)))
 
 
 def positive_of(intervals: list[Any], name: str) -> float | None:

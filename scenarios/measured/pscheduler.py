@@ -105,7 +105,7 @@ def _throughput(result: Any, spec: Any, source: str) -> Evidence:
         sender=sender,
         receiver=receiver,
         udp=udp,
-        ip_version=whole(spec, "ip-version") or 4,
+        ip_version=whole(spec, "ip-version") or (6 if ":" in receiver else 4),
         streams=whole(spec, "parallel") or max(1, len(items(result, "summary", "streams"))),
         congestion_control=text_of(spec, "congestion") or None,
         mss_bytes=whole(positive(result, "mss")),

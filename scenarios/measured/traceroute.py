@@ -40,9 +40,9 @@ def read_traceroute(file: Path) -> Evidence:
     whole = [hops.get(number, (Hop("", ()), "")) for number in range(1, max(answered) + 1)]
     target = (head[2] or head[1]) if head else ""
     reached = bool(target) and target in (whole[-1][1], whole[-1][0].label.split(" ")[0])
-    return Evidence(
-        traces=[Trace(file.name, (head[1] if head else "") or whole[-1][0].label, tuple(h for h, _ in whole), reached)]
-    )
+    address = (head[2] or "" if head else "") or (whole[-1][1] if reached else "")
+    named = (head[1] if head else "") or whole[-1][0].label
+    return Evidence(traces=[Trace(file.name, named, tuple(hop for hop, _ in whole), reached, address)])
 
 
 def _hop(text: str) -> tuple[Hop, str]:

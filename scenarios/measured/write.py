@@ -27,7 +27,7 @@ def write_scenario(made: Inferred, evidence: Evidence, name: str, title: str = "
         f"name: {name}",
         f"title: {_text(title or _title(made))}",
         "",
-        f"ip: {made.transfer.ip_version if made.transfer else 4}",
+        f"ip: {made.ip_version}",
         f"mtu: {made.mtu_bytes} B",
         f"line_rate: {format_exact(RATE, made.fast_bps)}  # assumed, of every link but the bottleneck",
     ]
@@ -143,7 +143,7 @@ def _ms(rtt_ms: float) -> str:
 def _transfer(made: Inferred) -> Iterator[str]:
     transfer = made.transfer
     yield f"  streams: {transfer.streams if transfer else 1}"
-    control = transfer.congestion_control if transfer else None
+    control = made.congestion_control
     if control in CONGESTION_CONTROLS:
         yield f"  congestion_control: {control}"
     if transfer is not None and transfer.asked_bytes:
@@ -215,7 +215,7 @@ def _assumptions(made: Inferred) -> Iterator[str]:
     yield "Framing. Ethernet's 38 B on every link. The way back is taken as the way there."
     if transfer is not None and transfer.mss_bytes is None and transfer.mtu_bytes is None:
         yield f"MTU. No file tells it: {made.mtu_bytes} B."
-    control = transfer.congestion_control if transfer else None
+    control = made.congestion_control
     if control is None or control not in CONGESTION_CONTROLS:
         told = f"{control} was used, which no world here has" if control else "no file tells it"
         yield f"Congestion control. {told[0].upper()}{told[1:]}: CUBIC."
