@@ -55,7 +55,7 @@ class Transfer:
         source: the file's name.
         goodput_bps: payload that the receiver got.
         sender_ports: of the connections that carried it.
-        lost, packets: of a transfer over UDP.
+        lost, packets, packet_bytes, offered_bps: of a transfer over UDP: the payload of each packet, and what was sent.
     """
 
     source: str
@@ -79,6 +79,8 @@ class Transfer:
     retransmits: int | None = None
     packets: int | None = None
     lost: int | None = None
+    packet_bytes: int | None = None
+    offered_bps: float | None = None
     min_rtt_s: float | None = None
     max_rtt_s: float | None = None
     intervals: tuple[Interval, ...] = ()

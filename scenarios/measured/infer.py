@@ -17,6 +17,7 @@ from .. import physics as ph
 from ..words import rate_text
 from .evidence import Evidence, Figure, Interval, Transfer
 from .round_trip import RoundTrip, round_trip
+from .udp import over_udp
 
 STANDARD_BPS = (10**7, 10**8, 10**9, 10**10, 4 * 10**10, 10**11, 4 * 10**11)
 UNKNOWN_BPS = 10**9  # where nothing tells of a line
@@ -279,19 +280,23 @@ def _chance(lost: int, packets: float, source: str) -> Figure:
 
 def _by_probes(made: Inferred, evidence: Evidence) -> None:
     """What probes and transfers over UDP tell: losses, and how much the line carries."""
-    udp = [each for each in evidence.transfers if each.udp]
-    if made.transfer is None and udp:
-        fastest = max(udp, key=lambda each: each.goodput_bps)
-        most = fastest.goodput_bps * (made.mtu_bytes + FRAMING) / made.mtu_bytes
-        line = next((each for each in STANDARD_BPS if each >= most), STANDARD_BPS[-1])
-        made.rate = Figure(line, f"assumed; {fastest.source}: it carried {rate_text(most)} over UDP")
+    tcp = [each for each in evidence.transfers if not each.udp]
+    seen = [part.rate_bps for each in tcp for part in each.intervals] + [each.goodput_bps for each in tcp]
+    known_bps = made.rate.value if made.rate and made.rate_known else max(seen, default=0.0) * _wire_share(made)
+    udp = over_udp([each for each in evidence.transfers if each.udp], known_bps)
+    made.assumptions += udp.notes
+    if udp.rate is not None and not made.rate_known:
+        made.rate, made.rate_known = udp.rate, True
+    elif made.transfer is None and udp.carried is not None:
+        line = next((each for each in STANDARD_BPS if each >= udp.carried.value), STANDARD_BPS[-1])
+        made.rate = Figure(line, f"assumed; {udp.carried.source}")
         made.assumptions.append(f"Bottleneck. {rate_text(line)}: the next rate of Ethernet above what UDP carried.")
     if made.loss is not None or made.bound_by == "queue":
         return
-    sent = sum(each.sent for each in evidence.probes) + sum(each.packets or 0 for each in udp)
-    lost = sum(each.lost for each in evidence.probes) + sum(each.lost or 0 for each in udp)
+    sent = sum(each.sent for each in evidence.probes) + sum(each.packets or 0 for each in udp.chance)
+    lost = sum(each.lost for each in evidence.probes) + sum(each.lost or 0 for each in udp.chance)
     if lost and sent:
-        names = ", ".join(dict.fromkeys([each.source for each in (*evidence.probes, *udp)]))
+        names = ", ".join(dict.fromkeys([each.source for each in (*evidence.probes, *udp.chance)]))
         made.loss = _chance(lost, sent, f"{names}: {lost} of {sent} packets lost")
         made.assumptions.append(
             "Loss. All of it is put on one link, forward; the probes do not tell where they were lost."

@@ -8,21 +8,25 @@ from typing import Any
 
 from .evidence import Evidence, Interval, MeasurementError, Transfer
 from .peers import plain_address
-from .reading import items, mean, member, number, positive, read_json, read_text, text_of, total, whole
+from .reading import items, mean, member, number, positive, read_json_documents, read_text, text_of, total, whole
 
+DRAINING = 0.05  # by so much of a UDP run a queue may empty after its end
 WHAT = "what `iperf3 --json` printed"
 
 
 def read_iperf3(file: Path) -> Evidence:
-    """The transfer of a file.
+    """The transfers of a file: of one run, or of several one after another.
 
     Raises:
         MeasurementError: it is cut off, of a run that failed, or not iperf3's.
     """
-    data = _events(file) or read_json(file, WHAT)
-    if not any(member(data, name) is not None for name in ("start", "end", "error")):
-        raise MeasurementError(f"{file}: not iperf3's JSON; give {WHAT}")
-    return Evidence(transfers=[transfer_of(data, file.name)])
+    events = _events(file)
+    runs = [(1, events)] if events else read_json_documents(file, WHAT)
+    for _, data in runs:
+        if not any(member(data, name) is not None for name in ("start", "end", "error")):
+            raise MeasurementError(f"{file}: not iperf3's JSON; give {WHAT}")
+    names = [f"{file.name}:{line}" if len(runs) > 1 else file.name for line, _ in runs]
+    return Evidence(transfers=[transfer_of(data, name) for name, (_, data) in zip(names, runs, strict=True)])
 
 
 def _events(file: Path) -> dict[str, Any] | None:
@@ -54,11 +58,11 @@ def transfer_of(data: dict[str, Any], source: str) -> Transfer:
     if error := text_of(data, "error"):
         raise MeasurementError(f"{source}: this run of iperf3 failed: {error}; import one that completed")
     start, end = member(data, "start"), member(data, "end")
-    if not items(data, "intervals") or not end:
+    if not items(data, "intervals") or not isinstance(end, dict) or not end:
         raise MeasurementError(f"{source}: this run of iperf3 has no result; import one that completed")
     asked = member(start, "test_start")
-    if member(asked, "bidir"):
-        raise MeasurementError(f"{source}: iperf3 sent both ways at once; import a run in one direction")
+    if member(asked, "bidir") or member(end, "sum_sent_bidir_reverse"):
+        raise MeasurementError(f"{source}: iperf3 sent both ways at once; import a run in one direction (no --bidir)")
     udp = text_of(asked, "protocol") == "UDP"
     here, there = (text_of((items(start, "connected") or [None])[0], f"{end_}_host") for end_ in ("local", "remote"))
     own = [each for each in items(data, "intervals") if items(each, "streams")]
@@ -66,10 +70,15 @@ def transfer_of(data: dict[str, Any], source: str) -> Transfer:
     sent_by_us = sends or (not own and not member(asked, "reverse"))
     if not sends and (others := items(data, "server_output_json", "intervals")):
         own = others  # only the sending end knows round-trip times
-    got = positive(end, "sum_received", "bits_per_second") or positive(end, "sum", "bits_per_second")
     which = "sum_received" if positive(end, "sum_received", "bits_per_second") else "sum"
+    got, packets, lost = positive(end, which, "bits_per_second"), whole(end, "sum", "packets"), _lost(end)
+    offered = positive(end, "sum_sent", "bits_per_second") or positive(end, "sum", "bits_per_second")
+    sent_bytes = whole(end, "sum_sent", "bytes") or whole(end, "sum", "bytes") or 0
+    if udp:
+        got = arrived(got if which == "sum_received" else None, offered, packets, lost)
     if got is None:
-        raise MeasurementError(f"{source}: iperf3 reports no received byte; import a run that moved some")
+        none = f"none of its {packets} packets arrived" if udp and packets else "iperf3 reports no received byte"
+        raise MeasurementError(f"{source}: {none}; import a run in which some arrived")
     ends = [member(each, "sender") for each in items(end, "streams")]
     return Transfer(
         source=source,
@@ -89,15 +98,34 @@ def transfer_of(data: dict[str, Any], source: str) -> Transfer:
         asked_window_bytes=whole(positive(start, "sock_bufsize")),
         asked_pacing_bps=positive(asked, "fqrate") or positive(asked, "target_bitrate"),
         goodput_bps=got,
-        bytes=whole(end, which, "bytes") or 0,
+        bytes=round(got * (number(end, which, "seconds") or 0.0) / 8) if udp else whole(end, which, "bytes") or 0,
         duration_s=number(end, which, "seconds") or 0.0,
         retransmits=None if udp else whole(end, "sum_sent", "retransmits"),
-        packets=whole(end, "sum", "packets") if udp else None,
-        lost=whole(end, "sum", "lost_packets") if udp else None,
+        packets=packets if udp else None,
+        lost=lost if udp else None,
+        packet_bytes=round(sent_bytes / packets) if udp and packets else None,
+        offered_bps=offered if udp else None,
         min_rtt_s=_least([positive(each, "min_rtt") for each in ends]),
         max_rtt_s=_greatest([positive(each, "max_rtt") for each in ends]),
         intervals=tuple(_interval(each) for each in own if not member(each, "sum", "omitted")),
     )
+
+
+def arrived(received: float | None, offered: float | None, packets: int | None, lost: int) -> float | None:
+    """The rate of a UDP transfer at its receiver (bit/s); None where nothing arrived.
+
+    Of what was sent that share arrived which was not lost. The receiver's own figure has the true time in it, until the
+    queue was empty; but some versions put the sender's there, or nothing.
+    """
+    if not packets or lost >= packets or offered is None:
+        return None
+    counted = offered * (packets - lost) / packets
+    return received if received and abs(received / counted - 1) <= DRAINING else counted
+
+
+def _lost(end: Any) -> int:
+    """Lost packets; fewer than none, as packets that overtook others make it, are none."""
+    return max(0, whole(end, "sum", "lost_packets") or 0)
 
 
 def _ports(start: Any, name: str) -> tuple[int, ...]:

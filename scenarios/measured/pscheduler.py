@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .evidence import Evidence, Hop, Interval, MeasurementError, Probes, Trace, Transfer
+from .iperf3 import arrived
 from .reading import items, mean, member, number, positive, read_json, seconds_of, text_of, total, whole
 
 WHAT = "what `pscheduler task --format json …` printed, or a run of its REST interface"
@@ -90,12 +91,16 @@ def _kind(result: Any) -> str:
 def _throughput(result: Any, spec: Any, source: str) -> Evidence:
     summary = member(result, "summary", "summary")
     got = positive(summary, "receiver-throughput-bits") or positive(summary, "throughput-bits")
-    if got is None:
-        raise MeasurementError(f"{source}: a throughput test that moved nothing; import another one")
     intervals = tuple(_interval(each) for each in items(result, "intervals") if not member(each, "summary", "omitted"))
     rtts = [each.rtt_s for each in intervals if each.rtt_s is not None]
     udp, seconds = bool(member(spec, "udp")), (number(summary, "end") or 0.0) - (number(summary, "start") or 0.0)
     bandwidth = None if udp else positive(spec, "bandwidth")
+    offered, packets = positive(summary, "throughput-bits"), whole(summary, "sent")
+    lost = max(0, whole(summary, "lost") or 0)
+    if udp:
+        got = arrived(positive(summary, "receiver-throughput-bits"), offered, packets, lost)
+    if got is None:
+        raise MeasurementError(f"{source}: a throughput test of which nothing arrived; import another one")
     sender, receiver = text_of(spec, "source"), text_of(spec, "dest")
     if member(spec, "reverse"):
         sender, receiver = receiver, sender
@@ -114,11 +119,13 @@ def _throughput(result: Any, spec: Any, source: str) -> Evidence:
         asked_window_bytes=whole(positive(result, "requested-tcp-window-size")) or whole(positive(spec, "window-size")),
         asked_pacing_bps=bandwidth,
         goodput_bps=got,
-        bytes=whole(summary, "throughput-bytes") or round(got * seconds / 8),
+        bytes=(None if udp else whole(summary, "throughput-bytes")) or round(got * seconds / 8),
         duration_s=seconds,
         retransmits=None if udp else whole(summary, "retransmits"),
-        packets=whole(summary, "sent") if udp else None,
-        lost=whole(summary, "lost") if udp else None,
+        packets=packets if udp else None,
+        lost=lost if udp else None,
+        packet_bytes=round((offered or 0) * seconds / 8 / packets) or None if udp and packets else None,
+        offered_bps=offered if udp else None,
         min_rtt_s=min(rtts, default=None),
         max_rtt_s=max(rtts, default=None),
         intervals=intervals,

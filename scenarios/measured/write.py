@@ -133,6 +133,7 @@ def _path(made: Inferred, nodes: Sequence[str]) -> Iterator[str]:
             yield f"    queue: {format_exact(SIZE, _rounded(made.queue.value, 4))}{_remark(SIZE, made.queue)}"
         if made.loss is not None and made.loss.value > 0:
             yield f"    loss: {made.loss.value * 100:.4g} %{_remark(PROBABILITY, made.loss)}"
+            yield "    reverse: {loss: 0 %}"
 
 
 def _ms(rtt_ms: float) -> str:
