@@ -97,6 +97,6 @@ def test_whatever_stands_in_it_there_is_an_error_with_its_file(
     try:
         import_files({"traceroute": [file]})
     except MeasurementError as error:
-        assert "fuzzed.txt" in str(error) and "give" in str(error) or "no round-trip time" in str(error)
+        assert ("fuzzed.txt" in str(error) and "give" in str(error)) or "no round-trip time" in str(error)
     except ScenarioError as error:  # more hops than there can be
         assert all(problem.place and problem.right for problem in error.problems)

@@ -73,11 +73,11 @@ def infer(evidence: Evidence) -> Inferred:
     tcp = [each for each in evidence.transfers if not each.udp]
     transfer = _typical(tcp)
     mtu = _mtu(evidence, transfer)
-    # A full packet's time on the line belongs to what TCP measures, not to the path's delay; the rate comes first.
-    rough = Inferred(round_trip(evidence, transfer, 0.0), mtu, transfer)
+    # A packet's time on the line belongs to what is measured, not to the path's delay; so the rate comes first.
+    rough = Inferred(round_trip(evidence, transfer, mtu, math.inf), mtu, transfer)
     _bound(rough)
     line = rough.rate.value if rough.rate else math.inf
-    made = Inferred(round_trip(evidence, transfer, (mtu + FRAMING) * 8 / line), mtu, transfer)
+    made = Inferred(round_trip(evidence, transfer, mtu, line), mtu, transfer)
     if transfer is not None:
         made.goodput = _goodput(tcp, transfer)
     _bound(made)

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from .. import physics as ph
 from ..fit_traceroute import fit, without_outliers
 from .evidence import Evidence, Figure, MeasurementError, Trace, Transfer
 
 OWN_QUEUE = "the least smoothed RTT, an upper bound: its own queue may be in it"
+ECHO, TRACE, HANDSHAKE = (84, 84), (60, 88), (60, 60)
+"""IP packets there and back: a ping; a traceroute, whose answer quotes it; SYN and SYN-ACK with their options."""
 APART = 0.05  # sources that differ by more may not be of one path
 
 
@@ -36,16 +39,17 @@ class RoundTrip:
     reverse: Trace | None = None
 
 
-def round_trip(evidence: Evidence, transfer: Transfer | None, serialization_s: float) -> RoundTrip:
+def round_trip(evidence: Evidence, transfer: Transfer | None, mtu: int, line_bps: float) -> RoundTrip:
     """The least round trip, and its links.
 
     Args:
-        serialization_s: of a full packet on the bottleneck's line, which is no part of a delay.
+        mtu: of a full packet.
+        line_bps: of the bottleneck; what packets take on it is no part of the delay.
 
     Raises:
         MeasurementError: nothing tells a round trip.
     """
-    told = list(_candidates(evidence, transfer, serialization_s)) or list(_last_resorts(evidence))
+    told = list(_candidates(evidence, transfer, mtu, line_bps)) or list(_last_resorts(evidence))
     told.sort(key=lambda pair: pair[1].value)
     if not told:
         raise MeasurementError(
@@ -69,31 +73,35 @@ def round_trip(evidence: Evidence, transfer: Transfer | None, serialization_s: f
 
 
 def _candidates(
-    evidence: Evidence, transfer: Transfer | None, serialization_s: float
+    evidence: Evidence, transfer: Transfer | None, mtu: int, line_bps: float
 ) -> Iterator[tuple[Figure, Figure]]:
     """(what an empty path shows TCP, propagation) as each source has it."""
 
-    def of_small(seconds: float, source: str, off_s: float) -> tuple[Figure, Figure]:
-        return Figure(seconds + serialization_s, source, off_s, off_s), Figure(seconds, source, off_s, off_s)
+    full = (mtu, ph.ack_bytes(transfer.ip_version if transfer else 4))
 
-    def of_tcp(seconds: float, source: str) -> tuple[Figure, Figure]:
-        return Figure(seconds, source), Figure(max(seconds - serialization_s, 0.0), source)
+    def takes_s(sizes: tuple[int, int]) -> float:
+        """On the bottleneck's line, there and back."""
+        return (sum(sizes) + 2 * ph.ETHERNET_FRAMING) * 8 / line_bps
+
+    def told(seconds: float, sizes: tuple[int, int], source: str, off_s: float = 0.0) -> tuple[Figure, Figure]:
+        delay_s = max(seconds - takes_s(sizes), 0.0)
+        return Figure(delay_s + takes_s(full), source, off_s, off_s), Figure(delay_s, source, off_s, off_s)
 
     for probe in evidence.probes:
         if probe.min_s and not probe.one_way:
-            yield of_small(probe.min_s, f"{probe.source}: {probe.what}, least of {probe.sent}", 5e-6)
+            yield told(probe.min_s, ECHO, f"{probe.source}: {probe.what}, least of {probe.sent}", 5e-6)
     for trace in evidence.traces:
         if trace.reached and trace.hops[-1].rtts_ms:
-            yield of_small(min(trace.hops[-1].rtts_ms) / 1e3, f"{trace.source}: its last hop", 5e-6)
+            yield told(min(trace.hops[-1].rtts_ms) / 1e3, TRACE, f"{trace.source}: its last hop", 5e-6)
     for socket in evidence.sockets:
         if socket.min_rtt_s:
             # The handshake's packets count in it, and they are small.
-            yield of_small(socket.min_rtt_s, f"{socket.source}: minrtt", 5e-6)
+            yield told(socket.min_rtt_s, HANDSHAKE, f"{socket.source}: minrtt", 5e-6)
     if transfer is not None:
         seen = [each.rtt_s for each in transfer.intervals if each.rtt_s]
         seen += [transfer.min_rtt_s] if transfer.min_rtt_s else []
         if seen:
-            yield of_tcp(min(seen), f"{transfer.source}: {OWN_QUEUE}")
+            yield told(min(seen), full, f"{transfer.source}: {OWN_QUEUE}")
 
 
 def _last_resorts(evidence: Evidence) -> Iterator[tuple[Figure, Figure]]:

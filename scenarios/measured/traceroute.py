@@ -47,8 +47,8 @@ def read_traceroute(file: Path) -> Evidence:
     answered = [number for number, (hop, _) in hops.items() if hop.rtts_ms]
     if not answered:
         raise MeasurementError(
-            f"{file}: no hop of a traceroute answered; give what `traceroute HOST`, `tracert HOST` or `mtr --report HOST` "
-            "printed"
+            f"{file}: no hop of a traceroute answered; give what `traceroute HOST`, `tracert HOST` or `mtr --report "
+            "HOST` printed"
         )
     whole = [hops.get(number, (Hop("", ()), "")) for number in range(1, max(answered) + 1)]
     name, told = (head[1] or head[3], head[2] or head[4] or "") if head else ("", "")
