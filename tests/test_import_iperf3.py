@@ -103,6 +103,14 @@ def test_a_loss_is_put_on_the_way_of_the_data_only() -> None:
     assert link.reverse.loss == 0
 
 
+def test_a_policer_is_said_beside_the_loss() -> None:
+    """A policed path of 40 ms: flat goodput, losses in bursts, no queue; random losses are no policer."""
+    made = import_files({"iperf3": [HERE / "policer-iperf3.json"], "ss": [HERE / "policer-ss.txt"]})
+    (rate,) = re.findall(r"or a policer at ([\d.]+) Mbit/s", made.text)
+    assert float(rate) == pytest.approx(19.1, rel=0.05)
+    assert "a policer" not in import_files({"iperf3": [HERE / "loss-iperf3.json"], "ss": [HERE / "loss-ss.txt"]}).text
+
+
 # --- what stands in a file --------------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ STANDING = 0.25  # of the queue's greatest delay: while it stands higher, the li
 NEAR = 0.1  # a goodput so near to a pace or a window is bound by it
 LINE_NEAR = 0.01  # … to a line
 IDLE = 1.2  # a congestion window so much larger than what is in flight does not bind
+FLAT, BURSTS = 0.1, 2.0  # a policed goodput varies by so little; a variance of losses so far above chance's
 NORMAL = 1.96  # standard deviations of a 95 % interval
 
 
@@ -265,9 +266,24 @@ def _by_loss(made: Inferred, parts: Sequence[Interval], resent: int) -> None:
     packets = sum(each.rate_bps * (each.end_s - each.start_s) / 8 for each in parts) / payload + resent
     made.bound_by, made.why = "loss", f"{resent} of {packets:.0f} packets were sent again, and no queue stood"
     made.loss = _chance(resent, packets, f"{transfer.source}: {made.why}")
-    made.assumptions.append(
-        "Loss. Each packet is lost for itself; that losses come in bursts, the figures cannot tell."
-    )
+    rates = [each.rate_bps for each in parts]
+    if _in_bursts([each.retransmits or 0 for each in parts]) and statistics.stdev(rates) <= FLAT * statistics.fmean(
+        rates
+    ):
+        made.assumptions.append(
+            "Loss. Two readings fit: each packet is lost for itself, which is written here; or a policer at "
+            f"{rate_text(statistics.fmean(rates) * _wire_share(made))}, for the goodput is flat, the losses come in "
+            "bursts and the round trip does not grow. For a policer write discipline: {tbf: …} with a queue of few packets."
+        )
+    else:
+        made.assumptions.append(
+            "Loss. Each packet is lost for itself; that losses come in bursts, the figures cannot tell."
+        )
+
+
+def _in_bursts(lost: Sequence[int]) -> bool:
+    """Whether counts vary by more than chance lets them: chance's have a variance as large as their mean."""
+    return len(lost) > 1 and statistics.variance(lost) >= BURSTS * statistics.fmean(lost)
 
 
 def _chance(lost: int, packets: float, source: str) -> Figure:
