@@ -267,13 +267,13 @@ def _by_loss(made: Inferred, parts: Sequence[Interval], resent: int) -> None:
     made.bound_by, made.why = "loss", f"{resent} of {packets:.0f} packets were sent again, and no queue stood"
     made.loss = _chance(resent, packets, f"{transfer.source}: {made.why}")
     rates = [each.rate_bps for each in parts]
-    if _in_bursts([each.retransmits or 0 for each in parts]) and statistics.stdev(rates) <= FLAT * statistics.fmean(
-        rates
-    ):
+    mean_bps = statistics.fmean(rates)
+    if _in_bursts([each.retransmits or 0 for each in parts]) and statistics.stdev(rates) <= FLAT * mean_bps:
         made.assumptions.append(
             "Loss. Two readings fit: each packet is lost for itself, which is written here; or a policer at "
-            f"{rate_text(statistics.fmean(rates) * _wire_share(made))}, for the goodput is flat, the losses come in "
-            "bursts and the round trip does not grow. For a policer write discipline: {tbf: …} with a queue of few packets."
+            f"{rate_text(mean_bps * _wire_share(made))}, for the goodput is flat, the losses come in "
+            "bursts and the round trip does not grow. For a policer write discipline: {tbf: …} and a queue of few "
+            "packets."
         )
     else:
         made.assumptions.append(
