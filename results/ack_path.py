@@ -1,9 +1,9 @@
-"""The ACK path as a limit: whether a line back was full while the transfer ran."""
+"""Lines that were full while the transfer ran: of the ACK path, where that is a limit, and of the way there."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from ..scenarios.plan import Link, Plan
@@ -15,7 +15,7 @@ COUNTED_HEADER_BYTES = {"emu": 14}  # beside the IP packet; the simulator counts
 
 @dataclass(frozen=True)
 class FullLine:
-    """A line of the way back that was full.
+    """A direction of a link that was full.
 
     Attributes:
         link: which.
@@ -30,10 +30,17 @@ class FullLine:
 
 def full_line_back(plan: Plan, world: str, samples: Samples, from_s: float) -> FullLine | None:
     """The fullest line back from a time of the transfer on, if it was full; None if none was, or nobody looked."""
+    return fullest_line(plan, world, samples, from_s, "reverse")
+
+
+def fullest_line(
+    plan: Plan, world: str, samples: Samples, from_s: float, way: Literal["forward", "reverse"]
+) -> FullLine | None:
+    """The same of one way, there or back."""
     columns = [samples.links[name].to_pylist() for name in ("direction", "link", "time_ns", "bytes", "packets")]
     ends: dict[int, list[tuple[int, int, int]]] = {}
     for direction, link, time_ns, sent_bytes, packets in zip(*columns, strict=True):
-        if direction == "reverse" and time_ns >= from_s * 1e9:
+        if direction == way and time_ns >= from_s * 1e9:
             ends.setdefault(link, []).append((time_ns, sent_bytes, packets))
     found: list[FullLine] = []
     for index, rows in ends.items():
@@ -42,6 +49,6 @@ def full_line_back(plan: Plan, world: str, samples: Samples, from_s: float) -> F
             link, carried = plan.links[index], end_packets - begin_packets
             framing = link.framing_bytes - COUNTED_HEADER_BYTES.get(world, 0)
             bits, span_s = 8 * (end_bytes - begin_bytes + carried * framing), (end_ns - begin_ns) / 1e9
-            found.append(FullLine(link, bits / span_s / link.reverse.rate_bps, carried / span_s))
+            found.append(FullLine(link, bits / span_s / getattr(link, way).rate_bps, carried / span_s))
     fullest = max(found, key=lambda line: line.share, default=None)
     return fullest if fullest and fullest.share >= FULL else None

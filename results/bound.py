@@ -1,4 +1,7 @@
-"""What bound a run: the window, the bus, the framing, the ACK path, loss, one of the ends, or the time it had."""
+"""What bound a run: the window, the bus, the framing, the ACK path, loss, one of the ends, or the time it had.
+
+Only what happened in the span that is judged counts, or what a loss before it still did there (`evidence.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..scenarios import physics as ph
-from .ack_path import FullLine, full_line_back
+from .ack_path import FullLine, full_line_back, fullest_line
+from .evidence import Evidence, WindowTime
 from .own_probing import CONTROL, PROBE_PACKETS, probing
 from .record import LimitedBy, RunRecord
 from .wording import rate_text
@@ -22,6 +26,9 @@ WINDOW_NEARNESS = 0.10  # rwnd-limited and this close to window / RTT: the windo
 SHARED_WINDOW_NEARNESS = 0.20  # the same of MPTCP
 LARGE_SHARE = 0.5
 PACE_NEARNESS = 0.10
+BUSY_SHARE = 0.9  # a line with a queue for so much of the time was full: without a loss it would carry no more
+BLIND_CONTROLS = frozenset({CONTROL})  # a loss does not make their window smaller
+SPURIOUS = 2.0  # so many times what was lost was sent again: the rest was only late
 STARTS = 2.0  # so many times what slow start needs
 GROWING = 1.1  # the last fifth this much faster than the rate: still in its start
 
@@ -41,8 +48,8 @@ def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) ->
     A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
     by that limit (the nearest). Otherwise a line of the way back that was full of acknowledgments; then TCP's own
     account decides (time limited by the receiver's window or the send buffer, time with something to send), then
-    pacing, retransmissions, and whether the run was over before the window had grown, or grew slowly; at last whether
-    BBR's own probing is what it was below a limit.
+    pacing, what besides goodput a full line carried (or BBR's own probing left out), losses and reordering, and whether
+    the run was over before the window had grown, or grew slowly. Where nothing shows a cause, it is unknown.
     """
     curves = samples.curves if samples else None
     goodput, from_s, span = _settled(record, curves)
@@ -56,7 +63,7 @@ def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) ->
         return word_of(limit), f"goodput {span} was {rate_text(goodput)}, {apart} {allowed}"
     if samples and (full := full_line_back(plan, record.world, samples, from_s)):
         return "ack path", _acks(plan, full, goodput)
-    return _from_tcp(plan, record, samples, goodput)
+    return _from_tcp(plan, record, samples, goodput, from_s)
 
 
 def _settled(record: RunRecord, curves: ByteCurves | None) -> tuple[float | None, float, str]:
@@ -78,17 +85,15 @@ def _acks(plan: Plan, full: FullLine, goodput: float) -> str:
     )
 
 
-def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: float) -> tuple[LimitedBy, str]:
+def _from_tcp(
+    plan: Plan, record: RunRecord, samples: Samples | None, goodput: float, from_s: float
+) -> tuple[LimitedBy, str]:
     shares = _shares(record)
-    rwnd = shares.rwnd
-    if rwnd is None and samples:  # a simulator keeps no account of it
-        rwnd = samples.window_share()
+    evidence = Evidence(samples, from_s) if samples else None
+    window = evidence.window(alone=_alone(plan, samples)) if evidence else None
+    rwnd = window.share if window and window.share is not None else shares.rwnd
     if rwnd is not None and rwnd > LARGE_SHARE:
-        return _window_or_receiver(plan, record, samples, goodput, rwnd)
-    if rwnd is not None and rwnd > LARGE_SHARE / 2:  # of the whole time, its start included
-        found = _window_or_receiver(plan, record, samples, goodput, rwnd)
-        if found[0] == "window" and samples and samples.largest_send_window():
-            return found
+        return _window_or_receiver(plan, goodput, rwnd, window)
     if shares.sndbuf is not None and shares.sndbuf > LARGE_SHARE:
         return "sender", f"TCP waited for room in the send buffer {shares.sndbuf * 100:.0f} % of the time"
     if shares.busy is not None and shares.busy < LARGE_SHARE:
@@ -96,19 +101,64 @@ def _from_tcp(plan: Plan, record: RunRecord, samples: Samples | None, goodput: f
     return (
         _shared_window(plan, record, samples, goodput)
         or _paced(plan, goodput)
-        or _lost(plan, record, samples)
+        or _beside_goodput(plan, record, samples, goodput, from_s)
+        or _lost(plan, record, samples, evidence, goodput)
         or _standing(plan, record, samples)
         or _starting(plan, record, samples)
-        or _growing(plan, samples)
-        or _probing(plan, record, samples, goodput)
-        or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and TCP names no reason")
+        or _growing(plan, record, samples)
+        or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and {_what_is_missing(record, evidence)}")
     )
 
 
-def _lost(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
-    if not record.retransmits:
+def _what_is_missing(record: RunRecord, evidence: Evidence | None) -> str:
+    resent = evidence.resent() if evidence else None
+    if record.retransmits and resent is None:
+        return f"no samples tell what {record.retransmits} retransmissions did to the window"
+    if resent and resent.packets:
+        return f"TCP names no reason: {resent.packets} retransmissions did not hold its window down"
+    return "TCP names no reason"
+
+
+def _alone(plan: Plan, samples: Samples | None) -> bool:
+    """Whether nothing but this transfer's packets waits at the lines."""
+    return samples is not None and not samples.of_network and not any(e.kind == "background" for e in plan.events)
+
+
+def _blind(plan: Plan) -> bool:
+    transfer = plan.transfer
+    return BLIND_CONTROLS.issuperset(transfer.congestion_controls or [transfer.congestion_control])
+
+
+def _lost(
+    plan: Plan, record: RunRecord, samples: Samples | None, evidence: Evidence | None, goodput: float
+) -> tuple[LimitedBy, str] | None:
+    """A window that losses made smaller, and that was full, or packets that came late and were taken for lost."""
+    if samples is None or evidence is None or not record.retransmits or _blind(plan):
         return None
-    return "loss", f"{record.retransmits} retransmissions held the window down" + _where_dropped(plan, samples)
+    resent, cut = evidence.resent(), evidence.cut()
+    if resent is None or cut is None or cut.share < LARGE_SHARE:
+        return None
+    busy = evidence.busy_line() if _alone(plan, samples) else None
+    if busy is not None and busy[1] >= BUSY_SHARE:
+        line = plan.links[busy[0]]
+        return "framing", (
+            f"a queue kept {line.a} → {line.b} busy {busy[1] * 100:.0f} % of the time from {evidence.from_s:.3g} s on: "
+            f"the line was full at {rate_text(goodput)} of goodput"
+        )
+    full = f"the window was full {cut.share * 100:.0f} % of the time from {evidence.from_s:.3g} s on"
+    if not resent.packets:
+        why = f"{cut.packets} retransmissions, the last at {cut.last_s:.3g} s, held the window down: {full}"
+        return "loss", why + _where_dropped(plan, samples)
+    corrupted = sum(link.forward.corrupt for link in plan.links) * (resent.sent_packets + resent.packets)
+    if (
+        any(link.forward.reorder for link in plan.links)
+        and resent.dropped is not None
+        and resent.packets > SPURIOUS * (resent.dropped + corrupted)
+    ):
+        why = f"{resent.packets} packets were sent again, and {resent.dropped} were dropped"
+        return "reordering", f"{why}: packets that others had overtaken were taken for lost; {full}"
+    why = f"{resent.packets} retransmissions held the window down: {full}"
+    return "loss", why + _where_dropped(plan, samples, evidence.from_s)
 
 
 def _standing(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
@@ -148,31 +198,58 @@ def _starting(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[L
     )
 
 
-def _growing(plan: Plan, samples: Samples | None) -> tuple[LimitedBy, str] | None:
-    """Nothing was lost, and the congestion window is what held it: a delay or a mark ended slow start early."""
+def _growing(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
+    """No loss made the congestion window smaller, and it held the run: a delay or a mark ended slow start early."""
     share = samples.congestion_window_share() if samples else None
     if samples is None or share is None or share < LARGE_SHARE or not samples.left_slow_start():
         return None
     marks = sum(samples.passed_by_link("marks").values())
-    told = f"{marks} packets were marked" if marks else "nothing was lost or marked"
+    untouched = "no loss held it down" if record.retransmits else "nothing was lost or marked"
+    told = f"{marks} packets were marked" if marks else untouched
     control = plan.transfer.congestion_control
     return "congestion window", f"it was full {share * 100:.0f} % of the time; {told}, {control} had left slow start"
 
 
-def _probing(plan: Plan, record: RunRecord, samples: Samples | None, goodput: float) -> tuple[LimitedBy, str] | None:
-    """BBR at a limit but for its own looks at the round trip: it was there in the time between them."""
-    if samples is None or plan.transfer.congestion_controls or plan.transfer.congestion_control != CONTROL:
+def _beside_goodput(
+    plan: Plan, record: RunRecord, samples: Samples | None, goodput: float, from_s: float
+) -> tuple[LimitedBy, str] | None:
+    """A run at a limit but for one thing: BBR's looks at the round trip, what was sent again, or duplicates.
+
+    The largest of the three, where without all of them it would be at a limit, and where it is half of what is missing.
+    """
+    if samples is None:
         return None
-    found = probing(samples, _settled(record, samples.curves)[1], (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3)
-    if found is None:
+    parts = dict[LimitedBy, tuple[float, str]]()
+    if _blind(plan):
+        found = probing(samples, from_s, (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3)
+        if found is not None and found.between_bps > goodput:
+            looks = (
+                f"BBR kept {PROBE_PACKETS} packets in flight {_times(found.looks)} to see the round trip; this took "
+            )
+            looks += f"{found.share * 100:.1f} % of the time, and in the rest it ran at {rate_text(found.between_bps)}"
+            parts["probing"] = 1 - goodput / found.between_bps, looks
+        resent = Evidence(samples, from_s).resent()
+        if resent is not None and resent.share:
+            why = f"{resent.share * 100:.1f} % of what was sent was {resent.packets} packets sent again"
+            parts["loss"] = resent.share, why + _where_dropped(plan, samples, from_s)
+    line = fullest_line(plan, record.world, samples, from_s, "forward") if _alone(plan, samples) else None
+    if line is not None and (copies := sum(each.forward.duplicate for each in plan.links[: line.link.index + 1])):
+        share = copies / (1 + copies)
+        where = f"{line.link.a} → {line.link.b}"
+        parts["duplicates"] = share, f"{where} was full, and {share * 100:.1f} % of what it carried were duplicates"
+    most = max(parts, key=lambda each: parts[each][0], default=None)
+    if most is None:
         return None
-    limit = min(plan.physics.limits, key=lambda each: abs(found.between_bps / each.goodput_bps - 1))
-    if abs(found.between_bps / limit.goodput_bps - 1) > LIMIT_NEARNESS or goodput > limit.goodput_bps:
+    without = goodput
+    for share, _ in parts.values():
+        without /= 1 - share
+    limit = min(plan.physics.limits, key=lambda each: abs(without / each.goodput_bps - 1))
+    missing, (share, why) = 1 - goodput / limit.goodput_bps, parts[most]
+    if abs(without / limit.goodput_bps - 1) > LIMIT_NEARNESS or missing < 0 or share < missing / 2:
         return None
-    return "probing", (
+    return most, (
         f"{rate_text(goodput)} is {_apart(goodput, limit.goodput_bps)} the {rate_text(limit.goodput_bps)} that the "
-        f"{limit.name} allows: BBR kept {PROBE_PACKETS} packets in flight {_times(found.looks)} to see the round trip; "
-        f"this took {found.share * 100:.1f} % of the time, and in the rest it ran at {rate_text(found.between_bps)}"
+        f"{limit.name} allows: {why}"
     )
 
 
@@ -180,18 +257,22 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _window_or_receiver(
-    plan: Plan, record: RunRecord, samples: Samples | None, goodput: float, share: float
-) -> tuple[LimitedBy, str]:
-    """TCP waited for the receiver: because the window is small for the RTT, or because it was not emptied."""
+def _window_or_receiver(plan: Plan, goodput: float, share: float, window: WindowTime | None) -> tuple[LimitedBy, str]:
+    """TCP waited for the receiver: because the window is small for the RTT of that time, or because it was not emptied.
+
+    Or it waited although the path was busy: what was in flight stood in a queue of a line that had become slower.
+    """
     told = f"TCP waited for the receiver's window {share * 100:.0f} % of the time"
-    window = samples.largest_send_window() if samples else None
-    if window is None:
+    if window is None or window.allowed_bps is None or window.bytes is None or window.rtt_ms is None:
         return "window", told
-    rtt_ms = record.rtt_ms or plan.physics.rtt_ns / 1e6
-    most = window * 8e3 / rtt_ms
-    allowed = f"{window / 1e6:.1f} MB per {rtt_ms:.1f} ms allow {rate_text(most)}"
-    if goodput >= most * (1 - WINDOW_NEARNESS):
+    if window.queued > LARGE_SHARE and window.line is not None:
+        line = plan.links[window.line]
+        return "framing", (
+            f"{told}, but in {window.queued * 100:.0f} % of it a queue kept {line.a} → {line.b} busy: "
+            f"the line was full at {rate_text(goodput)} of goodput"
+        )
+    allowed = f"{window.bytes / 1e6:.3g} MB per {window.rtt_ms:.1f} ms allow {rate_text(window.allowed_bps)}"
+    if goodput >= window.allowed_bps * (1 - WINDOW_NEARNESS):
         return "window", f"{told}; {allowed}"
     return "receiver", f"{told}, though {allowed}: it reads too slowly"
 
@@ -212,8 +293,8 @@ def _shared_window(
     return "window" if near else "receiver", f"{rate_text(goodput)} is {allowed}; {told}"
 
 
-def _where_dropped(plan: Plan, samples: Samples | None) -> str:
-    drops = samples.drops_by_link() if samples else {}
+def _where_dropped(plan: Plan, samples: Samples | None, from_s: float = 0.0) -> str:
+    drops = samples.drops_by_link(from_s) if samples else {}
     where = ", ".join(f"{count} dropped at {_link(plan, *key)}" for key, count in sorted(drops.items()))
     return f" ({where})" if where else ""
 

@@ -23,6 +23,8 @@ LimitedBy = Literal[
     "ack path",
     "share",
     "loss",
+    "reordering",
+    "duplicates",
     "receiver",
     "sender",
     "application",

@@ -61,6 +61,11 @@ class Samples:
         made.__dict__["_whole"] = self._whole
         return made
 
+    @property
+    def of_network(self) -> bool:
+        """Whether these are of one flow of a network: others may pass its links."""
+        return self._flow is not None
+
     # --- tables ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -219,13 +224,24 @@ class Samples:
         known = [(window, threshold) for window, threshold in pairs if window is not None and threshold is not None]
         return any(window >= threshold for window, threshold in known) if known else None
 
-    def drops_by_link(self) -> dict[tuple[int, str], int]:
-        """Packets dropped during the run for each link and direction that dropped any."""
-        return {key: count for key, count in self.passed_by_link("drops").items() if count}
+    def drops_by_link(self, from_s: float | None = None) -> dict[tuple[int, str], int]:
+        """Packets dropped during the run, or from a time on, for each link and direction that dropped any."""
+        return {key: count for key, count in self.passed_by_link("drops", from_s).items() if count}
 
-    def passed_by_link(self, counter: str) -> dict[tuple[int, str], int]:
-        """How much a counter of each (link, direction) grew: "packets", "bytes", "drops" or "marks"."""
-        grouped = self.links.group_by(["link", "direction"]).aggregate([(counter, "min"), (counter, "max")])
+    def passed_by_link(self, counter: str, from_s: float | None = None) -> dict[tuple[int, str], int]:
+        """How much a counter of each (link, direction) grew: "packets", "bytes", "drops" or "marks".
+
+        Args:
+            counter: its name.
+            from_s: from this time on; None: from the first sample on, which may lie before the transfer.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        links = self.links
+        if from_s is not None:
+            links = links.filter(pc.call_function("greater_equal", [links["time_ns"], pa.scalar(round(from_s * 1e9))]))
+        grouped = links.group_by(["link", "direction"]).aggregate([(counter, "min"), (counter, "max")])
         return {
             (row["link"], row["direction"]): row[f"{counter}_max"] - row[f"{counter}_min"]
             for row in grouped.to_pylist()

@@ -197,25 +197,47 @@ def test_shares_are_means_over_the_streams_that_tell() -> None:
     assert limited_by(plan, record_of(1e8, whole, duration_s=None))[0] == "unknown"
 
 
+def windowed(folder: Path, *rtts_ms: float, window: int = 12_500_000, until_s: float = 10.0) -> Samples:
+    """Two streams whose window of the receiver is full, sampled each second; the RTT changes evenly over the time."""
+    full = {"snd_wnd_bytes": window, "in_flight_packets": window // 1000, "mss_bytes": 1000, "cwnd_packets": 10**6}
+    rows: list[dict[str, Any]] = []
+    for stream in (0, 1):
+        for second in range(1, round(until_s) + 1):
+            rtt_ms = rtts_ms[min(int((second - 1) / until_s * len(rtts_ms)), len(rtts_ms) - 1)]
+            told = {"time_s": second, "stream": stream, "bytes": second, "srtt_us": round(rtt_ms * 1e3)}
+            rows.append(full | told | {"rwnd_limited_us": round(second * 0.9e6)})
+    return sampled(folder, *rows, end="sender")
+
+
 def test_the_window_or_a_receiver_that_reads_too_slowly(tmp_path: Path) -> None:
     """Two streams of 12.5 MB over 100 ms: 2 Gbit/s. Within a tenth of that it was the window."""
-    rows = [{"time_s": 1.0, "stream": stream, "snd_wnd_bytes": size} for stream in (0, 1) for size in (1, 12_500_000)]
-    samples = sampled(tmp_path, *({**row, "time_s": 1.0 + n} for n, row in enumerate(rows)), end="sender")
-    plan = make_plan(limits=FAR)
-    kind, why = limited_by(plan, record_of(1.8e9, waiting(rwnd=54), rtt_ms=100.0), samples)
+    samples, plan = windowed(tmp_path, 100.0), make_plan(limits=FAR)
+    kind, why = limited_by(plan, record_of(1.8e9, rtt_ms=100.0), samples)
     assert (kind, why) == (
         "window",
-        "TCP waited for the receiver's window 90 % of the time; 25.0 MB per 100.0 ms allow 2.000 Gbit/s",
+        "TCP waited for the receiver's window 90 % of the time; 25 MB per 100.0 ms allow 2.000 Gbit/s",
     )
-    kind, why = limited_by(plan, record_of(1.79e9, waiting(rwnd=54), rtt_ms=100.0), samples)
+    kind, why = limited_by(plan, record_of(1.79e9, rtt_ms=100.0), samples)
     assert (kind, why) == (
         "receiver",
-        "TCP waited for the receiver's window 90 % of the time, though 25.0 MB per 100.0 ms allow 2.000 Gbit/s: "
+        "TCP waited for the receiver's window 90 % of the time, though 25 MB per 100.0 ms allow 2.000 Gbit/s: "
         "it reads too slowly",
     )
-    # Without a measured RTT that of the plan counts: 264 ms, 757.6 Mbit/s.
-    kind, why = limited_by(plan, record_of(0.7e9, waiting(rwnd=54), rtt_ms=None), samples)
-    assert kind == "window" and why is not None and "25.0 MB per 264.0 ms allow 757.58 Mbit/s" in why
+
+
+def test_the_window_is_divided_by_the_rtt_of_each_moment(tmp_path: Path) -> None:
+    """25 MB per 100 ms for five seconds and per 400 ms for five: 2 and 0.5 Gbit/s, in the mean 1.25."""
+    samples = windowed(tmp_path, 100.0, 400.0)
+    kind, why = limited_by(make_plan(limits=FAR), record_of(1.2e9, rtt_ms=100.0), samples)
+    assert kind == "window" and why is not None and why.endswith("25 MB per 160.0 ms allow 1.250 Gbit/s")
+
+
+def test_only_the_window_of_the_judged_span_counts(tmp_path: Path) -> None:
+    """From 10 s on, where the RTT was 400 ms: 0.5 Gbit/s."""
+    samples = windowed(tmp_path, 100.0, 400.0, until_s=20.0)
+    record = record_of(1.2e9, rtt_ms=100.0, steady_goodput_bps=0.5e9)
+    kind, why = limited_by(make_plan(limits=FAR), record, samples)
+    assert kind == "window" and why is not None and why.endswith("25 MB per 400.0 ms allow 500.00 Mbit/s")
 
 
 def test_without_a_sampled_window_it_is_the_window() -> None:
@@ -238,24 +260,78 @@ def test_not_far_from_its_pace(goodput: float, kind: str) -> None:
         assert why is not None and why.endswith(f"is {apart} the 1.000 Gbit/s to which it was paced")
 
 
-def test_its_pace_comes_before_its_losses_and_they_before_the_start(tmp_path: Path) -> None:
+def losing(folder: Path, *, at_s: tuple[int, ...], flight: int = 100, **first: int) -> Samples:
+    """20 s of a window of 100 packets that is halved at these times, each time for ten packets sent again."""
+    rows = [
+        {
+            "time_s": second,
+            "bytes": 10**6 * second,
+            "mss_bytes": 1000,
+            "cwnd_packets": 100,
+            "in_flight_packets": flight,
+            "snd_wnd_bytes": 10**9,
+            "ssthresh_packets": 50 + sum(second >= at for at in at_s),
+            "retransmits": 10 * sum(second >= at for at in at_s),
+        }
+        | first
+        for second in range(1, 21)
+    ]
+    return sampled(folder, *rows, end="sender")
+
+
+def lost(folder: Path, retransmits: int, samples: Samples, **transfer: Any) -> tuple[str | None, str | None]:
+    record = record_of(1e8, steady_goodput_bps=1e8, retransmits=retransmits)
+    return limited_by(make_plan(limits=FAR, transfer=transfer), record, samples)
+
+
+def test_its_pace_comes_before_its_losses(tmp_path: Path) -> None:
     paced = make_plan(limits={"pacing": 10**9})
-    assert limited_by(paced, record_of(0.95e9, retransmits=5))[0] == "pacing"
-    growing = sampled(tmp_path, {"time_s": 4.0, "bytes": 10**6}, {"time_s": 5.0, "bytes": 4 * 10**7})
-    kind, why = limited_by(make_plan(limits=FAR), record_of(64e6, retransmits=5), growing)
-    assert (kind, why) == ("loss", "5 retransmissions held the window down")
-    assert limited_by(make_plan(limits=FAR), record_of(64e6, retransmits=None), growing)[0] == "slow start"
+    assert limited_by(paced, record_of(0.95e9, retransmits=5), losing(tmp_path, at_s=(12,)))[0] == "pacing"
 
 
-def test_losses_are_told_with_their_links(tmp_path: Path) -> None:
-    samples = linked(
-        tmp_path, "0,0,0,0,0,3", "1,0,0,9,9,20", "0,4,1,0,0,0", "1,4,1,9,9,2", "0,1,0,0,0,7", "1,1,0,5,5,7"
-    )  # fmt: skip
-    kind, why = limited_by(make_plan(limits=FAR), record_of(1e8, retransmits=19), samples)
-    assert kind == "loss"
-    assert why == (
-        "19 retransmissions held the window down (17 dropped at geneva → cern, 2 dropped at washington → new-york)"
+def test_losses_of_the_judged_span_are_counted_and_told_with_their_links(tmp_path: Path) -> None:
+    """Of twelve losses before 10 s, nothing; of those after it, where."""
+    samples = losing(tmp_path, at_s=(3, 12, 15))
+    linked(tmp_path, "1,0,0,0,0,3", "10,0,0,9,9,12", "20,0,0,9,9,20", "10,4,1,0,0,0", "20,4,1,9,9,2")
+    assert lost(tmp_path, 30, samples, congestion_control="reno") == (
+        "loss",
+        "20 retransmissions held the window down: the window was full 100 % of the time from 10 s on "
+        "(8 dropped at geneva → cern, 2 dropped at washington → new-york)",
     )
+
+
+def test_a_loss_before_the_span_counts_where_its_window_is_still_full(tmp_path: Path) -> None:
+    kind, why = lost(tmp_path, 10, losing(tmp_path, at_s=(3,)), congestion_control="reno")
+    assert (kind, why) == (
+        "loss",
+        "10 retransmissions, the last at 3 s, held the window down: the window was full 100 % of the time from 10 s on",
+    )
+
+
+@pytest.mark.parametrize(("control", "flight"), [("bbr", 100), ("reno", 80)])
+def test_losses_that_did_not_hold_the_window_down_are_no_cause(control: str, flight: int, tmp_path: Path) -> None:
+    """BBR's window does not follow losses; and one with room held nothing."""
+    kind, why = lost(tmp_path, 10, losing(tmp_path, at_s=(12,), flight=flight), congestion_control=control)
+    assert kind != "loss", why
+
+
+def test_without_samples_of_the_sender_nobody_can_tell_what_losses_did() -> None:
+    kind, why = limited_by(make_plan(limits=FAR), record_of(1e8, retransmits=17))
+    assert (kind, why) == (
+        "unknown",
+        "100.00 Mbit/s is near no limit of the plan, and no samples tell what 17 retransmissions did to the window",
+    )
+
+
+@pytest.mark.parametrize(("dropped", "kind"), [(4, "reordering"), (5, "loss")])
+def test_what_was_sent_again_and_not_lost_was_reordered(dropped: int, kind: str, tmp_path: Path) -> None:
+    """Ten packets sent again: more than twice as many as were dropped, or not."""
+    samples = losing(tmp_path, at_s=(12,))
+    linked(tmp_path, "10,0,0,0,0,0", f"20,0,0,9,9,{dropped}")
+    plan = make_plan(limits=FAR, transfer={"congestion_control": "reno"})
+    first = replace(plan.links[0], forward=replace(plan.links[0].forward, reorder=0.01))
+    record = record_of(1e8, steady_goodput_bps=1e8, retransmits=10)
+    assert limited_by(replace(plan, links=[first, *plan.links[1:]]), record, samples)[0] == kind
 
 
 @pytest.mark.parametrize(("last", "kind"), [(1.111, "slow start"), (1.089, "unknown")])
@@ -345,17 +421,3 @@ def test_a_full_window_without_a_loss_is_what_held_it(window: int, kind: str, tm
     found, why = limited_by(make_plan(limits=FAR), record_of(24e6, {"duration_s": 0.3}, duration_s=0.3), samples)
     assert found == kind
     assert kind == "unknown" or "nothing was lost or marked" in (why or "")
-
-
-@pytest.mark.parametrize(
-    ("share", "goodput", "kind"), [(0.3, 24e6, "window"), (0.2, 24e6, "unknown"), (0.3, 20e6, "unknown")]
-)
-def test_a_short_run_that_came_to_its_window_is_bound_by_it(
-    share: float, goodput: float, kind: str, tmp_path: Path
-) -> None:
-    """TCP waited for 30 % of the time, since slow start took the rest; 100 kB in 32 ms are 25 Mbit/s."""
-    row = {"snd_wnd_bytes": 100_000, "in_flight_packets": 10, "mss_bytes": 1000}
-    samples = sampled(tmp_path, {**row, "time_s": 1, "bytes": 1}, {**row, "time_s": 2, "bytes": 2}, end="sender")
-    stream = {"duration_s": 2.0, "busy_us": 2_000_000, "rwnd_limited_us": round(share * 2e6), "sndbuf_limited_us": 0}
-    found, _ = limited_by(make_plan(limits=FAR), record_of(goodput, stream, rtt_ms=32.0, duration_s=2.0), samples)
-    assert found == kind
