@@ -17,6 +17,7 @@ from .record import RunRecord
 from .rules import check_rules
 from .samples import Samples
 from .tool_result import bytes_of_subflows
+from .window_note import window_note
 from .wording import NARROW, grouped, rate_text, signed_percent, tolerance_text
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _judge_transfer(plan: Plan, record: RunRecord, samples: Samples | None) -> R
         record.rtt_ms = record.calibration.rtt_ms
     record.score_bit_m_per_s = score(record.goodput_bps, distance_m(plan))
     record.limited_by, record.limited_by_why = limited_by(plan, record, samples)
+    record.window.warning = window_note(plan, record)
     record.verdicts = _verdicts(plan, record, curves)
     record.rules = check_rules(plan, record, distance_m(plan)) if plan.contest else []
     record.passed = all(verdict.ok is not False for verdict in record.verdicts)

@@ -55,6 +55,7 @@ def judge_flows(
                     "steady_goodput_bps": found.steady_goodput_bps,
                     "limited_by": bound[0],
                     "limited_by_why": bound[1],
+                    "window": found.window,
                     "verdicts": found.verdicts,
                     "passed": found.passed,
                 }

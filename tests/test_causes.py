@@ -65,7 +65,7 @@ def test_a_small_window_beside_a_bulk_flow_is_no_slow_reader(world: str, tmp_pat
         {"from": "s", "to": "far-sink", "one_way_delay": "1 ms", "line_rate": "1 Gbit/s"},
     ]
     flows = [
-        {"name": "small", "from": "near", "to": "near-sink", "transfer": {"window": "100 kB"}},
+        {"name": "small", "from": "near", "to": "near-sink", "window": "100 kB"},
         {"name": "bulk", "from": "far", "to": "far-sink"},
     ]
     asked = {"congestion_control": "cubic", "duration": "30 s", "window": "16 MB"}

@@ -11,6 +11,9 @@ from landspeed.results.check import Check
 from landspeed.results.judge import judge, score
 from landspeed.results.raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS, convert_links, convert_samples
 from landspeed.results.record import CalibrationResult, RunRecord, StreamResult
+from landspeed.results.tool_result import WindowResult
+from landspeed.results.window_note import window_note
+from landspeed.results.wording import grouped
 from landspeed.scenarios.plan import Plan
 
 from .test_results_fixture import BUS_GOODPUT, NS, make_bundle, make_plan, make_record
@@ -289,3 +292,36 @@ def test_iperf3_without_tcp_figures_is_judged_too(tmp_path: Path) -> None:
     for stream in raw.streams:
         stream.busy_us = stream.rwnd_limited_us = stream.sndbuf_limited_us = None
     assert judge(plan, raw, tmp_path).limited_by in {"loss", "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "limited_by", "said"),
+    [
+        (5_000_000, "window", "a larger transfer.window, or more transfer.streams, allow more"),
+        (None, "window", "it is what autotuning makes: a transfer.window of its own, or more transfer.streams"),
+        (1 << 30, "window", "it is the largest that TCP can have: more transfer.streams allow more"),
+        (5_000_000, "loss", None),
+    ],
+)
+def test_what_would_allow_more_is_said_beside_the_cause_only(
+    asked: int | None, limited_by: str, said: str | None
+) -> None:
+    """The engine's account of the window is no second cause, and its options are none of a run."""
+    engine_says = "the receiver's window held the streams back for 25 % of the time; ask for a larger --window"
+    plan = make_plan(transfer={"window_bytes": asked})
+    record = _record(1e9, limited_by=limited_by)
+    record.window = WindowResult(asked_bytes=asked, warning=engine_says)
+    note = window_note(plan, record)
+    assert (note is None) if said is None else (said in (note or ""))
+    assert "--window" not in (note or "")
+
+
+def test_a_window_that_was_not_granted_is_still_told() -> None:
+    record = _record(1e9, limited_by="loss")
+    record.window = WindowResult(
+        asked_bytes=5_000_000, sender_granted_bytes=212_992, receiver_granted_bytes=5_000_000, warning="the sender was"
+    )
+    assert window_note(make_plan(), record) == (
+        f"the sender was granted {grouped(212_992)} of the {grouped(5_000_000)} B asked for: "
+        "sysctl -w net.core.wmem_max=5000000 there"
+    )

@@ -145,17 +145,20 @@ def steps(count: int, each: int, flight: int, **more: int) -> list[dict[str, int
     return [*rows, {**rows[-1], "bytes_acked": sent[-1]}]
 
 
+CUT = {"retransmits": 3, "ssthresh_packets": 1}  # the threshold that a loss leaves
+
+
 @pytest.mark.parametrize(
     ("more", "kind", "said"),
     [
         ({"rwnd_limited_us": 90_000}, "tcp window", "server set SO_RCVBUF"),
         ({"rwnd_limited_us": 90_000, "unread": 10**9}, "program", "whose program did not read"),
         ({"sndbuf_limited_us": 90_000}, "tcp window", "client set SO_SNDBUF"),
-        ({"notsent_bytes": 9, "cwnd_packets": 1, "retransmits": 3}, "loss", "3 retransmissions"),
+        ({"notsent_bytes": 9, "cwnd_packets": 1, **CUT}, "loss", "3 retransmissions"),
         ({"notsent_bytes": 9, "cwnd_packets": 1}, "slow start", "would do"),
         # TCP may hold back a part of its window (tcp_tso_should_defer); 863 packets fill the path
-        ({"notsent_bytes": 9, "cwnd_packets": 200, "retransmits": 3}, "loss", "it was 289.600 kB, and 1.250 MB"),
-        ({"notsent_bytes": 9, "cwnd_packets": 900, "retransmits": 3}, "slow start", "would do"),
+        ({"notsent_bytes": 9, "cwnd_packets": 200, **CUT}, "loss", "it was 289.600 kB, and 1.250 MB"),
+        ({"notsent_bytes": 9, "cwnd_packets": 900, **CUT}, "slow start", "would do"),
     ],
 )
 def test_what_tcp_says_itself(more: dict[str, int], kind: Kind, said: str, tmp_path: Path) -> None:
@@ -201,3 +204,17 @@ def test_what_tcp_alone_would_do() -> None:
     way = Way(0.01, 80 * MSS * 8 / 0.01)
     assert tcp_alone_bps(70 * MSS, way) == pytest.approx(70 * MSS * 8 / 0.03)
     assert tcp_alone_bps(150 * MSS, way) == pytest.approx(150 * MSS * 8 / (0.03 + 0.01 + 0.01))
+
+
+def test_a_loss_that_its_window_has_outgrown_is_no_cause(tmp_path: Path) -> None:
+    """All that was sent again was sent in the first half; the window doubles below its threshold."""
+    rows = steps(100, 1000, 50 * MSS, notsent_bytes=9, cwnd_packets=1, retransmits=3)
+    starts = [{**row, "ssthresh_packets": 1000} for row in rows]
+    assert bound_by(flow(tmp_path, starts), "a", "b", Way(0.01, LIMIT_BPS)).kind == "slow start"
+
+
+def test_only_what_was_sent_again_in_the_judged_half_is_counted(tmp_path: Path) -> None:
+    rows = steps(100, 1000, 50 * MSS, notsent_bytes=9, cwnd_packets=1)
+    late = [{**row, "retransmits": 3 if number < 80 else 5} for number, row in enumerate(rows)]
+    bound = bound_by(flow(tmp_path, late), "a", "b", Way(0.01, LIMIT_BPS))
+    assert bound.kind == "loss" and bound.explanation.startswith("2 retransmissions held"), bound.explanation

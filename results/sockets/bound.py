@@ -13,7 +13,17 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from ..wording import bytes_text, rate_text
-from .phases import Plateau, Shares, mean_cwnd_bytes, mean_mss_bytes, plateau, shares, steady_bytes_per_s, turns_s
+from .phases import (
+    Plateau,
+    Shares,
+    mean_cwnd_bytes,
+    mean_mss_bytes,
+    plateau,
+    retransmits_that_hold,
+    shares,
+    steady_bytes_per_s,
+    turns_s,
+)
 from .series import Sending, SocketSamples
 
 Kind: TypeAlias = Literal[
@@ -164,10 +174,10 @@ def _of_tcp(known: _Known) -> Bound | None:
         )
     if part.waits > LARGE_SHARE:
         return None
-    retransmits = sum(each.sender.last("retransmits") for each in known.ahead)
     window, capacity = mean_cwnd_bytes(main, known.middle_s), known.way.limit_bps / 8 * known.way.rtt_s
-    if retransmits and (part.cwnd > part.line or window < capacity):
-        text = f"{retransmits} retransmissions held the congestion window down"
+    resent = sum(retransmits_that_hold(each, known.middle_s) for each in known.ahead)
+    if resent and (part.cwnd > part.line or window < capacity):
+        text = f"{resent} retransmissions held the congestion window down"
         return known.bound("loss", f"{text}: it was {bytes_text(window)}, and {bytes_text(capacity)} fill the path")
     needs = _needs_bytes(known)
     text = f"TCP's congestion window still grew: {bytes_text(known.total)} are too few to fill a path of "

@@ -84,6 +84,20 @@ def mean_cwnd_bytes(sending: Sending, from_s: float) -> float:
     return sum(each * span_s for each, span_s in known) / total if total else 0.0
 
 
+def retransmits_that_hold(sending: Sending, from_s: float) -> int:
+    """How often something was sent again from a time on; or, if never, before it, where the window has not outgrown it.
+
+    A window below its threshold is in slow start again (RFC 5681 section 3.1): what was lost before holds it no more.
+    """
+    counts, rows = sending.rows["retransmits"], sending.rows
+    before = next(
+        (count for at, count in zip(reversed(sending.times_s), reversed(counts), strict=True) if at < from_s), 0
+    )
+    if counts[-1] > before:
+        return counts[-1] - before
+    return counts[-1] if rows["cwnd_packets"][-1] >= rows["ssthresh_packets"][-1] else 0
+
+
 def plateau(sending: Sending, from_s: float) -> Plateau:
     """The bytes in flight that are hardly ever exceeded while the program gives nothing to send.
 
