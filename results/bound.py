@@ -156,7 +156,9 @@ def _lost(
         and resent.packets > SPURIOUS * (resent.dropped + corrupted)
     ):
         why = f"{resent.packets} packets were sent again, and {resent.dropped} were dropped"
-        return "reordering", f"{why}: packets that others had overtaken were taken for lost; {full}"
+        why += ": packets that others had overtaken were taken for lost"
+        why += ", since ns-3 has no reordering timer (RFC 8985)" if record.world == "sim" else ""
+        return "reordering", f"{why}; {full}"
     why = f"{resent.packets} retransmissions held the window down: {full}"
     return "loss", why + _where_dropped(plan, samples, evidence.from_s)
 

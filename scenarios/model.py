@@ -125,7 +125,9 @@ class Lane(Section):
     duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
     reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")
     jitter: Delay | None = Field(
-        None, description="The delay varies by up to this, up and down; at most the delay; packets keep their order"
+        None,
+        description="The delay varies by up to this, up and down; at most the delay; packets keep their order, so that "
+        "on a busy line the mean delay grows",
     )
 
 
@@ -154,7 +156,7 @@ class Link(Lane):
 class Transfer(Section):
     """What is sent. Exactly one of `bytes` and `duration`."""
 
-    streams: int = Field(1, ge=1, le=1000, description="TCP connections in parallel")
+    streams: int = Field(1, ge=1, le=128, description="TCP connections in parallel")
     window: Window | None = Field(
         None,
         description="Window of each stream, as asked of the system (SO_RCVBUF, SO_SNDBUF), at most 1 GiB; "

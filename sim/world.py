@@ -81,6 +81,13 @@ class SimWorld(World):
     options: SimOptions
 
     @classmethod
+    def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
+        """What its TCP makes of reordering."""
+        if not any(way.reorder for link in plan.links for way in (link.forward, link.reverse)):
+            return []
+        return [("Reordering", "slower than Linux", "ns-3 has no reordering timer (RFC 8985): late counts as lost")]
+
+    @classmethod
     def doctor(cls) -> list[Finding]:
         """Whether the simulator is built."""
         from .doctor import examine_simulator

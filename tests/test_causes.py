@@ -8,6 +8,7 @@ from typing import Any
 
 import landspeed as ls
 import pytest
+from emu_fixtures import FIRST, landspeed
 
 BBR = {"congestion_control": "bbr", "duration": "60 s"}
 SMALL = {"window": "500 kB"}
@@ -50,6 +51,20 @@ def test_the_cause_that_was_built_in_is_told(name: str, world: str, tmp_path: Pa
     content = {"hosts": hosts, "path": path, "transfer": asked} | ({"events": events} if events else {})
     run = ls.run(scenario(tmp_path, content), world=world, runs_dir=tmp_path, report=False)
     assert run.record.limited_by == cause, run.record.limited_by_why
+
+
+@pytest.mark.parametrize("world", ["sim", "emu"])
+def test_more_streams_than_an_engine_takes_are_refused_in_both_worlds(world: str) -> None:
+    found = landspeed("check", FIRST, "--world", world, "--set", "transfer.streams=129")
+    assert found.returncode == 2 and "128" in found.stderr, found.stderr
+
+
+def test_what_reordering_does_in_the_simulated_world_is_told_before_the_run() -> None:
+    shown = {
+        world: landspeed("show", FIRST, "--world", world, "--set", "path.1.reorder=1 %").stdout
+        for world in ("sim", "emu")
+    }
+    assert "no reordering timer" in shown["sim"] and "no reordering timer" not in shown["emu"]
 
 
 @pytest.mark.guest
