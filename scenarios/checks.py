@@ -97,6 +97,7 @@ def _links(scenario: Scenario) -> Iterator[Fault]:
         where: Path = (scenario.lines_key, index)
         yield from _delays(link, where)
         yield from _bursts(link, where)
+        yield from _host_queue(scenario, link, where)
         if link.line_rate is None and scenario.line_rate is None and link.trace is None:
             what = f"the link {link.from_} – {link.to} has no line rate"
             yield Fault(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
@@ -107,6 +108,17 @@ def _links(scenario: Scenario) -> Iterator[Fault]:
             key: Path = (scenario.lines_key, index, "line_rate") if link.line_rate else ("hosts", name, "nic")
             what = f"the link at {name} has a higher line rate than the network interface (nic) of {name}"
             yield Fault(key, what, "write the same rate for both, or a higher nic")
+
+
+def _host_queue(scenario: Scenario, link: Link, where: Path) -> Iterator[Fault]:
+    """A queue where a host sends: its own limit makes its sockets wait, and drops nothing, in every world."""
+    hosts = (
+        {scenario.path[-1].to} if scenario.path else {name for flow in scenario.flows for name in (flow.from_, flow.to)}
+    )
+    if link.to in hosts and link.reverse and link.reverse.queue is not None:
+        what = f"{link.to} is a host: its own line has no queue that drops, its sockets wait"
+        fix = f"remove it, or put a router before {link.to}: the queue of the router's line drops"
+        yield Fault((*where, "reverse", "queue"), what, fix, at_key=True)
 
 
 def _delays(link: Link, where: Path) -> Iterator[Fault]:

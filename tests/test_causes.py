@@ -59,6 +59,16 @@ def test_more_streams_than_an_engine_takes_are_refused_in_both_worlds(world: str
     assert found.returncode == 2 and "128" in found.stderr, found.stderr
 
 
+@pytest.mark.parametrize("world", ["sim", "emu"])
+def test_a_queue_of_the_receivers_own_line_is_refused(world: str) -> None:
+    """No world has one: a host's sockets wait. On a router's line it is honoured."""
+    kept, refused = (
+        landspeed("check", FIRST, "--world", world, "--set", f"path.{link}.reverse.queue=10 kB") for link in (2, 3)
+    )
+    assert kept.returncode == 0, kept.stderr
+    assert refused.returncode == 2 and "athens is a host: its own line has no queue" in refused.stderr, refused.stderr
+
+
 def test_what_reordering_does_in_the_simulated_world_is_told_before_the_run() -> None:
     shown = {
         world: landspeed("show", FIRST, "--world", world, "--set", "path.1.reorder=1 %").stdout
