@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..results.failure import NotPossible, NotReady
 from ..scenarios.json_form import object_of
 from .comparison import Comparison
+from .stated import Stated
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -77,6 +78,11 @@ class Lesson:
     def comparisons(self) -> dict[str, Comparison]:
         """What it compares, by the key that its text uses."""
         return self.theory.COMPARISONS
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """Figures of its running text, with what gives them."""
+        return getattr(self.theory, "STATED", ())
 
     @property
     def notebook(self) -> NotebookNode:

@@ -81,8 +81,11 @@ class Worksheet:
         return list(found(self.runs(key))) if found else []
 
     def failures(self) -> list[str]:
-        """Every point that is farther from theory than the lesson promises."""
-        return [each for key, one in self.lesson.comparisons.items() for each in one.failures(self.points(key))]
+        """Every point that is farther from theory than the lesson promises, and every figure that is wrong in its text."""
+        far = [each for key, one in self.lesson.comparisons.items() for each in one.failures(self.points(key))]
+        text, stated = self.lesson.text, self.lesson.stated
+        wrong = [each.failure(text, self.points(each.key) if each.key else ()) for each in stated]
+        return [*far, *(each for each in wrong if each)]
 
     @cached_property
     def figures(self) -> dict[str, str]:

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT_GBPS, TIME, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured
+from landspeed.course.stated import computed, thousands
+from landspeed.scenarios.physics import CUBIC_BETA, cubic_k_s
 
 FROM_S = 40.0
+RECORDED_BPS, RTT_S, MSS_BYTES = 6_626_513_000, 0.264, 8948
+
+
+def window_bytes(rate_bps: float) -> float:
+    """What must be in flight for a rate: rate × RTT (RFC 7323 section 1.1)."""
+    return rate_bps * RTT_S / 8
+
+
+def reno_back_s(window_bytes: float) -> float:
+    """Half the window is gone after a loss, and each round trip gives a packet back (RFC 5681): W/2 round trips."""
+    return window_bytes / MSS_BYTES / 2 * RTT_S
+
+
+def cubic_back_s(window_bytes: float) -> float:
+    """CUBIC's K: from 0.7 of the window to the whole (RFC 9438 section 4.2)."""
+    window = window_bytes / MSS_BYTES
+    return cubic_k_s(window, CUBIC_BETA * window)
+
+
+def square_root_bps(loss: float) -> float:
+    """A Reno stream in the long run: MSS / RTT × √(3/2p) (Mathis et al. 1997)."""
+    return MSS_BYTES * 8 / RTT_S * math.sqrt(1.5 / loss)
 
 
 def goodput_bps(run: Measured) -> float:
@@ -29,16 +54,44 @@ def points(runs: Sequence[Measured]) -> Iterator[Point]:
 def every(runs: Sequence[Measured]) -> Iterator[Point]:
     """All of them, beside the record."""
     for run in runs:
-        yield Point(run.name, run.goodput_bps(FROM_S), 6_626_513_000, note=f"{run.record.retransmits} sent again")
+        yield Point(run.name, run.goodput_bps(FROM_S), RECORDED_BPS, note=f"{run.record.retransmits} sent again")
 
 
 def lines(runs: Sequence[Measured]) -> Iterator[Line]:
     """Goodput over time."""
     for run in runs:
         yield Line(run.name, run.goodput_series(1.0))
-    yield Line("recorded", [(0, 6_626_513_000), (60, 6_626_513_000)], "limit")
+    yield Line("recorded", [(0, RECORDED_BPS), (60, RECORDED_BPS)], "limit")
 
 
+STATED = (
+    computed(
+        "859 GB from Geneva to Pasadena in {:.0f} minutes: {:.2f} Gbit/s",
+        859.053e9 * 8 / RECORDED_BPS / 60,
+        RECORDED_BPS / 1e9,
+    ),
+    computed(
+        "eight of 46.6 MB are {:.0f} MB, more than the {:.0f} MB that the path holds",
+        8 * 46.6,
+        window_bytes(10e9) / 1e6,
+    ),
+    computed("eleven retransmissions in {:.0f} million packets", 859.053e9 / MSS_BYTES / 1e6),
+    computed(
+        "leaves each Reno stream {:.0f} Mbit/s in the long run, and all eight {:.2f} Gbit/s",
+        square_root_bps(1e-5) / 1e6,
+        8 * square_root_bps(1e-5) / 1e9,
+    ),
+    computed(
+        "A window of {:.0f} MB or more for {:.2f} Gbit/s, and no loss at all in 17 minutes: "
+        "after one, Reno needs {:.0f} minutes to be back.",
+        window_bytes(RECORDED_BPS) / 1e6,
+        RECORDED_BPS / 1e9,
+        reno_back_s(window_bytes(RECORDED_BPS)) / 60,
+    ),
+    computed("half a window of {} packets", thousands(window_bytes(RECORDED_BPS) / MSS_BYTES)),
+    computed("After a loss CUBIC is back in {:.0f} s", cubic_back_s(window_bytes(RECORDED_BPS))),
+    computed("at most 1 GiB, which is {:.1f} Gbit/s", 2**30 * 8 / RTT_S / 1e9),
+)
 COMPARISONS = {
     "settings": Comparison(
         title="What windows, bus and line let through",
