@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import Axis, Comparison, Point, Program
 from landspeed.course.measured import Measured
+from landspeed.course.stated import computed, thousands
 from landspeed.scenarios.physics import ETHERNET_FRAMING, IP_HEADER
 
 ICMP_HEADER = 8  # RFC 792
 SMALL = 56  # what ping sends when it is not told
+LEAST_FRAME = 64  # bytes from address to checksum: Ethernet pads a shorter frame (IEEE 802.3 section 3.2.8)
+BESIDE_FRAME = 20  # preamble and gap
+EARTH_KM = 6371.0  # mean radius
+GENEVA, PASADENA = (46.20, 6.14), (34.15, -118.14)  # degrees north and east
+GLASS_KM_PER_MS, AIR_KM_PER_MS = 204.0, 299.7  # c / 1.468, and light in a hollow core
+RECORDED_KM, RECORDED_MS = 15_766, 264  # the record's length, leg by leg, and its round trip
 
 
 def serialization_s(payload_bytes: int, rate_bps: float) -> float:
     """An echo of this payload onto a line, framing included: bits / rate (IEEE 802.3, RFC 791, RFC 792)."""
     return (payload_bytes + ICMP_HEADER + IP_HEADER[4] + ETHERNET_FRAMING) * 8 / rate_bps
+
+
+def ethernet_bytes(payload_bytes: int) -> int:
+    """What an echo takes of a real Ethernet line: padded to the least frame. The line here does not pad."""
+    return max(payload_bytes + ICMP_HEADER + IP_HEADER[4] + ETHERNET_FRAMING, LEAST_FRAME + BESIDE_FRAME)
+
+
+def great_circle_km(here: tuple[float, float], there: tuple[float, float]) -> float:
+    """The shortest way over the earth's surface (haversine)."""
+    (north, east), (far_north, far_east) = (tuple(map(math.radians, place)) for place in (here, there))
+    half = math.sin((far_north - north) / 2) ** 2
+    half += math.cos(north) * math.cos(far_north) * math.sin((far_east - east) / 2) ** 2
+    return 2 * EARTH_KM * math.asin(math.sqrt(half))
+
+
+def light_ms(distance_km: float) -> float:
+    """There and back in glass."""
+    return 2 * distance_km / GLASS_KM_PER_MS
 
 
 def propagation_s(run: Measured) -> float:
@@ -48,6 +74,32 @@ def distance(runs: Sequence[Measured]) -> Iterator[Point]:
         yield Point(f"{one_way_s * 1e3:g} ms", float(line) / 1e3, round_trip_s(run, SMALL), x=one_way_s)
 
 
+SHORTEST_KM = round(great_circle_km(GENEVA, PASADENA), -1)
+STATED = (
+    computed(
+        "at 1 Mbit/s a full packet takes {:.1f} ms each way; at 1 Gbit/s, {:.1f} µs",
+        serialization_s(1472, 1e6) * 1e3,
+        serialization_s(1472, 1e9) * 1e6,
+    ),
+    computed(
+        "falls from {:.3f} ms to {:.3f} ms",
+        118 + 2e3 * serialization_s(SMALL, 1e9),
+        118 + 2e3 * serialization_s(SMALL, 100e9),
+    ),
+    computed("light in a hollow core is {:.0f} % faster", 100 * (AIR_KM_PER_MS / GLASS_KM_PER_MS - 1)),
+    computed("in vacuum, and {:.0f} km in glass", GLASS_KM_PER_MS),
+    computed(
+        "The great circle from Geneva to Pasadena is {:.0f} km: 2 × {:.0f} / {:.0f} = {:.0f} ms",
+        SHORTEST_KM,
+        SHORTEST_KM,
+        GLASS_KM_PER_MS,
+        light_ms(SHORTEST_KM),
+    ),
+    computed("sum of its hops: {} km, which is {:.0f} ms of light", thousands(RECORDED_KM), light_ms(RECORDED_KM)),
+    computed("The other {:.0f} ms", RECORDED_MS - light_ms(RECORDED_KM)),
+    computed("still has {} bytes of headers and framing", ethernet_bytes(1472) - 1472),
+    computed("pads it to {} bytes", ethernet_bytes(0)),
+)
 COMPARISONS = {
     "serialization": Comparison(
         title="What the size of a packet costs, there and back over a slow line",
