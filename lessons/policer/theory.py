@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT, TIME, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured
+from landspeed.course.stated import computed, measured
 
 FROM_S = 10.0
+RENO_FROM_S = 30.0  # some sawteeth after slow start
+RATE_BPS, RTT_S, ON_WIRE_BYTES = 50e6, 0.040, 1538  # of bucket.yaml and reno.yaml
 
 
 def bucket_goodput_bps(run: Measured) -> float:
@@ -25,6 +29,35 @@ def transfer_s(run: Measured) -> float:
     rate, burst = link.forward.parameters.rate_bps or 1, link.forward.parameters.burst_bytes or 0
     on_wire = (run.plan.transfer.bytes or 0) * (link.mtu_bytes + link.framing_bytes) / run.mss_bytes
     return (on_wire - burst) * 8 / rate
+
+
+def reno_burst_bytes(rate_bps: float, rtt_s: float, packet_bytes: int) -> float:
+    """The bucket with which Reno keeps the rate of a policer: BDP² / 18 packets.
+
+    A bucket delays nothing, so the window swings around the BDP, from 2/3 to 4/3 of it. Above the BDP it takes
+    BDP/3 round trips, each with a packet more beyond the rate: (BDP/3)² / 2 packets, which tokens saved below it pay.
+    """
+    bdp = rate_bps * rtt_s / 8 / packet_bytes
+    return bdp**2 / 18 * packet_bytes
+
+
+def reno_share(burst_bytes: float, rate_bps: float, rtt_s: float, packet_bytes: int) -> float:
+    """What Reno gets of a policer's rate. A burst of b packets lasts until the window is √(2b) beyond the BDP; the mean
+    of a sawtooth is three quarters of its peak."""
+    bdp = rate_bps * rtt_s / 8 / packet_bytes
+    return min(1.0, 0.75 * (1 + math.sqrt(2 * burst_bytes / packet_bytes) / bdp))
+
+
+def reno(runs: Sequence[Measured]) -> Iterator[Point]:
+    """Goodput of Reno through a policer over its burst."""
+    for run in runs:
+        link = run.plan.links[1]
+        parameters = link.forward.parameters
+        assert parameters is not None
+        packet, rate, burst = link.mtu_bytes + link.framing_bytes, parameters.rate_bps or 0, parameters.burst_bytes or 0
+        predicted = bucket_goodput_bps(run) * reno_share(burst, rate, run.rtt_s, packet)
+        note = f"{run.record.retransmits} sent again"
+        yield Point(run.name, run.goodput_bps(RENO_FROM_S), predicted, x=burst, note=note)
 
 
 def shaped(runs: Sequence[Measured]) -> Iterator[Point]:
@@ -57,6 +90,16 @@ def burst(runs: Sequence[Measured]) -> Iterator[Point]:
         yield Point(run.name, run.record.duration_s or 0.0, transfer_s(run), x=parameters.burst_bytes)
 
 
+STATED = (
+    computed("BDP² / 18 packets, here {:.1f} MB", reno_burst_bytes(RATE_BPS, RTT_S, ON_WIRE_BYTES) / 1e6),
+    computed("the BDP is {:.0f} packets", RATE_BPS * RTT_S / 8 / ON_WIRE_BYTES),
+    computed("One BDP, {:.0f} kB, is far too little", RATE_BPS * RTT_S / 8 / 1e3),
+    measured(
+        "a bucket of 20 kB gives {:.1f} Mbit/s, one of 250 kB {:.1f}, one of 1 MB {:.1f}, and one of 2.4 MB {:.1f}",
+        "reno",
+        lambda points: [points[name].measured / 1e6 for name in ("20 kB", "250 kB", "1 MB", "2.4 MB")],
+    ),
+)
 COMPARISONS = {
     "burst": Comparison(
         title="Time for 2 MB through a bucket of 10 Mbit/s",
@@ -75,6 +118,15 @@ COMPARISONS = {
         y=GOODPUT,
         source="token rate × MSS / (MTU + framing)",
         within=0.01,
+    ),
+    "reno": Comparison(
+        title="Reno through a policer of 50 Mbit/s over its burst, 40 ms",
+        scenarios=("reno.yaml",),
+        points=reno,
+        x=Axis("burst", "kB", 1e3, log=True),
+        y=GOODPUT,
+        source="3/4 of a sawtooth whose peak is √(2 × burst) packets beyond the BDP, at most the rate of the bucket",
+        within=0.03,
     ),
     "policed": unpromised(
         title="Shaper and policer of the same 50 Mbit/s",
