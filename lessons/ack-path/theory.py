@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT, Axis, Comparison, Line, Point, unpromised
-from landspeed.course.measured import Measured
+from landspeed.course.measured import Measured, between, mean
+from landspeed.course.stated import Points, computed, measured
 from landspeed.scenarios.physics import ack_bytes
 
 FROM_S = 6.0
+SETTLED_S = 20.0  # of windows.yaml: the slowest has repaired its losses by then
+QUEUE_BYTES = 20_000  # of the line back
 
 
 def acks_per_s(run: Measured) -> float:
@@ -20,6 +23,31 @@ def acks_per_s(run: Measured) -> float:
 def two_packets_bps(run: Measured) -> float:
     """Goodput if each acknowledgment stood for two packets and none were dropped (RFC 9293 section 3.8.6.3)."""
     return acks_per_s(run) * 2 * run.mss_bytes * 8
+
+
+def queued_acks() -> int:
+    """Acknowledgments that the queue of the line back holds: it counts 14 B of Ethernet beside the packet."""
+    return QUEUE_BYTES // (ack_bytes(4) + 14)
+
+
+def sent_bytes(run: Measured) -> float:
+    """What the sender may have in flight: its own window or the receiver's, whichever is less."""
+    own = mean(between(run.series("cwnd_packets"), SETTLED_S)) * run.mss_bytes
+    return min(own, run.window_bytes)
+
+
+def round_trip_s(run: Measured) -> float:
+    """The round trip that the sender measures, with what waits on the way."""
+    return mean(between(run.series("srtt_us"), SETTLED_S)) / 1e6
+
+
+def windows(runs: Sequence[Measured]) -> Iterator[Point]:
+    """Goodput beside the sender's window over its round trip."""
+    for run in runs:
+        own = sent_bytes(run) < run.window_bytes
+        note = f"{'its own' if own else 'the receiver’s'} window of {sent_bytes(run) / 1e6:.1f} MB, "
+        note += f"round trip {round_trip_s(run) * 1e3:.0f} ms, {run.record.retransmits} sent again"
+        yield Point(run.name, run.goodput_bps(SETTLED_S), sent_bytes(run) * 8 / round_trip_s(run), note=note)
 
 
 def carried(run: Measured) -> float:
@@ -64,6 +92,25 @@ def lines(runs: Sequence[Measured]) -> Iterator[Line]:
 
 
 BACK = Axis("rate of the line back", "Mbit/s", 1e6, log=True)
+
+
+def _mbps(*names: str) -> Callable[[Points], list[float]]:
+    """What these runs gave."""
+    return lambda points: [points[name].measured / 1e6 for name in names]
+
+
+STATED = (
+    computed("which holds {} acknowledgments", queued_acks()),
+    computed(
+        "they wait {:.2f} s at 250 kbit/s and {:.2f} s at 500",
+        *(queued_acks() * 90 * 8 / rate for rate in (250e3, 500e3)),
+    ),
+    measured(
+        "At 250 kbit/s the goodput is {:.0f} Mbit/s, at 500 only {:.0f}", "goodput", _mbps("250 kbit/s", "500 kbit/s")
+    ),
+    measured("With a window of 64 MB, 250 kbit/s gives {:.0f} Mbit/s", "windows", _mbps("250 kbit/s, 64 MB")),
+    measured("with one of 8 MB, 500 kbit/s gives {:.0f}", "windows", _mbps("500 kbit/s, 8 MB")),
+)
 COMPARISONS = {
     "rate": Comparison(
         title="Acknowledgments a second on the line back",
@@ -72,6 +119,14 @@ COMPARISONS = {
         x=BACK,
         y=Axis("acknowledgments a second", "", log=True),
         source="rate / 90 B on the wire",
+        within=0.02,
+    ),
+    "windows": Comparison(
+        title="Goodput beside the sender's window over its round trip",
+        scenarios=("windows.yaml",),
+        points=windows,
+        y=GOODPUT,
+        source="min(cwnd, receiver's window) / RTT as the sender measures them",
         within=0.02,
     ),
     "goodput": unpromised(
