@@ -81,7 +81,7 @@ class Worksheet:
         return list(found(self.runs(key))) if found else []
 
     def failures(self) -> list[str]:
-        """Every point that is farther from theory than the lesson promises, and every figure that is wrong in its text."""
+        """Every point farther from theory than the lesson promises, and every figure that its text has wrong."""
         far = [each for key, one in self.lesson.comparisons.items() for each in one.failures(self.points(key))]
         text, stated = self.lesson.text, self.lesson.stated
         wrong = [each.failure(text, self.points(each.key) if each.key else ()) for each in stated]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, unpromised
+from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, Program, unpromised
 from landspeed.course.measured import Measured
+from landspeed.course.stated import computed, measured, thousands
 
+PATH_PACKETS = 1e9 * 0.119 / 8 / 9038  # of 1 Gbit/s over 119 ms
 QUEUED_FRAME = 14  # bytes of Ethernet that a queue counts beside the packet
 
 
@@ -60,13 +63,52 @@ def hystart(runs: Sequence[Measured]) -> Iterator[Point]:
 
 
 def windows(runs: Sequence[Measured]) -> Iterator[Line]:
-    """The window over time with the shallowest and the deepest queue."""
+    """The window over time with a queue of one BDP, and what this path and this queue hold."""
+    shown = [run for run in runs if run.values["path.1.queue"] == "1 BDP"]
+    for run in shown:
+        yield Line(run.values["transfer.congestion_control"], run.series("cwnd_packets"))
+    full = full_packets(shown[0])
+    yield Line("path and queue full", [(0, full), (4, full)], "limit")
+
+
+def trigger(runs: Sequence[Measured]) -> Iterator[Point]:
+    """The window at which HyStart stopped doubling, as Linux counts it (TcpExtTCPHystartTrainCwnd, …DelayCwnd)."""
     for run in runs:
-        if run.values["path.1.queue"] in ("1 BDP",):
-            yield Line(f"{run.values['transfer.congestion_control']}", run.series("cwnd_packets"))
-    yield Line("path and queue full", [(0, full_packets(runs[3])), (4, full_packets(runs[3]))], "limit")
+        for line in run.output.splitlines():
+            pacing, trains, delays, window, again = line.split()
+            found = "train of acknowledgments" if int(trains) else "delay" if int(delays) else "none before a loss"
+            name = f"{run.name}, {'paced' if pacing == 'pacing' else 'not paced'}"
+            yield Point(name, int(window), full_packets(run), note=f"{found}; {again} sent again")
 
 
+STATED = (
+    computed(
+        "$P$ is {:.0f} packets of 9000 B: {:.1f} round trips, {:.1f} s",
+        PATH_PACKETS,
+        math.log2(PATH_PACKETS / 10),
+        math.log2(PATH_PACKETS / 10) * 0.119,
+    ),
+    computed("With packets of 1448 B it is {:.0f} packets", math.ceil(100e3 / 1448)),
+    computed("Three round trips, {:.2f} s", 3 * 0.264),
+    measured(
+        "with a queue of one BDP at {} packets, more than path and queue hold ({})",
+        "trigger",
+        lambda points: (
+            thousands(points["1 BDP, paced"].measured),
+            thousands(points["1 BDP, paced"].predicted),
+        ),
+    ),
+    measured(
+        "The same host without pacing stops at {} packets",
+        "trigger",
+        lambda points: (thousands(points["1 BDP, not paced"].measured),),
+    ),
+    measured(
+        "CUBIC, 0.25 BDP: {:.0f} packets sent again; Reno: {:.0f}",
+        "hystart",
+        lambda points: [int(points[f"{name}, 0.25 BDP"].note.split()[0]) for name in ("cubic", "reno")],
+    ),
+)
 COMPARISONS = {
     "doubling": Comparison(
         title="The window in slow start, once in each round trip",
@@ -93,8 +135,19 @@ COMPARISONS = {
         lines=windows,
         y=Axis("congestion window", "packets"),
         x=TIME,
-        source="Ha and Rhee 2011, RFC 9406",
+        source="Ha and Rhee 2011",
         beside="path and queue hold",
         why="HyStart guesses, and how far it comes depends on the spacing of the acknowledgments",
+    ),
+    "trigger": Comparison(
+        title="The window at which HyStart ends slow start; 0: a packet was lost before",
+        scenarios=("hystart.yaml",),
+        points=trigger,
+        y=Axis("congestion window", "packets"),
+        source="Linux's counters of HyStart, by nstat",
+        within=None,
+        beside="path and queue hold",
+        why="HyStart guesses, and how far it comes depends on the spacing of the acknowledgments",
+        program=Program("geneva", ("sh", "LESSON/hystart.sh", "chicago"), ("hystart.sh",)),
     ),
 }
