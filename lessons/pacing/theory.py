@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT, GOODPUT_LOG, TIME, Axis, Comparison, Line, Point, unpromised
+from landspeed.course.comparison import GOODPUT, GOODPUT_LOG, TIME, Axis, Comparison, Line, Point, Program
 from landspeed.course.measured import Measured
+from landspeed.course.stated import computed, measured
 from landspeed.scenarios.physics import pacing_limit_bps
 
 FROM_S = 1.5
+BURSTS_FROM_S = 2
+LINE_BPS = 990e6  # what the line of bursts.yaml gives
+WAYS = {  # of bursts.sh: its name here, and the pacing rate if one was set
+    "nopacing": ("not paced", None),
+    "pacing": ("paced by fq, at 1.2 cwnd / RTT", None),
+    "900M": ("paced at 900 Mbit/s", 900e6),
+    "970M": ("paced at 970 Mbit/s", 970e6),
+    "1100M": ("paced at 1.1 Gbit/s, too fast", 1100e6),
+}
 
 
 def points(runs: Sequence[Measured]) -> Iterator[Point]:
@@ -18,29 +28,49 @@ def points(runs: Sequence[Measured]) -> Iterator[Point]:
         yield Point(run.name, run.goodput_bps(FROM_S), pacing_limit_bps(rate, 1), x=rate)
 
 
-def bursts(runs: Sequence[Measured]) -> Iterator[Point]:
+def _ways(run: Measured) -> Iterator[tuple[str, int, list[float]]]:
+    """(Way of sending, packets sent again, bit/s in each second), as bursts.sh prints them."""
+    for line in run.output.splitlines():
+        way, again, *each = line.split()
+        yield WAYS[way][0], int(again), [float(mbps) * 1e6 for mbps in each]
+
+
+def losses(runs: Sequence[Measured]) -> Iterator[Point]:
     """Packets sent again: none by theory where what comes in is paced below the line's rate."""
-    for run in runs:
-        rate = run.plan.transfer.pacing_rate_bps
-        below = rate is not None and rate <= run.plan.physics.framing_limit_bps
-        if below:
-            yield Point(run.name, run.record.retransmits or 0, 0, note=f"{run.goodput_bps(FROM_S) / 1e6:.1f} Mbit/s")
+    below = {name for name, rate_bps in WAYS.values() if rate_bps and rate_bps <= LINE_BPS}
+    for name, again, each in _ways(runs[0]):
+        if name in below:
+            yield Point(name, again, 0, note=f"{_settled(each) / 1e6:.1f} Mbit/s")
 
 
-def goodput(runs: Sequence[Measured]) -> Iterator[Point]:
+def bursts(runs: Sequence[Measured]) -> Iterator[Point]:
     """What each way of sending gets, beside the less of line and pacing."""
-    for run in runs:
-        rate = run.plan.transfer.pacing_rate_bps
-        best = min(rate or 10**18, run.plan.physics.framing_limit_bps)
-        yield Point(run.name, run.goodput_bps(FROM_S), best, note=f"{run.record.retransmits} sent again")
+    limit = runs[0].plan.physics.framing_limit_bps
+    best = {name: min(rate_bps or limit, limit) for name, rate_bps in WAYS.values()}
+    for name, again, each in _ways(runs[0]):
+        yield Point(name, _settled(each), best[name], note=f"{again} sent again")
+
+
+def _settled(each: list[float]) -> float:
+    """The mean without the first seconds."""
+    return sum(each[BURSTS_FROM_S:]) / len(each[BURSTS_FROM_S:])
 
 
 def lines(runs: Sequence[Measured]) -> Iterator[Line]:
     """Goodput over time."""
-    for run in runs:
-        yield Line(run.name, run.goodput_series(0.5))
+    for name, _, each in _ways(runs[0]):
+        yield Line(name, [(second, value) for second, value in enumerate(each, 1)])
 
 
+STATED = (
+    measured(
+        "without pacing {:.0f} Mbit/s, paced by the kernel {:.0f}",
+        "bursts",
+        lambda points: [points[name].measured / 1e6 for name in ("not paced", "paced by fq, at 1.2 cwnd / RTT")],
+    ),
+    computed("before they can leave: {:.0f} MB", 0.9 * 330),
+)
+BURSTS = Program("a", ("sh", "LESSON/bursts.sh", "b"), ("bursts.sh",))
 COMPARISONS = {
     "rate": Comparison(
         title="Goodput of a paced stream",
@@ -54,20 +84,23 @@ COMPARISONS = {
     "losses": Comparison(
         title="Packets sent again below the line's rate",
         scenarios=("bursts.yaml",),
-        points=bursts,
+        points=losses,
         y=Axis("packets", ""),
         source="no queue forms where packets come no faster than they leave",
         within=0.0,
+        program=BURSTS,
     ),
-    "bursts": unpromised(
+    "bursts": Comparison(
         title="A window of one BDP into a queue of 90 kB",
         scenarios=("bursts.yaml",),
-        points=goodput,
+        points=bursts,
         lines=lines,
         x=TIME,
         y=GOODPUT,
         source="the less of pacing rate and line",
+        within=None,
         beside="pacing or line",
         why="what is lost in bursts depends on how the sender happens to send",
+        program=BURSTS,
     ),
 }
