@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured
-from landspeed.scenarios.physics import FRAMING_BYTES, framing_limit_bps
+from landspeed.course.stated import computed
+from landspeed.scenarios.physics import FRAMING_BYTES, framing_limit_bps, mss_bytes
 
 FROM_S = 1.0
 KINDS = {"IPv4, Ethernet": (4, "ethernet"), "IPv6, Ethernet": (6, "ethernet"), "IPv4, SONET": (4, "pos")}
@@ -36,6 +37,12 @@ def lines(runs: Sequence[Measured]) -> Iterator[Line]:
         yield Line(f"{name}, theory", curve, "theory")
 
 
+STATED = (
+    computed("payload in a full packet, MTU − {}", 1500 - mss_bytes(1500, 4)),
+    computed("1448 / 1538 = {:.1f} %; with 9000 it is 8948 / 9038 = {:.1f} %", 100 * 1448 / 1538, 100 * 8948 / 9038),
+    computed("1460 / 1538 = {:.1f} % instead of {:.1f} %", 100 * 1460 / 1538, 100 * 1448 / 1538),
+    computed("they wrap every {:.1f} s", 2**32 * 8 / 10e9),
+)
 COMPARISONS = {
     "goodput": Comparison(
         title="Goodput over the size of packets, on a line of 100 Mbit/s",
