@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT, Axis, Comparison, Point, Program, unpromised
 from landspeed.course.measured import Measured
+from landspeed.course.stated import measured
 
 FROM_S = 5.0
 
@@ -24,6 +25,19 @@ def spread(runs: Sequence[Measured]) -> Iterator[Point]:
         yield Point(f"± {run.name}", float(deviation_ms) / 1e3, deviation_s(jitter_s), x=jitter_s)
 
 
+def two_lines(runs: Sequence[Measured]) -> Iterator[Point]:
+    """Goodput where a fifth of the packets is early by 20 ms, over two round trips."""
+    for run in runs:
+        note = f"{run.record.retransmits} sent again, though nothing was lost"
+        name = f"{run.rtt_s * 1e3:.0f} ms"
+        yield Point(name, run.goodput_bps(FROM_S), run.plan.physics.framing_limit_bps, note=note)
+
+
+def _again(point: Point) -> float:
+    """Packets sent again, of its note."""
+    return float(point.note.split()[0])
+
+
 def reordered(runs: Sequence[Measured]) -> Iterator[Point]:
     """Goodput beside what it is where nothing overtakes."""
     for run in runs:
@@ -35,6 +49,18 @@ def reordered(runs: Sequence[Measured]) -> Iterator[Point]:
         )  # fmt: skip
 
 
+STATED = (
+    measured(
+        "Over 40 ms Reno reaches {:.1f} of {:.1f} Mbit/s, and sends {:.0f} packets again",
+        "two-lines",
+        lambda points: (points["40 ms"].measured / 1e6, points["40 ms"].predicted / 1e6, _again(points["40 ms"])),
+    ),
+    measured(
+        "over 60 ms it reaches {:.1f}, and sends {:.0f} again",
+        "two-lines",
+        lambda points: (points["60 ms"].measured / 1e6, _again(points["60 ms"])),
+    ),
+)
 COMPARISONS = {
     "spread": Comparison(
         title="Standard deviation of the round trip over the jitter of one direction",
@@ -46,6 +72,15 @@ COMPARISONS = {
         within=0.06,
         why="a thousand packets know it to 2 %, three times that is allowed",
         program=Program("a", ("sh", "LESSON/pings.sh", "b"), ("pings.sh",)),
+    ),
+    "two-lines": unpromised(
+        title="Goodput where every fifth packet takes a line that is shorter by 20 ms",
+        scenarios=("two-lines.yaml",),
+        points=two_lines,
+        y=GOODPUT,
+        source="the line, as if nothing overtook",
+        beside="line",
+        why="how much is sent again in vain is Linux's own (RACK, RFC 8985)",
     ),
     "reorder": unpromised(
         title="Goodput of Reno where packets overtake others",
