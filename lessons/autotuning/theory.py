@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT_LOG, RTT, TIME, Axis, Comparison, Line, Point, unpromised
+from landspeed.course.comparison import (
+    GOODPUT,
+    GOODPUT_LOG,
+    RTT,
+    TIME,
+    Axis,
+    Comparison,
+    Line,
+    Point,
+    Program,
+    unpromised,
+)
 from landspeed.course.measured import Measured
+from landspeed.course.stated import computed, measured
 
 LATE = 0.6  # of the time: CUBIC has filled the path by then
 
@@ -32,6 +44,23 @@ def points(runs: Sequence[Measured]) -> Iterator[Point]:
         )
 
 
+def curves(runs: Sequence[Measured]) -> Iterator[Line]:
+    """The law between the measured distances: a fixed window's curve has a kink."""
+    for kind in dict.fromkeys(run.values["case"] for run in runs):
+        run = next(each for each in runs if each.values["case"] == kind)
+        limit, window = run.plan.physics.framing_limit_bps, run.plan.transfer.window_bytes
+        rtts = [0.010 * (0.264 / 0.010) ** (step / 200) for step in range(201)]
+        yield Line(f"{kind}, theory", [(rtt, min((window or 2**40) * 8 / rtt, limit)) for rtt in rtts], "theory")
+
+
+def usual(runs: Sequence[Measured]) -> Iterator[Point]:
+    """A usual host beside the line."""
+    for run in runs:
+        mbps, window = map(float, run.output.split())
+        note = f"window of {window / 1e6:.2f} MB"
+        yield Point(f"{run.rtt_s * 1e3:.0f} ms", mbps * 1e6, run.plan.physics.framing_limit_bps, note=note)
+
+
 def growth(runs: Sequence[Measured]) -> Iterator[Line]:
     """The window on offer over time, autotuned, over the longest distance."""
     for run in runs:
@@ -46,15 +75,44 @@ def found(runs: Sequence[Measured]) -> Iterator[Point]:
             yield Point(f"{run.rtt_s * 1e3:.0f} ms", run.window_bytes, run.plan.physics.bdp_bytes)
 
 
+STATED = (
+    computed("{:.1f} Mbit/s: half an hour", 65536 * 8 / 0.119 / 1e6),
+    computed("from about {:.0f} Mbit/s on", 4 * 2**20 * 8 / 0.264 / 1e6),
+    measured(
+        "offered is at most {:.2f} MB",
+        "usual",
+        lambda points: (max(float(point.note.split()[2]) for point in points.values()),),
+    ),
+    measured(
+        "a usual host reaches {:.0f} Mbit/s over 40 ms", "usual", lambda points: (points["40 ms"].measured / 1e6,)
+    ),
+    measured(
+        "over 264 ms, at {:.0f} times of it",
+        "growth",
+        lambda points: (points["264 ms"].measured / points["264 ms"].predicted,),
+    ),
+)
 COMPARISONS = {
     "goodput": Comparison(
         title="Goodput over the round trip, 1 Gbit/s",
         scenarios=("buffers.yaml",),
         points=points,
+        lines=curves,
         x=RTT,
         y=GOODPUT_LOG,
         source="min(window / RTT, framing)",
         within=0.02,
+    ),
+    "usual": Comparison(
+        title="A usual host, which may use 6 MiB to receive and 4 MiB to send",
+        scenarios=("usual.yaml",),
+        points=usual,
+        y=GOODPUT,
+        source="framing",
+        within=None,
+        beside="line",
+        why="how much of a buffer is payload depends on how packets come",
+        program=Program("a", ("sh", "LESSON/usual.sh", "b"), ("usual.sh",)),
     ),
     "growth": unpromised(
         title="The window that Linux offers by itself",
