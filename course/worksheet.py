@@ -219,6 +219,8 @@ def lesson(name: str | Path, folder: str | Path | None = None) -> Worksheet:
 
 def told(mine: float, measured: float, unit: str) -> str:
     """How far a student's number is from the measured one, in words."""
+    if f"{mine:.4g}" == f"{measured:.4g}":
+        return f"You wrote {mine:g} {unit}; measured: {measured:.4g} {unit}. Your number is right."
     off = 100 * (mine / measured - 1) if measured else 0.0
     word = "high" if off > 0 else "low"
     far = f"{abs(off):.0f}" if abs(off) >= 10 else f"{abs(off):.2g}"

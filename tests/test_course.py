@@ -290,6 +290,7 @@ def test_series() -> None:
 
 def test_words() -> None:
     assert told(500, 552, "Mbit/s") == ("You wrote 500 Mbit/s; measured: 552 Mbit/s. Your number is 9.4 % too low.")
+    assert told(552, 552.01, "Mbit/s").endswith("Your number is right.")
     assert promise_text(comparison(within=0.001)) == "Promised: every residual within 0.1 %."
 
 

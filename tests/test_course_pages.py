@@ -220,7 +220,14 @@ def test_a_prediction_is_held_against_what_was_measured(course: Course, tmp_path
     page = tmp_path / "try.html"
     script = """
       <script>const form = document.querySelector("form.predict"), said = [];
+      form.dataset.answer = "24.633";
       for (const mine of ["20", "24,633", "many", ""]) {
+        form.querySelector("input").value = mine;
+        form.querySelector("button").click();
+        said.push(form.querySelector("output").textContent);
+      }
+      form.dataset.answer = "2773";
+      for (const mine of ["2,773", "2 773"]) {
         form.querySelector("input").value = mine;
         form.querySelector("button").click();
         said.push(form.querySelector("output").textContent);
@@ -232,9 +239,10 @@ def test_a_prediction_is_held_against_what_was_measured(course: Course, tmp_path
     document, _ = browser.dump(page, tmp_path / "profile")
     title = re.search(r"<title>(.*?)</title>", document)
     assert title is not None
-    low, exact, *no_numbers = title[1].split("|")
+    low, exact, *no_numbers, grouped, spaced = title[1].split("|")
     assert "measured: 24.63 ms. Your number is 19 % too low." in low
-    assert "Your number is 0" in exact
+    assert exact == "You wrote 24.633 ms; measured: 24.63 ms. Your number is right."
+    assert grouped == spaced == "You wrote 2773 ms; measured: 2773 ms. Your number is right."
     assert no_numbers == ["Write a number, in ms."] * 2
 
 
