@@ -113,7 +113,7 @@ def _print_table(done: list[tuple[dict[str, str], Run]]) -> None:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold")
     for key in done[0][0]:
         table.add_column(key)
-    for name in ("goodput", "settled", "retransmits"):
+    for name in ("goodput", "settled", "loaded RTT", "retransmits"):
         table.add_column(name, justify="right")
     for name in ("bound by", "result", "bundle"):
         table.add_column(name, overflow="fold")
@@ -123,6 +123,7 @@ def _print_table(done: list[tuple[dict[str, str], Run]]) -> None:
             *varied.values(),
             rate_text(run.goodput_bps),
             rate_text(run.steady_goodput_bps),
+            DASH if run.rtt_loaded_median_ms is None else f"{run.rtt_loaded_median_ms:.3f} ms",
             grouped(run.record.retransmits),
             run.limited_by or DASH,
             result if run.complete else "incomplete",
@@ -232,6 +233,9 @@ def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
                 "share": side.share,
                 "jain_index": side.record.jain_index,
                 "settled_goodput_bps": side.settled_bps,
+                "rtt_ms": side.record.rtt_ms,
+                "rtt_loaded_median_ms": side.record.rtt_loaded_median_ms,
+                "rtt_loaded_p99_ms": side.record.rtt_loaded_p99_ms,
                 "time_to_full_rate_s": side.full_s,
                 "slow_start": None if side.slow_start is None else asdict(side.slow_start),
                 "responses": [asdict(each) for each in side.responses],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..results.bundle import load_record
 from ..results.check import Check
-from ..results.record import RunRecord
+from ..results.record import QueueDelay, RunRecord
 from ..scenarios.plan import Plan
 
 if TYPE_CHECKING:
@@ -75,6 +75,29 @@ class Run:
     def steady_goodput_bps(self) -> float | None:
         """The same from the tenth second on; None for a shorter run."""
         return self.record.steady_goodput_bps
+
+    @property
+    def rtt_ms(self) -> float | None:
+        """Round-trip time of the idle path, calibrated."""
+        return self.record.rtt_ms
+
+    @property
+    def rtt_loaded_median_ms(self) -> float | None:
+        """Round-trip time under load: the median of what TCP measured from the tenth second on, or in the second half.
+
+        `record` has more percentiles, and `queue_delays` what packets waited in each queue.
+        """
+        return self.record.rtt_loaded_median_ms
+
+    @property
+    def rtt_loaded_p99_ms(self) -> float | None:
+        """The same at the 99th percentile."""
+        return self.record.rtt_loaded_p99_ms
+
+    @property
+    def queue_delays(self) -> list[QueueDelay]:
+        """What packets waited in each queue in which anything stood."""
+        return self.record.queue_delays
 
     @property
     def limited_by(self) -> str | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..results.flow_result import FlowResult
     from ..scenarios.plan import Expect, Plan
 
+LEAST_QUEUED = 0.01  # of the idle round trip: what waits less is no delay to speak of
 MOST_FLOWS = 16  # of a network that are named one by one
 
 
@@ -60,10 +61,11 @@ def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
         ),
         RecordedRow("Duration", duration_text(recorded_duration_s(expect)), duration_text(record.duration_s)),
         RecordedRow(
-            "Round-trip time",
+            "Round-trip time, idle",
             _ms(expect.rtt_ns / 1e6 if expect and expect.rtt_ns else None, 3 if expect and expect.measured else 0),
             _ms(record.rtt_ms, 3),
         ),
+        *_loaded(record),
         RecordedRow("Retransmits", grouped(expect.retransmits if expect else None), grouped(record.retransmits)),
         _score(record, expect),
     ]
@@ -77,6 +79,7 @@ def _network_rows(record: RunRecord) -> list[RecordedRow]:
         ("Duration", duration_text(record.duration_s)),
         ("Retransmits", grouped(record.retransmits)),
     ]
+    found += [(row.name, row.rehearsed) for row in _loaded(record)]
     if record.jain_index is not None:
         found.append(("Jain's index", f"{record.jain_index:.4f}"))
     found += [(f"Flow {flow.name}", flow_words(flow)) for flow in record.flows[:MOST_FLOWS]]
@@ -86,10 +89,12 @@ def _network_rows(record: RunRecord) -> list[RecordedRow]:
 
 
 def flow_words(flow: FlowResult) -> str:
-    """A flow in a line: goodput, RTT, retransmits, what bound it."""
+    """A flow in a line: goodput, RTT idle and under load, retransmits, what bound it."""
     parts, moved = [rate_text(flow.goodput_bps)], bytes_of_subflows(flow.streams)
     parts += [f"{' + '.join(percent_of(count, sum(moved)) for count in moved)} by route"] if moved else []
-    parts += [f"RTT {flow.rtt_ms:.3f} ms"] if flow.rtt_ms is not None else []
+    parts += [f"RTT {flow.rtt_ms:.3f} ms idle"] if flow.rtt_ms is not None else []
+    if flow.rtt_loaded_median_ms is not None:
+        parts.append(f"{flow.rtt_loaded_median_ms:.3f} ms under load (median)")
     parts += [f"{grouped(flow.retransmits)} retransmits"] if flow.retransmits is not None else []
     parts += [f"bound by {flow.limited_by}"] if flow.limited_by else []
     return ", ".join(parts)
@@ -142,6 +147,19 @@ def _steady(record: RunRecord, expect: Expect | None) -> RecordedRow:
         rate_text(record.steady_goodput_bps),
         _share(record.steady_goodput_bps, wanted),
     )
+
+
+def _loaded(record: RunRecord) -> list[RecordedRow]:
+    """The round trip under load, and the queue in which packets waited longest; those that are known."""
+    found: list[RecordedRow] = []
+    if record.rtt_loaded_median_ms is not None:
+        text = f"{_ms(record.rtt_loaded_median_ms, 3)} median, {_ms(record.rtt_loaded_p99_ms, 3)} p99"
+        found.append(RecordedRow("Round-trip time under load", DASH, text))
+    longest = max(record.queue_delays, key=lambda each: (each.median_ms, each.p99_ms), default=None)
+    if longest is not None and longest.p99_ms >= LEAST_QUEUED * (record.rtt_ms or 0.0):
+        text = f"{_ms(longest.median_ms, 3)} median, {_ms(longest.p99_ms, 3)} p99"
+        found.append(RecordedRow("Longest queue", DASH, f"{longest.source} → {longest.target}, {text}"))
+    return found
 
 
 def _score(record: RunRecord, expect: Expect | None) -> RecordedRow:

@@ -10,7 +10,7 @@ from ..results.series import Series
 from ..results.wording import DASH, bytes_text, duration_text, grouped, percent_of, rate_text
 from .chart_parts import Chart, Mark, chart_unit, figure_over_time, line, mark_events, scaled
 from .comparison_sides import Side
-from .differences import Difference, differences
+from .differences import Difference, differences, longest_queue
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -89,12 +89,15 @@ def _rows(sides: list[Side]) -> list[SidesRow]:
             "Retransmits", sides, lambda side: side.record.retransmits, grouped, expect.retransmits if expect else None
         ),
         _row(
-            "Round-trip time",
+            "Round-trip time, idle",
             sides,
             lambda side: side.record.rtt_ms,
             _ms,
             expect.rtt_ns / 1e6 if expect and expect.rtt_ns else None,
         ),
+        _row("Round-trip time under load, median", sides, lambda side: side.record.rtt_loaded_median_ms, _ms),
+        _row("… p99", sides, lambda side: side.record.rtt_loaded_p99_ms, _ms),
+        _row("Longest queue, median", sides, lambda side: (queue := longest_queue(side)) and queue.median_ms, _ms),
         _row("Packets for each ACK", sides, lambda side: side.packets_per_ack, lambda value: f"{value:.2f}"),
         _row("Largest window offered", sides, lambda side: side.offered_window_bytes, bytes_text),
     ]
@@ -232,8 +235,9 @@ def difference_lines(comparison: Comparison) -> list[str]:
     """Each difference in a sentence; one that says so if there is none."""
     if not comparison.differences:
         return [
-            f"Goodput differs by no more than {comparison.tolerance * 100:g} %; the time to full rate, the end of slow "
-            "start and the responses to events are within their tolerances. The other rows are shown, not compared."
+            f"Goodput differs by no more than {comparison.tolerance * 100:g} %; the round-trip time under load, the "
+            "time to full rate, the end of slow start and the responses to events are within their tolerances. The "
+            "other rows are shown, not compared."
         ]
     lines: list[str] = []
     for label, each in comparison.differences:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..results.record import QueueDelay
 from ..results.wording import bytes_text, rate_text, signed_percent
 from .comparison_sides import Side
 
+DELAY = "Round-trip time under load"
 TIME_TOLERANCE = 0.10  # of a time, beyond one round trip and one sample
 
 
@@ -29,7 +31,7 @@ def differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
         other: another one.
         tolerance: of rates and volumes, 0…1.
     """
-    found: list[Difference] = []
+    found = _delay_difference(first, other, tolerance)
     slack_s = _slack_s(first, other)
     for what, one, two in (
         ("Goodput", first.record.goodput_bps, other.record.goodput_bps),
@@ -48,6 +50,41 @@ def differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
         found.append(_difference("Slow start", apart, _start_causes(first, other, slack_s)))
     found += _response_differences(first, other, tolerance)
     return found
+
+
+def _delay_difference(first: Side, other: Side, tolerance: float) -> list[Difference]:
+    """The round trip under load, with what was gained or lost of the goodput for it; it comes first where it differs.
+
+    Median or p99 has to be further apart than times may be. The cause is a queue that accounts for half of it or more.
+    """
+    medians = [side.record.rtt_loaded_median_ms for side in (first, other)]
+    tails = [side.record.rtt_loaded_p99_ms for side in (first, other)]
+    if None in medians or None in tails:
+        return []
+    one, two = [each or 0.0 for each in medians], [each or 0.0 for each in tails]
+    if not any(abs(a - b) > TIME_TOLERANCE * min(a, b) for a, b in (one, two)):
+        return []
+    apart = f"{one[0]:.3f} ms and {one[1]:.3f} ms median, {two[0]:.3f} ms and {two[1]:.3f} ms p99"
+    rates = [side.record.goodput_bps for side in (first, other)]
+    if rates[0] and rates[1]:
+        share = rates[1] / rates[0] - 1
+        same = "the same goodput" if abs(share) <= tolerance else f"{signed_percent(share, 2)} of goodput"
+        apart += f", with {same}"
+    queues = [longest_queue(side) for side in (first, other)]
+    waits = [queue.median_ms if queue else 0.0 for queue in queues]
+    long = queues[0] if waits[0] >= waits[1] else queues[1]
+    if long is None or abs(waits[0] - waits[1]) < abs(one[0] - one[1]) / 2 or waits[0] == waits[1]:
+        return [Difference(DELAY, apart)]
+    cause = f"the queue before {long.source} → {long.target}"
+    told = " and ".join(f"{wait:.3f} ms {side.label}" for wait, side in zip(waits, (first, other), strict=True))
+    return [Difference(DELAY, apart, cause, f"packets waited {told} there, median")]
+
+
+def longest_queue(side: Side) -> QueueDelay | None:
+    """The queue on a side's path in which packets waited longest in the median."""
+    ends = {end for link in side.plan.links for end in ((link.a, link.b), (link.b, link.a))}
+    on_the_path = [each for each in side.record.queue_delays if (each.source, each.target) in ends]
+    return max(on_the_path, key=lambda each: (each.median_ms, each.p99_ms), default=None)
 
 
 def _difference(what: str, apart: str, causes: list[tuple[str, str]]) -> Difference:

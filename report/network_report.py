@@ -53,11 +53,13 @@ def flows_table(record: RunRecord, plan: Plan) -> Table:
         controls = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
         begins = DASH if flow.begins_s is None else f"{flow.begins_s:.3f}"
         row = [flow.name, f"{flow.source} → {flow.target}", f"{transfer.streams} × {controls}", begins]
-        row += [DASH if flow.rtt_ms is None else f"{flow.rtt_ms:.3f}", rate_text(flow.goodput_bps)]
+        row += [DASH if each is None else f"{each:.3f}" for each in (flow.rtt_ms, flow.rtt_loaded_median_ms)]
+        row.append(rate_text(flow.goodput_bps))
         row += [percent_of(flow.goodput_bps, shares), bytes_text(flow.bytes), grouped(flow.retransmits)]
         rows.append([*row, flow.limited_by or DASH])
         marks[number] = {True: "good", False: "bad", None: ""}[flow.passed]
-    header = ["flow", "from → to", "streams", "begins (s)", "RTT (ms)", "goodput", "of the sum", "data", "retransmits"]
+    header = ["flow", "from → to", "streams", "begins (s)", "RTT (ms)", "under load", "goodput", "of the sum"]
+    header += ["data", "retransmits"]
     note = ""
     if record.jain_index is not None and (
         span := Shares(record, None).together_s([flow.name for flow in record.flows])

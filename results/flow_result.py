@@ -50,7 +50,11 @@ class FlowResult(Open):
     steady_goodput_bps: float | None = None  # from its own tenth second on
     bytes: int | None = None
     duration_s: float | None = None
-    rtt_ms: float | None = None
+    rtt_ms: float | None = None  # of the idle path
+    rtt_loaded_median_ms: float | None = None  # under load: TCP's own, from its own tenth second on
+    rtt_loaded_p95_ms: float | None = None
+    rtt_loaded_p99_ms: float | None = None
+    rtt_loaded_max_ms: float | None = None
     retransmits: int | None = None
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])
     limited_by: LimitedBy | None = None

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from ..scenarios.words import time_text
 from .bound import limited_by
 from .check import Check
 from .judge_network import judge_flows
+from .loaded_delay import STEADY_FROM_S, loaded_rtt, queue_delays, settled_s
 from .record import RunRecord
 from .rules import check_rules
 from .samples import Samples
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from ..scenarios.plan import Plan
     from .series import ByteCurves
 
-STEADY_FROM_S = 10.0
-STEADY_LEAST_S = 1.0  # a shorter steady part says nothing
 STREAM_SPREAD = 0.03  # each stream within this of the mean
 GOODPUT_TOLERANCE = 0.01  # when the scenario states none
 SLACK = 1e-9  # boundaries belong to the tolerance
@@ -40,21 +40,28 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
         bundle_dir: folder with `samples.parquet` and `links.parquet`; without it `raw.steady_goodput_bps` stays.
 
     Returns:
-        a copy of the record with `steady_goodput_bps`, `score_bit_m_per_s`, `limited_by`, `limited_by_why`,
-        `verdicts` and `passed`; of a network with these for each flow, Jain's index, and verdicts on the whole.
+        a copy of the record with `steady_goodput_bps`, the delays under load, `score_bit_m_per_s`, `limited_by`,
+        `limited_by_why`, `verdicts` and `passed`; of a network with these for each flow, Jain's index, the delay of
+        each queue, and verdicts on the whole.
     """
     samples = Samples(bundle_dir) if bundle_dir else None
-    if raw.flows:
-        return judge_flows(plan, raw.model_copy(deep=True), samples, _judge_transfer)
-    return _judge_transfer(plan, raw.model_copy(deep=True), samples)
+    copy = raw.model_copy(deep=True)
+    judged = judge_flows(plan, copy, samples, _judge_transfer) if raw.flows else _judge_transfer(plan, copy, samples)
+    if samples is not None and judged.duration_s:
+        judged.queue_delays = queue_delays(plan, judged.world, samples, settled_s(judged.duration_s))
+    return judged
 
 
 def _judge_transfer(plan: Plan, record: RunRecord, samples: Samples | None) -> RunRecord:
     """The record of a transfer over a path, judged."""
     curves = samples.curves if samples else None
     end_s = curves.stopped_s(record.duration_s if plan.transfer.bytes is None else None) if curves else 0.0
-    if curves is not None and end_s >= STEADY_FROM_S + STEADY_LEAST_S:
-        record.steady_goodput_bps = curves.goodput_bps(STEADY_FROM_S, end_s)
+    from_s, _ = settled_s(end_s)
+    if curves is not None and from_s == STEADY_FROM_S:
+        record.steady_goodput_bps = curves.goodput_bps(from_s, end_s)
+    if samples is not None and (loaded := loaded_rtt(samples, (from_s, end_s))):
+        for name, value in asdict(loaded).items():
+            setattr(record, f"rtt_loaded_{name}", value)
     if record.rtt_ms is None and record.calibration is not None:
         record.rtt_ms = record.calibration.rtt_ms
     record.score_bit_m_per_s = score(record.goodput_bps, distance_m(plan))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FULL_SHARE = 0.9  # of what a link's framing lets through: flows that lose and grow again do not fill it
 OF_ITSELF = ("window", "bus", "bus (fitted)", "pacing", "token bucket", "receiver", "application")
 """Bounds that a flow would have alone, too."""
+RTT_LOADED = [name for name in FlowResult.model_fields if name.startswith("rtt_loaded_")]
 MOST_NAMED = 4
 
 
@@ -53,6 +54,7 @@ def judge_flows(
             flow.model_copy(
                 update={
                     "steady_goodput_bps": found.steady_goodput_bps,
+                    **{name: getattr(found, name) for name in RTT_LOADED},
                     "limited_by": bound[0],
                     "limited_by_why": bound[1],
                     "window": found.window,

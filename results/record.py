@@ -33,6 +33,22 @@ class EventResult(Open):
     note: str | None = None
 
 
+class QueueDelay(Open):
+    """What the packets that came to a queue waited in it, while the transfer was settled (as `rtt_loaded_median_ms`).
+
+    That is the time that the line takes to send what stands in the queue: what a packet waits in a FIFO.
+    """
+
+    link: int
+    direction: str  # of the link
+    source: str  # node in which the queue stands
+    target: str  # node to which its line leads
+    median_ms: float  # half of the time it was no longer
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+
+
 class RuleCheck(BaseModel):
     """One rule of the contest, and whether the run meets it."""
 
@@ -71,7 +87,12 @@ class RunRecord(BaseModel):
     steady_goodput_bps: float | None = None  # from the tenth second on
     bytes: int | None = None  # the same, as an amount
     duration_s: float | None = None  # on the run's clock, first to last byte read
-    rtt_ms: float | None = None  # calibrated, end to end
+    rtt_ms: float | None = None  # calibrated, end to end, of the idle path
+    rtt_loaded_median_ms: float | None = None  # under load: TCP's own, all streams, from 10 s on or of the second half
+    rtt_loaded_p95_ms: float | None = None  # 95 % of that time it was no longer
+    rtt_loaded_p99_ms: float | None = None
+    rtt_loaded_max_ms: float | None = None
+    queue_delays: list[QueueDelay] = Field(default_factory=list[QueueDelay])  # of queues in which anything waited
     retransmits: int | None = None  # packets that all streams sent again
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])  # one by one
     score_bit_m_per_s: float | None = None  # goodput × terrestrial distance

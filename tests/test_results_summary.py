@@ -34,7 +34,9 @@ def test_lines_for_a_pipe(bundle: Path) -> None:
     for line in (
         "Goodput: 6.432 Gbit/s (recorded 6.627 Gbit/s; 97.07 %)",
         "Data delivered: 48.243 GB (recorded 859.053 GB; 5.62 %)",
-        "Round-trip time: 264.003 ms (recorded 264 ms)",
+        "Round-trip time, idle: 264.003 ms (recorded 264 ms)",
+        "Round-trip time under load: 274.074 ms median, 278.084 ms p99",
+        "Longest queue: geneva → cern, 6.693 ms median, 9.357 ms p99",
         "Retransmits: 1 (recorded 11)",
         "Score: 1.0141 × 10¹⁷ bit·m/s (recorded 1.0453 × 10¹⁷ bit·m/s; 97.02 %)",
         "Wall time: 16.4 s, 3.7 × real time",

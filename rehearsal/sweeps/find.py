@@ -29,6 +29,8 @@ MEASURES = {
     "steady_goodput": ("steady_goodput_bps", RATE, 1.0),
     "duration": ("duration_s", TIME, 1e-9),
     "retransmits": ("retransmits", None, 1.0),
+    "rtt_loaded_median": ("rtt_loaded_median_ms", TIME, 1e-6),
+    "rtt_loaded_p99": ("rtt_loaded_p99_ms", TIME, 1e-6),
 }
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,

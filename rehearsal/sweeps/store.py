@@ -31,6 +31,8 @@ TYPES = {
     "bytes": "int64",
     "duration_s": "float64",
     "rtt_ms": "float64",
+    "rtt_loaded_median_ms": "float64",
+    "rtt_loaded_p99_ms": "float64",
     "retransmits": "int64",
     "limited_by": "string",
 }

@@ -23,6 +23,8 @@ FIGURES = (
     "bytes",
     "duration_s",
     "rtt_ms",
+    "rtt_loaded_median_ms",
+    "rtt_loaded_p99_ms",
     "retransmits",
     "limited_by",
 )
