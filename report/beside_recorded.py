@@ -113,6 +113,22 @@ def wanted_word(plan: Plan | None) -> str:
     return "recorded" if contest and contest.basis != "what if" else "expected"
 
 
+def outcome_words(record: RunRecord, plan: Plan | None) -> str:
+    """What became of a run, in a word or, where nobody said what is to come out, in a sentence with what theory says.
+
+    Then it can pass nothing: that the path was as planned and all data came, its verdicts say.
+    """
+    if record.passed is not True or plan is None or any(flow.expect for flow in plan.flows):
+        return {True: "passed", False: "failed", None: "not judged"}[record.passed]
+    words, theory_bps = "completed; nothing was expected", plan.physics.expected_goodput_bps
+    if not plan.is_path or not theory_bps or record.goodput_bps is None:
+        return words
+    reached_bps = record.steady_goodput_bps or record.goodput_bps
+    when = " from 10 s on" if record.steady_goodput_bps else ""
+    came = f"{rate_text(reached_bps)}{when} ({percent_of(reached_bps, theory_bps)})"
+    return f"{words}. Theory allows {rate_text(theory_bps)}, and {came} came"
+
+
 def recorded_streams(expect: Expect | None) -> list[float]:
     """Recorded goodput of each stream in bit/s; empty if not recorded."""
     return [float(rate) for rate in (expect.streams_goodput_bps if expect else None) or []]

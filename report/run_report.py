@@ -15,7 +15,7 @@ from ..results.files import write_atomically
 from ..results.record import RunRecord
 from ..results.samples import Samples
 from ..results.wording import DASH, bytes_text, duration_text, percent_of, rate_text, scientific
-from .beside_recorded import RecordedRow, plan_of, recorded_duration_s, rows, wanted_word
+from .beside_recorded import RecordedRow, outcome_words, plan_of, recorded_duration_s, rows, wanted_word
 from .page import PLOTLY, environment, place_plotly, plotly_js, script_json, template_text
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
         "comparison": rows(record, plan),
         "wanted": wanted_word(plan),
         "has_recorded": plan is not None and plan.is_path and plan.expect is not None,
-        "verdict": _verdict(record),
+        "verdict": _verdict(record, plan),
         "facts": _facts(record),
         "command": shlex.join(record.command),
         "description": words.get("description", ""),
@@ -176,12 +176,12 @@ def _headline(record: RunRecord, plan: Plan | None) -> dict[str, str]:
     }
 
 
-def _verdict(record: RunRecord) -> dict[str, str]:
+def _verdict(record: RunRecord, plan: Plan | None) -> dict[str, str]:
     if not record.complete:
         return {"kind": "bad", "word": "Incomplete", "text": record.error or "the run did not end"}
-    words = {True: ("good", "Passed"), False: ("bad", "Failed"), None: ("open", "Not judged")}
-    kind, word = words[record.passed]
-    return {"kind": kind, "word": word, "text": ""}
+    word, _, text = outcome_words(record, plan).partition(". ")
+    kind = {"passed": "good", "failed": "bad"}.get(word, "open")
+    return {"kind": kind, "word": word[:1].upper() + word[1:], "text": f"{text}." if text else ""}
 
 
 def _facts(record: RunRecord) -> list[RecordedRow]:

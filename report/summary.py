@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..results.record import RunRecord
 from ..results.wording import duration_text, spun_text
-from .beside_recorded import plan_of, rows, wanted_word
+from .beside_recorded import outcome_words, plan_of, rows, wanted_word
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -100,8 +100,7 @@ def _facts(record: RunRecord, bundle: Path | None, report: Path | None) -> list[
         found.append(("Window", record.window.warning))
     if not record.complete:
         found.append(("Incomplete", record.error or "the run did not end"))
-    passed = {True: "passed", False: "failed", None: "not judged"}[record.passed]
-    found.append(("Result", passed))
+    found.append(("Result", outcome_words(record, plan_of(record))))
     if bundle is not None:
         found.append(("Bundle", str(bundle)))
     if report is not None:

@@ -169,7 +169,7 @@ def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.C
     first, *_ = difference_lines(comparison)
     assert first.startswith(f"Round-trip time under load, FIFO against CAKE: {median:.3f} ms and ")
     assert "of goodput; likely the queue before r1 → r2 (packets waited " in first
-    (row,) = [row for row in comparison.rows if row.name == "Round-trip time under load, median"]
+    (row,) = [row for row in comparison.rows if row.name == "… under load, median"]
     assert row.values[0] == f"{median:.3f} ms"
 
     words = ["results", "--runs", str(tmp_path / "runs")]

@@ -69,6 +69,19 @@ def test_scenario_without_a_record_has_one_column(bundle: Path) -> None:
     assert "recorded " not in text.split("calibration")[0]
 
 
+def test_without_an_expectation_nothing_is_passed(bundle: Path) -> None:
+    record = load_record(bundle)
+    assert record.plan is not None
+    record.plan["flows"][0]["expect"] = None
+    (line,) = [line for line in _print(record, terminal=False).splitlines() if line.startswith("Result: ")]
+    theory = record.plan["flows"][0]["physics"]["expected_goodput_bps"]
+    share = f"{(record.steady_goodput_bps or 0) / theory * 100:.2f} %"
+    assert line.startswith("Result: completed; nothing was expected. Theory allows ")
+    assert f"{wording.rate_text(record.steady_goodput_bps)} from 10 s on ({share}) came" in line
+    record.passed = False
+    assert "Result: failed" in _print(record, terminal=False)
+
+
 def test_run_that_broke_early(tmp_path: Path) -> None:
     record = load_record(BundleWriter(tmp_path, "dead").fail("the guest stalled"))
     assert "Incomplete: the guest stalled" in _print(record, terminal=False)
