@@ -94,6 +94,19 @@ def test_a_client_that_vanishes_ends_the_transfer(three: Three) -> None:
     wait_until(lambda: None if children(three.a) else True, 20, three.a.process)
 
 
+def test_it_ends_when_the_time_that_a_allows_is_over(bench: Bench) -> None:
+    """--max-time binds what is sent for others, too: it ends as after Ctrl-C, and the result comes."""
+    three = Three(bench, "--third-party", "--max-time", "1s")
+    try:
+        asked = three.ask("--time", "60", "--pacing", "80M")
+        assert asked.wait(20) != 0
+        result = json.loads(asked.output)
+        assert result["signal"] == "SIGINT"
+        assert 5 < result["duration_s"] < 6.5  # with ADMISSION_GRACE_NS, less the time to connect
+    finally:
+        three.b.close()
+
+
 def test_b_is_not_there(three: Three) -> None:
     three.receiver.process.terminate()
     three.receiver.wait()

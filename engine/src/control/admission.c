@@ -85,6 +85,19 @@ enum admission_verdict admission_decide(const struct admission *admission,
 	return ADMISSION_REFUSE;
 }
 
+uint64_t admission_end_ns(const struct admission *admission, uint64_t start_ns)
+{
+	return admission->max_duration_ns != 0
+		   ? start_ns + admission->max_duration_ns + ADMISSION_GRACE_NS
+		   : UINT64_MAX;
+}
+
+int admission_over(const struct admission *admission, struct failure *failure)
+{
+	return failure_set(failure, "the client did not end within the %.3f s that it may have",
+			   (double)admission->max_duration_ns / 1e9);
+}
+
 uint64_t admission_pacing_bps(const struct admission *admission, unsigned streams)
 {
 	uint64_t share = admission->max_rate_bps / streams;

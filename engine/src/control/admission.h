@@ -26,6 +26,14 @@ enum admission_verdict { ADMISSION_SERVE, ADMISSION_QUEUE, ADMISSION_REFUSE };
 enum admission_verdict admission_decide(const struct admission *admission,
 					const struct request *request, unsigned serving,
 					unsigned waiting, struct failure *failure);
+/*
+ * When a session that began at `start_ns` is ended, whatever its client says: after
+ * max_duration_ns, and as long as round trips of one that keeps to it may take. UINT64_MAX: never.
+ */
+#define ADMISSION_GRACE_NS (5 * UINT64_C(1000000000))
+uint64_t admission_end_ns(const struct admission *admission, uint64_t start_ns);
+/* Then the failure says so. */
+int admission_over(const struct admission *admission, struct failure *failure);
 /* The ceiling of each stream's sending rate; 0: none. */
 uint64_t admission_pacing_bps(const struct admission *admission, unsigned streams);
 /* "discard,memory": which modes; false when one is unknown. */

@@ -105,6 +105,7 @@ void options_of_request(const struct request *request, const struct options *ser
 	options->report_ns = server->report_ns;
 	options->affinity = server->affinity;
 	options->direct = server->direct;
+	options->admission = server->admission;
 	options->files = request->kind == REQUEST_FILES;
 	options->direction = request->direction;
 	options->streams = request->streams;

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/number.h"
+#include "control/admission.h"
 #include "control/session.h"
 #include "probe/datagram.h"
 #include "probe/histogram.h"
@@ -34,6 +35,7 @@ struct counting {
 	uint64_t sent;
 	uint64_t quiet_ns; /* when it is over, unless more comes */
 	uint64_t end_ns;
+	uint64_t limit_ns; /* whatever the client does */
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
 	struct sockaddr_storage from[BATCH];
@@ -182,7 +184,7 @@ static bool end_take(struct counting *counting, const cJSON *message)
 	counting->ended = true;
 	uint64_t now_ns = clock_monotonic_ns();
 	counting->quiet_ns = now_ns + QUIET_NS;
-	counting->end_ns = now_ns + QUIET_MOST_NS;
+	counting->end_ns = number_least(now_ns + QUIET_MOST_NS, counting->limit_ns);
 	return is_over(counting) || timer_choose(counting) != 0;
 }
 
@@ -236,7 +238,9 @@ static void events_follow(struct counting *counting)
 	};
 	uint64_t now_ns = clock_monotonic_ns();
 	stall_start(&state->stall, state->options->stall_ns, 0, now_ns);
-	counting->end_ns = now_ns + state->request.duration_ns + PATIENCE_NS;
+	counting->limit_ns = admission_end_ns(&state->options->admission, now_ns);
+	counting->end_ns =
+	    number_least(now_ns + state->request.duration_ns + PATIENCE_NS, counting->limit_ns);
 	state->start_unix_ns = clock_unix_ns();
 	if (timer_choose(counting) == 0)
 		(void)waiter_follow(state->waiter, turns, sizeof(turns) / sizeof(turns[0]),

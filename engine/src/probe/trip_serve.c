@@ -1,8 +1,10 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/wire.h"
+#include "control/admission.h"
 #include "control/channel.h"
 #include "control/session.h"
+#include "net/tune.h"
 #include "probe/serve.h"
 #include "probe/trips.h"
 #include "transfer/stream.h"
@@ -19,13 +21,41 @@ struct answering {
 	struct address peer;      /* of the control connection */
 	_Atomic uint64_t *newest; /* of each stream: the number of its last new connection */
 	_Atomic uint64_t answered;
-	uint64_t end_ns; /* the client has this long, and its patience */
+	uint64_t *turn_ns; /* of each stream: when its next answer may leave */
+	uint64_t end_ns;   /* the client has this long, and its patience */
 };
+
+/*
+ * The kernel paces one answer; many small ones, and those of new connections, are paced here. One
+ * that came late, as timers do, is made up for; a client that has not asked saves nothing.
+ */
+static bool turn_await(const struct stream *stream, const struct answering *answering)
+{
+	const struct receive_state *state = answering->state;
+	uint64_t rate_bps = state->grant.pacing_bps;
+	uint64_t *turn_ns = &answering->turn_ns[stream->index];
+	if (rate_bps == 0)
+		return true;
+	if (*turn_ns > clock_monotonic_ns() && !gate_sleep_until(stream->set->gate, *turn_ns))
+		return false;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t step_ns = state->request.probe.response_bytes * 8 * NS_PER_S / rate_bps;
+	*turn_ns = (*turn_ns + step_ns > now_ns ? *turn_ns : now_ns) + step_ns;
+	return true;
+}
+
+static int pace(const struct answering *answering, int fd, struct failure *failure)
+{
+	uint64_t rate_bps = answering->state->grant.pacing_bps;
+	return rate_bps != 0 ? tune_pacing(fd, rate_bps, failure) : 0;
+}
 
 static int answer(struct stream *stream, struct answering *answering, int fd)
 {
 	const struct probe *probe = &answering->state->request.probe;
 	int error = trip_receive(fd, probe->request_bytes);
+	if (error == 0 && !turn_await(stream, answering))
+		error = ECANCELED;
 	if (error == 0)
 		error = trip_send(fd, probe->response_bytes);
 	if (error == 0) {
@@ -84,8 +114,8 @@ static void fresh_answer(struct stream *stream, struct answering *answering, int
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
 	    net_set_blocking(fd, true, &ignored) == 0 && net_no_delay(fd, &ignored) == 0 &&
-	    (shared || fresh_hello(fd, first)) && fresh_admit(answering, fd, first) &&
-	    answer(stream, answering, fd) == 0)
+	    pace(answering, fd, &ignored) == 0 && (shared || fresh_hello(fd, first)) &&
+	    fresh_admit(answering, fd, first) && answer(stream, answering, fd) == 0)
 		(void)shutdown(fd, SHUT_WR);
 	(void)close(fd);
 }
@@ -183,7 +213,8 @@ static void events_follow(struct answering *answering)
 	};
 	uint64_t now_ns = clock_monotonic_ns();
 	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams), now_ns);
-	answering->end_ns = now_ns + state->request.duration_ns + PATIENCE_NS;
+	answering->end_ns = number_least(now_ns + state->request.duration_ns + PATIENCE_NS,
+					 admission_end_ns(&state->options->admission, now_ns));
 	state->start_unix_ns = clock_unix_ns();
 	if (timer_choose(answering) == 0)
 		(void)waiter_follow(state->waiter, turns, sizeof(turns) / sizeof(turns[0]),
@@ -202,10 +233,13 @@ static int answering_start(struct answering *answering)
 	struct receive_state *state = answering->state;
 	bool fresh = state->request.probe.fresh;
 	answering->newest = calloc(state->request.streams, sizeof(answering->newest[0]));
-	if (answering->newest == NULL)
+	answering->turn_ns = calloc(state->request.streams, sizeof(answering->turn_ns[0]));
+	if (answering->newest == NULL || answering->turn_ns == NULL)
 		return failure_set(&state->failure, "out of memory");
 	for (unsigned i = 0; i < state->request.streams; i++) {
-		if (net_no_delay(streams_fd(state->streams, i), &state->failure) != 0)
+		int fd = streams_fd(state->streams, i);
+		if (net_no_delay(fd, &state->failure) != 0 ||
+		    pace(answering, fd, &state->failure) != 0)
 			return -1;
 	}
 	if (net_peer_address(control_fd(state->control), &answering->peer, &state->failure) != 0 ||
@@ -233,6 +267,7 @@ int trip_serve(struct receive_state *state)
 	state->report.bytes = atomic_load(&answering.answered);
 	state->report.complete = !state->failure.set;
 	free(answering.newest);
+	free(answering.turn_ns);
 	if (state->failure.set)
 		return -1;
 	cJSON *message = message_create(MESSAGE_RESULT);

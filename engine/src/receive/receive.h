@@ -39,6 +39,7 @@ struct receive_state {
 	bool started;                /* the sender said go */
 	bool time_up;                /* the time limit ended it */
 	struct stall stall;          /* since the sender said go */
+	uint64_t limit_ns;           /* whatever the client does; UINT64_MAX: none */
 	uint64_t wake_ns;            /* when to look at the clock */
 	uint64_t start_unix_ns;
 	struct cpu_usage cpu;

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/number.h"
+#include "control/admission.h"
 #include "control/session.h"
 #include "payload/verify_report.h"
 #include "receive/receive.h"
@@ -34,8 +35,9 @@ static int threads_place(struct receive_state *state)
 static void timer_choose(struct receive_state *state)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t at_ns = state->started ? stall_look_ns(&state->stall, now_ns)
-					: now_ns + state->options->idle_timeout_ns;
+	uint64_t at_ns = state->started
+			     ? number_least(stall_look_ns(&state->stall, now_ns), state->limit_ns)
+			     : now_ns + state->options->idle_timeout_ns;
 	state->wake_ns = number_least(at_ns, streams_end_ns(state->streams));
 }
 
@@ -81,6 +83,7 @@ static void go_take(struct receive_state *state)
 	uint64_t now_ns = clock_monotonic_ns();
 	state->started = true;
 	state->start_unix_ns = clock_unix_ns();
+	state->limit_ns = admission_end_ns(&state->options->admission, now_ns);
 	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams), now_ns);
 	(void)gate_open(streams_gate(state->streams), now_ns);
 	timer_choose(state);
@@ -146,6 +149,8 @@ bool receive_on_timer(struct receive_state *state, uint64_t now_ns)
 	}
 	if (!state->started)
 		(void)failure_set(&state->failure, "the sender did not begin");
+	else if (now_ns >= state->limit_ns)
+		(void)admission_over(&state->options->admission, &state->failure);
 	else if (stall_look(&state->stall, streams_moved(state->streams), now_ns))
 		(void)failure_set(&state->failure, "no data came from the sender for %.3g s",
 				  (double)state->options->stall_ns / 1e9);

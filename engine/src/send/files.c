@@ -1,7 +1,9 @@
 #include "send/files.h"
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/output.h"
+#include "control/admission.h"
 #include "control/session.h"
 #include "send/files_inside.h"
 #include "send/progress.h"
@@ -89,7 +91,8 @@ static int streams_begin(struct send_state *state)
 
 static int timer_after(struct send_state *state, uint64_t ns)
 {
-	return waiter_arm(state->waiter, clock_monotonic_ns() + ns, &state->failure);
+	return waiter_arm(state->waiter, number_least(clock_monotonic_ns() + ns, state->limit_ns),
+			  &state->failure);
 }
 
 /* The receiver reads. */
@@ -236,11 +239,14 @@ static bool on_timer(void *context)
 	struct send_state *state = context;
 	const struct files_session *session = state->files;
 	struct stall *stall = &state->stall;
+	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t limit_ns = state->options->stall_ns;
 	if (session->ending)
 		return true; /* the control connection had its time to say why */
+	if (now_ns >= state->limit_ns)
+		return admission_over(&state->options->admission, &state->failure) != 0;
 	stall->limit_ns = session->last.busy && limit_ns < BUSY_NS ? BUSY_NS : limit_ns;
-	if (!stall_look(stall, streams_moved(state->streams) + session->said, clock_monotonic_ns()))
+	if (!stall_look(stall, streams_moved(state->streams) + session->said, now_ns))
 		return timer_after(state, limit_ns / 4) != 0;
 	(void)failure_set(&state->failure,
 			  "the receiver took no data for %.3g s (run again to resume)",

@@ -50,6 +50,7 @@ struct send_state {
 	uint64_t start_unix_ns;
 	struct stall stall;   /* since then */
 	uint64_t deadline_ns; /* for the receiver's next word; UINT64_MAX: as long as data move */
+	uint64_t limit_ns;    /* a server's, whatever the client says; UINT64_MAX: none */
 	uint64_t wake_ns;     /* when to look at the clock; UINT64_MAX: never */
 	uint64_t end_ns;
 	struct host_meter *meter; /* NULL once stopped */

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/number.h"
+#include "control/admission.h"
 #include "control/session.h"
 #include "send/send.h"
 
@@ -47,8 +48,8 @@ int send_begin(struct send_state *state)
 
 static void timer_choose(struct send_state *state)
 {
-	state->wake_ns =
-	    number_least(stall_look_ns(&state->stall, clock_monotonic_ns()), state->deadline_ns);
+	state->wake_ns = number_least(stall_look_ns(&state->stall, clock_monotonic_ns()),
+				      number_least(state->deadline_ns, state->limit_ns));
 }
 
 int send_open(struct send_state *state)
@@ -59,6 +60,7 @@ int send_open(struct send_state *state)
 	cpu_usage_read(&state->cpu);
 	state->start_unix_ns = clock_unix_ns();
 	state->start_ns = clock_monotonic_ns();
+	state->limit_ns = admission_end_ns(&state->options->admission, state->start_ns);
 	(void)gate_open(streams_gate(state->streams), state->start_ns);
 	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
 		    state->start_ns);
@@ -133,6 +135,8 @@ bool send_on_timer(struct send_state *state, uint64_t now_ns)
 		(void)failure_set(&state->failure, "no '%s' from the peer within %llu s",
 				  message_type_name(MESSAGE_READY),
 				  (unsigned long long)(PATIENCE_NS / NS_PER_S));
+	else if (state->start_ns != 0 && now_ns >= state->limit_ns)
+		(void)admission_over(&state->options->admission, &state->failure);
 	else if (now_ns >= state->deadline_ns)
 		(void)failure_set(&state->failure, "the receiver did not report");
 	else if (stall_look(&state->stall, streams_moved(state->streams), now_ns))

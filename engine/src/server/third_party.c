@@ -1,7 +1,9 @@
 #include "server/third_party.h"
+#include "base/clock.h"
 #include "base/exits.h"
 #include "base/log.h"
 #include "base/waiter.h"
+#include "control/admission.h"
 #include "control/frame.h"
 #include "control/third_party.h"
 
@@ -122,12 +124,21 @@ static int run_follow(struct run *run)
 	waiter_watch(run->waiter, SLOT_CONTROL, control_fd(run->session->client->control), POLLIN);
 	waiter_watch(run->waiter, SLOT_DATA, run->output_fd, POLLIN);
 	on_control(run); /* what came with the request is in the decoder, and wakes nobody */
+	const struct admission *admission = &run->session->options->admission;
+	uint64_t end_ns = admission_end_ns(admission, clock_monotonic_ns());
+	if (end_ns != UINT64_MAX && waiter_arm(run->waiter, end_ns, &run->failure) != 0)
+		return -1;
 	while (!over) {
 		if (waiter_wait(run->waiter, &run->failure) != 0)
 			return -1;
 		if (waiter_ready(run->waiter, SLOT_SIGNAL)) {
 			run->signal = waiter_take_signal(run->waiter);
 			(void)kill(run->pid, run->signal);
+		}
+		/* The transfer ends as after Ctrl-C. */
+		if (waiter_ready(run->waiter, SLOT_TIMER)) {
+			(void)waiter_disarm(run->waiter, &run->failure);
+			(void)kill(run->pid, SIGINT);
 		}
 		if (waiter_ready(run->waiter, SLOT_CONTROL))
 			on_control(run);
