@@ -68,12 +68,18 @@ class Subflow(_Part):
 
 
 class Stream(_Part):
-    """One stream: bytes are those that the receiving application read."""
+    """One stream: bytes are those that the receiving application read.
+
+    `early_bytes` of them had come when its clock began, and are not in the goodput; `goodput_bps` is null, and
+    `goodput_reason` says why, where it was too short for a rate (engine/src/telemetry/goodput.h defines it).
+    """
 
     stream: int
     bytes: int
+    early_bytes: int = 0
     duration_s: float
-    goodput_bps: int
+    goodput_bps: int | None
+    goodput_reason: str | None = None
     subflows: list[Subflow] = Field(default_factory=list[Subflow])
     retransmits: int
     bytes_retransmitted: int
@@ -165,7 +171,9 @@ class EngineResult(_Part):
     duration_s: float
     bytes: int
     bytes_source: Literal["receiver", "sender"]
-    goodput_bps: int
+    early_bytes: int = 0
+    goodput_bps: int | None
+    goodput_reason: str | None = None
     retransmits: int
     bytes_retransmitted: int
     packets_sent: int

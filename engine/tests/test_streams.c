@@ -130,6 +130,7 @@ static void what_is_read_too_late_does_not_count(void **state)
 	finish_wait(set);
 	streams_look(set, 0, &view);
 	assert_int_equal(view.bytes, READ_BYTES); /* that read began the time */
+	assert_int_equal(view.early_bytes, READ_BYTES);
 	assert_true(view.timed_out);
 	assert_int_equal(ioctl(fd, FIONREAD, &there), 0);
 	assert_int_equal(there, 0);
@@ -137,6 +138,42 @@ static void what_is_read_too_late_does_not_count(void **state)
 	streams_join(set);
 	streams_destroy(set);
 	(void)close(peer);
+}
+
+/* What had come when the clock began took no time of it, on whichever stream it waits. */
+static void what_came_before_the_clock_is_early(void **state)
+{
+	(void)state;
+	int peer[2];
+	static const char bytes[WAITING_BYTES];
+	struct failure failure = {0};
+	struct stream_view view;
+	const struct receiving receiving = {.mode = RECEIVE_MEMORY, .bytes = 4 * WAITING_BYTES};
+	struct streams *set = streams_create(2, &failure);
+	assert_non_null(set);
+	for (unsigned i = 0; i < 2; i++)
+		streams_adopt(set, i, filled(bytes, sizeof(bytes), &peer[i]));
+	assert_int_equal(streams_arrived(set), 2 * WAITING_BYTES);
+	assert_int_equal(streams_receive(set, &receiving, &failure), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		do
+			streams_look(set, i, &view);
+		while (view.bytes < WAITING_BYTES);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(send(peer[i], bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
+	finish_wait(set);
+	for (unsigned i = 0; i < 2; i++) {
+		streams_look(set, i, &view);
+		assert_int_equal(view.bytes, 2 * WAITING_BYTES);
+		assert_int_equal(view.early_bytes, WAITING_BYTES);
+	}
+	assert_int_equal(streams_early_bytes(set), 2 * WAITING_BYTES);
+	streams_stop(set);
+	streams_join(set);
+	streams_destroy(set);
+	for (unsigned i = 0; i < 2; i++)
+		(void)close(peer[i]);
 }
 
 static void the_warm_up_ends_between_two_reads(void **state)
@@ -156,6 +193,7 @@ static void the_warm_up_ends_between_two_reads(void **state)
 	streams_look(set, 0, &view);
 	assert_int_equal(view.bytes, WAITING_BYTES);
 	assert_int_equal(view.warm_bytes, READ_BYTES);
+	assert_int_equal(view.early_bytes, WAITING_BYTES - READ_BYTES);
 	assert_false(view.timed_out);
 	assert_int_equal(streams_begin_ns(set), streams_first_ns(set) + 1);
 	streams_stop(set);
@@ -203,6 +241,7 @@ int main(void)
 	    cmocka_unit_test(readers_end_with_the_time),
 	    cmocka_unit_test(a_flood_does_not_keep_a_reader),
 	    cmocka_unit_test(what_is_read_too_late_does_not_count),
+	    cmocka_unit_test(what_came_before_the_clock_is_early),
 	    cmocka_unit_test(the_warm_up_ends_between_two_reads),
 	    cmocka_unit_test(what_moves_is_seen_even_unread),
 	    cmocka_unit_test(a_stall_is_the_limit_without_a_change),

@@ -24,18 +24,47 @@ double seconds(int64_t time_ns)
 	return static_cast<double>(time_ns) / 1e9;
 }
 
-Json rate_or_null(uint64_t bytes, int64_t time_ns)
-{
-	return time_ns > 0 ? Json(static_cast<double>(bytes) * 8e9 / static_cast<double>(time_ns))
-			   : Json(nullptr);
-}
+/// As the engine defines it (engine/src/telemetry/goodput.h): what had come when the clock began
+/// took no time of it; what took less than a round trip has no rate.
+struct Goodput {
+	uint64_t bytes, early_bytes;
+	int64_t duration_ns;
+	uint64_t rtt_us; ///< the smallest that was seen; 0: unknown
 
-Json streams_json(const Plan &plan, const Streams &streams)
+	bool known() const
+	{
+		return duration_ns > 0 && bytes > early_bytes &&
+		       duration_ns >= static_cast<int64_t>(rtt_us * 1000);
+	}
+
+	Json bps() const
+	{
+		return known() ? Json(static_cast<double>(bytes - early_bytes) * 8e9 /
+				      static_cast<double>(duration_ns))
+			       : Json(nullptr);
+	}
+
+	Json reason() const
+	{
+		if (known())
+			return nullptr;
+		if (bytes == 0)
+			return "nothing came";
+		if (bytes <= early_bytes)
+			return "too short for a rate: all had come at once";
+		return "too short for a rate: less than an RTT";
+	}
+};
+
+/// `timed`: the time limit ended it.
+Json streams_json(const Plan &plan, const Streams &streams, bool timed)
 {
 	Json list = Json::array();
 	for (const auto &stream : streams.all()) {
 		const SocketView view = stream.sender ? stream.sender->view() : SocketView{};
-		const int64_t span_ns = stream.last_ns - stream.first_ns;
+		// Where the time ends it, as much has come and is not counted by then.
+		const Goodput goodput{stream.bytes, timed ? 0 : stream.early_bytes,
+				      stream.last_ns - stream.first_ns, view.min_rtt_us};
 		const auto known = [](uint64_t value) {
 			return value > 0 ? Json(value) : Json(nullptr);
 		};
@@ -44,8 +73,10 @@ Json streams_json(const Plan &plan, const Streams &streams)
 		    {"bytes", stream.bytes},
 		    {"first_byte_ns", stream.first_ns < 0 ? Json(nullptr) : Json(stream.first_ns)},
 		    {"last_byte_ns", stream.last_ns < 0 ? Json(nullptr) : Json(stream.last_ns)},
-		    {"duration_s", seconds(span_ns)},
-		    {"goodput_bps", rate_or_null(stream.bytes, span_ns)},
+		    {"early_bytes", goodput.early_bytes},
+		    {"duration_s", seconds(goodput.duration_ns)},
+		    {"goodput_bps", goodput.bps()},
+		    {"goodput_reason", goodput.reason()},
 		    {"retransmits", view.retransmits},
 		    {"bytes_retransmitted", view.bytes_retransmitted},
 		    {"min_rtt_us", known(view.min_rtt_us)},
@@ -130,26 +161,37 @@ Json flow_json(const Plan &plan, const Streams &streams, bool over)
 	const Transfer &transfer = streams.flow().transfer;
 	int64_t first_ns = INT64_MAX, last_ns = -1;
 	uint64_t retransmits = 0, bytes_retransmitted = 0;
+	Goodput goodput{streams.bytes(), 0, 0, 0};
 	for (const auto &stream : streams.all()) {
 		if (stream.first_ns >= 0)
 			first_ns = std::min(first_ns, stream.first_ns);
 		last_ns = std::max(last_ns, stream.last_ns);
 		if (!stream.sender)
 			continue;
-		retransmits += stream.sender->view().retransmits;
-		bytes_retransmitted += stream.sender->view().bytes_retransmitted;
+		const SocketView view = stream.sender->view();
+		retransmits += view.retransmits;
+		bytes_retransmitted += view.bytes_retransmitted;
+		if (view.min_rtt_us > 0 &&
+		    (goodput.rtt_us == 0 || view.min_rtt_us < goodput.rtt_us))
+			goodput.rtt_us = view.min_rtt_us;
 	}
 	// As the engine counts: first to last byte read, or the time limit when that ended it.
-	int64_t duration_ns = last_ns < 0 ? 0 : last_ns - first_ns;
-	if (transfer.duration_ns && over)
-		duration_ns = *transfer.duration_ns;
+	goodput.duration_ns = last_ns < 0 ? 0 : last_ns - first_ns;
+	const bool timed = transfer.duration_ns && over;
+	if (timed)
+		goodput.duration_ns = *transfer.duration_ns;
+	for (const auto &stream : streams.all())
+		if (!timed && stream.first_ns == first_ns)
+			goodput.early_bytes += stream.early_bytes;
 	return {
 	    {"name", streams.flow().name},
 	    {"complete", over},
 	    {"start_ns", streams.start_ns()},
 	    {"bytes", streams.bytes()},
-	    {"duration_s", seconds(duration_ns)},
-	    {"goodput_bps", rate_or_null(streams.bytes(), duration_ns)},
+	    {"early_bytes", goodput.early_bytes},
+	    {"duration_s", seconds(goodput.duration_ns)},
+	    {"goodput_bps", goodput.bps()},
+	    {"goodput_reason", goodput.reason()},
 	    {"retransmits", retransmits},
 	    {"bytes_retransmitted", bytes_retransmitted},
 	    {"corrupted_packets", streams.corrupted()},
@@ -158,7 +200,7 @@ Json flow_json(const Plan &plan, const Streams &streams, bool over)
 	     {{"asked_bytes", transfer.window_bytes ? Json(*transfer.window_bytes) : Json(nullptr)},
 	      {"receive_window_bytes", streams.grant().receive_window_bytes},
 	      {"send_buffer_bytes", streams.grant().send_buffer_bytes}}},
-	    {"streams", streams_json(plan, streams)},
+	    {"streams", streams_json(plan, streams, timed)},
 	};
 }
 

@@ -168,6 +168,8 @@ void Streams::read(uint32_t index, const Ptr<Socket> &socket)
 	if (stream.first_ns < 0)
 		stream.first_ns = now_ns;
 	stream.last_ns = now_ns;
+	if (now_ns == stream.first_ns)
+		stream.early_bytes += bytes;
 	stream.bytes += bytes;
 	if (stream.bytes == stream.share_bytes && ++delivered_ == streams_.size())
 		delivered();

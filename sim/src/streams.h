@@ -17,6 +17,7 @@ struct Stream {
 	uint64_t share_bytes = UINT64_MAX; ///< to move; UINT64_MAX: until the time is over
 	uint64_t handed_bytes = 0;         ///< to the sender's socket
 	uint64_t bytes = 0;                ///< read by the receiver
+	uint64_t early_bytes = 0;          ///< of them, at first_ns: they took no time
 	int64_t first_ns = -1,
 		last_ns = -1; ///< when it read its first and its last byte; since the start
 };

@@ -22,7 +22,7 @@ static int bytes_receive(struct stream *stream, uint8_t *buffer, size_t count)
 		stream_count_call(stream);
 		uint64_t now_ns = clock_monotonic_ns();
 		if (atomic_fetch_add(&stream->bytes, (uint64_t)got) == 0)
-			stream_report_first(stream, now_ns);
+			stream_report_first(stream, (uint64_t)got, now_ns);
 		atomic_store(&stream->last_ns, now_ns);
 		used += (size_t)got;
 	}

@@ -249,7 +249,21 @@ static void told_add(cJSON *object, const struct datagram_run *run, const char *
 
 static uint64_t rate_of(const struct datagram_run *run, uint64_t count)
 {
-	return goodput_bps(count * run->link->options->request_bytes, run->duration_ns);
+	const struct goodput goodput = {.bytes = count * run->link->options->request_bytes,
+					.duration_ns = run->duration_ns};
+	return goodput_bps(&goodput);
+}
+
+/* They may have come for longer than they were sent: then the first one took no time of it. */
+static uint64_t received_bps(const struct datagram_run *run)
+{
+	uint64_t size = run->link->options->request_bytes;
+	uint64_t span_ns = told_number(run, "span_ns");
+	bool longer = span_ns > run->duration_ns;
+	const struct goodput goodput = {.bytes = told_number(run, "received") * size,
+					.early_bytes = longer ? size : 0,
+					.duration_ns = longer ? span_ns : run->duration_ns};
+	return goodput_bps(&goodput);
 }
 
 cJSON *datagram_report(const struct datagram_run *run)
@@ -266,8 +280,7 @@ cJSON *datagram_report(const struct datagram_run *run)
 	json_add_seconds(object, "duration_s", run->duration_ns);
 	losses_add(object, run);
 	json_add_u64(object, "sent_bps", rate_of(run, atomic_load(&run->sent)));
-	json_add_known(object, "goodput_bps", rate_of(run, told_number(run, "received")),
-		       run->told != NULL);
+	json_add_known(object, "goodput_bps", received_bps(run), run->told != NULL);
 	told_add(object, run, "jitter_s");
 	told_add(object, run, "one_way_delay");
 	told_add(object, run, "one_way_delay_reason");

@@ -30,6 +30,8 @@ struct counting {
 	struct histogram *delays; /* NULL: the ends have different clocks */
 	uint64_t foreign;         /* of somebody else, or of no session */
 	uint64_t bytes;
+	uint64_t first_ns; /* CLOCK_REALTIME of the first and the last arrival; 0: none */
+	uint64_t last_ns;
 	uint64_t moved; /* whatever came, for the stall */
 	bool ended;     /* the client has said how many it sent */
 	uint64_t sent;
@@ -121,6 +123,9 @@ static void datagram_take(struct counting *counting, unsigned index, uint32_t co
 	uint64_t at_ns = came_ns(message);
 	counting->moved++;
 	counting->bytes += count;
+	if (counting->first_ns == 0)
+		counting->first_ns = at_ns;
+	counting->last_ns = at_ns;
 	arrivals_take(&counting->arrivals, &datagram, at_ns);
 	if (counting->delays != NULL)
 		histogram_add(counting->delays, number_above(at_ns, datagram.sent_ns));
@@ -269,6 +274,7 @@ static cJSON *counted_json(const struct counting *counting)
 	json_add_u64(object, "foreign", counting->foreign);
 	json_add_u64(object, "socket_drops", socket_drops(counting->fd));
 	json_add_u64(object, "bytes", counting->bytes);
+	json_add_u64(object, "span_ns", number_above(counting->last_ns, counting->first_ns));
 	json_add_seconds(object, "jitter_s", (uint64_t)(arrivals->jitter_ns + 0.5));
 	json_add_item(object, "one_way_delay",
 		      counting->delays != NULL ? histogram_json(counting->delays)

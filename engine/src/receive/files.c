@@ -20,7 +20,8 @@ struct files_reception {
 	struct receive_state *state;
 	uint64_t end_ns; /* CLOCK_MONOTONIC: --max-time is over; UINT64_MAX: never */
 	struct files_receiving receiving;
-	uint64_t look_ns; /* when to see next whether data still move */
+	uint64_t early_bytes; /* that had come at go (telemetry/goodput.h) */
+	uint64_t look_ns;     /* when to see next whether data still move */
 };
 
 static void notify(void *context)
@@ -85,6 +86,7 @@ static bool message_follow(struct files_reception *session, cJSON *message, enum
 		session->end_ns = most_ns != 0 ? now_ns + most_ns : UINT64_MAX;
 		stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
 			    now_ns);
+		session->early_bytes = streams_arrived(state->streams);
 		(void)gate_open(streams_gate(state->streams), now_ns);
 		return timer_next(session) != 0;
 	}
@@ -293,8 +295,11 @@ static cJSON *files_json(struct files_reception *session)
 	json_add_bool(object, "synced", store_synced(store));
 	json_add_seconds(object, "written_s", written_ns);
 	json_add_seconds(object, "durable_s", durable_ns);
-	json_add_u64(object, "goodput_bps", goodput_bps(travelled, written_ns));
-	json_add_u64(object, "goodput_durable_bps", goodput_bps(travelled, durable_ns));
+	struct goodput goodput = {
+	    .bytes = travelled, .early_bytes = session->early_bytes, .duration_ns = written_ns};
+	json_add_u64(object, "goodput_bps", goodput_bps(&goodput));
+	goodput.duration_ns = durable_ns;
+	json_add_u64(object, "goodput_durable_bps", goodput_bps(&goodput));
 	json_add_item(object, "fault_list", store_faults(store));
 	json_add_item(object, "outcomes", store_outcomes(store, OUTCOMES_LISTED, &left_out));
 	json_add_u64(object, "outcomes_left_out", left_out);

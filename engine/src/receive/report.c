@@ -2,14 +2,39 @@
 
 #include "payload/verify_report.h"
 
-static cJSON *stream_json(const struct stream_report *stream, unsigned index)
+struct goodput receive_stream_goodput(const struct receive_state *state, unsigned index)
 {
+	const struct stream_report *stream = &state->report.stream[index];
+	return (struct goodput){.bytes = stream->bytes,
+				.early_bytes = stream->early_bytes,
+				.duration_ns = stream->last_ns - stream->first_ns,
+				.rtt_us = sampler_look(state->sampler, index)->min_rtt_us};
+}
+
+struct goodput receive_goodput(const struct receive_state *state)
+{
+	const struct receiver_report *report = &state->report;
+	struct goodput whole = {.bytes = report->bytes,
+				.early_bytes = report->early_bytes,
+				.duration_ns = report->duration_ns};
+	for (unsigned i = 0; i < report->streams; i++) {
+		uint64_t rtt_us = sampler_look(state->sampler, i)->min_rtt_us;
+		if (rtt_us != 0 && (whole.rtt_us == 0 || rtt_us < whole.rtt_us))
+			whole.rtt_us = rtt_us;
+	}
+	return whole;
+}
+
+static cJSON *stream_json(const struct receive_state *state, unsigned index)
+{
+	const struct stream_report *stream = &state->report.stream[index];
+	struct goodput goodput = receive_stream_goodput(state, index);
 	cJSON *object = cJSON_CreateObject();
-	uint64_t duration_ns = stream->last_ns - stream->first_ns;
 	json_add_u64(object, "stream", index);
 	json_add_u64(object, "bytes", stream->bytes);
-	json_add_seconds(object, "duration_s", duration_ns);
-	json_add_u64(object, "goodput_bps", goodput_bps(stream->bytes, duration_ns));
+	json_add_u64(object, "early_bytes", stream->early_bytes);
+	json_add_seconds(object, "duration_s", goodput.duration_ns);
+	goodput_add(object, &goodput);
 	json_add_item(object, "receiver_tcp_info", cJSON_Duplicate(stream->tcp_info, true));
 	if (stream->checked)
 		json_add_item(object, "verified", verify_report_json(&stream->verified));
@@ -42,7 +67,9 @@ cJSON *receive_report(const struct receive_state *state)
 	json_add_known(object, "start_unix_ns", report->start_unix_ns, state->reported);
 	json_add_seconds(object, "duration_s", report->duration_ns);
 	json_add_u64(object, "bytes", report->bytes);
-	json_add_u64(object, "goodput_bps", goodput_bps(report->bytes, report->duration_ns));
+	json_add_u64(object, "early_bytes", report->early_bytes);
+	struct goodput goodput = receive_goodput(state);
+	goodput_add(object, &goodput);
 	json_add_u64(object, "packets_received", report->packets_received);
 	json_add_item(json_add_object(object, "cpu"), "receiver", cpu_json(&report->cpu));
 	json_add_item(json_add_object(object, "hosts"), "receiver",
@@ -51,6 +78,6 @@ cJSON *receive_report(const struct receive_state *state)
 		json_add_item(object, "files", cJSON_Duplicate(report->files, true));
 	cJSON *streams = json_add_array(object, "streams");
 	for (unsigned i = 0; i < report->streams; i++)
-		(void)cJSON_AddItemToArray(streams, stream_json(&report->stream[i], i));
+		(void)cJSON_AddItemToArray(streams, stream_json(state, i));
 	return object;
 }

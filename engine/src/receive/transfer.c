@@ -183,6 +183,7 @@ static void stream_report_make(struct receive_state *state, unsigned index, uint
 	if (view.first_ns != 0 && view.first_ns < begin_ns)
 		view.first_ns = begin_ns;
 	report->bytes = view.bytes - view.warm_bytes;
+	report->early_bytes = view.early_bytes;
 	report->calls = view.calls;
 	report->cpu_ns = view.cpu_ns;
 	report->first_ns = number_above(view.first_ns, start_ns);
@@ -226,6 +227,7 @@ void receive_report_make(struct receive_state *state)
 		if (report->stream[i].bytes != 0 && duration_ns > report->duration_ns)
 			report->duration_ns = duration_ns;
 	}
+	report->early_bytes = number_least(streams_early_bytes(state->streams), report->bytes);
 	state->reported = true;
 }
 

@@ -14,6 +14,7 @@ struct totals {
 	uint64_t retransmits;
 	uint64_t bytes_retransmitted;
 	uint64_t packets_sent;
+	struct goodput goodput;
 	struct window_facts window;
 };
 
@@ -41,8 +42,8 @@ static void totals_add(const struct send_state *state, unsigned index, struct to
 	totals->packets_sent += raw->segs_out;
 	window->min_rtt_us = smallest_known(window->min_rtt_us, view->min_rtt_us);
 	window->advertised_bytes = largest(window->advertised_bytes, view->max_snd_wnd);
-	window->stream_goodput_bps = largest(
-	    window->stream_goodput_bps, goodput_bps(bytes, send_stream_duration_ns(state, index)));
+	struct goodput goodput = send_stream_goodput(state, index);
+	window->stream_goodput_bps = largest(window->stream_goodput_bps, goodput_bps(&goodput));
 	window->srtt_us = smallest_known(window->srtt_us, raw->rtt);
 	window->busy_us += raw->busy_time;
 	window->rwnd_limited_us += raw->rwnd_limited;
@@ -62,7 +63,12 @@ static struct totals totals_make(const struct send_state *state)
 		totals_add(state, i, &totals);
 	totals.duration_ns =
 	    state->reported ? state->report.duration_ns : state->end_ns - state->start_ns;
-	totals.window.goodput_bps = goodput_bps(totals.bytes, totals.duration_ns);
+	totals.goodput =
+	    (struct goodput){.bytes = totals.bytes,
+			     .early_bytes = state->reported ? state->report.early_bytes : 0,
+			     .duration_ns = totals.duration_ns,
+			     .rtt_us = totals.window.min_rtt_us};
+	totals.window.goodput_bps = goodput_bps(&totals.goodput);
 	return totals;
 }
 
@@ -133,16 +139,16 @@ static cJSON *stream_json(const struct send_state *state, unsigned index)
 {
 	const struct sampler_view *view = sampler_look(state->sampler, index);
 	const struct tcp_info_raw *raw = &view->info.raw;
-	uint64_t bytes = send_stream_bytes(state, index);
-	uint64_t duration_ns = send_stream_duration_ns(state, index);
+	struct goodput goodput = send_stream_goodput(state, index);
 	char verdict[256];
 	struct stream_view stream;
 	streams_look(state->streams, index, &stream);
 	cJSON *object = cJSON_CreateObject();
 	json_add_u64(object, "stream", index);
-	json_add_u64(object, "bytes", bytes);
-	json_add_seconds(object, "duration_s", duration_ns);
-	json_add_u64(object, "goodput_bps", goodput_bps(bytes, duration_ns));
+	json_add_u64(object, "bytes", goodput.bytes);
+	json_add_u64(object, "early_bytes", goodput.early_bytes);
+	json_add_seconds(object, "duration_s", goodput.duration_ns);
+	goodput_add(object, &goodput);
 	if (view->info.subflows != 0)
 		subflows_json(&view->info, json_add_array(object, "subflows"));
 	json_add_u64(object, "retransmits", raw->total_retrans);
@@ -199,7 +205,8 @@ cJSON *send_report(const struct send_state *state)
 	json_add_seconds(object, "duration_s", totals.duration_ns);
 	json_add_u64(object, "bytes", totals.bytes);
 	json_add_text(object, "bytes_source", state->reported ? "receiver" : "sender");
-	json_add_u64(object, "goodput_bps", totals.window.goodput_bps);
+	json_add_u64(object, "early_bytes", totals.goodput.early_bytes);
+	goodput_add(object, &totals.goodput);
 	json_add_u64(object, "retransmits", totals.retransmits);
 	json_add_u64(object, "bytes_retransmitted", totals.bytes_retransmitted);
 	json_add_u64(object, "packets_sent", totals.packets_sent);
@@ -232,12 +239,13 @@ cJSON *send_report_unknown(const struct send_state *state)
 void send_summary(const struct send_state *state)
 {
 	char warning[768];
+	char rate[160];
 	struct totals totals = totals_make(state);
+	goodput_text(&totals.goodput, rate, sizeof(rate));
 	if (state->start_ns != 0)
-		output_note("%u stream%s: %.3f GB in %.3f s, goodput %.3f Gbit/s, %llu retransmits",
+		output_note("%u stream%s: %.3f GB in %.3f s, %s, %llu retransmits",
 			    state->options->streams, state->options->streams == 1 ? "" : "s",
-			    (double)totals.bytes / 1e9, (double)totals.duration_ns / 1e9,
-			    (double)totals.window.goodput_bps / 1e9,
+			    (double)totals.bytes / 1e9, (double)totals.duration_ns / 1e9, rate,
 			    (unsigned long long)totals.retransmits);
 	if (state->files != NULL)
 		files_send_summary(state);

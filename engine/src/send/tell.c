@@ -21,16 +21,25 @@ uint64_t send_stream_duration_ns(const struct send_state *state, unsigned index)
 			       : state->end_ns - state->start_ns;
 }
 
+struct goodput send_stream_goodput(const struct send_state *state, unsigned index)
+{
+	return (struct goodput){.bytes = send_stream_bytes(state, index),
+				.early_bytes =
+				    state->reported ? state->report.stream[index].early_bytes : 0,
+				.duration_ns = send_stream_duration_ns(state, index),
+				.rtt_us = sampler_look(state->sampler, index)->min_rtt_us};
+}
+
 enum limit send_verdict(const struct send_state *state, unsigned index, char *text, size_t size)
 {
 	const struct sampler_view *view = sampler_look(state->sampler, index);
 	const struct tcp_info_raw *raw = &view->info.raw;
 	struct stream_view stream;
-	uint64_t duration_ns = send_stream_duration_ns(state, index);
+	struct goodput goodput = send_stream_goodput(state, index);
 	streams_look(state->streams, index, &stream);
 	struct verdict_facts facts = {
-	    .duration_ns = duration_ns,
-	    .goodput_bps = goodput_bps(send_stream_bytes(state, index), duration_ns),
+	    .duration_ns = goodput.duration_ns,
+	    .goodput_bps = goodput_bps(&goodput),
 	    .pacing_bps = send_pacing_bps(state),
 	    .busy_us = raw->busy_time,
 	    .rwnd_limited_us = raw->rwnd_limited,

@@ -143,13 +143,22 @@ static void seconds_set(cJSON *object, const char *name, uint64_t ns)
 }
 
 /* What was read is what we read, whatever the server says of it. */
-static void stream_correct(cJSON *stream, const struct stream_report *report)
+static void goodput_set(cJSON *object, const struct goodput *goodput)
 {
-	uint64_t duration_ns = report->last_ns - report->first_ns;
-	number_set(stream, "bytes", report->bytes);
-	seconds_set(stream, "duration_s", duration_ns);
-	number_set(stream, "goodput_bps", goodput_bps(report->bytes, duration_ns));
-	member_set(stream, "receiver_tcp_info", cJSON_Duplicate(report->tcp_info, true));
+	number_set(object, "bytes", goodput->bytes);
+	number_set(object, "early_bytes", goodput->early_bytes);
+	seconds_set(object, "duration_s", goodput->duration_ns);
+	cJSON_DeleteItemFromObjectCaseSensitive(object, "goodput_bps");
+	cJSON_DeleteItemFromObjectCaseSensitive(object, "goodput_reason");
+	goodput_add(object, goodput);
+}
+
+static void stream_correct(cJSON *stream, const struct receive_state *receive, unsigned index)
+{
+	struct goodput goodput = receive_stream_goodput(receive, index);
+	goodput_set(stream, &goodput);
+	member_set(stream, "receiver_tcp_info",
+		   cJSON_Duplicate(receive->report.stream[index].tcp_info, true));
 }
 
 static bool same_kind(const cJSON *a, const cJSON *b)
@@ -209,14 +218,13 @@ static cJSON *account_correct(const struct client_session *session)
 	const struct receive_state *receive = &session->receive;
 	const struct receiver_report *report = &receive->report;
 	cJSON *object = account_take(session);
-	number_set(object, "bytes", report->bytes);
-	seconds_set(object, "duration_s", report->duration_ns);
-	number_set(object, "goodput_bps", goodput_bps(report->bytes, report->duration_ns));
+	struct goodput goodput = receive_goodput(receive);
+	goodput_set(object, &goodput);
 	number_set(object, "packets_received", report->packets_received);
 	member_set(object, "bytes_source", cJSON_CreateString("receiver"));
 	cJSON_ArrayForEach(stream, cJSON_GetObjectItemCaseSensitive(object, "streams"))
 	{
-		stream_correct(stream, &report->stream[index++]);
+		stream_correct(stream, receive, index++);
 	}
 	return object;
 }
@@ -269,11 +277,13 @@ void client_session_summary(const struct client_session *session)
 	if (reads(session) && session->receive.reported) {
 		(void)json_get_u64(session->account, "retransmits", 0, JSON_INTEGER_MAX,
 				   &retransmits);
-		output_note("read from the server, %u stream%s: %.3f GB in %.3f s, goodput %.3f "
-			    "Gbit/s, %llu retransmits",
+		char rate[160];
+		struct goodput goodput = receive_goodput(&session->receive);
+		goodput_text(&goodput, rate, sizeof(rate));
+		output_note("read from the server, %u stream%s: %.3f GB in %.3f s, %s, %llu "
+			    "retransmits",
 			    report->streams, report->streams == 1 ? "" : "s",
-			    (double)report->bytes / 1e9, (double)report->duration_ns / 1e9,
-			    (double)goodput_bps(report->bytes, report->duration_ns) / 1e9,
+			    (double)report->bytes / 1e9, (double)report->duration_ns / 1e9, rate,
 			    (unsigned long long)retransmits);
 	}
 	if (report->files != NULL) {

@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t goodput_bps(uint64_t bytes, uint64_t duration_ns)
-{
-	if (duration_ns == 0)
-		return 0;
-	return (uint64_t)((long double)bytes * 8e9L / (long double)duration_ns);
-}
-
 cJSON *engine_json(void)
 {
 	cJSON *object = cJSON_CreateObject();
@@ -34,6 +27,7 @@ static cJSON *stream_encode(const struct stream_report *stream, unsigned index)
 	cJSON *object = cJSON_CreateObject();
 	json_add_u64(object, "stream", index);
 	json_add_u64(object, "bytes", stream->bytes);
+	json_add_u64(object, "early_bytes", stream->early_bytes);
 	json_add_u64(object, "first_ns", stream->first_ns);
 	json_add_u64(object, "last_ns", stream->last_ns);
 	json_add_u64(object, "calls", stream->calls);
@@ -54,6 +48,7 @@ cJSON *receiver_report_encode(const struct receiver_report *report)
 	json_add_u64(message, "start_unix_us", report->start_unix_ns / 1000);
 	json_add_u64(message, "duration_ns", report->duration_ns);
 	json_add_u64(message, "bytes", report->bytes);
+	json_add_u64(message, "early_bytes", report->early_bytes);
 	json_add_u64(message, "omitted_bytes", report->omitted_bytes);
 	json_add_u64(message, "rcvbuf_bytes", report->rcvbuf_bytes);
 	json_add_u64(message, "packets_received", report->packets_received);
@@ -68,6 +63,13 @@ cJSON *receiver_report_encode(const struct receiver_report *report)
 	return message;
 }
 
+/* Absent: none. */
+static uint64_t early_decode(const cJSON *object, uint64_t bytes)
+{
+	uint64_t early;
+	return json_get_u64(object, "early_bytes", 0, bytes, &early) ? early : 0;
+}
+
 static bool stream_decode(const cJSON *object, struct stream_report *stream)
 {
 	const cJSON *info = cJSON_GetObjectItemCaseSensitive(object, "tcp_info");
@@ -79,6 +81,7 @@ static bool stream_decode(const cJSON *object, struct stream_report *stream)
 	    !json_get_u64(object, "cpu_ns", 0, JSON_INTEGER_MAX, &stream->cpu_ns) ||
 	    !cJSON_IsObject(info))
 		return false;
+	stream->early_bytes = early_decode(object, stream->bytes);
 	const cJSON *verified = cJSON_GetObjectItemCaseSensitive(object, "verified");
 	stream->checked = verified != NULL;
 	if (stream->checked && !verify_report_decode(verified, &stream->verified))
@@ -101,6 +104,7 @@ static bool totals_decode(const cJSON *message, struct receiver_report *report)
 	    !host_usage_decode(cJSON_GetObjectItemCaseSensitive(message, "host"), &report->host))
 		return false;
 	report->start_unix_ns = start_us * 1000;
+	report->early_bytes = early_decode(message, report->bytes);
 	if (!json_get_u64(message, "omitted_bytes", 0, JSON_INTEGER_MAX, &report->omitted_bytes))
 		report->omitted_bytes = 0;
 	return true;

@@ -5,6 +5,7 @@
 #include "base/usage.h"
 #include "control/message.h"
 #include "payload/verify.h"
+#include "telemetry/goodput.h"
 #include "telemetry/host.h"
 #include "telemetry/sampler.h"
 #include "transfer/streams.h"
@@ -12,6 +13,7 @@
 /* The receiver's account of one stream; times since the receiver's start of the transfer. */
 struct stream_report {
 	uint64_t bytes;
+	uint64_t early_bytes; /* of them, not counted in the goodput (goodput.h) */
 	uint64_t first_ns;
 	uint64_t last_ns;
 	uint64_t calls;  /* reads that brought payload */
@@ -30,6 +32,7 @@ struct receiver_report {
 	uint64_t start_unix_ns;
 	uint64_t duration_ns; /* first byte to last byte read; the time limit when that ended it */
 	uint64_t bytes;
+	uint64_t early_bytes;   /* of them, not counted in the goodput (goodput.h) */
 	uint64_t omitted_bytes; /* read in the warm-up, and not counted in `bytes` */
 	uint64_t rcvbuf_bytes;
 	uint64_t packets_received;
@@ -44,9 +47,6 @@ cJSON *receiver_report_encode(const struct receiver_report *report);
 int receiver_report_decode(const cJSON *message, unsigned streams, struct receiver_report *report,
 			   struct failure *failure);
 void receiver_report_clear(struct receiver_report *report);
-
-/* bytes over nanoseconds as bit/s; 0 when no time has passed. */
-uint64_t goodput_bps(uint64_t bytes, uint64_t duration_ns);
 
 /* {"version": ..., "build": ...} */
 cJSON *engine_json(void);

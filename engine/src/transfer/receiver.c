@@ -163,10 +163,10 @@ static int low_water_review(struct reader *reader, uint64_t done, uint64_t left)
 	return low_water_set(reader, mark != 0 ? mark : 1);
 }
 
-/* The first byte of the stream has come at `now_ns`. */
-static void reader_begin(struct reader *reader, uint64_t now_ns)
+/* The first read of the stream has brought `got` bytes at `now_ns`. */
+static void reader_begin(struct reader *reader, uint64_t got, uint64_t now_ns)
 {
-	stream_report_first(reader->stream, now_ns);
+	stream_report_first(reader->stream, got, now_ns);
 	reader->reviewed_ns = now_ns;
 }
 
@@ -175,8 +175,14 @@ static bool is_near(uint64_t now_ns, uint64_t at_ns)
 	return now_ns < at_ns && at_ns - now_ns < TIMED_HURRY_NS;
 }
 
-/* Does the read that has just returned count? False when the time was up. */
-static bool call_counts(struct reader *reader)
+static void time_out(struct stream *stream, uint64_t got)
+{
+	atomic_store(&stream->late_bytes, got + stream_waiting(stream));
+	atomic_store(&stream->timed_out, true);
+}
+
+/* Does the read that has just brought `got` bytes count? False when the time was up. */
+static bool call_counts(struct reader *reader, uint64_t got)
 {
 	struct stream *stream = reader->stream;
 	bool first = atomic_load(&stream->bytes) == 0;
@@ -184,13 +190,15 @@ static bool call_counts(struct reader *reader)
 		return true;
 	uint64_t now_ns = clock_monotonic_ns();
 	if (now_ns > streams_end_ns(stream->set)) {
-		atomic_store(&stream->timed_out, true);
+		time_out(stream, got);
 		return false;
 	}
 	if (first)
-		reader_begin(reader, now_ns);
+		reader_begin(reader, got, now_ns);
 	uint64_t begin_ns = streams_begin_ns(stream->set);
 	if (now_ns >= begin_ns && !atomic_load(&stream->warm)) {
+		if (!first)
+			atomic_store(&stream->early_bytes, got + stream_waiting(stream));
 		atomic_store(&stream->warm_bytes, atomic_load(&stream->bytes));
 		atomic_store(&stream->warm, true);
 	}
@@ -272,12 +280,12 @@ static int stream_drain(struct reader *reader)
 			/* Its patience is over; the time perhaps too. */
 			if (!time_is_up(reader))
 				continue;
-			atomic_store(&stream->timed_out, true);
+			time_out(stream, 0);
 			return 0;
 		}
 		if (got < 0)
 			return stream_stopping(stream) ? 0 : errno;
-		if (got == 0 || !call_counts(reader))
+		if (got == 0 || !call_counts(reader, (uint64_t)got))
 			break;
 		if (stream->verifier != NULL)
 			reader_verify(reader, (size_t)got);

@@ -4,6 +4,7 @@
 #include "net/multipath.h"
 
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,14 +44,38 @@ const struct receiving *stream_receiving(const struct stream *stream)
 	return &stream->set->receiving;
 }
 
-void stream_report_first(struct stream *stream, uint64_t now_ns)
+uint64_t stream_waiting(const struct stream *stream)
+{
+	int there = 0;
+	/* MPTCP knows no such question before Linux 5.17. */
+	if (ioctl(stream->fd, FIONREAD, &there) != 0 || there < 0)
+		return 0;
+	return protect_payload(stream->set->protect, (uint64_t)there);
+}
+
+/* The others' threads may be at their first read: what they took then, they say (streams_early). */
+static void others_look(struct stream *stream)
+{
+	struct streams *set = stream->set;
+	for (unsigned i = 0; i < set->count; i++) {
+		struct stream *other = &set->streams[i];
+		if (other != stream)
+			atomic_store(&other->waiting_bytes, stream_waiting(other));
+	}
+	atomic_store(&set->looked_ns, clock_monotonic_ns());
+}
+
+void stream_report_first(struct stream *stream, uint64_t got, uint64_t now_ns)
 {
 	uint64_t none = 0;
+	atomic_store(&stream->early_bytes, got + stream_waiting(stream));
 	atomic_store(&stream->first_ns, now_ns);
 	atomic_store(&stream->last_ns, now_ns);
 	(void)gate_open(stream->set->gate, now_ns);
-	if (atomic_compare_exchange_strong(&stream->set->first_ns, &none, now_ns))
+	if (atomic_compare_exchange_strong(&stream->set->first_ns, &none, now_ns)) {
+		others_look(stream);
 		streams_post(stream->set);
+	}
 }
 
 bool stream_info_read(const struct stream *stream, struct tcp_info *info)

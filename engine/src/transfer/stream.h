@@ -27,7 +27,10 @@ struct stream {
 	_Atomic uint64_t calls; /* system calls that moved payload */
 	_Atomic uint64_t cpu_ns;
 	_Atomic int error;
-	_Atomic uint64_t warm_bytes; /* read before the figures began; set before `warm` */
+	_Atomic uint64_t early_bytes; /* that had come when its clock began (telemetry/goodput.h) */
+	_Atomic uint64_t waiting_bytes; /* in its socket when the set's began */
+	_Atomic uint64_t late_bytes;    /* that had come, and do not count, when the time was up */
+	_Atomic uint64_t warm_bytes;    /* read before the figures began; set before `warm` */
 	_Atomic bool warm;
 	_Atomic bool timed_out;
 	_Atomic bool finished;
@@ -56,6 +59,7 @@ struct streams {
 	void *work_context;
 	_Atomic bool stopping;
 	_Atomic uint64_t first_ns;
+	_Atomic uint64_t looked_ns; /* when it was known what waited in all sockets; 0: not yet */
 	_Atomic unsigned questions; /* open */
 	bool control;               /* answers have what the congestion control says */
 	bool multipath;             /* the connections are of MPTCP */
@@ -73,8 +77,13 @@ const struct sending *stream_sending(const struct stream *stream);
 const struct receiving *stream_receiving(const struct stream *stream);
 /* As streams_info_read. */
 bool stream_info_read(const struct stream *stream, struct tcp_info *info);
-/* The first byte of the session opens the gate and wakes the main thread. */
-void stream_report_first(struct stream *stream, uint64_t now_ns);
+/*
+ * Its first read has brought `got` bytes; the first one of the session opens the gate, wakes the
+ * main thread, and looks at what has come on the other streams.
+ */
+void stream_report_first(struct stream *stream, uint64_t got, uint64_t now_ns);
+/* Payload that has come and is not read. */
+uint64_t stream_waiting(const struct stream *stream);
 /* After each call that moved payload. */
 void stream_count_call(struct stream *stream);
 /*

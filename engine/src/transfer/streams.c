@@ -1,6 +1,7 @@
 #include "transfer/streams.h"
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "net/net.h"
 #include "transfer/stream.h"
 
@@ -214,6 +215,9 @@ void streams_look(const struct streams *set, unsigned index, struct stream_view 
 	view->warm_bytes = set->receiving.omit_ns == 0  ? 0
 			   : atomic_load(&stream->warm) ? atomic_load(&stream->warm_bytes)
 							: view->bytes;
+	view->early_bytes =
+	    number_above(atomic_load(&stream->early_bytes), atomic_load(&stream->late_bytes));
+	view->early_bytes = number_least(view->early_bytes, view->bytes - view->warm_bytes);
 	view->timed_out = atomic_load(&stream->timed_out);
 	view->first_ns = atomic_load(&stream->first_ns);
 	view->last_ns = atomic_load(&stream->last_ns);
@@ -320,6 +324,30 @@ const struct verify_report *streams_verified(const struct streams *set, unsigned
 {
 	const struct verifier *verifier = set->streams[index].verifier;
 	return verifier != NULL ? verifier_report(verifier) : NULL;
+}
+
+uint64_t streams_early_bytes(const struct streams *set)
+{
+	uint64_t early = 0;
+	uint64_t late = 0;
+	bool warm = set->receiving.omit_ns != 0;
+	for (unsigned i = 0; i < set->count; i++) {
+		const struct stream *stream = &set->streams[i];
+		uint64_t first_ns = atomic_load(&stream->first_ns);
+		/* With a warm-up each has looked for itself when that was over. */
+		bool own = warm || (first_ns != 0 && first_ns <= atomic_load(&set->looked_ns));
+		early += atomic_load(own ? &stream->early_bytes : &stream->waiting_bytes);
+		late += atomic_load(&stream->late_bytes);
+	}
+	return number_above(early, late);
+}
+
+uint64_t streams_arrived(const struct streams *set)
+{
+	uint64_t bytes = 0;
+	for (unsigned i = 0; i < set->count; i++)
+		bytes += atomic_load(&set->streams[i].bytes) + stream_waiting(&set->streams[i]);
+	return bytes;
 }
 
 uint64_t streams_first_ns(const struct streams *set)

@@ -21,15 +21,16 @@
 struct streams;
 
 struct stream_view {
-	uint64_t bytes;      /* handed to the socket, or read from it */
-	uint64_t first_ns;   /* CLOCK_MONOTONIC of the first byte read; 0 for none */
-	uint64_t last_ns;    /* of the last byte read */
-	uint64_t calls;      /* system calls that moved payload */
-	uint64_t cpu_ns;     /* of its thread; 0 until it has finished */
-	uint64_t warm_bytes; /* of them, before the figures began; 0 when there is no warm-up */
-	bool timed_out;      /* a read of it returned after the time limit */
-	bool finished;       /* its thread moves nothing any more */
-	int error;           /* errno that ended it, or 0 */
+	uint64_t bytes;       /* handed to the socket, or read from it */
+	uint64_t first_ns;    /* CLOCK_MONOTONIC of the first byte read; 0 for none */
+	uint64_t last_ns;     /* of the last byte read */
+	uint64_t calls;       /* system calls that moved payload */
+	uint64_t cpu_ns;      /* of its thread; 0 until it has finished */
+	uint64_t early_bytes; /* of them, not to be counted in its goodput (telemetry/goodput.h) */
+	uint64_t warm_bytes;  /* of them, before the figures began; 0 when there is no warm-up */
+	bool timed_out;       /* a read of it returned after the time limit */
+	bool finished;        /* its thread moves nothing any more */
+	int error;            /* errno that ended it, or 0 */
 };
 
 /* TCP_INFO as the stream's own thread read it, between two of its calls. */
@@ -160,6 +161,10 @@ const struct send_counts *streams_counts(const struct streams *set, unsigned ind
 const char *streams_pages(const struct streams *set, unsigned index);
 /* After streams_join: what the verification found; NULL when there was none. */
 const struct verify_report *streams_verified(const struct streams *set, unsigned index);
+/* After streams_join: of the bytes of all, those that are not to be counted in the goodput. */
+uint64_t streams_early_bytes(const struct streams *set);
+/* What has come on all streams, read or not. */
+uint64_t streams_arrived(const struct streams *set);
 /* Time of the first byte of any stream; 0 for none. */
 uint64_t streams_first_ns(const struct streams *set);
 
