@@ -152,7 +152,9 @@ def recorded_score(expect: Expect | None) -> float | None:
 
 def _total(record: RunRecord, expect: Expect | None) -> RecordedRow:
     wanted = expect.goodput_bps if expect and not expect.goodput_from_s else None
-    return RecordedRow("Goodput", rate_text(wanted), rate_text(record.goodput_bps), _share(record.goodput_bps, wanted))
+    reason = record.tool_result.goodput_reason if record.goodput_bps is None else None
+    reached = reason or rate_text(record.goodput_bps)
+    return RecordedRow("Goodput", rate_text(wanted), reached, _share(record.goodput_bps, wanted))
 
 
 def _steady(record: RunRecord, expect: Expect | None) -> RecordedRow:

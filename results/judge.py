@@ -167,7 +167,7 @@ def _goodput(plan: Plan, record: RunRecord, curves: ByteCurves | None) -> Check 
             measured = curves.goodput_bps(begin)
         span = f"from {begin:g} s on"
     allowed = tolerance * expected
-    ok, text = False, f"not measured {span}"
+    ok, text = False, record.tool_result.goodput_reason or f"not measured {span}"
     if measured is not None:
         ok = _ok(measured, expected, allowed)
         error = f"{signed_percent(measured / expected - 1)}, {tolerance_text(tolerance)}"

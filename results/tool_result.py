@@ -110,6 +110,8 @@ class ToolResult(Open):
     complete: bool = True
     error: str | None = None
     receive_mode: str | None = None
+    early_bytes: int | None = None  # of those delivered, what had come when the clock began: not in the goodput
+    goodput_reason: str | None = None  # why there is no goodput: too short for a rate
     start_unix_ns: int | None = None
     packets_sent: int | None = None
     packets_received: int | None = None

@@ -36,8 +36,7 @@ static void table_of_the_record_of_2004(void **state)
 	struct table table = {
 	    .end = "receiver",
 	    .threads = 8,
-	    .bytes = 859052821760,
-	    .duration_ns = UINT64_C(1037200000000),
+	    .whole = {.bytes = 859052821760, .duration_ns = UINT64_C(1037200000000)},
 	    .buffers = 159808,
 	    .payload_packets = 95910126,
 	    .packets_sent = 12456414,
@@ -51,9 +50,9 @@ static void table_of_the_record_of_2004(void **state)
 		     .cycles_source = CYCLES_ESTIMATED},
 	};
 	for (unsigned i = 0; i < 8; i++)
-		table.thread[i] = (struct table_thread){
-		    .bytes = (uint64_t)(rates_kb[i] * (double)times_ms[i] + 0.5),
-		    .duration_ns = times_ms[i] * 1000000};
+		table.thread[i] =
+		    (struct goodput){.bytes = (uint64_t)(rates_kb[i] * (double)times_ms[i] + 0.5),
+				     .duration_ns = times_ms[i] * 1000000};
 	FILE *file = memory_open();
 	table_print(file, &table);
 	(void)fclose(file);
@@ -80,6 +79,38 @@ static void what_was_not_measured_is_not_a_number(void **state)
 	free(text);
 }
 
+/* What had come at once has no rate; nor has what took less than a round trip. */
+static void goodput_is_what_came_while_the_clock_ran(void **state)
+{
+	(void)state;
+	char words[128];
+	struct goodput goodput = {.bytes = 14480, .early_bytes = 1448, .duration_ns = 1000000};
+	assert_int_equal(goodput_bps(&goodput), 13032 * 8 * 1000);
+	goodput.rtt_us = 1000;
+	assert_int_equal(goodput_bps(&goodput), 13032 * 8 * 1000);
+	goodput_text(&goodput, words, sizeof(words));
+	assert_string_equal(words, "goodput 0.104 Gbit/s");
+	goodput.rtt_us = 1001;
+	assert_int_equal(goodput_bps(&goodput), 0);
+	goodput_text(&goodput, words, sizeof(words));
+	assert_string_equal(words, "too short for a rate: 1 ms, less than an RTT (1.001 ms)");
+	goodput.rtt_us = 0;
+	goodput.early_bytes = 14480;
+	assert_int_equal(goodput_bps(&goodput), 0);
+	goodput_text(&goodput, words, sizeof(words));
+	assert_string_equal(words, "too short for a rate: all had come at once");
+	FILE *file = memory_open();
+	const struct table table = {
+	    .end = "receiver", .threads = 1, .thread = {goodput}, .whole = goodput};
+	table_print(file, &table);
+	intervals_total(file, &goodput, 0, "receiver");
+	(void)fclose(file);
+	text_has("     0        0.001               n/a                 n/a\n");
+	text_has("0.014480        0.001                 n/a                       n/a\n");
+	text_has("14.1 KBytes              n/a       0  receiver\n");
+	free(text);
+}
+
 static void intervals_are_differences(void **state)
 {
 	(void)state;
@@ -95,7 +126,9 @@ static void intervals_are_differences(void **state)
 	intervals_print(intervals, UINT64_C(3000000000), now);
 	/* The same moment again is no interval. */
 	intervals_print(intervals, UINT64_C(3000000000), now);
-	intervals_total(file, UINT64_C(3600200000000), UINT64_C(442374575000), 5, "receiver");
+	const struct goodput whole = {.bytes = UINT64_C(442374575000),
+				      .duration_ns = UINT64_C(3600200000000)};
+	intervals_total(file, &whole, 5, "receiver");
 	intervals_destroy(intervals);
 	(void)fclose(file);
 	text_has(
@@ -203,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(table_of_the_record_of_2004),
+	    cmocka_unit_test(goodput_is_what_came_while_the_clock_ran),
 	    cmocka_unit_test(what_was_not_measured_is_not_a_number),
 	    cmocka_unit_test(intervals_are_differences),
 	    cmocka_unit_test(verdicts_follow_the_kernels_accounts),

@@ -7,14 +7,12 @@ void receive_tell(const struct receive_state *state, FILE *file)
 	const struct receiver_report *report = &state->report;
 	struct table table = {.end = "receiver",
 			      .threads = report->streams,
-			      .bytes = report->bytes,
-			      .duration_ns = report->duration_ns,
+			      .whole = receive_goodput(state),
 			      .host = report->host};
 	for (unsigned i = 0; i < report->streams; i++) {
 		const struct stream_report *stream = &report->stream[i];
 		const struct tcp_info_raw *raw = &sampler_look(state->sampler, i)->info.raw;
-		table.thread[i].bytes = stream->bytes;
-		table.thread[i].duration_ns = stream->last_ns - stream->first_ns;
+		table.thread[i] = receive_stream_goodput(state, i);
 		table.buffers += stream->calls;
 		table.packets_sent += raw->segs_out;
 		table.packets_received += raw->segs_in;

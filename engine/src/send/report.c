@@ -9,8 +9,6 @@
 #include <string.h>
 
 struct totals {
-	uint64_t bytes;
-	uint64_t duration_ns;
 	uint64_t retransmits;
 	uint64_t bytes_retransmitted;
 	uint64_t packets_sent;
@@ -35,8 +33,6 @@ static void totals_add(const struct send_state *state, unsigned index, struct to
 	const struct sampler_view *view = sampler_look(state->sampler, index);
 	const struct tcp_info_raw *raw = &view->info.raw;
 	struct window_facts *window = &totals->window;
-	uint64_t bytes = send_stream_bytes(state, index);
-	totals->bytes += bytes;
 	totals->retransmits += raw->total_retrans;
 	totals->bytes_retransmitted += raw->bytes_retrans;
 	totals->packets_sent += raw->segs_out;
@@ -61,13 +57,7 @@ static struct totals totals_make(const struct send_state *state)
 		return totals;
 	for (unsigned i = 0; i < state->options->streams; i++)
 		totals_add(state, i, &totals);
-	totals.duration_ns =
-	    state->reported ? state->report.duration_ns : state->end_ns - state->start_ns;
-	totals.goodput =
-	    (struct goodput){.bytes = totals.bytes,
-			     .early_bytes = state->reported ? state->report.early_bytes : 0,
-			     .duration_ns = totals.duration_ns,
-			     .rtt_us = totals.window.min_rtt_us};
+	totals.goodput = send_goodput(state);
 	totals.window.goodput_bps = goodput_bps(&totals.goodput);
 	return totals;
 }
@@ -202,8 +192,8 @@ cJSON *send_report(const struct send_state *state)
 	json_add_known(object, "start_unix_ns", state->start_unix_ns, state->start_ns != 0);
 	json_add_known(object, "receiver_start_unix_ns", state->report.start_unix_ns,
 		       state->reported);
-	json_add_seconds(object, "duration_s", totals.duration_ns);
-	json_add_u64(object, "bytes", totals.bytes);
+	json_add_seconds(object, "duration_s", totals.goodput.duration_ns);
+	json_add_u64(object, "bytes", totals.goodput.bytes);
 	json_add_text(object, "bytes_source", state->reported ? "receiver" : "sender");
 	json_add_u64(object, "early_bytes", totals.goodput.early_bytes);
 	goodput_add(object, &totals.goodput);
@@ -216,8 +206,9 @@ cJSON *send_report(const struct send_state *state)
 	json_add_item(cpu, "sender", cpu_json(&state->cpu));
 	json_add_item(cpu, "receiver", cpu_json(&state->report.cpu));
 	cJSON *hosts = json_add_object(object, "hosts");
-	json_add_item(hosts, "sender", host_usage_json(&state->host, totals.bytes));
-	json_add_item(hosts, "receiver", host_usage_json(&state->report.host, totals.bytes));
+	json_add_item(hosts, "sender", host_usage_json(&state->host, totals.goodput.bytes));
+	json_add_item(hosts, "receiver",
+		      host_usage_json(&state->report.host, totals.goodput.bytes));
 	cJSON *streams = json_add_array(object, "streams");
 	for (unsigned i = 0; state->start_ns != 0 && i < state->options->streams; i++)
 		(void)cJSON_AddItemToArray(streams, stream_json(state, i));
@@ -245,7 +236,8 @@ void send_summary(const struct send_state *state)
 	if (state->start_ns != 0)
 		output_note("%u stream%s: %.3f GB in %.3f s, %s, %llu retransmits",
 			    state->options->streams, state->options->streams == 1 ? "" : "s",
-			    (double)totals.bytes / 1e9, (double)totals.duration_ns / 1e9, rate,
+			    (double)totals.goodput.bytes / 1e9,
+			    (double)totals.goodput.duration_ns / 1e9, rate,
 			    (unsigned long long)totals.retransmits);
 	if (state->files != NULL)
 		files_send_summary(state);

@@ -119,7 +119,9 @@ uint64_t send_pacing_bps(const struct send_state *state);
 /* As the receiver counts them; without its report, as it acknowledged. */
 uint64_t send_stream_bytes(const struct send_state *state, unsigned index);
 uint64_t send_stream_duration_ns(const struct send_state *state, unsigned index);
+/* As far as is known, of one stream, and of all. */
 struct goodput send_stream_goodput(const struct send_state *state, unsigned index);
+struct goodput send_goodput(const struct send_state *state);
 /* What limited the stream, once the transfer has ended. */
 enum limit send_verdict(const struct send_state *state, unsigned index, char *text, size_t size);
 /* Totals, tables and verdicts for people. */

@@ -30,6 +30,20 @@ struct goodput send_stream_goodput(const struct send_state *state, unsigned inde
 				.rtt_us = sampler_look(state->sampler, index)->min_rtt_us};
 }
 
+struct goodput send_goodput(const struct send_state *state)
+{
+	struct goodput whole = {.early_bytes = state->reported ? state->report.early_bytes : 0,
+				.duration_ns = state->reported ? state->report.duration_ns
+							       : state->end_ns - state->start_ns};
+	for (unsigned i = 0; i < state->options->streams; i++) {
+		uint64_t rtt_us = sampler_look(state->sampler, i)->min_rtt_us;
+		whole.bytes += send_stream_bytes(state, i);
+		if (rtt_us != 0 && (whole.rtt_us == 0 || rtt_us < whole.rtt_us))
+			whole.rtt_us = rtt_us;
+	}
+	return whole;
+}
+
 enum limit send_verdict(const struct send_state *state, unsigned index, char *text, size_t size)
 {
 	const struct sampler_view *view = sampler_look(state->sampler, index);
@@ -62,12 +76,9 @@ static void table_begin(const struct send_state *state, struct table *table)
 {
 	table->threads = state->options->streams;
 	for (unsigned i = 0; i < table->threads; i++) {
-		table->thread[i].bytes = send_stream_bytes(state, i);
-		table->thread[i].duration_ns = send_stream_duration_ns(state, i);
-		table->bytes += table->thread[i].bytes;
+		table->thread[i] = send_stream_goodput(state, i);
 	}
-	table->duration_ns =
-	    state->reported ? state->report.duration_ns : state->end_ns - state->start_ns;
+	table->whole = send_goodput(state);
 }
 
 static void sender_table(const struct send_state *state, FILE *file)
@@ -113,17 +124,15 @@ static void receiver_table(const struct send_state *state, FILE *file)
 
 void send_tell(const struct send_state *state, FILE *file)
 {
-	uint64_t bytes = 0;
+	struct goodput whole;
 	uint64_t retransmits = 0;
 	if (state->start_ns == 0 || state->sampler == NULL)
 		return;
 	for (unsigned i = 0; i < state->options->streams; i++) {
-		bytes += send_stream_bytes(state, i);
 		retransmits += sampler_look(state->sampler, i)->info.raw.total_retrans;
 	}
-	intervals_total(
-	    file, state->reported ? state->report.duration_ns : state->end_ns - state->start_ns,
-	    bytes, retransmits, state->reported ? "receiver" : "sender");
+	whole = send_goodput(state);
+	intervals_total(file, &whole, retransmits, state->reported ? "receiver" : "sender");
 	sender_table(state, file);
 	if (state->reported)
 		receiver_table(state, file);

@@ -48,14 +48,22 @@ static double rate_bps(uint64_t bytes, uint64_t duration_ns)
 }
 
 static void line_begin(FILE *file, const char *name, uint64_t from_ns, uint64_t to_ns,
-		       uint64_t bytes)
+		       uint64_t bytes, double bps)
 {
 	char amount[AMOUNT_BYTES];
-	char rate[AMOUNT_BYTES];
+	char rate[AMOUNT_BYTES] = "n/a";
 	amount_text(amount, (double)bytes, 1024.0, "Bytes");
-	amount_text(rate, rate_bps(bytes, to_ns - from_ns), 1000.0, "bits/sec");
+	if (bps >= 0.0)
+		amount_text(rate, bps, 1000.0, "bits/sec");
 	(void)fprintf(file, "[%s] %7.2f-%-7.2f sec  %12s  %15s", name, (double)from_ns / 1e9,
 		      (double)to_ns / 1e9, amount, rate);
+}
+
+/* What was acknowledged within an interval. */
+static void interval_begin(FILE *file, const char *name, uint64_t from_ns, uint64_t to_ns,
+			   uint64_t bytes)
+{
+	line_begin(file, name, from_ns, to_ns, bytes, rate_bps(bytes, to_ns - from_ns));
 }
 
 static uint64_t grown(uint64_t now, uint64_t before)
@@ -71,8 +79,8 @@ static void stream_print(struct intervals *intervals, unsigned index, uint64_t t
 	const struct live_stream *before = &intervals->before[index];
 	(void)snprintf(name, sizeof(name), "%3u", index);
 	amount_text(cwnd, (double)(now->cwnd_packets * now->mss_bytes), 1024.0, "Bytes");
-	line_begin(intervals->file, name, intervals->time_ns, time_ns,
-		   grown(now->bytes, before->bytes));
+	interval_begin(intervals->file, name, intervals->time_ns, time_ns,
+		       grown(now->bytes, before->bytes));
 	(void)fprintf(intervals->file, "  %6" PRIu64 "  %12s  %10.3f ms\n",
 		      grown(now->retransmits, before->retransmits), cwnd,
 		      (double)now->srtt_us / 1e3);
@@ -96,7 +104,7 @@ void intervals_print(struct intervals *intervals, uint64_t time_ns,
 		intervals->before[i] = streams[i];
 	}
 	if (intervals->streams > 1) {
-		line_begin(file, "SUM", intervals->time_ns, time_ns, bytes);
+		interval_begin(file, "SUM", intervals->time_ns, time_ns, bytes);
 		(void)fprintf(file, "  %6" PRIu64 "\n", retransmits);
 	}
 	intervals->time_ns = time_ns;
@@ -104,9 +112,10 @@ void intervals_print(struct intervals *intervals, uint64_t time_ns,
 	(void)fflush(file);
 }
 
-void intervals_total(FILE *file, uint64_t duration_ns, uint64_t bytes, uint64_t retransmits,
-		     const char *end)
+void intervals_total(FILE *file, const struct goodput *whole, uint64_t retransmits, const char *end)
 {
-	line_begin(file, "SUM", 0, duration_ns, bytes);
+	uint64_t bps = goodput_bps(whole);
+	line_begin(file, "SUM", 0, whole->duration_ns, whole->bytes,
+		   bps != 0 || whole->bytes == 0 ? (double)bps : -1.0);
 	(void)fprintf(file, "  %6" PRIu64 "  %s\n", retransmits, end);
 }

@@ -2,6 +2,7 @@
 #ifndef LANDSPEED_TELEMETRY_INTERVALS_H
 #define LANDSPEED_TELEMETRY_INTERVALS_H
 
+#include "telemetry/goodput.h"
 #include "telemetry/live.h"
 
 #include <stdint.h>
@@ -17,7 +18,7 @@ void intervals_destroy(struct intervals *intervals);
 void intervals_print(struct intervals *intervals, uint64_t time_ns,
 		     const struct live_stream *streams);
 /* The last line: bytes over the whole time, as "sender" or "receiver" counts them. */
-void intervals_total(FILE *file, uint64_t duration_ns, uint64_t bytes, uint64_t retransmits,
+void intervals_total(FILE *file, const struct goodput *whole, uint64_t retransmits,
 		     const char *end);
 
 #endif

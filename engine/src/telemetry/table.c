@@ -16,15 +16,25 @@ static void known_print(FILE *file, int width, int digits, double value, const c
 		(void)fprintf(file, "%*.*f%s", width, digits, value, mark);
 }
 
+/* Or "n/a" for what was too short for a rate. */
+static void rate_print(FILE *file, int width, const struct goodput *goodput, double unit)
+{
+	uint64_t bps = goodput_bps(goodput);
+	known_print(file, width, 3, bps != 0 || goodput->bytes == 0 ? (double)bps / unit : -1.0,
+		    "");
+}
+
 static void threads_print(FILE *file, const struct table *table)
 {
 	(void)fprintf(file, "Thread  Realtime(s)  Throughput(KB/s)  Throughput(Mbit/s)\n"
 			    "======  ===========  ================  ==================\n");
 	for (unsigned i = 0; i < table->threads; i++) {
-		const struct table_thread *thread = &table->thread[i];
-		double rate = per_second((double)thread->bytes, thread->duration_ns);
-		(void)fprintf(file, "%6u  %11.3f  %16.3f  %18.3f\n", i,
-			      (double)thread->duration_ns / 1e9, rate / 1e3, rate * 8 / 1e6);
+		const struct goodput *thread = &table->thread[i];
+		(void)fprintf(file, "%6u  %11.3f  ", i, (double)thread->duration_ns / 1e9);
+		rate_print(file, 16, thread, 8e3);
+		(void)fprintf(file, "  ");
+		rate_print(file, 18, thread, 1e6);
+		(void)fprintf(file, "\n");
 	}
 }
 
@@ -37,10 +47,11 @@ static void bytes_print(FILE *file, const struct table *table)
 		      "================  ===========  ==================  "
 		      "========================\n"
 		      "%16.6f  %11.3f  ",
-		      (double)table->bytes / 1e6, (double)table->duration_ns / 1e9);
-	known_print(file, 18, 3, packets > 0.0 ? (double)table->bytes / packets : -1.0, "");
-	(void)fprintf(file, "  %24.3f\n",
-		      per_second((double)table->bytes, table->duration_ns) * 8 / 1e6);
+		      (double)table->whole.bytes / 1e6, (double)table->whole.duration_ns / 1e9);
+	known_print(file, 18, 3, packets > 0.0 ? (double)table->whole.bytes / packets : -1.0, "");
+	(void)fprintf(file, "  ");
+	rate_print(file, 24, &table->whole, 1e6);
+	(void)fprintf(file, "\n");
 }
 
 static void buffers_print(FILE *file, const struct table *table)
@@ -55,11 +66,11 @@ static void buffers_print(FILE *file, const struct table *table)
 		      "=============  =====================  =========  =============  "
 		      "===========\n"
 		      "%13" PRIu64 "  %21.3f  ",
-		      table->buffers, per_second((double)table->buffers, table->duration_ns));
+		      table->buffers, per_second((double)table->buffers, table->whole.duration_ns));
 	known_print(file, 9, 2, interrupts > 0.0 ? packets / interrupts : -1.0, "  ");
 	known_print(file, interrupts > 0.0 ? 13 : 15, 2,
 		    known ? per_second(interrupts, host->elapsed_ns) : -1.0, "  ");
-	known_print(file, known ? 11 : 13, 3, host_cycles_per_byte(host, table->bytes),
+	known_print(file, known ? 11 : 13, 3, host_cycles_per_byte(host, table->whole.bytes),
 		    host->cycles_source == CYCLES_ESTIMATED ? " (estimated)" : "");
 	(void)fprintf(file, "\n");
 }

@@ -3,22 +3,17 @@
 #define LANDSPEED_TELEMETRY_TABLE_H
 
 #include "base/limits.h"
+#include "telemetry/goodput.h"
 #include "telemetry/host.h"
 
 #include <stdio.h>
-
-struct table_thread {
-	uint64_t bytes;
-	uint64_t duration_ns;
-};
 
 /* Decimal units throughout, as in the record of 2004: KB are 1000 bytes, a MEG is a million. */
 struct table {
 	const char *end; /* "sender" or "receiver" */
 	unsigned threads;
-	struct table_thread thread[STREAMS_LIMIT];
-	uint64_t bytes;
-	uint64_t duration_ns;
+	struct goodput thread[STREAMS_LIMIT];
+	struct goodput whole;
 	uint64_t buffers;         /* system calls that moved payload */
 	uint64_t payload_packets; /* packets of the direction that carried the payload */
 	uint64_t packets_sent;
