@@ -52,8 +52,8 @@ def test_intervals_table_and_verdict(bench: Bench) -> None:
             assert rows[number] == [
                 str(number),
                 f"{stream.duration_s:.3f}",
-                f"{stream.bytes / stream.duration_s / 1e3:.3f}",
-                f"{stream.bytes / stream.duration_s * 8 / 1e6:.3f}",
+                f"{(stream.goodput_bps or 0) / 8e3:.3f}",
+                f"{(stream.goodput_bps or 0) / 1e6:.3f}",
             ]
         megabytes, seconds, frame, rate = map(float, rows[2])
         infos = [stream.receiver_tcp_info for stream in result.streams]
