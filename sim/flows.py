@@ -16,7 +16,8 @@ from ..scenarios.plan import Flow, Plan
 from .measured import calibration
 
 NS_PER_S = 10**9
-_TOLD = ("complete", "error", "bytes_retransmitted", "early_bytes", "goodput_reason")  # of a transfer; the rest is of the simulator itself
+# Of a transfer; the rest is of the simulator itself.
+_TOLD = ("complete", "error", "bytes_retransmitted", "early_bytes", "goodput_reason")
 _ELSEWHERE = (*RECORD_FIELDS, *_TOLD, "name", "calibration", "event_packets", "flows")
 
 

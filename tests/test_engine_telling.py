@@ -60,7 +60,7 @@ def test_intervals_table_and_verdict(bench: Bench) -> None:
         assert megabytes == result.bytes / 1e6
         assert seconds == 1.0
         assert frame == pytest.approx(result.bytes / sum(info["data_segs_in"] for info in infos), abs=0.001)
-        assert rate == pytest.approx(result.goodput_bps / 1e6, abs=0.001)
+        assert rate == pytest.approx((result.goodput_bps or 0) / 1e6, abs=0.001)
         assert int(rows[3][0]) == sum(stream.receiver_calls for stream in result.streams)  # type: ignore[attr-defined]
         assert int(rows[4][0]) == sum(info["segs_out"] for info in infos)
         assert int(rows[4][1]) == sum(info["segs_in"] for info in infos) == result.packets_received
