@@ -40,19 +40,19 @@ fuzz-python: setup-test  ## the property tests of Python, each with 2000 example
 	@LANDSPEED_EXAMPLES=$(or $(EXAMPLES),2000) $(PYTHON) -m pytest $(PARALLEL) --timeout 3600 -m fuzz
 
 coverage: setup-test  ## lines of Python that the tests run, commands and guests counted; fails below 90 %
-	@$(PYTHON) tests/coverage_run.py $(PARALLEL) $(ONLY)
+	@$(PYTHON) tests/bench/coverage_run.py $(PARALLEL) $(ONLY)
 
 mutation: setup-test  ## whether the tests notice a changed line of physics, queueing or judge; fails below 85 %
-	@$(PYTHON) tests/mutation.py
+	@$(PYTHON) tests/bench/mutation.py
 
 sanitize: setup-test  ## the engine under ASan, UBSan and TSan by all tests that drive it, the simulator under ASan and UBSan
-	@tests/sanitize.sh $(JOBS)
+	@tests/bench/sanitize.sh $(JOBS)
 
 coverage-engine: setup-test  ## which lines of the engine's C its tests run, at least 85 %
-	@tests/coverage_engine.sh 85 $(JOBS)
+	@tests/bench/coverage_engine.sh 85 $(JOBS)
 
 test-loaded: setup-test  ## the tests beside a build of the guest's kernel at nice 19, five times (TIMES=1 for one)
-	@tests/loaded.sh $(or $(TIMES),5)
+	@tests/bench/loaded.sh $(or $(TIMES),5)
 
 lint: setup-test  ## ruff, pyright, the arrows of the house, the engine's rooms, clang-format, clang-tidy, shellcheck
 	@.venv/bin/ruff format --check .
@@ -74,16 +74,16 @@ format: setup-test  ## let the formatters write
 	@clang-format -i $(C_SOURCES)
 
 probe-cases: setup-test  ## programs with known windows and round trips, and what `landspeed probe` finds (NAMES=SSH: some)
-	@$(PYTHON) tests/probe_cases.py $(NAMES)
+	@$(PYTHON) tests/bench/probe_cases.py $(NAMES)
 
 bench: setup  ## the figures the project promises, measured
-	@$(PYTHON) tests/bench.py
+	@$(PYTHON) tests/bench/bench.py
 
 profile: setup  ## where the wall time of a guest goes, by perf (OPTIONS=--every-hop: every router passed; package linux-perf)
-	@$(PYTHON) tests/profile_guest.py $(OPTIONS)
+	@$(PYTHON) tests/bench/profile_guest.py $(OPTIONS)
 
 profile-start: setup  ## where the wall time of a small run goes, part by part
-	@$(PYTHON) tests/profile_start.py
+	@$(PYTHON) tests/bench/profile_start.py
 
 fresh:  ## `make rehearse` by a stranger on a new Debian in a folder (SUITE=trixie for another one; needs root)
 	@setup/fresh.sh $(or $(SUITE),bookworm)
@@ -110,16 +110,16 @@ truth: setup-test  ## what the network does beside theory, at each rate, in both
 	@$(PYTHON) -m tests.truth $(WHAT)
 
 random-paths: setup-test  ## random scenarios in both worlds, and whether these agree (FIRST=0 TIMES=200 SEED=1)
-	@$(PYTHON) tests/random_paths.py --first $(or $(FIRST),0) --times $(or $(TIMES),200) --seed $(or $(SEED),1)
+	@$(PYTHON) tests/bench/random_paths.py --first $(or $(FIRST),0) --times $(or $(TIMES),200) --seed $(or $(SEED),1)
 
 bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
-	@$(PYTHON) tests/bench_engine.py
+	@$(PYTHON) tests/bench/engine/bench_engine.py
 
 bench-plugin: setup-test  ## a hundred tests on a path by two workers (RUNS=10: so often)
-	@$(PYTHON) tests/bench_plugin.py $(RUNS)
+	@$(PYTHON) tests/bench/bench_plugin.py $(RUNS)
 
 bench-records: setup  ## the figures promised for the records: traceroutes, forty hops, goodput of the six
-	@$(PYTHON) tests/bench_records.py
+	@$(PYTHON) tests/bench/bench_records.py
 
 record-book: setup  ## rehearse every record that is not rehearsed yet, the later ones for 300 s; write the book
 	@.venv/bin/landspeed record-book --basis documents
@@ -127,18 +127,18 @@ record-book: setup  ## rehearse every record that is not rehearsed yet, the late
 	@cp build/record-book/record-book.json docs/
 
 bench-sim: setup  ## what simulating costs, and whether it is right, measured; writes docs/explanation/sim-cost.md
-	@$(PYTHON) tests/bench_sim.py
-	@$(PYTHON) tests/bench_sim_tcp.py
+	@$(PYTHON) tests/bench/sim/bench_sim.py
+	@$(PYTHON) tests/bench/sim/bench_sim_tcp.py
 
 course: setup  ## the course as a site in build/course, with the explore page; fails where a promised figure is missed
 	@.venv/bin/landspeed explore --no-runs --out build/course/explore.html
 	@.venv/bin/landspeed lesson --all --out build/course
 
 bench-course: setup  ## the course from nothing: how near to theory each lesson is, and what it costs; some minutes
-	@$(PYTHON) tests/bench_course.py
+	@$(PYTHON) tests/bench/bench_course.py
 
 course-twice: setup-test  ## two clones, one of them on one core: the same grades of twenty students, the same pages? (LESSONS="window delay": only those)
-	@$(PYTHON) tests/course_twice.py $(LESSONS)
+	@$(PYTHON) tests/bench/course_twice.py $(LESSONS)
 
 course-hand: setup-test  ## the commands of the lessons' parts "by hand", run; fails where what they print has changed
 	@$(PYTHON) docs/figures.py --check lessons/*/lesson.md

@@ -22,10 +22,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from blocks import KINDS, Block, read_blocks
+from docs.blocks import KINDS, Block, read_blocks
 
 ROOT = Path(__file__).resolve().parent.parent
-AT_THE_ROOT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "scenarios/README.md", "sim/README.md")
+AT_THE_ROOT = ("README.md", "docs/ARCHITECTURE.md", "docs/CONTRIBUTING.md", "scenarios/README.md", "sim/README.md")
 BUNDLE = re.compile(r"\b([a-z0-9][a-z0-9-]*)-\d{8}T\d{6}Z-[0-9a-f]{6}\b")
 STAMP = "20261122T120000Z-1a2b3c"  # a bundle's name in a document
 WORDS = {"run": "--out", "compare": "--out", "results": "--runs"}  # the option that names the folder of bundles

@@ -19,7 +19,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
-from blocks import read_blocks
+from docs.blocks import read_blocks
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "ci.md"
 HEAD = """\

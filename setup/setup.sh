@@ -183,7 +183,7 @@ build_sim() {
 build_kernel() {
 	mkdir -p "$stamps/path"
 	ln -sfn "$root" "$stamps/path/landspeed"
-	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$stamps/path" "$(find_python)" -m landspeed.emu.kernel_build
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$stamps/path" "$(find_python)" -m landspeed.worlds.emu.kernel_build
 }
 
 build_programs() {
@@ -223,11 +223,11 @@ jobs=
 trap 'for job in $jobs; do kill "${job#*:}" 2>/dev/null || :; done' EXIT
 trap 'exit 1' HUP INT TERM
 case $level in
-run) packages=setup/apt-packages.txt lists=requirements.txt ;;
-all) packages='setup/apt-packages.txt setup/apt-packages-more.txt' lists='requirements.txt requirements-more.txt' ;;
+run) packages=setup/apt-packages.txt lists=setup/requirements/run.txt ;;
+all) packages='setup/apt-packages.txt setup/apt-packages-more.txt' lists='setup/requirements/run.txt setup/requirements/more.txt' ;;
 test)
 	packages='setup/apt-packages.txt setup/apt-packages-more.txt setup/apt-packages-test.txt'
-	lists='requirements.txt requirements-more.txt requirements-dev.txt'
+	lists='setup/requirements/run.txt setup/requirements/more.txt setup/requirements/dev.txt'
 	;;
 *) echo "setup.sh: '$level': run, test or nothing" >&2; exit 2 ;;
 esac

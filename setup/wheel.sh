@@ -37,14 +37,14 @@ for program in engine/build/landspeed-engine emu/launch/build/landspeed-launch e
 	mkdir -p "$tree/$(dirname "$program")"
 	strip --strip-all --remove-section=.note.gnu.build-id -o "$tree/$program" "$program" # of where it was built
 done
-kernel=$(python -c 'from landspeed.emu.kernel_build import find_kernel; print(find_kernel().executable.parent)')
+kernel=$(python -c 'from landspeed.worlds.emu.kernel_build import find_kernel; print(find_kernel().executable.parent)')
 mkdir "$tree/emu/kernel/built"
 cp "$kernel/linux" "$kernel/kernel.json" "$kernel/config" "$tree/emu/kernel/built"
 
 # 2. Licences, and the names of the source packages.
 licences=$tree/licences
 mkdir "$licences"
-archive=$(python -c 'from landspeed.emu.kernel_build import find_source; print(find_source())')
+archive=$(python -c 'from landspeed.worlds.emu.kernel_build import find_source; print(find_source())')
 # sources PROGRAM...: a line of the table for each library that goes along; copies what Debian says of its licence.
 sources() {
 	cat setup/wheel/SOURCES.md
@@ -70,7 +70,7 @@ sed -i 's/^license = .*/license = "BSD-3-Clause AND GPL-2.0-only AND LGPL-2.1-or
 # 3. For the shell and for man.
 share=$tree/share
 mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions"
-parser=landspeed.command.main
+parser=landspeed.cli.main
 shtab --shell bash --prog landspeed "$parser.make_parser" >"$share/bash-completion/completions/landspeed"
 shtab --shell zsh --prog landspeed "$parser.make_parser" >"$share/zsh/site-functions/_landspeed"
 quietly man argparse-manpage --module "$parser" --function make_parser --prog landspeed --project-name landspeed \

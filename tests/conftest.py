@@ -21,10 +21,11 @@ sys.path.insert(0, str(HERE.parent / "docs"))
 sys.path.insert(0, str(HERE.parent / "examples"))
 sys.path.insert(0, str(HERE))
 
-import builds  # noqa: E402  (beside this file)
-from fuzzing import LONG  # noqa: E402
 from hypothesis import settings  # noqa: E402
-from marks import mark  # noqa: E402
+
+from tests.support import builds  # noqa: E402  (beside this file)
+from tests.support.fuzzing import LONG  # noqa: E402
+from tests.support.marks import mark  # noqa: E402
 
 settings.load_profile("long" if LONG else "steady")  # before any test is read
 

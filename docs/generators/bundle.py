@@ -31,7 +31,7 @@ def result_fields() -> str:
 
 def series_columns() -> str:
     """The columns of both series."""
-    from landspeed.results.raw_samples import LINK_COLUMNS, SAMPLE_COLUMNS
+    from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
 
     samples = ["end", *SAMPLE_COLUMNS, "goodput_bps"]
     links = [*LINK_COLUMNS, "rate_bps"]

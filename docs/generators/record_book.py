@@ -16,8 +16,8 @@ WORDS = {"good": "passed", "bad": "failed", "open": "not rehearsed"}
 
 def record_book() -> str:
     """A table for each group of records, and a section for each record."""
-    from landspeed.rehearsal.record_book import record_plans
     from landspeed.report.book_page import book_entries, book_groups
+    from landspeed.runs.record_book import record_plans
 
     entries, facts = book_entries(KEPT.read_text(encoding="utf-8"), record_plans().values())
     lines = ["| | |", "|---|---|", *(_fact(name, text) for name, text in facts.items()), ""]

@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 PAGES = {  # documents outside of docs/ that are pages of the site
     "README.md": "/index.md",
-    "ARCHITECTURE.md": "/explanation/architecture.md",
-    "CONTRIBUTING.md": "/how-to/contribute.md",
+    "docs/ARCHITECTURE.md": "/explanation/architecture.md",
+    "docs/CONTRIBUTING.md": "/how-to/contribute.md",
     "scenarios/README.md": "/reference/scenario.md",
     "sim/README.md": "/explanation/simulated-world.md",
 }

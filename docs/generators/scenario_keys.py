@@ -50,8 +50,8 @@ UNITS = (  # (a unit of the kind, what the kind is called)
 
 def scenario_keys() -> str:
     """A heading and a table for each mapping that a file may have."""
-    from landspeed.scenarios.model import Scenario
-    from landspeed.scenarios.schema import scenario_schema
+    from landspeed.scenario.file.model import Scenario
+    from landspeed.scenario.file.schema import scenario_schema
 
     schema = scenario_schema()
     defined: dict[str, Any] = schema["$defs"]
@@ -78,7 +78,7 @@ def _mapping(section: dict[str, Any]) -> dict[str, Any]:
 
 def congestion_controls() -> str:
     """Their names."""
-    from landspeed.scenarios.capabilities import CONGESTION_CONTROLS
+    from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
 
     return " ".join(f"`{name}`" for name in CONGESTION_CONTROLS)
 

@@ -1,6 +1,6 @@
 /*
  * Records of the kernel are TLS 1.3's, open once, whole, unchanged and in their order; nothing else
- * does. Where the kernel has no TLS (tests/test_engine_ktls.py runs this where it has): a refusal.
+ * does. Where the kernel has no TLS (tests/engine/test_ktls.py runs this where it has): a refusal.
  */
 #include "check.h"
 #include "connection.h"

@@ -33,7 +33,7 @@ static void any_part_can_be_made_again(void **state)
 	assert_memory_not_equal(part, whole, 16);
 }
 
-/* Computed by a second implementation, tests/test_engine_payload.py. */
+/* Computed by a second implementation, tests/engine/test_payload.py. */
 static void the_bytes_are_those_of_the_description(void **state)
 {
 	(void)state;

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from landspeed.course.comparison import GOODPUT, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured, between, mean
 from landspeed.course.stated import Points, computed, measured
-from landspeed.scenarios.physics import ack_bytes
+from landspeed.scenario.theory.physics import ack_bytes
 
 FROM_S = 6.0
 SETTLED_S = 20.0  # of windows.yaml: the slowest has repaired its losses by then

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import Axis, Comparison, Point, Program
 from landspeed.course.measured import Measured
 from landspeed.course.stated import computed, thousands
-from landspeed.scenarios.physics import ETHERNET_FRAMING, IP_HEADER
+from landspeed.scenario.theory.physics import ETHERNET_FRAMING, IP_HEADER
 
 ICMP_HEADER = 8  # RFC 792
 SMALL = 56  # what ping sends when it is not told

@@ -6,6 +6,7 @@ import csv
 import io
 
 import pytest
+
 from landspeed.course.exercise import chance_of, exercise_of
 from landspeed.course.grading import Work
 

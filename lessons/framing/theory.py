@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured
 from landspeed.course.stated import computed
-from landspeed.scenarios.physics import FRAMING_BYTES, framing_limit_bps, mss_bytes
+from landspeed.scenario.theory.physics import FRAMING_BYTES, framing_limit_bps, mss_bytes
 
 FROM_S = 1.0
 KINDS = {"IPv4, Ethernet": (4, "ethernet"), "IPv6, Ethernet": (6, "ethernet"), "IPv4, SONET": (4, "pos")}

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from landspeed.course.comparison import GOODPUT, GOODPUT_GBPS, Axis, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured, first_at
-from landspeed.scenarios.physics import CUBIC_BETA, cubic_k_s
+from landspeed.scenario.theory.physics import CUBIC_BETA, cubic_k_s
 
 BACK = 0.99  # of the window before the loss: where CUBIC's curve is not flat yet
 

@@ -6,6 +6,7 @@ import base64
 import re
 
 import pytest
+
 from landspeed.course.exercise import draw
 from landspeed.course.grading import Work
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import GOODPUT, GOODPUT_LOG, TIME, Axis, Comparison, Line, Point, Program
 from landspeed.course.measured import Measured
 from landspeed.course.stated import computed, measured
-from landspeed.scenarios.physics import pacing_limit_bps
+from landspeed.scenario.theory.physics import pacing_limit_bps
 
 FROM_S = 1.5
 BURSTS_FROM_S = 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import Axis, Comparison, Point
 from landspeed.course.measured import Measured, by
-from landspeed.scenarios.physics import square_root_law_bps
+from landspeed.scenario.theory.physics import square_root_law_bps
 
 FROM_S = 3.0
 LOSSY_FROM_S = 10.0  # slow start goes twenty times too far before its first loss, and four halvings more take seconds

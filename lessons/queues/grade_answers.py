@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from landspeed.course.grading import Work
 from landspeed.course.measured import Measured, between, percentile
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT_LOG, Axis, Comparison, Line, Point
 from landspeed.course.measured import Measured, by, first_at
-from landspeed.scenarios.physics import square_root_law_bps
+from landspeed.scenario.theory.physics import square_root_law_bps
 
 REMEMBERED = 0.01  # share of the window of slow start that may be left where counting begins
 

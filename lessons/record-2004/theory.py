@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import GOODPUT_GBPS, TIME, Comparison, Line, Point, unpromised
 from landspeed.course.measured import Measured
 from landspeed.course.stated import computed, thousands
-from landspeed.scenarios.physics import CUBIC_BETA, cubic_k_s
+from landspeed.scenario.theory.physics import CUBIC_BETA, cubic_k_s
 
 FROM_S = 40.0
 RECORDED_BPS, RTT_S, MSS_BYTES = 6_626_513_000, 0.264, 8948

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from landspeed.course.grading import Work
 
 FROM_S = 5.0

@@ -13,9 +13,9 @@ from setuptools.command.build_py import build_py
 
 SHARE = Path("share")
 PROGRAMS = {
-    "landspeed.engine": ["build/landspeed-engine"],
-    "landspeed.emu": ["kernel/built/*", "launch/build/landspeed-launch", "linkwatch/build/landspeed-*watch"],
-    "landspeed.playbooks": ["**/*"],  # the plays
+    "landspeed.worlds.engine": ["build/landspeed-engine"],
+    "landspeed.worlds.emu": ["kernel/built/*", "launch/build/landspeed-launch", "linkwatch/build/landspeed-*watch"],
+    "landspeed.worlds.real": ["**/*"],  # the plays
 }
 
 

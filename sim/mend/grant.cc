@@ -9,7 +9,7 @@ namespace
 {
 
 constexpr uint64_t MAX_TCP_WINDOW = uint64_t{65535} << 14; // RFC 7323 section 2.3
-constexpr uint64_t SKB_OVERHEAD_BYTES = 1344;              // scenarios/physics.py
+constexpr uint64_t SKB_OVERHEAD_BYTES = 1344;              // landspeed/scenario/theory/physics.py
 constexpr uint64_t PAYLOAD_SHARE_STEPS = 256;
 constexpr uint64_t LEAST_MEASURED_BYTES = 536;
 constexpr uint64_t BUFFER_FACTOR = 2; // socket(7): SO_RCVBUF, SO_SNDBUF are doubled

@@ -1,7 +1,7 @@
 // Reads plans whose names come on standard input, one a line, and answers each with a line: `ok` or
 // `refused: why`.
 //
-// tests/test_fuzz_sim_plan.py feeds it. It is built with sanitizers, so that a plan which breaks
+// tests/sim/test_fuzz_plan.py feeds it. It is built with sanitizers, so that a plan which breaks
 // the reader ends it.
 #include "../src/plan/plan.h"
 

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from landspeed.emu.kernel_build import KernelError, find_kernel
-
-from lab.supervisor import CGROUPS, MANAGEMENT, NSPAWN_HOSTS
-from lab.tree import OPERATOR, VISITOR, TreeError, find_or_make_tree, lab_cache
+from landspeed.worlds.emu.kernel_build import KernelError, find_kernel
+from tests.lab.supervisor import CGROUPS, MANAGEMENT, NSPAWN_HOSTS
+from tests.lab.tree import OPERATOR, VISITOR, TreeError, find_or_make_tree, lab_cache
 
 BOOT_DEADLINE_S = 120.0
 SUPERVISOR = Path(__file__).resolve().parent / "supervisor.py"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from landspeed.emu.kernel_build import cache_root
+from landspeed.worlds.emu.kernel_build import cache_root
 
 SUITE = "bookworm"
 PACKAGES = [

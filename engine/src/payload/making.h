@@ -1,7 +1,7 @@
 /*
  * Verified payload: made and summed in one pass, while its words are in registers. The bytes are
  * the generator's, the sum is XXH3-64 with a seed (Collet, xxHash specification: doc of XXH3), the
- * same values as of generator_fill() and the library. `tests/bench_engine.py making`
+ * same values as of generator_fill() and the library. `tests/bench/engine/bench_engine.py making`
  * prints what either costs. No I/O.
  */
 #ifndef LANDSPEED_PAYLOAD_MAKING_H

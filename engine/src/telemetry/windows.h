@@ -1,6 +1,6 @@
 /*
  * What sampling costs, measured within one transfer: it is on and off in alternate windows of the
- * clock that both ends share. For tests/bench_telemetry.py; only in builds with
+ * clock that both ends share. For tests/bench/bench_telemetry.py; only in builds with
  * -Dtelemetry_windows=true, in any other sampling is always on.
  */
 #ifndef LANDSPEED_TELEMETRY_WINDOWS_H

@@ -1,4 +1,4 @@
-// Prints what is granted of each figure asked: test_grant MSS ASKED…. tests/test_sim_mend.py
+// Prints what is granted of each figure asked: test_grant MSS ASKED…. tests/sim/test_mend.py
 // compares it with the plan's.
 
 #include "mend/grant.h"

@@ -1,4 +1,4 @@
-// The plan as scenarios/plan.py writes it: what the simulator reads of it, checked.
+// The plan as landspeed/scenario/plan/plan.py writes it: what the simulator reads of it, checked.
 #pragma once
 
 #include "../impairments.h"

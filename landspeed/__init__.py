@@ -1,0 +1,131 @@
+"""landspeed: rehearse very long, very fast network paths. Nothing is defined here; docs/ has the reference.
+
+import landspeed as ls
+run = ls.run("scenarios/examples/first.yaml", seed=7, progress=print)
+run.passed, run.goodput_bps, run.limited_by
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from landspeed.base.version import __version__
+
+if TYPE_CHECKING:
+    from landspeed.base.errors import LandspeedError, ScenarioError
+    from landspeed.base.failures import BundleError, NotReady, RunFailed, RunInterrupted
+    from landspeed.base.progress import Progress
+    from landspeed.course.worksheet import lesson
+    from landspeed.programs.conditions import line, listening, succeeds
+    from landspeed.programs.errors import LandspeedWarning, PathError, ProgramEnded, ProgramNotStarted, ProgramTimeout
+    from landspeed.programs.library import path
+    from landspeed.programs.path import Node, Path
+    from landspeed.programs.probe.paths import ProbeError
+    from landspeed.programs.probe.probe import Probe, probe
+    from landspeed.programs.probe.spec import Server
+    from landspeed.programs.programs import Program
+    from landspeed.results.bundle import OutputError
+    from landspeed.results.query import QueryError
+    from landspeed.runs.library import Going, Imported, Runs, arun, import_measured, load, run, runs
+    from landspeed.runs.library_sweeps import compare_sweeps, predict, sweep
+    from landspeed.runs.run import Run
+    from landspeed.runs.scenario import Scenario
+    from landspeed.runs.sweeps.sweep import Sweep
+    from landspeed.scenario.plan.plan import Plan
+    from landspeed.worlds.making import make_world
+    from landspeed.worlds.options import option
+    from landspeed.worlds.tool import Tool, ToolError
+    from landspeed.worlds.world import UnknownWorld, World
+
+# Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
+_PLACES = {
+    ".course.worksheet": ("lesson",),
+    ".rehearsal.library": ("Going", "Imported", "Runs", "arun", "import_measured", "load", "run", "runs"),
+    ".rehearsal.library_sweeps": ("compare_sweeps", "predict", "sweep"),
+    ".rehearsal.run": ("Run",),
+    ".rehearsal.scenario": ("Scenario",),
+    ".rehearsal.sweeps.sweep": ("Sweep",),
+    ".results.bundle": ("OutputError",),
+    ".results.failure": ("BundleError", "NotReady", "RunFailed", "RunInterrupted"),
+    ".results.progress": ("Progress",),
+    ".results.query": ("QueryError",),
+    ".scenarios.errors": ("LandspeedError", "ScenarioError"),
+    ".scenarios.plan": ("Plan",),
+    ".probing.paths": ("ProbeError",),
+    ".probing.probe": ("Probe", "probe"),
+    ".probing.spec": ("Server",),
+    ".testing.conditions": ("line", "listening", "succeeds"),
+    ".testing.errors": ("LandspeedWarning", "PathError", "ProgramEnded", "ProgramNotStarted", "ProgramTimeout"),
+    ".testing.library": ("path",),
+    ".testing.path": ("Node", "Path"),
+    ".testing.programs": ("Program",),
+    ".worlds.making": ("make_world",),
+    ".worlds.options": ("option",),
+    ".worlds.tool": ("Tool", "ToolError"),
+    ".worlds.world": ("UnknownWorld", "World"),
+}
+_HOME = {name: place for place, names in _PLACES.items() for name in names}
+
+__all__ = [
+    "BundleError",
+    "Going",
+    "Imported",
+    "LandspeedError",
+    "LandspeedWarning",
+    "Node",
+    "NotReady",
+    "OutputError",
+    "Path",
+    "PathError",
+    "Plan",
+    "Probe",
+    "ProbeError",
+    "Program",
+    "ProgramEnded",
+    "ProgramNotStarted",
+    "ProgramTimeout",
+    "Progress",
+    "QueryError",
+    "Run",
+    "RunFailed",
+    "RunInterrupted",
+    "Runs",
+    "Scenario",
+    "ScenarioError",
+    "Server",
+    "Sweep",
+    "Tool",
+    "ToolError",
+    "UnknownWorld",
+    "World",
+    "__version__",
+    "arun",
+    "compare_sweeps",
+    "import_measured",
+    "lesson",
+    "line",
+    "listening",
+    "load",
+    "make_world",
+    "option",
+    "path",
+    "predict",
+    "probe",
+    "run",
+    "runs",
+    "succeeds",
+    "sweep",
+]
+
+
+if not TYPE_CHECKING:  # a checker of types takes a misspelt name for Any, if it sees this
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOME[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,37 @@
+"""Where bundles are kept when nobody says otherwise."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The package's folder: a clone of the repository, or a place among installed packages."""
+
+
+def is_clone() -> bool:
+    """Whether the package runs from a clone, which its users may write to."""
+    return (ROOT / "pyproject.toml").is_file()
+
+
+def runs_dir() -> Path:
+    """Folder of bundles: `results/runs` of a clone, else the user's own data folder (XDG Base Directory)."""
+    if is_clone():
+        return ROOT / "results" / "runs"
+    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(data) / "landspeed" / "runs"
+
+
+def book_dir() -> Path:
+    """Folder of the record book that the user makes: beside what is built in a clone, else beside the bundles."""
+    return (ROOT / "build" if is_clone() else runs_dir().parent) / "record-book"
+
+
+def sweeps_dir() -> Path:
+    """Folder of sweeps: beside the bundles."""
+    return runs_dir().parent / "sweeps"
+
+
+def probes_dir() -> Path:
+    """Folder of probes: beside the bundles."""
+    return runs_dir().parent / "probes"

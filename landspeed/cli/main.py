@@ -1,0 +1,163 @@
+"""The command `landspeed`: which file has which word, and errors to exit statuses.
+
+Exit status 0: done. 1: it ran, and failed, broke or was interrupted. 2: bad input, or this host lacks something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from landspeed.base.errors import LandspeedError
+from landspeed.base.version import __version__
+from landspeed.cli.errors import BAD_INPUT, FAILED, say
+
+WORDS = {
+    "demo": ("demo_words", "Run one example: goodput over time, what limited it, and what to try next."),
+    "scenarios": ("scenario_words", "List the scenarios that come with landspeed; a name stands for its file."),
+    "check": ("scenario_words", "Check scenario files."),
+    "show": ("scenario_words", "Print the path hop by hop and its physics."),
+    "run": ("run_words", "Calibrate the path, make the transfer, judge it."),
+    "sweep": ("sweep_words", "Run every combination of the values that a file varies, on all cores or on a cluster."),
+    "find": ("sweep_words", "Find the least or greatest value of a key with which a goal is met."),
+    "lesson": (
+        "lesson_words",
+        "Run a lesson of the course, compare it with theory and make its page; grade an exercise.",
+    ),
+    "explore": ("explore_words", "Make a page with sliders: what theory predicts for a path, and what was measured."),
+    "predict": ("predict_words", "Predict how long a very large transfer takes, for each choice that is given."),
+    "import": ("import_words", "Make a scenario from what iperf3, traceroute, ss or pScheduler measured."),
+    "compare": ("run_words", "Compare runs: bundles, scenario files, one file in several worlds, two sweeps."),
+    "exec": ("program_words", "Run your own program on the emulated path, in virtual time."),
+    "probe": (
+        "probe_words",
+        "Say what limits a program on long paths: its own window, round trips, TCP, the line.",
+    ),
+    "shell": ("program_words", "Open a prompt on the emulated path, in real time."),
+    "doctor": ("machine_words", "Check whether this computer can run everything; print a remedy for each finding."),
+    "kernel": ("kernel_words", "List, build or remove the releases of Linux that runs can use."),
+    "results": ("result_words", "List the runs, or query them with SQL (tables: runs, flows, samples, links)."),
+    "report": ("result_words", "Write a bundle's report.html again."),
+    "real": ("real_words", "Take a rehearsed scenario to real servers."),
+    "submission": ("result_words", "Write a run up as a record team would: page and PDF."),
+    "record-book": ("result_words", "Rehearse every record that is not rehearsed yet, and write the record book."),
+    "schema": ("scenario_words", "Print the JSON Schema of scenario files."),
+}
+"""Word → the module of this folder that has `add_WORD(parser)` and `do_WORD(parsed)`, and its line of help."""
+
+COLLECT_AFTER = 50_000
+"""New objects after which garbage is looked for: with Python's 700 it takes a tenth of the time of all imports."""
+
+FIRST_WORDS = """\
+landspeed sends real TCP over very long, very fast paths that exist only in this computer, in virtual time.
+  landspeed demo              see it: ten seconds of 1 Gbit/s over 50 ms, drawn while they run
+  landspeed scenarios         list the paths that come with it, with the Land Speed Records
+  landspeed show first        show a path hop by hop, and its physics, before anything is sent
+  landspeed run first         calibrate it, make the transfer, judge it; --set changes any value
+  landspeed exec first --at amsterdam -- ping -c 3 athens      run your own program on the path
+  landspeed results           list all runs; see also: landspeed compare, report, submission
+  landspeed real              do the same on real servers
+  landspeed doctor            say what this computer lacks, and how to get it
+landspeed --help lists every command, landspeed COMMAND --help its arguments."""
+"""What a word-less command prints: ten lines for somebody who has never seen it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Returns:
+        the exit status.
+    """
+    gc.set_threshold(COLLECT_AFTER)
+    atexit.register(_skip_the_last_look)
+    own, program = split_program(sys.argv[1:] if arguments is None else arguments)
+    if not own:
+        print(FIRST_WORDS)
+        return 0
+    before = _heed_signals()
+    try:
+        parsed = make_parser(next((word for word in own if not word.startswith("-")), "")).parse_args(own)
+        parsed.program = program
+        return parsed.action(parsed)
+    except LandspeedError as error:
+        return say(error, error.exit_status)
+    except MemoryError as error:
+        return say(error, BAD_INPUT)
+    except KeyboardInterrupt:
+        return say("interrupted", FAILED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _skip_the_last_look() -> None:
+    """At the end, looking through all modules for garbage took as long as judging the run.
+
+    Not where DuckDB was used: it would print everything that is left as a leak.
+    """
+    if "_duckdb" not in sys.modules:
+        gc.freeze()
+
+
+def _heed_signals() -> dict[signal.Signals, Any]:
+    """SIGTERM and SIGHUP end the command as Ctrl+C does, unless they are ignored (nohup).
+
+    Returns:
+        what they did before, to be put back. Nothing where Python lets no handler be set: outside the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    before: dict[signal.Signals, Any] = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):  # None: not set by Python
+            before[number] = signal.signal(number, _interrupt)
+    return before
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def split_program(words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """Words of this command, and those of the user's own program after `--`."""
+    if words[:1] in (["exec"], ["probe"]) and "--" in words:
+        place = list(words).index("--")
+        return words[:place], list(words[place + 1 :])
+    return words, []
+
+
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser; `action` of what it returns runs the word.
+
+    Args:
+        only: the word whose arguments are wanted: the others are listed without theirs, so that nothing is imported for
+            them. None: all of them.
+    """
+    parser = argparse.ArgumentParser(
+        prog="landspeed", description="Rehearse very long, very fast network paths in virtual time."
+    )
+    parser.add_argument("--version", action="version", version=f"landspeed {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for word, (module, text) in WORDS.items():
+        made = commands.add_parser(word, help=text, description=text)
+        if only is None or only == word:
+            home = import_module(f".{module}", __package__)
+            name = word.replace("-", "_")
+            getattr(home, f"add_{name}")(made)
+            made.set_defaults(action=getattr(home, f"do_{name}"))
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

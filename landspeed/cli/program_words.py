@@ -1,0 +1,131 @@
+"""Words that run the user's own programs on the emulated path: exec, shell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from landspeed.cli import values
+from landspeed.cli.arguments import given_options, with_overrides, with_world_options
+from landspeed.cli.errors import FAILED, UsageError, say
+from landspeed.cli.progress import make_reporter
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Plan
+    from landspeed.worlds.emu.world import EmuWorld
+
+
+def add_exec(made: argparse.ArgumentParser) -> None:
+    """Arguments of `exec`."""
+    made.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument("--at", required=True, metavar="NODE", help="node that runs the program")
+    made.add_argument("--no-calibration", action="store_true", help="do not measure the path first")
+    made.add_argument("--quiet", action="store_true", help="no progress")
+    made.add_argument(
+        "--samples", type=Path, metavar="DIR", help="keep samples of every socket and link there, as parquet files"
+    )
+    made.add_argument(
+        "--sample-interval",
+        type=values.sample_interval,
+        metavar="TIME",
+        help="virtual time between two samples (default: 10 ms); it doubles after each 8192 samples",
+    )
+    with_overrides(made)
+    with_world_options(made, "exec")
+
+
+def add_shell(made: argparse.ArgumentParser) -> None:
+    """Arguments of `shell`."""
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    with_overrides(made)
+    with_world_options(made, "shell")
+
+
+def _planned(parsed: argparse.Namespace) -> Plan:
+    from landspeed.scenario.file.load import load_scenario
+    from landspeed.worlds.registry import plan_for
+
+    return plan_for(load_scenario(parsed.file, parsed.overrides), "emu", parsed.seed)
+
+
+def _checked(parsed: argparse.Namespace, plan: Plan, **options: Any) -> tuple[EmuWorld, Plan]:
+    world = _world(**options, **given_options(parsed))
+    plan = world.asked(plan)
+    world.check(plan)
+    return world, plan
+
+
+def _world(**options: Any) -> EmuWorld:
+    from landspeed.worlds.emu.world import EmuOptions, EmuWorld
+
+    return EmuWorld(EmuOptions(**options))
+
+
+def do_exec(parsed: argparse.Namespace) -> int:
+    """Returns the program's own exit status."""
+    from landspeed.base.failures import RunFailed
+    from landspeed.base.text import spun_text
+    from landspeed.judge.sockets.raw import keep_samples, make_samples_folder
+    from landspeed.results.facts import Spun
+    from landspeed.runs.scratch import scratch_folder
+    from landspeed.worlds.emu.machine import OutputCopier
+    from landspeed.worlds.emu.sampling import INTERVAL_NS, sampler_job
+
+    if parsed.sample_interval and not parsed.samples:
+        raise UsageError("--sample-interval says how often sockets are sampled; add --samples DIR")
+    plan = _planned(parsed)
+    if not parsed.program:
+        raise UsageError(
+            "no command given; write it after --, as in: landspeed exec FILE --at geneva -- ping -c 3 pasadena"
+        )
+    names = [node.name for node in plan.nodes]
+    if parsed.at not in names:
+        raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
+    world, plan = _checked(parsed, plan)
+    if parsed.samples:
+        make_samples_folder(parsed.samples)
+    with scratch_folder() as folder:
+        copier, told = OutputCopier(folder), list[Spun]()
+        reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
+        try:
+            status = world.execute(
+                plan,
+                folder,
+                at=parsed.at,
+                command=parsed.program,
+                calibrate=not parsed.no_calibration,
+                sampler=sampler_job(parsed.sample_interval or INTERVAL_NS) if parsed.samples else None,
+                report=reporter,
+                each_poll=copier.copy,
+                spun=told.extend,
+            )
+            if parsed.samples:
+                keep_samples(folder, parsed.samples, [node.name for node in plan.nodes])
+        except RunFailed as error:
+            return say(error, FAILED)
+        else:
+            return status
+        finally:
+            reporter.close()
+            copier.copy()
+            if told:
+                print(f"Virtual time passed for programs that spin: {spun_text(told)}", file=sys.stderr)
+
+
+def do_shell(parsed: argparse.Namespace) -> int:
+    """On this terminal."""
+    from landspeed.base.failures import RunFailed
+    from landspeed.runs.scratch import scratch_folder
+
+    if not sys.stdin.isatty():
+        raise UsageError("the prompt needs a terminal; `landspeed exec` runs programs without one")
+    world, plan = _checked(parsed, _planned(parsed), clock="real")
+    with scratch_folder() as folder:
+        try:
+            world.shell(plan, folder)
+        except RunFailed as error:
+            return say(error, FAILED)
+    return 0

@@ -1,0 +1,243 @@
+"""An exercise: a folder with a path of the student's own, a task, and a file for answers.
+
+`lessons/NAME/exercise.py` says what is drawn from the student's id, what is asked, and what the folder has; its tests
+grade the answers (course/grading.py). Everything follows from the lesson's name and the id, the same on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from landspeed.base.failures import NotPossible
+from landspeed.base.files import write_atomically
+from landspeed.base.json_form import object_of
+from landspeed.base.units import PROBABILITY, RATE, SIZE, TIME, Kind, UnitError, parse_exact
+from landspeed.course.laboratory import Laboratory
+from landspeed.course.lesson import Lesson, lesson_named
+from landspeed.results.bundle import OutputError
+
+FORMAT = 1
+ABOUT, TASK, SCENARIO, ANSWERS = "exercise.json", "task.md", "scenario.yaml", "answers.yaml"
+LONGEST_ID = 100
+KINDS: dict[str, Kind] = {"size": SIZE, "rate": RATE, "time": TIME, "share": PROBABILITY}
+
+
+class ExerciseError(NotPossible):
+    """A folder or an answer that cannot be graded; the message says what is wrong and what would be right."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An answer that is asked for.
+
+    Attributes:
+        what: in words, for the file of answers.
+        kind: `size`, `rate`, `time` or `share`, which need a unit; `number`; `word`.
+        words: of `word`: those that are allowed.
+    """
+
+    what: str
+    kind: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def hint(self) -> str:
+        """How it is written."""
+        if self.kind in KINDS:
+            return f"a {self.kind} with its unit, such as {KINDS[self.kind].example}"
+        return f"one of {', '.join(self.words)}" if self.kind == "word" else "a whole number"
+
+    def read(self, written: Any) -> float | str:
+        """The answer in base units.
+
+        Raises:
+            ExerciseError: it is missing, has no unit, or is no such thing.
+        """
+        if written is None or str(written).strip() == "":
+            raise ExerciseError(f"there is no answer; write {self.hint}")
+        text = str(written).strip()
+        if self.kind in KINDS:
+            try:
+                return float(parse_exact(KINDS[self.kind], text))
+            except UnitError as error:
+                raise ExerciseError(str(error)) from error
+        if self.kind == "word":
+            if text not in self.words:
+                raise ExerciseError(f"'{text}' is none of the answers; write {self.hint}")
+            return text
+        if not re.fullmatch(r"[0-9]{1,9}", text):
+            raise ExerciseError(f"'{text}' is not a whole number")
+        return float(text)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a student's id gives: the same id gives the same.
+
+    Attributes:
+        scenario: the text of the student's scenario file.
+        task: what is asked, in MyST.
+        files: more files of the folder, by name; the student may change them.
+    """
+
+    scenario: str
+    task: str
+    files: Mapping[str, str]
+
+
+def chance_of(lesson: str, student: str) -> random.Random:
+    """The dice of a student for a lesson."""
+    return random.Random(hashlib.sha256(f"landspeed exercise {FORMAT}\0{lesson}\0{student}".encode()).hexdigest())
+
+
+def student_id(text: str) -> str:
+    """An id in one form: spaces and letters of every script are allowed.
+
+    Raises:
+        ExerciseError: it is empty, too long, or has what cannot be printed.
+    """
+    found = " ".join(unicodedata.normalize("NFC", text).split())
+    if not found or len(found) > LONGEST_ID or not found.isprintable():
+        raise ExerciseError(f"--student {text!r}: write a name or number of 1 to {LONGEST_ID} printable characters")
+    return found
+
+
+def folder_name(lesson: str, student: str) -> str:
+    """Of an exercise: plain letters, and a few digits where the id has others, so that two ids never share one."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", student).strip("-.")
+    if plain == student:
+        return f"{lesson}-{plain}"
+    return f"{lesson}-{plain}-{hashlib.sha256(student.encode()).hexdigest()[:6]}".replace("--", "-")
+
+
+def exercise_of(name: str) -> Lesson:
+    """A lesson that has an exercise.
+
+    Raises:
+        ExerciseError: it has none.
+    """
+    lesson = lesson_named(name)
+    if lesson.exercise is None:
+        from landspeed.course.lesson import all_lessons
+
+        able = ", ".join(each.name for each in all_lessons() if each.has_exercise)
+        raise ExerciseError(f"the lesson {name} has no exercise; these have: {able}")
+    return lesson
+
+
+def draw(lesson: Lesson, student: str, laboratory: Laboratory | None = None) -> Drawn:
+    """What the student's folder has. Some exercises hand out the samples of a run; the laboratory makes it."""
+    assert lesson.exercise is not None
+    return lesson.exercise.draw(chance_of(lesson.name, student), laboratory)
+
+
+def start(name: str, student: str, out: Path | None = None, laboratory: Laboratory | None = None) -> Path:
+    """Make an exercise's folder.
+
+    Args:
+        name: of the lesson.
+        student: whose it is.
+        out: the folder; None: one in the present folder, named after lesson and student.
+
+    Raises:
+        ExerciseError: the lesson has no exercise, the id cannot be used, or the folder is there already.
+        OutputError: it cannot be written.
+    """
+    who = student_id(student)
+    lesson = exercise_of(name)
+    assert lesson.exercise is not None
+    folder = out or Path(folder_name(name, who))
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ExerciseError(f"{folder} exists already; remove it, or give another folder with --out")
+    drawn = draw(lesson, who, laboratory or Laboratory())
+    asked: dict[str, Asked] = lesson.exercise.ASKED
+    about = {"format": FORMAT, "lesson": name, "student": who}
+    task = f"# {lesson.title}: exercise of {who}\n\n{drawn.task.strip()}\n\n{_how(asked, folder)}"
+    files = {
+        ABOUT: json.dumps(about, indent=1, ensure_ascii=False) + "\n",
+        TASK: task,
+        SCENARIO: drawn.scenario,
+        ANSWERS: "".join(f"# {each.what}: {each.hint}\n{key}:\n\n" for key, each in asked.items()),
+        **drawn.files,
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            write_atomically(folder / file, text.encode())
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror or error}; give another folder with --out") from error
+    return folder
+
+
+def _how(asked: Mapping[str, Asked], folder: Path) -> str:
+    rows = "\n".join(f"| `{key}` | {each.what} | {each.hint} |" for key, each in asked.items())
+    return (
+        f"## Hand in\n\nWrite your answers into `{ANSWERS}`:\n\n| key | what | how |\n|---|---|---|\n{rows}\n\n"
+        f"`landspeed lesson check {folder.name}` grades them, as often as you like. It grades against the scenario\n"
+        f"that belongs to your id: changes in `{SCENARIO}` are for your own trials.\n"
+    )
+
+
+def read_about(folder: Path) -> tuple[Lesson, str]:
+    """Lesson and student of an exercise's folder.
+
+    Raises:
+        ExerciseError: it is none.
+    """
+    try:
+        about = object_of(json.loads((folder / ABOUT).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        right = "`landspeed lesson start NAME --student ID` makes one"
+        raise ExerciseError(f"{folder} is not the folder of an exercise: {ABOUT}: {_told(error)}; {right}") from error
+    if about.get("format") != FORMAT or not {"lesson", "student"} <= about.keys():
+        raise ExerciseError(f"{folder / ABOUT}: this landspeed reads format {FORMAT} with lesson and student")
+    return exercise_of(str(about["lesson"])), student_id(str(about["student"]))
+
+
+def read_answers(folder: Path, asked: Mapping[str, Asked]) -> dict[str, float | str]:
+    """The answers, in base units.
+
+    Raises:
+        ExerciseError: with every answer that is missing or wrong, each with its line.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    file, form = folder / ANSWERS, "one `key: answer` a line"
+    try:
+        load: Any = YAML(typ="rt").load
+        found = load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExerciseError(f"{file}: {_told(error)}; write the answers there, {form}") from error
+    except YAMLError as error:
+        mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise ExerciseError(f"{file}{line}: {getattr(error, 'problem', error)}; write {form}") from error
+    given = object_of(found)
+    problems = [
+        f"{file}: '{key}' is not a question; the questions are {', '.join(asked)}" for key in given if key not in asked
+    ]
+    answers: dict[str, float | str] = {}
+    for key, each in asked.items():
+        try:
+            answers[key] = each.read(given.get(key))
+        except ExerciseError as error:
+            line = f":{found.lc.key(key)[0] + 1}" if key in given else ""
+            problems.append(f"{file}{line}: {key}: {error}")
+    if problems:
+        raise ExerciseError("\n".join(problems))
+    return answers
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "this is no text in UTF-8"
+    return (isinstance(error, OSError) and error.strerror) or str(error)

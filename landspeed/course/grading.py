@@ -1,0 +1,261 @@
+"""Grades an exercise by pytest, against theory and a fresh run. The same folder gives the same bytes everywhere.
+
+The tests are in the lesson's folder (`lessons/NAME/grade_answers.py`). Each takes `work`, says in its docstring what it
+asks, and counts as many points as its marker `points` says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import json
+import tempfile
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from landspeed.base.failures import RunFailed
+from landspeed.base.files import write_atomically
+from landspeed.course.comparison import Program
+from landspeed.course.exercise import SCENARIO, draw, read_about, read_answers
+from landspeed.course.laboratory import Laboratory, Wanted
+from landspeed.course.lesson import Lesson, LessonError
+from landspeed.course.measured import Measured
+from landspeed.results.bundle import OutputError
+
+TESTS = "grade_answers.py"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What became of one thing that was asked."""
+
+    name: str
+    asked: str
+    points: float
+    got: float
+    why: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether it has all its points."""
+        return self.got >= self.points
+
+
+@dataclass(frozen=True)
+class Graded:
+    """An exercise that was graded.
+
+    Attributes:
+        notes: what the lecturer should know, such as that the scenario was changed.
+    """
+
+    lesson: str
+    student: str
+    marks: Sequence[Mark]
+    notes: Sequence[str] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether it has all points."""
+        return all(mark.passed for mark in self.marks)
+
+    @property
+    def score(self) -> tuple[float, float]:
+        """(Points that it has, points that there are.)"""
+        return sum(mark.got for mark in self.marks), sum(mark.points for mark in self.marks)
+
+    def as_json(self) -> dict[str, Any]:
+        """As one object."""
+        marks = [{"name": m.name, "asked": m.asked, "points": m.points, "got": m.got, "why": m.why} for m in self.marks]
+        got, most = self.score
+        return {
+            "lesson": self.lesson, "student": self.student, "got": got, "points": most, "notes": list(self.notes),
+            "marks": marks,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        got, most = self.score
+        lines = [
+            f"{self.lesson}, {self.student}: {got:g} of {most:g} points",
+            *(f"note: {each}" for each in self.notes),
+        ]
+        for mark in self.marks:
+            lines.append(f"{'ok' if mark.passed else 'NOT YET'}: {mark.asked} ({mark.got:g} of {mark.points:g})")
+            lines += [] if mark.passed else [f"    {line}" for line in mark.why.splitlines()]
+        return "\n".join(lines)
+
+
+@dataclass
+class Work:
+    """What a test of answers works with.
+
+    Attributes:
+        answers: in base units: bytes, bits per second, nanoseconds, shares; words as written.
+        folder: of the student.
+    """
+
+    lesson: Lesson
+    student: str
+    answers: dict[str, float | str]
+    folder: Path
+    laboratory: Laboratory
+    place: Path = field(repr=False)
+
+    def number(self, key: str) -> float:
+        """An answer that is a number."""
+        found = self.answers[key]
+        assert not isinstance(found, str)
+        return found
+
+    def run(self, *overrides: str) -> Measured:
+        """A fresh run of the student's scenario, with values laid over it."""
+        (run,) = self._runs(overrides, None)
+        return run
+
+    def program(self, at: str, *command: str) -> Measured:
+        """The output of a program on the student's path."""
+        (run,) = self._runs((), Program(at, command))
+        return run
+
+    def file(self, name: str) -> str:
+        """A file of the student's.
+
+        Raises:
+            AssertionError: it is not there, or no text.
+        """
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise AssertionError(f"{name} cannot be read: {error}") from error
+
+    def _runs(self, overrides: tuple[str, ...], program: Program | None) -> list[Measured]:
+        here = replace(self.lesson, folder=self.place)
+        return self.laboratory.one(Wanted(here, SCENARIO, program, overrides))
+
+
+class _Grader:
+    """A plug-in of pytest for one exercise: the fixture `work`, and marks instead of a report."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self.marks: list[Mark] = []
+        self.broken: list[str] = []
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.addinivalue_line("markers", "points(n): what a test counts")
+
+    @pytest.fixture
+    def work(self) -> Work:
+        """The student's answers, and what can be run."""
+        return self._work
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "call":
+            marker = item.get_closest_marker("points")
+            points = float(marker.args[0]) if marker else 1.0
+            asked = inspect.getdoc(getattr(item, "function", None)) or item.name
+            error = call.excinfo.value if call.excinfo else None
+            if error is not None and not isinstance(error, AssertionError):  # no fault of the student's
+                self.broken.append(f"{type(error).__name__}: {error}")
+            why = "" if error is None else (str(error).split("\nassert")[0] or type(error).__name__)
+            self.marks.append(Mark(item.name, asked, points, 0.0 if error else points, why))
+        elif call.excinfo is not None:
+            self.broken.append(str(call.excinfo.value))
+        return report
+
+
+def check(folder: Path, laboratory: Laboratory) -> Graded:
+    """Grade an exercise's folder.
+
+    Args:
+        folder: of the student.
+        laboratory: for the choice of cores; runs are made anew, in a folder of their own.
+
+    Raises:
+        ExerciseError: the folder is none, or an answer cannot be read.
+        RunFailed: a run broke; nothing is said of the answers.
+    """
+    lesson, student = read_about(folder)
+    assert lesson.exercise is not None
+    answers = read_answers(folder, lesson.exercise.ASKED)
+    tests = lesson.folder / TESTS
+    if not tests.is_file():
+        raise LessonError(f"{tests}: there is no such file: nothing grades this exercise")
+    with tempfile.TemporaryDirectory(prefix="landspeed-check-") as place:
+        fresh = laboratory.elsewhere(Path(place) / "runs")
+        drawn = draw(lesson, student, fresh)
+        (Path(place) / SCENARIO).write_text(drawn.scenario, encoding="utf-8")
+        notes = _notes(folder, drawn.scenario)
+        grader = _Grader(Work(lesson, student, answers, folder, fresh, Path(place)))
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            words = ["-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:xdist", "--rootdir", place]
+            pytest.main([*words, "-c", "/dev/null", "--import-mode=importlib", str(tests)], [grader])
+    if grader.broken or not grader.marks:
+        raise RunFailed("; ".join(grader.broken) or f"{tests}: no test ran: {said.getvalue()[-500:]}")
+    return Graded(lesson.name, student, grader.marks, notes)
+
+
+def _notes(folder: Path, scenario: str) -> list[str]:
+    try:
+        theirs = (folder / SCENARIO).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return [f"{SCENARIO} is missing or no text; graded against the original one"]
+    return [] if theirs == scenario else [f"{SCENARIO} was changed; graded against the original one"]
+
+
+def write_junit(graded: Graded, target: Path) -> None:
+    """The grades as JUnit's XML, without times and names of machines.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    failed = sum(not mark.passed for mark in graded.marks)
+    suite = ElementTree.Element(
+        "testsuite", name=f"{graded.lesson}: {graded.student}", tests=str(len(graded.marks)), failures=str(failed)
+    )
+    for mark in graded.marks:
+        case = ElementTree.SubElement(suite, "testcase", classname=f"landspeed.{graded.lesson}", name=mark.asked)
+        if not mark.passed:
+            ElementTree.SubElement(case, "failure", message=mark.why)
+    if graded.notes:
+        ElementTree.SubElement(suite, "system-out").text = "\n".join(graded.notes)
+    ElementTree.indent(suite)
+    _write(target, ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n")
+
+
+def write_gradescope(graded: Graded, target: Path) -> None:
+    """The grades as Gradescope's results.json (gradescope-autograders.readthedocs.io, "Output format").
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    tests = [
+        {
+            "name": mark.asked,
+            "score": mark.got,
+            "max_score": mark.points,
+            "status": "passed" if mark.passed else "failed",
+        }
+        | ({} if mark.passed else {"output": mark.why})
+        for mark in graded.marks
+    ]
+    whole = {"score": graded.score[0], "output": "\n".join(graded.notes), "visibility": "visible", "tests": tests}
+    _write(target, (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _write(target: Path, content: bytes) -> None:
+    try:
+        write_atomically(target, content)
+    except OSError as error:
+        raise OutputError(f"{target}: {error.strerror or error}") from error

@@ -1,0 +1,237 @@
+"""Where lessons are measured: what is known already of their runs, and what runs the rest.
+
+A run is known by its content, as a cell of a sweep is, and kept as one. Runs of many lessons are one queue, longest
+first, so that no core waits for another at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from landspeed.base.failures import RunFailed, RunInterrupted
+from landspeed.base.files import read_object, write_atomically
+from landspeed.base.places import runs_dir
+from landspeed.course.comparison import Comparison, Program
+from landspeed.course.lesson import Lesson
+from landspeed.course.measured import Measured
+from landspeed.runs.sweeps.grid import Cell, Grid, Point, plan_grid
+from landspeed.runs.sweeps.store import Store
+from landspeed.runs.sweeps.sweep import State, SweepOptions, run_grid
+from landspeed.runs.sweeps.workers import usual_jobs
+from landspeed.scenario.plan.duration import expected_duration_s
+from landspeed.worlds.making import make_world
+from landspeed.worlds.world import World
+
+Tell = Callable[[State], None]
+
+
+def usual_folder() -> Path:
+    """Where lessons' runs are kept: beside the bundles."""
+    return runs_dir().parent / "lessons"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A file of a lesson that is to be run, by transfers or by a program.
+
+    Attributes:
+        overrides: values laid over the file, as for `--set`.
+    """
+
+    lesson: Lesson
+    file: str
+    program: Program | None = None
+    overrides: tuple[str, ...] = ()
+
+
+class Laboratory:
+    """Runs what lessons ask for, and knows what it has run."""
+
+    def __init__(self, folder: Path | None = None, *, jobs: int | None = None, tell: Tell = lambda _: None) -> None:
+        """Of a folder.
+
+        Args:
+            folder: for cells, bundles and outputs; None: the usual one.
+            jobs: runs at once; None: as many as there are cores.
+            tell: told how far it is.
+        """
+        self.store = Store(folder or usual_folder())
+        self._jobs, self._tell = jobs or usual_jobs(), tell
+        self._world: World = make_world("emu")
+        self._grids: dict[tuple[Path, str, tuple[str, ...]], Grid] = {}
+
+    def elsewhere(self, folder: Path) -> Laboratory:
+        """The same with another folder, in which nothing is known."""
+        return Laboratory(folder, jobs=self._jobs, tell=self._tell)
+
+    def build(self) -> str:
+        """Of kernel and engine: results of two builds are never mixed."""
+        return self._world.build_id()
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+
+    def wanted(self, lesson: Lesson) -> list[Wanted]:
+        """What a lesson's comparisons need."""
+        found = [
+            Wanted(lesson, file, comparison.program)
+            for comparison in lesson.comparisons.values()
+            for file in comparison.scenarios
+        ]
+        return list({(each.file, each.program): each for each in found}.values())
+
+    def known(self, wanted: Iterable[Wanted]) -> tuple[int, int]:
+        """(How many runs are known, how many are wanted)."""
+        each = [self._is_known(one, point, cell) for one in wanted for point, cell in self._cells(one)]
+        return sum(each), len(each)
+
+    def keys(self, wanted: Iterable[Wanted]) -> list[str]:
+        """The content of every run that is wanted."""
+        return [self._key(one, point, cell) for one in wanted for point, cell in self._cells(one)]
+
+    def measured(self, lesson: Lesson, comparison: Comparison) -> list[Measured]:
+        """The runs of a comparison, in the order of its files; those not known are run first.
+
+        Raises:
+            RunFailed: one of them broke.
+        """
+        wanted = [Wanted(lesson, file, comparison.program) for file in comparison.scenarios]
+        self.run(wanted)
+        return [self._load(one, point, cell) for one in wanted for point, cell in self._cells(one)]
+
+    def one(self, wanted: Wanted) -> list[Measured]:
+        """The runs of one file; those not known are run first.
+
+        Raises:
+            RunFailed: one of them broke.
+        """
+        self.run([wanted])
+        return [self._load(wanted, point, cell) for point, cell in self._cells(wanted)]
+
+    # --- running -----------------------------------------------------------------------------------------------------
+
+    def run(self, wanted: Iterable[Wanted]) -> None:
+        """Run what is not known yet.
+
+        Raises:
+            RunInterrupted: by the user; what was done is kept.
+            RunFailed: a run broke; all the others were made.
+        """
+        every = list(wanted)
+        self.store.make()
+        self._run_transfers([each for each in every if each.program is None])
+        self._run_programs([each for each in every if each.program is not None])
+
+    def _run_transfers(self, wanted: Sequence[Wanted]) -> None:
+        missing = [
+            (point, cell) for one in wanted for point, cell in self._cells(one) if not self._is_known(one, point, cell)
+        ]
+        if not missing:
+            return
+        points = {(point.content, point.seeds): point for point, _ in missing}
+        ordered = tuple(sorted(points.values(), key=_work, reverse=True))
+        for _, cell in missing:  # a bundle that was removed, or a cell that failed
+            (self.store.cells / f"{cell.key}.json").unlink(missing_ok=True)
+        grid = Grid("course", "", self._world, (), ordered)
+        how = SweepOptions(self.store.folder, self._jobs)
+        done, interrupted = run_grid(grid, self.store, how, {}, self._tell)
+        if interrupted:
+            raise self._interrupted()
+        broken = Counter(f"{cell.loaded.scenario.name}: {outcome.error}" for cell, outcome in done if not outcome.done)
+        if broken:
+            raise RunFailed("\n".join(why + (f" ({times} runs)" if times > 1 else "") for why, times in broken.items()))
+
+    def _run_programs(self, wanted: Sequence[Wanted]) -> None:
+        missing = {
+            self._key(one, point, cell): (one, point, cell)
+            for one in wanted
+            for point, cell in self._cells(one)
+            if not self._is_known(one, point, cell)
+        }
+        if not missing:
+            return
+        state = State(cells=len(missing))
+        with ThreadPoolExecutor(self._jobs) as pool:
+            going = [pool.submit(self._run_program, key, *each) for key, each in missing.items()]
+            try:
+                for each in as_completed(going):
+                    each.result()
+                    state.done += 1
+                    self._tell(state)
+            except KeyboardInterrupt:
+                raise self._interrupted() from None
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)  # after an error or Ctrl-C, none is begun
+
+    def _interrupted(self) -> RunInterrupted:
+        return RunInterrupted(f"interrupted; what was run is kept in {self.store.folder}: call it again to go on")
+
+    def _run_program(self, key: str, one: Wanted, point: Point, cell: Cell) -> None:
+        import tempfile
+        from dataclasses import replace
+
+        from landspeed.worlds.emu.world import EmuWorld
+
+        world = self._world
+        assert isinstance(world, EmuWorld)
+        assert one.program is not None
+        words = [word.replace("LESSON", str(one.lesson.folder)) for word in one.program.command]
+        with tempfile.TemporaryDirectory(prefix="landspeed-lesson-") as place:
+            status = world.execute(
+                replace(point.plan, seed=cell.seed), Path(place), at=one.program.at, command=words, calibrate=False
+            )
+            said, errors = ((Path(place) / "log" / name).read_text(errors="replace") for name in ("stdout", "stderr"))
+        if status:
+            raise RunFailed(f"{one.lesson.name}: {' '.join(words)} ended with status {status}: {errors.strip()[-400:]}")
+        content = {"key": key, "command": words, "output": said}
+        self._output(key).parent.mkdir(exist_ok=True)
+        write_atomically(self._output(key), json.dumps(content, indent=1, ensure_ascii=False).encode())
+
+    # --- what is known -----------------------------------------------------------------------------------------------
+
+    def _cells(self, one: Wanted) -> list[tuple[Point, Cell]]:
+        name = (one.lesson.folder, one.file, one.overrides)
+        if name not in self._grids:
+            self._grids[name] = plan_grid(one.lesson.folder / one.file, one.overrides, self._world)
+        return [(point, cell) for point in self._grids[name].points for cell in point.cells()]
+
+    def _key(self, one: Wanted, point: Point, cell: Cell) -> str:
+        if one.program is None:
+            return cell.key
+        files = [(one.lesson.folder / name).read_bytes() for name in one.program.files]
+        parts: list[Any] = [point.content, cell.seed, one.program.at, one.program.command]
+        return hashlib.sha256(json.dumps(parts).encode() + b"\0".join(files)).hexdigest()[:24]
+
+    def _output(self, key: str) -> Path:
+        return self.store.folder / "outputs" / f"{key}.json"
+
+    def _is_known(self, one: Wanted, point: Point, cell: Cell) -> bool:
+        if one.program is not None:
+            return bool(read_object(self._output(self._key(one, point, cell))))
+        outcome = self.store.load(cell.key)
+        return outcome is not None and outcome.done and outcome.bundle is not None and self._bundle(outcome.bundle)
+
+    def _bundle(self, name: str) -> bool:
+        return (self.store.bundles / Path(name).name / "result.json").is_file()
+
+    def _load(self, one: Wanted, point: Point, cell: Cell) -> Measured:
+        if one.program is not None:
+            said = read_object(self._output(self._key(one, point, cell)))
+            return Measured(one.file, point.values, cell.seed, point.plan, None, str(said["output"]))
+        outcome = self.store.load(cell.key)
+        assert outcome is not None
+        assert outcome.bundle is not None
+        return Measured(one.file, point.values, cell.seed, point.plan, self.store.bundles / Path(outcome.bundle).name)
+
+
+def _work(point: Point) -> float:
+    """What a run costs, about: the packets that it sends."""
+    rate_bps = max(1, *(flow.physics.expected_goodput_bps for flow in point.plan.flows))
+    unit = 180_000 if point.plan.fidelity == "super-packets" else point.plan.flows[0].physics.mss_bytes
+    return rate_bps / 8 / unit * expected_duration_s(point.plan)

@@ -1,0 +1,191 @@
+"""A lesson's folder, read: text, theory, scenarios. Lessons are found by themselves, by their folders."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib.util
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from landspeed.base.failures import NotPossible, NotReady
+from landspeed.base.json_form import object_of
+from landspeed.course.comparison import Comparison
+from landspeed.course.stated import Stated
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+HOME = Path(__file__).resolve().parents[2] / "lessons"
+"""Where the lessons are that come with landspeed."""
+
+TEXT, THEORY, EXERCISE = "lesson.md", "theory.py", "exercise.py"
+NEEDED = ("title", "order", "minutes", "shows", "needs")
+
+
+class LessonError(NotPossible):
+    """A lesson's folder lacks something; the message says what."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson.
+
+    Attributes:
+        name: of its folder.
+        order: its place in the course.
+        minutes: that a class needs for it.
+        shows: what one can do afterwards, in a line.
+        needs: names of the lessons that come before it.
+    """
+
+    folder: Path
+    title: str
+    order: int
+    minutes: int
+    shows: str
+    needs: tuple[str, ...]
+    text: str = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @cached_property
+    def theory(self) -> ModuleType:
+        """Its module of predicted curves.
+
+        Raises:
+            LessonError: it has none, or it cannot be imported.
+        """
+        return _module(self.folder / THEORY)
+
+    @cached_property
+    def exercise(self) -> ModuleType | None:
+        """Its exercise; None if it has none."""
+        return _module(self.folder / EXERCISE) if self.has_exercise else None
+
+    @property
+    def has_exercise(self) -> bool:
+        """Whether there is something to hand in."""
+        return (self.folder / EXERCISE).is_file()
+
+    @property
+    def comparisons(self) -> dict[str, Comparison]:
+        """What it compares, by the key that its text uses."""
+        return self.theory.COMPARISONS
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """Figures of its running text, with what gives them."""
+        return getattr(self.theory, "STATED", ())
+
+    @property
+    def notebook(self) -> NotebookNode:
+        """The text as a Jupyter notebook, not executed.
+
+        Raises:
+            NotReady: Jupytext is not installed.
+        """
+        return read_notebook(self.text)
+
+    @cached_property
+    def content(self) -> str:
+        """A hash of everything in its folder: another one is another lesson."""
+        digest = hashlib.sha256()
+        for file in sorted(each for each in self.folder.rglob("*") if each.is_file()):
+            if "__pycache__" not in file.parts:
+                digest.update(f"{file.relative_to(self.folder)}\0".encode() + file.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+
+def read_notebook(text: str) -> NotebookNode:
+    """A text in MyST as a notebook.
+
+    Raises:
+        NotReady: Jupytext is not installed.
+    """
+    try:
+        import jupytext
+    except ImportError as error:
+        raise NotReady("a lesson needs Jupytext, which is not installed: pip install 'landspeed[course]'") from error
+    notebook = jupytext.reads(text, fmt="md:myst")
+    for number, cell in enumerate(notebook.cells, 1):  # else they are drawn at random
+        cell["id"] = f"cell-{number}"
+    return notebook
+
+
+def read_lesson(folder: Path) -> Lesson:
+    """The lesson of a folder.
+
+    Raises:
+        LessonError: it is none; the message says what it lacks.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    source = folder / TEXT
+    try:
+        text = source.read_text(encoding="utf-8")
+    except OSError as error:
+        raise LessonError(f"{source}: {error.strerror or error}; a lesson is a folder with {TEXT}") from error
+    try:
+        load: Any = YAML(typ="safe").load
+        head = load(text.split("---\n")[1]) if text.startswith("---\n") else None
+    except (YAMLError, IndexError) as error:
+        raise LessonError(f"{source}: its first part is not YAML between two lines '---': {error}") from error
+    found = object_of(object_of(head).get("lesson"))
+    if missing := [name for name in NEEDED if name not in found]:
+        raise LessonError(f"{source}: no {', '.join(missing)}; write them under `lesson:` between the lines '---'")
+    return Lesson(
+        folder,
+        str(found["title"]),
+        int(found["order"]),
+        int(found["minutes"]),
+        str(found["shows"]),
+        tuple(found["needs"]),
+        text,
+    )
+
+
+def all_lessons(home: Path = HOME) -> list[Lesson]:
+    """Every lesson, in the order of the course.
+
+    Raises:
+        LessonError: one of the folders lacks something.
+    """
+    return sorted(
+        (read_lesson(each.parent) for each in home.glob(f"*/{TEXT}")), key=lambda each: (each.order, each.name)
+    )
+
+
+def lesson_named(name: str, home: Path = HOME) -> Lesson:
+    """A lesson by its name.
+
+    Raises:
+        LessonError: there is none; the message has those that there are.
+    """
+    if (home / name / TEXT).is_file() and Path(name).name == name:
+        return read_lesson(home / name)
+    names = [lesson.name for lesson in all_lessons(home)]
+    near = next(iter(difflib.get_close_matches(name, names, 1)), None)
+    raise LessonError(
+        f"no lesson '{name}'; " + (f"did you mean {near}?" if near else f"there are {', '.join(names) or 'none'}")
+    )
+
+
+def _module(file: Path) -> ModuleType:
+    name = f"landspeed.lessons.{file.parent.name.replace('-', '_')}_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise LessonError(f"{file}: there is no such file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise LessonError(f"{file}: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,77 @@
+"""Which settings are measured beforehand: around the first one, and spread over all the others.
+
+How far two settings are from each other is counted in steps of sliders; another word counts as two.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+from landspeed.explore.setting import MEAN_S, Setting, Slider, setting_at
+
+MOST_PACKETS = 4_000_000
+"""Of a run around the first setting: above it takes long, and is left to those who ask for it."""
+MOST_SPREAD_PACKETS = 1_000_000
+"""Of a run elsewhere, of which there are many."""
+PLANES = (("window", "streams"), ("loss", "control"), ("queue", "control"))
+"""Sliders that are moved together around the first setting; each of the others is moved alone."""
+SPREAD = 240  # settings elsewhere
+CANDIDATES = 2000  # of all settings, from which those are chosen
+
+Places = tuple[int, ...]
+
+
+def packets_of(setting: Setting) -> float:
+    """What a run costs, about: the packets that it sends."""
+    return setting.mean_bps * MEAN_S[1] / 8 / setting.mss
+
+
+def settings_around(chosen: Sequence[Slider]) -> list[Setting]:
+    """Settings around the first one: each slider moved alone, and some two by two; none that is costly."""
+    start = [slider.start for slider in chosen]
+    number = {slider.key: place for place, slider in enumerate(chosen)}
+    places: dict[Places, None] = {tuple(start): None}
+    for one, other in [(slider.key, slider.key) for slider in chosen] + list(PLANES):
+        for first in range(len(chosen[number[one]].values)):
+            for second in range(len(chosen[number[other]].values)) if other != one else [first]:
+                moved = list(start)
+                moved[number[one]], moved[number[other]] = first, second
+                places[tuple(moved)] = None
+    settings = [setting_at(chosen, each) for each in places]
+    return [setting for setting in settings if packets_of(setting) <= MOST_PACKETS]
+
+
+def settings_spread(chosen: Sequence[Slider], measured: Iterable[Setting], count: int) -> list[Setting]:
+    """So many settings, each the one that is farthest from all before it and from those that are measured.
+
+    They are chosen from a sample of all settings, the same one every time; where several are as far, the one that
+    sends fewest packets.
+    """
+    chance = random.Random(f"landspeed explore {[slider.values for slider in chosen]}")
+    drawn = [tuple(chance.randrange(len(slider.values)) for slider in chosen) for _ in range(CANDIDATES)]
+    cost: dict[Places, float] = {places: packets_of(setting_at(chosen, places)) for places in drawn}
+    left = [places for places in cost if cost[places] <= MOST_SPREAD_PACKETS]
+    words = [slider.is_word for slider in chosen]
+    known = [places_of(chosen, setting) for setting in measured]
+    far: dict[Places, int] = {
+        places: min((steps(places, each, words) for each in known), default=len(drawn)) for places in left
+    }
+    found: list[Places] = []
+    while len(found) < count and far:
+        farthest = max(far, key=lambda places: (far[places], -cost[places]))
+        if far[farthest] == 0:
+            break
+        found.append(farthest)
+        far = {places: min(before, steps(places, farthest, words)) for places, before in far.items()}
+    return [setting_at(chosen, places) for places in found]
+
+
+def steps(one: Places, other: Places, words: Sequence[bool]) -> int:
+    """How far two settings are from each other."""
+    return sum(2 * (a != b) if word else abs(a - b) for a, b, word in zip(one, other, words, strict=True))
+
+
+def places_of(chosen: Sequence[Slider], setting: Setting) -> Places:
+    """Where the sliders stand at a setting."""
+    return tuple(slider.values.index(getattr(setting, slider.key)) for slider in chosen)

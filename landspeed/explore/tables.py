@@ -1,0 +1,189 @@
+"""Theory for every setting of the sliders, as tables that a page reads: it looks figures up and computes none.
+
+Settings with the same curve share it. Numbers are kept as logarithms, those of curves to 0.08 %, means to 0.02 %.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import zlib
+from array import array
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+from landspeed.base.files import write_atomically
+from landspeed.explore.growth import Share
+from landspeed.explore.setting import MEAN_S, Setting, Slider, every, setting_at
+from landspeed.explore.theory import Curve, Nodes
+
+CURVE_STEPS, MEAN_STEPS = 1500, 6000  # of a decade
+LEAST_TIME_S, LEAST_LEVEL, LEAST_QUEUE_BDP = 1e-4, 1e-8, 1e-4
+BOUNDS = ("line", "window", "loss", "queue")
+"""What keeps the goodput where it is in the long run."""
+FULL = 0.98  # of the line or of the window: that is what binds
+
+
+def code(value: float, least: float, steps: int = CURVE_STEPS) -> int:
+    """A whole number for a value; 0 for nothing."""
+    return 0 if value < least else 1 + round(steps * math.log10(value / least))
+
+
+def bound(curve: Curve, share: Share) -> str:
+    """What binds a curve in the long run."""
+    level = curve.long_level(share.pipe)
+    if level >= FULL:
+        return "line"
+    if level * share.pipe >= FULL * share.cap:
+        return "window"
+    peak = max(window for _, window in curve.cycle)
+    return "loss" if math.isfinite(share.spacing) and peak < share.brim else "queue"
+
+
+def _with_crossings(nodes: Nodes, pipe: float) -> Nodes:
+    """A node more wherever the pipe becomes full: goodput has its corner there."""
+    found = [nodes[0]]
+    for (t0, w0), (t1, w1) in pairwise(nodes):
+        if (w0 - pipe) * (w1 - pipe) < 0:
+            found.append((t0 + (t1 - t0) * (pipe - w0) / (w1 - w0), pipe))
+        found.append((t1, w1))
+    return found
+
+
+class Packed:
+    """The curves, each once."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.index: array[int] = array("I")
+        self.begins: array[int] = array("I", [0])
+        self.cycles: array[int] = array("I")
+        self.means: array[int] = array("I")
+        self.longs: array[int] = array("I")
+        self.bounds: array[int] = array("B")
+        self.times: array[int] = array("I")
+        self.levels: array[int] = array("I")
+        self.queues: array[int] = array("I")
+        self._known: dict[tuple[Share, str], int] = {}
+        self._same: dict[bytes, int] = {}
+
+    def add(self, setting: Setting) -> None:
+        """The next setting."""
+        key = (setting.share, setting.control)
+        if key not in self._known:
+            self._known[key] = self._number(setting)
+        self.index.append(self._known[key])
+
+    def _number(self, setting: Setting) -> int:
+        share, curve = setting.share, setting.curve
+        rise, cycle = (_with_crossings(nodes, share.pipe) for nodes in (curve.rise, curve.cycle))
+        nodes = [*rise, *cycle]
+        times = array("I", [code(time_s, LEAST_TIME_S) for time_s, _ in nodes])
+        levels = array("I", [code(min(w / share.pipe, 1.0), LEAST_LEVEL) for _, w in nodes])
+        queues = array("I", [code(w / share.pipe - 1.0, LEAST_QUEUE_BDP) for _, w in nodes])
+        binds = bound(curve, share)
+        same = times.tobytes() + levels.tobytes() + queues.tobytes() + f"{len(rise)} {binds}".encode()
+        if same not in self._same:
+            self._same[same] = len(self.cycles)
+            self.times += times
+            self.levels += levels
+            self.queues += queues
+            self.begins.append(len(self.times))
+            self.cycles.append(len(rise))
+            self.means.append(code(curve.mean_level(share.pipe, *MEAN_S), LEAST_LEVEL, MEAN_STEPS))
+            self.longs.append(code(curve.long_level(share.pipe), LEAST_LEVEL, MEAN_STEPS))
+            self.bounds.append(BOUNDS.index(binds))
+        return self._same[same]
+
+    def bytes(self) -> bytes:
+        """Everything compressed (zlib): what the page inflates.
+
+        Columns of numbers of 32 bits, each as differences from number to number, the lowest bytes of all first: so they
+        compress to a third.
+        """
+        parts = (self.begins, self.index, self.cycles, self.means, self.longs, self.bounds)
+        columns = [*parts, self.times, self.levels, self.queues]
+        return zlib.compress(b"".join(_planes(column) for column in columns), 9)
+
+    @property
+    def layout(self) -> dict[str, int]:
+        """How many of each there are."""
+        return {"settings": len(self.index), "curves": len(self.cycles), "nodes": len(self.times)}
+
+
+def _planes(column: Sequence[int]) -> bytes:
+    differences = [(one - other) & 0xFFFFFFFF for one, other in zip(column, [0, *column[:-1]], strict=True)]
+    return b"".join(bytes(number >> shift & 0xFF for number in differences) for shift in (0, 8, 16, 24))
+
+
+def theory_tables(chosen: Sequence[Slider], cache: Path | None = None) -> dict[str, Any]:
+    """What the page looks up: `{"layout", "scale", "data"}`, the data in base64.
+
+    Args:
+        cache: folder where tables are kept; computing them takes some seconds.
+    """
+    place = None if cache is None else cache / f"theory-{_content(chosen)}.json"
+    if place is not None and place.is_file():
+        return json.loads(place.read_text())
+    packed = Packed()
+    for places in every(chosen):
+        packed.add(setting_at(chosen, places))
+    made = {
+        "layout": packed.layout,
+        "scale": {
+            "curve": CURVE_STEPS,
+            "mean": MEAN_STEPS,
+            "time": LEAST_TIME_S,
+            "level": LEAST_LEVEL,
+            "queue": LEAST_QUEUE_BDP,
+        },
+        "bounds": BOUNDS,
+        "data": base64.b64encode(packed.bytes()).decode(),
+    }
+    if place is not None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(place, json.dumps(made).encode())
+    return made
+
+
+def _content(chosen: Sequence[Slider]) -> str:
+    """Of the values and of the code that computes."""
+    from landspeed.explore import growth, setting, theory
+    from landspeed.scenario.theory import physics
+
+    digest = hashlib.sha256(repr([(slider.key, slider.values) for slider in chosen]).encode())
+    for file in (__file__, physics.__file__, growth.__file__, setting.__file__, theory.__file__):
+        digest.update(Path(file).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def figure_tables(chosen: Sequence[Slider]) -> dict[str, dict[str, Any]]:
+    """Figures that a few sliders decide: `{"over": keys, "values": list}`, the last key's values fastest."""
+    wanted: dict[str, tuple[tuple[str, ...], Callable[[Setting], float | int | None]]] = {
+        "framing": (("rate", "mtu"), lambda s: s.framing_bps),
+        "window": (("rtt", "window", "mtu", "streams"), lambda s: s.window_bps),
+        "loss": (("rtt", "mtu", "loss", "streams"), lambda s: s.loss_bps),
+        "bdp": (("rtt", "rate"), lambda s: s.bdp_bytes),
+        "packets": (("rtt", "rate", "mtu"), lambda s: max(1, round(s.pipe_packets))),
+        "windowBdp": (("rtt", "rate", "window", "mtu", "streams"), lambda s: _short(s.window_bdp)),
+    }
+    by_key = {slider.key: slider for slider in chosen}
+    usual = {slider.key: slider.values[slider.start] for slider in chosen}
+    return {
+        name: {
+            "over": keys,
+            "values": [
+                figure(Setting(**(usual | dict(zip(keys, values, strict=True)))))
+                for values in product(*(by_key[key].values for key in keys))
+            ],
+        }
+        for name, (keys, figure) in wanted.items()
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

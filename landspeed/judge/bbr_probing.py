@@ -1,0 +1,86 @@
+"""BBR's own probing: what a run near a limit lost to its looks at the round trip.
+
+Every ten seconds BBR keeps four packets in flight for 200 ms and a round trip, to see the path without a queue
+(ProbeRTT: Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14, 2016; bbr_cwnd_min_target in
+net/ipv4/tcp_bbr.c). Between these looks it runs at what it has found the path to carry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from landspeed.results.samples_reader import Samples
+
+CONTROL = "bbr"
+PROBE_PACKETS = 4  # the window of a look
+LEAST_SHARE = 0.5  # of the time is left between the looks, or nothing is known of it
+
+
+@dataclass(frozen=True)
+class Probing:
+    """What the samples show of it.
+
+    Attributes:
+        looks: how often a stream had the window of one.
+        share: of the time that the looks took, each with the round trips before and after it (0…1).
+        between_bps: goodput in the rest of the time.
+    """
+
+    looks: int
+    share: float
+    between_bps: float
+
+
+def probing(samples: Samples, from_s: float, rtt_s: float) -> Probing | None:
+    """What BBR's looks took from a time on; None where no sample shows one, or too little is left between them."""
+    curves = samples.curves
+    if curves is None or curves.end_s <= from_s:
+        return None
+    found: list[tuple[float, float]] = []
+    for points in samples.by_stream("sender", "cwnd_packets").values():
+        found += _looks(points, from_s, curves.end_s, rtt_s)
+    spans = _merged(found)
+    taken = sum(end - begin for begin, end in spans)
+    left_s = curves.end_s - from_s - taken
+    if not found or left_s < LEAST_SHARE * (curves.end_s - from_s):
+        return None
+    moved = curves.bytes_at(curves.end_s) - curves.bytes_at(from_s)
+    moved -= sum(curves.bytes_at(end) - curves.bytes_at(begin) for begin, end in spans)
+    return Probing(len(found), taken / (curves.end_s - from_s), moved * 8 / left_s)
+
+
+def _looks(
+    points: Iterable[tuple[float, float]], from_s: float, end_s: float, rtt_s: float
+) -> list[tuple[float, float]]:
+    """From when to when a stream's looks are felt at the receiver.
+
+    A look began after the sample before it, and had ended by the one after it. It takes a round trip until the path is
+    as full as before, and half of one until the receiver sees it.
+    """
+    found: list[tuple[float, float]] = []
+    before_s, begin_s = 0.0, None
+    for time_s, window in points:
+        looks = 0 < window <= PROBE_PACKETS
+        if looks and begin_s is None:
+            begin_s = before_s
+        elif not looks and begin_s is not None:
+            found.append((begin_s, time_s + 2 * rtt_s))
+            begin_s = None
+        before_s = time_s
+    if begin_s is not None:
+        found.append((begin_s, end_s))
+    return [(max(begin, from_s), min(end, end_s)) for begin, end in found if end > from_s and begin < end_s]
+
+
+def _merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found

@@ -1,0 +1,76 @@
+"""The samples of a path's sockets, and what held its programs back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from landspeed.base.json_form import to_plain
+from landspeed.judge.sockets.bound import Bound, bound_by
+from landspeed.judge.sockets.datagrams import Hop, bound_by_datagrams
+from landspeed.judge.sockets.raw import keep_samples
+from landspeed.judge.sockets.series import SocketSamples
+from landspeed.judge.sockets.ways import first_link, way_between
+from landspeed.programs.errors import PathError
+from landspeed.programs.programs import Program
+from landspeed.worlds.emu.sampling import check_sampler, sampler_job
+
+if TYPE_CHECKING:
+    from landspeed.programs.path import Node, Path
+
+SAMPLED = "sampled"  # folder of the sampler's own files
+Which: TypeAlias = "Program | Node | tuple[str, str]"
+
+
+class Sampling:
+    """Begins once, ends once; what was seen is read then."""
+
+    def __init__(self, path: Path) -> None:
+        """Of a path; nothing is sampled yet."""
+        self._path = path
+        self._going = False
+        self._ended_ns: int | None = None
+
+    def begin(self, interval_ns: int, double_after: int) -> None:
+        """See `Path.sample`."""
+        job = sampler_job(interval_ns, double_after, SAMPLED)
+        (self._path.folder / SAMPLED).mkdir(exist_ok=True)
+        answer = self._path.ask("sample", sampler=to_plain(job))
+        self._path.session.start_unix_ns = int(answer["start_unix_ns"])
+        self._going, self._ended_ns = True, None
+
+    def end(self) -> SocketSamples:
+        """See `Path.samples`."""
+        if not self._going and self._ended_ns is None:
+            raise PathError(
+                'no samples of the sockets were taken; add samples="10 ms" to the path, or call path.sample()'
+            )
+        if self._going:
+            self._going = False
+            check_sampler(self._path.folder, self._path.ask("sampled"))
+            self._ended_ns = self._path.session.now_ns
+            names = [node.name for node in self._path.plan.nodes]
+            keep_samples(self._path.folder / SAMPLED, self._path.folder, names)
+        return SocketSamples(self._path.folder)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there are samples, or will be."""
+        return self._going or self._ended_ns is not None
+
+    def bound_by(self, which: Which) -> Bound:
+        """See `Path.bound_by`."""
+        if self._ended_ns is not None and self._path.session.now_ns > self._ended_ns + 10**9:
+            raise PathError("time has passed since the sampling ended: ask for bound_by and samples last")
+        samples = self.end()
+        if isinstance(which, tuple):
+            source, target = (self._path.node(each).name for each in which)
+        else:
+            name = which.node if isinstance(which, Program) else which.name
+            others = [each.name for each in self._path.plan.nodes if each.kind == "host" and each.name != name]
+            ways = [pair for other in others for pair in ((name, other), (other, name))]
+            source, target = max(ways, key=lambda pair: sum(each.bytes for each in samples.between(*pair)))
+        plan = self._path.plan
+        way = way_between(plan, source, target)
+        hops = [Hop(*first_link(plan, *each)) for each in ((source, target), (target, source))]
+        found = bound_by_datagrams(samples, source, target, way, hops, ipv6=plan.ip_version == 6)
+        return found or bound_by(samples, source, target, way)

@@ -1,0 +1,191 @@
+"""What every chart is made of: lines, marks, a figure over time (plain dicts).
+
+Colours are names of the page's CSS variables (`--recorded`), which the page replaces, so that charts follow light, dark
+and print. Every line is thinned to at most `POINTS` points, keeping the extremes of every bin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from landspeed.base.units_text import rate_unit
+from landspeed.results.series import Series
+
+if TYPE_CHECKING:
+    from landspeed.results.record import EventResult
+
+POINTS = 1500
+SVG_DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3"}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: `figure` for plotly, a title, one sentence on what to see, and words for those who cannot."""
+
+    key: str
+    title: str
+    figure: dict[str, Any]
+    caption: str
+    alternative: str
+
+    @property
+    def legend(self) -> list[dict[str, str]]:
+        """Name, colour variable and SVG dash pattern of each line: the page draws its own legend."""
+        return [
+            {"name": each["name"], "colour": each["line"]["color"], "dashes": SVG_DASHES[each["line"]["dash"]]}
+            for each in self.figure["data"]
+        ]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A horizontal line: a recorded level, a limit."""
+
+    name: str
+    level: float
+    colour: str
+    dash: str
+
+
+def thin(series: Series, points: int = POINTS) -> Series:
+    """At most `points` of a series in the same order: the least and the most of every bin, and both ends."""
+    if len(series) <= points:
+        return series
+    bins = (points - 2) // 2
+    kept = {0, len(series) - 1}
+    for number in range(bins):
+        begin, end = number * len(series) // bins, (number + 1) * len(series) // bins
+        kept.add(min(range(begin, end), key=lambda index: series[index][1]))
+        kept.add(max(range(begin, end), key=lambda index: series[index][1]))
+    return [series[index] for index in sorted(kept)]
+
+
+def chart_unit(rates: Iterable[Series]) -> tuple[float, str]:
+    """Of the rates of one picture: bits per second of the unit that suits them, its name. From 0.1 Gbit/s on Gbit/s."""
+    most = max((value for series in rates for _, value in series), default=0.0)
+    return rate_unit(10 * most) if most < 1e8 else (1e9, "Gbit/s")
+
+
+def scaled(series: Series, size: float) -> Series:
+    """In units of that size."""
+    return [(time_s, value / size) for time_s, value in series]
+
+
+def line(name: str, series: Series, colour: str, width: float, dash: str = "solid") -> dict[str, Any]:
+    points = thin(series)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": [round(time_s, 3) for time_s, _ in points],
+        "y": [_significant(value) for _, value in points],
+        "line": {"color": colour, "width": width, "dash": dash},
+        "hovertemplate": f"%{{y:.5~g}}<extra>{name}</extra>",
+    }
+
+
+def _significant(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def figure_over_time(
+    traces: Sequence[dict[str, Any]],
+    marks: Sequence[Mark],
+    unit: str,
+    *,
+    end_s: float,
+    from_zero: bool = True,
+) -> dict[str, Any]:
+    """A figure over time with horizontal marks that are named at the right end and in the legend."""
+    drawn: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": f"{mark.name} ({mark.level:.4g} {unit})",
+            "x": [0, end_s],
+            "y": [_significant(mark.level)] * 2,
+            "line": {"color": mark.colour, "width": 1.6, "dash": mark.dash},
+            "hoverinfo": "skip",
+        }
+        for mark in marks
+    ]
+    values: Iterator[float] = (value for trace in [*traces, *drawn] for value in trace["y"])
+    top = max(values, default=1.0) or 1.0
+    axis: dict[str, Any] = {
+        "gridcolor": "--grid",
+        "linecolor": "--line",
+        "zeroline": False,
+        "ticks": "outside",
+        "tickcolor": "--line",
+    }
+    upright = axis | {"title": {"text": unit, "standoff": 8}, "automargin": True}
+    if from_zero:
+        upright["range"] = [0, top * 1.08]
+    if unit == "packets" and top <= 10:
+        upright["dtick"] = 1
+    return {
+        "data": [*traces, *drawn],
+        "layout": {
+            "xaxis": axis | {"title": {"text": "time since the start (s)", "standoff": 6}, "range": [0, end_s]},
+            "yaxis": upright,
+            "hovermode": "x unified",
+            "showlegend": False,
+        },
+    }
+
+
+def labels(marks: Sequence[Mark]) -> list[dict[str, Any]]:
+    """Names on the lines themselves, at the right end; lines that lie on each other share one."""
+    top = max((mark.level for mark in marks), default=1.0)
+    groups: list[list[Mark]] = []
+    for mark in sorted(marks, key=lambda each: each.level):
+        if groups and mark.level - groups[-1][0].level < 0.06 * top:
+            groups[-1].append(mark)
+        else:
+            groups.append([mark])
+    return [
+        {
+            "xref": "paper",
+            "x": 1,
+            "xanchor": "right",
+            "y": max(mark.level for mark in group),
+            "yanchor": "bottom",
+            "text": " · ".join(f"{mark.name.removeprefix('limit: ')} {mark.level:.4g}" for mark in group),
+            "showarrow": False,
+            "font": {"color": group[0].colour, "size": 12},
+        }
+        for group in groups
+    ]
+
+
+def mark_events(figure: dict[str, Any], events: Sequence[EventResult]) -> None:
+    """A dotted vertical line with its number for each event that happened within the figure's time."""
+    layout = figure["layout"]
+    end_s = layout["xaxis"]["range"][1]
+    for number, event in enumerate(events, start=1):
+        if event.at_s is None or event.at_s > end_s:
+            continue
+        layout.setdefault("shapes", []).append(
+            {
+                "type": "line",
+                "x0": event.at_s,
+                "x1": event.at_s,
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "line": {"color": "--event", "width": 1.2, "dash": "dot"},
+            }
+        )
+        layout.setdefault("annotations", []).append(
+            {
+                "x": event.at_s,
+                "yref": "paper",
+                "y": 1,
+                "yanchor": "bottom",
+                "text": str(number),
+                "showarrow": False,
+                "font": {"color": "--event", "size": 11},
+            }
+        )

@@ -1,0 +1,196 @@
+"""The report of a network: its links and flows as tables, all flows over time, and a section for each flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from landspeed.base.text import DASH, bytes_text, grouped, percent_of, rate_text
+from landspeed.base.units_text import rate_unit, time_text
+from landspeed.judge.fairness import Shares, flows_goodput, jain_series, total_goodput
+from landspeed.judge.judge_network import as_record
+from landspeed.report import tables
+from landspeed.report.chart_parts import Chart, figure_over_time, line, mark_events
+from landspeed.report.charts import MOST_LINES, PALETTE, make_charts
+from landspeed.report.tables import Table
+from landspeed.scenario.plan.flow_path import path_of, steps, subflows
+from landspeed.scenario.theory.timing import echo_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from markupsafe import Markup
+
+    from landspeed.results.check import Check
+    from landspeed.results.flow_result import FlowResult
+    from landspeed.results.record import RunRecord
+    from landspeed.results.samples_reader import Samples
+    from landspeed.scenario.plan.plan import Direction, Flow, Link, Plan
+
+MOST_SECTIONS = 16  # flows that have a section of their own; all are in the table
+
+
+@dataclass(frozen=True)
+class FlowSection:
+    """What the page has of one flow. `charts` are keys of the page's figures."""
+
+    result: FlowResult
+    words: str
+    drawing: Markup
+    verdicts: list[Check]
+    charts: list[Chart]
+    tables: list[Table]
+
+
+def flows_table(record: RunRecord, plan: Plan) -> Table:
+    """All flows, a row each."""
+    shares = sum(flow.goodput_bps or 0.0 for flow in record.flows)
+    sent = {flow.name: flow.transfer for flow in plan.flows}
+    rows: list[list[str]] = []
+    marks: dict[int, str] = {}
+    for number, flow in enumerate(record.flows):
+        transfer = sent[flow.name]
+        controls = ", ".join(transfer.congestion_controls or [transfer.congestion_control])
+        begins = DASH if flow.begins_s is None else f"{flow.begins_s:.3f}"
+        row = [flow.name, f"{flow.source} → {flow.target}", f"{transfer.streams} × {controls}", begins]
+        row += [DASH if each is None else f"{each:.3f}" for each in (flow.rtt_ms, flow.rtt_loaded_median_ms)]
+        row.append(rate_text(flow.goodput_bps))
+        row += [percent_of(flow.goodput_bps, shares), bytes_text(flow.bytes), grouped(flow.retransmits)]
+        rows.append([*row, flow.limited_by or DASH])
+        marks[number] = {True: "good", False: "bad", None: ""}[flow.passed]
+    header = ["flow", "from → to", "streams", "begins (s)", "RTT (ms)", "under load", "goodput", "of the sum"]
+    header += ["data", "retransmits"]
+    note = ""
+    if record.jain_index is not None and (
+        span := Shares(record, None).together_s([flow.name for flow in record.flows])
+    ):
+        note = (
+            f"Jain's index of the goodputs from {span[0]:.3g} s to {span[1]:.4g} s, while all flows ran: "
+            f"{record.jain_index:.4f} (1: equal shares, {1 / len(record.flows):.3g}: one has everything)."
+        )
+    return Table("Flow by flow", [*header, "bound by"], rows, note, marks, text_columns=3)
+
+
+def links_table(plan: Plan) -> Table:
+    """All links, a row each, and how many flows pass them."""
+    rows: list[list[str]] = []
+    for link in plan.links:
+        counts = [0, 0]
+        for route in (each for flow in plan.flows for each in subflows(flow)):
+            for step in steps(plan, route):
+                if step.link == link.index:
+                    counts[0 if step.ahead else 1] += 1
+        rows.append(
+            [
+                str(link.index + 1),
+                f"{link.a} – {link.b}" + (f" ({link.name})" if link.name else ""),
+                _both(link, lambda lane: time_text(lane.delay_ns)),
+                _both(link, lambda lane: rate_text(lane.rate_bps)),
+                _both(link, lambda lane: f"{bytes_text(lane.queue_bytes)} {lane.discipline}"),
+                f"→ {counts[0]}, ← {counts[1]}",
+            ]
+        )
+    header = ["", "link", "one-way delay", "line rate", "queue", "flows"]
+    note = "Two figures where the directions differ: as the link is named, and back."
+    return Table("Links", header, rows, note, text_columns=2)
+
+
+def routes_table(result: FlowResult, plan: Plan, flow: Flow) -> Table | None:
+    """What each route of a flow over MPTCP carried, all streams together; None without."""
+    subflows_of_streams = [stream.subflows for stream in result.streams]
+    whole = sum(each.bytes for listed in subflows_of_streams for each in listed)
+    rows: list[list[str]] = []
+    for number, route in enumerate(subflows(flow)):
+        mine = [listed[number] for listed in subflows_of_streams if len(listed) > number]
+        moved, path = sum(each.bytes for each in mine), path_of(plan, route)
+        least = min((each.min_rtt_us for each in mine if each.min_rtt_us), default=None)
+        row = [" → ".join(node.name for node in path.nodes), f"{echo_ns(path) / 1e6:.3f}"]
+        row += [DASH if least is None else f"{least / 1e3:.3f}", bytes_text(moved), percent_of(moved, whole)]
+        rows.append([*row, grouped(sum(each.retransmits for each in mine))])
+    header = ["route", "planned RTT (ms)", "least RTT (ms)", "acknowledged on it", "of the sum", "retransmits"]
+    note = "What was sent again over the other route counts on both."
+    return Table("Routes", header, rows, note) if len(rows) > 1 else None
+
+
+def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
+    """Goodput of each flow and of all, and Jain's index, over time."""
+    goodput = {name: series for name, series in flows_goodput(record, samples).items() if series}
+    if not goodput:
+        return []
+    end_s = max(series[-1][0] for series in goodput.values())
+    total = total_goodput(goodput)
+    size, unit = rate_unit(max(value for _, value in total) or 1.0)
+    traces = [line("all flows", [(t, value / size) for t, value in total], "--rehearsed", 2.0)]
+    drawn = dict(list(goodput.items())[:MOST_LINES])
+    for number, (name, series) in enumerate(drawn.items()):
+        colour = PALETTE[number % len(PALETTE)]
+        traces.append(line(name, [(t, value / size) for t, value in series], colour, 1.4))
+    left_out = f" The first {len(drawn)} of {len(goodput)} flows are drawn." if len(drawn) < len(goodput) else ""
+    found = [
+        Chart(
+            key="flows",
+            title="Goodput, flow by flow",
+            figure=figure_over_time(traces, [], unit, end_s=end_s),
+            caption="Payload that each flow's receiver read, and all together." + left_out,
+            alternative=f"Goodput of {len(goodput)} flows over {end_s:.4g} s.",
+        )
+    ]
+    if fairness := jain_series(goodput):
+        figure = figure_over_time([line("Jain's index", fairness, "--rehearsed", 1.8)], [], "of 1", end_s=end_s)
+        figure["layout"]["yaxis"]["range"] = [0, 1.05]
+        last = fairness[-1][1]
+        found.append(
+            Chart(
+                key="jain",
+                title="Jain's index",
+                figure=figure,
+                caption="Of the goodputs of the flows under way, interval by interval; 1 is equal shares.",
+                alternative=f"Jain's index over time, at the end {last:.3f}.",
+            )
+        )
+    for chart in found:
+        mark_events(chart.figure, record.events)
+    return found
+
+
+def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowSection]:
+    """What is told of each flow alone, as of the transfer over its path."""
+    from landspeed.report.diagram import wide_svg
+
+    named = {flow.name: flow for flow in plan.flows}
+    found: list[FlowSection] = []
+    for number, flow in enumerate(record.flows[:MOST_SECTIONS]):
+        planned = named[flow.name]
+        path, alone = path_of(plan, planned), as_record(record, flow)
+        own = samples.of_flow(flow.name, flow.begins_s or 0.0, steps(plan, planned))
+        alone.events = []  # they are of the run, and marked in its charts
+        charts = [replace(chart, key=f"flow-{number}-{chart.key}") for chart in make_charts(own, alone, path)]
+        made = [
+            routes_table(flow, plan, planned),
+            tables.streams_table(alone, path.expect),
+            tables.controls_table(alone),
+            tables.totals_table(alone),
+            tables.window_table(alone, path),
+            tables.limits_table(alone, path),
+            tables.calibration_table(alone, path),
+            *tables.traceroute_tables(alone, path),
+        ]
+        words = f"{flow.source} → {flow.target}"
+        if flow.limited_by:
+            words += f". Bound by {flow.limited_by}: {flow.limited_by_why}"
+        found.append(
+            FlowSection(
+                result=flow,
+                words=words,
+                drawing=wide_svg(path, None if flow.limited_by == "share" else flow.limited_by),
+                verdicts=flow.verdicts,
+                charts=charts,
+                tables=[each for each in made if each is not None],
+            )
+        )
+    return found
+
+
+def _both(link: Link, show: Callable[[Direction], str]) -> str:
+    ahead, back = show(link.forward), show(link.reverse)
+    return ahead if ahead == back else f"{ahead}, {back}"

@@ -1,0 +1,59 @@
+"""What the queues of a path did: how each was kept, how full it got, what it dropped and what it marked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from landspeed.base.text import grouped
+from landspeed.base.units_text import rate_text, time_text
+from landspeed.report.tables import Table, link_text
+
+if TYPE_CHECKING:
+    from landspeed.results.samples_reader import Samples
+    from landspeed.scenario.plan.plan import Direction, Plan
+
+
+def queue_table(plan: Plan, samples: Samples) -> Table | None:
+    """Each direction that manages its queue, dropped or marked; None where there is none."""
+    drops, marks = samples.passed_by_link("drops"), samples.passed_by_link("marks")
+    fullest = {key: max(waiting for _, waiting in series) for key, series in samples.backlogs().items() if series}
+    rows: list[list[str]] = []
+    for link in plan.links:
+        for way, direction in (("forward", link.forward), ("reverse", link.reverse)):
+            key = (link.index, way)
+            if direction.discipline == "fifo" and not drops.get(key) and not marks.get(key):
+                continue
+            figures = [fullest.get(key, 0), drops.get(key, 0), marks.get(key, 0)]
+            kept = f"{direction.discipline}{_words(direction)}"
+            rows.append([link_text(plan, *key), kept, *(grouped(round(figure)) for figure in figures)])
+    if not rows:
+        return None
+    header = ["queue", "discipline", "most waiting (B)", "dropped", "marked"]
+    note = "Packets. Most waiting: of the samples. Marked: told congestion (ECN) instead of being dropped."
+    return Table("Queues", header, rows, note, text_columns=2)
+
+
+def _words(direction: Direction) -> str:
+    if direction.parameters is None:
+        return ""
+    said = {name: value for name, value in asdict(direction.parameters).items() if value is not None}
+    return ": " + ", ".join(f"{_name(name)} {_value(name, value)}" for name, value in said.items())
+
+
+def _name(name: str) -> str:
+    for suffix in ("_ns", "_bytes", "_bps", "_packets"):
+        name = name.removesuffix(suffix)
+    return name.replace("_", " ")
+
+
+def _value(name: str, value: float | str) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, str):
+        return value
+    if name.endswith("_ns"):
+        return time_text(value)
+    if name.endswith("_bps"):
+        return rate_text(value)
+    return f"{grouped(round(value))} B" if name.endswith("_bytes") else f"{value:g}"

@@ -1,0 +1,203 @@
+"""`report.html`: one page per bundle. Its own policy forbids it to load anything but plotly.js, which stands beside it.
+
+A standalone page holds plotly.js itself.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from landspeed.base.failures import telling_of
+from landspeed.base.files import write_atomically
+from landspeed.base.text import DASH, bytes_text, duration_text, percent_of, rate_text, scientific
+from landspeed.report.beside_recorded import RecordedRow, outcome_words, plan_of, recorded_duration_s, rows, wanted_word
+from landspeed.report.page import PLOTLY, environment, place_plotly, plotly_js, script_json, template_text
+from landspeed.results.bundle import OutputError, load_record
+from landspeed.results.record import RunRecord
+from landspeed.results.samples_reader import Samples
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Plan
+
+
+def write_report(bundle_dir: Path, *, standalone: bool = False) -> Path:
+    """Write `report.html` into a bundle, whatever the bundle has.
+
+    Args:
+        bundle_dir: the bundle's folder.
+        standalone: put plotly.js (4.6 MB) into the page; otherwise it stands beside it (`place_plotly`).
+
+    Returns:
+        the file.
+
+    Raises:
+        OutputError: it cannot be written.
+        BundleError: the bundle's `result.json` cannot be read, or its files do not fit together.
+    """
+    with telling_of(bundle_dir):
+        html = render_report(bundle_dir, standalone=standalone)
+    target = bundle_dir / "report.html"
+    try:
+        write_atomically(target, html.encode())
+        if f'src="{PLOTLY}"' in html:
+            place_plotly(bundle_dir)
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}") from error
+    return target
+
+
+def render_report(bundle_dir: Path, *, standalone: bool = False) -> str:
+    """The page as text.
+
+    Raises:
+        ValueError: the bundle's `result.json` cannot be read.
+    """
+    from markupsafe import Markup
+
+    record = load_record(bundle_dir)
+    plan = plan_of(record)
+    context = _context(bundle_dir, record, plan)
+    charts = context["charts"]
+    all_charts = [*charts, *(chart for flow in context["flows"] for chart in flow.charts)]
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            **context,
+            style=Markup(template_text("report.css")),
+            script=Markup(template_text("report.js")),
+            plotly=Markup(plotly_js()) if charts and standalone else "",
+            figures=Markup(script_json({chart.key: chart.figure for chart in all_charts})),
+        )
+    )
+
+
+def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str, Any]:
+    from landspeed.report import tables
+    from landspeed.report.charts import make_charts
+    from landspeed.report.configuration import configuration
+    from landspeed.report.diagram import bottleneck, tall_svg, wide_svg
+    from landspeed.report.queue_table import queue_table
+
+    words = tables.scenario_words(bundle_dir)
+    context: dict[str, Any] = {
+        "record": record,
+        "plan": plan,
+        "name": bundle_dir.name,
+        "started": (record.started or "").replace("T", " ").removesuffix("+00:00").removesuffix("Z"),
+        "headline": _headline(record, plan if plan and plan.is_path else None),
+        "comparison": rows(record, plan),
+        "wanted": wanted_word(plan),
+        "has_recorded": plan is not None and plan.is_path and plan.expect is not None,
+        "verdict": _verdict(record, plan),
+        "facts": _facts(record),
+        "command": shlex.join(record.command),
+        "description": words.get("description", ""),
+        "assumptions": words.get("assumptions", []),
+        "sources": words.get("sources", []),
+        "configuration": configuration(bundle_dir, record),
+        "calibration": None,
+        "totals": tables.totals_table(record),
+        "controls": tables.controls_table(record),
+        "charts": [],
+        "path": None,
+        "traceroutes": [],
+        "streams": None,
+        "window": None,
+        "limits": None,
+        "events": None,
+        "queues": None,
+        "notes": [],
+        "flows": [],
+        "flows_table": None,
+        "links_table": None,
+    }
+    if plan is not None and record.flows:
+        context |= _network_context(Samples(bundle_dir), record, plan)
+    elif plan is not None and plan.is_path:
+        context |= {
+            "charts": make_charts(Samples(bundle_dir), record, plan),
+            "path": {
+                "wide": wide_svg(plan, record.limited_by),
+                "tall": tall_svg(plan, record.limited_by),
+                "bound": "Bound by" if record.limited_by else "Expected to be bound by",
+                "bottleneck": bottleneck(plan, record.limited_by).text,
+            },
+            "calibration": tables.calibration_table(record, plan),
+            "traceroutes": tables.traceroute_tables(record, plan),
+            "streams": tables.streams_table(record, plan.expect),
+            "window": tables.window_table(record, plan),
+            "limits": tables.limits_table(record, plan),
+            "events": tables.events_table(record, plan),
+            "queues": queue_table(plan, Samples(bundle_dir)),
+            "notes": tables.notes(record, plan),
+        }
+    return context
+
+
+def _network_context(samples: Samples, record: RunRecord, plan: Plan) -> dict[str, Any]:
+    from landspeed.report import tables
+    from landspeed.report.network_report import flow_sections, flows_table, links_table, network_charts
+    from landspeed.report.queue_table import queue_table
+
+    return {
+        "has_recorded": False,
+        "charts": network_charts(samples, record),
+        "flows_table": flows_table(record, plan),
+        "links_table": links_table(plan),
+        "flows": flow_sections(samples, record, plan),
+        "events": tables.events_table(record, plan),
+        "queues": queue_table(plan, samples),
+        "notes": tables.notes(record, plan),
+    }
+
+
+def _headline(record: RunRecord, plan: Plan | None) -> dict[str, str]:
+    """The large figures: a number and a unit each, recorded and rehearsed, and the share."""
+    expect = plan.expect if plan else None
+    wanted = expect.goodput_bps if expect else None
+    from_s = expect.goodput_from_s if expect else 0.0
+    judged = next((check.measured for check in record.verdicts if check.name == "goodput"), None)
+    measured = judged if from_s else record.goodput_bps
+    return {
+        "recorded": rate_text(wanted),
+        "rehearsed": rate_text(measured),
+        "share": percent_of(measured, wanted),
+        "recorded_more": f"{bytes_text(expect.bytes)} in {duration_text(recorded_duration_s(expect))}"
+        if expect and expect.bytes
+        else "",
+        "rehearsed_more": (f"from {from_s:g} s on; " if from_s else "")
+        + f"{bytes_text(record.bytes)} in {duration_text(record.duration_s)}"
+        if record.bytes is not None
+        else "",
+        "score": scientific(record.score_bit_m_per_s),
+    }
+
+
+def _verdict(record: RunRecord, plan: Plan | None) -> dict[str, str]:
+    if not record.complete:
+        return {"kind": "bad", "word": "Incomplete", "text": record.error or "the run did not end"}
+    word, _, text = outcome_words(record, plan).partition(". ")
+    kind = {"passed": "good", "failed": "bad"}.get(word, "open")
+    return {"kind": kind, "word": word[:1].upper() + word[1:], "text": f"{text}." if text else ""}
+
+
+def _facts(record: RunRecord) -> list[RecordedRow]:
+    """How the run itself went."""
+    speed = (
+        f"{record.duration_s / record.transfer_wall_s:.1f} ×" if record.duration_s and record.transfer_wall_s else DASH
+    )
+    found = [
+        RecordedRow("World and clock", "", f"{record.world}, {record.clock} clock"),
+        RecordedRow("Program", "", record.tool),
+        RecordedRow("Seed", "", str(record.seed)),
+        RecordedRow("Fidelity", "", record.fidelity or DASH),
+        RecordedRow("Wall time of the command", "", duration_text(record.wall_s)),
+        RecordedRow("Wall time of the transfer", "", duration_text(record.transfer_wall_s)),
+        RecordedRow("Speed against real time", "", speed),
+    ]
+    if record.guest.memory_touched_bytes:
+        found.append(RecordedRow("Memory touched by the guest", "", bytes_text(record.guest.memory_touched_bytes)))
+    return found

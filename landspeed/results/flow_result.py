@@ -1,0 +1,82 @@
+"""What is known of one flow of a network's run, and where its files are in the bundle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from landspeed.results.calibration_result import CalibrationResult
+from landspeed.results.check import Check
+from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Flow, Plan
+
+LimitedBy = Literal[
+    "window",
+    "bus",
+    "bus (fitted)",
+    "framing",
+    "token bucket",
+    "pacing",
+    "ack path",
+    "share",
+    "loss",
+    "reordering",
+    "duplicates",
+    "receiver",
+    "sender",
+    "application",
+    "slow start",
+    "congestion window",
+    "probing",
+    "unknown",
+]
+
+
+class FlowResult(Open):
+    """One flow of a network; what has the name of a figure of the whole run is that of this flow alone.
+
+    Times are in s since the run's start: the first instant at which any flow could send data.
+    """
+
+    name: str
+    source: str
+    target: str
+    start_s: float  # as planned: when its sender begins to connect
+    begins_s: float | None = None  # when it could send data
+    goodput_bps: float | None = None
+    steady_goodput_bps: float | None = None  # from its own tenth second on
+    bytes: int | None = None
+    duration_s: float | None = None
+    rtt_ms: float | None = None  # of the idle path
+    rtt_loaded_median_ms: float | None = None  # under load: TCP's own, from its own tenth second on
+    rtt_loaded_p95_ms: float | None = None
+    rtt_loaded_p99_ms: float | None = None
+    rtt_loaded_max_ms: float | None = None
+    retransmits: int | None = None
+    streams: list[StreamResult] = Field(default_factory=list[StreamResult])
+    limited_by: LimitedBy | None = None
+    limited_by_why: str | None = None
+    verdicts: list[Check] = Field(default_factory=list[Check])
+    passed: bool | None = None
+    tool_result: ToolResult = Field(default_factory=ToolResult)
+    window: WindowResult = Field(default_factory=WindowResult)
+    calibration: CalibrationResult | None = None
+    second_calibration: CalibrationResult | None = None  # of MPTCP's second route
+
+
+def flow_folder(plan: Plan, flow: Flow) -> str:
+    """Where the files of a flow are, relative to the bundle's folder: those of a path's one flow are in it."""
+    return "" if plan.is_path else f"flows/{flow.name}"
+
+
+def planned_flows(plan: Plan) -> list[FlowResult]:
+    """What is known of a network's flows before they begin. A path's one flow is the run itself."""
+    if plan.is_path:
+        return []
+    return [
+        FlowResult(name=flow.name, source=flow.source, target=flow.target, start_s=flow.start_ns / 1e9)
+        for flow in plan.flows
+    ]

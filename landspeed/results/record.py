@@ -1,0 +1,124 @@
+"""The record of one run: `result.json` as a model.
+
+Every rate is in bit/s, every time in s unless the name says otherwise, sizes in bytes. Goodput is what the receiving
+application read. Figures that were not measured are null, never zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from landspeed.results.calibration_result import CalibrationResult
+from landspeed.results.check import Check
+from landspeed.results.facts import EmuFacts, GuestFacts, WorldFacts
+from landspeed.results.flow_result import FlowResult, LimitedBy
+from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
+
+RECORD_SCHEMA_VERSION = 2
+
+
+class EventResult(Open):
+    """An event of the plan, as it happened. Times are since the transfer's start."""
+
+    kind: str
+    link: int
+    direction: str
+    planned_s: float
+    at_s: float | None = None  # null: the transfer was over before
+    until_s: float | None = None  # null: it stays, or is over at once, or the transfer was over before
+    packets_lost: int | None = None
+    packets_sent: int | None = None  # of background traffic
+    note: str | None = None
+
+
+class QueueDelay(Open):
+    """What the packets that came to a queue waited in it, while the transfer was settled (as `rtt_loaded_median_ms`).
+
+    That is the time that the line takes to send what stands in the queue: what a packet waits in a FIFO.
+    """
+
+    link: int
+    direction: str  # of the link
+    source: str  # node in which the queue stands
+    target: str  # node to which its line leads
+    median_ms: float  # half of the time it was no longer
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+
+
+class RuleCheck(BaseModel):
+    """One rule of the contest, and whether the run meets it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    rule: str
+    state: Literal["met", "not met", "not shown"]
+    evidence: str
+
+
+class RunRecord(BaseModel):
+    """Everything known about one run; the content of `result.json`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_version: int = RECORD_SCHEMA_VERSION  # of this table
+    complete: bool = False  # whether the run came to its end
+    error: str | None = None  # why it did not
+    scenario: str  # its name
+    title: str = ""  # its title
+    world: str = "emu"  # a name of worlds/registry.py, or of somebody else's world
+    clock: str = "virtual"  # "virtual" or "real"
+    seed: int = 0  # of everything random
+    fidelity: str | None = None  # packets or super-packets
+    tool: str = "engine"  # program that made the transfer
+    command: list[str] = Field(default_factory=list[str])  # what the user typed, seed included: repeats the run
+    started: str | None = None  # ISO 8601 wall time, UTC
+
+    wall_s: float | None = None  # the whole command
+    build_s: float | None = None  # wall time: guest and network
+    calibrate_s: float | None = None  # wall time
+    transfer_wall_s: float | None = None  # wall time
+
+    goodput_bps: float | None = None  # payload that the receiver read, over the whole run
+    steady_goodput_bps: float | None = None  # from the tenth second on
+    bytes: int | None = None  # the same, as an amount
+    duration_s: float | None = None  # on the run's clock, first to last byte read
+    rtt_ms: float | None = None  # calibrated, end to end, of the idle path
+    rtt_loaded_median_ms: float | None = None  # under load: TCP's own, all streams, from 10 s on or of the second half
+    rtt_loaded_p95_ms: float | None = None  # 95 % of that time it was no longer
+    rtt_loaded_p99_ms: float | None = None
+    rtt_loaded_max_ms: float | None = None
+    queue_delays: list[QueueDelay] = Field(default_factory=list[QueueDelay])  # of queues in which anything waited
+    retransmits: int | None = None  # packets that all streams sent again
+    streams: list[StreamResult] = Field(default_factory=list[StreamResult])  # one by one
+    score_bit_m_per_s: float | None = None  # goodput × terrestrial distance
+    limited_by: LimitedBy | None = None  # what bound the run
+    limited_by_why: str | None = None  # the figures that say so
+    events: list[EventResult] = Field(default_factory=list[EventResult])  # as they happened
+    verdicts: list[Check] = Field(default_factory=list[Check])  # measured against wanted
+    passed: bool | None = None  # no verdict failed
+    flows: list[FlowResult] = Field(default_factory=list[FlowResult])  # of a network, one by one; of a path none
+    jain_index: float | None = None  # of the flows' goodput while all of them ran: 1 is equal shares
+    rules: list[RuleCheck] = Field(default_factory=list[RuleCheck])  # of the contest, where a scenario has one
+
+    tool_result: ToolResult = Field(default_factory=ToolResult)  # what the tool told
+    window: WindowResult = Field(default_factory=WindowResult)  # asked, granted, needed
+    calibration: CalibrationResult | None = None  # the path before the transfer
+    versions: dict[str, str] = Field(default_factory=dict[str, str])  # of landspeed, Python, the kernel, …
+    world_facts: WorldFacts | None = None  # the machinery that made the run
+    plan: dict[str, Any] | None = None  # the work, as in plan.json
+
+    @property
+    def guest(self) -> GuestFacts:
+        """The guest of the emulated world; of another world, one of which nothing is known."""
+        return self.world_facts.guest if isinstance(self.world_facts, EmuFacts) else GuestFacts()
+
+
+def command_json(record: RunRecord, bundle: object) -> dict[str, Any]:
+    """The one object that `landspeed run --json` prints: the record without plan and guest, and the bundle's folder."""
+    data = record.model_dump(mode="json", exclude={"plan": True, "world_facts": {"guest"}})
+    return {**data, "bundle": str(bundle)}

@@ -1,0 +1,206 @@
+"""Raw samples: the engine's and the link watch's CSV files become the bundle's parquet files.
+
+The same CSV gives the same parquet bytes. A last line cut short (a killed run, a full disk) is dropped. pyarrow is
+imported inside the functions: a run must begin before anybody needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from landspeed.base.failures import BundleError
+from landspeed.base.files import replacing
+from landspeed.scenario.plan.plan import PATH_FLOW
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SAMPLE_COLUMNS = [
+    "time_ns",
+    "stream",
+    "bytes",
+    "cwnd_packets",
+    "ssthresh_packets",
+    "srtt_us",
+    "rttvar_us",
+    "min_rtt_us",
+    "retransmits",
+    "lost_packets",
+    "in_flight_packets",
+    "state",
+    "delivery_rate_bps",
+    "pacing_rate_bps",
+    "busy_us",
+    "rwnd_limited_us",
+    "sndbuf_limited_us",
+    "rcv_space_bytes",
+    "snd_wnd_bytes",
+    "bytes_retransmitted",
+    "mss_bytes",
+]
+LINK_COLUMNS = [
+    "time_ns",
+    "link",
+    "direction",
+    "bytes",
+    "packets",
+    "drops",
+    "backlog_bytes",
+    "backlog_packets",
+    "marks",  # packets marked instead of dropped
+]
+
+
+class SamplesError(BundleError):
+    """A time series cannot be read, or is not what the engine or the link watch writes."""
+
+
+@dataclass(frozen=True)
+class RawFlow:
+    """The CSV files of one flow; any may be missing.
+
+    Attributes:
+        flow: its name.
+        begins_ns: when it began, after the run's start: its samples count from there.
+    """
+
+    sender_csv: Path | None
+    receiver_csv: Path | None
+    flow: str = PATH_FLOW
+    begins_ns: int = 0
+
+
+def convert_samples(sender_csv: Path | None, receiver_csv: Path | None, out: Path) -> int:
+    """Write `samples.parquet` of a path's one flow: `convert_flows`."""
+    return convert_flows([RawFlow(sender_csv, receiver_csv)], out)
+
+
+def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
+    """Write `samples.parquet`: the CSVs' columns, `end` ("sender" or "receiver") and `goodput_bps` per interval.
+
+    Of several flows it has `flow`, too; where it is missing, readers take it for the one flow of a path (samples.py).
+    Rows are sorted by end, flow (in the order given), stream and time. The first interval of a stream begins at the
+    start of its flow with 0 bytes.
+
+    Args:
+        flows: what there is of each flow.
+        out: the parquet file; replaced as a whole.
+
+    Returns:
+        number of rows.
+
+    Raises:
+        SamplesError: columns missing or unknown, or a line in the middle is not integers.
+        OSError: cannot read or write.
+    """
+    parts: list[pa.Table] = []
+    for end in ("receiver", "sender"):
+        for flow in flows:
+            file = flow.receiver_csv if end == "receiver" else flow.sender_csv
+            if file is not None and file.exists():
+                parts.append(_flow_table(file, end, flow, named=len(flows) > 1))
+    if not parts:
+        return 0
+    import pyarrow as pa
+
+    return write_table(pa.concat_tables(parts), out)
+
+
+def _flow_table(file: Path, end: str, flow: RawFlow, *, named: bool) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = read_integers(file, SAMPLE_COLUMNS).sort_by([("stream", "ascending"), ("time_ns", "ascending")])
+    rate = _rate_bps(table, ["stream"])
+    if flow.begins_ns:
+        moved = pc.call_function("add", [table["time_ns"], pa.scalar(flow.begins_ns, pa.int64())])
+        table = table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
+    table = table.add_column(0, "end", pa.array([end] * len(table), pa.string()))
+    table = table.append_column("goodput_bps", rate)
+    return table.append_column("flow", pa.array([flow.flow] * len(table), pa.string())) if named else table
+
+
+def convert_links(csv: Path, out: Path) -> int:
+    """Write `links.parquet`: the CSV's columns, direction in words, and `rate_bps` per interval.
+
+    Rows are sorted by link, direction and time; the rate of a series' first row is null, because the counters began
+    before the transfer.
+
+    Returns:
+        number of rows.
+
+    Raises:
+        SamplesError: columns missing or unknown, or a line in the middle is not integers.
+        OSError: cannot read or write.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = read_integers(csv, LINK_COLUMNS)
+    table = table.sort_by([("link", "ascending"), ("direction", "ascending"), ("time_ns", "ascending")])
+    rate = _rate_bps(table, ["link", "direction"], from_zero=False)
+    ahead = pc.call_function("equal", [table["direction"], pa.scalar(0)])
+    words = pc.call_function("if_else", [ahead, pa.scalar("forward"), pa.scalar("reverse")])
+    position = table.column_names.index("direction")
+    return write_table(table.set_column(position, "direction", words).append_column("rate_bps", rate), out)
+
+
+def read_integers(file: Path, columns: list[str]) -> pa.Table:
+    """The rows of a CSV of integers; empty fields are null."""
+    import io
+
+    import pyarrow as pa
+    from pyarrow import csv
+
+    content = file.read_bytes()
+    content = content[: content.rfind(b"\n") + 1]  # a killed guest leaves half a line, or a hole
+    schema = pa.schema([(name, pa.int64()) for name in columns])
+    if not content:
+        return schema.empty_table()
+    found = content[: content.find(b"\n")].decode(errors="replace").strip().split(",")
+    if sorted(found) != sorted(columns):
+        missing, unknown = sorted(set(columns) - set(found)), sorted(set(found) - set(columns))
+        raise SamplesError(f"{file}:1: columns missing: {missing or 'none'}; unknown: {unknown or 'none'}")
+    types = {name: pa.int64() for name in columns}
+    options = csv.ConvertOptions(column_types=types, include_columns=columns, null_values=[""])
+    try:
+        table = csv.read_csv(io.BytesIO(content), csv.ReadOptions(use_threads=False), convert_options=options)
+    except pa.ArrowInvalid as error:
+        raise SamplesError(f"{file}: {error}") from error
+    return table.combine_chunks()
+
+
+def _rate_bps(table: pa.Table, keys: list[str], *, from_zero: bool = True) -> pa.Column:
+    """Bits per second between a row and the one before it of the same series; null where no time passed."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    call = pc.call_function
+
+    def previous(name: str) -> pa.Array:
+        column = table[name].combine_chunks()
+        return pa.concat_arrays([pa.nulls(1, pa.int64()), column.slice(0, len(column) - 1)]) if len(column) else column
+
+    begins: pa.Column = pa.array([True] * len(table))
+    for number, key in enumerate(keys):
+        changed = call("coalesce", [call("not_equal", [table[key], previous(key)]), pa.scalar(True)])
+        begins = changed if number == 0 else call("or", [begins, changed])
+    start = pa.scalar(0 if from_zero else None, pa.int64())
+    spans: list[pa.Column] = []
+    for name in ("bytes", "time_ns"):
+        before = call("if_else", [begins, start, previous(name)])
+        spans.append(call("cast", [call("subtract", [table[name], before])], pc.CastOptions(target_type=pa.float64())))
+    passed = call("if_else", [call("greater", [spans[1], pa.scalar(0.0)]), spans[1], pa.scalar(None, pa.float64())])
+    return call("divide", [call("multiply", [spans[0], pa.scalar(8e9)]), passed])
+
+
+def write_table(table: pa.Table, out: Path) -> int:
+    """Replace a parquet file; the same table makes the same bytes. Returns the number of rows."""
+    from pyarrow import parquet
+
+    with replacing(out) as beside:
+        parquet.write_table(table.combine_chunks(), beside, compression="zstd", row_group_size=1 << 20)
+    return len(table)

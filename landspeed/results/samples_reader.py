@@ -1,0 +1,386 @@
+"""The time series of a bundle: the one reader of `samples.parquet` and `links.parquet`.
+
+Nothing is read before it is asked for, and nothing twice. Tables are Arrow's; pyarrow is imported inside the functions,
+because a command begins before anybody needs it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from landspeed.results.bundle import LINKS, SAMPLES
+from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError
+from landspeed.results.series import ByteCurves, Series, total_of
+from landspeed.scenario.plan.plan import PATH_FLOW
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from landspeed.scenario.plan.flow_path import Step
+
+TEXT_COLUMNS = ("end", "direction", "flow")
+NEWER_COLUMNS = frozenset({"marks", "flow"})  # not in old bundles; `flow` not in those of paths
+RATE_COLUMNS = ("goodput_bps", "rate_bps")
+LOSS = 4  # TCP_CA_Loss: the kernel makes good a timeout
+PARQUET_MAGIC = b"PAR1"
+
+
+class Samples:
+    """What was sampled during a run. A file that is not there is an empty table.
+
+    Streams are numbered anew in each flow, so what is told stream by stream is of a run with one flow: of a network's,
+    take each flow's samples (`of_flow`).
+
+    Attributes:
+        bundle: the bundle's folder.
+    """
+
+    def __init__(self, bundle: Path) -> None:
+        """Nothing is opened yet."""
+        self.bundle = Path(bundle)
+        self._flow: str | None = None
+        self._begins_ns = 0
+        self._way: Sequence[Step] | None = None
+
+    def of_flow(self, name: str, begins_s: float = 0.0, way: Sequence[Step] | None = None) -> Samples:
+        """The samples of one flow of a network.
+
+        Args:
+            name: of the flow.
+            begins_s: when it began; its times then count from there.
+            way: the links that it passes; samples of links are then those of its path, numbered along it.
+        """
+        made = Samples(self.bundle)
+        made._flow, made._begins_ns, made._way = name, round(begins_s * 1e9), way
+        made.__dict__["_whole"] = self._whole
+        return made
+
+    @property
+    def of_network(self) -> bool:
+        """Whether these are of one flow of a network: others may pass its links."""
+        return self._flow is not None
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def sender(self) -> pa.Table:
+        """Samples of the sending end: the columns `SAMPLE_COLUMNS`, `end` and `goodput_bps`.
+
+        Rows are sorted by stream and time.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        return self._end("sender")
+
+    @cached_property
+    def receiver(self) -> pa.Table:
+        """Samples of the receiving end, in the same columns.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        return self._end("receiver")
+
+    @cached_property
+    def links(self) -> pa.Table:
+        """Samples of the links: the columns `LINK_COLUMNS` and `rate_bps`, sorted by link, direction and time.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        table = _read(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
+        if self._way is not None:
+            table = _along(table, self._way)
+        return _earlier(table, self._begins_ns) if self._begins_ns else table
+
+    def to_arrow(self) -> pa.Table:
+        """Samples of both ends as one Arrow table.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        return self._both
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Samples of both ends as a pandas frame, one row for each stream, end and time."""
+        return self._both.to_pandas()
+
+    # --- series ------------------------------------------------------------------------------------------------------
+
+    def goodput(self, stream: int | None = None) -> Series:
+        """Goodput over time in bit/s as the receiving application read it: of a stream, or of all together."""
+        streams = self.by_stream("receiver", "goodput_bps")
+        return total_of(streams) if stream is None else streams.get(stream, [])
+
+    def by_stream(self, end: str, column: str, per: float = 1) -> dict[int, Series]:
+        """A column over time in s, stream by stream; rows without the figure are left out.
+
+        Args:
+            end: "sender" or "receiver".
+            column: its name.
+            per: each value is divided by this (1e9 makes Gbit/s of bit/s).
+        """
+        table = getattr(self, end)
+        return _grouped(table["stream"], table["time_ns"], _divided(table[column], per))
+
+    def windows(self, mss_bytes: int, per: float = 1) -> dict[int, Series]:
+        """Each stream's congestion window over time, in bytes divided by `per`.
+
+        Args:
+            mss_bytes: packet size of rows that do not tell theirs.
+            per: each value is divided by this.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        call, table = pc.call_function, self.sender
+        told = call("greater", [table["mss_bytes"], pa.scalar(0)])
+        size = call("if_else", [told, table["mss_bytes"], pa.scalar(None, pa.int64())])
+        size = call("coalesce", [size, pa.scalar(mss_bytes, pa.int64())])
+        values = _divided(call("multiply", [table["cwnd_packets"], size]), per)
+        return _grouped(table["stream"], table["time_ns"], values)
+
+    @cached_property
+    def curves(self) -> ByteCurves | None:
+        """The receiver's byte curves; None without samples of the receiver."""
+        curves = ByteCurves()
+        columns = [self.receiver[name].to_pylist() for name in ("stream", "time_ns", "bytes")]
+        for stream, time_ns, count in zip(*columns, strict=True):
+            curves.add(stream, time_ns / 1e9, count)
+        return curves if curves.streams else None
+
+    # --- figures -----------------------------------------------------------------------------------------------------
+
+    def largest_send_window(self) -> int | None:
+        """Sum over the streams of the largest window that the receiver offered, in bytes; None if not sampled."""
+        table = self.sender.group_by("stream").aggregate([("snd_wnd_bytes", "max")])
+        largest = table["snd_wnd_bytes_max"].to_pylist()
+        known = [each for each in largest if each]
+        return sum(known) if known and len(known) == len(largest) else None
+
+    def window_share(self) -> float | None:
+        """Share of the sender's samples in which the receiver's window had no room for a packet more, 0…1.
+
+        Mean over the streams, from a tenth of the time on; None if not sampled.
+        """
+        names = ("in_flight_packets", "snd_wnd_bytes", "mss_bytes", "time_ns")
+        rows = list(zip(*(self.sender[name].to_pylist() for name in names), strict=True))
+        known = [row for row in rows if None not in row and row[3] > 0.1 * rows[-1][3]]
+        full = [flight for flight, window, mss, _ in known if (flight + 1) * mss > window]
+        return len(full) / len(known) if known else None
+
+    def congestion_window_share(self) -> float | None:
+        """Share of the sender's samples in which the congestion window had no room for a packet more, 0…1; or None."""
+        names = ("in_flight_packets", "cwnd_packets")
+        pairs = zip(*(self.sender[name].to_pylist() for name in names), strict=True)
+        known = [(flight, window) for flight, window in pairs if flight is not None and window]
+        return sum(flight >= 0.9 * window for flight, window in known) / len(known) if known else None
+
+    def stands_since_s(self) -> float | None:
+        """Since when, in seconds, nothing was acknowledged although something was in flight; None: it moves."""
+        names = ("time_ns", "bytes", "in_flight_packets")
+        rows = list(zip(*(self.sender.sort_by("time_ns")[name].to_pylist() for name in names), strict=True))
+        if not rows or not rows[-1][2] or len({*self.sender["stream"].to_pylist()}) != 1:
+            return None
+        first = next(time_ns for time_ns, moved, _ in rows if moved == rows[-1][1])
+        return first / 1e9 if first < rows[-1][0] else None
+
+    def recoveries(self, rtt_s: float) -> int:
+        """How often a stream sent something again, all streams; what begins within a round trip is one recovery."""
+        found = 0
+        for points in self.by_stream("sender", "retransmits").values():
+            known, began_s = 0.0, -rtt_s
+            for time_s, count in points:
+                if count > known and time_s - began_s >= rtt_s:
+                    found, began_s = found + 1, time_s
+                known = count
+        return found
+
+    def waiting(self) -> float:
+        """Share of the senders' samples in which the kernel was making good a timeout (TCP_CA_Loss), 0…1."""
+        states = [state for state in self.sender["state"].to_pylist() if state is not None]
+        return states.count(LOSS) / len(states) if states else 0.0
+
+    def backs_off(self) -> bool:
+        """Whether each stream ends waiting for a timeout twice as long as the one before (RFC 6298 section 5.5)."""
+        names = ("stream", "time_ns", "bytes", "retransmits", "state")
+        rows = zip(*(self.sender[name].to_pylist() for name in names), strict=True)
+        ends = [
+            _backs_off([row[1:] for row in of if None not in row])
+            for _, of in itertools.groupby(rows, operator.itemgetter(0))
+        ]
+        return bool(ends) and all(ends)
+
+    def left_slow_start(self) -> bool | None:
+        """Whether any stream's window has passed its threshold; None if not sampled."""
+        pairs = zip(*(self.sender[name].to_pylist() for name in ("cwnd_packets", "ssthresh_packets")), strict=True)
+        known = [(window, threshold) for window, threshold in pairs if window is not None and threshold is not None]
+        return any(window >= threshold for window, threshold in known) if known else None
+
+    def drops_by_link(self, from_s: float | None = None) -> dict[tuple[int, str], int]:
+        """Packets dropped during the run, or from a time on, for each link and direction that dropped any."""
+        return {key: count for key, count in self.passed_by_link("drops", from_s).items() if count}
+
+    def passed_by_link(self, counter: str, from_s: float | None = None) -> dict[tuple[int, str], int]:
+        """How much a counter of each (link, direction) grew: "packets", "bytes", "drops" or "marks".
+
+        Args:
+            counter: its name.
+            from_s: from this time on; None: from the first sample on, which may lie before the transfer.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        links = self.links
+        if from_s is not None:
+            links = links.filter(pc.call_function("greater_equal", [links["time_ns"], pa.scalar(round(from_s * 1e9))]))
+        grouped = links.group_by(["link", "direction"]).aggregate([(counter, "min"), (counter, "max")])
+        return {
+            (row["link"], row["direction"]): row[f"{counter}_max"] - row[f"{counter}_min"]
+            for row in grouped.to_pylist()
+            if row[f"{counter}_max"] is not None
+        }
+
+    def backlogs(self, per: float = 1) -> dict[tuple[int, str], Series]:
+        """Bytes waiting at each (link, direction) from the transfer's start on, divided by `per`."""
+        found: dict[tuple[int, str], Series] = {}
+        columns = [self.links[name].to_pylist() for name in ("link", "direction", "time_ns", "backlog_bytes")]
+        for link, direction, time_ns, backlog in zip(*columns, strict=True):
+            if backlog is not None and time_ns >= 0:
+                found.setdefault((link, direction), []).append((time_ns / 1e9, backlog / per))
+        return found
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _whole(self) -> pa.Table:
+        return _read(self.bundle / SAMPLES, ["end", *SAMPLE_COLUMNS, "goodput_bps", "flow"])
+
+    @cached_property
+    def _both(self) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self._flow is None:
+            return self._whole
+        table = self._whole.filter(pc.call_function("equal", [self._whole["flow"], pa.scalar(self._flow)]))
+        return _earlier(table, self._begins_ns) if self._begins_ns else table
+
+    def _end(self, end: str) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return self._both.filter(pc.call_function("equal", [self._both["end"], pa.scalar(end)]))
+
+
+def is_whole_parquet(file: Path) -> bool:
+    """Whether the file has parquet's mark at both ends: it was written to its end."""
+    try:
+        with file.open("rb") as handle:
+            begin = handle.read(4)
+            handle.seek(-4, 2)
+            return begin == PARQUET_MAGIC and handle.read(4) == PARQUET_MAGIC
+    except OSError:
+        return False
+
+
+def read_parquet(file: Path, columns: list[str] | None = None) -> pa.Table:
+    """A parquet file as a table: the one place where such files are opened.
+
+    Raises:
+        SamplesError: it cannot be read.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return parquet.read_table(file, columns=columns)
+    except (OSError, pa.ArrowException) as error:
+        raise SamplesError(f"{file}: {error}") from error
+
+
+def _read(file: Path, columns: list[str]) -> pa.Table:
+    import pyarrow as pa
+
+    if not file.exists():
+        kinds = {name: pa.string() for name in TEXT_COLUMNS} | {name: pa.float64() for name in RATE_COLUMNS}
+        return pa.schema([(name, kinds.get(name, pa.int64())) for name in columns]).empty_table()
+    table = read_parquet(file)
+    try:
+        for name in NEWER_COLUMNS.intersection(columns).difference(table.column_names):
+            filling = [PATH_FLOW] * table.num_rows if name == "flow" else [None] * table.num_rows
+            table = table.append_column(name, pa.array(filling, pa.string() if name == "flow" else pa.int64()))
+        return table.select(columns)
+    except (OSError, pa.ArrowException) as error:
+        raise SamplesError(f"{file}: {error}") from error
+
+
+def _along(table: pa.Table, way: Sequence[Step]) -> pa.Table:
+    """Samples of the links of a flow's path, numbered from its source, forward as its data goes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    call, parts = pc.call_function, [table.slice(0, 0)]
+    for number, step in enumerate(way):
+        for here, there in (
+            (("forward", "forward"), ("reverse", "reverse"))
+            if step.ahead
+            else (
+                ("reverse", "forward"),
+                ("forward", "reverse"),
+            )
+        ):
+            same = call("equal", [table["link"], pa.scalar(step.link, pa.int64())])
+            rows = table.filter(call("and", [same, call("equal", [table["direction"], pa.scalar(here)])]))
+            for name, filling in (("link", [number]), ("direction", [there])):
+                column = pa.array(filling * rows.num_rows, pa.int64() if name == "link" else pa.string())
+                rows = rows.set_column(rows.column_names.index(name), name, column)
+            parts.append(rows)
+    return pa.concat_tables(parts)
+
+
+def _earlier(table: pa.Table, by_ns: int) -> pa.Table:
+    """The table with its times counted from a later instant."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    moved = pc.call_function("subtract", [table["time_ns"], pa.scalar(by_ns, pa.int64())])
+    return table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
+
+
+def _divided(column: pa.Column, per: float) -> pa.Column:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if per == 1:
+        return column
+    as_float = pc.call_function("cast", [column], pc.CastOptions(target_type=pa.float64()))
+    return pc.call_function("divide", [as_float, pa.scalar(float(per))])
+
+
+def _grouped(streams: pa.Column, times_ns: pa.Column, values: pa.Column) -> dict[int, Series]:
+    found: dict[int, Series] = {}
+    for stream, time_ns, value in zip(streams.to_pylist(), times_ns.to_pylist(), values.to_pylist(), strict=True):
+        if value is not None:
+            found.setdefault(stream, []).append((time_ns / 1e9, value))
+    return found
+
+
+def _backs_off(rows: Sequence[tuple[int, int, int, int]]) -> bool:
+    """Whether one stream does; each row is of a time, bytes acknowledged, retransmissions and the kernel's state."""
+    steps = [  # something was acknowledged, or sent once more
+        (now_ns, moved > before)
+        for (_, before, had, _), (now_ns, moved, has, _) in itertools.pairwise(rows)
+        if moved > before or has > had
+    ]
+    if len(steps) < 2 or rows[-1][3] != LOSS:
+        return False
+    (earlier_ns, _), (last_ns, advanced) = steps[-2:]
+    return not advanced and rows[-1][0] - last_ns < 2 * (last_ns - earlier_ns)

@@ -1,0 +1,106 @@
+"""One cell's run, wherever it is made: in this process, in a worker beside it, on another computer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from landspeed.base.failures import NotReady
+from landspeed.base.progress import Progress
+from landspeed.runs.one_run import run_plan
+from landspeed.runs.scratch import scratch_folder
+from landspeed.runs.sweeps.grid import Cell
+from landspeed.scenario.file.load import LoadedScenario
+from landspeed.worlds.making import make_world
+from landspeed.worlds.registry import plan_for
+
+FIGURES = (
+    "passed",
+    "goodput_bps",
+    "steady_goodput_bps",
+    "bytes",
+    "duration_s",
+    "rtt_ms",
+    "rtt_loaded_median_ms",
+    "rtt_loaded_p99_ms",
+    "retransmits",
+    "limited_by",
+)
+"""Members of a record that a cell's row has. None of them depends on how busy the host was."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a worker needs to run a cell.
+
+    Attributes:
+        key: of the cell.
+        build: of the world where the sweep was planned; a worker with another one is no worker for it.
+        memory_bytes: what it takes at most.
+        folder: for the bundle, on the worker's file system; None keeps no bundle.
+    """
+
+    key: str
+    loaded: LoadedScenario
+    seed: int
+    world: str
+    options: Mapping[str, Any]
+    build: str
+    memory_bytes: int
+    folder: str | None
+
+
+class OtherBuild(NotReady):
+    """A worker has another kernel, engine or version: its figures would not be of this sweep."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell: its figures, or why there are none. `bundle` and `wall_s` differ from run to run."""
+
+    key: str
+    seed: int
+    state: str  # "done" or "failed"
+    error: str | None
+    figures: dict[str, Any]
+    bundle: str | None
+    wall_s: float | None
+
+    @property
+    def done(self) -> bool:
+        """Whether it ran to its end, whatever its verdicts say."""
+        return self.state == "done"
+
+
+def work_of(cell: Cell, world: str, options: Mapping[str, Any], folder: Path | None) -> Work:
+    """The work of a cell."""
+    where = None if folder is None else str(folder)
+    return Work(cell.key, cell.loaded, cell.seed, world, options, cell.build, cell.memory_bytes, where)
+
+
+def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Outcome:
+    """Run a cell; a run that breaks is an outcome, too.
+
+    Args:
+        progress: told several times a second; what it raises ends the run.
+
+    Raises:
+        OtherBuild: this host's build is not that of the sweep.
+        NotReady, OutputError: nothing was started.
+        RunInterrupted: `progress` raised it.
+    """
+    world = make_world(work.world, **work.options)
+    plan = world.asked(plan_for(work.loaded, work.world, work.seed))
+    if (here := world.build_id(plan)) != work.build:
+        raise OtherBuild(f"this worker has another build: {here} instead of {work.build}; install the same everywhere")
+    with scratch_folder(work.folder) as folder:  # a worker may be killed
+        run = run_plan(world, work.loaded, plan, folder, progress=progress, report=False)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        record = run.record
+        figures = {name: getattr(record, name) for name in FIGURES}
+        state = "done" if record.complete else "failed"
+        bundle = str(run.bundle) if work.folder else None
+        return Outcome(work.key, work.seed, state, record.error, figures, bundle, record.wall_s)

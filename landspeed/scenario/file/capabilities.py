@@ -1,0 +1,97 @@
+"""What a world can do of what not every world can, and the located refusal of what it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from landspeed.base.errors import Problem
+from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.key_names import special_keys
+from landspeed.scenario.file.load import LoadedScenario
+from landspeed.scenario.file.model import Scenario, Transfer
+from landspeed.scenario.resolve.events import KINDS
+
+CONGESTION_CONTROLS = (
+    "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
+)  # fmt: skip
+"""Every control that a world of this project has; the emulated world's kernel has them all (emu/kernel/config)."""
+
+SPECIAL_KEYS = (*special_keys(Transfer), *special_keys(Scenario))
+"""Keys of `transfer`, and of the file's top, that not every world honours (model.py marks them)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capabilities:
+    """What a world honours. What it does not name is refused, with the worlds that have it.
+
+    Attributes:
+        congestion_controls: names that `transfer.congestion_control` may have.
+        disciplines: ways in which a queue is kept.
+        events: kinds of events, by their key in the file.
+        special_keys: which of `SPECIAL_KEYS`.
+        link_keys: which of the keys of a link that not every world honours: `trace`.
+        shapes: "path", and "network" for files with links and flows.
+    """
+
+    congestion_controls: tuple[str, ...] = CONGESTION_CONTROLS
+    disciplines: tuple[str, ...] = ("fifo",)
+    events: tuple[str, ...] = ()
+    special_keys: tuple[str, ...] = ()
+    link_keys: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ("path",)
+
+
+def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabilities]) -> list[Problem]:
+    """What the scenario asks and the world cannot do, each with the worlds that can.
+
+    Args:
+        loaded: the scenario.
+        world: the world that is to run it.
+        worlds: every world by name, this one included.
+    """
+    scenario, problems = loaded.scenario, list[Problem]()
+
+    def ask(kind: str, asked: str, where: Path, name: str, *, key: bool = False) -> None:
+        if asked in getattr(worlds[world], kind):
+            return
+        able = [other for other, honours in worlds.items() if asked in getattr(honours, kind)]
+        right = f"the world {' or '.join(able)} can (--world {able[0]}); here" if able else "no world can;"
+        known = ", ".join(getattr(worlds[world], kind))
+        choice = f"write one of: {known}" if known and not kind.endswith("_keys") else "leave it out"
+        problems.append(loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} {choice}", key=key))
+
+    if scenario.is_network:
+        ask("shapes", "network", ("links",), "a network (links and flows)", key=True)
+    given: list[tuple[Transfer, Path]] = [(scenario.transfer, ("transfer",))]
+    given += [(flow, ("flows", number)) for number, flow in enumerate(scenario.flows)]
+    for transfer, at in given:
+        asked = transfer.congestion_control
+        ask("congestion_controls", asked, (*at, "congestion_control"), f"congestion control '{asked}'")
+        for number, name in enumerate(transfer.congestion_controls or []):
+            where = (*at, "congestion_controls", number)
+            ask("congestion_controls", name, where, f"congestion control '{name}'")
+    for name, where in _special(scenario, given):
+        ask("special_keys", name, where, ".".join(map(str, where)), key=True)
+    for index, link in enumerate(scenario.lines):
+        place: Path = (scenario.lines_key, index)
+        for side, where in ((link, place), (link.reverse, (*place, "reverse"))):
+            if side and side.discipline:
+                name = side.discipline.kind
+                ask("disciplines", name, (*where, "discipline"), f"queue discipline '{name}'")
+            if side and side.trace:
+                ask("link_keys", "trace", (*where, "trace"), "a trace", key=True)
+    for number, event in enumerate(scenario.events):
+        for kind in KINDS:
+            if getattr(event, kind) is not None:
+                ask("events", kind, ("events", number, kind), f"an event of the kind {kind}", key=True)
+    return problems
+
+
+def _special(scenario: Scenario, given: list[tuple[Transfer, Path]]) -> Iterator[tuple[str, Path]]:
+    """The special keys that the file has, and where."""
+    yield from ((name, (name,)) for name in special_keys(Scenario) if getattr(scenario, name) is not None)
+    for transfer, at in given:
+        for name in special_keys(Transfer):
+            if getattr(transfer, name) != Transfer.model_fields[name].default:
+                yield name, (*at, name)

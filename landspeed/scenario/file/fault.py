@@ -1,0 +1,17 @@
+"""A contradiction between keys of a scenario, before anybody has looked up its line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from landspeed.scenario.file.document import Path
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A problem by the path of its key; the caller knows the line."""
+
+    where: Path
+    what: str
+    right: str
+    at_key: bool = False

@@ -1,0 +1,17 @@
+"""What a flow of a network sends: its own keys, and the file's `transfer` for the rest."""
+
+from __future__ import annotations
+
+from landspeed.scenario.file.model import Flow, Scenario, Transfer
+
+EITHER = (("bytes", "duration"), ("duration", "bytes"), ("congestion_control", "congestion_controls"))
+"""A key that a flow sets, and the one of the file's that it takes the place of."""
+
+
+def flow_transfer(scenario: Scenario, flow: Flow) -> Transfer:
+    """What a flow sends: its own keys, and the file's `transfer` for the rest."""
+    own = {key: getattr(flow, key) for key in flow.model_fields_set & Transfer.model_fields.keys()}
+    for one, other in EITHER:
+        if own.get(one) is not None:
+            own.setdefault(other, None)
+    return scenario.transfer.model_copy(update=own)

@@ -1,0 +1,58 @@
+"""How a key of the file is called in the plan, with its unit; and which keys not every world honours."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
+
+from landspeed.base.json_form import object_of
+from landspeed.base.units import RATE, SIZE, TIME, Quantity
+
+_SUFFIXES = ((TIME, "_ns"), (SIZE, "_bytes"), (RATE, "_rate_bps"))
+_RENAMED = {
+    "bytes": "bytes",
+    "initial_window": "initial_window_packets",
+    "line_rate": "rate_bps",
+    "depth": "depth_packets",
+    "one_way_delay": "delay_ns",
+    "rate": "rate_bps",
+}
+_SPECIAL = "x-not-in-every-world"
+
+
+def special(default: Any, *, description: str, **more: Any) -> Any:
+    """A field of a section that a world honours only if it says so (`Capabilities.special_keys`)."""
+    return Field(default, description=description, json_schema_extra={_SPECIAL: True}, **more)
+
+
+def special_keys(section: type[BaseModel]) -> tuple[str, ...]:
+    """The keys of a section that not every world honours."""
+    return tuple(key for key, field in section.model_fields.items() if _SPECIAL in _extra(field))
+
+
+def _extra(field: FieldInfo) -> dict[str, Any]:
+    return object_of(field.json_schema_extra)
+
+
+def plan_name(key: str, field: FieldInfo) -> str:
+    """`duration` is `duration_ns`, `window` is `window_bytes`, `streams` is `streams`."""
+    if key in _RENAMED:
+        return _RENAMED[key]
+    quantity = next(_quantities(field.annotation, field.metadata), None)
+    return key + next((suffix for kind, suffix in _SUFFIXES if quantity and quantity.kind is kind), "")
+
+
+def plan_values(section: BaseModel) -> dict[str, Any]:
+    """The section's values by the plan's names."""
+    return {plan_name(key, field): getattr(section, key) for key, field in type(section).model_fields.items()}
+
+
+def _quantities(annotation: Any, metadata: list[Any]) -> Iterator[Quantity]:
+    """Those that an annotation such as `Window | None` has."""
+    yield from (each for each in metadata if isinstance(each, Quantity))
+    for part in typing.get_args(annotation):
+        yield from _quantities(part, list(getattr(part, "__metadata__", ())))

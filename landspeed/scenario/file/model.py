@@ -1,0 +1,377 @@
+"""The scenario file, format 1, as models. The JSON Schema and the reference (make docs) follow these.
+
+A model checks each value by itself; what several keys must agree on (order of hops, one of two keys) is in checks.py,
+because those errors point at two places. Every description here is shown to users by their editor, through the schema.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from landspeed.base.units import (
+    Amount,
+    Delay,
+    Distance,
+    Duration,
+    EventSpan,
+    EventTime,
+    FlowStart,
+    Interval,
+    Loss,
+    Mtu,
+    Probability,
+    Queue,
+    Rate,
+    Stagger,
+    Window,
+)
+from landspeed.scenario.file.disciplines import Discipline
+from landspeed.scenario.file.key_names import special
+from landspeed.scenario.file.model_recorded import Contest, Expect
+from landspeed.scenario.file.position import Position
+from landspeed.scenario.file.section import Section, Text
+from landspeed.scenario.traces.trace_file import TraceSource
+
+MOST_HOPS = 255  # the TTL has eight bits (RFC 791, RFC 8200)
+MOST_NODES, MOST_LINKS, MOST_FLOWS = 1000, 2000, 1000
+NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
+KERNEL_PATTERN = r"^\d+\.\d+(\.\d+)?$"
+SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, examples=["chicago"])]
+CongestionControl = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
+Framing = Literal["ethernet", "pos"]
+
+
+class Bus(Section):
+    """How much the machine behind the network interface can move: limits by PCI-X, memory, one CPU."""
+
+    rate: Rate = Field(description="Bits of IP packets per second")
+    fitted: bool = Field(
+        False, description="true: computed from the recorded result, so it predicts nothing; reports say so"
+    )
+    why: Text | None = Field(None, description="Where the figure comes from")
+
+
+class Host(Section):
+    """An end of the path, or a node of a network at which flows begin or end. It forwards nothing."""
+
+    role: Literal["sender", "receiver"] | None = Field(
+        None, description="sender (the first node) or receiver; only in a path, not in a network"
+    )
+    place: Text | None = Field(None, description="City, for the table and the report")
+    position: Position | None = Field(
+        None, description="Latitude and longitude; distances and the map are computed from them"
+    )
+    label: Text | None = Field(None, description="Recorded name of the machine")
+    address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
+    nic: Rate | None = Field(
+        None,
+        description="Line rate of the network interface; default: that of the host's link. Not lower than that",
+    )
+    bus: Bus | None = Field(None, description="How much the machine behind the interface can move, if that is a limit")
+    hardware: Text | None = Field(None, description="Note: machine, CPU, network interface")
+    software: Text | None = Field(None, description="Note: operating system, program, versions")
+
+
+class Router(Section):
+    """Notes on a router of the path. A router without an entry here is allowed."""
+
+    place: Text | None = Field(None, description="City, for the table and the report")
+    position: Position | None = Field(
+        None, description="Latitude and longitude; distances and the map are computed from them"
+    )
+    label: Text | None = Field(None, description="Recorded name of the router")
+    address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
+
+
+class Lane(Section):
+    """What a direction of a link can have. On a link it means both directions unless `reverse` says otherwise."""
+
+    one_way_delay: Delay | None = Field(None, description="Propagation delay of this direction")
+    line_rate: Rate | None = Field(
+        None, description="Rate of the line, framing included, up to 1 Tbit/s; default: the file's line_rate"
+    )
+    queue: Queue | None = Field(
+        None,
+        description="Buffer before the line, in bytes or BDP, without packets in flight; in BDP, at least 10 packets",
+    )
+    discipline: Discipline | None = Field(
+        None, description="How the queue is managed: a name, or a name with its parameters; default fifo"
+    )
+    trace: TraceSource | None = Field(
+        None,
+        description="Rate, delay and loss over time, in place of these keys: a file, or a mapping; none: no trace",
+    )
+    packet_limit: int | None = Field(
+        None,
+        ge=1,
+        le=2**32 - 1,
+        description="Packets in flight and in the queue that the emulation may hold; default: computed, with a reserve",
+    )
+    loss: Probability | None = Field(None, description="Probability that a packet is lost")
+    loss_burst: float | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Mean number of packets lost in a row (Gilbert's chain of two states); `loss` is still the share "
+        "of all packets; default: losses are independent",
+    )
+    corrupt: Probability | None = Field(None, description="Probability that a bit of a packet is flipped")
+    duplicate: Probability | None = Field(None, description="Probability that a packet arrives twice")
+    reorder: Probability | None = Field(None, description="Probability that a packet skips the delay")
+    jitter: Delay | None = Field(
+        None,
+        description="The delay varies by up to this, up and down; at most the delay; packets keep their order, so that "
+        "on a busy line the mean delay grows",
+    )
+
+
+class Reverse(Lane):
+    """The direction from receiver to sender, where it differs from the forward one."""
+
+
+class Link(Lane):
+    """A link between two neighbouring nodes; its own keys describe the forward direction, from `from` to `to`."""
+
+    from_: Name = Field(alias="from", description="The node nearer to the sender; of a network: either end")
+    to: Name = Field(description="The node nearer to the receiver; of a network: the other end")
+    name: Name | None = Field(None, description="Distinguishes links of a network between the same two nodes")
+    rtt: Delay | None = Field(None, description="Instead of one_way_delay: both directions together, split evenly")
+    distance: Distance | None = Field(None, description="Terrestrial distance, for the score")
+    mtu: Mtu | None = Field(
+        None,
+        description="Largest IP packet, 576 B (IPv6: 1280 B) to 65535 B; default: the file's. A path has the smallest",
+    )
+    framing: Framing | None = Field(
+        None, description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH)"
+    )
+    reverse: Reverse | None = Field(None, description="The other direction, where it differs")
+
+
+class Transfer(Section):
+    """What is sent. Exactly one of `bytes` and `duration`."""
+
+    streams: int = Field(1, ge=1, le=128, description="TCP connections in parallel")
+    window: Window | None = Field(
+        None,
+        description="Window of each stream, as asked of the system (SO_RCVBUF, SO_SNDBUF), at most 1 GiB; "
+        "default: autotuning",
+    )
+    window_exact: bool = Field(
+        False,
+        description="true: the receiver offers exactly `window`; false: what its system makes of it",
+    )
+    initial_window: int | None = Field(
+        None,
+        ge=1,
+        le=100_000,
+        description="Packets that a stream may send at first; default: the system's own (Linux: 10)",
+    )
+    congestion_control: CongestionControl = Field(
+        "cubic", description="Name of the congestion control; the world must have it"
+    )
+    congestion_controls: list[CongestionControl] | None = special(
+        None, min_length=1, max_length=128, description="A list instead of one for all: each stream takes the next one"
+    )
+    bytes: Amount | None = Field(None, description="How much to send, over all streams. Instead of duration")
+    duration: Duration | None = Field(None, description="How long to send. Instead of bytes")
+    receive: Literal["discard", "memory", "verify"] = Field(
+        "discard",
+        description="discard: the kernel drops the data; memory: copied; verify: copied, and every byte checked",
+    )
+    sample_interval: Interval = Field(
+        10**8, description="Time between two samples of the series, at least 10 ms; default 100 ms"
+    )
+    send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = special(
+        "auto", description="How the payload gets into the socket; auto: chosen by kernel, size and route"
+    )
+    ecn: bool = special(
+        False, description="true: routers may mark instead of drop (RFC 3168), where the discipline can; default false"
+    )
+    accurate_ecn: bool = special(
+        False,
+        description="true: ECN whose feedback counts the marks (AccECN, RFC 9768); Linux 7.0 and later; default false",
+    )
+    protect: Literal["none", "mac", "aead", "ktls"] = special(
+        "none",
+        description="mac: nobody on the way can change the data unseen; aead: nor read it; ktls: as aead, in records "
+        "that the kernels make. With these, receive is memory or verify",
+    )
+    mptcp: bool = special(
+        False,
+        description="true: multipath TCP (RFC 8684) over two routes that share no link; only in a network; "
+        "default false",
+    )
+    pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
+    start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
+
+
+class Event(Section):
+    """Something that happens to a link during the transfer. Exactly one of the five kinds."""
+
+    at: EventTime = Field(description="Time of the event, since the start of the transfer")
+    from_: Name | None = Field(None, alias="from", description="The node at which packets enter the link")
+    to: Name | None = Field(None, description="The node at which they leave it: a neighbour of `from`")
+    between: list[Name] | None = Field(
+        None, min_length=2, max_length=2, description="Instead of from and to: two neighbours, both directions"
+    )
+    link: Name | None = Field(None, description="In addition: the link's name, where several links join these nodes")
+    loss: Loss | None = Field(
+        None, description="`3 packets`: the next three; `100 %` with `for`: each packet with that probability"
+    )
+    line_rate: Rate | None = Field(None, description="The line's new rate")
+    one_way_delay: Delay | None = Field(None, description="The new propagation delay (a reroute)")
+    down: EventSpan | None = Field(None, description="For this time, every packet that enters the link is lost")
+    background: Rate | None = Field(
+        None, description="Unresponsive packets of full size enter; bits of IP packets per second"
+    )
+    for_: EventSpan | None = Field(None, alias="for", description="How long it lasts; then the former value returns")
+
+
+class Calibration(Section):
+    """How far the measured path may be from the file before the transfer is refused."""
+
+    rtt_tolerance: Probability = Field(0.001, description="Allowed error of each round-trip time; default 0.1 %")
+    rate_tolerance: Probability = Field(0.01, description="Allowed error of the bottleneck's rate; default 1 %")
+
+
+class Flow(Transfer):
+    """One transfer of a network. Keys that are not here come from the file's `transfer`."""
+
+    name: Name = Field(description="Name of the flow in results")
+    from_: Name = Field(alias="from", description="The host that sends")
+    to: Name = Field(description="The host that receives")
+    start: FlowStart = Field(0, description="When its sender begins to connect, in whole seconds; default 0 s")
+    route: list[Name] | None = Field(
+        None,
+        min_length=2,
+        max_length=MOST_HOPS + 1,
+        description="Nodes from `from` to `to`, with names of links between them where needed; "
+        "default: the route with the least round-trip delay",
+    )
+    second_route: list[Name] | None = Field(
+        None,
+        min_length=2,
+        max_length=MOST_HOPS + 1,
+        description="With mptcp: the other route, written in the same way; default: of the routes that share no link "
+        "with the first, that with the least round-trip delay",
+    )
+    expect: Expect | None = Field(None, description="The wanted result of this flow")
+
+
+def _ip_version(value: int) -> int:
+    if value not in (4, 6):
+        raise PydanticCustomError("ip", "IP version {value} does not exist", {"value": value, "right": "write 4 or 6"})
+    return value
+
+
+def _format(value: int) -> int:
+    if value != 1:
+        raise PydanticCustomError(
+            "format", "format {value} is not known here", {"value": value, "right": "write format: 1"}
+        )
+    return value
+
+
+def _kernel(value: Any) -> str:
+    """Text: YAML's numbers have no zeros at their end, and 6.10 is not 6.1."""
+    if isinstance(value, str) and re.fullmatch(KERNEL_PATTERN, value):
+        return value
+    right = 'write a series or a release of Linux as text, in quotes: kernel: "6.12"'
+    raise PydanticCustomError("kernel", "'{value}' is not a version of Linux", {"value": value, "right": right})
+
+
+def _hops(value: list[Link]) -> list[Link]:
+    if len(value) > MOST_HOPS:
+        raise PydanticCustomError(
+            "hops",
+            "a path of {count} links is longer than the TTL of an IP packet allows",
+            {"count": len(value), "right": f"write at most {MOST_HOPS} links (RFC 791)"},
+        )
+    return value
+
+
+class Scenario(Section):
+    """A scenario file: hosts, the path hop by hop, the transfer, and the result to expect.
+
+    A network has `links` and `flows` instead of the path.
+    """
+
+    format: Annotated[int, AfterValidator(_format)] = Field(
+        description="Version of the format", json_schema_extra={"const": 1}
+    )
+    extends: Text | None = Field(None, description="Another file, relative to this one, on which this one builds")
+    name: Annotated[str, Field(pattern=SLUG_PATTERN)] = Field(
+        description="Short name; names of result folders begin with it"
+    )
+    title: Text = Field(description="One line")
+    description: Text | None = Field(None, description="What it is and what it shows")
+    ip: Annotated[int, AfterValidator(_ip_version)] = Field(
+        4, description="Version of IP", json_schema_extra={"enum": [4, 6]}
+    )
+    fidelity: Literal["packets", "super-packets"] = Field(
+        "packets",
+        description="packets: each is handled separately; "
+        "super-packets: up to 180 KB (IPv6: 64 KB) are handled as one, which is faster",
+    )
+    mtu: Mtu = Field(1500, description="Largest IP packet of links that do not say; default 1500 B")
+    framing: Framing = Field("ethernet", description="Framing of links that do not say")
+    line_rate: Rate | None = Field(None, description="Line rate of links that do not say")
+    queue: Queue | None = Field(None, description="Queue of links that do not say; default 1 BDP")
+    hosts: dict[Name, Host] = Field(
+        {}, max_length=MOST_NODES, description="The two ends of a path, by name; of a network: notes on its hosts"
+    )
+    routers: dict[Name, Router] = Field({}, max_length=MOST_NODES, description="Notes on routers, by name")
+    path: Annotated[list[Link], AfterValidator(_hops)] = Field(
+        [], description="The links in order from sender to receiver", json_schema_extra={"maxItems": MOST_HOPS}
+    )
+    links: list[Link] = Field(
+        [], max_length=MOST_LINKS, description="Instead of path: the links of a network, between any nodes"
+    )
+    transfer: Transfer = Field(
+        default_factory=lambda: Transfer.model_validate({}),
+        description="What is sent; in a network: values for flows that do not say them",
+    )
+    flows: list[Flow] = Field(
+        [], max_length=MOST_FLOWS, description="With links: who sends what to whom, and from when"
+    )
+    events: list[Event] = Field([], max_length=1000, description="What happens to links during the transfer")
+    calibration: Calibration = Field(
+        default_factory=lambda: Calibration.model_validate({}),
+        description="How exact the path must be before the transfer counts",
+    )
+    expect: Expect | None = Field(None, description="The recorded or wanted result; a run that misses it fails")
+    contest: Contest | None = Field(None, description="For records: the facts that the contest's rules ask for")
+    vary: dict[str, Any] | None = Field(
+        None,
+        description="Dotted key → list or range of values, written as for --set: the file is every combination. "
+        "`zip`: keys that change together; `cases`: named sets of keys; `seeds`: how many, or which",
+    )
+    sources: list[Text] = Field([], max_length=100, description="Documents from which the figures come")
+    assumptions: list[Text] = Field(
+        [], max_length=100, description="What the file assumes because the documents do not say it"
+    )
+    seed: int = Field(1, ge=0, le=2**53 - 1, description="Seed of everything random; --seed sets another")
+    kernel: Annotated[str, BeforeValidator(_kernel), Field(pattern=KERNEL_PATTERN, examples=["6.12"])] | None = special(
+        None, description="Series or release of Linux on all nodes, in quotes; default: the one that is installed"
+    )
+
+    @property
+    def is_network(self) -> bool:
+        """Whether the file has links and flows instead of a path."""
+        return bool(self.links or self.flows)
+
+    @property
+    def lines(self) -> list[Link]:
+        """The links of the path or of the network."""
+        return self.links if self.is_network else self.path
+
+    @property
+    def lines_key(self) -> str:
+        """The key under which they stand."""
+        return "links" if self.is_network else "path"

@@ -1,0 +1,143 @@
+"""The nodes of a scenario's network, and the route of each flow: given, or the shortest by delay."""
+
+from __future__ import annotations
+
+import itertools
+
+from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.fault import Fault
+from landspeed.scenario.file.model import Flow, Link, Scenario
+from landspeed.scenario.plan.routing import Edge, Routes
+
+MORE_SHOWN = 8
+
+
+def host_names(scenario: Scenario) -> frozenset[str]:
+    """The hosts of a network: those with notes, and the ends of flows."""
+    return frozenset((*scenario.hosts, *(end for flow in scenario.flows for end in (flow.from_, flow.to))))
+
+
+def node_names(scenario: Scenario) -> list[str]:
+    """The nodes that links join, in the order of the file."""
+    return list(dict.fromkeys(end for link in scenario.lines for end in (link.from_, link.to)))
+
+
+def edges_of(scenario: Scenario) -> list[Edge]:
+    """The links as routing sees them."""
+    return [Edge(link.from_, link.to, _round_trip_ns(link)) for link in scenario.lines]
+
+
+class _WrongRouteError(Exception):
+    """A given route cannot be taken; at which word of it, what is wrong, what would be right."""
+
+    def __init__(self, place: int, what: str, right: str) -> None:
+        super().__init__(what)
+        self.place, self.what, self.right = place, what, right
+
+
+def route_of(scenario: Scenario, flow: Flow, key: str = "route") -> list[int] | Fault:
+    """The links of a given route, or what is wrong with it."""
+    route: list[str] = getattr(flow, key) or []
+    try:
+        nodes, over = _words(scenario, flow, route)
+        hops = itertools.pairwise(nodes)
+        return [_link_between(scenario, flow, route, hop, over.get(number)) for number, hop in enumerate(hops, start=1)]
+    except _WrongRouteError as error:
+        where: Path = ("flows", scenario.flows.index(flow), key, error.place)
+        return Fault(where, error.what, error.right)
+
+
+def _words(scenario: Scenario, flow: Flow, route: list[str]) -> tuple[list[str], dict[int, int]]:
+    """The nodes of a given route, and for some hops, counted from 1, the link that is named before their end."""
+    names = {link.name: index for index, link in enumerate(scenario.links) if link.name}
+    known = node_names(scenario)
+    nodes, over = [route[0]], dict[int, int]()
+    for place, word in enumerate(route[1:], start=1):
+        if word in names:
+            over[len(nodes)] = names[word]
+            continue
+        if word in nodes:
+            what = f"loop in the route of {flow.name}: {word} was passed before"
+            raise _WrongRouteError(place, what, "write each node once")
+        if word not in known:
+            raise _WrongRouteError(place, f"no link reaches {word}", one_of(known))
+        nodes.append(word)
+    for place, wanted, end in ((0, flow.from_, "begins"), (len(route) - 1, flow.to, "ends")):
+        if route[place] != wanted:
+            what = f"the route of {flow.name} {end} at {route[place]}, and the flow at {wanted}"
+            raise _WrongRouteError(place, what, f"write {wanted}")
+    return nodes, over
+
+
+def _link_between(scenario: Scenario, flow: Flow, route: list[str], hop: tuple[str, str], named: int | None) -> int:
+    """The link of a hop; `named`: the one whose name stands before the hop's end."""
+    here, there = hop
+    place = route.index(there)
+    joining = [index for index, link in enumerate(scenario.links) if {link.from_, link.to} == {here, there}]
+    if named is not None:
+        if named not in joining:
+            what = f"the link {scenario.links[named].name} does not join {here} and {there}"
+            raise _WrongRouteError(place - 1, what, "write a link between them, or leave it out")
+        joining = [named]
+    if not joining:
+        near = sorted({edge.other(here) for edge in edges_of(scenario) if here in (edge.a, edge.b)})
+        raise _WrongRouteError(place, f"there is no link between {here} and {there}", one_of(near))
+    if len(joining) > 1:
+        told = ", ".join(str(scenario.links[index].name) for index in joining)
+        what = f"{len(joining)} links join {here} and {there}"
+        raise _WrongRouteError(place, what, f"write one of their names before {there}: {told}")
+    if there != flow.to and there in host_names(scenario):
+        what = f"{there} is a host in the middle of the route: hosts forward nothing"
+        raise _WrongRouteError(place, what, "route through a router")
+    return joining[0]
+
+
+def flow_routes(scenario: Scenario) -> list[list[int]] | list[Fault]:
+    """The links of each flow in order, or everything that is wrong with routes."""
+    routes = Routes(edges_of(scenario), host_names(scenario))
+    faults: list[Fault] = []
+    for number, flow in enumerate(scenario.flows):
+        if flow.route is None:
+            continue
+        given = route_of(scenario, flow)
+        if isinstance(given, Fault):
+            faults.append(given)
+        elif (at := routes.give(flow.from_, given)) is not None:
+            what = f"at {at} the route of {flow.name} goes another way than that of a flow before, to the same host"
+            right = "routers choose by destination: give both the same way from there on, or another host"
+            faults.append(Fault(("flows", number, "route"), what, right, at_key=True))
+    if faults:
+        return faults
+    found: list[list[int]] = []
+    for number, flow in enumerate(scenario.flows):
+        there, back = routes.way(flow.from_, flow.to), routes.way(flow.to, flow.from_)
+        if there is None or back is None:
+            reached = sorted((routes.reachable(flow.from_) & host_names(scenario)) - {flow.from_})
+            right = "add links between them" + (f"; from {flow.from_} one reaches {few(reached)}" if reached else "")
+            what = f"there is no route from {flow.from_} to {flow.to} for the flow {flow.name} (hosts forward nothing)"
+            faults.append(Fault(("flows", number, "to"), what, right))
+        elif there != back[::-1]:
+            what = f"the given route of another flow changes the route of {flow.name} in one direction only"
+            faults.append(Fault(("flows", number, "name"), what, "give this flow a route, too"))
+        else:
+            found.append(there)
+    return faults or found
+
+
+def _round_trip_ns(link: Link) -> int:
+    if link.rtt is not None:
+        return link.rtt
+    ahead = link.one_way_delay or 0
+    back = link.reverse.one_way_delay if link.reverse else None
+    return ahead + (ahead if back is None else back)
+
+
+def one_of(names: list[str]) -> str:
+    """The remedy that lists names."""
+    return f"write one of: {few(names)}"
+
+
+def few(names: list[str]) -> str:
+    """The first of many names."""
+    more = f" and {len(names) - MORE_SHOWN} more" if len(names) > MORE_SHOWN else ""
+    return ", ".join(names[:MORE_SHOWN]) + more

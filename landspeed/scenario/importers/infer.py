@@ -1,0 +1,319 @@
+"""A path from what was measured on it: round trip, bottleneck, queue, loss and window, as far as the figures hold them.
+
+What bound a transfer decides what can be known. A queue that stands shows the bottleneck's rate and, at its highest,
+at least how long the queue is; then losses are taken as its overflows. A transfer that filled its window, its pace or a
+host shows that limit, and of the line only that it carries more. Losses without a queue are chance. Nothing is given
+twice: a loss that a queue explains is not put into the path once more.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from landspeed.base.units_text import rate_text
+from landspeed.scenario.importers.evidence import Evidence, Figure, Interval, Transfer
+from landspeed.scenario.importers.round_trip import RoundTrip, round_trip
+from landspeed.scenario.importers.udp import over_udp
+from landspeed.scenario.theory import physics as ph
+
+STANDARD_BPS = (10**7, 10**8, 10**9, 10**10, 4 * 10**10, 10**11, 4 * 10**11)
+UNKNOWN_BPS = 10**9  # where nothing tells of a line
+FRAMING = ph.ETHERNET_FRAMING
+QUEUE_SHARE, QUEUE_LEAST_S = 0.03, 0.0005  # an RTT so far above the path's own is a queue; hosts alone vary by less
+STANDING = 0.25  # of the queue's greatest delay: while it stands higher, the line is busy
+NEAR = 0.1  # a goodput so near to a pace or a window is bound by it
+LINE_NEAR = 0.01  # … to a line
+IDLE = 1.2  # a congestion window so much larger than what is in flight does not bind
+FLAT, BURSTS = 0.1, 2.0  # a policed goodput varies by so little; a variance of losses so far above chance's
+NORMAL = 1.96  # standard deviations of a 95 % interval
+
+
+@dataclass
+class Inferred:
+    """The path that was inferred; what is None is not known.
+
+    Attributes:
+        bound_by: "queue", "pacing", "window", "line", "loss", "host", or "" without a transfer.
+        rate: of the bottleneck's line, framing included. `rate_known`: measured, not only a lower bound.
+        goodput: of the transfer that stands for all, with the spread of all.
+    """
+
+    round_trip: RoundTrip
+    mtu_bytes: int
+    transfer: Transfer | None = None
+    goodput: Figure | None = None
+    bound_by: str = ""
+    why: str = ""
+    rate: Figure | None = None
+    rate_known: bool = False
+    queue: Figure | None = None
+    loss: Figure | None = None
+    window: Figure | None = None
+    host: Figure | None = None
+    pacing_bps: float | None = None
+    ip_version: int = 4
+    congestion_control: str | None = None
+    assumptions: list[str] = field(default_factory=list[str])
+
+    @property
+    def fast_bps(self) -> int:
+        """The line rate of all other links: the next of Ethernet's that is twice as fast."""
+        least = 2 * self.rate.value if self.rate else UNKNOWN_BPS
+        return next((rate for rate in STANDARD_BPS if rate >= least), STANDARD_BPS[-1])
+
+
+def infer(evidence: Evidence) -> Inferred:
+    """What the evidence says of the path.
+
+    Raises:
+        MeasurementError: it tells no round-trip time.
+    """
+    tcp = [each for each in evidence.transfers if not each.udp]
+    transfer = _typical(tcp)
+    mtu = _mtu(evidence, transfer)
+    # A packet's time on the line belongs to what is measured, not to the path's delay; so the rate comes first.
+    rough = Inferred(round_trip(evidence, transfer, mtu, math.inf), mtu, transfer)
+    _bound(rough)
+    line = rough.rate.value if rough.rate else math.inf
+    made = Inferred(round_trip(evidence, transfer, mtu, line), mtu, transfer)
+    if transfer is not None:
+        made.goodput = _goodput(tcp, transfer)
+    _bound(made)
+    _by_probes(made, evidence)
+    made.assumptions += made.round_trip.assumptions
+    made.ip_version = _ip_version(evidence, transfer)
+    told = [transfer.congestion_control if transfer else None, *(each.congestion_control for each in evidence.sockets)]
+    made.congestion_control = next((each for each in told if each), None)
+    return made
+
+
+def _ip_version(evidence: Evidence, transfer: Transfer | None) -> int:
+    """The transfer's; without one, that of the target's address."""
+    if transfer is not None:
+        return transfer.ip_version
+    ends = [*(each.receiver for each in evidence.transfers), *(each.address for each in evidence.traces)]
+    ends += [each.peer for each in evidence.sockets]
+    return 6 if any(":" in end for end in ends) else 4
+
+
+def _typical(transfers: Sequence[Transfer]) -> Transfer | None:
+    """The one with the median goodput."""
+    ordered = sorted(transfers, key=lambda each: each.goodput_bps)
+    return ordered[len(ordered) // 2] if ordered else None
+
+
+def _goodput(all_of_them: Sequence[Transfer], transfer: Transfer) -> Figure:
+    if len(all_of_them) > 1:
+        rates = [each.goodput_bps for each in all_of_them]
+        what = f"{transfer.source}: the median of {len(rates)} transfers"
+        return Figure(transfer.goodput_bps, what, transfer.goodput_bps - min(rates), max(rates) - transfer.goodput_bps)
+    half = _half([each.rate_bps for each in settled(transfer)])
+    return Figure(transfer.goodput_bps, f"{transfer.source}: {transfer.program}", half, half)
+
+
+def _mtu(evidence: Evidence, transfer: Transfer | None) -> int:
+    told = [transfer.mtu_bytes if transfer else None, *(each.mtu_bytes for each in evidence.sockets)]
+    known = [each for each in told if each]
+    if known:
+        return min(known)
+    segments = [transfer.mss_bytes if transfer else None, *(each.mss_bytes for each in evidence.sockets)]
+    mss = next((each for each in segments if each), None)
+    if mss is None:
+        return 1500
+    headers = ph.IP_HEADER[transfer.ip_version if transfer else 4] + ph.TCP_HEADER
+    plain = mss + headers  # an MSS told before the connection was made has no time stamps in it
+    return plain if plain in (1500, 9000, 4470) else plain + ph.TCP_TIMESTAMPS
+
+
+def settled(transfer: Transfer) -> list[Interval]:
+    """The intervals after the start: from the one after the first that has nine tenths of the highest rate."""
+    whole = [each for each in transfer.intervals if each.end_s > each.start_s]
+    if len(whole) < 4:
+        return whole
+    usual = statistics.median(each.end_s - each.start_s for each in whole)
+    whole = [each for each in whole if each.end_s - each.start_s > usual / 2]
+    highest = max(each.rate_bps for each in whole[1:])
+    begin = next((i for i, each in enumerate(whole) if each.rate_bps >= 0.9 * highest), 0) + 1
+    return whole[begin:] if len(whole) - begin >= 2 else whole[1:]
+
+
+def _half(values: Sequence[float]) -> float:
+    """Half of the 95 % interval of a mean, of draws that are taken as independent; 0 for fewer than two."""
+    return NORMAL * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+
+
+def _bound(made: Inferred) -> None:
+    """What bound the transfer, and what follows."""
+    transfer = made.transfer
+    if transfer is None:
+        return None
+    parts = settled(transfer)
+    base_s = made.round_trip.base.value
+    rates = [each.rate_bps for each in parts] or [transfer.goodput_bps]
+    rtts = [each.rtt_s for each in parts if each.rtt_s is not None]
+    rate, rtt_s = statistics.fmean(rates), statistics.fmean(rtts) if rtts else base_s
+    paced = (transfer.asked_pacing_bps or 0.0) * transfer.streams
+    made.pacing_bps = transfer.asked_pacing_bps
+    if paced and abs(rate / paced - 1) <= NEAR:
+        made.bound_by, made.why = "pacing", f"{rate_text(rate)} is the {rate_text(paced)} that was asked for"
+        return _at_least(made, rates)
+    queued = bool(rtts) and max(rtts) - base_s > max(QUEUE_SHARE * base_s, QUEUE_LEAST_S)
+    wire = rate * _wire_share(made)
+    line = next((each for each in STANDARD_BPS if abs(wire / each - 1) <= LINE_NEAR), None)
+    if line and not queued:
+        made.bound_by, made.rate_known = "line", True
+        made.why = f"{rate_text(rate)} is what a line of {rate_text(line)} carries, and no queue stood"
+        half = _half(rates) * _wire_share(made)
+        made.rate = Figure(line, f"{transfer.source}: {made.why}", half, half)
+        return None
+    if _by_window(made, parts, rate, rtt_s):
+        return _at_least(made, rates)
+    if queued:
+        return _by_queue(made, parts, base_s)
+    resent = sum(each.retransmits or 0 for each in parts)
+    if resent:
+        _by_loss(made, parts, resent)
+    else:
+        made.bound_by = "host"
+        made.why = f"{rate_text(rate)}, no loss, no queue, and no window filled: one of the hosts sets the pace"
+        bus = rate * made.mtu_bytes / ph.mss_bytes(made.mtu_bytes, transfer.ip_version)
+        made.host = Figure(bus, f"{transfer.source}: {made.why}", _half(rates), _half(rates))
+    return _at_least(made, rates)
+
+
+def _wire_share(made: Inferred) -> float:
+    """Bits on the line for each bit of payload."""
+    version = made.transfer.ip_version if made.transfer else 4
+    return (made.mtu_bytes + FRAMING) / ph.mss_bytes(made.mtu_bytes, version)
+
+
+def _at_least(made: Inferred, rates: Sequence[float]) -> None:
+    """The line was never filled: it carries the most that was seen, and more."""
+    most = max(rates) * _wire_share(made)
+    line = next((each for each in STANDARD_BPS if each >= 1.05 * most), STANDARD_BPS[-1])
+    source = made.transfer.source if made.transfer else ""
+    made.rate = Figure(line, f"assumed; {source}: it carried {rate_text(most)}, framing included, and was not full")
+    made.assumptions.append(
+        f"Bottleneck. No measurement filled the line: {rate_text(line)} is the next rate of Ethernet above the "
+        f"{rate_text(most)} that it carried."
+    )
+
+
+def _by_queue(made: Inferred, parts: Sequence[Interval], base_s: float) -> None:
+    transfer = made.transfer
+    assert transfer is not None
+    highest_s = max(each.rtt_s for each in parts if each.rtt_s is not None)
+    enough_s = base_s + STANDING * (highest_s - base_s)
+    busy = [
+        each.rate_bps
+        for before, each in zip([None, *parts], parts, strict=False)
+        if (each.rtt_s or 0.0) >= enough_s and (before is None or (before.rtt_s or 0.0) >= enough_s)
+    ]
+    busy = busy or [max(each.rate_bps for each in parts)]
+    share, rate = _wire_share(made), statistics.fmean(busy)
+    half = _half(busy) if len(busy) > 1 else 0.05 * rate
+    made.bound_by, made.rate_known = "queue", True
+    made.why = f"its round trips grew from {base_s * 1e3:.4g} to {highest_s * 1e3:.4g} ms: a queue stood on the path"
+    what = f"goodput {rate_text(rate)} in {len(busy)} intervals with a queue, × {share:.4f} for headers and framing"
+    made.rate = Figure(rate * share, f"{transfer.source}: {what}", half * share, half * share)
+    peak_s = max(highest_s, transfer.max_rtt_s or 0.0)
+    size = (peak_s - base_s) * made.rate.value / 8
+    overflowed = bool(transfer.retransmits)
+    told = f"{transfer.source}: round trips up to {peak_s * 1e3:.4g} ms, above {base_s * 1e3:.4g} ms; at least this"
+    made.queue = Figure(size, told, 0.0, size * (0.25 if overflowed else 1.0))
+    if overflowed:
+        made.assumptions.append(
+            f"Loss. The {transfer.retransmits} retransmissions are taken as overflows of that queue; none is chance."
+        )
+    else:
+        made.assumptions.append("Queue. It never overflowed, so it may be any longer than what was seen of it.")
+
+
+def _by_window(made: Inferred, parts: Sequence[Interval], rate_bps: float, rtt_s: float) -> bool:
+    """Whether what was in flight filled a window other than the congestion window, which fills where the path binds."""
+    transfer = made.transfer
+    assert transfer is not None
+    in_flight = rate_bps * rtt_s / 8
+    allowed = [each.cwnd_bytes for each in parts if each.cwnd_bytes]
+    if allowed and statistics.fmean(allowed) < IDLE * in_flight:
+        return False
+    told = [each.window_bytes for each in parts if each.window_bytes]
+    asked = (transfer.asked_window_bytes or 0) * transfer.streams
+    empty = rate_bps * made.round_trip.base.value / 8
+    if told and in_flight >= (1 - NEAR) * max(told):
+        made.why = f"{in_flight / 1e6:.4g} MB were in flight, all of the window of {max(told) / 1e6:.4g} MB"
+        window, what, minus = max(told), "the largest window that the receiver offered", 0.0
+    elif asked and (1 - NEAR) * asked <= in_flight <= ph.LINUX_BUFFER_FACTOR * asked:
+        made.why = (
+            f"{in_flight / 1e6:.4g} MB were in flight, as buffers of {asked / 1e6:.4g} MB allow, and cwnd was larger"
+        )
+        window, what, minus = in_flight, "in flight: its goodput × its round trip", max(0.0, in_flight - empty)
+    else:
+        return False
+    made.bound_by = "window"
+    each = window / transfer.streams
+    made.window = Figure(each, f"{transfer.source}: {what}", minus / transfer.streams, 0.0)
+    return True
+
+
+def _by_loss(made: Inferred, parts: Sequence[Interval], resent: int) -> None:
+    transfer = made.transfer
+    assert transfer is not None
+    payload = ph.mss_bytes(made.mtu_bytes, transfer.ip_version)
+    packets = sum(each.rate_bps * (each.end_s - each.start_s) / 8 for each in parts) / payload + resent
+    made.bound_by, made.why = "loss", f"{resent} of {packets:.0f} packets were sent again, and no queue stood"
+    made.loss = _chance(resent, packets, f"{transfer.source}: {made.why}")
+    rates = [each.rate_bps for each in parts]
+    mean_bps = statistics.fmean(rates)
+    if _in_bursts([each.retransmits or 0 for each in parts]) and statistics.stdev(rates) <= FLAT * mean_bps:
+        made.assumptions.append(
+            "Loss. Two readings fit: each packet is lost for itself, which is written here; or a policer at "
+            f"{rate_text(mean_bps * _wire_share(made))}, for the goodput is flat, the losses come in "
+            "bursts and the round trip does not grow. For a policer write discipline: {tbf: …} and a queue of few "
+            "packets."
+        )
+    else:
+        made.assumptions.append(
+            "Loss. Each packet is lost for itself; that losses come in bursts, the figures cannot tell."
+        )
+
+
+def _in_bursts(lost: Sequence[int]) -> bool:
+    """Whether counts vary by more than chance lets them: chance's have a variance as large as their mean."""
+    return len(lost) > 1 and statistics.variance(lost) >= BURSTS * statistics.fmean(lost)
+
+
+def _chance(lost: int, packets: float, source: str) -> Figure:
+    """A share with its 95 % interval (Wilson 1927)."""
+    share, z2 = lost / packets, NORMAL**2
+    middle = (share + z2 / (2 * packets)) / (1 + z2 / packets)
+    half = NORMAL / (1 + z2 / packets) * math.sqrt(share * (1 - share) / packets + z2 / (4 * packets**2))
+    return Figure(share, source, max(0.0, share - (middle - half)), max(0.0, middle + half - share))
+
+
+def _by_probes(made: Inferred, evidence: Evidence) -> None:
+    """What probes and transfers over UDP tell: losses, and how much the line carries."""
+    tcp = [each for each in evidence.transfers if not each.udp]
+    seen = [part.rate_bps for each in tcp for part in each.intervals] + [each.goodput_bps for each in tcp]
+    known_bps = made.rate.value if made.rate and made.rate_known else max(seen, default=0.0) * _wire_share(made)
+    udp = over_udp([each for each in evidence.transfers if each.udp], known_bps)
+    made.assumptions += udp.notes
+    if udp.rate is not None and not made.rate_known:
+        made.rate, made.rate_known = udp.rate, True
+    elif made.transfer is None and udp.carried is not None:
+        line = next((each for each in STANDARD_BPS if each >= udp.carried.value), STANDARD_BPS[-1])
+        made.rate = Figure(line, f"assumed; {udp.carried.source}")
+        made.assumptions.append(f"Bottleneck. {rate_text(line)}: the next rate of Ethernet above what UDP carried.")
+    if made.loss is not None or made.bound_by == "queue":
+        return
+    sent = sum(each.sent for each in evidence.probes) + sum(each.packets or 0 for each in udp.chance)
+    lost = sum(each.lost for each in evidence.probes) + sum(each.lost or 0 for each in udp.chance)
+    if lost and sent:
+        names = ", ".join(dict.fromkeys([each.source for each in (*evidence.probes, *udp.chance)]))
+        made.loss = _chance(lost, sent, f"{names}: {lost} of {sent} packets lost")
+        made.assumptions.append(
+            "Loss. All of it is put on one link, forward; the probes do not tell where they were lost."
+        )

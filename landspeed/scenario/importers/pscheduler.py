@@ -1,0 +1,261 @@
+"""pScheduler's results (throughput, rtt, latency, trace), and what perfSONAR's archive keeps of them.
+
+The formats are those of pScheduler's own schemas (pscheduler-test-*/validate.py). A file is a result, a result with its
+test (`{"test": …, "result": …}`, as archivers get it), or a run as the REST interface gives it (`result-merged`). The
+archive (OpenSearch) has the same figures under other names, which its Logstash pipeline gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from landspeed.scenario.importers.evidence import Evidence, Hop, Interval, MeasurementError, Probes, Trace, Transfer
+from landspeed.scenario.importers.iperf3 import arrived
+from landspeed.scenario.importers.reading import (
+    items,
+    mean,
+    member,
+    number,
+    positive,
+    read_json,
+    seconds_of,
+    text_of,
+    total,
+    whole,
+)
+
+WHAT = "what `pscheduler task --format json …` printed, or a run of its REST interface"
+ARCHIVED = "the answer of the archive's _search (hits.hits[]._source)"
+RTT_UNIT_S = 1e-6  # pScheduler passes on what iperf3 tells, in µs
+
+
+def read_pscheduler(file: Path) -> Evidence:
+    """The result of a file.
+
+    Raises:
+        MeasurementError: it is cut off, of a test that failed, or of another kind.
+    """
+    data = read_json(file, WHAT)
+    own = ("result-merged", "result-full", "result")
+    result: Any = next((member(data, name) for name in own if member(data, name) is not None), data)
+    spec: Any = member(data, "test", "spec") or member(data, "spec")
+    if not isinstance(result, dict):
+        raise MeasurementError(f"{file}: no result of pScheduler; give {WHAT}")
+    kind = text_of(data, "test", "type") or _kind(result)
+    if kind not in READERS:
+        raise MeasurementError(
+            f"{file}: {f'a test of kind {kind}' if kind else 'no result of pScheduler'}; "
+            f"give one of {', '.join(READERS)}: {WHAT}"
+        )
+    if member(result, "succeeded") is False:
+        why = text_of(result, "error") or text_of(result, "diags").strip().partition("\n")[0] or "it does not say why"
+        raise MeasurementError(f"{file}: this test of pScheduler failed: {why}; import one that succeeded")
+    return READERS[kind](result, spec, file.name)
+
+
+def read_archive(file: Path) -> Evidence:
+    """Every measurement of a search in perfSONAR's archive that succeeded.
+
+    Raises:
+        MeasurementError: it is cut off, or has none.
+    """
+    found = Evidence()
+    failed = 0
+    for document in _documents(read_json(file, ARCHIVED)):
+        kind, result = text_of(document, "test", "type"), member(document, "result")
+        if kind not in ARCHIVE_READERS or not isinstance(result, dict):
+            continue
+        if member(result, "succeeded") is False:
+            failed += 1
+            continue
+        found.add(ARCHIVE_READERS[kind](result, member(document, "test", "spec"), file.name))
+    if not found:
+        also = f" ({failed} that failed)" if failed else ""
+        raise MeasurementError(f"{file}: no measurement of {', '.join(ARCHIVE_READERS)}{also}; give {ARCHIVED}")
+    return found
+
+
+def _documents(data: Any) -> Iterator[Any]:
+    listed = data if isinstance(data, list) else items(data, "hits", "hits") or [data]  # pyright: ignore[reportUnknownVariableType]
+    for each in listed:  # pyright: ignore[reportUnknownVariableType]
+        yield member(each, "_source") or each
+
+
+def _kind(result: Any) -> str:
+    """What test a result alone is of."""
+    for kind, name in (
+        ("throughput", "summary"),
+        ("trace", "paths"),
+        ("rtt", "roundtrips"),
+        ("latency", "packets-sent"),
+    ):
+        if name in result:
+            return kind
+    return "rtt" if "mean" in result and "sent" in result else ""
+
+
+# --- results as pScheduler has them ----------------------------------------------------------------------------------
+
+
+def _throughput(result: Any, spec: Any, source: str) -> Evidence:
+    summary = member(result, "summary", "summary")
+    got = positive(summary, "receiver-throughput-bits") or positive(summary, "throughput-bits")
+    intervals = tuple(_interval(each) for each in items(result, "intervals") if not member(each, "summary", "omitted"))
+    rtts = [each.rtt_s for each in intervals if each.rtt_s is not None]
+    udp, seconds = bool(member(spec, "udp")), (number(summary, "end") or 0.0) - (number(summary, "start") or 0.0)
+    bandwidth = None if udp else positive(spec, "bandwidth")
+    offered, packets = positive(summary, "throughput-bits"), whole(summary, "sent")
+    lost = max(0, whole(summary, "lost") or 0)
+    if udp:
+        got = arrived(positive(summary, "receiver-throughput-bits"), offered, packets, lost)
+    if got is None:
+        raise MeasurementError(f"{source}: a throughput test of which nothing arrived; import another one")
+    sender, receiver = text_of(spec, "source"), text_of(spec, "dest")
+    if member(spec, "reverse"):
+        sender, receiver = receiver, sender
+    made = Transfer(
+        source=source,
+        program="pScheduler throughput",
+        sender=sender,
+        receiver=receiver,
+        udp=udp,
+        ip_version=whole(spec, "ip-version") or (6 if ":" in receiver else 4),
+        streams=whole(spec, "parallel") or max(1, len(items(result, "summary", "streams"))),
+        congestion_control=text_of(spec, "congestion") or None,
+        mss_bytes=whole(positive(result, "mss")),
+        mtu_bytes=whole(positive(result, "mtu")),
+        asked_s=seconds_of(member(spec, "duration")),
+        asked_window_bytes=whole(positive(result, "requested-tcp-window-size")) or whole(positive(spec, "window-size")),
+        asked_pacing_bps=bandwidth,
+        goodput_bps=got,
+        bytes=(None if udp else whole(summary, "throughput-bytes")) or round(got * seconds / 8),
+        duration_s=seconds,
+        retransmits=None if udp else whole(summary, "retransmits"),
+        packets=packets if udp else None,
+        lost=lost if udp else None,
+        packet_bytes=round((offered or 0) * seconds / 8 / packets) or None if udp and packets else None,
+        offered_bps=offered if udp else None,
+        min_rtt_s=min(rtts, default=None),
+        max_rtt_s=max(rtts, default=None),
+        intervals=intervals,
+    )
+    return Evidence(transfers=[made])
+
+
+def _interval(data: Any) -> Interval:
+    rtt = mean([positive(each, "rtt") for each in items(data, "streams")])
+    return Interval(
+        start_s=number(data, "summary", "start") or 0.0,
+        end_s=number(data, "summary", "end") or 0.0,
+        rate_bps=number(data, "summary", "throughput-bits") or 0.0,
+        rtt_s=None if rtt is None else rtt * RTT_UNIT_S,
+        retransmits=whole(data, "summary", "retransmits"),
+        cwnd_bytes=total([whole(positive(each, "tcp-window-size")) for each in items(data, "streams")]),
+    )
+
+
+def _rtt(result: Any, spec: Any, source: str) -> Evidence:  # noqa: ARG001 (of every reader)
+    times = [seconds_of(member(each, "rtt")) for each in items(result, "roundtrips")]
+    least = seconds_of(member(result, "min"))
+    if least is None:
+        least = min((each for each in times if each), default=None)
+    sent, lost = whole(result, "sent") or len(times), whole(result, "lost")
+    if lost is None:
+        lost = sum(each is None for each in times)
+    return Evidence(probes=[Probes(source, "pScheduler rtt", least, sent, lost)])
+
+
+def _latency(result: Any, spec: Any, source: str) -> Evidence:
+    buckets: dict[str, Any] = member(result, "histogram-latency") or {}
+    width_s = positive(spec, "bucket-width") or 0.001  # spec: seconds; the default is a millisecond
+    least = min((float(key) for key in buckets), default=None)
+    return Evidence(
+        probes=[
+            Probes(
+                source,
+                "pScheduler latency",
+                None if least is None else least * width_s,
+                whole(result, "packets-sent") or 0,
+                whole(result, "packets-lost") or 0,
+                one_way=True,
+                clock_error_s=(number(result, "max-clock-error") or 0.0) / 1e3,
+            )
+        ]
+    )
+
+
+def _trace(result: Any, spec: Any, source: str) -> Evidence:
+    paths = items(result, "paths") or items(result, "json")
+    hops = [_hop(each) for each in (paths[0] if paths and isinstance(paths[0], list) else paths)]  # pyright: ignore[reportUnknownVariableType]
+    while hops and not hops[-1].rtts_ms:
+        hops.pop()
+    if not hops:
+        raise MeasurementError(f"{source}: a trace in which no hop answered; import another one")
+    target = text_of(spec, "dest")
+    reached = bool(target) and any(part.strip("[].") == target for part in hops[-1].label.split())
+    return Evidence(traces=[Trace(source, target or hops[-1].label, tuple(hops), reached)])
+
+
+def _hop(data: Any) -> Hop:
+    rtt_s, address, name = seconds_of(member(data, "rtt")), text_of(data, "ip"), text_of(data, "hostname").rstrip(".")
+    label = f"{name} [{address}]" if name and address and name != address else name or address
+    return Hop(label, () if rtt_s is None else (rtt_s * 1e3,))
+
+
+# --- what the archive makes of them ----------------------------------------------------------------------------------
+
+
+def _archived_throughput(result: Any, spec: Any, source: str) -> Evidence:
+    figures = {
+        "throughput-bits": member(result, "throughput"),
+        "retransmits": member(result, "retransmits"),
+        "sent": member(result, "packets_sent"),
+        "lost": member(result, "packets_lost"),
+        "start": 0.0,
+        "end": seconds_of(member(spec, "duration")) or 0.0,
+    }
+    return _throughput(
+        {
+            "summary": {"summary": figures, "streams": items(result, "streams", "json")},
+            "intervals": items(result, "intervals", "json"),
+            "mss": member(result, "mss"),
+            "mtu": member(result, "mtu"),
+        },
+        spec,
+        source,
+    )
+
+
+def _archived_rtt(result: Any, spec: Any, source: str) -> Evidence:  # noqa: ARG001
+    packets = member(result, "packets")
+    least, sent = number(result, "rtt", "min"), whole(packets, "sent") or 0
+    return Evidence(probes=[Probes(source, "perfSONAR's archive, rtt", least, sent, whole(packets, "lost") or 0)])
+
+
+def _archived_latency(result: Any, spec: Any, source: str) -> Evidence:  # noqa: ARG001
+    packets, least_ms = member(result, "packets"), number(result, "latency", "min")
+    return Evidence(
+        probes=[
+            Probes(
+                source,
+                "perfSONAR's archive, latency",
+                None if least_ms is None else least_ms / 1e3,
+                whole(packets, "sent") or 0,
+                whole(packets, "lost") or 0,
+                one_way=True,
+                clock_error_s=(number(result, "max_clock_error") or 0.0) / 1e3,
+            )
+        ]
+    )
+
+
+READERS = {"throughput": _throughput, "rtt": _rtt, "latency": _latency, "trace": _trace}
+ARCHIVE_READERS = {
+    "throughput": _archived_throughput,
+    "rtt": _archived_rtt,
+    "latency": _archived_latency,
+    "latencybg": _archived_latency,
+    "trace": _trace,
+}

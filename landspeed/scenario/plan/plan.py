@@ -1,0 +1,375 @@
+"""The plan: a scenario resolved to plain numbers, the same for every world.
+
+The plan is the work and what is told of it, and crosses every process boundary as JSON. All numbers are SI;
+nanoseconds, bytes and bits per second are integers; the unit is in the name. `Plan.from_json` reads it, `Plan.to_json`
+writes it, both strictly. The guest reads it while its clock stands still, so importing this module must stay cheap.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, cast
+
+from landspeed.scenario.plan.limits import Physics
+from landspeed.scenario.plan.recorded import Contest, Expect
+from landspeed.scenario.plan.trace import Trace
+
+PLAN_SCHEMA_VERSION = 3
+PATH_FLOW = "transfer"  # name of the one flow of a path
+
+DisciplineName: TypeAlias = Literal[
+    "fifo", "red", "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "sfq", "cake", "tbf"
+]
+
+IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
+    "loss": "probability",
+    "loss_burst": "packets",
+    "corrupt": "probability",
+    "duplicate": "probability",
+    "reorder": "probability",
+    "jitter_ns": "time",
+}
+"""Fields of a direction that leave to chance what happens to a packet, and what they are; at zero they do nothing."""
+
+
+class PlanError(ValueError):
+    """JSON that is no plan; the message names the key path, what stands there, and what would be right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A host, where flows begin and end, or a router. Hosts forward nothing."""
+
+    name: str
+    kind: Literal["host", "router"]
+    place: str | None = None
+    label: str | None = None  # name of the recorded router or host
+    address_note: str | None = None
+    latitude_deg: float | None = None  # WGS 84, north positive
+    longitude_deg: float | None = None  # east positive
+    nic_rate_bps: int | None = None  # hosts; line rate of the network interface
+    bus_rate_bps: int | None = None  # hosts; bits of IP packets the machine can move per second
+    bus_fitted: bool = False  # the bus rate was computed from the recorded result
+    bus_why: str | None = None
+
+    @property
+    def host_nic_bps(self) -> int:
+        """`nic_rate_bps` of a host.
+
+        Raises:
+            ValueError: a router has none.
+        """
+        if self.nic_rate_bps is None:
+            raise ValueError(f"{self.name} has no network interface of its own: it is a {self.kind}")
+        return self.nic_rate_bps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueParameters:
+    """The parameters of a direction's discipline, all of them; None where the discipline has no such thing.
+
+    `min_bytes`, `max_bytes`, `probability`: RED. `target_ns`, `interval_ns`, `ce_threshold_ns` (None: off): CoDel.
+    `target_ns`, `update_ns`, `alpha`, `beta` (sixteenths): PIE. DualPI2 has these (of 1/256 Hz),
+    `ce_threshold_ns`, `coupling` and `classic_share` (percent). `quantum_bytes` None: a packet of the link's MTU with
+    the header that a world counts. `depth_packets`, `perturb_ns`: SFQ. `rtt_ns`, `ack_filter`, `isolation`: CAKE.
+    `rate_bps`, `burst_bytes`: the token bucket.
+    """
+
+    ecn: bool | None = None
+    min_bytes: int | None = None
+    max_bytes: int | None = None
+    probability: float | None = None
+    target_ns: int | None = None
+    interval_ns: int | None = None
+    ce_threshold_ns: int | None = None
+    update_ns: int | None = None
+    alpha: int | None = None
+    beta: int | None = None
+    coupling: int | None = None
+    classic_share: int | None = None
+    flows: int | None = None
+    quantum_bytes: int | None = None
+    depth_packets: int | None = None
+    perturb_ns: int | None = None
+    rtt_ns: int | None = None
+    ack_filter: bool | None = None
+    isolation: Literal["triple-isolate", "flows", "hosts", "flowblind"] | None = None
+    rate_bps: int | None = None
+    burst_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction:
+    """One direction of a link: a queue drained at the line rate, then the propagation delay.
+
+    Where a trace says what a figure is over time, the figure here is its mean over the transfer: what theory goes by,
+    and what holds before the transfer.
+    """
+
+    delay_ns: int
+    rate_bps: int  # line rate, framing included
+    queue_bytes: int
+    packet_limit: int | None = None  # as asked: packets that the emulation may hold, in flight and queued
+    can_queue: bool  # False only when proved: whatever can arrive, arrives no faster than it leaves
+    loss: float = 0.0  # probabilities, 0…1
+    loss_burst: float = 0.0  # packets lost in a row, in the mean; 0: each is lost for itself
+    corrupt: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    jitter_ns: int = 0
+    discipline: DisciplineName = "fifo"
+    parameters: QueueParameters | None = None  # of the discipline; None: it has none
+    trace: Trace | None = None
+    seed: int = 0  # derived from the plan's seed, the link's index and the direction
+
+    @property
+    def impairments(self) -> dict[str, float]:
+        """What chance does to packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
+        found = {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
+        return found if self.loss else {name: value for name, value in found.items() if name != "loss_burst"}
+
+    @property
+    def respaces(self) -> bool:
+        """Whether chance changes the spacing of packets, so that they may come closer together than they were sent."""
+        return bool(self.jitter_ns or self.reorder or self.duplicate)
+
+    @property
+    def rates_bps(self) -> list[int]:
+        """Every rate that the line has, by itself or by its trace."""
+        return [self.rate_bps, *((self.trace and self.trace.rate_bps) or [])]
+
+    @property
+    def delays_ns(self) -> list[int]:
+        """The same of the delay."""
+        return [self.delay_ns, *((self.trace and self.trace.delay_ns) or [])]
+
+    @property
+    def loss_events(self) -> float:
+        """At what share of the packets a loss begins, for a sender to whom one window's losses are one."""
+        return 1 - (1 - self.loss / max(self.loss_burst, 1)) * (1 - self.corrupt)
+
+    @property
+    def losses_in_a_row(self) -> float:
+        """How many packets are lost in a row, in the mean, once one is lost; infinite where none arrives."""
+        return max(1 / (1 - self.loss), self.loss_burst) if self.loss < 1 else float("inf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Link `index` of the plan joins the nodes `a` and `b`; forward is from `a` to `b`.
+
+    On a path it joins nodes[index] and nodes[index + 1], and forward is from sender to receiver.
+    """
+
+    index: int
+    name: str | None = None  # tells links between the same nodes apart
+    a: str
+    b: str
+    mtu_bytes: int
+    framing: Literal["ethernet", "pos"]
+    framing_bytes: int
+    distance_m: int | None = None
+    forward: Direction
+    reverse: Direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """What is sent and how. Exactly one of `bytes` (total of all streams) and `duration_ns` is set."""
+
+    streams: int
+    window_bytes: int | None = None  # per stream, as asked of the system; None: autotuning
+    window_exact: bool = False  # the receiver offers window_bytes to the byte
+    initial_window_packets: int | None = None  # None: the system's own
+    congestion_control: str
+    congestion_controls: list[str] | None = None  # each stream takes the next one; None: the one above for all
+    bytes: int | None = None
+    duration_ns: int | None = None
+    receive: Literal["discard", "memory", "verify"]
+    send: Literal["auto", "write", "sendfile", "splice", "zerocopy", "io_uring"] = "auto"
+    sample_interval_ns: int
+    ecn: bool = False  # both hosts negotiate explicit congestion notification
+    accurate_ecn: bool = False  # the accurate one, which counts marks
+    protect: Literal["none", "mac", "aead", "ktls"] = "none"  # who makes records of the data, and which
+    mptcp: bool = False  # over both routes of the flow
+    pacing_rate_bps: int | None = None  # per stream
+    start_stagger_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What happens to a link during the transfer; which fields are set follows from `kind`.
+
+    loss: the next `packets` IP packets that enter the link are lost, or, if `packets` is null, each one that enters
+    within `duration_ns` with `probability`. rate, delay: `rate_bps` or `delay_ns` replaces the plan's figure from then
+    on, for `duration_ns` if that is set. down: whatever enters within `duration_ns` is lost. background: IP packets of
+    the link's MTU at `rate_bps` (bits of IP packets per second) enter for `duration_ns` at the link's near node and
+    leave at its far node; no router or host beyond sees them.
+    """
+
+    at_ns: int  # since the transfer's start
+    kind: Literal["loss", "rate", "delay", "down", "background"]
+    link: int
+    direction: Literal["forward", "reverse", "both"]
+    packets: int | None = None
+    duration_ns: int | None = None
+    probability: float | None = None
+    rate_bps: int | None = None
+    delay_ns: int | None = None
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions that it touches."""
+        return ("forward", "reverse") if self.direction == "both" else (self.direction,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How far the measured path may be from the plan before a transfer is refused (0…1)."""
+
+    rtt_tolerance: float = 0.001
+    rate_tolerance: float = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """One transfer from a host to another. What it sends goes over `route`, what is answered goes the same way back.
+
+    Attributes:
+        source, target: names of hosts.
+        route: indexes of links, in the order in which data passes them.
+        second_route: of MPTCP's second subflow, in the same way; it shares no link with `route`.
+        start_ns: when its sender begins to connect, after that of the first flow.
+    """
+
+    name: str
+    source: str
+    target: str
+    route: list[int]
+    second_route: list[int] | None = None
+    start_ns: int = 0
+    transfer: Transfer
+    expect: Expect | None = None
+    physics: Physics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A scenario resolved for one world and one seed: a network and its flows. A path is a network with one flow.
+
+    What concerns one flow is computed on the plan of its path alone (flow_path.py), which has the nodes and links of
+    its route in order, and that flow. `transfer`, `expect` and `physics` are those of that flow.
+    """
+
+    schema_version: int = PLAN_SCHEMA_VERSION
+    scenario: str
+    title: str
+    scenario_file: str
+    seed: int
+    ip_version: Literal[4, 6]
+    fidelity: Literal["packets", "super-packets"]
+    nodes: list[Node]
+    links: list[Link]
+    flows: list[Flow]  # at least one
+    events: list[Event] = field(default_factory=list[Event])  # in the order in which they happen
+    calibration: Calibration
+    contest: Contest | None = None
+    kernel: str | None = None  # of Linux at both ends, as asked: series, release or build; None: any
+    spin_cost_ns: int | None = None  # of a system call of a program that spins, if asked for; None: such a run is ended
+
+    @property
+    def is_path(self) -> bool:
+        """Whether there is one flow, over all links in their order."""
+        if len(self.flows) != 1 or self.flows[0].route != list(range(len(self.links))):
+            return False
+        names = [node.name for node in self.nodes]
+        ends = [[link.a, link.b] for link in self.links]
+        return len(names) == len(ends) + 1 and all(end == names[i : i + 2] for i, end in enumerate(ends))
+
+    @property
+    def flow(self) -> Flow:
+        """The flow of a path; of a network, the first."""
+        return self.flows[0]
+
+    @property
+    def transfer(self) -> Transfer:
+        """What the flow of a path sends."""
+        return self.flow.transfer
+
+    @property
+    def expect(self) -> Expect | None:
+        """What is wanted of the flow of a path."""
+        return self.flow.expect
+
+    @property
+    def physics(self) -> Physics:
+        """What theory says of the flow of a path."""
+        return self.flow.physics
+
+    @property
+    def changes(self) -> bool:
+        """Whether links change while the transfer runs: by events, or by a trace."""
+        return bool(self.events) or any(lane.trace for link in self.links for lane in (link.forward, link.reverse))
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the work: two plans with the same hash are to send the same over the same path.
+
+        In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
+        flows; the events; the tolerances of the calibration; IP version, fidelity and seed; a kernel and what spinning
+        costs, if they are asked for. Not in it is what is told of the work (plan_work.py): titles, places,
+        distances, what was recorded, and what follows from the rest.
+        """
+        import hashlib
+
+        from landspeed.scenario.plan.work import work_of
+
+        return hashlib.sha256(json.dumps(work_of(self), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lists, dictionaries and plain values, every field in its place."""
+        from landspeed.base.json_form import to_plain
+
+        return to_plain(self)
+
+    @classmethod
+    def from_dict(cls, data: object) -> Plan:
+        """The plan of such values. Plans of schemas 1 and 2 (bundles up to November 2026) are read too.
+
+        Raises:
+            PlanError: a key is unknown or missing, or has a value of another type.
+        """
+        from landspeed.base.json_form import FormError, from_plain
+
+        if isinstance(data, dict) and cast(dict[str, Any], data).get("schema_version") in (1, 2):
+            from landspeed.scenario.plan.former_plans import upgraded
+
+            return cls.from_dict(upgraded(cast(dict[str, Any], data)))
+        try:
+            plan = from_plain(cast(Any, data), cls)
+        except FormError as error:
+            raise PlanError(f"plan: {error}") from error
+        if plan.schema_version != PLAN_SCHEMA_VERSION:
+            raise PlanError(
+                f"plan: schema_version: {plan.schema_version}; this landspeed reads up to {PLAN_SCHEMA_VERSION}"
+            )
+        return plan
+
+    def to_json(self, indent: int | None = None) -> str:
+        """As text, without needless spaces or with `indent` spaces a level."""
+        separators = (",", ":") if indent is None else None
+        return json.dumps(self.to_dict(), indent=indent, separators=separators, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Plan:
+        """The plan that `to_json` wrote.
+
+        Raises:
+            PlanError: the text is no JSON, or no plan.
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise PlanError(f"plan: not JSON: {error}") from error
+        return cls.from_dict(data)

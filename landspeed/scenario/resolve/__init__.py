@@ -1,0 +1,1 @@
+"""landspeed/scenario/resolve."""

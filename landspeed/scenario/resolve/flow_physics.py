@@ -1,0 +1,141 @@
+"""What theory says of one flow: the limits of the path that it takes, as if it were alone there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from landspeed.scenario.file.model import Scenario, Transfer
+from landspeed.scenario.plan.limits import Limit, LimitKind, Physics
+from landspeed.scenario.plan.plan import Link, Node
+from landspeed.scenario.theory import physics as ph
+from landspeed.scenario.theory.ack_path import ack_path
+
+
+def flow_physics(scenario: Scenario, transfer: Transfer, nodes: list[Node], links: list[Link]) -> Physics:
+    """What theory says of a transfer from the first of these nodes to the last, over the links between them."""
+    ip = scenario.ip
+    mtu = min(link.mtu_bytes for link in links)
+    mptcp = transfer.mptcp
+    mss = ph.mss_bytes(mtu, ip, mptcp=mptcp)
+    rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
+    rate = min(link.forward.rate_bps for link in links)
+    framings = [ph.framing_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip, mptcp=mptcp) for k in links]
+    framing = min(framings)
+    buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
+    window = None
+    limits = list(buses)
+    if transfer.window is not None:
+        usable = transfer.window
+        if not transfer.window_exact:
+            usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
+        window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
+        limits.append(Limit(kind="window", goodput_bps=window))
+    slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]
+    limits.append(Limit(kind="framing", place=_links_in_words(slowest, links), goodput_bps=framing))
+    limits += [_token_bucket(link, mtu, ip, mptcp=mptcp) for link in links if link.forward.discipline == "tbf"]
+    if transfer.pacing:
+        pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams)
+        limits.append(Limit(kind="pacing", goodput_bps=pacing))
+    if (loss := _path_loss(links)) > 0 and _all_reno(transfer):
+        square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
+        limits.append(Limit(kind="loss", goodput_bps=square_root))
+    back = ack_path(links, mss=mss, ip_version=ip, fidelity=scenario.fidelity, framing_limit_bps=framing)
+    if back and not back.drops:
+        limits.append(Limit(kind="ack path", place=back.place, goodput_bps=back.goodput_bps))
+    known = [link.distance_m for link in links if link.distance_m is not None]
+    physics = Physics(
+        rtt_ns=rtt_ns,
+        distance_m=sum(known) if known else None,
+        bdp_bytes=ph.bdp_bytes(rate, rtt_ns),
+        mss_bytes=mss,
+        framing_limit_bps=framing,
+        window_limit_bps=window,
+        bus_limit_bps=min((bus.goodput_bps for bus in buses), default=None),
+        expected_goodput_bps=min(limit.goodput_bps for limit in limits),
+        limits=limits,
+    )
+    return physics if transfer.protect == "none" else _in_records(physics, ph.record_share(transfer.protect))
+
+
+def _in_records(physics: Physics, share: float) -> Physics:
+    """The same, where that share of what TCP carries is payload."""
+
+    def of(goodput_bps: int | None) -> int | None:
+        return None if goodput_bps is None else int(goodput_bps * share)
+
+    limits = [replace(limit, goodput_bps=int(limit.goodput_bps * share)) for limit in physics.limits]
+    return replace(
+        physics,
+        framing_limit_bps=int(physics.framing_limit_bps * share),
+        window_limit_bps=of(physics.window_limit_bps),
+        bus_limit_bps=of(physics.bus_limit_bps),
+        expected_goodput_bps=min(limit.goodput_bps for limit in limits),
+        limits=limits,
+    )
+
+
+def both_routes(scenario: Scenario, transfer: Transfer, alone: list[Physics]) -> Physics:
+    """What theory says of MPTCP over two routes: the sum of what each allows, and one window for both (RFC 8684).
+
+    RTT and MSS are those of the first route. The routes share no link, so each gives what it would alone.
+
+    Args:
+        scenario, transfer: what is sent.
+        alone: what is known of each route, as if everything went over it.
+    """
+    of_routes = [[limit for limit in each.limits if limit.kind not in ("window", "bus")] for each in alone]
+    least = [min(limits, key=lambda limit: limit.goodput_bps) for limits in of_routes]
+    others: list[LimitKind] = [limit.kind for limit in least if limit.kind != "framing"]
+    kind: LimitKind = others[0] if others else "framing"
+    places = [limit.place if limit.kind == "framing" or others[1:] else limit.name for limit in least]
+    together = Limit(
+        kind=kind,
+        place=" and ".join(place for place in places if place),
+        goodput_bps=sum(limit.goodput_bps for limit in least),
+    )
+    buses = [limit for limit in alone[0].limits if limit.kind == "bus"]
+    limits, window = [*buses, together], None
+    if transfer.window is not None:
+        usable = ph.linux_usable_window_bytes(transfer.window, alone[0].mss_bytes, scenario.fidelity)
+        window = ph.window_limit_bps(usable, transfer.streams, max(each.rtt_ns for each in alone))
+        limits.append(Limit(kind="window", goodput_bps=window))
+    return replace(
+        alone[0],
+        bdp_bytes=ph.bdp_of_routes_bytes([(each.framing_limit_bps, each.rtt_ns) for each in alone]),
+        framing_limit_bps=sum(each.framing_limit_bps for each in alone),
+        window_limit_bps=window,
+        expected_goodput_bps=min(limit.goodput_bps for limit in limits),
+        limits=limits,
+    )
+
+
+def _all_reno(transfer: Transfer) -> bool:
+    return set(transfer.congestion_controls or [transfer.congestion_control]) == {"reno"}
+
+
+def _links_in_words(slowest: list[Link], links: list[Link]) -> str:
+    if len(slowest) == len(links) > 1:
+        return "every link"
+    names = [f"{link.index + 1} {link.a}–{link.b}" for link in slowest[:3]]
+    more = f" and {len(slowest) - 3} more" if len(slowest) > 3 else ""
+    return f"link{'s' if len(slowest) > 1 else ''} {', '.join(names)}{more}"
+
+
+def _bus_limit(node: Node, mtu: int, ip_version: int) -> Limit:
+    goodput = ph.bus_limit_bps(node.bus_rate_bps or 0, mtu, ip_version)
+    return Limit(kind="bus", place=node.name, fitted=node.bus_fitted, goodput_bps=goodput)
+
+
+def _token_bucket(link: Link, mtu: int, ip_version: int, *, mptcp: bool) -> Limit:
+    parameters = link.forward.parameters
+    assert parameters is not None
+    assert parameters.rate_bps is not None
+    goodput = ph.framing_limit_bps(parameters.rate_bps, mtu, link.framing_bytes, ip_version, mptcp=mptcp)
+    return Limit(kind="token bucket", place=f"link {link.index + 1} {link.a}–{link.b}", goodput_bps=goodput)
+
+
+def _path_loss(links: list[Link]) -> float:
+    arrives = 1.0
+    for link in links:
+        arrives *= 1 - link.forward.loss_events
+    return 1 - arrives

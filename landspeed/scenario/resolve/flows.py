@@ -1,0 +1,102 @@
+"""Scenario → Plan: the flows. A path has one, over all its links."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from landspeed.scenario.file.fault import Fault
+from landspeed.scenario.file.flow_transfer import flow_transfer
+from landspeed.scenario.file.key_names import plan_values
+from landspeed.scenario.file.model import Scenario
+from landspeed.scenario.file.model import Transfer as ScenarioTransfer
+from landspeed.scenario.file.multipath import second_routes
+from landspeed.scenario.file.network_routes import flow_routes
+from landspeed.scenario.plan.flow_path import path_of, subflows
+from landspeed.scenario.plan.limits import Physics
+from landspeed.scenario.plan.plan import PATH_FLOW, Flow, Node, Plan, Transfer
+from landspeed.scenario.resolve.flow_physics import both_routes, flow_physics
+from landspeed.scenario.resolve.recorded import expected
+
+UNKNOWN = Physics(
+    rtt_ns=0,
+    distance_m=None,
+    bdp_bytes=0,
+    mss_bytes=0,
+    framing_limit_bps=0,
+    window_limit_bps=None,
+    bus_limit_bps=None,
+    expected_goodput_bps=0,
+    limits=[],
+)
+"""Until it is known where queues can form."""
+
+
+def planned_routes(scenario: Scenario) -> list[list[list[int]]]:
+    """The links of each flow, in order: of its one route, or with MPTCP of both. The scenario has been checked."""
+    if not scenario.is_network:
+        return [[list(range(len(scenario.path)))]]
+    routes = flow_routes(scenario)
+    assert not any(isinstance(each, Fault) for each in routes), "checks.py has looked"
+    firsts = cast(list[list[int]], routes)
+    seconds = second_routes(scenario, firsts)
+    return [[first] + ([seconds[number]] if number in seconds else []) for number, first in enumerate(firsts)]
+
+
+def unproved_flows(scenario: Scenario, nodes: list[Node], routes: list[list[list[int]]]) -> list[Flow]:
+    """The flows without their physics."""
+    if not scenario.is_network:
+        return [
+            Flow(
+                name=PATH_FLOW,
+                source=nodes[0].name,
+                target=nodes[-1].name,
+                route=routes[0][0],
+                transfer=_transfer(scenario.transfer),
+                expect=expected(scenario, scenario.expect, scenario.transfer),
+                physics=UNKNOWN,
+            )
+        ]
+    found: list[Flow] = []
+    for flow, (route, *more) in zip(scenario.flows, routes, strict=True):
+        asked = flow_transfer(scenario, flow)
+        found.append(
+            Flow(
+                name=flow.name,
+                source=flow.from_,
+                target=flow.to,
+                route=route,
+                second_route=more[0] if more else None,
+                start_ns=flow.start,
+                transfer=_transfer(asked),
+                expect=expected(scenario, flow.expect, asked),
+                physics=UNKNOWN,
+            )
+        )
+    return found
+
+
+def with_physics(scenario: Scenario, plan: Plan) -> list[Flow]:
+    """The flows with what theory says of each, alone on its path or, with MPTCP, on its two."""
+    transfers = [flow_transfer(scenario, flow) for flow in scenario.flows] or [scenario.transfer]
+    found: list[Flow] = []
+    for flow, transfer in zip(plan.flows, transfers, strict=True):
+        paths = [path_of(plan, each) for each in subflows(flow)]
+        physics = [flow_physics(scenario, transfer, path.nodes, path.links) for path in paths]
+        found.append(
+            replace(flow, physics=physics[0] if len(physics) == 1 else both_routes(scenario, transfer, physics))
+        )
+    return found
+
+
+def _transfer(asked: ScenarioTransfer) -> Transfer:
+    return Transfer(**plan_values(asked))
+
+
+def bottleneck_shares(plan: Plan) -> dict[int, int]:
+    """Link → how many flows pass it, for links that more than one passes."""
+    counts: dict[int, int] = {}
+    for flow in plan.flows:
+        for index in flow.route + (flow.second_route or []):
+            counts[index] = counts.get(index, 0) + 1
+    return {index: count for index, count in counts.items() if count > 1}

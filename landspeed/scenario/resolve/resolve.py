@@ -1,0 +1,325 @@
+"""Scenario → Plan: defaults filled in, both directions of each link spelt out, seeds derived, physics computed."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from landspeed.base.errors import Problem, ScenarioError
+from landspeed.base.units import TIME, QueueSize, format_exact
+from landspeed.scenario.file.disciplines import Discipline, check_parameters, resolve
+from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.flow_transfer import flow_transfer
+from landspeed.scenario.file.key_names import plan_name
+from landspeed.scenario.file.load import LoadedScenario
+from landspeed.scenario.file.model import Host, Lane, Scenario
+from landspeed.scenario.file.model import Link as ScenarioLink
+from landspeed.scenario.file.network_routes import host_names, node_names
+from landspeed.scenario.plan.plan import Calibration, Direction, Event, Link, Node, Plan
+from landspeed.scenario.plan.trace import Trace
+from landspeed.scenario.resolve.events import plan_events
+from landspeed.scenario.resolve.flows import planned_routes, unproved_flows, with_physics
+from landspeed.scenario.resolve.recorded import contest_facts
+from landspeed.scenario.theory import physics as ph
+from landspeed.scenario.theory.queueing import prove_queueing
+from landspeed.scenario.traces.trace_file import NO_TRACE, TraceSource, read_trace
+
+MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
+
+
+def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
+    """The plan of a scenario, the same for every world. Raises ScenarioError.
+
+    Whether a world honours what the file asks is another question: worlds/registry.py asks it.
+    """
+    scenario = loaded.scenario
+    seed = scenario.seed if seed is None else seed
+    problems: list[Problem] = []
+    events = plan_events(scenario)
+    routes = planned_routes(scenario)
+    links = _links(loaded, seed, events, list(itertools.chain(*routes)), problems)
+    if problems:
+        raise ScenarioError(problems)
+    nodes = _nodes(scenario, links)
+    plan = Plan(
+        scenario=scenario.name,
+        title=scenario.title,
+        scenario_file=str(loaded.path),
+        seed=seed,
+        ip_version=6 if scenario.ip == 6 else 4,
+        fidelity=scenario.fidelity,
+        nodes=nodes,
+        links=links,
+        flows=unproved_flows(scenario, nodes, routes),
+        events=events,
+        calibration=Calibration(
+            rtt_tolerance=scenario.calibration.rtt_tolerance, rate_tolerance=scenario.calibration.rate_tolerance
+        ),
+        contest=contest_facts(scenario),
+        kernel=scenario.kernel,
+    )
+    proved = replace(plan, links=prove_queueing(plan))
+    return replace(proved, flows=with_physics(scenario, proved))
+
+
+def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
+    hosts = host_names(scenario) if scenario.is_network else frozenset(scenario.hosts)
+    nodes: list[Node] = []
+    for name in node_names(scenario):
+        if name in hosts:
+            host = scenario.hosts.get(name) or Host.model_validate({})
+            bus = host.bus
+            latitude, longitude = host.position or (None, None)
+            own = [link.forward if link.a == name else link.reverse for link in links if name in (link.a, link.b)]
+            node = Node(
+                name=name,
+                kind="host",
+                place=host.place,
+                label=host.label,
+                address_note=host.address_note,
+                latitude_deg=latitude,
+                longitude_deg=longitude,
+                nic_rate_bps=host.nic or max(rate for lane in own for rate in lane.rates_bps),
+                bus_rate_bps=bus.rate if bus else None,
+                bus_fitted=bool(bus and bus.fitted),
+                bus_why=bus.why if bus else None,
+            )
+        else:
+            notes = scenario.routers.get(name)
+            latitude, longitude = (notes.position if notes else None) or (None, None)
+            node = Node(
+                name=name,
+                kind="router",
+                place=notes.place if notes else None,
+                label=notes.label if notes else None,
+                address_note=notes.address_note if notes else None,
+                latitude_deg=latitude,
+                longitude_deg=longitude,
+            )
+        nodes.append(node)
+    return nodes
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """A direction with defaults filled in; `own` tells whether a key stands under `reverse:`."""
+
+    delay_ns: int
+    rate_bps: int
+    queue: QueueSize
+    discipline: Discipline | None
+    source: TraceSource | None
+    plain: dict[str, Any]  # what the plan has as the file has it, by the plan's names
+
+
+RESOLVED_KEYS = (
+    "one_way_delay",
+    "line_rate",
+    "queue",
+    "discipline",
+    "trace",
+)  # a default from elsewhere, or another key, has a part in them
+
+
+def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
+    sides: tuple[Lane, ...] = (link.reverse, link) if reverse and link.reverse else (link,)
+
+    def value(key: str) -> Any:
+        return next((getattr(side, key) for side in sides if getattr(side, key) is not None), None)
+
+    delay = value("one_way_delay")
+    if link.rtt is not None:
+        delay = link.rtt - link.rtt // 2 if reverse else link.rtt // 2
+    plain = {plan_name(key, field): value(key) for key, field in Lane.model_fields.items() if key not in RESOLVED_KEYS}
+    return _Lane(
+        delay_ns=delay or 0,
+        rate_bps=value("line_rate") or scenario.line_rate or 0,  # checks.py has seen that one of them is there
+        queue=value("queue") or scenario.queue or QueueSize(bdp=Fraction(1)),
+        discipline=value("discipline"),
+        source=value("trace"),
+        plain={name: found for name, found in plain.items() if found is not None},
+    )
+
+
+def _traced(
+    loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool = False
+) -> _Lane:
+    """The direction with its trace, whose means over the transfer take the place of the keys that it speaks of."""
+    if lane.source is None or lane.source.file == NO_TRACE:
+        return _checked(loaded, index, lane, problems, reverse=reverse)
+    scenario, link, key = loaded.scenario, loaded.scenario.lines[index], loaded.scenario.lines_key
+    own = reverse and link.reverse and link.reverse.trace is not None
+    where: Path = (key, index, "reverse", "trace") if own else (key, index, "trace")
+    framing = ph.FRAMING_BYTES[link.framing or scenario.framing]
+    try:
+        trace = read_trace(lane.source, loaded.file_of(where), loaded.tree.locate(where), framing)
+    except ScenarioError as error:
+        for problem in error.problems:
+            _add(problems, problem)
+        return lane
+    until_ns = _lasts_ns(scenario) or trace.lasts_ns
+    plain: dict[str, Any] = {**lane.plain, "trace": trace}
+    if trace.loss is not None:
+        plain["loss"] = trace.mean(trace.loss, until_ns)
+        if "loss_burst" in plain:
+            what = "bursts of losses beside a trace of losses: each of its rows would begin anew"
+            _add(problems, loaded.problem((*where[:-1], "loss_burst"), what, "leave one of the two out"))
+    rate = max(round(trace.mean(trace.rate_bps, until_ns)), 1) if trace.rate_bps else lane.rate_bps
+    delay = round(trace.mean(trace.delay_ns, until_ns)) if trace.delay_ns else lane.delay_ns
+    lane = replace(lane, rate_bps=rate, delay_ns=delay, plain=plain)
+    return _checked(loaded, index, lane, problems, reverse=reverse)
+
+
+def _lasts_ns(scenario: Scenario) -> int | None:
+    """How long something is sent; None where that depends on the goodput."""
+    if not scenario.is_network:
+        return scenario.transfer.duration
+    ends = [(flow_transfer(scenario, flow).duration, flow.start) for flow in scenario.flows]
+    known = [start + duration for duration, start in ends if duration]
+    return max(known) if len(known) == len(ends) else None
+
+
+def _checked(loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool) -> _Lane:
+    """The direction, where a link with a trace leaves nothing out that the trace does not say."""
+    link, made = loaded.scenario.lines[index], lane.plain.get("trace")
+    where: Path = (loaded.scenario.lines_key, index)
+    name = f"the link {link.from_} – {link.to}"
+    if lane.rate_bps == 0:
+        right = "add line_rate: 100 Mbit/s, or a column rate [Mbit/s] to the trace"
+        _add(problems, loaded.problem(where, f"{name} has no line rate in one direction", right))
+    said = [link.rtt, link.one_way_delay, link.reverse.one_way_delay if reverse and link.reverse else None]
+    if all(each is None for each in said) and not (made and made.delay_ns):
+        right = "add one_way_delay: 10 ms, or a column delay [ms] to the trace"
+        _add(problems, loaded.problem(where, f"{name} has no delay in one direction", right))
+    least_ns = min((made and made.delay_ns) or [lane.delay_ns])
+    if lane.plain.get("jitter_ns", 0) > least_ns:
+        what = f"jitter is larger than the least delay of {name}, {format_exact(TIME, least_ns)}"
+        _add(problems, loaded.problem((*where, "jitter"), what, "write a jitter up to that"))
+    return lane
+
+
+def _links(
+    loaded: LoadedScenario, seed: int, events: list[Event], routes: list[list[int]], problems: list[Problem]
+) -> list[Link]:
+    scenario = loaded.scenario
+    lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.lines]
+    lanes = [
+        (_traced(loaded, i, there, problems), _traced(loaded, i, back, problems, reverse=True))
+        for i, (there, back) in enumerate(lanes)
+    ]
+    if problems:
+        return []
+    rtts_ns = [sum(lane.delay_ns for lane in pair) for pair in lanes]
+    mtus = [link.mtu or scenario.mtu for link in scenario.lines]
+    links: list[Link] = []
+    for index, (link, pair) in enumerate(zip(scenario.lines, lanes, strict=True)):
+        framing = link.framing or scenario.framing
+        passing = [route for route in routes if index in route] or [[index]]
+        # Of the flows that pass: the longest round trip, and the largest packet.
+        rtt_ns = max(sum(rtts_ns[each] for each in route) for route in passing)
+        mtu = max(min(mtus[each] for each in route) for route in passing)
+        made: list[Direction] = []
+        for name, lane in zip(("forward", "reverse"), pair, strict=True):
+            here = _Place(loaded, index, name, mtu, ph.FRAMING_BYTES[framing], rtt_ns)
+            touching = [event for event in events if event.link == index and name in event.directions]
+            made.append(_direction(here, lane, seed, touching, problems))
+        links.append(
+            Link(
+                index=index,
+                name=link.name,
+                a=link.from_,
+                b=link.to,
+                mtu_bytes=mtus[index],
+                framing=framing,
+                framing_bytes=ph.FRAMING_BYTES[framing],
+                distance_m=link.distance,
+                forward=made[0],
+                reverse=made[1],
+            )
+        )
+    return links
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a direction is: for its seed, its errors and what depends on whole paths."""
+
+    loaded: LoadedScenario
+    index: int
+    direction: str
+    path_mtu: int
+    framing_bytes: int
+    rtt_ns: int
+
+    def key(self, name: str) -> Path:
+        """The path of a key of this direction in the file: under `reverse` if it stands there."""
+        link, key = self.loaded.scenario.lines[self.index], self.loaded.scenario.lines_key
+        if self.direction == "reverse" and link.reverse and getattr(link.reverse, name) is not None:
+            return (key, self.index, "reverse", name)
+        on_link = getattr(link, name) is not None
+        return (key, self.index, name) if on_link or name == "packet_limit" else (name,)
+
+
+def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], problems: list[Problem]) -> Direction:
+    mtu, framing = here.path_mtu, here.framing_bytes
+    queue = lane.queue.resolve(ph.bdp_bytes(lane.rate_bps, here.rtt_ns))
+    super_packets = here.loaded.scenario.fidelity == "super-packets"
+    if lane.queue.bytes is None:
+        queue = max(queue, MIN_BDP_QUEUE_PACKETS * (ph.SUPER_PACKET_BYTES if super_packets else mtu))
+    _check_queue(here, queue, super_packets, problems)
+    discipline, parameters = resolve(lane.discipline, queue)
+    if parameters:
+        largest = ph.SUPER_PACKET_BYTES if super_packets else mtu
+        for key, what, right in check_parameters(parameters, queue, lane.rate_bps, largest):
+            where = (*here.key("discipline"), discipline, key)
+            _add(problems, here.loaded.problem(where, f"{what} ({here.direction})", right))
+    packet_limit = lane.plain.get("packet_limit")
+    if packet_limit is not None:
+        made: Trace | None = lane.plain.get("trace")
+        delays, rates = ((made and each) or [] for each in ((made and made.delay_ns), (made and made.rate_bps)))
+        longest = max([lane.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
+        longest += lane.plain.get("jitter_ns", 0)
+        fastest = max([lane.rate_bps, *rates, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
+        needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
+        if packet_limit < needed:
+            what = (
+                f"packet_limit {packet_limit} ({here.direction}) is below what the delay needs: "
+                f"line rate × delay and the queue are {needed} packets of {mtu} B"
+            )
+            right = f"write packet_limit: {needed} or more, or leave it out"
+            _add(problems, here.loaded.problem(here.key("packet_limit"), what, right))
+    return Direction(
+        delay_ns=lane.delay_ns,
+        rate_bps=lane.rate_bps,
+        queue_bytes=queue,
+        can_queue=True,
+        discipline=discipline,
+        parameters=parameters,
+        seed=direction_seed(seed, here.index, here.direction),
+        **lane.plain,
+    )
+
+
+def _check_queue(here: _Place, queue: int, super_packets: bool, problems: list[Problem]) -> None:
+    least, holds = here.path_mtu, "one packet of the path's MTU"
+    if super_packets:
+        least, holds = ph.SUPER_PACKET_BYTES, "one super-packet of 180 kB"
+    if queue < least:
+        what = f"a queue of {queue} B ({here.direction}) does not hold {holds}"
+        right = f"write at least {least} B" + (", or fidelity: packets" if super_packets else "")
+        _add(problems, here.loaded.problem(here.key("queue"), what, right))
+
+
+def _add(problems: list[Problem], problem: Problem) -> None:
+    """One problem for a place: a key of both directions is wrong once."""
+    if all(problem.mark != other.mark for other in problems):
+        problems.append(problem)
+
+
+def direction_seed(seed: int, index: int, direction: str) -> int:
+    """The seed of a link's direction: 32 bits, the same for the same plan seed, link and direction, never 0."""
+    digest = hashlib.sha256(f"landspeed/{seed}/{index}/{direction}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") or 1

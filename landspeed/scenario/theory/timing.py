@@ -1,0 +1,163 @@
+"""How long a lone packet takes over a path, and what a path carries: one formula for every world and every verdict.
+
+RTT of a probe = propagation + the serialization of the packet that is sent on every line, there and back (each router
+stores and forwards). Queues are empty. The guest uses these very functions, so importing this module stays cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from landspeed.scenario.plan.flow_path import subflows
+from landspeed.scenario.theory import physics as ph
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Direction, Link, Node, Plan
+
+ECHO_PAYLOAD_BYTES = 56  # what ping sends when it is not told (ping(8))
+ICMP_HEADER_BYTES = 8  # RFC 792, RFC 4443
+# What a router quotes of a packet whose TTL ended: Linux fills 576 B (RFC 1812 section 4.3.2.3) or 1280 B (RFC 4443).
+ERROR_BYTES_MOST = {4: 576, 6: 1280}
+TRAIN_PACKETS = 200
+RTT_FLOOR_MS = 0.001
+"""The least error of an RTT that counts: a program's readings of the clock are part of what it measures."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One direction of a link, as a packet meets it: first its propagation counts, then the time to send it.
+
+    The rate is the line's, or that of the receiving host's bus (which moves bare IP packets) where that is slower.
+    """
+
+    name: str
+    delay_ns: int
+    jitter_ns: int
+    rate_bps: int
+    framing_bytes: int
+
+    def takes_ns(self, packet_bytes: int) -> int:
+        """Propagation and serialization of an IP packet that waits for none."""
+        return self.delay_ns + ph.serialization_ns(packet_bytes, self.framing_bytes, self.rate_bps)
+
+    def carries_bps(self, packet_bytes: int) -> float:
+        """Bits of IP packets of this size per second."""
+        return self.rate_bps * packet_bytes / (packet_bytes + self.framing_bytes)
+
+
+def link_name(link: Link) -> str:
+    """A link as messages name it; they count from 1, as `landspeed show` does."""
+    return f"link {link.index + 1} ({link.a} – {link.b})"
+
+
+def line_of(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> Line:
+    """The line of a direction; `direction` is the link's own, or what an event has made of it."""
+    rate, framing, name = direction.rate_bps, link.framing_bytes, link_name(link)
+    bus = node_of(plan, link.b if forward else link.a).bus_rate_bps
+    mtu = packet_mtu(plan, link)
+    if bus is not None and bus * (mtu + framing) < rate * mtu:
+        rate, framing, name = bus, 0, f"bus of {link.b if forward else link.a}"
+    return Line(name, direction.delay_ns, direction.jitter_ns, rate, framing)
+
+
+def way(plan: Plan, origin: int, target: int) -> Iterator[Line]:
+    """The lines that a packet passes from one node to another; nodes count from the sender's, 0."""
+    forward = target > origin
+    links = plan.links[origin:target] if forward else plan.links[target:origin][::-1]
+    for link in links:
+        yield line_of(plan, link, link.forward if forward else link.reverse, forward=forward)
+
+
+def node_of(plan: Plan, name: str) -> Node:
+    """The node of a name."""
+    return next(node for node in plan.nodes if node.name == name)
+
+
+def path_mtu(plan: Plan) -> int:
+    """Largest IP packet that passes every link of a path."""
+    return min(link.mtu_bytes for link in plan.links)
+
+
+def packet_mtu(plan: Plan, link: Link) -> int:
+    """Largest IP packet that a flow sends over a link."""
+    if len({each.mtu_bytes for each in plan.links}) == 1:
+        return link.mtu_bytes
+    routes = (each.route for flow in plan.flows for each in subflows(flow))
+    passing = [route for route in routes if link.index in route]
+    return max((min(plan.links[each].mtu_bytes for each in route) for route in passing), default=link.mtu_bytes)
+
+
+def one_way_ns(plan: Plan, origin: int, target: int, packet_bytes: int) -> int:
+    """Propagation and serialization of one IP packet from node to node."""
+    return sum(line.takes_ns(packet_bytes) for line in way(plan, origin, target))
+
+
+def round_trip_ns(plan: Plan, origin: int, target: int, there_bytes: int, back_bytes: int | None = None) -> int:
+    """The same for a packet and its answer, which is as large if nothing is said."""
+    back = there_bytes if back_bytes is None else back_bytes
+    return one_way_ns(plan, origin, target, there_bytes) + one_way_ns(plan, target, origin, back)
+
+
+def echo_bytes(ip_version: int, payload_bytes: int = ECHO_PAYLOAD_BYTES) -> int:
+    """The IP packet of an echo request or its reply: 84 B for an ordinary ping over IPv4, 104 B over IPv6."""
+    return ph.IP_HEADER[ip_version] + ICMP_HEADER_BYTES + payload_bytes
+
+
+def echo_ns(plan: Plan, origin: int = 0, target: int | None = None, payload_bytes: int = ECHO_PAYLOAD_BYTES) -> int:
+    """RTT of a ping between two nodes; of the whole path if no target is named."""
+    target = len(plan.links) if target is None else target
+    return round_trip_ns(plan, origin, target, echo_bytes(plan.ip_version, payload_bytes))
+
+
+def hop_echo_ns(plan: Plan, origin: int, hop: int) -> int:
+    """RTT of an echo whose TTL ends at a router: what comes back quotes it. At a path's end it is an ordinary reply."""
+    if hop in (0, len(plan.links)):
+        return echo_ns(plan, origin, hop)
+    asked = echo_bytes(plan.ip_version)
+    answer = min(ph.IP_HEADER[plan.ip_version] + ICMP_HEADER_BYTES + asked, ERROR_BYTES_MOST[plan.ip_version])
+    return round_trip_ns(plan, origin, hop, asked, answer)
+
+
+def data_rtt_ns(plan: Plan) -> int:
+    """RTT of TCP: a full packet to the receiver, an acknowledgment back."""
+    return round_trip_ns(plan, 0, len(plan.links), path_mtu(plan), ph.ack_bytes(plan.ip_version))
+
+
+def rtt_allowed_ms(
+    plan: Plan, origin: int, target: int, expected_ms: float, *, tolerance: float, floor_ms: float = RTT_FLOOR_MS
+) -> float:
+    """How far a measured RTT between two nodes may be from the expected one; the plan's own jitter is no error."""
+    lines = (*way(plan, origin, target), *way(plan, target, origin))
+    return max(tolerance * abs(expected_ms), floor_ms) + sum(line.jitter_ns for line in lines) / 1e6
+
+
+def rates_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
+    """Bit/s of IP packets of full size that each part of a direction carries, and the part's name.
+
+    A host's interface limits what the host sends; what it receives is the line's.
+    """
+    mtu, last = path_mtu(plan), len(plan.links)
+    lines = list(way(plan, 0, last) if forward else way(plan, last, 0))
+    found = [(line.carries_bps(mtu), line.name) for line in lines]
+    source, framing = (plan.nodes[0], plan.links[0]) if forward else (plan.nodes[-1], plan.links[-1])
+    if source.nic_rate_bps is not None:
+        carried = source.nic_rate_bps * mtu / (mtu + framing.framing_bytes)
+        found.append((carried, f"network interface of {source.name}"))
+    if source.bus_rate_bps is not None:
+        found.append((float(source.bus_rate_bps), f"bus of {source.name}"))
+    return found
+
+
+def slowest_rate_bps(plan: Plan, *, forward: bool) -> float:
+    """The bottleneck's rate, of IP packets of full size."""
+    return min(rates_bps(plan, forward=forward))[0]
+
+
+def rate_allowed(plan: Plan, tolerance: float, *, forward: bool) -> float:
+    """How far a packet train's rate may be from the bottleneck's: jitter moves its ends, and then copies count too."""
+    lanes = [link.forward if forward else link.reverse for link in plan.links]
+    lasts_ns = TRAIN_PACKETS * path_mtu(plan) * 8e9 / slowest_rate_bps(plan, forward=forward)
+    jitter = sum(2 * lane.jitter_ns / lasts_ns for lane in lanes)
+    return tolerance + (jitter + sum(2 * lane.duplicate for lane in lanes) if jitter else 0.0)

@@ -1,0 +1,98 @@
+"""The flows of a run in the emulated world: their programs, what these told, and the links' samples in their time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from landspeed.results.calibration_result import CalibrationResult
+from landspeed.results.flow_result import FlowResult, flow_folder
+from landspeed.results.flow_totals import with_flows
+from landspeed.results.record import RunRecord
+from landspeed.results.tool_result import record_fields
+from landspeed.scenario.plan.flow_path import SECOND_ROUTE, path_of
+from landspeed.worlds.emu.job import FlowJob
+from landspeed.worlds.engine.command import ENGINE_PORT
+from landspeed.worlds.registry import tool
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Flow, Plan
+
+NS_PER_S = 10**9
+
+
+def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
+    """The two programs of each flow; receivers on one host have ports side by side.
+
+    Args:
+        plan: the work.
+        tool_name: which tool makes the flows.
+        out: folder of the run as the guest sees it.
+    """
+    program, receivers = tool(tool_name), Counter[str]()
+    found: list[FlowJob] = []
+    for flow in plan.flows:
+        folder, port, path = flow_folder(plan, flow), ENGINE_PORT + receivers[flow.target], path_of(plan, flow)
+        receivers[flow.target] += 1
+        if plan.is_path:
+            receiver, sender = program.commands(plan, out)
+        else:
+            receiver, sender = program.commands_at(path, f"{out}/{folder}", port)
+        found.append(
+            FlowJob(
+                flow=flow.name,
+                folder=folder,
+                receiver_command=receiver,
+                sender_command=sender,
+                port=port,
+                seconds=1 + flow.start_ns // NS_PER_S,
+                waits=program.handshake_ns(path) is None,
+            )
+        )
+    return found
+
+
+def flow_told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: dict[str, Any]) -> dict[str, Any]:
+    """What a flow's program told, in the engine's terms.
+
+    Raises:
+        RunFailed: it left no result.
+    """
+    program, path = tool(tool_name), path_of(plan, flow)
+    told = program.convert(folder / flow_folder(plan, flow), path)
+    if (speaks_ns := program.handshake_ns(path)) is not None:
+        told["start_unix_ns"] = guest["statuses"]["flows"][flow.name]["started_unix_ns"] + speaks_ns
+    return told
+
+
+def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, guest: dict[str, Any]) -> RunRecord:
+    """The record with what each flow's program told, and the totals.
+
+    Raises:
+        RunFailed: one of them left no result.
+    """
+    told = {flow.name: flow_told(plan, flow, folder, tool_name, guest) for flow in plan.flows}
+    starts = [each["start_unix_ns"] for each in told.values() if each.get("start_unix_ns")]
+    first_ns = min(starts, default=0)
+    calibrations: dict[str, Any] = guest.get("calibrations", {})
+    flows = [_flow(flow, told[flow.name], first_ns, calibrations) for flow in plan.flows]
+    whole = with_flows(record, flows)
+    whole.tool_result.start_unix_ns = first_ns or None
+    return whole
+
+
+def _flow(flow: Flow, told: dict[str, Any], first_ns: int, calibrations: dict[str, Any]) -> FlowResult:
+    start_ns = told.get("start_unix_ns")
+    known = {"name": flow.name, "source": flow.source, "target": flow.target, "start_s": flow.start_ns / NS_PER_S}
+    measured, second = (
+        CalibrationResult.model_validate(calibrations[name]) if name in calibrations else None
+        for name in (flow.name, flow.name + SECOND_ROUTE)
+    )
+    known |= {
+        "begins_s": None if start_ns is None else (start_ns - first_ns) / NS_PER_S,
+        "calibration": measured,
+        "second_calibration": second,
+        "rtt_ms": measured.rtt_ms if measured else None,
+    }
+    return FlowResult.model_validate(known | record_fields(told))

@@ -1,0 +1,52 @@
+"""The calibration of a network: each route that a flow takes is measured as a path, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from landspeed.scenario.plan.flow_path import SECOND_ROUTE, steps, subflows
+from landspeed.worlds.emu.guest import clock
+from landspeed.worlds.emu.guest.calibration.calibrate import calibrate
+from landspeed.worlds.emu.guest.network.flow_path import FlowPath
+from landspeed.worlds.emu.guest.network.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from landspeed.worlds.emu.joined_links import Run
+
+
+def calibrate_flows(
+    network: Network, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
+) -> dict[str, Any]:
+    """Measure the path of every flow and compare it with the plan; flows that take the same way share it.
+
+    Args:
+        network: the built network.
+        runs: links that are passed in one step.
+        with_queues: fill every queue until it overflows, too.
+        real_clock: of the guest.
+
+    Returns:
+        `calibration`: of a path; of a network, whether all passed and what failed, each with its flow. `calibrations`:
+        of a network, flow by flow, by name; of MPTCP's second routes, by the name and `SECOND_ROUTE`.
+    """
+    plan, short = network.plan, {place for run in runs for place in run.places}
+    found: dict[str, dict[str, Any]] = {}
+    known: dict[tuple[str, tuple[int, ...], int], dict[str, Any]] = {}
+    for flow in plan.flows:
+        for number, (path, over) in enumerate(zip(FlowPath.each(network, flow), subflows(flow), strict=True)):
+            way = flow.source, tuple(over.route), number
+            if way not in known:
+                if not real_clock:
+                    clock.start_afresh()
+                ahead = [(step.link, step.ahead) for step in steps(plan, over)]
+                back = [(link, not forward) for link, forward in ahead]
+                joined = [forward for forward, places in ((True, ahead), (False, back)) if not short.isdisjoint(places)]
+                known[way] = calibrate(path, joined, with_queues=with_queues and plan.is_path, real_clock=real_clock)
+            found[flow.name + SECOND_ROUTE * number] = known[way]
+    if plan.is_path:
+        return {"calibration": found[plan.flow.name]}
+    failures = [f"{name}: {failure}" for name, each in found.items() for failure in each["failures"]]
+    whole = {"passed": not failures, "failures": failures}
+    return {"calibration": whole, "calibrations": found}

@@ -1,0 +1,67 @@
+"""The path of one flow, or subflow, in the built network: its nodes in order, as calibration and evidence see them.
+
+Positions count from the flow's source, 0, whatever place the nodes have in the network.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from landspeed.scenario.plan.flow_path import path_of, steps, subflows
+from landspeed.worlds.emu.guest.network.network import Network, link_address
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Flow
+
+
+class FlowPath:
+    """What a flow passes.
+
+    Attributes:
+        network: the whole.
+        plan: of this path alone.
+        names, nodes: from the source to the target.
+        late_ns: how late the guest's timers may be.
+    """
+
+    def __init__(self, network: Network, flow: Flow, *, second: bool = False) -> None:
+        """Nothing is built; it stands in the network.
+
+        Args:
+            network: the whole.
+            flow: over one route.
+            second: it goes between the second addresses of its hosts.
+        """
+        self._second = second
+        self.network, self.late_ns = network, network.late_ns
+        self.plan = path_of(network.plan, flow)
+        self.names = [node.name for node in self.plan.nodes]
+        self._positions = [network.position[name] for name in self.names]
+        self.nodes = [network.nodes[position] for position in self._positions]
+        self._steps = steps(network.plan, flow)
+        self._ends = (0, len(self.nodes) - 1)
+
+    def address(self, position: int) -> str:
+        """A node's own address; at the ends of a second subflow, its second one."""
+        place = self._positions[position]
+        second = self.network.second_address(place) if self._second and position in self._ends else None
+        return second or self.network.address(place)
+
+    def facing_address(self, position: int, *, viewer: int) -> str:
+        """Address from which a node answers a viewer with ICMP: that which was asked, or towards the viewer."""
+        if position in self._ends:
+            return self.address(position)
+        step = self._steps[position - 1 if viewer < position else position]
+        side = int(step.ahead) if viewer < position else int(not step.ahead)
+        return link_address(self.plan.ip_version, step.link, side)
+
+    @classmethod
+    def each(cls, network: Network, flow: Flow) -> list[FlowPath]:
+        """Of each route of a flow."""
+        return [cls(network, each, second=number > 0) for number, each in enumerate(subflows(flow))]
+
+    def interface_name(self, position: int) -> str:
+        """A host's interface on this path; position is one of its two ends."""
+        step = self._steps[0 if position == 0 else -1]
+        side = int(not step.ahead) if position == 0 else int(step.ahead)
+        return self.network.end(step.link, side)[1]

@@ -1,0 +1,264 @@
+"""The emulated network: one namespace a node, veth pairs between them, addresses, routes; shaping is in shaping.py.
+
+Link i has the IPv4 subnet 10.0.0.0 + 4·i /30 and the IPv6 subnet fd00:0:0:i::/64; its end `a`, on a path that nearer
+the sender, has the first address. A node's own address is that of its first link. Neighbours are fixed entries, so that
+no ARP crosses a link of 60 ms before the first packet.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from landspeed.scenario.plan.routing import edges_of, second_ends
+from landspeed.worlds.emu.guest.network import netlink as nl
+from landspeed.worlds.emu.guest.network import nodes, offloads
+from landspeed.worlds.emu.guest.network.routes import add_routes
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Link, Node, Plan
+
+LOOPBACK = 1  # index of the interface that a namespace begins with
+IPV4_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
+IPV6_BASE = int(ipaddress.IPv6Address("fd00::"))
+BACKLOG_PACKETS = 10_000_000  # a veth hands packets over through this queue; dropping there would be no network's loss
+MOST_HOPS = 255  # what a TTL can say (RFC 791)
+# Sockets may have what a TCP window can have at all (RFC 7323: 1 GiB) with the kernel's own overhead. Not 2 GiB: the
+# kernel counts what is queued in an int, which would run over, and then nothing limits a queue any more.
+SOCKET_BYTES_MAX = 1750 << 20
+
+
+class Network:
+    """The nodes of one plan and their netlink sockets.
+
+    Attributes:
+        plan: the plan.
+        late_ns: how late the guest's timers may be; buckets are as deep as that.
+        nodes: in the plan's order; a node's place there is its position.
+        position: name → position.
+    """
+
+    def __init__(self, plan: Plan, late_ns: int = 1_000) -> None:
+        """Build nodes, links, addresses and routes."""
+        self.plan, self.late_ns = plan, late_ns
+        self.names = [node.name for node in plan.nodes]
+        self.position = {name: position for position, name in enumerate(self.names)}
+        self._ends = interface_names(plan)
+        self._own = own_ends(plan)
+        self._second = second_ends_of(plan)
+        self.nodes = [nodes.Node(name) for name in self.names]
+        self._netlink = [nl.Netlink(node) for node in self.nodes]
+        self._index: dict[tuple[int, str], int] = {}
+        self._counts = [LOOPBACK] * len(self.nodes)  # of interfaces
+        set_host_wide_limits()
+        for position, node in enumerate(self.nodes):
+            self._set_sysctls(position, node)
+        for link in plan.links:
+            self._add_link(link)
+        add_routes(self)
+        if self._second:
+            from landspeed.worlds.emu.guest.network.multipath import announce
+
+            announce(self)
+
+    def node(self, name: str) -> nodes.Node:
+        """The node of a name.
+
+        Raises:
+            KeyError: there is none; the message lists the names.
+        """
+        if name not in self.names:
+            raise KeyError(f"no node {name!r}; there are {', '.join(self.names)}")
+        return self.nodes[self.names.index(name)]
+
+    def netlink(self, position: int) -> nl.Netlink:
+        """Netlink socket in the namespace of a node."""
+        return self._netlink[position]
+
+    def interface(self, position: int, name: str) -> int:
+        """Index of an interface of a node."""
+        return self._index[position, name]
+
+    def interface_name(self, position: int, index: int) -> str:
+        """Name of an interface of a node, by its index."""
+        names = {number: name for (place, name), number in self._index.items() if place == position}
+        return names.get(index, "lo")
+
+    def new_interface(self, position: int, name: str) -> int:
+        """The index that an interface is to get: the next one, as the kernel would choose it."""
+        self._counts[position] += 1
+        self._index[position, name] = self._counts[position]
+        return self._counts[position]
+
+    def interfaces(self, position: int) -> list[str]:
+        """Names of a node's interfaces, in the order of its links."""
+        return [name for (_, _), (where, name) in self._ends.items() if where == self.names[position]]
+
+    def end(self, link: int, side: int) -> tuple[int, str]:
+        """Position of the node at an end of a link, and its interface there; side 0 is the link's `a`."""
+        name, interface = self._ends[link, side]
+        return self.position[name], interface
+
+    def is_host(self, position: int) -> bool:
+        """Whether a node forwards nothing."""
+        return self.plan.nodes[position].kind == "host"
+
+    def address(self, position: int) -> str:
+        """A node's own address: that of its first link (on a path, on the side of the sender)."""
+        return link_address(self.plan.ip_version, *self._own[self.names[position]])
+
+    def second_address(self, position: int) -> str | None:
+        """The address of a host at which second subflows of MPTCP begin or end; None: it has no such flow."""
+        end = self._second.get(self.names[position])
+        return link_address(self.plan.ip_version, *end) if end else None
+
+    def host_names(self) -> list[tuple[str, str]]:
+        """Address and name of every node, and of each of its other interfaces (for traceroutes)."""
+        found = [(self.address(position), name) for position, name in enumerate(self.names)]
+        others = [
+            (self.position[name], link_address(self.plan.ip_version, *end), f"{name}-{interface}")
+            for end, (name, interface) in self._ends.items()
+            if self._own[name] != end
+        ]
+        return [*found, *((address, name) for _, address, name in sorted(others, key=lambda other: other[0]))]
+
+    def _set_sysctls(self, position: int, node: nodes.Node) -> None:
+        node.write_sysctls(node_sysctls(self.plan, self.plan.nodes[position]))
+        self._netlink[position].set_link(LOOPBACK, up=True)
+
+    def _add_link(self, link: Link) -> None:
+        version, i = self.plan.ip_version, link.index
+        ends = [self.end(i, side) for side in (0, 1)]
+        indexes = [self.new_interface(position, name) for position, name in ends]
+        first, second = (
+            nl.veth_end(index, name, hardware_address(i, side), link.mtu_bytes)
+            for side, (index, (_, name)) in enumerate(zip(indexes, ends, strict=True))
+        )
+        (near, _), (far, _) = ends
+        self._netlink[near].add_veth(first, second, self.nodes[far].namespace)
+        for side, (index, (position, name)) in enumerate(zip(indexes, ends, strict=True)):
+            netlink = self._netlink[position]
+            merged = self.plan.fidelity == "super-packets"
+            offloads.set_offloads(netlink, name, merged=merged)
+            if merged:
+                offloads.allow_super_packets(netlink, index)
+            netlink.set_link(index, up=True)
+            own, peer = (link_address(version, i, which) for which in (side, 1 - side))
+            netlink.add_address(index, own, 30 if version == 4 else 64)
+            netlink.add_neighbour(index, peer, hardware_address(i, 1 - side))
+            if self.plan.fidelity == "packets" and not self.is_host(position):
+                # A program may merge UDP packets itself (UDP_SEGMENT, as QUIC does); no ethtool ioctl stops that.
+                netlink.set_link(index, (nl.GSO_MAX_SEGS, 1))
+
+
+def interface_names(plan: Plan) -> dict[tuple[int, int], tuple[str, str]]:
+    """(link, side) → node and interface there: eth1, eth3, … where the link begins (side 0), eth0, eth2, … else."""
+    counts: dict[tuple[str, int], int] = {}
+    found: dict[tuple[int, int], tuple[str, str]] = {}
+    for link in plan.links:
+        for side, node in ((0, link.a), (1, link.b)):
+            number = counts.setdefault((node, side), 0)
+            counts[node, side] += 1
+            found[link.index, side] = node, f"eth{2 * number + 1 - side}"
+    return found
+
+
+def own_ends(plan: Plan) -> dict[str, tuple[int, int]]:
+    """Node → the (link, side) whose address is its own: its first link's."""
+    found: dict[str, tuple[int, int]] = {}
+    for link in plan.links:
+        for side, node in ((0, link.a), (1, link.b)):
+            found.setdefault(node, (link.index, side))
+    return found
+
+
+def second_ends_of(plan: Plan) -> dict[str, tuple[int, int]]:
+    """Host → the (link, side) whose address second subflows of MPTCP have there."""
+    edges, found = edges_of(plan), dict[str, tuple[int, int]]()
+    for flow in plan.flows:
+        if flow.second_route:
+            ends = second_ends(edges, flow.source, flow.route, flow.second_route)
+            found |= dict(zip((flow.source, flow.target), ends, strict=True))
+    return found
+
+
+def link_address(version: int, link: int, side: int) -> str:
+    """Address of one end of a link (side 0 is nearer the sender)."""
+    if version == 4:
+        return str(ipaddress.IPv4Address(IPV4_BASE + 4 * link + 1 + side))
+    return str(ipaddress.IPv6Address(IPV6_BASE + (link << 64) + 1 + side))
+
+
+def hardware_address(link: int, side: int) -> str:
+    """Locally administered MAC address, the same in every run."""
+    return f"02:00:00:{link >> 8:02x}:{link & 255:02x}:{side:02x}"
+
+
+def node_sysctls(plan: Plan, node: Node) -> dict[str, object]:
+    """Sysctls of one node's namespace."""
+    maximum = SOCKET_BYTES_MAX
+    settings: dict[str, object] = {
+        # An IPv4 path must not carry IPv6's own messages, nor an IPv6 path duplicate address detection.
+        "net.ipv6.conf.all.disable_ipv6": 1 if plan.ip_version == 4 else 0,
+        "net.ipv6.conf.default.disable_ipv6": 1 if plan.ip_version == 4 else 0,
+        "net.ipv6.conf.default.accept_dad": 0,
+        "net.ipv6.conf.default.router_solicitations": 0,
+        "net.ipv4.ip_default_ttl": MOST_HOPS,
+        "net.ipv6.conf.all.hop_limit": MOST_HOPS,
+        "net.ipv6.conf.default.hop_limit": MOST_HOPS,
+        # Traceroute asks all hops at once: no answer may be withheld.
+        "net.ipv4.icmp_ratelimit": 0,
+        "net.ipv6.icmp.ratelimit": 0,
+        "net.ipv4.icmp_msgs_per_sec": 1_000_000,
+        "net.ipv4.icmp_msgs_burst": 1_000_000,
+    }
+    if node.kind == "router":
+        settings |= {
+            "net.ipv4.ip_forward": 1,
+            "net.ipv6.conf.all.forwarding": 1,
+            "net.ipv4.ip_early_demux": 0,  # a router has no sockets to look for
+        }
+    else:
+        settings |= {
+            "net.ipv4.tcp_rmem": f"4096 131072 {maximum}",
+            "net.ipv4.tcp_wmem": f"4096 16384 {maximum}",
+            "net.ipv4.tcp_no_metrics_save": 1,  # each transfer starts without memory of the one before
+            "net.ipv4.tcp_slow_start_after_idle": 0,
+            "net.ipv4.tcp_ecn": ecn_setting(plan, node),
+        }
+    return settings
+
+
+def ecn_setting(plan: Plan, node: Node) -> int:
+    """What a host negotiates in all of its flows: 3 accurate ECN, 1 ECN, 2 (Linux's own) what its peer asks for."""
+    asked = [flow.transfer for flow in plan.flows if node.name in (flow.source, flow.target)]
+    if any(transfer.accurate_ecn for transfer in asked):
+        return 3
+    return 1 if any(transfer.ecn for transfer in asked) else 2
+
+
+def set_host_wide_limits() -> None:
+    """Sysctls that no namespace has of its own."""
+    for name, value in HOST_WIDE_SYSCTLS.items():
+        with open("/proc/sys/" + name.replace(".", "/"), "w") as handle:  # noqa: PTH123
+            handle.write(str(value))
+
+
+def read_host_wide(name: str) -> str:
+    """Value of a sysctl that no namespace has of its own."""
+    with open("/proc/sys/" + name.replace(".", "/")) as handle:  # noqa: PTH123
+        return handle.read().strip()
+
+
+HOST_WIDE_SYSCTLS: dict[str, object] = {
+    "net.core.rmem_max": SOCKET_BYTES_MAX,
+    "net.core.wmem_max": SOCKET_BYTES_MAX,
+    "net.core.netdev_max_backlog": BACKLOG_PACKETS,
+    # Pages for all TCP together. The default (a part of memory) starves many large windows at once; payload sent with
+    # sendfile is one file's pages however often it is in flight, so the count says nothing of memory here.
+    "net.ipv4.tcp_mem": "1000000000 1000000000 1000000000",
+    # Half-written results reach the host within two seconds, so that a killed run keeps nearly all it measured.
+    "vm.dirty_writeback_centisecs": 100,
+    "vm.dirty_expire_centisecs": 100,
+    "vm.panic_on_oom": 1,  # the host sees a panic; a killed process would only look like a strange result
+}

@@ -1,0 +1,51 @@
+"""The nodes of the path: network namespaces. Those of `landspeed shell` are Mininet's, too (shell_nodes.py)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+
+from landspeed.worlds.emu.guest.network import namespaces
+
+
+class Node:
+    """One host or router: a network namespace, named in /run/netns so that `ip netns` knows it too.
+
+    Attributes:
+        name: as in the plan.
+        namespace: descriptor.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Make the namespace; no program is started."""
+        self.name = name
+        self.namespace = namespaces.create()
+        namespaces.publish(self.namespace, name)
+
+    def inside(self) -> contextlib.AbstractContextManager[None]:
+        """Context in which sockets and programs belong to this node."""
+        return namespaces.inside(self.namespace)
+
+    def read_sysctls(self, names: Iterable[str]) -> dict[str, str]:
+        """Values of sysctls as this node sees them; empty where this kernel has no such one."""
+        with self.inside():
+            return {name: _read(name) for name in names}
+
+    def write_sysctls(self, values: Mapping[str, object]) -> None:
+        """Set sysctls of this node."""
+        with self.inside():
+            for name, value in values.items():
+                with open(_sysctl_path(name), "w") as handle:  # noqa: PTH123
+                    handle.write(str(value))
+
+
+def _read(name: str) -> str:
+    try:
+        with open(_sysctl_path(name)) as handle:  # noqa: PTH123
+            return handle.read().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _sysctl_path(name: str) -> str:
+    return "/proc/sys/" + name.replace(".", "/")

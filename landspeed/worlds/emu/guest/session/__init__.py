@@ -1,0 +1,1 @@
+"""landspeed/worlds/emu/guest/session."""

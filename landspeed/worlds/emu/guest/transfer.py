@@ -1,0 +1,137 @@
+"""The transfer in the guest: receiving and sending programs of each flow, and the watch over the links meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+from landspeed.worlds.emu.guest import clock
+from landspeed.worlds.emu.guest.files import OUT, make_key
+from landspeed.worlds.emu.guest.link_samplers import link_words
+from landspeed.worlds.emu.guest.network.network import Network
+from landspeed.worlds.emu.guest.network.nodes import Node
+from landspeed.worlds.emu.guest.programs import Program
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Flow
+    from landspeed.worlds.emu.job import FlowJob, Job
+    from landspeed.worlds.emu.joined_links import Run
+
+
+SECOND_NS = 1_000_000_000
+
+
+class Programs:
+    """Several programs as one: it has ended when each has.
+
+    Attributes:
+        each: the programs.
+    """
+
+    def __init__(self, each: list[Program]) -> None:
+        self.each = each
+
+    def poll(self) -> int | None:
+        """The first exit status that is not 0, else 0; None while one still runs."""
+        statuses = [program.poll() for program in self.each]
+        return None if None in statuses else next((status for status in statuses if status), 0)
+
+    def wait(self) -> int:
+        """The same, after the end of all."""
+        return next((status for status in [program.wait() for program in self.each] if status), 0)
+
+
+def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
+    """Run the commands of the job's flows, the receivers' first; `runs` are the links that are passed in one step.
+
+    Returns:
+        exit statuses of both programs of each flow, and what became of the plan's events.
+    """
+    flows = {flow.name: flow for flow in network.plan.flows}
+    watch = _start_watch(network, job, runs) if job.watch_command else None
+    events = None
+    if network.plan.changes:
+        from landspeed.worlds.emu.guest.events import Events
+
+        events = Events(network, [each.folder for each in job.flows])
+    if job.clock == "virtual":
+        clock.start_afresh()
+    receiving: list[Program] = []
+    for each in job.flows:
+        receiving.append(_start(network, flows[each.flow], each, "receiver"))
+        _wait_listening(network.node(flows[each.flow].target), receiving[-1], each.port)
+    if job.clock == "virtual":
+        clock.start_afresh()
+    senders, started = _start_senders(network, job)
+    sending = Programs(list(senders.values()))
+    _ = events.follow(sending) if events else sending.wait()
+    statuses: dict[str, Any] = {}
+    for each, receiver in zip(job.flows, receiving, strict=True):
+        sender = senders[each.flow]
+        if sender.wait() != 0 and receiver.poll() is None:
+            receiver.send_signal(signal.SIGTERM)  # it would wait for a sender that is gone
+        statuses[each.flow] = {"sender": sender.wait(), "receiver": receiver.wait(), **started.get(each.flow, {})}
+    if watch:
+        watch.send_signal(signal.SIGTERM)
+        watch.wait()
+    return {"flows": statuses, "events": events.records if events else []}
+
+
+def _start_senders(network: Network, job: Job) -> tuple[dict[str, Program], dict[str, dict[str, int]]]:
+    """Start all senders, those that do not wait for their second at that second.
+
+    Returns:
+        the programs by flow, and when those were started that do not tell when they begin.
+    """
+    flows = {flow.name: flow for flow in network.plan.flows}
+    programs, started = dict[str, Program](), dict[str, dict[str, int]]()
+    now_ns = 0 if all(each.waits for each in job.flows) else clock.now_ns()
+    for each in sorted(job.flows, key=lambda each: 0 if each.waits else each.seconds):
+        seconds = each.seconds if job.clock == "virtual" or each.seconds > 1 else 0
+        if not each.waits:
+            clock.sleep_until((now_ns // SECOND_NS + seconds) * SECOND_NS)
+            started[each.flow] = {"started_unix_ns": time.time_ns()}
+        programs[each.flow] = _start(network, flows[each.flow], each, "sender", seconds=seconds if each.waits else 0)
+    return programs, started
+
+
+def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> Program:
+    """Start one end of a flow; `seconds`: the engine begins at that whole second, however its libraries were loaded."""
+    addresses = {
+        "{receiver}": network.address(network.position[flow.target]),
+        "{sender}": network.address(network.position[flow.source]),
+    }
+    sends = end == "sender"
+    node = network.node(flow.source if sends else flow.target)
+    words = job.sender_command if sends else job.receiver_command
+    known = addresses | ({"{key}": make_key()} if "{key}" in words else {})
+    words = [known.get(word, word) for word in words]
+    environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": str(seconds)} if seconds else {})}
+    with open("/".join(filter(None, (OUT, job.folder, "log", f"{end}.log"))), "wb") as log:  # noqa: PTH123
+        return Program(words, log.fileno(), node, environment)
+
+
+def _wait_listening(node: Node, program: Program, port: int) -> None:
+    """Wait until somebody listens on the port in the receiver's namespace, or the program is gone."""
+    pattern = f":{port:04X} "
+    tables = ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6")
+    with node.inside():
+        while program.poll() is None:
+            for table in tables:
+                if not os.path.exists(table):  # noqa: PTH110
+                    continue
+                with open(table) as handle:  # noqa: PTH123
+                    if any(pattern in line and line.split()[3] == "0A" for line in handle):
+                        return
+            signal.sigtimedwait([], 0.01)  # in virtual time this costs nothing
+
+
+def _start_watch(network: Network, job: Job, runs: list[Run]) -> Program:
+    """The program that reads every link's qdisc counters at an interval (emu/linkwatch)."""
+    words = [*job.watch_command, *link_words(network, runs)]
+    if job.clock == "virtual":
+        clock.start_afresh()
+    with open(f"{OUT}/log/linkwatch.log", "wb") as log:  # noqa: PTH123
+        return Program(words, log.fileno())

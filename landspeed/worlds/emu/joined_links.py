@@ -1,0 +1,101 @@
+"""Which links of a plan are passed in one step, because nothing but time can happen to a packet on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from landspeed.scenario.plan.flow_path import steps, subflows
+from landspeed.scenario.theory.timing import line_of
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Plan
+
+MOST_LINES = 64  # NETEM_JOINED_MAX of patch 0014
+LEAST_TTL = 128  # more than MOST_LINES: nothing that is passed in one step can die within
+
+Place: TypeAlias = "tuple[int, bool]"
+"""A direction of a link: its index, and whether it is the forward one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Links that are passed in one step.
+
+    Attributes:
+        places: directions of links, in the order in which a packet passes them; two at least.
+        hosts: to which the packets go that pass them, by name, and whether to the second address (MPTCP).
+        arrives: link and side (0: its `a`) at which packets leave the way hop by hop.
+        from_host: that link is the first of these, a host's own; else it is the one before.
+    """
+
+    places: tuple[Place, ...]
+    hosts: tuple[tuple[str, bool], ...]
+    arrives: tuple[int, int]
+    from_host: bool
+
+    @property
+    def links(self) -> tuple[int, ...]:
+        """Their indexes."""
+        return tuple(link for link, _ in self.places)
+
+    @property
+    def routers(self) -> int:
+        """How many count the TTL down within."""
+        return len(self.places) - self.from_host
+
+
+def runs_of(plan: Plan) -> list[Run]:
+    """All runs of a plan: flow by flow, those that its data passes, then those of its acknowledgments.
+
+    Links are joined where the same flows pass them all: none comes or goes at a router within. Where a flow comes in
+    from elsewhere a queue can form, so that link cannot be joined anyhow; a flow that crosses a router meets nobody.
+    """
+    ways: list[list[Place]] = []
+    ends: list[tuple[str, bool]] = []
+    for flow in plan.flows:
+        for number, each in enumerate(subflows(flow)):
+            ahead = [(step.link, step.ahead) for step in steps(plan, each)]
+            ways += [ahead, [(link, not forward) for link, forward in reversed(ahead)]]
+            ends += [(flow.target, number > 0), (flow.source, number > 0)]
+    passing: dict[Place, list[int]] = {}
+    for number, way in enumerate(ways):
+        for place in way:
+            passing.setdefault(place, []).append(number)
+    found: dict[Place, Run] = {}  # by the first link: flows that share a run share all of it
+    for way in ways:
+        for start, end in _joined(plan, way, passing):
+            hosts = dict.fromkeys(ends[number] for number in passing[way[start]])
+            arrives = way[max(start - 1, 0)]
+            run = Run(tuple(way[start:end]), tuple(hosts), (arrives[0], int(arrives[1])), from_host=start == 0)
+            found.setdefault(run.places[0], run)
+    return list(found.values())
+
+
+def _joined(plan: Plan, way: list[Place], passing: dict[Place, list[int]]) -> list[tuple[int, int]]:
+    """Where on a way runs begin, and where they have ended."""
+    found: list[tuple[int, int]] = []
+    start = largest = 0
+    joins = False  # whether the link before can be joined with another
+    for number, place in enumerate(way):
+        mtu, can_join = plan.links[place[0]].mtu_bytes, _can_join(plan, place)
+        fits = mtu >= largest and number - start < MOST_LINES
+        if not (joins and can_join and fits and passing[place] == passing[way[number - 1]]):
+            # Within a run no router looks how large a packet is: it must be no larger than what came so far. And a
+            # host's own link, when it is no part of the run, is passed where its router takes packets in
+            # (shaping.py): that router cannot begin one.
+            found.append((start, number))
+            start, largest = number, plan.links[way[max(number - 1, 0)][0]].mtu_bytes
+            can_join = can_join and mtu >= largest and number != 1
+        joins = can_join
+    return [(start, end) for start, end in [*found, (start, len(way))] if end - start > 1]
+
+
+def _can_join(plan: Plan, place: Place) -> bool:
+    index, ahead = place
+    link = plan.links[index]
+    lane, way = (link.forward, "forward") if ahead else (link.reverse, "reverse")
+    touched = any(event.link == index and way in event.directions for event in plan.events)
+    if lane.can_queue or lane.impairments or touched or lane.trace or lane.packet_limit is not None:
+        return False
+    return line_of(plan, link, lane, forward=ahead).rate_bps == lane.rate_bps  # else a bus that makes it wait

@@ -1,0 +1,349 @@
+"""The virtual-time kernel: found in the cache, or built once from the distribution's own Linux source.
+
+The cache key is a hash of everything that shapes the result (source archive, options, patches), so a changed option
+rebuilds and an unchanged one never does. Only the executable, its configuration and two symbol addresses are kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from landspeed.base.places import is_clone
+from landspeed.worlds.emu.kernel_source import (
+    PACKAGES_IN,
+    KernelError,
+    Recipe,
+    archives,
+    cache_root,
+    fitting,
+    numbers,
+    package_version,
+    series_of,
+)
+from landspeed.worlds.programs import REINSTALL, program_trouble
+
+RECIPE = Path(__file__).resolve().parent / "kernel"
+PACKED = RECIPE / "built"  # a wheel brings its kernel along (setup/wheel.sh)
+SOURCES = Path("/usr/src")
+BUILD_STAMP = {"TIMESTAMP": "2026-01-01 00:00:00 UTC", "USER": "landspeed", "HOST": "landspeed", "VERSION": "1"}
+CONFIGURING = ("Kconfig", "Makefile", "Kbuild", "Build")  # these files name each other, across all of the tree
+OTHERS = (  # hardware that is not in this machine, and what is read and not built
+    "Documentation/", "samples/", "sound/", "tools/perf/", "tools/testing/", "drivers/accel/", "drivers/clk/",
+    "drivers/crypto/", "drivers/gpu/", "drivers/hid/", "drivers/hwmon/", "drivers/iio/", "drivers/infiniband/",
+    "drivers/input/", "drivers/media/", "drivers/mfd/", "drivers/mmc/", "drivers/mtd/", "drivers/net/ethernet/",
+    "drivers/net/wireless/", "drivers/phy/", "drivers/pinctrl/", "drivers/platform/", "drivers/power/", "drivers/scsi/",
+    "drivers/soc/", "drivers/staging/", "drivers/usb/", "drivers/video/fbdev/", "fs/btrfs/", "fs/ext4/", "fs/xfs/",
+)  # fmt: skip
+# Read by the watchdog in the memory of the running kernel: its clock, and the name of the task it runs.
+SYMBOLS = ("time_travel_time", "um_running_comm")
+# How it runs programs: by ptrace, or by seccomp (not 0). Linux before 6.16 has ptrace alone.
+TRACING_SYMBOL = "using_seccomp"
+SPIN_SYMBOL = "time_travel_spin"  # of patch 0018, which older builds lack
+DUALPI2_SYMBOL = "dualpi2_qdisc_ops"  # Linux 6.17
+# Linux 7.0; of the sysctl among the texts of the program, as the compiler may leave no function of it.
+ACCURATE_ECN_NAME = b"\0tcp_ecn_option\0"
+TLS_NAME = b"\0tls-strp\0"  # of its parser among the texts of the program: a configuration without it has none
+MPTCP_NAME = b"\0mptcp_pm\0"  # of its path manager among the texts of the program: a configuration without it has none
+MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL, DUALPI2_SYMBOL)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel.
+
+    Attributes:
+        executable: the `linux` program.
+        key: hash of source, options and patches.
+        version: release, such as ``6.12.117``.
+        symbols: address of each of `SYMBOLS` in the process, and of those of `MORE_SYMBOLS` that it has.
+        source: package and version of the source; "" when it is not known.
+        left_out: names of the patches for speed that did not fit.
+    """
+
+    executable: Path
+    key: str
+    version: str
+    symbols: dict[str, int]
+    source: str = ""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def series(self) -> str:
+        """6.12 of 6.12.117."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def can_seccomp(self) -> bool:
+        """Whether it can run programs without ptrace."""
+        return TRACING_SYMBOL in self.symbols
+
+    @property
+    def can_spin(self) -> bool:
+        """Whether virtual time can move on for programs that spin."""
+        return SPIN_SYMBOL in self.symbols
+
+    @property
+    def can_dualpi2(self) -> bool:
+        """Whether it has the queue discipline dualpi2."""
+        return DUALPI2_SYMBOL in self.symbols
+
+    @property
+    def can_accurate_ecn(self) -> bool:
+        """Whether its TCP can negotiate accurate ECN."""
+        return ACCURATE_ECN_NAME in self.executable.read_bytes()
+
+    @property
+    def can_tls(self) -> bool:
+        """Whether it can make and open the records of TLS."""
+        return TLS_NAME in self.executable.read_bytes()
+
+    @property
+    def can_mptcp(self) -> bool:
+        """Whether it has multipath TCP."""
+        return MPTCP_NAME in self.executable.read_bytes()
+
+
+def fetched_sources() -> Path:
+    """Folder of the sources that were brought without being installed."""
+    return cache_root() / "sources"
+
+
+def find_source(series: str | None = None) -> Path:
+    """The source archive of a series; None: of the first installed one that the patches are known to fit.
+
+    Raises:
+        KernelError: it is not on this machine.
+    """
+    if series is not None:
+        if archive := archives(SOURCES, fetched_sources()).get(series):
+            return archive
+        raise KernelError(f"no source of Linux {series} here; `landspeed kernel build {series}` downloads it")
+    known = fitting(RECIPE)
+    here = archives(SOURCES, SOURCES)
+    if good := next((here[each] for each in known if each in here), None):
+        return good
+    others = ", ".join(sorted(here, key=numbers))
+    found = f" (there is {others}; `landspeed kernel build VERSION` tries another one)" if others else ""
+    raise KernelError(
+        f"no Linux source in {SOURCES} of a release that the patches are known to fit: {', '.join(known)}{found}; "
+        f"install the distribution's package ({PACKAGES_IN}), or run `make setup`"
+    )
+
+
+def kernel_key(archive: Path) -> str:
+    """Sixteen hex digits that change with source version, options or patches."""
+    digest = hashlib.sha256(package_version(archive).encode())
+    recipe = Recipe.of(RECIPE, series_of(archive.name) or "0")
+    for part in [*recipe.configs, *recipe.patches]:
+        digest.update(part.name.encode() + b"\0" + part.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def read_built(folder: Path) -> Kernel | None:
+    """The kernel in a folder; None if there is none that can be executed."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        about = json.loads((folder / "kernel.json").read_text())
+        executable = folder / "linux"
+        if os.access(executable, os.X_OK):
+            more = about.get("source", ""), tuple(about.get("left_out", ()))
+            return Kernel(executable, about["key"], about["version"], about["symbols"], *more)
+    return None
+
+
+def kernels_folder() -> Path:
+    """Where what was built is, each in a folder that its key names."""
+    return cache_root() / "kernel"
+
+
+def built_kernels() -> list[Kernel]:
+    """Everything in the cache, whatever recipe it is of, the newest build of a series before its older ones."""
+    found = [kernel for folder in kernels_folder().glob("*") if (kernel := read_built(folder))]
+    return sorted(found, key=lambda each: (numbers(each.series), -each.executable.stat().st_mtime))
+
+
+def find_kernel() -> Kernel:
+    """The built kernel of the present recipe, or the one of the wheel.
+
+    Raises:
+        KernelError: it has not been built, or cannot be executed where it is.
+    """
+    if not is_clone():
+        return _packed_kernel()
+    try:
+        key = kernel_key(find_source())
+    except KernelError:  # the source may be gone once the kernel is there
+        known = fitting(RECIPE)
+        if built := [kernel for kernel in built_kernels() if kernel.series in known]:
+            return min(built, key=lambda kernel: known.index(kernel.series))
+        raise
+    kernel = read_built(kernels_folder() / key)
+    if kernel is None:
+        raise KernelError(f"the virtual-time kernel {key} is not built; run `make setup`")
+    return kernel
+
+
+def _packed_kernel() -> Kernel:
+    if (kernel := read_built(PACKED)) is None:
+        raise KernelError(program_trouble(PACKED / "linux") or f"{PACKED}: kernel.json is damaged; {REINSTALL}")
+    return kernel
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Generator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)  # two set-ups at once: the second waits and finds it done
+        yield
+
+
+def _in_cache(folder: Path) -> Kernel | None:
+    if kernel := read_built(folder):
+        print(f"kernel: {kernel.key} (Linux {kernel.version}) is in the cache")
+    return kernel
+
+
+def build_kernel(series: str | None = None) -> Kernel:
+    """The kernel of the present recipe, built if the cache has none (about three minutes on two cores).
+
+    Args:
+        series: such as 6.12, whose source is on this machine; None: the one that `make setup` takes.
+
+    Raises:
+        KernelError: no source, or the build failed; the message names the log.
+    """
+    archive = find_source(series)
+    key = kernel_key(archive)
+    root = kernels_folder()
+    if kernel := _in_cache(root / key):  # nor is somebody else's build waited for
+        return kernel
+    with _locked(root / f"{key}.lock"):  # other recipes are built beside it
+        if kernel := _in_cache(root / key):
+            return kernel
+        scratch = Path(tempfile.mkdtemp(prefix="build-", dir=root))
+        log = root / f"{key}.log"
+        try:
+            print(f"kernel: building {key} from {archive.name} (log: {log})", flush=True)
+            with log.open("w") as out:
+                _build(archive, scratch, key, out)
+            shutil.rmtree(root / key, ignore_errors=True)  # one that cannot be used
+            (scratch / "result").rename(root / key)
+        except subprocess.CalledProcessError as error:
+            tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+            raise KernelError(f"kernel build failed at {error.cmd!r}; the end of {log}:\n{tail}") from error
+        except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+            raise KernelError(f"{archive}: the kernel cannot be built, reading or writing failed: {error}") from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    if (kernel := read_built(root / key)) is None:
+        raise KernelError(f"the virtual-time kernel {key} was built, and cannot be executed in {root / key}")
+    return kernel
+
+
+def _fails(*command: str, cwd: Path) -> bool:
+    return subprocess.run(command, cwd=cwd, check=False, capture_output=True, stdin=subprocess.DEVNULL).returncode != 0
+
+
+def is_needed(member: str) -> bool:
+    """Whether a file of the source archive can have a part in this kernel: two thirds of them cannot."""
+    _, _, path = member.partition("/")
+    if path.rpartition("/")[2].startswith(CONFIGURING):
+        return True
+    folder, _, rest = path.partition("/")
+    return not path.startswith(OTHERS) and (folder != "arch" or rest.partition("/")[0] in ("", "Kconfig", "um", "x86"))
+
+
+def _build(archive: Path, scratch: Path, key: str, log: TextIO) -> None:
+    def run(*command: str, cwd: Path) -> None:
+        print("+", *command, file=log, flush=True)
+        # The kernel's name and date go into its random numbers: the same recipe gives the same ones everywhere.
+        stamp = {f"KBUILD_BUILD_{name}": value for name, value in BUILD_STAMP.items()}
+        subprocess.run(
+            command,
+            cwd=cwd,
+            check=True,
+            env={**os.environ, **stamp},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
+
+    with tarfile.open(archive) as tar:
+        # The archive is the distribution's; Python 3.11.2, Debian 12's own, has no filters yet.
+        needed = (member for member in tar if is_needed(member.name))
+        if hasattr(tarfile, "tar_filter"):
+            tar.extractall(scratch, needed, filter="tar")
+        else:
+            tar.extractall(scratch, needed)
+    source = next(path for path in scratch.iterdir() if path.is_dir())
+    series = series_of(archive.name) or "0"
+    recipe = Recipe.of(RECIPE, series)
+    left_out = apply_patches(recipe, series, source, log)
+    output, result = scratch / "output", scratch / "result"
+    output.mkdir()
+    result.mkdir()
+    make = ("make", "ARCH=um", f"O={output}", f"-j{os.cpu_count() or 2}")
+    run(*make, "tinyconfig", cwd=source)
+    merge = ("scripts/kconfig/merge_config.sh", "-m", "-O", str(output), f"{output}/.config")
+    run(*merge, *map(str, recipe.configs), cwd=source)
+    run(*make, "olddefconfig", cwd=source)
+    config = (output / ".config").read_text()
+    if refused := [line for line in recipe.options() if f"{line}\n" not in config]:
+        raise KernelError(f"{archive.name} does not take these options: {', '.join(refused)}")
+    run(*make, "linux", cwd=source)
+    names = subprocess.run(["nm", f"{output}/linux"], capture_output=True, text=True, check=True).stdout
+    symbols = symbols_in(names)
+    if missing := set(SYMBOLS) - set(symbols):
+        raise KernelError(f"the built kernel lacks the symbols {sorted(missing)}")
+    release = (output / "include/config/kernel.release").read_text().strip().rstrip("+")
+    run("strip", "--strip-debug", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
+    shutil.copy(output / ".config", result / "config")
+    about = {"key": key, "version": release, "symbols": symbols, "left_out": left_out}
+    (result / "kernel.json").write_text(json.dumps(about | {"source": package_version(archive)}))
+
+
+def symbols_in(names: str) -> dict[str, int]:
+    """Addresses of what the host reads in the memory of the running kernel, from what `nm` printed."""
+    lines = (line.split() for line in names.splitlines() if line[:1] not in ("", " "))
+    return {line[-1]: int(line[0], 16) for line in lines if line[-1] in (*SYMBOLS, *MORE_SYMBOLS)}
+
+
+def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> list[str]:
+    """Patch a source. Returns the names of the patches for speed alone that do not fit it: it does without them.
+
+    Raises:
+        KernelError: another one does not fit.
+    """
+    left_out: list[str] = []
+    for patch in recipe.patches:
+        command = ("patch", "-p1", "--forward", "-i", str(patch))
+        print("+", *command, file=log, flush=True)
+        if _fails(*command, "--dry-run", cwd=source):
+            if not patch.stem.endswith("-speed"):
+                known = ", ".join(fitting(RECIPE))
+                raise KernelError(f"{patch.name} does not fit Linux {series}; the patches are known to fit {known}")
+            print(f"{patch.name} does not fit this source: left out", file=log, flush=True)
+            left_out.append(patch.stem)
+            continue
+        subprocess.run(command, cwd=source, check=True, stdout=log, stderr=subprocess.STDOUT)
+    return left_out
+
+
+if __name__ == "__main__":
+    try:
+        build_kernel()
+    except KernelError as problem:
+        sys.exit(f"Error: {problem}")

@@ -1,0 +1,104 @@
+"""Memory: what the guest needs, and what the host can give; told before anything starts."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from landspeed.base.units import UnitError, parse_size
+from landspeed.scenario.plan.flow_path import path_of, subflows
+from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.theory import physics as ph
+
+SMALLEST_GUEST_BYTES = 128 << 20  # below this its programs do not even start
+KEEP_FREE_BYTES = 512 << 20  # for this program and the host
+
+# Estimates, to be calibrated against measurement.
+BASE_BYTES = 1 << 30  # kernel, file cache, programs, sockets at rest
+SKB_BYTES = 1536  # per packet in flight: sk_buff, head, shared info
+SKB_COPIES = 2  # in flight, and in the sender's retransmit queue
+PAYLOAD_COPIES = 1.0  # payload in flight held once: none with the engine's shared pages, one with plain programs
+MARGIN = 1.25
+STEP_BYTES = 256 << 20
+SINK_BYTES = 64 << 20  # receive: memory
+PROGRAMS_BYTES = 48 << 20  # both engines of a further flow: the sender alone keeps 32 MiB to send from
+NODE_BYTES, MOST_IN_BASE = 1 << 20, 256  # a namespace with its interfaces; those of the longest path are in the base
+
+
+def guest_memory_bytes(plan: Plan) -> int:
+    """What `mem=` of the guest must be for a plan: for one BDP and full queues of each flow, or its windows if less.
+
+    All flows together cannot have more under way than the network's lines and queues hold.
+    """
+    mtu = min(link.mtu_bytes for link in plan.links)
+    in_flight = sum(_in_flight_bytes(path_of(plan, each)) for flow in plan.flows for each in subflows(flow))
+    if not plan.is_path:
+        in_flight = min(in_flight, _held_bytes(plan))
+    copies = any(flow.transfer.receive != "discard" for flow in plan.flows)
+    memory = memory_for_bytes(in_flight, mtu, plan.fidelity, "memory" if copies else "discard")
+    beside = (len(plan.flows) - 1) * PROGRAMS_BYTES + max(len(plan.nodes) - MOST_IN_BASE, 0) * NODE_BYTES
+    return memory + math.ceil(beside / STEP_BYTES) * STEP_BYTES
+
+
+def _in_flight_bytes(plan: Plan) -> int:
+    """Of the flow of a path."""
+    in_flight = plan.physics.bdp_bytes + sum(each.forward.queue_bytes for each in plan.links if each.forward.can_queue)
+    transfer = plan.transfer
+    if (usable := transfer.window_bytes) is not None:
+        if not transfer.window_exact:
+            usable = ph.linux_usable_window_bytes(usable, plan.physics.mss_bytes, plan.fidelity)
+        in_flight = min(in_flight, transfer.streams * usable)
+    return in_flight
+
+
+def _held_bytes(plan: Plan) -> int:
+    lanes = [lane for link in plan.links for lane in (link.forward, link.reverse)]
+    return sum(ph.bdp_bytes(lane.rate_bps, lane.delay_ns) + lane.queue_bytes for lane in lanes)
+
+
+def memory_for_bytes(in_flight_bytes: int, mtu: int, fidelity: str, receive: str) -> int:
+    """Memory for so much in flight; it costs the host only the pages that are touched.
+
+    (base + payload in flight and queued + skb metadata per packet, twice) × margin, a buffer if the receiver copies;
+    rounded up to 256 MiB. 10 Gbit/s × 264 ms: 2 GiB; with a full queue of one BDP 2.5 GiB.
+    """
+    unit = mtu if fidelity == "packets" else ph.SUPER_PACKET_BYTES
+    packets = math.ceil(in_flight_bytes / unit)
+    metadata = packets * SKB_BYTES * SKB_COPIES
+    wanted = (BASE_BYTES + PAYLOAD_COPIES * in_flight_bytes + metadata) * MARGIN
+    wanted += SINK_BYTES if receive != "discard" else 0
+    return math.ceil(wanted / STEP_BYTES) * STEP_BYTES
+
+
+def available_bytes() -> int:
+    """Memory the host can give without swapping (MemAvailable of proc(5))."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def check_memory(need_bytes: int) -> None:
+    """Refuse a run that the host cannot hold.
+
+    Raises:
+        MemoryError: with both numbers and what would help.
+    """
+    available = available_bytes()
+    if available < need_bytes + KEEP_FREE_BYTES:
+        raise MemoryError(
+            f"the run needs up to {need_bytes / 2**30:.2f} GiB and {KEEP_FREE_BYTES / 2**30:.2f} GiB for the host; "
+            f"{available / 2**30:.2f} GiB are available. Smaller windows or fewer streams need less; --memory SIZE "
+            "overrides the figure"
+        )
+
+
+def parse_memory(text: str) -> int:
+    """A guest's memory in bytes, from text such as `4GiB`. Raises ValueError."""
+    try:
+        size = parse_size(text)
+    except UnitError as error:
+        raise ValueError(str(error)) from error
+    if size < SMALLEST_GUEST_BYTES:
+        raise ValueError(f"a guest needs at least {SMALLEST_GUEST_BYTES >> 20} MiB, not {text}")
+    return size

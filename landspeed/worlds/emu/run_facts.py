@@ -1,0 +1,67 @@
+"""What is found of a run: on the host, in the files that the guest left, and into the record with it."""
+
+from __future__ import annotations
+
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+from landspeed.results.facts import EmuFacts, GuestFacts
+from landspeed.results.record import CalibrationResult, RunRecord
+from landspeed.worlds.emu.watchdog import Outcome
+
+
+def shift_links(path: Path, start_unix_ns: int) -> None:
+    """The links' samples carry the calendar's time; count from the transfer's start, as the streams' samples do."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    head, *rows = path.read_text().splitlines()
+    shifted: list[str] = []
+    for row in rows:
+        time_text, _, rest = row.partition(",")
+        if time_text.isdigit() and rest.count(",") == head.count(",") - 1:
+            shifted.append(f"{int(time_text) - start_unix_ns},{rest}")
+    path.write_text("\n".join([head, *shifted]) + "\n")
+
+
+def cpu_model() -> str:
+    """Name of this host's processor."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
+    """The record's facts with more of the guest."""
+    facts = record.world_facts
+    assert isinstance(facts, EmuFacts)
+    return facts.model_copy(update={"guest": GuestFacts.model_validate(facts.guest.model_dump() | found)})
+
+
+def with_facts(record: RunRecord, outcome: Outcome, started: float) -> RunRecord:
+    """The record with what the guest was found to be and to measure, as far as it came."""
+    walls = outcome.phase_wall_s
+    found: dict[str, Any] = {
+        "build_s": walls.get("boot", 0.0) + walls.get("build", 0.0),
+        "calibrate_s": walls.get("calibrate"),
+        "transfer_wall_s": walls.get("transfer"),
+        "wall_s": time.monotonic() - started,
+        "world_facts": with_guest(
+            record,
+            {
+                "memory_touched_bytes": outcome.memory_touched_bytes,
+                "memory_beside_bytes": outcome.memory_beside_bytes,
+                "huge_pages": outcome.huge_pages,
+                "tracing": outcome.tracing,
+                "network_build_s": walls.get("build"),
+                "host_cores": outcome.cores,
+            }
+            | outcome.guest.get("effective", {}),
+        ),
+    }
+    if measured := outcome.guest.get("calibration"):
+        found["calibration"] = CalibrationResult.model_validate(measured)
+        found["rtt_ms"] = found["calibration"].rtt_ms
+    return record.model_copy(update=found)

@@ -1,0 +1,146 @@
+"""A session with a guest, host side: ask it one thing after the other; between two of them its clock stands still.
+
+The other side is guest/session.py, and the way in which a question reaches it guest/door.py. A question and its answer
+are files of the run's folder. Whoever asks waits for the answer; several threads ask one after the other.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from landspeed.base.progress import Progress
+from landspeed.worlds.emu.watchdog import GuestError, LineFollower, StallWatch, last_words
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Plan
+    from landspeed.worlds.emu.machine import Guest
+
+DOOR, ASK, ANSWER = "door", "ask.json", "answer.json"  # guest/door.py
+SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.001, 0.02
+
+
+def changeable(plan: Plan) -> Plan:
+    """The same work where anything may be sent from anywhere, and any link may change: every direction has its queue.
+
+    The plan proves where no queue can form for its own flows and events, and such links are passed in one step; a
+    session's programs and events are not known before.
+    """
+    links = [
+        replace(link, forward=replace(link.forward, can_queue=True), reverse=replace(link.reverse, can_queue=True))
+        for link in plan.links
+    ]
+    return replace(plan, links=links)
+
+
+class Session:
+    """A guest that waits to be asked.
+
+    Attributes:
+        addresses: of the nodes, by name.
+        start_unix_ns: the guest's calendar when the session started.
+        now_ns: virtual time since the session's start, as of the last answer.
+        programs: by number: `status` (None while it runs), `ended_ns`, `bytes` of both outputs.
+        events: what became of each event, in the order in which they were planned.
+        broken: nothing more can be asked.
+    """
+
+    def __init__(self, guest: Guest, *, stall_wall_s: float, each_look: Callable[[], None] = lambda: None) -> None:
+        """Wait until the guest is ready.
+
+        Raises:
+            GuestError: it ended or stood still before.
+        """
+        self._guest, self._each_look = guest, each_look
+        self._stall_wall_s = stall_wall_s
+        self._console = LineFollower(guest.folder / "log" / "console.log")
+        self._messages: list[str] = []
+        self._progress = Progress()
+        self._lock = threading.Lock()
+        self.broken = False
+        self.now_ns = 0
+        self.programs: dict[int, dict[str, Any]] = {}
+        self.events: list[dict[str, Any]] = []
+        ready = self._answer()
+        self.addresses: dict[str, str] = ready["addresses"]
+        self.start_unix_ns: int = ready["start_unix_ns"]
+
+    def ask(self, do: str, **words: Any) -> dict[str, Any]:
+        """Have the guest do something (a `do_…` of guest/session.py) and wait for what it says.
+
+        Raises:
+            GuestError: it broke, or stands still.
+        """
+        with self._lock:
+            if self.broken:
+                raise GuestError(f"the guest is gone, and cannot {do}")
+            partial = self._guest.folder / "ask.partial"
+            partial.write_text(json.dumps({"do": do, "words": words}))
+            partial.replace(self._guest.folder / ASK)
+            self._until(self._knock)
+            said = self._answer()
+        self.broken = do == "end"  # the guest is over
+        if "broken" in said:
+            raise GuestError(f"the guest could not {do}: {said['broken']} (see log/console.log)")
+        return said
+
+    def _answer(self) -> dict[str, Any]:
+        file = self._guest.folder / ANSWER
+        self._until(file.exists)
+        said = json.loads(file.read_bytes())
+        file.unlink()
+        self._read_console()
+        self.now_ns = said["now_ns"]
+        self.programs = {int(number): state for number, state in said["programs"].items()}
+        self.events = said["events"]
+        return said
+
+    def _knock(self) -> bool:
+        """Open the door, if the guest waits behind it."""
+        try:
+            door = os.open(self._guest.folder / DOOR, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno in (errno.ENXIO, errno.ENOENT):  # it is on its way
+                return False
+            raise
+        try:
+            return stat.S_ISFIFO(os.fstat(door).st_mode)
+        finally:
+            os.close(door)
+
+    def _until(self, met: Callable[[], bool]) -> None:
+        """Look until a condition is met, while the guest lives and its clock moves."""
+        watch = StallWatch(self._guest, self._stall_wall_s)
+        wait_s = SHORTEST_LOOK_S
+        try:
+            while not met():
+                if self._guest.process.poll() is not None:
+                    if met():  # its last answer came meanwhile
+                        return
+                    self._tell_end()
+                watch.look(self._progress)
+                self._each_look()
+                self._guest.wait(wait_s)
+                wait_s = min(1.2 * wait_s, LONGEST_LOOK_S)
+        except GuestError:
+            self.broken = True
+            self._guest.stop()
+            raise
+
+    def _tell_end(self) -> None:
+        self._read_console()
+        last_words(self._guest, self._messages, self._progress)
+        raise GuestError("the guest has ended")
+
+    def _read_console(self) -> None:
+        for line in self._console.read():
+            if line.startswith("@landspeed "):
+                self._progress.phase = json.loads(line.removeprefix("@landspeed "))["phase"]
+            else:
+                self._messages.append(line)

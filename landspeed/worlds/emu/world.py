@@ -1,0 +1,399 @@
+"""The emulated world, host side: a plan in, a bundle out. What happens inside the guest is in guest/."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import termios
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, get_args
+
+from landspeed.base.errors import Problem
+from landspeed.base.failures import RunFailed
+from landspeed.base.finding import Finding
+from landspeed.base.progress import Progress
+from landspeed.results.bundle import BundleWriter
+from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
+from landspeed.results.flow_result import flow_folder, planned_flows
+from landspeed.results.record import RunRecord
+from landspeed.results.tool_result import record_fields
+from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
+from landspeed.scenario.file.load import LoadedScenario
+from landspeed.scenario.plan.duration import expected_duration_s
+from landspeed.scenario.plan.plan import DisciplineName, Plan
+from landspeed.scenario.resolve.events import KINDS
+from landspeed.worlds.distribution import how_to_install
+from landspeed.worlds.emu import evidence, machine
+from landspeed.worlds.emu import watchdog as watch
+from landspeed.worlds.emu.cores import CoreLoad, Seat, allowed_cores, check_core
+from landspeed.worlds.emu.flows import flow_jobs, flow_told, flows_told
+from landspeed.worlds.emu.hugepages import LAUNCH
+from landspeed.worlds.emu.job import Job, SamplerJob
+from landspeed.worlds.emu.kernel_build import Kernel
+from landspeed.worlds.emu.kernel_choice import VERSION, choose, tracing_words
+from landspeed.worlds.emu.memory import check_memory, guest_memory_bytes
+from landspeed.worlds.emu.options import EmuOptions
+from landspeed.worlds.emu.refusals import check_kernel, too_large_averages, uncountable_losses
+from landspeed.worlds.emu.run_facts import cpu_model, shift_links, with_facts, with_guest
+from landspeed.worlds.emu.sampling import SOCKWATCH, check_sampler, sampler_job
+from landspeed.worlds.emu.session import Session
+from landspeed.worlds.emu.spin_cost import check_cost
+from landspeed.worlds.engine.command import ENGINE_BINARY
+from landspeed.worlds.programs import program_trouble
+from landspeed.worlds.registry import tool
+from landspeed.worlds.tool import ToolError
+from landspeed.worlds.world import World
+
+FLOW_STALL_S = 1.0
+GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
+LINKWATCH = machine.PACKAGE / "linkwatch" / "build" / "landspeed-linkwatch"
+
+
+def _no_report(_: Progress) -> None:
+    pass
+
+
+class EmuWorld(World):
+    """Namespaces and netem under a real Linux TCP stack, in virtual or real time."""
+
+    name = "emu"
+    summary = "the real kernel in virtual time"
+    capabilities = Capabilities(
+        disciplines=get_args(DisciplineName),
+        events=tuple(KINDS),
+        special_keys=SPECIAL_KEYS,
+        shapes=("path", "network"),
+        link_keys=("trace",),
+    )
+    Options = EmuOptions
+    options: EmuOptions
+
+    def __init__(self, options: Any = None) -> None:
+        """From now on it is counted how busy the host's cores are."""
+        super().__init__(options)
+        self._load = CoreLoad()
+        self._asked_kernels: dict[str, Kernel] = {}
+
+    @classmethod
+    def problems(cls, loaded: LoadedScenario) -> list[Problem]:
+        """What netem cannot do."""
+        return uncountable_losses(loaded)
+
+    @classmethod
+    def doctor(cls) -> list[Finding]:
+        """Whether this host can run a guest."""
+        from landspeed.worlds.emu.doctor import examine
+
+        return examine()
+
+    @classmethod
+    def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
+        """Memory and kernel of its guest."""
+        memory = f"{guest_memory_bytes(plan) / 2**30:.2f} GiB"
+        kernel = [("Kernel of the guest", f"Linux {plan.kernel}", "asked for")] if plan.kernel else []
+        return [("Memory of the guest", memory, "only what is touched is taken"), *kernel]
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The guest's kernel, where the plan asks for none.
+
+        Raises:
+            KernelError: it is not built.
+        """
+        return choose(self.options.kernel)
+
+    def kernel_of(self, plan: Plan) -> Kernel:
+        """The kernel that a plan gets: the option's, else the plan's.
+
+        Raises:
+            KernelError: it is not there; the message lists those that are.
+        """
+        if plan.kernel is None or self.options.kernel:
+            return self.kernel
+        if plan.kernel not in self._asked_kernels:
+            self._asked_kernels[plan.kernel] = choose(plan.kernel)
+        return self._asked_kernels[plan.kernel]
+
+    def asked(self, plan: Plan) -> Plan:
+        """A kernel that is asked for is part of the work: a version as it was written, another one by its build.
+
+        So is what spinning costs.
+        """
+        word: str | None = self.options.kernel
+        asked: dict[str, Any] = {"kernel": word if VERSION.match(word) else self.kernel.key} if word else {}
+        asked |= {"spin_cost_ns": self.options.spin_cost} if self.options.spin_cost is not None else {}
+        return replace(plan, **asked) if asked else plan
+
+    @property
+    def clock(self) -> str:
+        """As asked."""
+        return self.options.clock
+
+    def build_id(self, plan: Plan | None = None) -> str:
+        """Kernel and transfer tool."""
+        kernel = self.kernel if plan is None else self.kernel_of(plan)
+        return f"kernel {kernel.key}, {self.options.tool} {tool(self.options.tool).build_id()}"
+
+    def memory_bytes(self, plan: Plan) -> int:
+        """Of its guest."""
+        return self.options.memory or guest_memory_bytes(plan)
+
+    def check(self, plan: Plan) -> None:
+        """Check before the run whatever can be known then.
+
+        Raises:
+            MemoryError: the host has too little memory for this plan, with the numbers.
+            KernelError: the kernel is not built.
+            CoreError: the core that was asked for cannot be had.
+            ToolError: a program is missing, or cannot do what the plan asks.
+            NotPossible: two options do not go together.
+        """
+        if told := too_large_averages(plan):
+            raise ToolError(told)
+        check_core(self.options.core)
+        tool(self.options.tool).check(plan)
+        tracing_words(self.kernel_of(plan), self.options.tracing)
+        check_kernel(plan, self.kernel_of(plan))
+        check_cost(plan.spin_cost_ns, self.options.clock, self.kernel_of(plan))
+        for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
+            if trouble := program_trouble(program):
+                raise ToolError(trouble)
+        if self.options.evidence and (missing := evidence.missing_programs()):
+            raise ToolError(
+                f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
+            )
+        memory = self.memory_bytes(plan)
+        check_memory(memory)
+        machine.shared_memory_folder(memory)
+
+    def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None] = _no_report) -> RunRecord:
+        """Build, calibrate, transfer.
+
+        Args:
+            plan: what to run.
+            bundle: where everything goes.
+            report: told of the progress.
+
+        Returns:
+            the record, not yet judged; it is in `bundle.record` as it grows.
+
+        Raises:
+            RunFailed: calibration out of tolerance, or the transfer broke.
+            GuestError: the guest stalled, ran out of memory or broke.
+            MemoryError: the host has too little memory, known before anything is started.
+        """
+        started = time.monotonic()
+        record = self._begin(plan, bundle)
+        job = self._transfer(plan)
+        outcome = watch.Outcome()
+        try:
+            self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
+        finally:  # whatever ended it, what is known belongs to the record
+            record = bundle.record = with_facts(record, outcome, started)
+        if record.calibration is None:
+            raise RunFailed("the guest made no calibration")
+        record = self._with_transfer(record, plan, bundle, outcome)
+        if self.options.evidence:
+            record.guest.captured_packets = {
+                end if plan.is_path else f"{flow.name}: {end}": count
+                for flow in plan.flows
+                for end, count in evidence.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
+            }
+        bundle.record = record
+        return record
+
+    def execute(
+        self,
+        plan: Plan,
+        folder: Path,
+        *,
+        at: str,
+        command: list[str],
+        calibrate: bool = True,
+        sampler: SamplerJob | None = None,
+        report: Callable[[Progress], None] = _no_report,
+        each_poll: Callable[[], None] = lambda: None,
+        spun: Callable[[list[Spun]], None] = lambda _: None,
+    ) -> int:
+        """Run a program of the user's on the path; its output goes to log/stdout and log/stderr of the folder.
+
+        Args:
+            sampler: looks at all sockets and links meanwhile (`sampling.sampler_job`).
+            spun: told at the end of programs that spun, where the plan lets time pass for them.
+
+        Returns:
+            the program's exit status.
+        """
+        job = Job(
+            mode="exec",
+            calibrate=calibrate,
+            at=at,
+            command=command,
+            cwd=str(Path.cwd()),
+            sampler=sampler or sampler_job(0),
+        )
+        outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
+        calibration = outcome.guest.get("calibration")
+        if calibration and not calibration["passed"]:
+            raise RunFailed("calibration: " + "; ".join(calibration["failures"]))
+        check_sampler(folder, outcome.guest)
+        spun([Spun.model_validate(each) for each in outcome.guest.get("spun", [])])
+        return int(outcome.guest["status"])
+
+    def shell(self, plan: Plan, folder: Path) -> None:
+        """A prompt on the emulated path, in real time, on this terminal.
+
+        Raises:
+            GuestError: the guest broke.
+        """
+        self._write_inputs(plan, folder, Job(mode="shell"))
+        modes = termios.tcgetattr(0) if os.isatty(0) else None
+        with Seat(self.options.core, self._load):
+            guest = self._start(plan, folder, virtual=False, terminal=True)
+            try:
+                guest.process.wait()
+                watch.last_words(guest, [], Progress(phase="shell"))
+            finally:
+                guest.stop()
+                if modes is not None:  # the guest's console makes the terminal raw
+                    termios.tcsetattr(0, termios.TCSADRAIN, modes)
+
+    @contextlib.contextmanager
+    def session(self, plan: Plan, folder: Path, *, visible: Sequence[Path] = ()) -> Generator[Session]:
+        """A guest that does one thing after the other as it is asked, until the block is left.
+
+        Args:
+            plan: the network; `changeable` where its links may change.
+            folder: of the run; the guest's /run/landspeed.
+            visible: more folders of the host that the guest sees, also where it has its own.
+
+        Raises:
+            GuestError: the guest broke.
+        """
+        self._write_inputs(plan, folder, Job(mode="session"), visible)
+        with Seat(self.options.core, self._load) as seat:
+            guest = self._start(plan, folder, virtual=True)
+            seat.step_aside()
+            try:
+                yield Session(guest, stall_wall_s=self.options.stall, each_look=lambda: seat.improve(guest.processes))
+            finally:
+                guest.stop()
+
+    # --- steps of a run ----------------------------------------------------------------------------------------------
+
+    def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
+        known, kernel = bundle.record, self.kernel_of(plan)
+        record = known.model_copy(
+            update={
+                "tool": self.options.tool,
+                "world_facts": EmuFacts(
+                    host=HostFacts(
+                        kernel=platform.release(),
+                        cores=os.cpu_count(),
+                        allowed_cores=sorted(allowed_cores()),
+                        cpu=cpu_model(),
+                    ),
+                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self.memory_bytes(plan)),
+                ),
+                "versions": known.versions | {"kernel": kernel.version},
+                "flows": planned_flows(plan),
+            }
+        )
+        bundle.note(record)
+        return record
+
+    def _transfer(self, plan: Plan) -> Job:
+        # A thousand points of each link are enough for any picture; each costs a dump of every namespace.
+        sampled_ns = min(flow.transfer.sample_interval_ns for flow in plan.flows)
+        interval_ns = max(sampled_ns, round(expected_duration_s(plan) / 1000 * 1e9 / 1e8) * 10**8)
+        return Job(
+            mode="transfer",
+            calibrate=True,
+            with_queues=self.options.queues,
+            flows=flow_jobs(plan, self.options.tool, GUEST_OUT),
+            watch_command=[str(LINKWATCH), str(interval_ns), f"{GUEST_OUT}/links.csv"],
+            evidence=self.options.evidence,
+            moderate=self.options.clock == "virtual" and not self.options.exact_timers,
+        )
+
+    def _write_inputs(self, plan: Plan, folder: Path, job: Job, visible: Sequence[Path] = ()) -> None:
+        for flow in job.flows or [None]:
+            (folder / (flow.folder if flow else "") / "log").mkdir(parents=True, exist_ok=True)
+        (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
+        clock = "virtual" if self.options.clock == "virtual" else "real"
+        seen = sorted({*machine.visible_folders(), *map(str, visible)})
+        spin_cost_ns = plan.spin_cost_ns or 0
+        whole = replace(job, clock=clock, spin_cost_ns=spin_cost_ns, every_hop=self.options.every_hop, visible=seen)
+        (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
+
+    def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
+        memory = self.memory_bytes(plan)
+        check_memory(memory)
+        kernel = self.kernel_of(plan)
+        return machine.start(
+            kernel,
+            folder.resolve(),
+            memory_bytes=memory,
+            seed=plan.seed,
+            virtual=virtual,
+            shm=machine.shared_memory_folder(memory),
+            terminal=terminal,
+            more_words=tracing_words(kernel, self.options.tracing),
+        )
+
+    def _boot_and_follow(
+        self,
+        plan: Plan,
+        bundle: BundleWriter | None,
+        job: Job,
+        report: Callable[[Progress], None],
+        *,
+        folder: Path | None = None,
+        each_poll: Callable[[], None] = lambda: None,
+        outcome: watch.Outcome | None = None,
+    ) -> watch.Outcome:
+        folder = bundle.path if bundle else folder
+        assert folder is not None
+        self._write_inputs(plan, folder, job)
+        # Programs that begin at one instant of the guest's clock do so one after the other.
+        stall_wall_s = self.options.stall + FLOW_STALL_S * max(len(job.flows) - 1, 0)
+        outcome = outcome or watch.Outcome()
+        with Seat(self.options.core, self._load) as seat:
+            outcome.cores = seat.cores
+            guest = self._start(plan, folder, virtual=self.options.clock == "virtual")
+            seat.step_aside()
+
+            def poll() -> None:
+                seat.improve(guest.processes)
+                each_poll()
+
+            folders = [flow.folder for flow in job.flows]
+            return watch.follow(
+                guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=poll, flow_folders=folders
+            )
+
+    def _with_transfer(self, record: RunRecord, plan: Plan, bundle: BundleWriter, outcome: watch.Outcome) -> RunRecord:
+        assert record.calibration is not None
+        if not record.calibration.passed:
+            raise RunFailed(
+                "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
+            )
+        measured = {
+            "world_facts": with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
+            "events": outcome.guest.get("events", []),
+        }
+        if plan.is_path:
+            measured |= record_fields(flow_told(plan, plan.flow, bundle.path, self.options.tool, outcome.guest))
+        record = RunRecord.model_validate(record.model_dump() | measured)
+        if not plan.is_path:
+            record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)
+        shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
+        if record.tool_result.error or not record.tool_result.complete:
+            bundle.record = record
+            raise RunFailed(f"the transfer broke: {record.tool_result.error or 'it was stopped'}")
+        return record

@@ -1,0 +1,146 @@
+"""The command lines of the C transfer engine, built from a plan's transfer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Transfer
+
+ENGINE_PORT = 5201
+"""Control port; the data connections go to a port that the receiver announces."""
+
+KEY_FILE = "{key}"
+"""Stands for the file of a pre-shared key, which the world that runs the commands makes."""
+
+ENGINE_BINARY = Path(__file__).resolve().parent / "build" / "landspeed-engine"
+"""Where `meson setup engine/build engine && ninja -C engine/build` puts the engine."""
+
+_NS_PER_S = 10**9
+
+
+def seconds_text(ns: int) -> str:
+    """Nanoseconds as seconds in exact decimal notation: 100_000_000 becomes '0.1'."""
+    whole, part = divmod(ns, _NS_PER_S)
+    return f"{whole}.{part:09d}".rstrip("0").rstrip(".")
+
+
+def receive_command(
+    interval_ns: int,
+    *,
+    samples: str | None = None,
+    json: str | None = None,
+    bind: str | None = None,
+    port: int = ENGINE_PORT,
+    stall_ns: int | None = None,
+    key: str | None = None,
+    one_off: bool = True,
+    binary: str | Path = ENGINE_BINARY,
+) -> list[str]:
+    """Command line of the receiver.
+
+    Args:
+        interval_ns: time between samples.
+        samples, json: paths as the receiver sees them, or None.
+        bind: address to listen on; None: all of them.
+        port: TCP port.
+        stall_ns: give up when nothing has moved for so long; None: the engine's own 30 s.
+        key: file of the pre-shared key, or None.
+    """
+    words = [str(binary), "receive", "--port", str(port), "--quiet", "--interval", f"{interval_ns}ns"]
+    words += ["--bind", bind] if bind else []
+    words += ["--one-off"] if one_off else []
+    words += ["--key", key] if key else []
+    words += ["--stall", f"{stall_ns}ns"] if stall_ns is not None else []
+    words += ["--samples", samples] if samples else []
+    words += ["--json", json] if json else []
+    return words
+
+
+def send_command(
+    transfer: Transfer,
+    host: str,
+    *,
+    samples: str | None = None,
+    live: str | None = None,
+    json: str | None = None,
+    port: int = ENGINE_PORT,
+    stall_ns: int | None = None,
+    binary: str | Path = ENGINE_BINARY,
+) -> list[str]:
+    """Command line of the sender.
+
+    Args:
+        transfer: what is sent and how.
+        host: address of the receiver.
+        samples, live, json: paths as the sender sees them, or None.
+        port: on which the receiver listens.
+        stall_ns: give up when nothing has moved for so long; None: the engine's own 30 s.
+
+    Raises:
+        ValueError: the transfer has neither a time nor a byte limit.
+    """
+    if transfer.bytes is None and transfer.duration_ns is None:
+        raise ValueError("a transfer needs bytes or duration_ns")
+    words = [str(binary), "send", host, "--port", str(port), "--quiet", "--streams", str(transfer.streams)]
+    words += ["--window", str(transfer.window_bytes) if transfer.window_bytes is not None else "auto"]
+    words += ["--window-exact"] if transfer.window_exact else []
+    words += ["--congestion", ",".join(transfer.congestion_controls or [transfer.congestion_control])]
+    words += ["--send", transfer.send] if transfer.send != "auto" else []
+    words += ["--bytes", str(transfer.bytes)] if transfer.bytes is not None else []
+    words += ["--time", seconds_text(transfer.duration_ns)] if transfer.duration_ns is not None else []
+    words += ["--receive", transfer.receive, "--interval", f"{transfer.sample_interval_ns}ns"]
+    words += ["--protect", transfer.protect, "--key", KEY_FILE] if transfer.protect != "none" else []
+    words += ["--mptcp"] if transfer.mptcp else []
+    words += ["--pacing", str(transfer.pacing_rate_bps)] if transfer.pacing_rate_bps is not None else []
+    words += ["--stagger", seconds_text(transfer.start_stagger_ns)] if transfer.start_stagger_ns else []
+    words += ["--stall", f"{stall_ns}ns"] if stall_ns is not None else []
+    words += ["--samples", samples] if samples else []
+    words += ["--live", live] if live else []
+    words += ["--json", json] if json else []
+    return words
+
+
+def engine_commands(
+    transfer: Transfer,
+    out: str,
+    *,
+    receiver: str = "{receiver}",
+    port: int = ENGINE_PORT,
+    stall_ns: int | None = None,
+    binary: str | Path = ENGINE_BINARY,
+) -> tuple[list[str], list[str]]:
+    """Both command lines of a transfer whose files go to the folder `out`.
+
+    Args:
+        transfer: what is sent and how.
+        out: folder as the programs see it; gets receiver.csv, receiver.json, sender.csv, live.jsonl and engine.json.
+        receiver: its address, or a placeholder that the world fills in; so is `KEY_FILE`, where data is protected.
+        port: on which it listens.
+        stall_ns: as of `send_command`.
+        binary: the engine.
+
+    Returns:
+        command of the receiver, command of the sender.
+    """
+    receiving = receive_command(
+        transfer.sample_interval_ns,
+        samples=f"{out}/receiver.csv",
+        json=f"{out}/receiver.json",
+        port=port,
+        stall_ns=stall_ns,
+        key=KEY_FILE if transfer.protect != "none" else None,
+        binary=binary,
+    )
+    sending = send_command(
+        transfer,
+        receiver,
+        samples=f"{out}/sender.csv",
+        live=f"{out}/live.jsonl",
+        stall_ns=stall_ns,
+        json=f"{out}/engine.json",
+        port=port,
+        binary=binary,
+    )
+    return receiving, sending

@@ -1,0 +1,82 @@
+"""The transfer engine as a tool of the worlds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from landspeed.base.failures import RunFailed
+from landspeed.base.files import last_line
+from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.theory.timing import data_rtt_ns
+from landspeed.worlds.engine.command import ENGINE_BINARY, engine_commands
+from landspeed.worlds.engine.identity import engine_build
+from landspeed.worlds.tool import Tool
+
+OWN_STALL_NS = 30 * 10**9  # engine/src/options/options.c
+
+
+class Engine(Tool):
+    """landspeed's own transfer engine: it can do all that a scenario can ask."""
+
+    name = "engine"
+    summary = "landspeed's own transfer engine"
+    networks = True
+
+    def refusals(self, plan: Plan) -> list[str]:  # noqa: ARG002 (of every tool)
+        """Nothing."""
+        return []
+
+    def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
+        """Receiver and sender."""
+        return engine_commands(plan.transfer, out, stall_ns=stall_ns(plan))
+
+    def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
+        """Receiver and sender of a flow."""
+        return engine_commands(plan.transfer, out, port=port, stall_ns=stall_ns(plan))
+
+    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
+        """Its samples are right as they are. What was to go over two subflows and did not is no result."""
+        from landspeed.worlds.engine.result import ResultError, read_result
+
+        try:
+            told = read_result(folder / "engine.json").model_dump(mode="json")
+        except (OSError, ResultError) as error:
+            why = last_line(folder / "log" / "sender.log", "no message")
+            broken = f"; {error}" if isinstance(error, ResultError) else ""
+            raise RunFailed(f"the engine left no result (see log/sender.log): {why}{broken}") from error
+        if plan.transfer.mptcp and not told["error"] and (fault := _not_multipath(told)):
+            raise RunFailed(f"MPTCP was asked for and was not used: {fault}")
+        return told
+
+    def build_id(self) -> str:
+        """The hash of the engine's sources; "" when it is not built."""
+        return engine_build(ENGINE_BINARY) or ""
+
+
+def _not_multipath(told: dict[str, Any]) -> str | None:
+    """What is missing of MPTCP with two subflows in a transfer, by what the engine told."""
+    if not told["path"]["mptcp"]:
+        return "the connections fell back to TCP"
+    alone = [each["stream"] for each in told["streams"] if len(each["subflows"]) < 2]
+    which = ", ".join(map(str, alone[:8])) + (", …" if len(alone) > 8 else "")
+    return f"no second subflow was joined to stream {which}" if alone else None
+
+
+def stall_ns(plan: Plan) -> int | None:
+    """After how long of nothing the engine is to give a transfer up; None where its own 30 s will do.
+
+    On a slow path a round trip takes seconds, more so when a queue is full, and a packet may be lost again and again:
+    four of TCP's timeouts, each twice the one before (RFC 6298 section 5.5), are 15 times the first.
+    """
+    waits_ns = [
+        lane.queue_bytes * 8 * 10**9 // lane.rate_bps
+        for link in plan.links
+        for lane in (link.forward, link.reverse)
+        if lane.can_queue
+    ]
+    needed_ns = 15 * (data_rtt_ns(plan) + max(waits_ns, default=0))
+    return needed_ns if needed_ns > OWN_STALL_NS else None
+
+
+ENGINE = Engine()

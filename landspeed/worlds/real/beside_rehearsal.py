@@ -1,0 +1,98 @@
+"""Rehearsed beside real: how far apart they are, and which limit explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from landspeed.results.check import Check
+from landspeed.results.record import RunRecord
+
+GOODPUT_TOLERANCE = 0.02
+RTT_TOLERANCE = 0.01
+WINDOW_TOLERANCE = 0.05
+BUSY_CORE = 0.85  # a thread that takes this much of a core is at the end of it
+LOSS_FACTOR = 2.0
+
+
+def compare(rehearsed: RunRecord, real: RunRecord, tolerance: float = GOODPUT_TOLERANCE) -> Check:
+    """Goodput of both, and, where they differ by more than the tolerance, the figures that say why.
+
+    Args:
+        rehearsed: record of the rehearsal.
+        real: record of the attempt.
+        tolerance: relative difference that needs no explanation.
+
+    Returns:
+        a verdict; `ok` is null when they differ: that is no fault of the attempt.
+    """
+    before, now = rehearsed.goodput_bps, real.goodput_bps
+    if not before or not now:
+        return Check("rehearsed beside real", None, "not compared: one of the two has no goodput")
+    difference = now / before - 1
+    text = f"{now / 1e6:.2f} Mbit/s, rehearsed {before / 1e6:.2f} Mbit/s ({difference:+.1%})"
+    ok: bool | None = True
+    if abs(difference) > tolerance:
+        ok = None
+        reasons = list(_reasons(rehearsed, real))
+        text += "; " + ("; ".join(reasons) if reasons else "neither loss, RTT, window nor the hosts' CPU explains it")
+    return Check("rehearsed beside real", ok, text, before, now, tolerance * before, "bit/s", "goodput")
+
+
+def _reasons(rehearsed: RunRecord, real: RunRecord) -> Iterator[str]:
+    """Limits that differ between the two, in words, with both figures."""
+    lost_before, lost_now = _loss(rehearsed), _loss(real)
+    if lost_now > max(LOSS_FACTOR * lost_before, 1e-9):
+        yield f"loss: {lost_now:.2e} of the bytes were sent again, {lost_before:.2e} in the rehearsal"
+    if rehearsed.rtt_ms and real.rtt_ms and abs(real.rtt_ms / rehearsed.rtt_ms - 1) > RTT_TOLERANCE:
+        yield f"RTT: {real.rtt_ms:.2f} ms, {rehearsed.rtt_ms:.2f} ms in the rehearsal"
+    for key, whose in (("rwnd_limited_us", "the receiver's window"), ("sndbuf_limited_us", "its own send buffer")):
+        before, now = _waited(rehearsed, key), _waited(real, key)
+        if now is not None and now > (before or 0.0) + GOODPUT_TOLERANCE:
+            yield f"window: TCP waited for {whose} {now:.1%} of the time, {before or 0.0:.1%} in the rehearsal"
+    for name in ("advertised_bytes", "sender_granted_bytes", "receiver_granted_bytes"):
+        before, now = getattr(rehearsed.window, name, None), getattr(real.window, name, None)
+        # What the streams can move with it in an RTT is less than what the rehearsal moved. (A window that nobody asked
+        # for is no limit but grows with the goodput.)
+        if (
+            real.window.asked_bytes
+            and before
+            and now
+            and now < before * (1 - WINDOW_TOLERANCE)
+            and _window_bps(real, now) < _goodput(rehearsed)
+        ):
+            what = name.replace("_bytes", "").replace("_", " ")
+            yield f"window: {what} {now / 1e6:.2f} MB, {before / 1e6:.2f} MB in the rehearsal (`landspeed real tune`?)"
+            break
+    for end in ("sender", "receiver"):
+        share = _busy(real, end)
+        if share is not None and share >= BUSY_CORE:
+            yield f"CPU of the {end}: {share:.0%} of a core for each stream"
+
+
+def _loss(record: RunRecord) -> float:
+    """Bytes sent again, of all; 0 when it was not measured."""
+    again = record.tool_result.bytes_retransmitted or 0
+    return again / record.bytes if record.bytes else 0.0
+
+
+def _waited(record: RunRecord, key: str) -> float | None:
+    """Share of the time that TCP waited for a window, mean of the streams; None when it was not measured."""
+    times = [us for stream in record.streams if (us := getattr(stream, key)) is not None]
+    return sum(times) / len(times) / 1e6 / record.duration_s if times and record.duration_s else None
+
+
+def _window_bps(record: RunRecord, window_bytes: int) -> float:
+    """What all streams can move with such a window each."""
+    return max(1, len(record.streams)) * window_bytes * 8 / (record.rtt_ms / 1e3) if record.rtt_ms else 0.0
+
+
+def _goodput(record: RunRecord) -> float:
+    return record.steady_goodput_bps or record.goodput_bps or 0.0
+
+
+def _busy(record: RunRecord, end: str) -> float | None:
+    """Processor time of an end, of the time that its threads (one a stream) had."""
+    cpu = record.tool_result.cpu.get(end)
+    if not record.duration_s or cpu is None or cpu.user_s is None or cpu.system_s is None:
+        return None
+    return (cpu.user_s + cpu.system_s) / record.duration_s / max(1, len(record.streams))

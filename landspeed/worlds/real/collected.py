@@ -1,0 +1,194 @@
+"""What `collect` fetched, as a bundle of world `real`: judged and reported like any other."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tarfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from landspeed.base.files import last_line, read_object
+from landspeed.judge.calibration_checks import calibration_checks
+from landspeed.judge.judge import judge
+from landspeed.results.bundle import BundleWriter, load_record
+from landspeed.results.check import Check
+from landspeed.results.record import CalibrationResult, RunRecord
+from landspeed.results.record_schema1 import GATE_VARIABLES
+from landspeed.results.tool_result import record_fields
+from landspeed.scenario.plan.plan import Plan
+from landspeed.worlds.engine.command import engine_commands
+from landspeed.worlds.engine.result import EngineResult, ResultError, parse_result
+from landspeed.worlds.real.beside_rehearsal import compare
+from landspeed.worlds.real.errors import RealError
+from landspeed.worlds.real.inventory import read_hosts, read_variables
+
+RTT_TOLERANCE = 0.01  # a real path's, against the plan; in the guest it is 0.001
+LARGEST_BYTES = 1 << 30
+SENDER_FILES = {"sender.csv": "sender.csv", "engine.json": "engine.json", "live.jsonl": "live.jsonl"}
+RECEIVER_FILES = {"receiver.csv": "receiver.csv", "receiver.json": "receiver.json"}
+LOGS = ("before.txt", "after.txt", "send.log", "receive.log", "capture.pcap")
+
+
+def unpack(archive: Path, attempt: str) -> dict[str, bytes]:
+    """Files of a host's archive by name. Only ordinary files right in the attempt's folder count.
+
+    Raises:
+        RealError: it is missing or no archive.
+    """
+    found: dict[str, bytes] = {}
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                folder, _, name = member.name.partition("/")
+                if member.isreg() and folder == attempt and "/" not in name and member.size < LARGEST_BYTES:
+                    content = tar.extractfile(member)
+                    assert content is not None
+                    found[name] = content.read()
+    except (OSError, tarfile.TarError) as error:
+        raise RealError(f"{archive}: {error}; run `landspeed real collect`") from error
+    return found
+
+
+def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> int:
+    """Make a bundle of an attempt that was collected, and say where it is.
+
+    Returns:
+        exit status: 0 passed, 1 not.
+
+    Raises:
+        RealError, OutputError: the files are missing, or the bundle cannot be written.
+    """
+    hosts = {role: names[0] for role, names in read_hosts(inventory).items() if names}
+    folder = inventory / "collected" / attempt
+    sent, received = (unpack(folder / f"{hosts[role]}.tar", attempt) for role in ("sender", "receiver"))
+    rehearsal = read_variables(inventory / "group_vars" / "all" / "rehearsal.yml")
+    record = _begin(plan, hosts, (sent, received), rehearsal, attempt)
+    with BundleWriter(runs_dir, plan.scenario, record) as bundle:
+        for source, names in ((sent, SENDER_FILES), (received, RECEIVER_FILES)):
+            for name, target in names.items():
+                if name in source:
+                    (bundle.path / target).write_bytes(source[name])
+        for role, source in (("sender", sent), ("receiver", received)):
+            for name in LOGS:
+                if name in source:
+                    (bundle.path / "log" / f"{role}-{name}").write_bytes(source[name])
+        bundle.write_text("scenario.yaml", (inventory / "scenario.yaml").read_text())
+        bundle.write_text("plan.json", plan.to_json(indent=1))
+        receiving, sending = engine_commands(plan.transfer, ".")
+        bundle.write_text("job.json", json.dumps({"receiver_command": receiving, "sender_command": sending}))
+        broken = record.error
+        if broken:
+            bundle.fail(broken, record)
+        else:
+            bundle.convert()
+            record = _judged(record, plan, bundle.path, rehearsal, runs_dir)
+            bundle.finish(record)
+    return _show(record, bundle.path)
+
+
+def _begin(
+    plan: Plan,
+    hosts: dict[str, str],
+    files: tuple[dict[str, bytes], dict[str, bytes]],
+    rehearsal: dict[str, Any],
+    attempt: str,
+) -> RunRecord:
+    sent = files[0]
+    engine, error = _told(sent)
+    seen = [read_object(found.get("seen.json")) for found in files]
+    path: dict[str, Any] = seen[0].get("path") or {}
+    start_ns = engine.start_unix_ns if engine else None
+    started = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat(timespec="seconds") if start_ns else None
+    gate = {field: rehearsal.get(name) or None for name, field in GATE_VARIABLES.items()}
+    data: dict[str, Any] = {
+        "scenario": plan.scenario,
+        "title": plan.title,
+        "world": "real",
+        "clock": "real",
+        "seed": plan.seed,
+        "tool": "engine",
+        "command": ["landspeed", "real", "attempt", "INVENTORY", "--attempt", attempt],
+        "started": started,
+        "error": error,
+        "plan": plan.to_dict(),
+        "calibration": _calibration(plan, path),
+        "transfer_wall_s": engine.duration_s if engine else None,
+        "world_facts": {
+            "world": "real",
+            "attempt": attempt,
+            "rehearsal": gate,
+            "path": path,
+            "hosts": {
+                role: {"name": hosts[role], "findings": found.get("findings") or [], "nic": found.get("nic") or {}}
+                for role, found in zip(("sender", "receiver"), seen, strict=True)
+            },
+        },
+        **(record_fields(engine.model_dump(mode="json")) if engine else {}),
+    }
+    record = RunRecord.model_validate(data)
+    return record.model_copy(update={"rtt_ms": path.get("rtt_ms")})
+
+
+def _told(sent: dict[str, bytes]) -> tuple[EngineResult | None, str | None]:
+    """What the sender's engine told, and what went wrong."""
+    if "engine.json" not in sent:
+        return None, "the sender's engine left no result: " + last_line(sent.get("send.log"), "see log/")
+    try:
+        engine = parse_result(sent["engine.json"], "engine.json")
+    except ResultError as error:
+        return None, f"the sender's engine left no result: {last_line(sent.get('send.log'), 'see log/')}; {error}"
+    if engine.error or not engine.complete:
+        return engine, f"the transfer broke: {engine.error or 'it was stopped'}"
+    return engine, None
+
+
+def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
+    """RTT and MTU as pings found them right before the attempt."""
+    if path.get("rtt_ms") is None:
+        return None
+    wanted, mtu = plan.physics.rtt_ns / 1e6, min(link.mtu_bytes for link in plan.links)
+    measured = CalibrationResult(
+        rtt_ms=path["rtt_ms"],
+        rtt_expected_ms=wanted,
+        tolerance=RTT_TOLERANCE,
+        rtt_floor_ms=0.0,
+        path_mtu_bytes=path.get("path_mtu_bytes"),
+        mtu_expected_bytes=mtu,
+    )
+    checks = calibration_checks(plan, measured)
+    failures = [check.text for check in checks if not check.ok]
+    return measured.model_copy(update={"checks": checks, "passed": not failures, "failures": failures})
+
+
+def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, Any], runs_dir: Path) -> RunRecord:
+    tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
+    judged = judge(tolerant, record, folder)
+    name = rehearsal.get("landspeed_rehearsal")
+    if not name:
+        reason = rehearsal.get("landspeed_unrehearsed") or "no reason was given"
+        more = [Check("rehearsal", None, f"UNREHEARSED: {reason}")]
+    else:
+        text = f"rehearsed in {name}, same plan, same build of the engine"
+        more = [Check("rehearsal", True, text)]
+        try:
+            more.append(compare(load_record(runs_dir / name), judged))
+        except ValueError as error:
+            more.append(Check("rehearsed beside real", None, f"not compared: {error}"))
+    judged.verdicts = [*more, *judged.verdicts]
+    return judged
+
+
+def _show(record: RunRecord, folder: Path) -> int:
+    from rich.console import Console
+
+    from landspeed.report.run_report import write_report
+    from landspeed.report.summary import render_summary
+
+    report = write_report(folder)
+    Console().print(render_summary(load_record(folder), folder, report))
+    if record.error:
+        print(f"Error: {record.error}", file=sys.stderr)
+    return 0 if record.passed and not record.error else 1

@@ -1,0 +1,185 @@
+"""The simulated world: a plan in, the ns-3 program run over it, a bundle out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from landspeed.base.failures import NotReady, RunFailed
+from landspeed.base.files import last_line, read_object
+from landspeed.base.finding import Finding
+from landspeed.base.places import is_clone
+from landspeed.base.progress import Progress
+from landspeed.results.bundle import RAW_LINKS, BundleWriter
+from landspeed.results.facts import HostFacts, SimFacts, SimulatorFacts
+from landspeed.results.flow_result import planned_flows
+from landspeed.results.record import RunRecord
+from landspeed.scenario.file.capabilities import Capabilities
+from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.resolve.events import KINDS
+from landspeed.worlds.options import option
+from landspeed.worlds.sim.flows import collect_samples, simulator_facts, with_results
+from landspeed.worlds.sim.measured import happened
+from landspeed.worlds.sim.process import Simulation
+from landspeed.worlds.world import World
+
+
+def _simulator() -> Path:
+    if not is_clone() and (found := find_spec("landspeed_sim")) and found.origin:
+        return Path(found.origin).parent / "landspeed-sim"
+    return Path(__file__).resolve().parent / "build" / "landspeed-sim"
+
+
+SIMULATOR = _simulator()
+"""Where `meson setup sim/build sim && ninja -C sim/build` puts the program; or where its wheel did (setup/wheel.sh)."""
+
+
+def simulator_key(program: Path = SIMULATOR) -> str | None:
+    """What tells this build of the simulator from another: 12 digits of its SHA-256. None: it is not built."""
+    return hashlib.sha256(program.read_bytes()).hexdigest()[:12] if os.access(program, os.X_OK) else None
+
+
+PACKAGES = "libns3-dev nlohmann-json3-dev"
+INSTALL = "pip install landspeed_sim-….whl, which `make wheel` makes beside this one"
+MISSING = (
+    f"{SIMULATOR} is not built; apt-get install {PACKAGES}, then run `make setup`"
+    if is_clone()
+    else f"the simulated world is not installed; {INSTALL}"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimOptions:
+    """How to run a plan in this world; `program` is the simulator."""
+
+    collapse: bool = option(False, "join links that can never queue: faster")
+    event_scheduler: str | None = option(None, "event scheduler of ns-3, such as heap", metavar="NAME")
+    program: Path = SIMULATOR
+
+
+class SimWorld(World):
+    """ns-3: an independent TCP over exact queues."""
+
+    name = "sim"
+    summary = "ns-3"
+    capabilities = Capabilities(
+        disciplines=("fifo", "red", "codel", "fq_codel", "pie", "fq_pie"),
+        events=tuple(KINDS),
+        special_keys=("ecn",),
+        link_keys=("trace",),
+        shapes=("path", "network"),
+    )
+    Options = SimOptions
+    options: SimOptions
+
+    @classmethod
+    def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
+        """What its TCP makes of reordering."""
+        if not any(way.reorder for link in plan.links for way in (link.forward, link.reverse)):
+            return []
+        return [("Reordering", "slower than Linux", "ns-3 has no reordering timer (RFC 8985): late counts as lost")]
+
+    @classmethod
+    def doctor(cls) -> list[Finding]:
+        """Whether the simulator is built."""
+        from landspeed.worlds.sim.doctor import examine_simulator
+
+        return [examine_simulator()]
+
+    def build_id(self, plan: Plan | None = None) -> str:  # noqa: ARG002 (one program for every plan)
+        """The simulator's hash."""
+        return simulator_key(self.options.program) or ""
+
+    def check(self, plan: Plan) -> None:  # noqa: ARG002 (of every world)
+        """Check before the run whatever can be known then.
+
+        Raises:
+            NotReady: the simulator is not built.
+        """
+        if not os.access(self.options.program, os.X_OK):
+            raise NotReady(MISSING if self.options.program == SIMULATOR else f"{self.options.program} is not there")
+
+    def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None] = lambda _: None) -> RunRecord:
+        """Simulate the transfer.
+
+        Args:
+            plan: what to simulate.
+            bundle: where everything goes.
+            report: told of the progress.
+
+        Returns:
+            the record, not yet judged; it is in `bundle.record` as it grows.
+
+        Raises:
+            RunFailed: the simulator refused the plan or died; what was simulated is in the bundle.
+        """
+        started = time.monotonic()
+        record = self._begin(plan, bundle)
+        (bundle.path / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
+        out = bundle.path / "sim"  # a folder of its own: the program's result.json is not the bundle's
+        out.mkdir()
+        told: dict[str, Any] = {}
+        try:
+            simulation = Simulation(self._words(bundle.path / "plan.json", out), bundle.path / "log" / "sim.log")
+            status = simulation.follow(report)
+        finally:  # whatever ended it, what was simulated belongs to the bundle
+            told = _collect(plan, out, bundle.path)
+            record = bundle.record = self._with_results(record, plan, told, started)
+        if status != 0 or told.get("complete") is not True:
+            why = told.get("error") or last_line(bundle.path / "log" / "sim.log", "it left no message")
+            raise RunFailed(f"the simulation broke: {why}")
+        return record
+
+    def _words(self, plan_file: Path, out: Path) -> list[str]:
+        words = [str(self.options.program), str(plan_file), str(out)]
+        words += ["--collapse"] if self.options.collapse else []
+        return words + (["--scheduler", self.options.event_scheduler] if self.options.event_scheduler else [])
+
+    def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
+        known = bundle.record
+        record = known.model_copy(
+            update={
+                "fidelity": "packets",  # ns-3 has no super-packets: each is simulated by itself, whatever the file says
+                "tool": "ns-3",
+                "world_facts": SimFacts(
+                    host=HostFacts(kernel=platform.release(), cores=os.cpu_count(), cpu=platform.processor())
+                ),
+                "versions": known.versions | {"landspeed-sim": simulator_key(self.options.program) or ""},
+                "flows": planned_flows(plan),
+            }
+        )
+        bundle.note(record)
+        return record
+
+    def _with_results(self, record: RunRecord, plan: Plan, result: dict[str, Any], started: float) -> RunRecord:
+        """The record with what the program told, as far as it came."""
+        wall_s = time.monotonic() - started
+        versions = {"ns-3": str(result["ns3_version"])} if result.get("ns3_version") else {}
+        assert isinstance(record.world_facts, SimFacts)
+        simulator = SimulatorFacts.model_validate(simulator_facts(plan, result))
+        found = {
+            "world_facts": record.world_facts.model_copy(update={"simulator": simulator}),
+            "events": happened(plan, result.get("simulated_s") or 0.0, result.get("event_packets")),
+            "transfer_wall_s": result.get("wall_s", wall_s),
+            "wall_s": wall_s,
+            "versions": record.versions | versions,
+        }
+        return with_results(RunRecord.model_validate(record.model_dump() | found), plan, result)
+
+
+def _collect(plan: Plan, out: Path, bundle: Path) -> dict[str, Any]:
+    """Move the series to where every bundle has them; the program's own result, empty if it left none."""
+    collect_samples(plan, out, bundle)
+    if (out / RAW_LINKS).exists():
+        (out / RAW_LINKS).replace(bundle / RAW_LINKS)
+    result = read_object(out / "result.json")
+    shutil.rmtree(out)
+    return result

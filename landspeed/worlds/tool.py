@@ -1,0 +1,110 @@
+"""A tool: the program that makes the transfer inside a world. It says what it can, and refuses what it cannot."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from landspeed.base.failures import NotReady
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from landspeed.scenario.plan.plan import Plan
+
+
+class ToolError(NotReady):
+    """A program that the run needs is missing, or cannot do what the plan asks; the message says what to do."""
+
+
+class UnknownTool(ToolError):  # noqa: N818 (it says what happened)
+    """No tool has this name; the message lists those that are there."""
+
+    about_machine = False
+
+
+class Refused(ToolError):  # noqa: N818
+    """The tool cannot do what the plan asks, on any host."""
+
+    about_machine = False
+
+
+class Tool(ABC):
+    """A tool is an instance of a subclass, named in the entry points `landspeed.tools` of its package.
+
+    Attributes:
+        name: as in `--tool NAME` and in records.
+        summary: what it is, in a few words, for `--help`.
+        networks: whether it can make the flows of a network: begin at a time, and share a host with others of its kind.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    networks: ClassVar[bool] = False
+
+    @abstractmethod
+    def refusals(self, plan: Plan) -> list[str]:
+        """What of the plan this tool cannot do, each with what would be right."""
+
+    def check(self, plan: Plan) -> None:
+        """Refuse what cannot be done.
+
+        Raises:
+            Refused: with all of it.
+        """
+        if not plan.is_path and not self.networks:
+            able = "the engine can: leave out --tool"
+            raise Refused(f"{self.name} makes one transfer over a path, and not the flows of a network; {able}")
+        if found := self.refusals(plan):
+            raise Refused(f"{self.name} cannot make this transfer: " + "; ".join(found))
+
+    @abstractmethod
+    def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
+        """Command lines of the receiver and the sender; `{receiver}` stands for the receiver's address.
+
+        Args:
+            plan: the work.
+            out: folder for what they write, as they see it.
+        """
+
+    def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
+        """The same for one flow of a network, whose receiver listens on this port.
+
+        The sender begins at the whole second of the monotonic clock that LANDSPEED_WHOLE_SECOND says, counted from the
+        present one; or it is started at that second (`handshake_ns`).
+
+        Args:
+            plan: of that flow's path alone.
+            out: folder for what they write, as they see it.
+            port: TCP port.
+
+        Raises:
+            Refused: it has no networks.
+        """
+        raise Refused(f"{self.name} has no flows of a network (port {port} of {plan.scenario}, {out})")
+
+    def handshake_ns(self, plan: Plan) -> int | None:  # noqa: ARG002
+        """Of a sender that does not wait for LANDSPEED_WHOLE_SECOND, nor tells when it begins: it is started then.
+
+        Args:
+            plan: of the flow's path alone.
+
+        Returns:
+            how long it speaks with its receiver, once started, before it can send; None: it does both.
+        """
+        return None
+
+    @abstractmethod
+    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
+        """Put what it wrote into sender.csv and receiver.csv (results/sample_columns.py).
+
+        Returns:
+            what it told of the transfer, in the engine's terms (worlds/engine/result.py).
+
+        Raises:
+            RunFailed: it left no result.
+        """
+
+    def build_id(self) -> str:
+        """What tells this build from another; "" when it is not known."""
+        return ""

@@ -1,0 +1,117 @@
+"""A world: what makes a run of a plan. Its class says what it is, what it can and what it needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from landspeed.base.failures import NotPossible
+from landspeed.scenario.file.capabilities import Capabilities
+
+if TYPE_CHECKING:
+    from landspeed.base.errors import Problem
+    from landspeed.base.finding import Finding
+    from landspeed.base.progress import Progress
+    from landspeed.results.bundle import BundleWriter
+    from landspeed.results.record import RunRecord
+    from landspeed.scenario.file.load import LoadedScenario
+    from landspeed.scenario.plan.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoOptions:
+    """The options of a world that has none."""
+
+
+class World(ABC):
+    """A world is a subclass, named in the entry points `landspeed.worlds` of its package.
+
+    Attributes:
+        name: as in `--world NAME` and in records: lower-case letters, digits and dashes.
+        summary: what it is, in a few words, for `--help`.
+        runs: whether it can run a plan without anything else.
+        capabilities: the optional features that it supports.
+        Options: a frozen dataclass of `option(...)` fields (options.py); every field has a default.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    runs: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    Options: ClassVar[type[Any]] = NoOptions
+
+    def __init__(self, options: Any = None) -> None:
+        """A world with these options, or with all of them at their defaults."""
+        self.options: Any = self.Options() if options is None else options
+
+    @classmethod
+    def problems(cls, loaded: LoadedScenario) -> list[Problem]:  # noqa: ARG003 (for subclasses)
+        """What else of a scenario this world cannot do, beyond its capabilities; located in the file."""
+        return []
+
+    @classmethod
+    def doctor(cls) -> list[Finding]:
+        """Check what this world needs of the host; change nothing."""
+        return []
+
+    @classmethod
+    def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:  # noqa: ARG003 (for subclasses)
+        """What this world adds to the output of `landspeed show`: name, value, remark."""
+        return []
+
+    def asked(self, plan: Plan) -> Plan:
+        """The plan with what this world's options make another work of it; the plan itself where there is nothing.
+
+        Raises:
+            NotReady: an option asks for what is not here.
+        """
+        return plan
+
+    @property
+    def clock(self) -> str:
+        """The clock of its runs: "virtual" or "real"."""
+        return "virtual"
+
+    def check(self, plan: Plan) -> None:  # noqa: B027 (a world may need nothing)
+        """Check before the run whatever can be known then.
+
+        Raises:
+            NotReady: this host cannot run the plan; the message says what is missing, and what to do.
+        """
+
+    def build_id(self, plan: Plan | None = None) -> str:  # noqa: ARG002 (for subclasses)
+        """Identifies this build, so that results of two builds are not mixed; "" when it is not known.
+
+        Args:
+            plan: that is to be run, which may ask for a build of its own; None: what runs where none is asked for.
+
+        Raises:
+            NotReady: what the plan asks for is not here.
+        """
+        return ""
+
+    def memory_bytes(self, plan: Plan) -> int:  # noqa: ARG002 (for subclasses)
+        """The most memory of the host that a run of the plan takes, as far as it is known; 0: very little."""
+        return 0
+
+    @abstractmethod
+    def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None]) -> RunRecord:
+        """Make the transfer.
+
+        Args:
+            plan: the work.
+            bundle: where everything goes; `bundle.record` has what is known at the start and is filled in.
+            report: called with the progress several times a second; an exception from it must end the run cleanly.
+
+        Returns:
+            the record, not yet judged.
+
+        Raises:
+            RunFailed: it failed; the bundle has what was measured.
+        """
+
+
+class UnknownWorld(NotPossible):
+    """No world has this name; the message lists those that exist."""

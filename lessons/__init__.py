@@ -1,1 +1,0 @@
-"""The lessons of the course: a folder each, with text, scenarios and theory. `landspeed.course` finds them."""

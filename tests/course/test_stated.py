@@ -1,0 +1,98 @@
+"""Figures in lessons' running text: each is what its formula gives, and one that is changed by hand is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from landspeed.course.comparison import Point
+from landspeed.course.lesson import all_lessons
+from landspeed.course.measured import Measured
+from landspeed.course.stated import NUMBER, Stated, computed, measured, thousands
+from landspeed.scenario.file.vary import load_variants
+from landspeed.worlds.registry import plan_for
+
+LESSONS = {lesson.name: lesson for lesson in all_lessons()}
+STATED = [(name, each) for name, lesson in LESSONS.items() for each in lesson.stated]
+COMPUTED = [(name, each) for name, each in STATED if not each.key]
+
+
+@pytest.mark.parametrize(("name", "each"), COMPUTED, ids=[f"{name}: {each.sentence[:40]}" for name, each in COMPUTED])
+def test_a_lesson_says_what_is_computed(name: str, each: Stated) -> None:
+    assert each.failure(LESSONS[name].text) is None
+
+
+def test_what_is_measured_is_of_a_comparison_of_the_lesson() -> None:
+    for name, each in STATED:
+        assert not each.key or each.key in LESSONS[name].comparisons, each.sentence
+
+
+def mutants() -> Iterator[tuple[str, Stated, str]]:
+    """A lesson's text with one figure of one sentence changed."""
+    for name, each in COMPUTED:
+        text = " ".join(LESSONS[name].text.split())
+        right = " ".join(each.right().split())
+        for found in re.finditer(r"\d", right):
+            other = str((int(found[0]) + 1) % 10)
+            yield name, each, text.replace(right, right[: found.start()] + other + right[found.end() :])
+
+
+def test_a_figure_that_is_changed_by_hand_is_found() -> None:
+    """Digit by digit, of every sentence; and those are many."""
+    kept = [(name, each.sentence) for name, each, text in mutants() if each.failure(text) is None]
+    assert kept == []
+    assert len(list(mutants())) >= 100
+
+
+def test_a_failure_says_what_the_text_has() -> None:
+    one = computed("{:.0f} minutes, or {} s", 54.2, thousands(3252))
+    assert one.failure("… 54 minutes, or\n3 252 s …") is None
+    said = one.failure("… 40 minutes, or\n2 400 s. …")
+    assert said == "the text should say '54 minutes, or 3 252 s'; it says '40 minutes, or 2 400 s'"
+    assert str(one.failure("soon")).endswith("it says nothing of that form")
+
+
+def test_what_a_run_measured_is_compared_with_the_text() -> None:
+    one = measured("{:.1f} Mbit/s of {:.1f}", "goodput", lambda points: (points["a"].measured, points["a"].predicted))
+    assert one.failure("it is 35.9 Mbit/s of 47.1.", [Point("a", 35.87, 47.07)]) is None
+    assert "35.8 Mbit/s" in str(one.failure("it is 35.9 Mbit/s of 47.1.", [Point("a", 35.8, 47.07)]))
+
+
+def test_numbers_are_seen_whole() -> None:
+    assert re.findall(NUMBER, "15 766 km, 2.3 MB; −3") == ["15 766", "2.3", "−3"]
+
+
+def test_the_line_of_a_full_path_is_that_of_the_queue_that_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figure of HyStart has a queue of one BDP: 1646 packets on the way and 1650 in the queue, not two BDP more."""
+    lesson = LESSONS["slow-start"]
+    monkeypatch.setattr(Measured, "series", lambda *_: [(0.0, 10.0)])
+    variants = load_variants(lesson.folder / "overshoot.yaml")
+    runs = [Measured("overshoot.yaml", values, 1, plan_for(loaded, "emu", None)) for values, loaded in variants]
+    (full,) = [line for line in lesson.theory.windows(runs) if line.kind == "limit"]
+    assert [y for _, y in full.points] == [pytest.approx(3296, abs=1)] * 2
+
+
+def test_reno_keeps_a_policers_rate_with_a_burst_of_a_squared_bdp() -> None:
+    """50 Mbit/s over 40 ms: 2.26 MB; a burst of one BDP leaves five sixths, none three quarters."""
+    theory = LESSONS["policer"].theory
+    enough = theory.reno_burst_bytes(50e6, 0.040, 1538)
+    assert enough == pytest.approx(2.2576e6, rel=1e-4)
+    share = [theory.reno_share(burst, 50e6, 0.040, 1538) for burst in (0.0, 250e3, 0.99 * enough, enough)]
+    assert share == [0.75, pytest.approx(0.8332, abs=1e-4), pytest.approx(0.9987, abs=1e-4), pytest.approx(1.0)]
+
+
+def test_the_shortest_way_from_geneva_to_pasadena() -> None:
+    """A quarter of the equator is a great circle, and so is the way from Geneva: 9480 km, 93 ms of glass."""
+    theory = LESSONS["delay"].theory
+    assert theory.great_circle_km((0, 0), (0, 90)) == pytest.approx(10_007.5, abs=0.1)
+    km = theory.great_circle_km(theory.GENEVA, theory.PASADENA)
+    assert km == pytest.approx(9481, abs=2)
+    assert theory.light_ms(km) == pytest.approx(92.95, abs=0.05)
+
+
+def test_an_unpaced_sender_is_not_paced_by_its_queue() -> None:
+    """Linux's fq paces every TCP stream; a lesson whose sender is to send in bursts says `nopacing`."""
+    for name, script in (("pacing", "bursts.sh"), ("own-window", "measure.sh"), ("slow-start", "hystart.sh")):
+        assert "nopacing" in (LESSONS[name].folder / script).read_text()

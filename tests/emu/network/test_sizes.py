@@ -1,0 +1,29 @@
+"""What the emulated world sets aside for a plan: packets in netem, memory in the guest."""
+
+from __future__ import annotations
+
+import math
+
+from landspeed.worlds.emu.guest.shaping.packet_limit import enough_packets
+from landspeed.worlds.emu.memory import memory_for_bytes
+
+G, MS = 10**9, 10**6
+
+
+def test_packet_limits_hold_what_is_under_way() -> None:
+    """10 Gbit/s × 62 ms: 77.5 MB are 861 111 bare ACKs of 52 B and framing."""
+    limit = enough_packets(10 * G, 62 * MS, 64_000_000, 38, 4)
+    assert limit == math.ceil(77_500_000 / 90) + 1 + math.ceil(64_000_000 / 52) + 1000
+    assert enough_packets(10**12, 60 * G, 10**15, 38, 4) == 2**32 - 1
+
+
+def test_guest_memory_is_in_steps_and_grows() -> None:
+    gib = 2**30
+    ten = memory_for_bytes(330_000_000, 9000, "packets", "discard")
+    queued = memory_for_bytes(660_000_000, 9000, "packets", "discard")
+    hundred = memory_for_bytes(6_600_000_000, 9000, "packets", "discard")
+    assert ten % (256 << 20) == 0
+    assert 1.5 * gib <= ten < queued <= 3 * gib
+    assert 8 * gib <= hundred <= 12 * gib
+    assert memory_for_bytes(330_000_000, 9000, "super-packets", "discard") <= ten
+    assert memory_for_bytes(330_000_000, 9000, "packets", "memory") >= ten

@@ -1,0 +1,226 @@
+"""The guest is shut off from the host: what it may write, who may run it, where a clone may lie."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from landspeed.worlds.emu.kernel_build import cache_root
+from tests.support.emu_fixtures import FIRST, ROOT, execute, landspeed, plan_of, scenario, wait_until
+
+pytestmark = pytest.mark.guest
+PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
+USER = f"landspeed-{os.getpid()}"  # two workers may each need one at a time
+
+
+def test_nothing_of_the_host_can_be_written_but_the_folder_of_the_run(tmp_path: Path) -> None:
+    script = """
+        for place in "$1" /root / /usr /etc /var /home /opt; do touch "$place/landspeed-was-here" 2>&1; done
+        for place in /tmp /run /dev/shm /var/tmp /run/landspeed; do
+            touch "$place/landspeed-was-here" || echo "no $place"
+        done
+        for place in /tmp /run /dev/shm; do findmnt -no FSTYPE $place; done
+    """
+    shown = execute(plan_of(tmp_path, PLAIN), tmp_path, "sh", "-c", script, "sh", str(Path.home()))
+    assert "no /" not in shown.out
+    assert shown.out.split()[-3:] == ["tmpfs"] * 3
+    assert shown.out.count("Read-only file system") >= 6, shown.out
+    assert (tmp_path / "landspeed-was-here").exists()
+    for place in (
+        Path.home(),
+        *map(Path, ("/root", "/", "/usr", "/etc", "/var", "/home", "/opt", "/tmp", "/run", "/dev/shm")),
+    ):
+        assert not (place / "landspeed-was-here").exists(), place
+
+
+def test_the_guest_sees_none_of_the_hosts_processes_and_networks(tmp_path: Path) -> None:
+    shown = execute(plan_of(tmp_path, PLAIN), tmp_path, "sh", "-c", "ps -eo args= ; ip -br link; hostname")
+    assert str(os.getpid()) not in [line.split()[0] for line in shown.out.splitlines() if line]
+    assert "pytest" not in shown.out
+    assert {line.split("@")[0].split()[0] for line in shown.out.splitlines() if "UP" in line or "UNKNOWN" in line} <= {
+        "lo",
+        "eth1",
+    }
+    assert shown.out.splitlines()[-1] == "landspeed"
+
+
+def test_programs_get_the_addresses_and_the_folder_they_were_called_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Environment, names, working folder: also below /tmp, which the guest has of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").write_text("mine\n")
+    script = "pwd; cat data; echo $LANDSPEED_OMEGA; getent hosts omega r1 localhost"
+    out = tmp_path / "out"
+    out.mkdir()
+    shown = execute(plan_of(out, PLAIN), out, "sh", "-c", script)
+    assert shown.status == 0, shown.err
+    words = shown.out.split()
+    assert words[:3] == [str(tmp_path), "mine", "10.0.0.6"]
+    assert "omega" in words
+    assert "r1" in words
+
+
+# --- As an ordinary user, from a clone of its own --------------------------------------------------------------------
+
+
+def below_tmp(folder: Path) -> list[Path]:
+    """The folder and those above it that pytest made: a worker of xdist has one more."""
+    top = Path(tempfile.gettempdir())
+    return [each for each in (folder, *folder.parents) if each != top and each.is_relative_to(top)]
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A clone below /tmp with a Python environment of its own, and the kernel in a cache beside it."""
+    base = tmp_path_factory.mktemp("clone")
+    for folder in below_tmp(base):
+        folder.chmod(0o755)
+    root = base / "landspeed"
+    kept = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    for name in kept:
+        if name and (ROOT / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, root / name)
+    for built in (
+        "engine/build/landspeed-engine",
+        "emu/launch/build/landspeed-launch",
+        "emu/linkwatch/build/landspeed-linkwatch",
+        "emu/linkwatch/build/landspeed-sockwatch",
+    ):
+        (root / built).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / built, root / built)
+    python = (
+        "/usr/bin/python3"
+        if sys.prefix.startswith("/root") or Path(sys.base_prefix).is_relative_to("/root")
+        else sys.executable
+    )
+    subprocess.run([python, "-m", "venv", "--without-pip", root / ".venv"], check=True)
+    theirs = next((root / ".venv" / "lib").glob("python3*")) / "site-packages"
+    needed = re.findall(r"^([\w.-]+)==", (ROOT / "setup/requirements/run.txt").read_text(), re.MULTILINE)
+    for name in (*needed, "landspeed"):  # of an editable install that is what it says of itself
+        for each in metadata.files(name) or ():
+            if not {"..", "__pycache__"} & {*each.parts} and not each.name.startswith("__editable__"):
+                (theirs / each).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(each.locate(), theirs / each)
+    (theirs / "landspeed").symlink_to(root)
+    shutil.copytree(
+        cache_root() / "kernel", base / "cache" / "landspeed" / "kernel", ignore=shutil.ignore_patterns("build-*")
+    )
+    subprocess.run(["chmod", "-R", "a+rX", str(base)], check=True)
+    yield root
+    shutil.rmtree(base, ignore_errors=True)
+
+
+def _in_clone(clone: Path, *words: object, user: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [str(clone / ".venv" / "bin" / "python"), "-P", "-m", "landspeed.cli.main", *map(str, words)]
+    environment = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(clone.parent / "cache"), "HOME": "/nonexistent"}
+    if user:
+        identity = pwd.getpwnam(user)
+        command = ["setpriv", f"--reuid={identity.pw_uid}", f"--regid={identity.pw_gid}", "--clear-groups", *command]
+    return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.exact
+def test_a_clone_below_tmp_works(clone: Path, tmp_path: Path) -> None:
+    """The guest has a /tmp of its own; the clone, its Python and the working folder stay visible there.
+
+    And it measures what this clone does, to the byte, although its path is another, its Python perhaps too, and nothing
+    is compiled there: BBR's phase is drawn, and packets of 1500 B with moderation show a shift of nanoseconds.
+    """
+    words = ["run", "scenarios/examples/first.yaml", "--set", "transfer.duration=1500 ms", "--set", "mtu=1500 B"]
+    words += ["--set", "transfer.streams=2", "--set", 'transfer.congestion_controls=["bbr", "cubic"]', "--out"]
+    done = _in_clone(clone, *words, tmp_path / "theirs")
+    assert (done.returncode, done.stderr.count("Error")) in {(0, 0), (1, 0)}, done.stderr
+    assert landspeed(*words, tmp_path / "ours", cwd=ROOT).returncode == done.returncode
+    (theirs,), (ours,) = ((tmp_path / whose).glob("first-*") for whose in ("theirs", "ours"))
+    for name in ("samples.parquet", "links.parquet"):
+        assert (theirs / name).read_bytes() == (ours / name).read_bytes()
+
+
+@pytest.fixture
+def user() -> Iterator[str]:
+    """An ordinary user of the host, made for the test when it runs as root."""
+    if os.geteuid() != 0:
+        yield ""
+        return
+    subprocess.run(["useradd", "--no-create-home", "--home-dir", "/nonexistent", USER], check=True)
+    try:
+        yield USER
+    finally:
+        wait_until(
+            lambda: subprocess.run(["userdel", USER], check=False).returncode == 0, "the user to have no process"
+        )
+
+
+def test_an_ordinary_user_can_run_and_owns_the_results(clone: Path, user: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for folder in below_tmp(tmp_path):
+        folder.chmod(0o755)
+    if user:
+        shutil.chown(out, user)
+    words = ("run", clone / "scenarios/examples/first.yaml", "--set", "transfer.duration=1 s", "--out", out)
+    done = _in_clone(clone, *words, user=user or None)
+    assert "Error" not in done.stderr
+    (bundle,) = out.iterdir()
+    assert (bundle / "samples.parquet").is_file()
+    uid = pwd.getpwnam(user).pw_uid if user else os.getuid()
+    assert {path.stat().st_uid for path in bundle.rglob("*")} == {uid}
+    shown = _in_clone(clone, "exec", FIRST, "--at", "athens", "--", "ping", "-c", "1", "amsterdam", user=user or None)
+    if user and str(FIRST).startswith("/root"):
+        assert shown.returncode == 2  # it may not even read the scenario: an error, not a trace
+        assert "Traceback" not in shown.stderr
+    else:
+        assert shown.returncode == 0, shown.stderr
+    shown = _in_clone(
+        clone,
+        "exec",
+        clone / "scenarios/examples/first.yaml",
+        "--at",
+        "athens",
+        "--",
+        "ping",
+        "-c",
+        "1",
+        "amsterdam",
+        user=user or None,
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "1 received" in shown.stdout
+
+
+def test_an_ordinary_user_cannot_write_where_it_may_not(clone: Path, user: str) -> None:
+    if not user:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    done = _in_clone(clone, "run", clone / "scenarios/examples/first.yaml", user=user)
+    assert done.returncode == 2
+    assert "no permission to write there; give another folder with --out" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_leaves_the_tree_it_runs_from_as_it_was(tmp_path: Path) -> None:
+    """Nothing new beside the bundle: not even compiled Python of the guest."""
+
+    def listing() -> set[str]:
+        return {
+            str(path)
+            for folder in ("emu", "scenarios")
+            for path in (ROOT / folder).rglob("*")
+            if "__pycache__" not in str(path)
+        }
+
+    before = listing()
+    done = landspeed("run", FIRST, "--set", "transfer.duration=1 s", "--quiet", "--out", tmp_path)
+    assert done.returncode in {0, 1}
+    assert listing() == before

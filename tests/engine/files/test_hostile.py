@@ -1,0 +1,310 @@
+"""A receiver of files and what does not wish it well: no path, link or race gets out of its directory."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import json
+import os
+import shutil
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.sessions.test_faults import GREETING, REQUEST, frame
+from tests.support.engine.files_fixtures import BLOCK, PARTIAL, leftovers, write_file
+from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+    PROTOCOL,
+    Bench,
+    Program,
+    bench_fixture,
+    control_connection,
+    engine_fixture,
+    say_hello,
+)
+
+LIST, LIST_END, DATA, ZERO, ABANDON = range(1, 6)
+FILE, DIRECTORY, LINK = range(1, 4)
+XXHASH = ctypes.CDLL("libxxhash.so.0")
+
+
+class Hash128(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+XXHASH.XXH3_128bits.restype = Hash128
+XXHASH.XXH3_128bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+XXHASH.XXH3_64bits.restype = ctypes.c_uint64
+XXHASH.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+
+
+def record(kind: int, entry: int, payload: bytes = b"", offset: int = 0, length: int | None = None) -> bytes:
+    """A record as the engine's sender makes it, also where the engine's never would."""
+    digest = XXHASH.XXH3_128bits(payload, len(payload))
+    size = len(payload) if length is None else length
+    head = b"lsf\1" + struct.pack(">IIIQQQ", kind, entry, size, offset, digest.high, digest.low)
+    return head + struct.pack(">Q", XXHASH.XXH3_64bits(head, len(head))) + payload
+
+
+def entry(path: bytes, size: int = 0, kind: int = FILE, target: bytes = b"", mode: int = 0o644) -> bytes:
+    """An entry of the list."""
+    times = struct.pack(">qI", 10**9, 0) * 2
+    return struct.pack(">BHQ", kind, mode, size) + times + struct.pack(">HH", len(path), len(target)) + path + target
+
+
+def listed(*entries: bytes) -> bytes:
+    """A list that is whole."""
+    return record(LIST, 0, b"".join(entries)) + record(LIST_END, len(entries))
+
+
+def visit(bench: Bench, *records: bytes) -> dict:
+    """A session with these records; the result or error that the receiver sends."""
+    with control_connection(bench.port) as control:
+        messages = control.makefile("rb")
+
+        def get() -> dict:
+            return json.loads(messages.read(struct.unpack(">I", messages.read(4))[0]))
+
+        control.sendall(GREETING + frame({**REQUEST, "kind": "files", "bytes": 0}))
+        while (grant := get())["type"] != "grant":
+            assert grant["type"] == "welcome", grant
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
+            assert get()["type"] == "ready"
+            control.sendall(frame({"protocol": PROTOCOL, "type": "go"}))
+            with contextlib.suppress(OSError):  # it may have had enough
+                data.sendall(b"".join(records))
+                data.shutdown(socket.SHUT_WR)
+            while (answer := get())["type"] not in ("result", "error"):
+                pass
+            return answer
+
+
+@pytest.fixture(name="place")
+def place_fixture(bench: Bench, tmp_path: Path) -> Iterator[Path]:
+    """The directory that a receiver writes to, with something beside it that it must not touch."""
+    (tmp_path / "place" / "target").mkdir(parents=True)
+    (tmp_path / "place" / "outside").mkdir()
+    (tmp_path / "place" / "outside" / "secret").write_text("untouched")
+    receiver = bench.receive("--directory", str(tmp_path / "place" / "target"), "--anonymous")
+    yield tmp_path / "place"
+    assert receiver.process.poll() is None, receiver.errors  # it serves on
+    outside = {path.name: path.read_text() for path in (tmp_path / "place" / "outside").iterdir()}
+    assert outside == {"secret": "untouched"}
+    assert {path.name for path in (tmp_path / "place").iterdir()} == {"target", "outside"}
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (b"..", "'.' or '..'"),
+        (b"../outside/new", "'.' or '..'"),
+        (b"a/../../outside/new", "'.' or '..'"),
+        (b"./a", "'.' or '..'"),
+        (b"/tmp/landspeed-hostile", "is absolute"),
+        (b"a//b", "an empty name"),
+        (b"a/", "an empty name"),
+        (b"", "is empty"),
+        (b"nul\0nul", "has a NUL"),
+        (b"x" * 256, "above 255 bytes"),
+        (b"/".join([b"y" * 250] * 17), "above 4095 bytes"),
+        (b"a/.b" + PARTIAL.encode(), "unfinished transfers use"),
+    ],
+)
+@pytest.mark.parametrize("kind", [FILE, DIRECTORY])
+def test_no_path_leads_out(bench: Bench, place: Path, path: bytes, said: str, kind: int) -> None:
+    answer = visit(bench, listed(entry(path, kind=kind)))
+    assert answer["complete"] is False
+    assert said in answer["error"]
+    assert list((place / "target").iterdir()) == []
+
+
+def test_a_link_is_not_a_way_out(bench: Bench, place: Path) -> None:
+    (place / "target" / "planted").symlink_to("../outside")
+    files = [
+        entry(b"planted/secret", 3),
+        entry(b"planted/new", kind=DIRECTORY),
+        entry(b"sent", kind=LINK, target=b"../outside"),
+        entry(b"sent/secret", 3),
+        entry(b"planted", kind=DIRECTORY),
+    ]
+    answer = visit(bench, listed(*files), record(DATA, 0, b"bad"), record(DATA, 3, b"bad"))
+    rows = {row["path"]: row for row in answer["files"]["outcomes"]}
+    assert {row["outcome"] for row in rows.values()} == {"failed"}
+    assert "symbolic links" in rows["planted/secret"]["error"]
+    assert "leads out of the directory" in rows["sent"]["error"]
+    assert {path.name for path in (place / "target").iterdir()} == {"planted"}
+
+
+@pytest.mark.parametrize("planted", ["symlink", "hard link", "fifo", "directory"])
+def test_what_lies_where_the_partial_file_goes(bench: Bench, place: Path, planted: str) -> None:
+    secret = place / "outside" / "secret"
+    partial = place / "target" / f".file{PARTIAL}"
+    match planted:
+        case "symlink":
+            partial.symlink_to(secret)
+        case "hard link":
+            partial.hardlink_to(secret)
+        case "fifo":
+            os.mkfifo(partial)
+        case _:
+            partial.mkdir()
+    answer = visit(bench, listed(entry(b"file", 4)), record(DATA, 0, b"good"))
+    if planted == "directory":
+        assert "Is a directory" in answer["files"]["outcomes"][0]["error"]
+        return
+    assert answer["complete"] is True, answer
+    assert (place / "target" / "file").read_text() == "good"
+    assert not (place / "target" / "file").is_symlink()
+
+
+def test_a_link_under_the_final_name_is_replaced(bench: Bench, place: Path) -> None:
+    (place / "target" / "file").symlink_to("../outside/secret")
+    answer = visit(bench, listed(entry(b"file", 4)), record(DATA, 0, b"good"))
+    assert answer["complete"] is True, answer
+    assert not (place / "target" / "file").is_symlink()
+    assert (place / "target" / "file").read_text() == "good"
+
+
+@pytest.mark.slow
+def test_a_directory_swapped_for_a_link_during_the_transfer(bench: Bench, tmp_path: Path, place: Path) -> None:
+    source = tmp_path / "tree"
+    (source / "dir").mkdir(parents=True)
+    for number in range(300):
+        write_file(source / "dir" / f"file-{number}", 1000)
+    write_file(source / "dir" / "large", 30 * BLOCK)
+    inside, hidden, link = (place / "target" / "tree" / name for name in ("dir", "hidden", "link"))
+    inside.mkdir(parents=True)
+    link.symlink_to("../../outside")
+    over = threading.Event()
+    swaps = 0
+
+    def swap() -> None:
+        nonlocal swaps
+        while not over.is_set():
+            inside.rename(hidden)
+            try:
+                link.rename(inside)
+                inside.rename(link)
+                hidden.rename(inside)
+                swaps += 1
+            except OSError as error:  # the receiver made the folder anew while it was away
+                assert error.errno in (errno.EISDIR, errno.ENOTEMPTY)
+                shutil.rmtree(hidden)
+
+    racer = threading.Thread(target=swap)
+    racer.start()
+    try:
+        sender = bench.send("--streams", "4", "--files", str(source))
+        sender.wait()
+    finally:
+        over.set()
+        racer.join()
+    files = bench.result()["files"]["receiver"]
+    assert swaps > 20
+    assert files["failed"] + files["files_done"] > 0
+    outcomes = {row["error"].split(": ")[-1] for row in bench.result()["files"]["outcomes"] if row["error"]}
+    assert outcomes <= {"Too many levels of symbolic links", "No such file or directory", "Not a directory"}
+    # Then it goes on where it was.
+    again = bench.send("--files", str(source))
+    assert again.wait() == 0, again.errors
+    assert all((inside / path.name).read_bytes() == path.read_bytes() for path in (source / "dir").iterdir())
+    link.unlink()
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([b"x" * 48], "header came damaged"),
+        ([record(9, 0)], "unknown kind 9"),
+        ([record(DATA, 0, b"abc")], "block of no file in its list"),
+        ([listed(entry(b"d", kind=DIRECTORY)), record(DATA, 0, b"abc")], "block of no file in its list"),
+        ([listed(entry(b"f", 3)), record(DATA, 0, b"abcd")], "a block that its file does not have"),
+        ([listed(entry(b"f", 3)), record(DATA, 0, b"abc", offset=BLOCK)], "a block that its file does not have"),
+        ([listed(entry(b"f", 3)), record(DATA, 0, b"abc", offset=1)], "between two blocks"),
+        ([listed(entry(b"f", 3)), record(DATA, 0, b"", length=BLOCK + 1)], "the most is 1048576"),
+        ([listed(entry(b"f", 3)), record(ZERO, 0, length=0)], "between two blocks"),
+        ([record(LIST, 1, entry(b"f"))], "the list of files came damaged"),
+        ([record(LIST, 0, entry(b"f"), length=3)], "the list of files came damaged"),
+        ([record(LIST, 0, entry(b"f")[:-1])], "ends within an entry"),
+        ([record(LIST, 0, entry(b"f", mode=0o4755))], "an entry that is none"),
+        ([record(LIST, 0, entry(b"f", kind=7))], "an entry that is none"),
+        ([record(LIST, 0, entry(b"f", size=1 << 60))], "above 64 TiB"),
+        ([record(LIST, 0, entry(b"f", kind=LINK))], "no possible place"),
+        ([record(LIST, 0, entry(b"f", kind=LINK, target=b"a\0b"))], "no possible place"),
+        ([record(LIST, 0, entry(b"f", kind=LINK, target=b"t" * 4096))], "no possible place"),
+        ([record(LIST_END, 5)], "did not come whole"),
+        ([listed(entry(b"f")), record(LIST, 1, entry(b"g"))], "came damaged"),
+        ([record(ABANDON, 3, b"why")], "gave up what is not in its list"),
+        ([listed(entry(b"f", 3))], "ended before all files were there"),
+    ],
+)
+def test_what_no_sender_may_say(bench: Bench, place: Path, records: list[bytes], said: str) -> None:
+    answer = visit(bench, *records)
+    assert answer["complete"] is False
+    assert said in answer["error"], answer["error"]
+
+
+def test_a_block_that_stays_damaged_fails_its_file(bench: Bench, place: Path) -> None:
+    bad = bytearray(record(DATA, 0, b"abc"))
+    bad[-1] ^= 1
+    answer = visit(bench, listed(entry(b"f", 3), entry(b"g", 4)), bytes(bad) * 17, record(DATA, 1, b"good"))
+    assert answer["files"]["faults"] == 17
+    assert answer["files"]["fault_list"] == [{"path": "f", "offset": 0}] * 17
+    rows = {row["path"]: row for row in answer["files"]["outcomes"]}
+    assert rows["f"]["error"] == "too many of its blocks came damaged"
+    assert rows["g"]["outcome"] == "done"
+
+
+def test_blocks_twice_and_the_same_name_twice_do_no_harm(bench: Bench, place: Path) -> None:
+    answer = visit(
+        bench,
+        listed(entry(b"f", 3), entry(b"f", 3)),
+        record(DATA, 0, b"abc") * 3,
+        record(DATA, 1, b"abc"),
+    )
+    assert answer["files"]["blocks_verified"] <= 2
+    assert (place / "target" / "f").read_text() == "abc"
+    assert leftovers(place / "target") == []
+
+
+def test_no_block_of_a_directory_that_was_asked_for(bench: Bench, place: Path) -> None:
+    (place / "target" / "name").mkdir()
+    (place / "target" / "file").write_text("a file")
+    answer = visit(bench, listed(entry(b"name", 3), entry(b"file", kind=DIRECTORY), entry(b"file/below", 1)))
+    rows = {row["path"]: row["error"] for row in answer["files"]["outcomes"]}
+    assert rows == {
+        "name": "cannot be written: Is a directory",
+        "file": "the directory cannot be made: Not a directory",
+        "file/below": "cannot be written: Not a directory",
+    }
+    assert (place / "target" / "file").read_text() == "a file"
+
+
+@pytest.mark.parametrize("size", [1, BLOCK, 1 << 46])
+def test_a_list_beyond_what_a_transfer_may_have(bench: Bench, tmp_path: Path, size: int) -> None:
+    """The request said nothing of it; the list is counted, without a way around the end of 64 bits."""
+    target = tmp_path / "target"
+    target.mkdir()
+    receiver = bench.receive("--directory", str(target), "--anonymous", "--max-bytes", str(2 * BLOCK))
+    files = [entry(b"a", 2 * BLOCK), *(entry(b"f%d" % number, size) for number in range(400))]
+    answer = visit(bench, listed(*files), record(DATA, 1, b"x"))
+    assert answer["complete"] is False
+    said = f"receiver: 'f0' is beyond the {2 * BLOCK} bytes of files that a transfer may have here (--max-bytes)"
+    assert answer["error"] == said
+    assert list(target.iterdir()) == []
+    assert receiver.process.poll() is None
+
+
+def test_a_receiver_without_a_directory_takes_none(bench: Bench, tmp_path: Path) -> None:
+    receiver: Program = bench.receive()
+    write_file(tmp_path / "file", 10)
+    sender = bench.send("--files", str(tmp_path / "file"))
+    assert sender.wait() == 1
+    assert "takes no files: start it with --directory DIR" in bench.result()["error"]
+    assert receiver.process.poll() is None

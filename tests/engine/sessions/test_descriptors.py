@@ -1,0 +1,87 @@
+"""Few descriptors: files wait for the disk with theirs closed soon, and the server lives."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.engine.files_fixtures import describe, leftovers, slow_disk
+from tests.support.engine.fixtures import Bench, Program, bench_fixture, control_connection, engine_fixture  # noqa: F401  (fixtures)
+
+FILES = 5000
+FEW = 64
+
+
+def limited(bench: Bench, soft: int, hard: int, *words: str) -> Program:
+    """A server with those limits of descriptors, that listens already."""
+    script = 'ulimit -Sn "$1" && ulimit -Hn "$2" && shift 2 && exec "$@"'
+    engine = [str(bench.binary), "receive", "--port", str(bench.port), "--quiet", *words]
+    program = Program(["sh", "-c", script, "sh", str(soft), str(hard), *engine], bench.folder, "limited")
+    bench.programs.append(program)
+    program.wait_for("listening")
+    return program
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [0, 100], ids=["empty", "small"])
+def test_many_small_files_at_a_slow_disk_need_few_descriptors(
+    bench: Bench, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list or the streams wait for the disk: what is whole does not pile up with its descriptors."""
+    source, target = tmp_path / "tree", tmp_path / "target"
+    source.mkdir()
+    target.mkdir()
+    for number in range(FILES):
+        (source / f"{number}").write_bytes(b"x" * size)
+    with monkeypatch.context() as patch:
+        slow_disk(tmp_path, patch, sync_ms=4)
+        limited(bench, FEW, FEW, "--directory", str(target), "--anonymous")
+    sender = bench.send("--quiet", "--streams", "4", "--files", str(source))
+    assert sender.wait(120) == 0, sender.errors
+    files = bench.result()["files"]["receiver"]
+    assert (files["files_done"], files["failed"], files["unfinished"]) == (FILES, 0, 0)
+    assert describe(target / "tree") == describe(source)
+    assert leftovers(target) == []
+
+
+def processor_s(program: Program) -> float:
+    """Time that it has used."""
+    words = Path(f"/proc/{program.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_server_without_descriptors_rests_and_goes_on_when_there_are_some(bench: Bench) -> None:
+    """Who waits to be taken does not wake it without end."""
+    server = bench.start("receive", "--quiet")
+    server.wait_for("listening")
+    soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    held = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (held + 3, hard))
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(control_connection(bench.port))
+        sender = bench.send("--quiet", "--bytes", "1M")
+        server.wait_for("no connection can be taken: Too many open files")
+        before = processor_s(server)
+        time.sleep(2)  # what it uses in that time is the figure
+        assert processor_s(server) - before <= 0.1
+        assert server.process.poll() is None
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (soft, hard))
+        assert sender.wait() == 0, sender.errors
+    assert server.errors.count("no connection can be taken") == 1
+
+
+@pytest.mark.parametrize("limit", [64, 128, 256])
+def test_strangers_do_not_end_a_server_with_few_descriptors(bench: Bench, limit: int) -> None:
+    server = limited(bench, limit, limit)
+    with contextlib.ExitStack() as stack:
+        for number in range(limit):
+            stack.enter_context(control_connection(bench.port, f"127.0.0.{2 + number % 20}"))
+        sender = bench.send("--quiet", "--bytes", "1M")
+        assert sender.wait() == 0, sender.errors
+        assert server.process.poll() is None

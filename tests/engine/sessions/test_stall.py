@@ -1,0 +1,229 @@
+"""No session without progress lasts: whatever a peer leaves undone, the other end goes on to something else."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.engine.files.test_hostile import DATA, LIST, LIST_END, entry, record
+from tests.support import builds
+from tests.support.engine.fake_server import Begun, frame, pretended, take
+from tests.support.engine.files_fixtures import BLOCK, write_file
+from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+    MAGIC,
+    Bench,
+    bench_fixture,
+    children,
+    control_connection,
+    engine_fixture,
+    say_hello,
+    wait_until,
+)
+from tests.support.stopwatch import one_of_few, undisturbed
+
+REQUEST = {
+    "type": "request",
+    "kind": "memory",
+    "streams": 1,
+    "window_bytes": 0,
+    "bytes": 1 << 53,
+    "duration_ns": 0,
+    "receive": "discard",
+}
+LIMIT_S = 0.6
+# It is looked at four times within the limit; a program has to be started, and to say what it knows.
+LATEST_S = 1.25 * LIMIT_S + 0.75
+
+
+def in_time(took_s: float) -> None:
+    """Never before the limit; soon after it where the machine lets it."""
+    assert took_s > 0.9 * LIMIT_S
+    undisturbed(took_s < LATEST_S * builds.patience(), f"it took {took_s:.2f} s")
+
+
+@contextlib.contextmanager
+def session(bench: Bench, request: dict) -> Iterator[tuple[socket.socket, socket.socket, float]]:
+    """Control and data connection of a session that is told to begin, and a time before that."""
+    with control_connection(bench.port) as control:
+        control.sendall(frame({"type": "greeting", "nonce": "00" * 32, "key": False}) + frame(request))
+        grant = take(control)
+        with socket.create_connection(("127.0.0.1", bench.port), timeout=20) as data:
+            say_hello(data, 0, bytes.fromhex(grant["token"]), grant["session"])
+            assert take(control)["type"] == "ready"
+            begun = time.monotonic()
+            control.sendall(frame({"type": "go"}))
+            yield control, data, begun
+
+
+def result(control: socket.socket) -> dict:
+    """The result, whatever the receiver says before it."""
+    while (message := take(control))["type"] != "result":
+        assert message["type"].startswith("files-"), message
+    return message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["discard", "memory", "verify"])
+@pytest.mark.parametrize("first", [b"", b"x"], ids=["nothing", "a byte"])
+@pytest.mark.parametrize("limit", [{}, {"duration_ns": 3600 * 10**9}], ids=["bytes", "an hour"])
+def test_a_sender_of_memory_that_falls_silent(bench: Bench, mode: str, first: bytes, limit: dict) -> None:
+    receiver = bench.receive("--stall", f"{LIMIT_S}s")
+    block = {"payload_seed": 1, "block_bytes": 1 << 18}
+
+    def attempt(_: int) -> None:
+        with session(bench, REQUEST | {"receive": mode} | block | limit) as (control, data, begun):
+            data.sendall(first)
+            told = result(control)
+            took_s = time.monotonic() - begun
+            assert told["complete"] is False
+            assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
+            assert told["bytes"] == len(first)
+            # Its place is free, though it has not hung up.
+            sender = bench.send("--bytes", "1M")
+            assert sender.wait() == 0, sender.errors
+        in_time(took_s)
+
+    one_of_few(attempt)
+    wait_until(lambda: None if children(receiver) else True, 20, receiver.process)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", ["nothing", "half a record", "the list", "a block"])
+def test_a_sender_of_files_that_falls_silent(bench: Bench, tmp_path: Path, sent: str) -> None:
+    (tmp_path / "target").mkdir()
+    bench.receive("--stall", f"{LIMIT_S}s", "--anonymous", "--directory", str(tmp_path / "target"))
+    files = record(LIST, 0, entry(b"file", 3 * BLOCK)) + record(LIST_END, 1, offset=3 * BLOCK)
+    records = {
+        "nothing": b"",
+        "half a record": files[:20],
+        "the list": files,
+        "a block": files + record(DATA, 0, b"x" * BLOCK),
+    }
+
+    def attempt(_: int) -> None:
+        with session(bench, REQUEST | {"kind": "files", "bytes": 0}) as (control, data, begun):
+            data.sendall(records[sent])
+            told = result(control)
+            in_time(time.monotonic() - begun)
+            assert told["complete"] is False
+            assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
+
+    one_of_few(attempt)
+
+
+@dataclass
+class Idle:
+    """What a receiver that takes no data did.
+
+    Attributes:
+        pause_s: the longest time from one act to the next, as far as this machine let it act.
+    """
+
+    pause_s: float = 0.0
+
+
+@contextlib.contextmanager
+def idle(port: int, act: Callable[[socket.socket], object] = id) -> Iterator[Idle]:
+    """A receiver that grants, is ready, and then does only what the test says, again and again."""
+    done = Idle()
+
+    def live(begun: Begun) -> None:
+        begun.control.sendall(frame({"type": "ready"}))
+        assert take(begun.control)["type"] == "go"
+        with contextlib.suppress(OSError):
+            before = time.monotonic()
+            while not begun.over.wait(0.05):
+                act(begun.control)
+                done.pause_s, before = max(done.pause_s, time.monotonic() - before), time.monotonic()
+
+    with pretended(port, live):
+        yield done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [["--bytes", "1G"], ["--time", "3600"]], ids=["bytes", "an hour"])
+def test_a_receiver_of_memory_that_reads_nothing(bench: Bench, options: list[str]) -> None:
+    def attempt(_: int) -> None:
+        with idle(bench.port):
+            begun = time.monotonic()
+            sender = bench.send(*options, "--stall", f"{LIMIT_S}s")
+            assert sender.wait(20) == 1
+            took_s = time.monotonic() - begun
+        assert bench.result()["error"] == f"the receiver took no data for {LIMIT_S} s"
+        assert bench.result()["bytes_source"] == "sender"
+        in_time(took_s)
+
+    one_of_few(attempt)
+
+
+PROGRESS = frame({"type": "files-progress", "bytes": 0, "resumed": 0, "settled": 0, "busy": False})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("said", [b"", PROGRESS], ids=["silent", "the same for ever"])
+def test_a_receiver_of_files_that_reads_nothing(bench: Bench, tmp_path: Path, said: bytes) -> None:
+    write_file(tmp_path / "file", 64 * BLOCK)
+
+    def attempt(_: int) -> None:
+        with idle(bench.port, lambda control: control.sendall(said)):
+            begun = time.monotonic()
+            sender = bench.send("--stall", f"{LIMIT_S}s", "--files", str(tmp_path / "file"))
+            assert sender.wait(20) == 1
+            took_s = time.monotonic() - begun
+        assert bench.result()["error"] == f"the receiver took no data for {LIMIT_S} s (run again to resume)"
+        in_time(took_s)
+
+    one_of_few(attempt)
+
+
+@pytest.mark.slow
+def test_a_receiver_whose_disk_is_at_work_is_waited_for(bench: Bench, tmp_path: Path) -> None:
+    write_file(tmp_path / "file", 64 * BLOCK)
+    busy = PROGRESS.replace(b": false}", b": true} ")
+
+    def attempt(_: int) -> None:
+        with idle(bench.port, lambda control: control.sendall(busy)) as receiver:
+            sender = bench.send("--stall", f"{LIMIT_S}s", "--files", str(tmp_path / "file"))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                sender.process.wait(4 * LIMIT_S)
+            undisturbed(receiver.pause_s < LIMIT_S / 2, f"the receiver said nothing for {receiver.pause_s:.2f} s")
+            assert sender.process.poll() is None, sender.errors
+            sender.process.terminate()
+            sender.process.terminate()
+
+    one_of_few(attempt)
+
+
+@pytest.mark.slow
+def test_what_moves_slowly_is_no_stall(bench: Bench) -> None:
+    """A byte now and then, each well within the limit, and then all of them have come."""
+    bench.receive("--stall", f"{LIMIT_S}s")
+
+    def attempt(_: int) -> None:
+        with session(bench, REQUEST | {"bytes": 12}) as (control, data, begun):
+            data.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            pause_s, before = 0.0, begun
+            with contextlib.suppress(OSError):  # it has hung up
+                for _ in range(12):
+                    data.sendall(b"x")
+                    pause_s, before = max(pause_s, time.monotonic() - before), time.monotonic()
+                    time.sleep(LIMIT_S / 4)
+            undisturbed(pause_s < LIMIT_S / 2, f"nothing was sent for {pause_s:.2f} s")
+            told = result(control)
+        assert (told["complete"], told["bytes"]) == (True, 12)
+
+    one_of_few(attempt)
+
+
+@pytest.mark.parametrize("command", ["send", "receive"])
+def test_wrong_usage(bench: Bench, command: str) -> None:
+    program = bench.start(command, "--stall", "1ms", host="127.0.0.1" if command == "send" else None)
+    assert program.wait() == 2
+    assert "--stall: '1ms' is not a duration from 100ms to 1 day such as 30s" in program.errors

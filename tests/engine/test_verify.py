@@ -1,0 +1,311 @@
+"""Verified payload: a proxy behind the TCP checksum damages blocks, and each fault is found where it was made."""
+
+from __future__ import annotations
+
+import random
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from landspeed.worlds.engine.result import read_result
+from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, free_port  # noqa: F401  (fixtures)
+
+CHALLENGE, HELLO = 40, 48  # bytes (hello.h)
+HEADER = 48
+BLOCK = 256 << 10
+PAYLOAD = BLOCK - HEADER
+PROXY, RECEIVER = "127.0.0.2", "127.0.0.1"
+
+
+@dataclass
+class Stream:
+    """One data connection as the proxy sees it: `damage` maps a block's number to what happens to it."""
+
+    number: int = -1
+    damage: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass
+class Fault:
+    """What the receiver must say about one injected fault."""
+
+    kind: str
+    stream: int
+    block: int
+    offset: int
+
+
+def read_exactly(source: socket.socket, count: int) -> bytes:
+    """`count` bytes, fewer at the end of the stream."""
+    parts = bytearray()
+    while len(parts) < count:
+        part = source.recv(count - len(parts))
+        if not part:
+            break
+        parts += part
+    return bytes(parts)
+
+
+def pass_hello(near: socket.socket, far: socket.socket) -> int:
+    """The receiver's challenge, and the sender's answer; the stream that it is of."""
+    near.sendall(read_exactly(far, CHALLENGE))
+    hello = read_exactly(near, HELLO)
+    far.sendall(hello)
+    return int.from_bytes(hello[8:12], "big")
+
+
+class Proxy:
+    """Passes the control connection on unchanged, and data connections through `harm(stream, number, block)`."""
+
+    def __init__(self, port: int, data_port: int, harm: Callable[[int, int, bytes], list[bytes]]) -> None:
+        self.harm = harm
+        self.listeners = [self._listen(port, self._pass_both), self._listen(data_port, self._pass_data)]
+
+    def _listen(self, port: int, serve: Callable[[socket.socket, socket.socket], None]) -> socket.socket:
+        listener = socket.create_server((PROXY, port), backlog=64)
+
+        def accept() -> None:
+            while True:
+                try:
+                    near, _ = listener.accept()
+                except OSError:
+                    return  # closed: the test is over
+                far = socket.create_connection((RECEIVER, port))
+                threading.Thread(target=serve, args=(near, far), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return listener
+
+    @staticmethod
+    def _copy(source: socket.socket, sink: socket.socket) -> None:
+        try:
+            while part := source.recv(1 << 16):
+                sink.sendall(part)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            source.close()
+            sink.close()
+
+    def _pass_both(self, near: socket.socket, far: socket.socket) -> None:
+        threading.Thread(target=self._copy, args=(far, near), daemon=True).start()
+        self._copy(near, far)
+
+    def _pass_data(self, near: socket.socket, far: socket.socket) -> None:
+        try:
+            stream = pass_hello(near, far)
+            number = 0
+            while block := read_exactly(near, BLOCK):
+                for part in self.harm(stream, number, block):
+                    far.sendall(part)
+                number += 1
+            far.shutdown(socket.SHUT_WR)
+        except OSError:
+            near.close()
+            far.close()
+
+    def close(self) -> None:
+        """No further connections."""
+        for listener in self.listeners:
+            listener.close()
+
+
+@contextmanager
+def proxy_between(bench: Bench, harm: Callable[[int, int, bytes], list[bytes]]) -> Iterator[int]:
+    """A proxy for the bench's control port and a data port, which is yielded."""
+    data_port = free_port()
+    proxy = Proxy(bench.port, data_port, harm)
+    try:
+        yield data_port
+    finally:
+        proxy.close()
+
+
+class Harm:
+    """Injects what `plan[stream][block]` names, and knows what the receiver must report."""
+
+    def __init__(self, plan: dict[int, dict[int, str]], seed: int) -> None:
+        self.plan = plan
+        self.random = random.Random(seed)
+        self.expected: list[Fault] = []
+        self.lock = threading.Lock()
+        self.held: dict[int, bytes] = {}
+
+    def _expect(self, kind: str, stream: int, block: int, within: int = 0) -> None:
+        self.expected.append(Fault(kind, stream, block, block * PAYLOAD + within))
+
+    def __call__(self, stream: int, number: int, block: bytes) -> list[bytes]:
+        with self.lock:
+            if stream in self.held:  # the other half of a swap
+                return [block, self.held.pop(stream)]
+            what = self.plan[stream].get(number)
+            return [block] if what is None else getattr(self, what)(stream, number, block)
+
+    def flip(self, stream: int, number: int, block: bytes) -> list[bytes]:
+        """One bit of the payload."""
+        bit = self.random.randrange(8 * HEADER, 8 * len(block))
+        self._expect("damaged", stream, number, bit // 8 - HEADER)
+        return [block[: bit // 8], bytes([block[bit // 8] ^ 1 << bit % 8]), block[bit // 8 + 1 :]]
+
+    def flip_header(self, stream: int, number: int, block: bytes) -> list[bytes]:
+        """One bit of the header: the block is not known as one."""
+        bit = self.random.randrange(8 * HEADER)
+        self._expect("unreadable", stream, number)
+        self._expect("missing", stream, number)
+        return [block[: bit // 8], bytes([block[bit // 8] ^ 1 << bit % 8]), block[bit // 8 + 1 :]]
+
+    def swap(self, stream: int, number: int, block: bytes) -> list[bytes]:
+        """This block after the next one."""
+        self.held[stream] = block
+        self._expect("misplaced", stream, number)
+        return []
+
+    def repeat(self, stream: int, number: int, block: bytes) -> list[bytes]:
+        """Twice."""
+        self._expect("repeated", stream, number)
+        return [block, block]
+
+    def drop(self, stream: int, number: int, _block: bytes) -> list[bytes]:
+        """Not at all."""
+        self._expect("missing", stream, number)
+        return []
+
+    def cut(self, stream: int, number: int, block: bytes) -> list[bytes]:
+        """A segment's worth is lost inside it."""
+        at = self.random.randrange(HEADER, len(block) - 2 * 1448)
+        # One byte of 256 is by chance what was there before: the first wrong one comes later then.
+        wrong = next(place for place in range(at, len(block)) if block[place] != block[place + 1448])
+        self._expect("cut", stream, number, wrong - HEADER)
+        return [block[:at], block[at + 1448 :]]
+
+
+def found(bench: Bench) -> list[Fault]:
+    """What the receiver reported, of all streams."""
+    result = bench.result()
+    assert result["bytes_source"] == "receiver"
+    return [
+        Fault(fault["kind"], fault["stream"], fault["block"], fault["offset"])
+        for stream in result["streams"]
+        for fault in stream["verified"]["first"]
+    ]
+
+
+def key(fault: Fault) -> tuple[str, int, int, int]:
+    """For comparison as sets."""
+    return (fault.kind, fault.stream, fault.block, fault.offset)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_injected_fault_is_found_and_located(bench: Bench, seed: int) -> None:
+    """A repeated block and a dropped one in each stream keep its length as the receiver expects it."""
+    streams, blocks = 3, 60
+    kinds = ["flip", "flip_header", "swap", "repeat", "drop", "flip", "swap", "flip_header"]
+    draw = random.Random(seed)
+    plan = {}
+    for stream in range(streams):
+        draw.shuffle(kinds)
+        # Every third block at most, so that faults cannot hide one another.
+        places = sorted(draw.sample(range(1, blocks // 3 - 1), len(kinds)))
+        plan[stream] = {3 * place: kind for place, kind in zip(places, kinds, strict=True)}
+    harm = Harm(plan, seed)
+    with proxy_between(bench, harm) as data_port:
+        receiver = bench.receive("--one-off", "--bind", RECEIVER, "--data-port", str(data_port))
+        total = streams * (blocks * BLOCK - 12345)
+        sender = bench.send("--receive", "verify", "--streams", str(streams), "--bytes", str(total), host=PROXY)
+        assert sender.wait() == 1
+        assert receiver.wait() == 1
+    assert len(harm.expected) == streams * (len(kinds) + 2)
+    assert {key(fault) for fault in found(bench)} == {key(fault) for fault in harm.expected}
+    verification = bench.result()["verification"]
+    assert verification["faults"] == len(harm.expected)
+    for kind, count in Counter(fault.kind for fault in harm.expected).items():
+        assert verification[kind] == count
+    lost = sum(fault.kind in {"damaged", "missing"} for fault in harm.expected)
+    again = sum(fault.kind == "repeated" for fault in harm.expected)
+    assert verification["blocks"] == streams * blocks - lost + again
+    error = bench.result()["error"]
+    assert f"verification found {len(harm.expected)} faults" in error
+    assert "stream" in error
+    assert not bench.result()["complete"]
+
+
+def test_a_cut_block_is_found_and_the_next_ones_are_right(bench: Bench) -> None:
+    harm = Harm({0: {2: "cut", 5: "cut"}}, 7)
+    with proxy_between(bench, harm) as data_port:
+        receiver = bench.receive("--one-off", "--bind", RECEIVER, "--data-port", str(data_port))
+        sender = bench.send("--receive", "verify", "--bytes", str(10 * BLOCK), host=PROXY)
+        assert sender.wait() == 1
+        assert receiver.wait() == 1
+    assert [key(fault) for fault in found(bench)] == [key(fault) for fault in harm.expected]
+    assert bench.result()["verification"]["blocks"] == 8
+
+
+@pytest.mark.parametrize("way", ["write", "zerocopy", "io_uring"])
+@pytest.mark.parametrize("total", [3 * (BLOCK + 48), 300_000_007])
+def test_no_false_alarm_and_every_byte_is_in_a_block(bench: Bench, way: str, total: int) -> None:
+    receiver = bench.receive("--one-off")
+    sender = bench.send("--receive", "verify", "--send", way, "--bytes", str(total), "--streams", "3")
+    assert sender.wait() == 0, sender.errors
+    assert receiver.wait() == 0, receiver.errors
+    result = read_result(bench.folder / "send.json")
+    assert result.bytes == total
+    assert result.receive_mode == "verify"
+    assert result.delivery
+    assert result.verification is not None
+    assert result.verification.faults == 0
+    assert result.verification.payload_bytes == total - HEADER * result.verification.blocks
+    assert result.sending.way == way
+    if way != "write":
+        assert result.sending.zerocopy is not None
+        assert 0 < result.sending.zerocopy.completed <= result.sending.zerocopy.calls
+        # Nothing leaves this machine, so the kernel had to copy after all, and says so.
+        assert result.sending.zerocopy.copied == result.sending.zerocopy.completed
+
+
+@pytest.mark.slow
+def test_a_time_limit_in_the_middle_of_a_block_is_no_fault(bench: Bench) -> None:
+    receiver = bench.receive("--one-off")
+    sender = bench.send("--receive", "verify", "--time", "0.5", "--streams", "4")
+    assert sender.wait() == 0, sender.errors
+    assert receiver.wait() == 0, receiver.errors
+    verification = bench.result()["verification"]
+    assert verification["faults"] == 0
+    unfinished = bench.result()["bytes"] - verification["payload_bytes"] - HEADER * verification["blocks"]
+    assert 0 <= unfinished < 4 * BLOCK
+
+
+@pytest.mark.parametrize("way", ["write", "sendfile", "splice", "zerocopy", "io_uring"])
+def test_every_way_of_sending_brings_the_same_count(bench: Bench, way: str) -> None:
+    receiver = bench.receive("--one-off")
+    sender = bench.send("--receive", "memory", "--send", way, "--bytes", "100000007", "--streams", "2")
+    assert sender.wait() == 0, sender.errors
+    assert receiver.wait() == 0, receiver.errors
+    assert bench.result()["bytes"] == 100_000_007
+    assert bench.result()["sending"]["way"] == way
+
+
+def test_auto_says_what_it_took_and_why(bench: Bench) -> None:
+    """Which of the first two it is hangs on whether this host has huge pages; the result says so itself."""
+    said = {True: "huge pages", False: "sealed file"}
+    for mode in ("discard", "verify"):
+        receiver = bench.receive("--one-off")
+        sender = bench.send("--receive", mode, "--bytes", "5M")
+        assert sender.wait() == 0, sender.errors
+        assert receiver.wait() == 0, receiver.errors
+        assert bench.result()["sending"]["asked"] == "auto"
+        way = bench.result()["sending"]["way"]
+        huge = bench.result()["sending"]["pages"] is not None
+        assert way == ("write" if mode == "verify" else "splice")
+        why = "device lo would copy" if mode == "verify" else said[huge]
+        assert why in bench.result()["sending"]["reason"]
+        assert bench.result()["delivery"] is (mode == "verify")
+
+
+def test_a_file_cannot_be_sent_as_verified_blocks(bench: Bench) -> None:
+    sender = bench.send("--receive", "verify", "--send", "splice")
+    assert sender.wait() != 0
+    assert "use write, zerocopy or io_uring" in sender.errors

@@ -1,0 +1,198 @@
+"""`landspeed explore`: the served page's runs, who is let in, and bad input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from landspeed.explore.setting import setting_at, sliders
+from tests.support.emu_fixtures import FIRST, wait_until
+from tests.support.explore_fixtures import Served, explore, serving
+from tests.support.toy_world import make_site
+
+START = [slider.start for slider in sliders()]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The site of the world, and the folder of the runs: tables of theory are made once."""
+    folder = tmp_path_factory.mktemp("explore")
+    return make_site(folder), folder / "runs"
+
+
+@pytest.fixture
+def hold(tmp_path: Path) -> Path:
+    """While this file is missing, runs wait."""
+    return tmp_path / "go"
+
+
+@pytest.fixture
+def served(place: tuple[Path, Path], hold: Path) -> Generator[Served]:
+    with serving(*place, "--hold", hold, "--jobs", 1) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def shared(place: tuple[Path, Path]) -> Generator[Served]:
+    """One server for all that only ask it nonsense."""
+    with serving(*place) as found:
+        yield found
+
+
+def moved(**places: int) -> list[int]:
+    """The first setting with some sliders elsewhere."""
+    keys = [slider.key for slider in sliders()]
+    return [places.get(key, START[number]) for number, key in enumerate(keys)]
+
+
+@pytest.mark.slow
+def test_runs_one_after_the_other(served: Served, hold: Path) -> None:
+    first, second = (served.ask("runs", {"at": moved(mtu=1, window=place)})[1]["id"] for place in (0, 1))
+    wait_until(lambda: served.state(first) == "running", "the first run")
+    assert served.state(second) == "waiting"  # one core, one run
+    assert served.ask("runs", {"at": moved(mtu=1, window=0)})[1]["id"] == first  # under way: not made again
+    hold.touch()
+    wait_until(lambda: served.state(second) == "done", "the second run")
+    point = next(each["point"] for each in served.runs() if each["id"] == second)
+    wanted = setting_at(sliders(), moved(mtu=1, window=1)).scenario().plan().physics.expected_goodput_bps
+    assert point["mean"] == pytest.approx(wanted, rel=0.15)  # the toy's noise is 3 %
+    assert point["at"] == moved(mtu=1, window=1)
+    status, told, _ = served.ask("runs", {"at": moved(mtu=1, window=1)})
+    assert (status, told["state"], told["point"]["key"]) == (202, "done", point["key"])  # known: no run
+    status, report, headers = served.ask(f"bundles/{point['key']}/report.html")
+    assert (status, headers.get_content_type()) == (200, "text/html")
+    assert b"Goodput" in report
+    assert served.ask(f"bundles/{point['key']}/plotly.min.js")[0] == 404  # the toy's report has no charts
+    assert served.ask(f"bundles/{point['key']}/result.json")[0] == 404
+    assert served.end() == 0
+
+
+@pytest.mark.slow
+def test_cancel(served: Served, hold: Path) -> None:
+    first, second, third = (served.ask("runs", {"at": moved(rtt=place)})[1]["id"] for place in (0, 1, 2))
+    wait_until(lambda: served.state(first) == "running", "the first run")
+    assert served.ask(f"runs/{second}/cancel", {})[1]["state"] == "cancelled"  # it only waited
+    served.ask(f"runs/{first}/cancel", {})
+    wait_until(lambda: served.state(first) == "cancelled", "the end of the first run")
+    wait_until(lambda: served.state(third) == "running", "the third run")
+    assert served.state(second) == "cancelled"
+    assert served.ask("runs/999/cancel", {})[0] == 404
+    assert served.end() == 0  # which ends the third one too
+    assert not hold.exists()
+
+
+@pytest.mark.slow
+def test_a_run_that_breaks_is_told(place: tuple[Path, Path], tmp_path: Path) -> None:
+    unlucky = tmp_path / "unlucky.yaml"
+    unlucky.write_text(f"extends: {FIRST}\nname: unlucky\nexpect: null\ntransfer: {{window: 13 MB}}\n")
+    with serving(*place, unlucky) as served:
+        at = [slider.start for slider in sliders({"rtt": 50_000_000, "window": 13_000_000, "mtu": 9000})]
+        number = served.ask("runs", {"at": at})[1]["id"]
+        wait_until(lambda: served.state(number) == "failed", "the end of the run")
+        told = next(each for each in served.runs() if each["id"] == number)
+        assert "bad luck" in told["error"]
+        assert served.ask("runs", {"at": at})[1]["id"] != number  # it may be tried again
+
+
+@pytest.mark.slow
+def test_strangers_are_refused(served: Served) -> None:
+    ours = f"127.0.0.1:{served.port}"
+    assert served.ask("")[0] == 200
+    assert served.ask("", Host=f"localhost:{served.port}")[0] == 200
+    for path in ("", "news", "runs", "bundles/" + 24 * "0" + "/report.html"):
+        for token in ("x", served.token[:-1], served.token + "x", "%00", "é".encode().hex()):
+            assert served.ask(path, token=token)[0] == 403, (path, token)
+    # A page of somebody else, under a name that leads to loopback (DNS rebinding), even with the token.
+    for host in ("evil.example", f"evil.example:{served.port}", "127.0.0.1", f"127.0.0.1.evil.example:{served.port}"):
+        status, told, _ = served.ask("", Host=host)
+        assert (status, told["error"]) == (403, f"this is {ours} and no other host")
+    # A form of another page in the same browser.
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Content_Type": "text/plain"}):
+        assert served.ask("runs", {"at": START}, **headers)[0] == 403, headers
+    assert served.ask("runs", {"at": START}, Origin=f"http://{ours}")[0] == 202
+    _, _, headers = served.ask("")
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Frame-Options"] == "DENY"
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"{", "no JSON"),
+        (b"\xff", "no JSON"),
+        ([1], "'at' is no list of 9"),
+        ({"at": START[:-1]}, "'at' is no list of 9"),
+        ({"at": [*START[:-1], 99]}, "control: no place 99; it has 0 to 3"),
+        ({"at": [-1, *START[1:]]}, "rtt: no place -1"),
+        ({"at": [True, *START[1:]]}, "rtt: no place True"),
+        ({"at": ["0", *START[1:]]}, "rtt: no place '0'"),
+    ],
+)
+def test_what_is_no_setting(shared: Served, body: object, why: str) -> None:
+    status, told, _ = shared.ask("runs", body)
+    assert status == 400
+    assert why in told["error"]
+
+
+@pytest.mark.slow
+def test_too_much(shared: Served) -> None:
+    assert shared.ask("runs", 5000 * b" ")[0] == 400
+    assert shared.ask("", "x" * 10)[0] == 405
+
+
+@pytest.mark.slow
+def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
+    done = explore(*place, "--serve", "--port", served.port)
+    assert done.returncode == 2
+    assert f"--port {served.port}: Address already in use" in done.stderr
+    assert "leave --port out" in done.stderr
+    with serving(*place) as other:  # without --port each has its own
+        assert other.port != served.port
+        assert other.ask("", token=served.token)[0] == 403
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--port", "8000"), "--port belongs to --serve"),
+        (("--serve", "--port", "70000"), "write a number from 1 to 65535"),
+        (("--serve", "--out", "x.html"), "--serve writes no file"),
+        (("--spread", "0"), "not a whole number from 1 on"),
+        (("--spread", "3", "--no-runs"), "--spread makes runs; leave it out, or --no-runs"),
+        (("--jobs", "0"), "not a whole number from 1 on"),
+        (("--set", "transfer.streams=4"), "name one"),
+        (("no-such-scenario",), "no-such-scenario"),
+        ((FIRST, "--set", "transfer.congestion_control=scalable"), "choose one of reno, cubic, htcp, bbr"),
+        (("--no-runs", "--out", "/proc/no/explore.html"), "name another file with --out"),
+    ],
+)
+def test_bad_words(place: tuple[Path, Path], words: tuple[str, ...], why: str) -> None:
+    done = explore(*place, *words)
+    assert done.returncode == 2, done.stderr
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_the_static_page_has_the_grid(place: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "a folder" / "seite é.html"
+    done = explore(*place, FIRST, "--out", out, "--quiet", "--spread", 5)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(out)
+    page = out.read_text()
+    assert len(page) <= 8_000_000
+    assert "It begins with: A first look, 1 Gbit/s over 50 ms" in page
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    start = [slider["start"] for slider in data["sliders"]]
+    assert start in [point["at"] for point in data["points"]]
+    windows = {point["at"][2] for point in data["points"] if point["at"][:2] + point["at"][3:] == start[:2] + start[3:]}
+    assert windows == set(range(len(data["sliders"][2]["texts"])))  # each window, all else as it begins
+    assert explore(*place, FIRST, "--out", out, "--no-runs").returncode == 0
+    assert out.read_text() == page  # nothing is run again, and the same runs make the same page

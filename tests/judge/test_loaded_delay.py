@@ -1,0 +1,181 @@
+"""Delay under load: percentiles by time, a queue's wait by its line, and a home line held against arithmetic."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import landspeed
+from landspeed.cli import main as cli
+from landspeed.judge.loaded_delay import loaded_rtt, queue_delays, settled_s
+from landspeed.report.comparison import compare, difference_lines
+from landspeed.report.comparison_sides import load_side
+from landspeed.report.summary import summary_lines
+from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, convert_links, convert_samples
+from landspeed.results.samples_reader import Samples
+from landspeed.scenario.plan.plan import Event, Plan
+from landspeed.scenario.plan.trace import Trace
+from landspeed.scenario.theory.timing import data_rtt_ns
+from tests.support.emu_fixtures import plan_of, scenario
+
+QUEUE, RATE_BPS, FULL, FRAMED, MSS = 1_000_000, 50e6, 1500, 1538, 1448
+WINDOW = 900_000  # more than the 188 kB that are under way, and less than these and the queue
+LINKS = [
+    {"one_way_delay": "7 ms"},
+    {
+        "one_way_delay": "7 ms",
+        "line_rate": "50 Mbit/s",
+        "queue": f"{QUEUE} B",
+        "reverse": {"line_rate": "10 Mbit/s"},
+    },
+    {"one_way_delay": "1 ms"},
+]
+HOME = scenario(LINKS, name="home", title="A home line", transfer={"duration": "40 s"})
+
+
+def home_of(folder: Path, world: str, *overrides: str) -> landspeed.Run:
+    """A run of it."""
+    file = folder / "home.yaml"
+    file.write_text(json.dumps(HOME))
+    return landspeed.run(landspeed.load(file, overrides), world=world, runs_dir=folder / "runs", report=False)
+
+
+def samples_of(folder: Path, rtt: list[tuple[float, int, int]], queue: list[tuple[float, int, int]]) -> Samples:
+    """A bundle's samples.
+
+    Args:
+        rtt: of the sender: time in s, stream, smoothed RTT in µs.
+        queue: of the first link, forward: time in s, bytes and packets that wait.
+    """
+    for name, columns, rows in (
+        ("sender", SAMPLE_COLUMNS, [{"time_ns": at, "stream": stream, "srtt_us": us} for at, stream, us in rtt]),
+        ("links", LINK_COLUMNS, [{"time_ns": at, "backlog_bytes": b, "backlog_packets": n} for at, b, n in queue]),
+    ):
+        lines = [",".join(columns)]
+        for row in rows:
+            known = row | {"time_ns": round(row["time_ns"] * 1e9), "link": 0, "direction": 0}
+            lines.append(",".join(str(known.get(column, 0)) for column in columns))
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    convert_samples(folder / "sender.csv", None, folder / "samples.parquet")
+    convert_links(folder / "links.csv", folder / "links.parquet")
+    return Samples(folder)
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+def test_settled_is_from_ten_seconds_on_or_the_second_half() -> None:
+    assert settled_s(60.0) == (10.0, 60.0)
+    assert settled_s(11.0) == (10.0, 11.0)
+    assert settled_s(10.9) == (5.45, 10.9)
+
+
+def test_a_sample_counts_for_as_long_as_it_held(tmp_path: Path) -> None:
+    """30 ms held for 97 s, 200 ms for 2 s, 300 ms for 1 s; how many samples say so makes no difference."""
+    often = [(97 + number / 10, 0, 200_000) for number in range(20)]
+    samples = samples_of(tmp_path, [(0.0, 0, 0), (1.0, 0, 30_000), *often, (99.0, 0, 300_000)], [])
+    found = loaded_rtt(samples, (0.0, 100.0))
+    assert found is not None
+    assert (found.median_ms, found.p95_ms, found.p99_ms, found.max_ms) == (30.0, 30.0, 300.0, 300.0)
+    late = loaded_rtt(samples, (98.0, 99.0))
+    assert late is not None
+    assert (late.median_ms, late.max_ms) == (200.0, 200.0)
+    assert loaded_rtt(samples_of(tmp_path, [(0.0, 0, 0)], []), (0.0, 100.0)) is None
+
+
+def _line(tmp_path: Path) -> Plan:
+    return plan_of(tmp_path, scenario([{"one_way_delay": "5 ms", "line_rate": "10 Mbit/s"}]))
+
+
+@pytest.mark.parametrize(("world", "counted"), [("emu", 1514), ("sim", 1500)])
+def test_a_wait_is_what_the_line_takes_for_what_stands_before_it(tmp_path: Path, world: str, counted: int) -> None:
+    """Framing counts, whatever header of a packet a world counts; acknowledgments are small packets."""
+    samples = samples_of(tmp_path, [], [(0.0, 100 * counted, 100), (5.0, 10 * (counted - 1448), 10)])
+    (found,) = queue_delays(_line(tmp_path), world, samples, (0.0, 8.0))
+    assert (found.link, found.direction, found.source, found.target) == (0, "forward", "alpha", "omega")
+    assert found.median_ms == pytest.approx(100 * 1538 * 8 / 10e6 * 1e3, rel=1e-9)
+    (late,) = queue_delays(_line(tmp_path), world, samples, (6.0, 8.0))
+    assert late.max_ms == pytest.approx(10 * (52 + 38) * 8 / 10e6 * 1e3, rel=1e-9)
+
+
+def test_super_packets_are_as_many_on_the_line_as_they_have_segments(tmp_path: Path) -> None:
+    samples = samples_of(tmp_path, [], [(0.0, 40 * 1514, 1)])
+    (found,) = queue_delays(_line(tmp_path), "emu", samples, (0.0, 8.0))
+    assert found.median_ms == pytest.approx(40 * 1538 * 8 / 10e6 * 1e3, rel=1e-9)
+
+
+def test_a_queue_that_stayed_empty_is_not_named(tmp_path: Path) -> None:
+    assert queue_delays(_line(tmp_path), "emu", samples_of(tmp_path, [], [(0.0, 0, 0), (1.0, 0, 0)]), (0.0, 2.0)) == []
+
+
+def test_a_rate_that_changes_while_packets_wait(tmp_path: Path) -> None:
+    """100 packets are 123.04 ms of 10 Mbit/s; half a line from 61.52 ms on makes 184.56 ms of them."""
+    plan, half_ms = _line(tmp_path), 100 * 1538 * 8 / 10e6 * 1e3 / 2
+    samples = samples_of(tmp_path, [], [(0.0, 100 * 1500, 100)])
+    event = Event(at_ns=round(half_ms * 1e6), kind="rate", link=0, direction="forward", rate_bps=5_000_000)
+    (found,) = queue_delays(replace(plan, events=[event]), "sim", samples, (0.0, 8.0))
+    assert found.max_ms == pytest.approx(3 * half_ms, rel=1e-6)
+    trace = Trace(file="x", at_ns=[0, 10**6], lasts_ns=2 * 10**6, loops=True, rate_bps=[20_000_000, 0])
+    line = replace(plan.links[0], forward=replace(plan.links[0].forward, trace=trace))
+    (found,) = queue_delays(replace(plan, links=[line]), "sim", samples, (0.0, 8.0))
+    assert found.max_ms == pytest.approx(2 * half_ms, abs=1.0)  # every other millisecond nothing leaves
+
+
+# --- a home line -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("world", ["sim", "emu"])
+def test_a_full_fifo_of_1_mb_delays_by_its_bytes(tmp_path: Path, world: str) -> None:
+    """1 MB of full packets are 164 ms of 50 Mbit/s with framing; CUBIC fills them again and again."""
+    run = home_of(tmp_path, world)
+    assert run.plan is not None
+    idle_ms, queue_ms = data_rtt_ns(run.plan) / 1e6, QUEUE / FULL * FRAMED * 8 / RATE_BPS * 1e3
+    record = run.record
+    assert run.rtt_ms == pytest.approx(30.121, abs=0.001)
+    assert record.rtt_loaded_max_ms == pytest.approx(idle_ms + queue_ms, rel=0.02)
+    assert run.rtt_loaded_p99_ms == pytest.approx(idle_ms + queue_ms, rel=0.02)
+    queue = max(run.queue_delays, key=lambda each: each.median_ms)
+    assert (queue.source, queue.target, queue.direction) == ("r1", "r2", "forward")
+    assert queue.max_ms == pytest.approx(queue_ms, rel=0.02)
+    assert run.rtt_loaded_median_ms == pytest.approx(idle_ms + queue.median_ms, rel=0.02)
+
+
+@pytest.mark.parametrize("world", ["sim", "emu"])
+def test_a_window_larger_than_the_path_stands_in_the_queue(tmp_path: Path, world: str) -> None:
+    """Without a loss the round trip is what is in flight, on the line; emulated, the reader holds the window open."""
+    asked = (f"transfer.window={WINDOW} B", "transfer.window_exact=true", "transfer.duration=12 s")
+    run = home_of(tmp_path, world, *asked)
+    flight = statistics.median(number for _, number in run.samples.by_stream("sender", "in_flight_packets")[0])
+    assert flight == pytest.approx(WINDOW // MSS, rel=0.03)
+    wanted_ms = flight * FRAMED * 8 / RATE_BPS * 1e3
+    assert run.record.retransmits == 0
+    assert run.rtt_loaded_median_ms == pytest.approx(wanted_ms, rel=0.02)
+    assert run.rtt_loaded_p99_ms == pytest.approx(wanted_ms, rel=0.02)
+
+
+def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """CAKE gives 4 % of the goodput for 80 % of the delay: the first sentence says so."""
+    fifo, cake = (home_of(tmp_path, "emu", f"path.1.discipline={each}") for each in ("fifo", "cake"))
+    lines = summary_lines(fifo.record)
+    median, tail = fifo.record.rtt_loaded_median_ms, fifo.record.rtt_loaded_p99_ms
+    assert f"Round-trip time under load: {median:.3f} ms median, {tail:.3f} ms p99" in lines
+    assert "Round-trip time, idle: 30.121 ms" in lines
+    assert any(line.startswith("Longest queue: r1 → r2, 1") for line in lines)
+
+    comparison = compare([load_side(fifo.bundle, "FIFO"), load_side(cake.bundle, "CAKE")])
+    first, *_ = difference_lines(comparison)
+    assert first.startswith(f"Round-trip time under load, FIFO against CAKE: {median:.3f} ms and ")
+    assert "of goodput; likely the queue before r1 → r2 (packets waited " in first
+    (row,) = [row for row in comparison.rows if row.name == "… under load, median"]
+    assert row.values[0] == f"{median:.3f} ms"
+
+    words = ["results", "--runs", str(tmp_path / "runs")]
+    sql = "SELECT rtt_loaded_median_ms, rtt_loaded_p99_ms FROM runs ORDER BY rtt_loaded_median_ms"
+    assert cli.main([*words, sql]) == 0
+    _, low, high = capsys.readouterr().out.splitlines()
+    assert float(low.split("\t")[0]) == cake.rtt_loaded_median_ms
+    assert [float(each) for each in high.split("\t")] == [median, tail]

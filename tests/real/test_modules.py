@@ -1,0 +1,352 @@
+"""The plays' own modules on hardware that no test machine has: NICs with rings and queues, PCIe, NUMA, error counters.
+
+What the kernel and ethtool say there is given as text, in the forms of ethtool(8) and of sysfs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from landspeed.worlds.real.runner import PLAYBOOKS
+from tests.support import play_modules
+
+RINGS = """Ring parameters for eth7:
+Pre-set maximums:
+RX:			8192
+RX Mini:		n/a
+TX:			4096
+Current hardware settings:
+RX:			512
+RX Mini:		n/a
+TX:			4096
+"""
+OFFLOADS = """Features for eth7:
+tcp-segmentation-offload: off
+	tx-tcp-segmentation: off
+generic-receive-offload: on
+rx-vlan-offload: on [fixed]
+"""
+COALESCING = """Coalesce parameters for eth7:
+Adaptive RX: off  TX: n/a
+rx-usecs:	50
+rx-frames:	n/a
+"""
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
+    """What the modules share, where they look for it."""
+    return play_modules.shared(monkeypatch)
+
+
+# --- Rates -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5])
+@pytest.mark.usefixtures("shared")
+def test_stalls_of_the_box_do_not_change_the_rate_of_a_link(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames of a token bucket that made up for all of its stalls: late in the stalls, never before their time."""
+    module = play_modules.library("landspeed_rates", monkeypatch)
+    random = Random(7)
+    due = [number * 0.00072 for number in range(500)]
+    stalls: list[tuple[float, float]] = []
+    while share and (not stalls or stalls[-1][1] < due[-1]):
+        begin = (stalls[-1][1] if stalls else 0.0) + random.expovariate(share / 0.02) * (1 - share)
+        stalls.append((begin, begin + random.uniform(0.005, 0.035)))
+    times = [next((end for begin, end in stalls if begin <= at < end), at) for at in due]
+    assert (sum(a != b for a, b in zip(times, due, strict=True)) > 0.5 * share * len(due)) is bool(share)
+    assert module.seconds_each(times) == pytest.approx(0.00072, rel=1e-6)
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_bucket_that_lost_tokens_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = play_modules.library("landspeed_rates", monkeypatch)
+    times = [number * 0.00072 + (0.0005 * (number // 5)) for number in range(500)]
+    assert module.seconds_each(times) == pytest.approx(0.00072 + 0.0001, rel=0.01)
+
+
+# --- ethtool ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("ring", RINGS, {"rx": "max", "tx": "max"}, {"rx": "512", "tx": "4096"}, "ethtool -G eth7 rx 8192"),
+        (
+            "offload",
+            OFFLOADS,
+            {"tcp-segmentation-offload": "on", "generic-receive-offload": "on"},
+            {"tcp-segmentation-offload": "off", "tx-tcp-segmentation": "off", "generic-receive-offload": "on"},
+            "ethtool -K eth7 tcp-segmentation-offload on",
+        ),
+        (
+            "coalesce",
+            COALESCING,
+            {"adaptive-rx": "on"},
+            {"adaptive-rx": "off", "rx-usecs": "50"},
+            "ethtool -C eth7 adaptive-rx on",
+        ),
+    ],
+)
+def test_a_nic_is_set_through_ethtool_where_it_differs(
+    shared: dict[str, ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[str, str, dict[str, str], dict[str, str], str],
+) -> None:
+    """And is put back the same way."""
+    kind, shown, asked, present, command = case
+    commands: list[str] = []
+    kinds = shared["kinds"]
+    monkeypatch.setattr(kinds, "run", lambda *words: commands.append(" ".join(words)) or shown)
+    setting = kinds.KINDS[kind]
+    assert setting.read("eth7") == present
+    wanted = setting.wanted("eth7", asked)
+    commands.clear()
+    setting.write("eth7", wanted)
+    assert commands[-1] == command
+    changed = {key: value for key, value in wanted.items() if present[key] != value}
+    monkeypatch.setattr(setting, "read", lambda _: present | changed)
+    setting.write("eth7", {key: present[key] for key in wanted})
+    (back,) = [each for each in commands if each.split()[1] in ("-G", "-K", "-C")][1:]
+    (key,) = changed
+    assert back == command.rpartition(" ")[0].rpartition(" ")[0] + f" {key} {present[key]}"
+
+
+# --- Preflight -------------------------------------------------------------------------------------------------------
+
+
+class Host:
+    """A host's /sys and /proc in a folder, and what its commands say."""
+
+    def __init__(self, folder: Path) -> None:
+        """One NIC of 10 Gbit/s, eth7, at the second of two NUMA nodes."""
+        self.folder = folder
+        self.said = {
+            "ip -o route get": "192.0.2.2 dev eth7 src 192.0.2.1 uid 0",
+            "/sbin/ldconfig -p": "libcjson.so.1 (libc6,x86-64) => /lib/libcjson.so.1",
+            "ethtool -g eth7": RINGS,
+        }
+        nic = "sys/class/net/eth7"
+        for name, text in {
+            f"{nic}/operstate": "up",
+            f"{nic}/speed": "10000",
+            f"{nic}/mtu": "9000",
+            f"{nic}/device/numa_node": "1",
+            f"{nic}/device/current_link_width": "8",
+            f"{nic}/device/current_link_speed": "8.0 GT/s PCIe",
+            f"{nic}/statistics/rx_crc_errors": "7",
+            f"{nic}/statistics/tx_errors": "0",
+            "sys/devices/system/node/node1/cpulist": "8-15,40",
+            "sys/devices/system/cpu/cpu8/cpufreq/scaling_governor": "powersave",
+            "proc/meminfo": "MemTotal: 64000000 kB\nMemAvailable:   32000000 kB",
+            "proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic",
+            "proc/sys/net/ipv4/tcp_sack": "0",
+        }.items():
+            self.write(name, text)
+        for queue in ("rx-0", "rx-1", "tx-0"):
+            (folder / nic / "queues" / queue).mkdir(parents=True)
+        for irq in ("41", "107"):
+            (folder / nic / "device" / "msi_irqs" / irq).mkdir(parents=True)
+        (folder / "sys/bus/drivers/mlx5_core").mkdir(parents=True)
+        (folder / nic / "device/driver").symlink_to(folder / "sys/bus/drivers/mlx5_core")
+
+    def write(self, name: str, text: str) -> None:
+        """A file."""
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text + "\n")
+
+    def path(self, *parts: Any) -> Path:
+        """Where a path of the host is here."""
+        path = Path(*parts)
+        return path if path.is_relative_to(self.folder) else self.folder / str(path).lstrip("/")
+
+    def run(self, *words: str) -> str:
+        """What a command says."""
+        return next(text for command, text in self.said.items() if " ".join(words).startswith(command))
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    """A host."""
+    return Host(tmp_path)
+
+
+@pytest.fixture
+def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Examines the host as it is then: its findings by check, and its NIC."""
+    module = play_modules.library("landspeed_preflight", monkeypatch)
+    for each in (module, shared["nic"], shared["findings"]):
+        monkeypatch.setattr(each, "Path", host.path)
+        monkeypatch.setattr(each, "run", host.run, raising=False)
+
+    def call(**more: Any) -> tuple[dict[str, tuple[str, str]], dict[str, Any]]:
+        wanted = {
+            "interface": "",
+            "numa_node": -1,
+            "peer": "192.0.2.2",
+            "mtu_bytes": 9000,
+            "rate_bps": 10**10,
+            "memory_bytes": 10**9,
+            "congestion_control": "cubic",
+            "libraries": ["libcjson.so.1"],
+            "controller_unix_s": time.time(),
+            "with_path": False,
+        }
+        examination = module.Examination(wanted | more)
+        examination.examine()
+        return {each["check"]: (each["state"], each["found"]) for each in examination.findings}, examination.nic
+
+    return call
+
+
+def test_preflight_reads_the_nic_and_what_is_near_it(examine: Any, host: Host) -> None:
+    findings, nic = examine()
+    assert (nic["name"], nic["driver"], nic["numa_node"], nic["cpumask"]) == ("eth7", "mlx5_core", 1, "100,0000ff00")
+    assert nic["irqs"] == ["41", "107"]
+    assert [Path(each).name for each in (*nic["rx_queues"], *nic["tx_queues"])] == ["rx-0", "rx-1", "tx-0"]
+    assert findings["speed"] == ("pass", "10000 Mbit/s")
+    assert findings["pcie"] == ("pass", "x8 at 8.0 GT/s PCIe: 63 Gbit/s")
+    assert findings["rings"] == ("warn", "rx 512")
+    assert findings["memory"] == ("pass", "32.77 GB available")
+    assert findings["clock"][0] == findings["libraries"][0] == findings["congestion control"][0] == "pass"
+    assert findings["tcp options"] == ("warn", "off: tcp_sack")
+
+
+def test_another_numa_node_can_be_named(examine: Any, host: Host) -> None:
+    """A firmware may tell a wrong one; landspeed_numa_node in host_vars says which it is."""
+    host.write("sys/devices/system/node/node0/cpulist", "0-7")
+    _, nic = examine(numa_node=0)
+    assert (nic["numa_node"], nic["cpumask"]) == (0, "ff")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "finding"),
+    [
+        ("speed", "1000", ("speed", "fail")),
+        ("operstate", "down", ("link", "fail")),
+        ("mtu", "1500", ("mtu", "warn")),
+        ("device/current_link_width", "1", ("pcie", "warn")),
+    ],
+)
+def test_preflight_says_what_is_too_little(
+    examine: Any, host: Host, name: str, text: str, finding: tuple[str, str]
+) -> None:
+    host.write(f"sys/class/net/eth7/{name}", text)
+    check, state = finding
+    assert examine()[0][check][0] == state
+
+
+def test_preflight_says_what_is_missing(examine: Any, host: Host) -> None:
+    findings, _ = examine(
+        interface="eth9", libraries=["liburing.so.2"], memory_bytes=10**12, controller_unix_s=time.time() + 60
+    )
+    assert findings["interface"] == ("fail", "no eth9")
+    assert findings["libraries"] == ("fail", "missing: liburing.so.2")
+    assert findings["memory"][0] == findings["clock"][0] == "fail"
+
+
+# --- Tune ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
+    """Buffers from the window, affinity from the NIC's queues and interrupts, the governor of each processor."""
+    nic = {
+        "name": "eth7",
+        "cpumask": "ff00",
+        "rx_queues": ["/sys/class/net/eth7/queues/rx-0"],
+        "tx_queues": ["/sys/class/net/eth7/queues/tx-0"],
+        "irqs": ["41"],
+        "governors": ["/sys/devices/system/cpu/cpu8/cpufreq/scaling_governor"],
+    }
+    plan = {
+        "landspeed_stream_bytes": 330_000_000,
+        "landspeed_streams": 2,
+        "landspeed_rate_bps": 10**10,
+        "landspeed_mtu_bytes": 9000,
+        "landspeed_congestion_control": "cubic",
+    }
+    settings = "{{ (tune_sysctls + tune_interface + tune_affinity + tune_machine) | to_json }}"
+    play = {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "vars_files": [str(PLAYBOOKS / "roles" / "tune" / "defaults" / "main.yml")],
+        "vars": {"tune_nic": nic, **plan},
+        "tasks": [{"copy": {"content": settings, "dest": str(tmp_path / "settings.json")}}],
+    }
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local", tmp_path / "play.yml"],
+        env={
+            **os.environ,
+            "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+            "ANSIBLE_LOCAL_TEMP": str(tmp_path),
+            "ANSIBLE_REMOTE_TMP": str(tmp_path / "remote"),  # another user's, or another worker's, may be there
+        },
+        check=True,
+        capture_output=True,
+    )
+    items = json.loads((tmp_path / "settings.json").read_text())
+    found = {f"{item['kind']} {item['name']}": item["value"] for item in items}
+    window = 330_000_000
+    expected = {
+        "sysctl net.core.rmem_max": 2 * window,
+        "sysctl net.ipv4.tcp_rmem": f"4096 131072 {2 * window}",
+        "sysctl net.ipv4.tcp_mem": " ".join([str(-(-8 * 2 * window // 4096))] * 3),
+        "sysctl net.core.netdev_max_backlog": math.ceil(10**10 / 100 / 8 / 9000),
+        "mtu eth7": 9000,
+        "ring eth7": {"rx": "max", "tx": "max"},
+        "sysfs /sys/class/net/eth7/queues/rx-0/rps_cpus": "ff00",
+        "sysfs /sys/class/net/eth7/queues/tx-0/xps_cpus": "ff00",
+        "sysfs /proc/irq/41/smp_affinity": "ff00",
+        "sysfs /sys/devices/system/cpu/cpu8/cpufreq/scaling_governor": "performance",
+        "sysfs /sys/kernel/mm/transparent_hugepage/enabled": "always",
+    }
+    assert {key: str(value) for key, value in found.items() if key in expected} == {
+        key: str(value) for key, value in expected.items()
+    }
+
+
+# --- Progress of an attempt ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "alarm"), [(7, ""), (6, "the NIC eth7 counts 1 errors since the start. Remedy: cable and optics")]
+)
+@pytest.mark.usefixtures("shared")
+def test_errors_of_the_nic_are_an_alarm(host: Host, monkeypatch: pytest.MonkeyPatch, before: int, alarm: str) -> None:
+    """Those that were there before are none."""
+    module = play_modules.library("landspeed_progress", monkeypatch)
+    said: dict[str, Any] = {}
+    host.said["systemctl show"] = "ActiveState=active\nExecMainStatus=0\nResult=success"
+    monkeypatch.setattr(module, "Path", host.path)
+    monkeypatch.setattr(module, "run", host.run)
+
+    class Module:
+        """As much of AnsibleModule as is used."""
+
+        params = {"unit": "u", "live": "/live", "interface": "eth7", "errors_before": before, "peer": ""}  # noqa: RUF012
+
+        def __init__(self, **_: Any) -> None:
+            """Take what the real one takes."""
+
+        def exit_json(self, **result: Any) -> None:
+            """The module's last words."""
+            said.update(result)
+
+    monkeypatch.setattr(module, "AnsibleModule", Module)
+    module.main()
+    assert json.dumps(said)
+    assert said["alarm"].startswith(alarm) and bool(said["alarm"]) is bool(alarm)
+    assert (said["ended"], said["errors"]) == (False, 7)

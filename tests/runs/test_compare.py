@@ -1,0 +1,340 @@
+"""`landspeed compare` and sweeps over the stand-in for the simulator: tables, differences, the page, refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from landspeed.cli import main as cli
+from landspeed.report import differences as diff
+from landspeed.report.comparison import compare
+from landspeed.report.comparison_page import render_page
+from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side, second_half_bps
+from landspeed.results.record import LimitedBy
+from landspeed.results.series import ByteCurves
+from landspeed.worlds.sim import world
+from tests.support.browser import dump, requests
+from tests.support.emu_fixtures import FIRST
+
+FAKE = Path(__file__).resolve().parent / "fake_simulator.py"
+SHORT = ("--set", "transfer.duration=2 s", "--set", "expect=null")
+LOSS = "events=[{at: 1 s, loss: 3 packets, from: frankfurt, to: milan}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeOptions(world.SimOptions):
+    """The fake in the simulator's place."""
+
+    program: Path = FAKE
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake in the simulator's place."""
+    monkeypatch.setattr(world.SimWorld, "Options", FakeOptions)
+
+
+@pytest.fixture
+def side(tmp_path: Path) -> Side:
+    """A simulated run."""
+    words = ["run", str(FIRST), "--world", "sim", *SHORT, "--set", LOSS, "--quiet", "--out", str(tmp_path / "one")]
+    assert cli.main(words) == 0
+    (bundle,) = (tmp_path / "one").iterdir()
+    return load_side(bundle, "one")
+
+
+@pytest.mark.slow
+def test_bundle_beside_file_in_terminal_json_and_page(
+    side: Side, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    out = tmp_path / "two"
+    words = ["compare", str(side.bundle), str(FIRST), "--worlds", "sim", *SHORT, "--out", str(out), "--html", str(page)]
+    assert cli.main([*words, "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["goodput_bps"] for each in found["sides"]] == [4e8, 4e8]
+    assert found["differences"] == []
+    assert len({each["label"] for each in found["sides"]}) == 2
+    html = page.read_text()
+    assert "default-src 'none'" in html
+    assert "http://" not in html.split("<script")[0]
+    assert html.count('class="plot"') == 3
+    assert '"--event"' in html  # the loss is marked
+    assert cli.main([*words]) == 0
+    shown = capsys.readouterr().out
+    assert "Goodput differs by no more than 2 %" in shown
+    assert "Goodput" in shown
+    assert str(page) in shown
+
+
+def _page(side: Side) -> str:
+    """A comparison with everything on it: charts, an event, differences with and without a cause."""
+    other = load_side(side.bundle, "two, with a long name as a bundle of a long scenario has it")
+    other.settled_bps, other.record.goodput_bps = 3e8, 3.9e8
+    one, two = (SlowStart(0.4, 892, by_loss=False), SlowStart(1.2, 1974, by_loss=True))
+    side.slow_start, other.slow_start = one, two
+    side.responses, other.responses = ([Response(1, "loss", 1.0, 9.8, least, 3.0)] for least in (6.9, 3.0))
+    comparison = compare([side, other])
+    assert len(comparison.differences) >= 4
+    return render_page(comparison)
+
+
+def test_page_in_a_browser(side: Side, tmp_path: Path) -> None:
+    """At 390 and 1440 px: nothing on the console, no sideways scrolling, every chart drawn."""
+    page = _page(side)
+    told = "<script>onload=()=>{const r=document.documentElement;parent.postMessage([r.scrollWidth,r.clientWidth,"
+    told += "document.querySelectorAll('.plot svg.main-svg').length>=3],'*')}</script>"
+    (tmp_path / "inner.html").write_text(page.replace("</body>", told + "</body>"))
+    outer = "<script>let a=[];onmessage=e=>{a.push(e.data.join(' '));document.title=a.join(';')}</script>"
+    for width in (390, 1440):
+        outer += f'<iframe src="inner.html" style="width:{width}px;height:900px;border:0"></iframe>'
+    (tmp_path / "outer.html").write_text(outer)
+    document, console = dump(
+        tmp_path / "outer.html", tmp_path, "--window-size=1900,1000", "--virtual-time-budget=20000"
+    )
+    assert console == ""
+    found = re.search(r"<title>([^<]*)</title>", document)
+    assert found
+    told_of = sorted(each.split() for each in found[1].split(";"))
+    assert len(told_of) == 2
+    for (takes, has, drawn), width in zip(sorted(told_of, key=lambda each: int(each[1])), (390, 1440), strict=True):
+        assert width - 20 <= int(has) <= width
+        assert takes == has
+        assert drawn == "true"
+
+
+def test_page_asks_no_network_for_anything(side: Side, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(_page(side))
+    assert requests(tmp_path / "page.html", tmp_path) == set()
+
+
+@pytest.mark.slow
+def test_what_cannot_be_compared_is_told_before_anything_runs(
+    side: Side, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", str(tmp_path / "none"), "--html", str(tmp_path / "x.html")]
+    for words, said in (
+        ([str(side.bundle)], "nothing to compare with"),
+        ([str(side.bundle), str(tmp_path)], "not a bundle"),
+        ([str(FIRST), "--worlds", "sim,moon"], "at most once"),
+        ([str(FIRST), "--worlds", "sim,sim"], "at most once"),
+        ([str(FIRST), str(tmp_path / "no.yaml"), "--worlds", "sim"], "no such file"),
+        ([str(FIRST), "--collapse"], "--collapse works only with --world sim"),
+    ):
+        assert cli.main(["compare", *words, *out]) == 2
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.slow
+def test_a_difference_has_a_cause_only_with_evidence(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    assert diff.differences(side, other, 0.02) == []
+    side.settled_bps, other.settled_bps = 4e8, 4.2e8
+    (found,) = diff.differences(side, other, 0.02)
+    assert (found.what, found.cause) == ("Settled goodput", "")
+    assert diff.differences(side, other, 0.06) == []
+    # 25 MB over 50 ms are 4 Gbit/s: the window is no cause. 2.5 MB are 400 Mbit/s: it is.
+    side.offered_window_bytes, other.offered_window_bytes = 25_000_000, 27_000_000
+    assert diff.differences(side, other, 0.02)[0].cause == ""
+    side.offered_window_bytes = 2_500_000
+    assert diff.differences(side, other, 0.02)[0].cause == "buffer granting"
+
+
+@pytest.mark.slow
+def test_few_random_losses_are_a_cause_and_many_are_not(side: Side) -> None:
+    """Of 9 and of 16 recoveries the square-root law leaves sqrt(1/9 + 1/16) = 0.417 of the logarithm."""
+    other = load_side(side.bundle, "two")
+    first = side.plan.links[0]
+    lossy = replace(first, forward=replace(first.forward, loss=0.001))
+    side.recoveries, other.recoveries = 9, 16
+    side.settled_bps = 4e8
+    for times, cause in (
+        (math.exp(0.41), "chance"),
+        (math.exp(-0.41), "chance"),
+        (math.exp(0.42), "the control's answer to losses"),
+    ):
+        other.settled_bps = times * 4e8
+        side.plan = replace(side.plan, links=[lossy, *side.plan.links[1:]])
+        assert diff.differences(side, other, 0.02)[0].cause == cause
+        side.plan = replace(side.plan, links=[first, *side.plan.links[1:]])  # no loss of chance
+        assert diff.differences(side, other, 0.02)[0].cause == cause.replace("chance", "few losses")
+
+
+@pytest.mark.slow
+def test_where_a_single_loss_falls_decides(side: Side) -> None:
+    """Of one loss no rate of losses follows: in slow start a round trip later means twice the window."""
+    other = load_side(side.bundle, "two")
+    side.settled_bps, other.settled_bps = 4e8, 40e8
+    few = "few losses"
+    for recoveries, cause in (((2, 2), "the control's answer to losses"), ((1, 2), few), ((2, 1), few)):
+        side.recoveries, other.recoveries = recoveries
+        side.record.bytes, other.record.bytes = 10**8 * recoveries[0], 10**8 * recoveries[1]  # as often a recovery
+        assert diff.differences(side, other, 0.02)[0].cause == cause
+    told = "2 recoveries one and 1 recovery two: where so few fall makes any difference between two runs"
+    assert diff.differences(side, other, 0.02)[0].evidence == told
+
+
+@pytest.mark.parametrize(("moved", "found_bps"), [(0, 0.0), (999, 0.0), (1000, 8e4)])
+def test_less_than_a_segment_in_the_second_half_is_nothing(moved: int, found_bps: float) -> None:
+    """A sample that comes a little after the half leaves some of its bytes to it."""
+    curves = ByteCurves()
+    for time_s, count in ((0.1001, 100_000), (0.2, 100_000 + moved)):
+        curves.add(0, time_s, count)
+    assert second_half_bps(curves, 0.2, 1000 + 100) == 0.0
+    curves = ByteCurves()
+    for time_s, count in ((0.1, 100_000), (0.2, 100_000 + moved)):
+        curves.add(0, time_s, count)
+    assert second_half_bps(curves, 0.2, 1000) == found_bps
+
+
+@pytest.mark.slow
+def test_waiting_for_timeouts_is_a_cause_where_it_explains_half(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    assert (side.waiting, side.standing) == (0.0, 0.0)
+    side.settled_bps, other.settled_bps, side.recoveries, other.recoveries = 4e8, 2e8, 1, 1
+    for waiting, standing, cause in ((0.24, 0.0, "few losses"), (0.25, 0.0, "timeouts"), (0.0, 0.25, "timeouts")):
+        other.waiting, other.standing = waiting, standing
+        assert diff.differences(side, other, 0.02)[0].cause == cause
+    assert diff.differences(side, other, 0.02)[0].evidence == "received nothing in 25% of the samples two, in 0% one"
+    side.standing = 0.25  # both stood still
+    assert diff.differences(side, other, 0.02)[0].cause == "few losses"
+    other.settled_bps, other.backs_off = 0.0, True
+    found = diff.differences(side, other, 0.02)[0]
+    assert (found.cause, found.evidence) == (
+        "timeouts",
+        "two ended waiting for a timeout, each of twice the time of the one before",
+    )
+
+
+@pytest.mark.slow
+def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    side.settled_bps, other.settled_bps, side.recoveries = 4e8, 4.4e8, 2
+    (found,) = diff.differences(side, other, 0.02)
+    assert (found.cause, found.evidence) == ("loss and its recovery", "2 recoveries one, none two")
+    other.settled_bps = 3.6e8  # who lost packets was faster: they are no cause
+    assert diff.differences(side, other, 0.02)[0].cause == ""
+    cases: list[tuple[tuple[LimitedBy, LimitedBy], str]] = [
+        (("window", "loss"), "another bound"),
+        (("unknown", "loss"), ""),
+        (("loss", "slow start"), "slow start"),
+    ]
+    for bounds, cause in cases:
+        side.record.limited_by, other.record.limited_by = bounds
+        assert diff.differences(side, other, 0.02)[0].cause == cause
+
+
+@pytest.mark.slow
+def test_many_losses_or_another_answer_to_them(side: Side) -> None:
+    """Four times the losses halve the goodput (square-root law); where as many fall, the control differs."""
+    other = load_side(side.bundle, "two")
+    side.settled_bps, other.settled_bps = 2e8, 4e8
+    side.record.bytes, other.record.bytes, side.record.retransmits, other.record.retransmits = 10**8, 10**8, 400, 300
+    for recoveries, cause in (((400, 100), "loss and its recovery"), ((100, 100), "the control's answer to losses")):
+        side.recoveries, other.recoveries = recoveries
+        assert diff.differences(side, other, 0.02)[-1].cause == cause
+
+
+@pytest.mark.slow
+def test_the_end_of_slow_start_names_hystart_or_a_loss(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    side.slow_start, other.slow_start = SlowStart(0.3, 800, by_loss=False), SlowStart(1.2, 3000, by_loss=True)
+    (found,) = diff.differences(side, other, 0.02)
+    assert (found.what, found.cause) == ("Slow start", "HyStart")
+    assert "0.30 s at 800 packets" in found.evidence
+    bbr = replace(other.plan.flows[0].transfer, congestion_control="bbr")
+    other.plan = replace(other.plan, flows=[replace(other.plan.flows[0], transfer=bbr)])
+    assert diff.differences(side, other, 0.02)[0].cause == "the congestion control (bbr, cubic)"
+    side.slow_start = SlowStart(0.3, 800, by_loss=True)
+    assert diff.differences(side, other, 0.02)[0].cause == "loss in slow start"
+    side.slow_start = SlowStart(1.1, 3000, by_loss=True)  # nearer than a tenth, a round trip and a sample
+    assert diff.differences(side, other, 0.02) == []
+
+
+def test_the_threshold_of_the_start_is_no_end_of_slow_start() -> None:
+    import pyarrow as pa
+
+    from landspeed.report.comparison_sides import _slow_start
+
+    rows = {
+        "stream": [0, 0, 0],
+        "time_ns": [10**8, 2 * 10**8, 3 * 10**8],
+        "cwnd_packets": [100, 1500, 1500],
+        "ssthresh_packets": [479_991, 479_991, 1498],  # ns-3 begins with 2^32 B, Linux with 2^31 packets
+        "retransmits": [0, 0, 0],
+    }
+    assert _slow_start(pa.table(rows), 8948) == SlowStart(0.3, 1498, by_loss=False)
+    assert _slow_start(pa.table({**rows, "ssthresh_packets": [2**31 - 1] * 3}), 8948) is None
+
+
+@pytest.mark.slow
+def test_the_response_to_the_same_loss(side: Side) -> None:
+    assert [(each.number, each.kind, each.at_s) for each in side.responses] == [(1, "loss", 1.0)]
+    assert side.responses[0].share == 1.0
+    other = load_side(side.bundle, "two")
+    side.responses = [Response(1, "loss", 1.0, 10.0, 7.0, 4.0)]
+    other.responses = [Response(1, "loss", 1.0, 10.0, 5.0, 9.0)]
+    (found,) = diff.differences(side, other, 0.02)
+    assert found.what == "Response to event 1 (loss)"
+    assert found.apart == "70 % and 50 % of the window were left"
+
+
+# --- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+def sweep(folder: Path, vary: str) -> Path:
+    file = folder / "sweep.yaml"
+    file.write_text(f"extends: {FIRST}\nname: sweep\nexpect: null\ntransfer: {{duration: 2 s}}\nvary: {vary}\n")
+    return file
+
+
+@pytest.mark.slow
+def test_a_sweep_runs_every_combination(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = sweep(tmp_path, '{transfer.streams: [1, 2], path.1.loss: ["0 %", "1 %"]}')
+    out = tmp_path / "runs"
+    assert cli.main(["check", str(file)]) == 0
+    assert "4 combinations" in capsys.readouterr().out
+    assert cli.main(["show", str(file), "--json"]) == 0
+    plans = json.loads(capsys.readouterr().out)
+    wanted = [(1, 0.0), (1, 0.01), (2, 0.0), (2, 0.01)]
+    assert [(plan["flows"][0]["transfer"]["streams"], plan["links"][1]["forward"]["loss"]) for plan in plans] == wanted
+    assert cli.main(["run", str(file), "--world", "sim", "--json", "--quiet", "--out", str(out)]) == 0
+    results = json.loads(capsys.readouterr().out)
+    assert [result["vary"] for result in results][1] == {"transfer.streams": "1", "path.1.loss": "1 %"}
+    assert len(list(out.iterdir())) == 4
+    assert cli.main(["run", str(file), "--world", "sim", "--set", "transfer.streams=2", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("passed") == 2
+    assert "path.1.loss" in shown
+
+
+@pytest.mark.parametrize(
+    ("vary", "said"),
+    [
+        ("[1]", "'vary' is a mapping of keys to lists"),
+        ("{transfer.streams: 2}", "varies over a list"),
+        ("{transfer.streams: []}", "varies over a list"),
+        ("{name: [a, b]}", "cannot vary"),
+        ("{transfer.streams: [1, many]}", "is a count"),
+        ("{transfer.strems: [1, 2]}", "unknown key"),
+    ],
+)
+def test_a_wrong_sweep_is_refused_before_anything_runs(
+    vary: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = sweep(tmp_path, vary)
+    assert cli.main(["run", str(file), "--world", "sim", "--out", str(tmp_path / "runs")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_other_commands_want_one_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = sweep(tmp_path, "{transfer.streams: [1, 2]}")
+    assert cli.main(["exec", str(file), "--at", "amsterdam", "--", "true"]) == 2
+    assert "it varies transfer.streams" in capsys.readouterr().err

@@ -1,0 +1,42 @@
+"""Two Reno flows of 20 and 200 ms through one bottleneck: each world beside theory, and both beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from landspeed.cli import main as cli
+from landspeed.results.bundle import load_record
+from tests.bench.network_shares import shares_of
+from tests.support.emu_fixtures import ROOT
+
+DUMBBELL = ROOT / "scenarios" / "examples" / "dumbbell.yaml"
+pytestmark = [pytest.mark.guest, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Ten minutes in each world, which `compare` runs."""
+    out = tmp_path_factory.mktemp("runs")
+    words = ["--worlds", "sim,emu", str(DUMBBELL), "--set", "transfer.duration=600 s", "--quiet", "--out", str(out)]
+    words += ["--set", "transfer.sample_interval=500 ms", "--html", str(out / "page.html")]
+    assert cli.main(["compare", *words]) == 0
+    return {load_record(bundle).world: bundle for bundle in out.iterdir() if bundle.is_dir()}
+
+
+@pytest.mark.parametrize("world", ["sim", "emu"])
+def test_shares_of_reno_follow_the_round_trip_times(bundles: dict[str, Path], world: str) -> None:
+    """Where losses come by chance, a flow has MSS/RTT · √(3/2p): shares are as 1/RTT, queue included (Mathis 1997)."""
+    found = shares_of(bundles[world])
+    assert found.ratio == pytest.approx(found.theory, rel=0.15), found
+    record = load_record(bundles[world])
+    assert record.jain_index is not None and record.jain_index < 0.7
+    assert [flow.limited_by for flow in record.flows] == ["share", "share"]
+
+
+def test_both_worlds_give_the_flows_the_same_shares(bundles: dict[str, Path]) -> None:
+    simulated, emulated = (shares_of(bundles[world], to_s=300) for world in ("sim", "emu"))
+    assert simulated.share == pytest.approx(emulated.share, rel=0.10), (simulated, emulated)
+    for one, two in zip(*(load_record(bundles[world]).flows for world in ("sim", "emu")), strict=True):
+        assert one.rtt_ms == pytest.approx(two.rtt_ms, abs=0.001)

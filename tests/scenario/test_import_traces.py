@@ -1,0 +1,103 @@
+"""Traces of every system, whatever their times: each line is read, and no link gets less than no delay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from landspeed.base.errors import ScenarioError
+from landspeed.scenario.importers.evidence import Evidence, Hop, MeasurementError, Trace
+from landspeed.scenario.importers.importing import import_files
+from landspeed.scenario.importers.infer import infer
+from landspeed.scenario.importers.traceroute import read_traceroute
+from landspeed.scenario.importers.write import write_scenario
+from tests.support.fuzzing import damaged_bytes, examples
+
+HERE = Path(__file__).resolve().parent / "measured"
+
+
+def links_ms(*traces: str) -> list[float]:
+    """The round trip of each link that is imported from these files."""
+    made = import_files({"traceroute": [HERE / name for name in traces]})
+    return [(link.rtt or 0) / 1e6 for link in made.loaded.scenario.path]
+
+
+def test_a_hop_that_answers_no_later_than_the_one_before_has_a_link_without_a_delay() -> None:
+    made = import_files({"traceroute": [HERE / "two-hops-traceroute.txt"]})
+    first, last = made.loaded.scenario.path
+    assert (first.rtt, last.rtt) == (5_007_000, 0)
+    assert "before answered no sooner than the receiver: the link between them has the least delay" in made.text
+
+
+TIMES = st.lists(st.floats(0, 400).map(lambda ms: round(ms, 3)), max_size=3).map(tuple)
+
+
+@examples(200)
+@given(st.lists(TIMES, max_size=30), st.lists(TIMES, max_size=30), TIMES.filter(any), st.booleans(), st.booleans())
+def test_no_trace_makes_a_negative_delay(
+    there: list[tuple[float, ...]], back: list[tuple[float, ...]], last: tuple[float, ...], reached: bool, same: bool
+) -> None:
+    """Random lists of both ends: links ≥ 0 that add up to the round trip, and a text without a negative number."""
+    back = there[::-1] if same else back
+    traces = [
+        Trace(name, "b", (*(Hop(f"r{n}", ms) for n, ms in enumerate(times)), Hop("b", last)), reached)
+        for name, times in (("there", there), ("back", back))
+    ]
+    evidence = Evidence(traces=traces)
+    made = infer(evidence)
+    assert min(made.round_trip.links_ms) >= 0
+    assert sum(made.round_trip.links_ms) == pytest.approx(made.round_trip.delay.value * 1e3, abs=1e-9)
+    written = [line.split("#")[0] for line in write_scenario(made, evidence, "x").splitlines() if "  rtt:" in line]
+    assert written and not [line for line in written if "-" in line]
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "hops"),
+    [
+        ("mtr.txt", "192.0.2.80", [("198.51.100.1", 0.4), ("", None), ("192.0.2.80", 80.1)]),
+        ("cisco-traceroute.txt", "192.0.2.80", [("198.51.100.1", 11), ("198.51.100.5", 40), ("192.0.2.80", 43)]),
+        ("six-traceroute.txt", "host.example.net", [("2001:db8:1::1", 0.5), ("2001:db8:2::1", 10.1),
+                                                    ("2001:db8::80", 20.1)]),
+        *(
+            (f"{name}-tracert.txt", "ziel.example.net", [("192.168.0.1", 0.5), ("gw.example.org [198.51.100.1]", 8),
+                                                         ("", None), ("ziel.example.net [192.0.2.80]", 23)])
+            for name in ("german", "german-cp850")
+        ),
+    ],
+)  # fmt: skip
+def test_what_every_system_prints_is_read(name: str, target: str, hops: list[tuple[str, float | None]]) -> None:
+    (trace,) = read_traceroute(HERE / name).traces
+    assert [(hop.label, min(hop.rtts_ms, default=None)) for hop in trace.hops] == hops
+    assert (trace.target, trace.reached) == (target, True)
+
+
+def test_a_trace_over_ipv6_gives_a_path_of_ipv6() -> None:
+    assert import_files({"traceroute": [HERE / "six-traceroute.txt"]}).loaded.scenario.ip == 6
+    assert import_files({"traceroute": [HERE / "cisco-traceroute.txt"]}).loaded.scenario.ip == 4
+
+
+def test_a_time_of_zero_is_half_of_the_last_digit(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("Tracing the route to 192.0.2.80\n  1 192.0.2.80 0 msec 0 msec 1 msec\n")
+    (trace,) = read_traceroute(tmp_path / "t.txt").traces
+    assert trace.hops[0].rtts_ms == (0.5, 0.5, 1.0)
+
+
+NAMES = ["mtr.txt", "cisco-traceroute.txt", "six-traceroute.txt", "german-tracert.txt", "two-hops-traceroute.txt"]
+
+
+@examples(300)
+@given(st.data(), st.sampled_from(NAMES))
+def test_whatever_stands_in_it_there_is_an_error_with_its_file(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, name: str
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "fuzzed.txt"
+    file.write_bytes(data.draw(damaged_bytes((HERE / name).read_bytes())))
+    try:
+        import_files({"traceroute": [file]})
+    except MeasurementError as error:
+        assert ("fuzzed.txt" in str(error) and "give" in str(error)) or "no round-trip time" in str(error)
+    except ScenarioError as error:  # more hops than there can be
+        assert all(problem.place and problem.right for problem in error.problems)

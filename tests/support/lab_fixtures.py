@@ -1,0 +1,99 @@
+"""One lab for the session, as a molecule scenario has it: servers, what they were before, all plays once in order."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from landspeed.results.bundle import load_record
+from landspeed.results.facts import RealFacts
+from landspeed.results.record import RunRecord
+from tests.lab.lab import Lab
+from tests.support.real_fixtures import COMMAND, SecretWatch, Servers, write_lab_scenario
+from tests.support.stalls import Beside
+
+
+@pytest.fixture(scope="session", name="servers")
+def servers_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """The lab, an inventory of it, and a rehearsal of the scenario that passed."""
+    folder = tmp_path_factory.mktemp("real")
+    scenario = write_lab_scenario(folder / "lab.yaml")
+    runs = folder / "runs"
+    rehearsed = subprocess.run(
+        [COMMAND, "run", scenario, "--out", runs, "--quiet"], capture_output=True, text=True, check=False
+    )
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    lab = Lab.up(f"test-{folder.name}-{folder.parent.name}")
+    try:
+        (folder / "tmp").mkdir()
+        made = Servers(lab, folder, folder / "inventory", scenario, runs, folder / "tmp")
+        made.make_inventory(made.inventory)
+        (folder / "vault-password").write_text("a password for this test\n")
+        made_key = made.landspeed(
+            "real", "key", str(made.inventory), "--vault-password-file", str(folder / "vault-password")
+        )
+        assert made_key.returncode == 0, made_key.stderr
+        yield made
+    finally:
+        lab.down()
+    assert not lab.folder.exists()
+
+
+@pytest.fixture(scope="session", name="before")
+def before_fixture(servers: Servers) -> dict[str, str]:
+    """Every server as it was before anything was done to it."""
+    return servers.dump()
+
+
+@pytest.fixture(scope="session", name="key")
+def key_fixture(servers: Servers) -> str:
+    """The engine's key in clear."""
+    vault = servers.inventory / "group_vars" / "all" / "vault.yml"
+    words = ["view", "--vault-password-file", servers.folder / "vault-password", vault]
+    shown = subprocess.run([COMMAND.parent / "ansible-vault", *words], capture_output=True, text=True, check=True)
+    match = re.search(r"landspeed_engine_key: ([0-9a-f]{64})", shown.stdout)
+    assert match
+    return match[1]
+
+
+@pytest.fixture(scope="session", name="beside")
+def beside_fixture() -> Beside:
+    """The machine's stalls while `converged` was made."""
+    return Beside()
+
+
+@pytest.fixture(scope="session", name="converged")
+def converged_fixture(
+    servers: Servers, before: dict[str, str], key: str, beside: Beside
+) -> subprocess.CompletedProcess[str]:
+    """All plays in order, with an attempt that is collected. Nobody sees the key meanwhile."""
+
+    def undo() -> None:
+        servers.must("restore", "--remove-engine")
+
+    with SecretWatch(key, servers.temporary) as watch, beside:
+        done = servers.measured("site", "--attempt", "first", "--capture", "50", again=undo)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert watch.looks > 10
+    assert not watch.found
+    return done
+
+
+def assert_as_before(servers: Servers, before: dict[str, str]) -> None:
+    assert not list(servers.temporary.iterdir())
+    for host, now in servers.dump().items():
+        difference = "\n".join(difflib.unified_diff(before[host].splitlines(), now.splitlines(), lineterm="", n=0))
+        assert not difference, f"{host} is not as before:\n{difference}"
+
+
+def bundle_of(servers: Servers, attempt: str) -> tuple[RunRecord, Path]:
+    for folder in servers.runs.iterdir():
+        record = load_record(folder)
+        if isinstance(record.world_facts, RealFacts) and record.world_facts.attempt == attempt:
+            return record, folder
+    raise AssertionError(f"there is no bundle of the attempt {attempt}")
