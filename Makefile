@@ -40,10 +40,10 @@ fuzz-python: setup-test  ## the property tests of Python, each with 2000 example
 	@LANDSPEED_EXAMPLES=$(or $(EXAMPLES),2000) $(PYTHON) -m pytest $(PARALLEL) --timeout 3600 -m fuzz
 
 coverage: setup-test  ## lines of Python that the tests run, commands and guests counted; fails below 90 %
-	@$(PYTHON) tests/bench/coverage_run.py $(PARALLEL) $(ONLY)
+	@$(PYTHON) -m tests.bench.coverage_run $(PARALLEL) $(ONLY)
 
 mutation: setup-test  ## whether the tests notice a changed line of physics, queueing or judge; fails below 85 %
-	@$(PYTHON) tests/bench/mutation.py
+	@$(PYTHON) -m tests.bench.mutation
 
 sanitize: setup-test  ## the engine under ASan, UBSan and TSan by all tests that drive it, the simulator under ASan and UBSan
 	@tests/bench/sanitize.sh $(JOBS)
@@ -74,16 +74,16 @@ format: setup-test  ## let the formatters write
 	@clang-format -i $(C_SOURCES)
 
 probe-cases: setup-test  ## programs with known windows and round trips, and what `landspeed probe` finds (NAMES=SSH: some)
-	@$(PYTHON) tests/bench/probe_cases.py $(NAMES)
+	@$(PYTHON) -m tests.bench.probe_cases $(NAMES)
 
 bench: setup  ## the figures the project promises, measured
-	@$(PYTHON) tests/bench/bench.py
+	@$(PYTHON) -m tests.bench.bench
 
 profile: setup  ## where the wall time of a guest goes, by perf (OPTIONS=--every-hop: every router passed; package linux-perf)
-	@$(PYTHON) tests/bench/profile_guest.py $(OPTIONS)
+	@$(PYTHON) -m tests.bench.profile_guest $(OPTIONS)
 
 profile-start: setup  ## where the wall time of a small run goes, part by part
-	@$(PYTHON) tests/bench/profile_start.py
+	@$(PYTHON) -m tests.bench.profile_start
 
 fresh:  ## `make rehearse` by a stranger on a new Debian in a folder (SUITE=trixie for another one; needs root)
 	@setup/fresh.sh $(or $(SUITE),bookworm)
@@ -101,25 +101,25 @@ workflow: setup-test  ## the workflows of docs/how-to/ci.md, step by step on a n
 	@setup/workflow.sh $(or $(SUITE),noble)
 
 lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
-	@$(PYTHON) tests/lab/lab.py up
+	@$(PYTHON) -m tests.lab.lab up
 
 lab-down:  ## remove them
-	@$(PYTHON) tests/lab/lab.py down
+	@$(PYTHON) -m tests.lab.lab down
 
 truth: setup-test  ## what the network does beside theory, at each rate, in both worlds (WHAT="--rates 10M": some of it)
-	@$(PYTHON) -m tests.truth $(WHAT)
+	@$(PYTHON) -m tests.bench.truth $(WHAT)
 
 random-paths: setup-test  ## random scenarios in both worlds, and whether these agree (FIRST=0 TIMES=200 SEED=1)
-	@$(PYTHON) tests/bench/random_paths.py --first $(or $(FIRST),0) --times $(or $(TIMES),200) --seed $(or $(SEED),1)
+	@$(PYTHON) -m tests.bench.random_paths --first $(or $(FIRST),0) --times $(or $(TIMES),200) --seed $(or $(SEED),1)
 
 bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
-	@$(PYTHON) tests/bench/engine/bench_engine.py
+	@$(PYTHON) -m tests.bench.engine.bench_engine
 
 bench-plugin: setup-test  ## a hundred tests on a path by two workers (RUNS=10: so often)
-	@$(PYTHON) tests/bench/bench_plugin.py $(RUNS)
+	@$(PYTHON) -m tests.bench.bench_plugin $(RUNS)
 
 bench-records: setup  ## the figures promised for the records: traceroutes, forty hops, goodput of the six
-	@$(PYTHON) tests/bench/bench_records.py
+	@$(PYTHON) -m tests.bench.bench_records
 
 record-book: setup  ## rehearse every record that is not rehearsed yet, the later ones for 300 s; write the book
 	@.venv/bin/landspeed record-book --basis documents
@@ -127,36 +127,36 @@ record-book: setup  ## rehearse every record that is not rehearsed yet, the late
 	@cp build/record-book/record-book.json docs/
 
 bench-sim: setup  ## what simulating costs, and whether it is right, measured; writes docs/explanation/sim-cost.md
-	@$(PYTHON) tests/bench/sim/bench_sim.py
-	@$(PYTHON) tests/bench/sim/bench_sim_tcp.py
+	@$(PYTHON) -m tests.bench.sim.bench_sim
+	@$(PYTHON) -m tests.bench.sim.bench_sim_tcp
 
 course: setup  ## the course as a site in build/course, with the explore page; fails where a promised figure is missed
 	@.venv/bin/landspeed explore --no-runs --out build/course/explore.html
 	@.venv/bin/landspeed lesson --all --out build/course
 
 bench-course: setup  ## the course from nothing: how near to theory each lesson is, and what it costs; some minutes
-	@$(PYTHON) tests/bench/bench_course.py
+	@$(PYTHON) -m tests.bench.bench_course
 
 course-twice: setup-test  ## two clones, one of them on one core: the same grades of twenty students, the same pages? (LESSONS="window delay": only those)
-	@$(PYTHON) tests/bench/course_twice.py $(LESSONS)
+	@$(PYTHON) -m tests.bench.course_twice $(LESSONS)
 
 course-hand: setup-test  ## the commands of the lessons' parts "by hand", run; fails where what they print has changed
-	@$(PYTHON) docs/figures.py --check lessons/*/lesson.md
+	@$(PYTHON) -m docs.figures --check lessons/*/lesson.md
 
 docs: setup-test  ## these documents as a site in build/docs; a warning is an error
 	@$(PYTHON) -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo build/docs/index.html
 
 figures: setup-test  ## every figure and picture of the documents anew (KIND=quick, slow or measured: only those)
-	@$(PYTHON) docs/figures.py $(if $(KIND),--kind $(KIND)) $(FILES)
+	@$(PYTHON) -m docs.figures $(if $(KIND),--kind $(KIND)) $(FILES)
 
 doctor: setup  ## look whether this host can run everything
 	@.venv/bin/landspeed doctor
 
 lock:  ## pin the requirements anew, with hashes (UPGRADE= keeps the present versions)
 	@$(PYTHON) -m pip -q install pip-tools
-	@for list in requirements requirements-more requirements-dev; do \
-		.venv/bin/pip-compile -q $(UPGRADE) --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o $$list.txt $$list.in || exit 1; \
+	@for list in run more dev; do \
+		.venv/bin/pip-compile -q $(UPGRADE) --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o setup/requirements/$$list.txt setup/requirements/$$list.in || exit 1; \
 	done
 
 clean:  ## remove what was built here (the kernel stays in the cache)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import landspeed
 
 project = "landspeed"
@@ -16,8 +11,8 @@ release = landspeed.__version__
 language = "en"
 smartquotes = False  # two hyphens begin an option
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "generators"]
-exclude_patterns = ["generators"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docs.generators"]
+exclude_patterns = ["docs.generators"]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 napoleon_use_ivar = True

@@ -20,8 +20,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from docs.blocks import KINDS, Block, read_blocks
 
 ROOT = Path(__file__).resolve().parent.parent

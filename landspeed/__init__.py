@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from landspeed.programs.programs import Program
     from landspeed.results.bundle import OutputError
     from landspeed.results.query import QueryError
-    from landspeed.runs.library import Going, Imported, Runs, arun, import_measured, load, run, runs
+    from landspeed.runs.library import Going, Imported, Runs, arun, find_runs, import_measured, load, run
     from landspeed.runs.library_sweeps import compare_sweeps, predict, sweep
     from landspeed.runs.run import Run
     from landspeed.runs.scenario import Scenario
@@ -40,30 +40,73 @@ if TYPE_CHECKING:
 
 # Where each name comes from: it is imported when it is first used, so that `import landspeed` costs nothing.
 _PLACES = {
-    ".course.worksheet": ("lesson",),
-    ".rehearsal.library": ("Going", "Imported", "Runs", "arun", "import_measured", "load", "run", "runs"),
-    ".rehearsal.library_sweeps": ("compare_sweeps", "predict", "sweep"),
-    ".rehearsal.run": ("Run",),
-    ".rehearsal.scenario": ("Scenario",),
-    ".rehearsal.sweeps.sweep": ("Sweep",),
-    ".results.bundle": ("OutputError",),
-    ".results.failure": ("BundleError", "NotReady", "RunFailed", "RunInterrupted"),
-    ".results.progress": ("Progress",),
-    ".results.query": ("QueryError",),
-    ".scenarios.errors": ("LandspeedError", "ScenarioError"),
-    ".scenarios.plan": ("Plan",),
-    ".probing.paths": ("ProbeError",),
-    ".probing.probe": ("Probe", "probe"),
-    ".probing.spec": ("Server",),
-    ".testing.conditions": ("line", "listening", "succeeds"),
-    ".testing.errors": ("LandspeedWarning", "PathError", "ProgramEnded", "ProgramNotStarted", "ProgramTimeout"),
-    ".testing.library": ("path",),
-    ".testing.path": ("Node", "Path"),
-    ".testing.programs": ("Program",),
-    ".worlds.making": ("make_world",),
-    ".worlds.options": ("option",),
-    ".worlds.tool": ("Tool", "ToolError"),
-    ".worlds.world": ("UnknownWorld", "World"),
+    "landspeed.base.errors": (
+        "LandspeedError",
+        "ScenarioError",
+    ),
+    "landspeed.base.failures": (
+        "BundleError",
+        "NotReady",
+        "RunFailed",
+        "RunInterrupted",
+    ),
+    "landspeed.base.progress": ("Progress",),
+    "landspeed.course.worksheet": ("lesson",),
+    "landspeed.programs.conditions": (
+        "line",
+        "listening",
+        "succeeds",
+    ),
+    "landspeed.programs.errors": (
+        "LandspeedWarning",
+        "PathError",
+        "ProgramEnded",
+        "ProgramNotStarted",
+        "ProgramTimeout",
+    ),
+    "landspeed.programs.library": ("path",),
+    "landspeed.programs.path": (
+        "Node",
+        "Path",
+    ),
+    "landspeed.programs.probe.paths": ("ProbeError",),
+    "landspeed.programs.probe.probe": (
+        "Probe",
+        "probe",
+    ),
+    "landspeed.programs.probe.spec": ("Server",),
+    "landspeed.programs.programs": ("Program",),
+    "landspeed.results.bundle": ("OutputError",),
+    "landspeed.results.query": ("QueryError",),
+    "landspeed.runs.library": (
+        "Going",
+        "Imported",
+        "Runs",
+        "arun",
+        "import_measured",
+        "load",
+        "find_runs",
+        "run",
+    ),
+    "landspeed.runs.library_sweeps": (
+        "compare_sweeps",
+        "predict",
+        "sweep",
+    ),
+    "landspeed.runs.run": ("Run",),
+    "landspeed.runs.scenario": ("Scenario",),
+    "landspeed.runs.sweeps.sweep": ("Sweep",),
+    "landspeed.scenario.plan.plan": ("Plan",),
+    "landspeed.worlds.making": ("make_world",),
+    "landspeed.worlds.options": ("option",),
+    "landspeed.worlds.tool": (
+        "Tool",
+        "ToolError",
+    ),
+    "landspeed.worlds.world": (
+        "UnknownWorld",
+        "World",
+    ),
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names}
 
@@ -102,6 +145,7 @@ __all__ = [
     "__version__",
     "arun",
     "compare_sweeps",
+    "find_runs",
     "import_measured",
     "lesson",
     "line",
@@ -113,7 +157,6 @@ __all__ = [
     "predict",
     "probe",
     "run",
-    "runs",
     "succeeds",
     "sweep",
 ]
@@ -124,7 +167,7 @@ if not TYPE_CHECKING:  # a checker of types takes a misspelt name for Any, if it
     def __getattr__(name: str) -> Any:
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOME[name], __name__), name)
+        return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,6 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
 from docs.blocks import read_blocks
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "ci.md"

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent / "traces"
+FOLDER = Path(__file__).resolve().parent.parent / "scenarios" / "traces"
 LIGHT_KM_PER_MS = 299.792458
 ALTITUDE_KM, SPEED_KM_PER_S = 550.0, 7.3
 HANDOVER_S = 15

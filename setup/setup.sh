@@ -131,7 +131,7 @@ install_python() {
 	if ! environment_is_ours; then
 		python=$(find_python)
 		say "making the Python environment with $python"
-		rm -rf .venv "$stamps"/requirements* "$stamps/package"
+		rm -rf .venv "$stamps"/*.txt "$stamps/package"
 		"$python" -m venv .venv
 	fi
 	# setuptools, which builds the package, is among the pinned ones
@@ -142,15 +142,12 @@ install_python() {
 			mark_done "$(basename "$list")"
 		fi
 	done
-	find . -name '*.py' -not -path './.venv/*' -not -path './build/*' | sort >build/modules
-	printf '%s\n' "$root" >>build/modules
-	if ! done_before package build/modules pyproject.toml; then
+	printf '%s\n' "$root" >build/root
+	if ! done_before package build/root pyproject.toml; then
 		say "installing the package landspeed"
-		.venv/bin/pip --disable-pip-version-check -q install -e . --no-deps --no-build-isolation --config-settings editable_mode=strict
+		.venv/bin/pip --disable-pip-version-check -q install -e . --no-deps --no-build-isolation
 		# The guest sees this tree read-only and could not keep what it compiles.
-		for folder in build/__editable__*/landspeed; do
-			.venv/bin/python -m compileall -q "$folder"/*.py "$folder/emu" "$folder/scenarios" "$folder/results" .venv/lib/python3*/site-packages/mininet >/dev/null || true
-		done
+		.venv/bin/python -m compileall -q landspeed .venv/lib/python3*/site-packages/mininet >/dev/null || true
 		mark_done package
 	fi
 }
@@ -181,9 +178,7 @@ build_sim() {
 
 # The kernel is built by a module of the package that needs no other one: it does not wait for the Python environment.
 build_kernel() {
-	mkdir -p "$stamps/path"
-	ln -sfn "$root" "$stamps/path/landspeed"
-	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$stamps/path" "$(find_python)" -m landspeed.worlds.emu.kernel_build
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root" "$(find_python)" -m landspeed.worlds.emu.kernel_build
 }
 
 build_programs() {

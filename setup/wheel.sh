@@ -28,18 +28,22 @@ quietly() {
 # package_of FILE: the installed package that the file is of.
 package_of() { dpkg-query -S "$(realpath "$1")" 2>/dev/null || dpkg-query -S "$(realpath "$1" | sed 's,^/usr,,')"; }
 
-# 1. The sources as they stand, with the programs where the clone has them.
+# 1. The sources as they stand; below landspeed/data what the clone has beside the package, and the programs.
 tree=$work/tree
+data=$tree/landspeed/data
 mkdir "$tree"
 git ls-files -z | tar --null --files-from=- --create --mode=go-w,a+rX | tar -x -C "$tree"
 cp setup/wheel/setup.py "$tree"
+mkdir -p "$data/emu/kernel"
+cp -r "$tree/scenarios" "$tree/lessons" "$tree/playbooks" "$data"
+cp -r "$tree/emu/kernel/config" "$tree/emu/kernel/patches" "$data/emu/kernel"
 for program in engine/build/landspeed-engine emu/launch/build/landspeed-launch emu/linkwatch/build/landspeed-linkwatch emu/linkwatch/build/landspeed-sockwatch; do
-	mkdir -p "$tree/$(dirname "$program")"
-	strip --strip-all --remove-section=.note.gnu.build-id -o "$tree/$program" "$program" # of where it was built
+	mkdir -p "$data/$(dirname "$program")"
+	strip --strip-all --remove-section=.note.gnu.build-id -o "$data/$program" "$program" # of where it was built
 done
 kernel=$(python -c 'from landspeed.worlds.emu.kernel_build import find_kernel; print(find_kernel().executable.parent)')
-mkdir "$tree/emu/kernel/built"
-cp "$kernel/linux" "$kernel/kernel.json" "$kernel/config" "$tree/emu/kernel/built"
+mkdir "$data/emu/kernel/built"
+cp "$kernel/linux" "$kernel/kernel.json" "$kernel/config" "$data/emu/kernel/built"
 
 # 2. Licences, and the names of the source packages.
 licences=$tree/licences

@@ -1,6 +1,6 @@
 """For all tests: what they need, the place each worker has to itself, and quiet for those that measure this machine.
 
-Modules that several test files share, and those that make the documents, are imported by their plain name.
+What several test files share is in tests/support; no test imports another one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "docs"))
-sys.path.insert(0, str(HERE.parent / "examples"))
-sys.path.insert(0, str(HERE))
 
 from hypothesis import settings  # noqa: E402
 

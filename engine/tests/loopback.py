@@ -21,7 +21,7 @@ claims: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """A port that nobody uses, below those that the kernel gives away, and claimed as in tests/support/engine/fixtures.py."""
+    """A free port below those that the kernel gives away, claimed as tests/support/engine/fixtures.py does."""
     while True:
         port = random.SystemRandom().randrange(12_000, 32_000)
         claims.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))

@@ -1,17 +1,18 @@
-"""Where bundles are kept when nobody says otherwise."""
+"""Where things are: the folders beside the package that are not Python, and those that runs are kept in."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The package's folder: a clone of the repository, or a place among installed packages."""
+PACKAGE = Path(__file__).resolve().parent.parent
+ROOT = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").is_file() else PACKAGE / "data"
+"""Folder of `scenarios/`, `engine/`, `emu/` …: the clone, or `data/` of an installed package, laid out alike."""
 
 
 def is_clone() -> bool:
     """Whether the package runs from a clone, which its users may write to."""
-    return (ROOT / "pyproject.toml").is_file()
+    return PACKAGE.parent == ROOT
 
 
 def runs_dir() -> Path:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.base.failures import NotPossible, NotReady
 from landspeed.base.json_form import object_of
+from landspeed.base.places import ROOT
 from landspeed.course.comparison import Comparison
 from landspeed.course.stated import Stated
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-HOME = Path(__file__).resolve().parents[2] / "lessons"
+HOME = ROOT / "lessons"
 """Where the lessons are that come with landspeed."""
 
 TEXT, THEORY, EXERCISE = "lesson.md", "theory.py", "exercise.py"
@@ -179,7 +180,7 @@ def lesson_named(name: str, home: Path = HOME) -> Lesson:
 
 
 def _module(file: Path) -> ModuleType:
-    name = f"landspeed.lessons.{file.parent.name.replace('-', '_')}_{file.stem}"
+    name = f"lessons.{file.parent.name.replace('-', '_')}_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None or not file.is_file():
         raise LessonError(f"{file}: there is no such file")

@@ -247,7 +247,7 @@ class Runs:
         ).to_html()
 
 
-def runs(folder: str | Path | None = None) -> Runs:
+def find_runs(folder: str | Path | None = None) -> Runs:
     """The bundles of a folder; None takes the usual one."""
     return Runs(_folder(folder))
 

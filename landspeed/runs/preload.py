@@ -12,8 +12,19 @@ from collections.abc import Generator
 from importlib import import_module
 
 LATER = (
-    *("..results.judge", "..results.raw_samples", "..report.run_report", "..report.summary"),
-    *("..report.charts", "..report.configuration", "..report.diagram", "..report.queue_table", "..report.tables"),
+    *(
+        "landspeed.judge.judge",
+        "landspeed.results.sample_columns",
+        "landspeed.report.run_report",
+        "landspeed.report.summary",
+    ),
+    *(
+        "landspeed.report.charts",
+        "landspeed.report.configuration",
+        "landspeed.report.diagram",
+        "landspeed.report.queue_table",
+        "landspeed.report.tables",
+    ),
     *("pyarrow.csv", "pyarrow.parquet", "pyarrow.compute", "pyarrow.acero", "jinja2", "rich.console"),
 )
 """What is imported when a world has run: to judge, to keep, to report."""
@@ -51,7 +62,7 @@ class Imports:
     def _go(self) -> None:
         with self._alone, contextlib.suppress(Exception):  # it is told where it is imported for good
             for name in LATER:
-                import_module(name, __package__)
+                import_module(name)
             import_module("pyarrow").array([0])  # looks for pandas
 
 

@@ -11,7 +11,8 @@ description:
     and takes the rate from the times at which they arrive (packet-pair dispersion; Keshav, SIGCOMM 1991). A stall of
     the box makes some frames late and none early, so the line below all times is the link's (Moon, Skelly and Towsley,
     INFOCOM 1999).
-  - How long the box stands still meanwhile is measured beside (C(landspeed_stalls)). A train that is off by no more
+  - How long the box stands still meanwhile is measured beside it (C(landspeed_scheduling_pauses)).
+    A train that is off by no more
     than that explains is sent again; if it stays so, the box could not be measured, which is not the same as wrong.
   - The frames have an EtherType for experiments (IEEE 802, 0x88B5), so that nothing takes them for its own.
   - A link that the box cannot fill has to carry a tenth more than the slowest of the path.
@@ -63,7 +64,7 @@ from collections.abc import Iterator  # noqa: E402
 from typing import NamedTuple, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_stalls import StallWatch  # noqa: E402
+from ansible.module_utils.landspeed_scheduling_pauses import StallWatch  # noqa: E402
 
 ETHERTYPE = 0x88B5
 SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_TIMESTAMPNS = 32, 33, 35

@@ -9,25 +9,8 @@ from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
-from setuptools.command.build_py import build_py
 
 SHARE = Path("share")
-PROGRAMS = {
-    "landspeed.worlds.engine": ["build/landspeed-engine"],
-    "landspeed.worlds.emu": ["kernel/built/*", "launch/build/landspeed-launch", "linkwatch/build/landspeed-*watch"],
-    "landspeed.worlds.real": ["**/*"],  # the plays
-}
-
-
-class Build(build_py):
-    """The packages, and what a clone has in its folders."""
-
-    def finalize_options(self) -> None:
-        """More files."""
-        super().finalize_options()
-        known = dict(self.package_data)
-        ours = {name: more for name, more in PROGRAMS.items() if name in (self.packages or [])}
-        self.package_data = known | {name: [*known.get(name, []), *more] for name, more in ours.items()}
 
 
 class Machine(Distribution):
@@ -52,7 +35,7 @@ for path in sorted(SHARE.rglob("*")):
         shared.setdefault(str(path.parent), []).append(str(path))
 setup(
     distclass=Machine,
-    cmdclass={"build_py": Build, "bdist_wheel": Wheel},
+    cmdclass={"bdist_wheel": Wheel},
     data_files=list(shared.items()),
     license_files=["LICENSE", "licences/*"],
 )

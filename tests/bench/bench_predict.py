@@ -1,4 +1,4 @@
-"""`.venv/bin/python tests/bench/bench_predict.py [BUNDLES]`: the records' ends, predicted from the first 5 % of their bytes.
+"""`python -m tests.bench.bench_predict [BUNDLES]`: the records' ends, predicted from the first 5 % of their bytes.
 
 Each record of the five documents is rehearsed in full; or its newest complete bundle is taken from the folder named,
 such as results/runs/record-book. Of that run's curve only the part with the first 5 % of the bytes is looked at. Exit

@@ -1,13 +1,13 @@
 """What telemetry costs: all of TCP_INFO of both ends every 10 ms against none, over loopback.
 
-`.venv/bin/python tests/bench/bench_telemetry.py windows [SECONDS] [STREAMS]` has it on and off in alternate windows of 100
+`python -m tests.bench.bench_telemetry windows [SECONDS] [STREAMS]` has it on and off in alternate windows of 100
 ms of one transfer, by an engine built for that (-Dtelemetry_windows=true, `engine/src/telemetry/windows.h`), and
 prints what it takes from the data path: bytes that the receiver read, and processor time of both ends' streams per
 byte, in windows with against windows without, each with its 95 % interval (bootstrap over pairs of neighbours).
 Whatever sampling costs is in them: its own time is the streams' loss where processors are scarce, and so are caches,
 locks and wake-ups. Exit status 1 unless both intervals end below what is promised.
 
-`.venv/bin/python tests/bench/bench_telemetry.py [PAIRS] [SECONDS] [STREAMS]` compares transfers, alternating.
+`python -m tests.bench.bench_telemetry [PAIRS] [SECONDS] [STREAMS]` compares transfers, alternating.
 
 Prints the samplers' own part of both ends' processor time, which the kernel counts for each thread: it holds their
 system calls, the rows they write, and the packets that they work off when they let go of a socket's lock; that figure

@@ -1,23 +1,19 @@
-"""Programs of other people for tests/bench/probe_cases.py: the transfers of examples/, with the windows stated there."""
+"""Programs of other people for probe_cases.py: the transfers of docs/examples, with the windows stated there."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "examples"))
-
 from docs.examples import (
-    http2,  # noqa: E402
-    quic,  # noqa: E402
-    ssh,  # noqa: E402
+    http2,
+    quic,
+    ssh,
 )
-from docs.examples.stated import Transfer  # noqa: E402
-from landspeed.programs.probe.spec import USUAL_RTTS  # noqa: E402
+from docs.examples.stated import Transfer
+from landspeed.programs.probe.spec import USUAL_RTTS
 
 if TYPE_CHECKING:
     from tests.bench.probe_cases import Case

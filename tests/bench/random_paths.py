@@ -1,7 +1,7 @@
 """Random scenarios, in both worlds: the gate passes each, none stalls or runs out of memory, and the worlds agree.
 
-Where steady goodput is more than 2 % apart, `landspeed compare` must name the cause. `tests/bench_tools/test_random_paths.py` tries
-a few; `.venv/bin/python tests/bench/random_paths.py` all of the 200 of a seed, in slices as wanted, and keeps what it found:
+Where steady goodput is more than 2 % apart, `landspeed compare` must name the cause. test_random_paths.py tries
+a few; `python -m tests.bench.random_paths` all of the 200 of a seed, in slices as wanted, and keeps what it found:
 
     tests/bench/random_paths.py --first 20 --times 20   # these 20 of them, unless they are known already
     tests/bench/random_paths.py --seconds 500           # begin what is not known yet, for so long

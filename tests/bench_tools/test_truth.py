@@ -1,4 +1,4 @@
-"""The truth suite's questions (tests/bench/truth), all of them, at one rate class of each world; `make truth` asks the rest.
+"""The truth suite's questions (tests/bench/truth), all of them, at one rate class a world; `make truth` asks the rest.
 
 And `ping` over a slow line at every rate, as MEASURED in November 2026, and those cases of the BBR draft that one
 connection answers.

@@ -20,7 +20,7 @@ from landspeed.worlds.emu.guest.stdlib_stand_ins import dataclasses as light
 ROOT = Path(__file__).resolve().parents[2]
 GUEST = ROOT / "emu" / "guest"
 RECORDS = sorted((ROOT / "scenarios").glob("*/*.yaml"))
-# Asks for what the guest's modules compute of a plan, with or without the stand-ins of landspeed/worlds/emu/guest/stdlib_stand_ins.
+# Asks for what the guest's modules compute of a plan, with or without the stand-ins of guest/stdlib_stand_ins.
 COMPUTES = """
 import sys
 from importlib import import_module

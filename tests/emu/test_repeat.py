@@ -10,21 +10,15 @@ from typing import Any
 import pytest
 
 from tests.support.emu_fixtures import ROOT, busy_host, execute, plan_of, scenario, transfer
+from tests.support.emu_repeat import (
+    PROGRAM,
+    asked,
+    three_links,
+)
 
 pytestmark = pytest.mark.slow
 RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"
-PROGRAM = Path(__file__).resolve().parent / "repeat_program.py"
 CORES = sorted(os.sched_getaffinity(0))
-
-
-def three_links(**middle: Any) -> list[dict[str, Any]]:
-    """Two of 10 Gbit/s, and between them one of 1 Gbit/s with these keys."""
-    outer = {"one_way_delay": "4 ms", "line_rate": "10 Gbit/s"}
-    return [outer, {"one_way_delay": "12 ms", **middle}, outer]
-
-
-def asked(**transfer: Any) -> dict[str, Any]:
-    return {"duration": "1500 ms", "window": "16 MB", "sample_interval": "20 ms", **transfer}
 
 
 DOWN = {"at": "700 ms", "down": "150 ms", "between": ["r1", "r2"]}

@@ -29,8 +29,9 @@ from landspeed.worlds.emu.watchdog import GuestError, StallWatch
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
 from landspeed.worlds.options import repeating_words
 from tests.support.emu_fixtures import FIRST, plan_of, scenario, transfer, wait_until, write_scenario
+from tests.support.places import PROGRAMS
 
-PROGRAM = [sys.executable, "-S", str(Path(__file__).with_name("spin_program.py"))]
+PROGRAM = [sys.executable, "-S", str(PROGRAMS / "spin_program.py")]
 PYTHON = Path(sys.executable).name  # python or python3, as the tests were started
 COST_NS = 1000
 FREE_CALLS = 4096  # SPIN_CALLS of patch 0018

@@ -12,8 +12,9 @@ import pytest
 
 from landspeed.worlds.emu.kernel_build import Kernel
 from landspeed.worlds.emu.kernel_choice import available, choose
-from tests.emu.test_repeat import PROGRAM, asked, three_links
 from tests.support.emu_fixtures import ROOT, busy_host, execute, plan_of, scenario, transfer
+from tests.support.emu_repeat import PROGRAM, asked, three_links
+from tests.support.places import PROGRAMS
 
 CORES = sorted(os.sched_getaffinity(0))
 LOSSY = scenario(three_links(loss="0.02 %", queue="0.3 BDP"), transfer=asked(streams=2))
@@ -102,7 +103,7 @@ def test_the_users_own_program_runs_by_what_was_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tracing", ["seccomp", "ptrace"])
 def test_vector_registers_outlive_calls_and_turns_of_others(tmp_path: Path, tracing: str) -> None:
     """A processor with AMX has more of them than Linux 6.12's UML keeps (patch 0022)."""
-    source = Path(__file__).with_name("vector_registers.c")
+    source = PROGRAMS / "vector_registers.c"
     options = {"tracing": tracing, "kernel": str(able().executable)}
     with tempfile.TemporaryDirectory(prefix="vector-", dir=ROOT / "build") as folder:  # the guest has a /tmp of its own
         program = Path(folder, "vector_registers")

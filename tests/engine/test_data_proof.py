@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.sessions.test_faults import GREETING, frame
-from tests.engine.sessions.test_faults import REQUEST as PLAIN
-from tests.engine.test_auth import REQUEST, Client, corpus, make_key
+from tests.support.engine.auth import REQUEST, Client, corpus, make_key
+from tests.support.engine.faults import GREETING, frame
+from tests.support.engine.faults import REQUEST as PLAIN
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     MAGIC,
     PROTOCOL,

@@ -17,12 +17,12 @@ from landspeed.worlds.emu.kernel_build import Kernel, find_kernel
 from landspeed.worlds.emu.kernel_source import KernelError
 from landspeed.worlds.emu.refusals import check_kernel
 from landspeed.worlds.engine.command import ENGINE_BINARY
-from tests.engine.sessions.test_guest import ENGINE, INSIDE, perform, result
-from tests.engine.test_auth import Client, make_key
-from tests.engine.test_data_proof import REQUEST
 from tests.support.emu_fixtures import execute, plan_of, scenario, transfer
+from tests.support.engine.auth import Client, make_key
+from tests.support.engine.faults import REQUEST
 from tests.support.engine.files_fixtures import BLOCK, describe, write_file
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.guest import ENGINE, INSIDE, perform, result
 
 HERE = Path(__file__).resolve().parent
 UNIT_TEST = ENGINE_BINARY.parent / "test_ktls"

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.engine.sessions.test_third_party import Three, three_fixture  # noqa: F401  (fixture)
-from tests.engine.test_auth import Client
 from tests.support import builds
+from tests.support.engine.auth import Client
 from tests.support.engine.fixtures import ENGINE_FOLDER, Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.third_party import Three, three_fixture  # noqa: F401  (fixture)
 
 OF_SEND = "see 'send --help'"
 COMMANDS = ("send", "receive", "get", "rr", "udp", "third-party")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_auth import Client, make_key
-from tests.engine.test_data_proof import REQUEST
-from tests.engine.test_verify import PROXY, RECEIVER, Proxy, pass_hello
+from tests.support.engine.auth import Client, make_key
+from tests.support.engine.faults import REQUEST
 from tests.support.engine.files_fixtures import BLOCK, describe, write_file
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, free_port  # noqa: F401  (fixtures)
+from tests.support.engine.verify import PROXY, RECEIVER, Proxy, pass_hello
 
 MODES = ["mac", "aead"]
 HEAD, TAG, PAYLOAD = 8, 16, 1 << 16

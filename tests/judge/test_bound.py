@@ -10,33 +10,16 @@ import pytest
 
 from landspeed.judge.ack_path import full_line_back
 from landspeed.judge.bound import limited_by
-from landspeed.results.record import RunRecord, StreamResult
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, convert_links, convert_samples
+from landspeed.results.sample_columns import LINK_COLUMNS, convert_links
 from landspeed.results.samples_reader import Samples
 from landspeed.scenario.plan.plan import Plan
-from tests.results.test_fixture import BUS_GOODPUT, NS, make_plan
+from tests.support.judge_bound import (
+    record_of,
+    sampled,
+)
+from tests.support.results_fixture import BUS_GOODPUT, NS, make_plan
 
 FAR = {"bus of geneva (fitted)": BUS_GOODPUT}  # a limit that no run here is near
-BUSY = {"duration_s": 60.0, "busy_us": 60_000_000, "rwnd_limited_us": 0, "sndbuf_limited_us": 0}
-
-
-def record_of(goodput: float | None, *streams: dict[str, Any], **fields: Any) -> RunRecord:
-    made = [StreamResult(stream=number, goodput_bps=1e9, **each) for number, each in enumerate(streams or (BUSY,))]
-    return RunRecord.model_validate(
-        {"scenario": "x", "goodput_bps": goodput, "duration_s": 60.0, "retransmits": 0, "rtt_ms": 264.0} | fields
-    ).model_copy(update={"streams": made})
-
-
-def sampled(folder: Path, *rows: dict[str, Any], end: str = "receiver") -> Samples:
-    """Samples of one end; what a row does not say is 0."""
-    lines = [",".join(SAMPLE_COLUMNS)]
-    for row in rows:
-        known = row | {"time_ns": round(row["time_s"] * NS)}
-        lines.append(",".join(str(known.get(name, 0)) for name in SAMPLE_COLUMNS))
-    file = folder / f"{end}.csv"
-    file.write_text("\n".join(lines) + "\n")
-    convert_samples(folder / "sender.csv", folder / "receiver.csv", folder / "samples.parquet")
-    return Samples(folder)
 
 
 def linked(folder: Path, *rows: str) -> Samples:

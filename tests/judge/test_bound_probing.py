@@ -12,8 +12,8 @@ from landspeed.judge.bound import limited_by
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.scenario.plan.plan import Plan
-from tests.judge.test_bound import record_of, sampled
-from tests.results.test_fixture import make_plan
+from tests.support.judge_bound import record_of, sampled
+from tests.support.results_fixture import make_plan
 
 LIMIT_BPS = 100_000_000
 

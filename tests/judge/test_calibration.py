@@ -13,7 +13,7 @@ from landspeed.report.tables import calibration_table, checks_of, traceroute_tab
 from landspeed.results.bundle import load_record
 from landspeed.results.record import CalibrationResult, Check
 from landspeed.scenario.plan.plan import Plan
-from tests.results.test_fixture import make_bundle, make_calibration, make_plan
+from tests.support.results_fixture import make_bundle, make_calibration, make_plan
 
 
 def _one(plan: Plan, name: str, place: str = "", **fields: Any) -> Check:

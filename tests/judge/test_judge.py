@@ -16,7 +16,7 @@ from landspeed.results.record import CalibrationResult, RunRecord, StreamResult
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, convert_links, convert_samples
 from landspeed.results.tool_result import WindowResult
 from landspeed.scenario.plan.plan import Plan
-from tests.results.test_fixture import BUS_GOODPUT, NS, make_bundle, make_plan, make_record
+from tests.support.results_fixture import BUS_GOODPUT, NS, make_bundle, make_plan, make_record
 
 HEADER = ",".join(SAMPLE_COLUMNS)
 BUS = {"bus of geneva (fitted)": BUS_GOODPUT}

@@ -12,7 +12,7 @@ from landspeed.judge.judge import judge
 from landspeed.results.check import Check
 from landspeed.results.record import CalibrationResult, RunRecord, StreamResult
 from landspeed.scenario.plan.plan import Plan
-from tests.results.test_fixture import make_plan
+from tests.support.results_fixture import make_plan
 
 THIN = "\u202f"
 PLANNED_MS = 264.0  # of make_plan: propagation alone

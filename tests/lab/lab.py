@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from landspeed.worlds.emu.kernel_build import KernelError, find_kernel
 from tests.lab.supervisor import CGROUPS, MANAGEMENT, NSPAWN_HOSTS
 from tests.lab.tree import OPERATOR, VISITOR, TreeError, find_or_make_tree, lab_cache

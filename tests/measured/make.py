@@ -1,4 +1,4 @@
-"""`.venv/bin/python tests/measured/make.py`: the measurements that tests/scenario/test_import.py imports, made in the guest.
+"""`python tests/measured/make.py`: the measurements that test_import.py imports, made in the guest.
 
 iperf3, traceroute and ss are the distribution's own, run on scenarios/examples/first.yaml by `landspeed exec`.
 pScheduler is in no distribution: its results are made of these by the renaming that its iperf3 tool does

@@ -105,7 +105,8 @@ def test_pytest_starts_as_fast_with_the_plugin(pytester: pytest.Pytester) -> Non
     """It imports nothing that takes time before a path is made."""
     text = """
 def test_modules():
-    heavy = {"pydantic", "pyarrow", "ruamel.yaml", "hypothesis.strategies", "landspeed.worlds.emu.world"} & set(sys.modules)
+    heavy = {"pydantic", "pyarrow", "ruamel.yaml", "hypothesis.strategies", "landspeed.worlds.emu.world"}
+    heavy &= set(sys.modules)
     assert not heavy, heavy
 """
     pytester.makepyfile(test_it="import sys\n" + text)
@@ -275,7 +276,7 @@ def test_warned(path):
 @pytest.mark.guest
 @pytest.mark.slow
 def test_ten_short_tests_by_two_workers_do_not_flake(pytester: pytest.Pytester) -> None:
-    """The small form of `tests/bench/bench_plugin.py`: each a second of the path's clock, all with the same captures."""
+    """The small form of bench_plugin.py: each a second of the path's clock, all with the same captures."""
     text = """
 import hashlib
 

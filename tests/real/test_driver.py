@@ -22,9 +22,10 @@ from landspeed.worlds.real.gate import pass_gate
 from landspeed.worlds.real.inventory import Host, read_variables, write_inventory
 from landspeed.worlds.real.runner import explain
 from landspeed.worlds.real.shaping import shape_links
+from tests.support.places import ROOT
 from tests.support.real_fixtures import lab_scenario, write_lab_scenario
 
-PLAYBOOKS = Path(inventory_module.__file__).resolve().parent
+PLAYBOOKS = ROOT / "playbooks"
 HOSTS = {
     "sender": Host.parse("anna@192.0.2.1"),
     "receiver": Host.parse("ben@192.0.2.2,interface=eth7,jump=j@192.0.2.9"),

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.real.test_modules import Host
 from tests.support import play_modules
+from tests.support.real_modules import Host
 
 PING = """PING 192.0.2.2 (192.0.2.2) from 192.0.2.1 eth7: 56(84) bytes of data.
 

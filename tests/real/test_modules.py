@@ -20,17 +20,11 @@ import pytest
 
 from landspeed.worlds.real.runner import PLAYBOOKS
 from tests.support import play_modules
+from tests.support.real_modules import (
+    RINGS,
+    Host,
+)
 
-RINGS = """Ring parameters for eth7:
-Pre-set maximums:
-RX:			8192
-RX Mini:		n/a
-TX:			4096
-Current hardware settings:
-RX:			512
-RX Mini:		n/a
-TX:			4096
-"""
 OFFLOADS = """Features for eth7:
 tcp-segmentation-offload: off
 	tx-tcp-segmentation: off
@@ -124,56 +118,6 @@ def test_a_nic_is_set_through_ethtool_where_it_differs(
 
 
 # --- Preflight -------------------------------------------------------------------------------------------------------
-
-
-class Host:
-    """A host's /sys and /proc in a folder, and what its commands say."""
-
-    def __init__(self, folder: Path) -> None:
-        """One NIC of 10 Gbit/s, eth7, at the second of two NUMA nodes."""
-        self.folder = folder
-        self.said = {
-            "ip -o route get": "192.0.2.2 dev eth7 src 192.0.2.1 uid 0",
-            "/sbin/ldconfig -p": "libcjson.so.1 (libc6,x86-64) => /lib/libcjson.so.1",
-            "ethtool -g eth7": RINGS,
-        }
-        nic = "sys/class/net/eth7"
-        for name, text in {
-            f"{nic}/operstate": "up",
-            f"{nic}/speed": "10000",
-            f"{nic}/mtu": "9000",
-            f"{nic}/device/numa_node": "1",
-            f"{nic}/device/current_link_width": "8",
-            f"{nic}/device/current_link_speed": "8.0 GT/s PCIe",
-            f"{nic}/statistics/rx_crc_errors": "7",
-            f"{nic}/statistics/tx_errors": "0",
-            "sys/devices/system/node/node1/cpulist": "8-15,40",
-            "sys/devices/system/cpu/cpu8/cpufreq/scaling_governor": "powersave",
-            "proc/meminfo": "MemTotal: 64000000 kB\nMemAvailable:   32000000 kB",
-            "proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic",
-            "proc/sys/net/ipv4/tcp_sack": "0",
-        }.items():
-            self.write(name, text)
-        for queue in ("rx-0", "rx-1", "tx-0"):
-            (folder / nic / "queues" / queue).mkdir(parents=True)
-        for irq in ("41", "107"):
-            (folder / nic / "device" / "msi_irqs" / irq).mkdir(parents=True)
-        (folder / "sys/bus/drivers/mlx5_core").mkdir(parents=True)
-        (folder / nic / "device/driver").symlink_to(folder / "sys/bus/drivers/mlx5_core")
-
-    def write(self, name: str, text: str) -> None:
-        """A file."""
-        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).write_text(text + "\n")
-
-    def path(self, *parts: Any) -> Path:
-        """Where a path of the host is here."""
-        path = Path(*parts)
-        return path if path.is_relative_to(self.folder) else self.folder / str(path).lstrip("/")
-
-    def run(self, *words: str) -> str:
-        """What a command says."""
-        return next(text for command, text in self.said.items() if " ".join(words).startswith(command))
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def test_a_stall_is_seen(urgent: bool) -> None:
 
 
 def test_the_watcher_ends_with_who_watches(tmp_path: Path) -> None:
-    script = "import sys, time; sys.path.insert(0, sys.argv[1]); import landspeed_stalls as stalls\n"
+    script = "import sys, time; sys.path.insert(0, sys.argv[1]); import landspeed_scheduling_pauses as stalls\n"
     script += "watch = stalls.StallWatch().__enter__(); print(watch._process.pid, flush=True); time.sleep(600)"
     reader, writer = os.pipe()
     words = [sys.executable, "-c", script, str(PLAYBOOKS / "module_utils")]
@@ -63,7 +63,7 @@ def test_the_watcher_ends_with_who_watches(tmp_path: Path) -> None:
 @pytest.fixture
 def rates(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module that measures the links of a box."""
-    monkeypatch.setitem(sys.modules, "ansible.module_utils.landspeed_stalls", stalls.load())
+    monkeypatch.setitem(sys.modules, "ansible.module_utils.landspeed_scheduling_pauses", stalls.load())
     spec = importlib.util.spec_from_file_location("landspeed_rates", PLAYBOOKS / "library" / "landspeed_rates.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -19,8 +19,8 @@ from landspeed.results.bundle import SAMPLES, BundleWriter, OutputError, load_re
 from landspeed.results.sample_columns import LINK_COLUMNS, convert_links
 from landspeed.results.samples_reader import Samples
 from landspeed.results.series import rounds_of, total_of
-from tests.results.test_fixture import LIMITS, MSS, NS, make_bundle, make_plan, make_record
 from tests.support.browser import dump, requests
+from tests.support.results_fixture import LIMITS, MSS, NS, make_bundle, make_plan, make_record
 
 DRAWN = ["goodput", "goodput-start", "goodput-streams", "cwnd", "cwnd-streams", "rtt", "retransmits", "queues"]
 

@@ -11,7 +11,7 @@ from landspeed.report.tables import controls_table
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
-from tests.results.test_fixture import make_bundle, make_plan
+from tests.support.results_fixture import make_bundle, make_plan
 
 
 @pytest.fixture(scope="module")

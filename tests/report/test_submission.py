@@ -25,8 +25,8 @@ from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.emu.evidence import cut_to_whole_packets, first_packets, packet_ends
 from landspeed.worlds.engine.command import engine_commands
-from tests.results.test_fixture import make_bundle
 from tests.support.browser import dump, requests
+from tests.support.results_fixture import make_bundle
 
 RECORDS = Path(__file__).resolve().parents[2] / "scenarios" / "records"
 

@@ -12,7 +12,7 @@ from landspeed.base import text as wording
 from landspeed.report.summary import render_summary, summary_lines
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.record import RunRecord
-from tests.results.test_fixture import make_bundle
+from tests.support.results_fixture import make_bundle
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from landspeed.base.failures import BundleError
 from landspeed.results import bundle as bundle_module
 from landspeed.results.bundle import BundleWriter, OutputError, list_bundles, load_record
 from landspeed.results.record import RunRecord, command_json
-from tests.results.test_fixture import make_bundle, write_samples
+from tests.support.results_fixture import make_bundle, write_samples
 
 
 def _only(folder: Path) -> Path:

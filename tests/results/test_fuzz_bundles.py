@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from landspeed.base.failures import BundleError
 from landspeed.results.bundle import LINKS, RESULT, SAMPLES
 from landspeed.runs.library import runs
-from tests.results.test_fixture import make_bundle
 from tests.support.fuzzing import JSON, damaged, damaged_bytes, examples
+from tests.support.places import PROGRAMS
+from tests.support.results_fixture import make_bundle
 
-READER = Path(__file__).resolve().parent / "damaged_reader.py"
+READER = PROGRAMS / "damaged_reader.py"
 SERIES = (SAMPLES, LINKS)
 
 

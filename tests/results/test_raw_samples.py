@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, convert_links, convert_samples
-from tests.results.test_fixture import write_samples
+from tests.support.results_fixture import write_samples
 
 HEADER = ",".join(SAMPLE_COLUMNS)
 

@@ -12,8 +12,9 @@ from landspeed.base.failures import BundleError
 from landspeed.results.bundle import RESULT, BundleWriter, load_record
 from landspeed.results.facts import EmuFacts, GuestFacts, OtherFacts, RealFacts, SimFacts
 from landspeed.results.record import RECORD_SCHEMA_VERSION, RunRecord
+from tests.support.places import ROOT
 
-SCHEMA_1 = Path(__file__).resolve().parent / "records"
+SCHEMA_1 = ROOT / "tests" / "records"
 REAL: dict[str, Any] = {  # as landspeed/worlds/real/collected.py wrote it at commit 9c4b982
     "schema_version": 1,
     "complete": True,

@@ -20,8 +20,9 @@ from landspeed.results.series import ByteCurves
 from landspeed.worlds.sim import world
 from tests.support.browser import dump, requests
 from tests.support.emu_fixtures import FIRST
+from tests.support.places import PROGRAMS
 
-FAKE = Path(__file__).resolve().parent / "fake_simulator.py"
+FAKE = PROGRAMS / "fake_simulator.py"
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect=null")
 LOSS = "events=[{at: 1 s, loss: 3 packets, from: frankfurt, to: milan}]"
 

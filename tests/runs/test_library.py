@@ -146,7 +146,7 @@ def test_overrides_repeat_what_with_changed() -> None:
         (lambda: ls.run(FIRST, memory="4"), ls.NotReady, "memory"),
         (lambda: ls.run(FIRST, tool="netcat"), ls.ToolError, "engine, iperf3"),
         (lambda: ls.run(FIRST, world="real"), ls.NotReady, "landspeed real inventory"),
-        (lambda: ls.runs("/nonexistent").sql("SELECT nothing"), ls.QueryError, "nothing"),
+        (lambda: ls.find_runs("/nonexistent").sql("SELECT nothing"), ls.QueryError, "nothing"),
     ],
 )
 def test_failures_have_a_type_and_the_command_s_text(call: Any, kind: type[Exception], said: str) -> None:
@@ -190,7 +190,7 @@ def test_a_run_in_the_guest_and_what_can_be_asked_of_it(tmp_path: Path) -> None:
     assert run.links.num_rows > 0
     assert "<table>" in run._repr_html_()
     assert "<svg" in short()._repr_html_()
-    kept = ls.runs(tmp_path)
+    kept = ls.find_runs(tmp_path)
     assert [each.bundle for each in kept] == [run.bundle]
     (row,) = kept.sql("SELECT seed, goodput_bps FROM runs").rows
     assert row == (7, run.goodput_bps)
@@ -235,7 +235,7 @@ def test_leaving_the_block_ends_the_run(tmp_path: Path) -> None:
 
     now = asyncio.run(watch())
     assert now.transfer_s < 3600
-    (run,) = ls.runs(tmp_path)
+    (run,) = ls.find_runs(tmp_path)
     assert not run.complete
     assert run.error == "interrupted"
     last_s = run.samples.to_arrow()["time_ns"].to_pylist()[-1] / 1e9

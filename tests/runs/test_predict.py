@@ -17,9 +17,9 @@ from landspeed.base.text import long_duration_text
 from landspeed.judge.steady import carried_on, half_interval, steady, time_of, truncation
 from landspeed.results.series import ByteCurves
 from landspeed.runs.sweeps.predict import parse_choices, percentile
-from tests.runs.test_sweep import PROGRAM
-from tests.runs.test_sweep_find import toy_goodput_bps
 from tests.support.emu_fixtures import FIRST
+from tests.support.runs_sweep import PROGRAM
+from tests.support.runs_sweep_find import toy_goodput_bps
 from tests.support.toy_world import environment, make_site
 
 SECONDS = 60

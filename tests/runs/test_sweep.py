@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyarrow import parquet
 
 from landspeed.base.failures import NotPossible
 from landspeed.judge.certainty import LEAST, certain, enough, parse_until
 from landspeed.report.sweep_figures import heat_maps, means, pictures
-from tests.support.emu_fixtures import FIRST, wait_until
+from tests.support.emu_fixtures import wait_until
+from tests.support.runs_sweep import (
+    Sweeps,
+)
 from tests.support.toy_world import environment, make_site
 
-PROGRAM = Path(sys.executable).parent / "landspeed"
 GRID = "{transfer.streams: [1, 2, 4], transfer.window: {from: 1 MB, to: 4 MB, by: x2}, seeds: 2}"
-
-
-class Sweeps:
-    """Sweeps of one file in one folder."""
-
-    def __init__(self, folder: Path, site: Path) -> None:
-        self.folder, self.site, self.out = folder, site, folder / "out"
-        self.log = folder / "log"
-        self.log.touch()
-
-    def file(self, vary: str) -> Path:
-        file = self.folder / "grid.yaml"
-        file.write_text(f"extends: {FIRST}\nname: grid\nexpect: null\ntransfer: {{duration: 2 s}}\nvary: {vary}\n")
-        return file
-
-    def words(self, vary: str, *more: object) -> list[str]:
-        words = [PROGRAM, "sweep", self.file(vary), "--world", "toy", "--out", self.out, "--log", self.log, *more]
-        return [str(word) for word in words]
-
-    def run(self, vary: str, *more: object, status: int = 0, **variables: str) -> tuple[dict[str, Any], str]:
-        """The JSON object, and standard error."""
-        words = self.words(vary, "--json", *more)
-        env = environment(self.site, **variables)
-        done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, timeout=300)
-        assert done.returncode == status, done.stderr
-        return json.loads(done.stdout or "{}"), done.stderr
-
-    @property
-    def runs(self) -> int:
-        """Runs that were begun so far."""
-        return len(self.log.read_text().splitlines())
-
-    def rows(self) -> list[dict[str, Any]]:
-        return parquet.read_table(self.out / "table.parquet").to_pylist()
 
 
 @pytest.fixture

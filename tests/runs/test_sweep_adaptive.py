@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.scenario.file.ranges import read_ends
-from tests.runs.test_sweep import Sweeps
+from tests.support.runs_sweep import Sweeps
 from tests.support.toy_world import make_site
 
 EXACT = ("--set", "transfer.window_exact=true")  # what Linux makes of a window has steps, at powers of two

@@ -12,7 +12,7 @@ import pytest
 
 from landspeed.judge.certainty import beyond_chance, certain, difference, enough
 from tests.bench.intervals import inside
-from tests.runs.test_sweep import PROGRAM, Sweeps
+from tests.support.runs_sweep import PROGRAM, Sweeps
 from tests.support.toy_world import environment, make_site
 
 
@@ -50,7 +50,7 @@ def test_many_figures_are_not_named_by_chance() -> None:
 
 @pytest.mark.slow
 def test_the_true_mean_is_inside_the_intervals() -> None:
-    """As tests/bench/bench_sweep.py measures it of a simulated path; here noise: symmetric, and skewed as losses make it."""
+    """As bench_sweep.py measures it of a simulated path; here noise: symmetric, and skewed as losses make it."""
     chance = random.Random(3)
     for values in (
         [chance.gauss(1e9, 3e7) for _ in range(400)],

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.test_sweep import Sweeps
 from tests.support.emu_fixtures import wait_until
+from tests.support.runs_sweep import Sweeps
 from tests.support.toy_world import environment, make_site
 
 pytestmark = pytest.mark.slow

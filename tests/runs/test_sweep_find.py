@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,12 @@ from hypothesis import strategies as st
 
 from landspeed.base.failures import NotPossible
 from landspeed.runs.sweeps.find import Goal
-from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.file.ranges import read_ends
-from landspeed.worlds.registry import plan_for
-from tests.runs.test_sweep import PROGRAM
 from tests.support.emu_fixtures import FIRST
+from tests.support.runs_sweep import PROGRAM
+from tests.support.runs_sweep_find import (
+    toy_goodput_bps,
+)
 from tests.support.toy_world import environment, make_site
 
 SET = ("--set", "expect=null", "--set", "transfer.window=1 MB")
@@ -32,11 +32,6 @@ def find(folder: Path, *words: object, status: int = 0) -> tuple[dict[str, Any],
     done = subprocess.run([*map(str, line)], capture_output=True, text=True, check=False, env=env, timeout=300)
     assert done.returncode == status, done.stderr
     return json.loads(done.stdout or "{}"), done.stderr
-
-
-def toy_goodput_bps(seed: int, *overrides: str) -> float:
-    plan = plan_for(load_scenario(FIRST, ["transfer.window=1 MB", *overrides]), "emu")
-    return plan.physics.expected_goodput_bps * random.Random(seed).gauss(1, 0.03)
 
 
 @pytest.mark.slow

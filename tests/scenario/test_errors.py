@@ -10,21 +10,11 @@ import pytest
 from landspeed.base.errors import ScenarioError
 from landspeed.scenario.file.load import load_scenario
 from landspeed.worlds.registry import plan_for
-
-GOOD = """\
-format: 1
-name: small
-title: a small path
-hosts:
-  a: {role: sender, nic: 1 Gbit/s}
-  b: {role: receiver, nic: 1 Gbit/s}
-path:
-  - {from: a, to: r, one_way_delay: 10 ms, line_rate: 1 Gbit/s}
-  - {from: r, to: b, one_way_delay: 5 ms, line_rate: 1 Gbit/s}
-transfer:
-  streams: 1
-  duration: 10 s
-"""
+from tests.support.scenario_errors import (
+    GOOD,
+    refused,
+    write,
+)
 
 # what is replaced, with what, line, the text at the caret, what is said, what would be right
 CASES = {
@@ -109,18 +99,6 @@ CASES = {
     "nested": ("title: a small path", "title: " + "[" * 60 + "]" * 60, 3, "", "nested too deeply", "32"),
     "nested further": ("title: a small path", "title: " + "[" * 5000 + "]" * 5000, 1, "", "nested too deeply", "32"),
 }  # fmt: skip
-
-
-def write(folder: Path, text: str, name: str = "s.yaml") -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
-
-
-def refused(path: Path, *overrides: str) -> str:
-    with pytest.raises(ScenarioError) as caught:
-        plan_for(load_scenario(path, overrides))
-    return str(caught.value)
 
 
 def test_the_good_file_is_good(tmp_path: Path) -> None:

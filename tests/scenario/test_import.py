@@ -23,8 +23,9 @@ from landspeed.scenario.importers.reading import seconds_of
 from landspeed.scenario.importers.sockets import read_ss
 from landspeed.scenario.importers.traceroute import read_traceroute
 from tests.support.emu_fixtures import landspeed
+from tests.support.places import ROOT
 
-HERE = Path(__file__).resolve().parent / "measured"
+HERE = ROOT / "tests" / "measured"
 RTT_MS = 50.006  # of first.yaml, a ping's serialization counted
 LINE_BPS = 1e9
 

@@ -13,9 +13,9 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.plan.plan import IMPAIRMENTS
 from landspeed.worlds.emu.guest.shaping.encode_netem import impairments, words
 from landspeed.worlds.registry import plan_for
-from tests.scenario.test_errors import GOOD, refused, write
-from tests.scenario.test_plan import shown
 from tests.support.emu_fixtures import measure, plan_of, request, scenario, transfer
+from tests.support.scenario_errors import GOOD, refused, write
+from tests.support.scenario_plan import shown
 from tests.support.sim_fixtures import MS, S, direction, path_plan, simulate
 
 SIGMAS = 5

@@ -1,21 +1,20 @@
 """From scenario to plan: directions, seeds, where a queue can form, and what `show` prints."""
 
-import io
 import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from landspeed.report.plan_view import render_plan
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.importers import fit_traceroute
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.resolve.resolve import direction_seed, make_plan
 from landspeed.worlds.emu.guest.shaping.packet_limit import packet_limit
-from landspeed.worlds.emu.world import EmuWorld
 from landspeed.worlds.registry import plan_for
 from landspeed.worlds.world import UnknownWorld
+from tests.support.scenario_plan import (
+    shown,
+)
 
 TEXT = """\
 format: 1
@@ -150,12 +149,6 @@ def test_unknown_world(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(TEXT)
     with pytest.raises(UnknownWorld, match="no world 'moon'; there are emu, real, sim"):
         plan_for(load_scenario(tmp_path / "s.yaml"), "moon")
-
-
-def shown(plan: Plan, width: int) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width).print(render_plan(plan, EmuWorld.notes(plan)))
-    return out.getvalue()
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

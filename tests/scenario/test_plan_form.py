@@ -27,10 +27,11 @@ from landspeed.scenario.plan.plan import (
     Transfer,
 )
 from landspeed.scenario.resolve.resolve import make_plan
+from tests.support.places import SUPPORT
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"
-OLD_PLAN = Path(__file__).with_name("plan_schema1.json")  # plan.json of a bundle made on 23 November 2026
+OLD_PLAN = SUPPORT / "plan_schema1.json"  # plan.json of a bundle made on 23 November 2026
 
 
 def record_plan() -> Plan:
@@ -89,7 +90,8 @@ def test_text_that_is_no_plan(text: str) -> None:
 def test_importing_the_plan_is_light() -> None:
     """Beside a few modules of the standard library only these are loaded: 8 ms, in the guest too."""
     script = (
-        "import __future__, dataclasses, json, sys, typing; before = set(sys.modules); import landspeed.scenario.plan.plan;"
+        "import __future__, dataclasses, json, sys, typing; before = set(sys.modules);"
+        "import landspeed.scenario.plan.plan;"
         "print(*sorted(set(sys.modules) - before))"
     )
     loaded = subprocess.check_output([sys.executable, "-c", script], text=True).split()

@@ -18,8 +18,9 @@ from landspeed.results.bundle import load_record
 from landspeed.worlds.sim import process, world
 from landspeed.worlds.sim.doctor import examine_simulator
 from tests.support.emu_fixtures import FIRST, wait_until
+from tests.support.places import PROGRAMS
 
-FAKE = Path(__file__).resolve().parent / "fake_simulator.py"
+FAKE = PROGRAMS / "fake_simulator.py"
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect=null")
 RUN = ("run", str(FIRST), "--world", "sim", *SHORT)
 

@@ -21,11 +21,11 @@ from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.emu.guest.network.network import link_address
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
 from landspeed.worlds.registry import plan_for
+from tests.support.places import PROGRAMS, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = Path(sys.executable).parent / "landspeed"
 FIRST = ROOT / "scenarios" / "examples" / "first.yaml"
-PROBE = Path(__file__).resolve().parent / "emu_probe.py"
+PROBE = PROGRAMS / "emu_probe.py"
 DEADLINE_S = 400.0  # only what hangs takes so long, beside whatever else this machine does
 
 

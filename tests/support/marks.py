@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-TESTS = str(Path(__file__).resolve().parent)
+TESTS = str(Path(__file__).resolve().parent.parent)
 # A guest is booted by code that names one of the first and one of the second, as a name or as a word of a command.
 GUEST = [
     ({"landspeed", "COMMAND"}, {"run", "demo", "exec", "shell", "record-book"}),

@@ -22,9 +22,11 @@ RETRANSMISSION_S = 0.2  # TCP sends again what is unanswered for longer (Linux: 
 
 def load() -> ModuleType:
     """The plays' own watcher."""
-    name = "ansible.module_utils.landspeed_stalls"
+    name = "ansible.module_utils.landspeed_scheduling_pauses"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, PLAYBOOKS / "module_utils" / "landspeed_stalls.py")
+        spec = importlib.util.spec_from_file_location(
+            name, PLAYBOOKS / "module_utils" / "landspeed_scheduling_pauses.py"
+        )
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module

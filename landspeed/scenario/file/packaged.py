@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-HOME = Path(__file__).resolve().parent
+from landspeed.base.places import ROOT
+
+HOME = ROOT / "scenarios"
 FOLDERS = ("examples", "presets", "records")
 
 

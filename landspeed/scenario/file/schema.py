@@ -11,9 +11,10 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
+from landspeed.base.places import ROOT
 from landspeed.scenario.file.model import NAME_PATTERN, Scenario
 
-SCHEMA_FILE = Path(__file__).resolve().parent / "scenario.schema.json"
+SCHEMA_FILE = ROOT / "scenarios" / "scenario.schema.json"
 MERGED = ("Bus", "Host", "Router", "Reverse", "Transfer", "Calibration", "Expect", "Contest")
 
 

@@ -12,7 +12,9 @@ import functools
 import subprocess
 from pathlib import Path
 
-LAUNCH = Path(__file__).resolve().parent / "launch" / "build" / "landspeed-launch"
+from landspeed.base.places import ROOT
+
+LAUNCH = ROOT / "emu" / "launch" / "build" / "landspeed-launch"
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from landspeed.base.places import is_clone
+from landspeed.base.places import ROOT, is_clone
 from landspeed.worlds.emu.kernel_source import (
     PACKAGES_IN,
     KernelError,
@@ -36,7 +36,7 @@ from landspeed.worlds.emu.kernel_source import (
 )
 from landspeed.worlds.programs import REINSTALL, program_trouble
 
-RECIPE = Path(__file__).resolve().parent / "kernel"
+RECIPE = ROOT / "emu" / "kernel"
 PACKED = RECIPE / "built"  # a wheel brings its kernel along (setup/wheel.sh)
 SOURCES = Path("/usr/src")
 BUILD_STAMP = {"TIMESTAMP": "2026-01-01 00:00:00 UTC", "USER": "landspeed", "HOST": "landspeed", "VERSION": "1"}

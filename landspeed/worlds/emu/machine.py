@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from landspeed.base.places import PACKAGE, ROOT
 from landspeed.worlds.emu.hugepages import LAUNCH, huge_pages_possible
 from landspeed.worlds.emu.kernel_build import TRACING_SYMBOL, Kernel
 from landspeed.worlds.emu.kernel_source import cache_root
 
-PACKAGE = Path(__file__).resolve().parent
 SHARED_MEMORY = Path("/dev/shm")
 FALLBACKS = (Path("/tmp"), Path("/var/tmp"))  # a container's /dev/shm is often small, and mounted noexec
 CLOCK_START_NS = 1_767_225_600 * 1_000_000_000  # the guest's calendar starts on 2026-01-01 UTC in every run
@@ -255,7 +255,7 @@ def start(
 def _first_words(*, whole: bool) -> list[str]:
     """What the guest's Python is called with (guest/start.py); `whole`: with all that is installed, for Mininet."""
     if not whole:
-        return ["--", "-S", "-P", f'"{PACKAGE / "guest" / "start.py"}"']
+        return ["--", "-S", "-P", f'"{PACKAGE / "worlds" / "emu" / "guest" / "start.py"}"']
     # Mininet wants distutils: Python's own while there is one, since setuptools' takes longer to import.
     distutils = ["SETUPTOOLS_USE_DISTUTILS=stdlib"] if sys.version_info < (3, 12) else []
     return [*distutils, "--", "-P", "-m", f"{__package__}.guest.agent"]
@@ -284,7 +284,7 @@ def _package_places() -> dict[str, str]:
 
 def visible_folders() -> list[str]:
     """Host folders that the guest needs even below /tmp or /run: this package, its Python, the working folder."""
-    root = PACKAGE.parent
+    root = ROOT
     more = [folder for value in _package_places().values() for folder in value.split(os.pathsep)]
     folders = {str(root), str(_packages()), sys.prefix, sys.base_prefix, str(Path.cwd()), *more}
     return sorted(folders)

@@ -7,9 +7,10 @@ from typing import Any
 
 from landspeed.base.failures import RunFailed
 from landspeed.base.files import last_line
+from landspeed.base.places import ROOT
 from landspeed.worlds.emu.job import SamplerJob
 
-SOCKWATCH = Path(__file__).resolve().parent / "linkwatch" / "build" / "landspeed-sockwatch"
+SOCKWATCH = ROOT / "emu" / "linkwatch" / "build" / "landspeed-sockwatch"
 INTERVAL_NS = 10_000_000
 DOUBLE_AFTER = 8192  # samples: an hour at 10 ms is then 41 000 samples instead of 360 000
 

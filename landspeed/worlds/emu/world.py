@@ -16,6 +16,7 @@ from typing import Any, get_args
 from landspeed.base.errors import Problem
 from landspeed.base.failures import RunFailed
 from landspeed.base.finding import Finding
+from landspeed.base.places import ROOT
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
@@ -51,7 +52,7 @@ from landspeed.worlds.world import World
 
 FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
-LINKWATCH = machine.PACKAGE / "linkwatch" / "build" / "landspeed-linkwatch"
+LINKWATCH = ROOT / "emu" / "linkwatch" / "build" / "landspeed-linkwatch"
 
 
 def _no_report(_: Progress) -> None:

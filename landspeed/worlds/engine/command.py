@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from landspeed.base.places import ROOT
+
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Transfer
 
@@ -14,7 +16,7 @@ ENGINE_PORT = 5201
 KEY_FILE = "{key}"
 """Stands for the file of a pre-shared key, which the world that runs the commands makes."""
 
-ENGINE_BINARY = Path(__file__).resolve().parent / "build" / "landspeed-engine"
+ENGINE_BINARY = ROOT / "engine" / "build" / "landspeed-engine"
 """Where `meson setup engine/build engine && ninja -C engine/build` puts the engine."""
 
 _NS_PER_S = 10**9

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.json_form import object_of
+from landspeed.base.places import ROOT
 from landspeed.worlds.real.errors import PlayFailed, RealError
 
-PLAYBOOKS = Path(__file__).resolve().parent
+PLAYBOOKS = ROOT / "playbooks"
 MARK = "LANDSPEED_PLAY"  # in the environment of all processes of a play
 END_S = 20.0  # for a play to end its workers; then it is killed
 BIN = PLAYBOOKS / "bin"

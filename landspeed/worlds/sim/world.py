@@ -16,7 +16,7 @@ from typing import Any
 from landspeed.base.failures import NotReady, RunFailed
 from landspeed.base.files import last_line, read_object
 from landspeed.base.finding import Finding
-from landspeed.base.places import is_clone
+from landspeed.base.places import ROOT, is_clone
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import RAW_LINKS, BundleWriter
 from landspeed.results.facts import HostFacts, SimFacts, SimulatorFacts
@@ -35,7 +35,7 @@ from landspeed.worlds.world import World
 def _simulator() -> Path:
     if not is_clone() and (found := find_spec("landspeed_sim")) and found.origin:
         return Path(found.origin).parent / "landspeed-sim"
-    return Path(__file__).resolve().parent / "build" / "landspeed-sim"
+    return ROOT / "sim" / "build" / "landspeed-sim"
 
 
 SIMULATOR = _simulator()

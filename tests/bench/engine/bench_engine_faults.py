@@ -14,8 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 from tests.bench.bench import Row
-from tests.engine.test_verify import BLOCK, PROXY, RECEIVER, Harm, Proxy, found, key, pass_hello, read_exactly
 from tests.support.engine.fixtures import Bench, free_port
+from tests.support.engine.verify import BLOCK, PROXY, RECEIVER, Harm, Proxy, found, key, pass_hello, read_exactly
 
 STREAMS = 8
 KINDS = ("flip", "flip_header", "swap", "repeat", "drop", "cut")

@@ -46,7 +46,7 @@ by its window. *Joined* is the simulated world with `--collapse`. Each figure is
 with the others of its row. Slow start, the first 4 s, is left out. The simulator reports its processor time as it runs;
 an emulated figure is the difference between a longer run and one of 4 s.
 
-`.venv/bin/python tests/bench/sim/bench_sim.py cost_window cost_hops schedulers` makes this page, in pieces (`cost_window_41000`,
+`python -m tests.bench.sim.bench_sim cost_window cost_hops schedulers` makes this page, in pieces (`cost_window_41000`,
 …). Do not edit it: the text is in tests/bench/sim/bench_sim_cost.py.
 """
 WINDOW_TEXT = """

@@ -1,6 +1,6 @@
 """Figures of the mended TCP: cost with and without the mends on the same input, and the long runs against theory.
 
-Run: .venv/bin/python tests/bench/sim/bench_sim_tcp.py [PART…]; parts are `cost` and the names of the long runs below. Takes
+Run: python -m tests.bench.sim.bench_sim_tcp [PART…]; parts are `cost` and the names of the long runs below. Takes
 minutes; each pair is measured one after the other.
 """
 

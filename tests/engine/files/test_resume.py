@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.files.test_hostile import XXHASH
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, PARTIAL
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
+from tests.support.engine.hostile import XXHASH
 
 XXHASH.XXH3_64bits_withSeed.restype = ctypes.c_uint64
 XXHASH.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]

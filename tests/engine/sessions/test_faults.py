@@ -14,6 +14,11 @@ import subprocess
 import pytest
 
 from tests.support import builds
+from tests.support.engine.faults import (
+    GREETING,
+    REQUEST,
+    frame,
+)
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     PROTOCOL,
     Bench,
@@ -27,27 +32,6 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     wait_until,
 )
 from tests.support.stopwatch import one_of_few, undisturbed
-
-
-def frame(message: object) -> bytes:
-    """A frame of the control connection."""
-    text = json.dumps(message).encode()
-    return struct.pack(">I", len(text)) + text
-
-
-REQUEST = {
-    "protocol": PROTOCOL,
-    "type": "request",
-    "kind": "memory",
-    "streams": 1,
-    "window_bytes": 0,
-    "bytes": 1000,
-    "duration_ns": 0,
-    "receive": "discard",
-}
-
-
-GREETING = frame({"protocol": PROTOCOL, "type": "greeting", "nonce": "5a" * 32, "key": False})
 
 
 def ask(bench: Bench, *parts: bytes) -> bytes:

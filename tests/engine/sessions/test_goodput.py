@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from landspeed.results.record import RunRecord
-from tests.engine.sessions.test_limits_hostile import Client
 from tests.support.emu_fixtures import plan_of, scenario, transfer
 from tests.support.engine.fake_server import TOKEN, frame, take
 from tests.support.engine.fixtures import MAGIC, Bench, bench_fixture, engine_fixture, only_child  # noqa: F401  (fixtures)
+from tests.support.engine.limits_hostile import Client
 
 LINE_BPS = 400e6  # of the sender that keeps to a rate
 

@@ -8,40 +8,24 @@ from __future__ import annotations
 import csv
 import json
 import os
-import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from landspeed.worlds.engine.command import ENGINE_BINARY
-from tests.support.emu_fixtures import execute, plan_of, scenario, transfer
+from tests.support.emu_fixtures import plan_of, scenario, transfer
 from tests.support.engine.files_fixtures import BLOCK, describe, leftovers, write_file
+from tests.support.engine.guest import (
+    ENGINE,
+    INSIDE,
+    perform,
+    result,
+)
 
-ACTS = Path(__file__).resolve().parent / "engine_acts.py"
-INSIDE = Path("/run/landspeed")  # the test's folder as the guest sees it
 RTT_S = 0.02
 KEEPALIVE_S = 60 + 12 * 10  # the control connection's: after a minute of silence, twelve probes (net.c)
-ENGINE = str(ENGINE_BINARY)
 RECEIVE = [ENGINE, "receive", "--quiet", "--json", str(INSIDE / "receive.json")]
 SEND = [ENGINE, "send", "HOST", "--quiet", "--json", str(INSIDE / "send.json")]
-
-
-def perform(folder: Path, acts: list[list[Any]]) -> dict[str, dict[str, float]]:
-    """Boot a guest with 100 Mbit/s over 20 ms and do the acts there; exit statuses and times."""
-    (folder / "acts.json").write_text(json.dumps(acts))
-    links = [{"one_way_delay": "5 ms", "line_rate": "100 Mbit/s"}] * 2
-    plan = plan_of(folder, scenario(links, nic="1 Gbit/s", mtu="9000 B", queue="1 MB"))
-    words = [sys.executable, str(ACTS), str(INSIDE / "acts.json"), str(INSIDE / "acted.json")]
-    done = execute(plan, folder, *words)
-    assert done.status == 0, done.err
-    return json.loads((folder / "acted.json").read_text())
-
-
-def result(folder: Path, end: str) -> dict[str, Any]:
-    """The JSON that an end left."""
-    return json.loads((folder / f"{end}.json").read_text())
 
 
 def samples(file: Path) -> list[dict[str, int]]:

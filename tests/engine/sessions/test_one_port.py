@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.sessions.test_faults import GREETING, REQUEST, frame
 from tests.support.engine.fake_server import take
+from tests.support.engine.faults import GREETING, REQUEST, frame
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     Bench,
     Program,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.worlds.engine.result import EngineResult, read_result
-from tests.engine.test_auth import make_key
+from landspeed.worlds.engine.result import read_result
+from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     MAGIC,
@@ -23,25 +23,13 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     only_child,
     wait_until,
 )
+from tests.support.engine.reverse import (
+    fail,
+    send,
+)
 from tests.support.stopwatch import one_of_few, undisturbed
 
 MODES = ["discard", "memory", "verify"]
-
-
-def send(bench: Bench, *options: str) -> EngineResult:
-    """One run that succeeds, and its result."""
-    program = bench.send(*options)
-    assert program.wait() == 0, program.errors
-    return read_result(bench.folder / "send.json")
-
-
-def fail(bench: Bench, *options: str) -> EngineResult:
-    """One that fails with a result."""
-    program = bench.send(*options)
-    assert program.wait() == 1, program.errors
-    result = read_result(bench.folder / "send.json")
-    assert result.complete is False
-    return result
 
 
 @pytest.mark.parametrize("mode", MODES)

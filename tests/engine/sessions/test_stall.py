@@ -6,15 +6,13 @@ import contextlib
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.engine.files.test_hostile import DATA, LIST, LIST_END, entry, record
 from tests.support import builds
-from tests.support.engine.fake_server import Begun, frame, pretended, take
+from tests.support.engine.fake_server import frame, take
 from tests.support.engine.files_fixtures import BLOCK, write_file
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     MAGIC,
@@ -26,17 +24,14 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     say_hello,
     wait_until,
 )
+from tests.support.engine.hostile import DATA, LIST, LIST_END, entry, record
+from tests.support.engine.stall import (
+    REQUEST,
+    idle,
+    result,
+)
 from tests.support.stopwatch import one_of_few, undisturbed
 
-REQUEST = {
-    "type": "request",
-    "kind": "memory",
-    "streams": 1,
-    "window_bytes": 0,
-    "bytes": 1 << 53,
-    "duration_ns": 0,
-    "receive": "discard",
-}
 LIMIT_S = 0.6
 # It is looked at four times within the limit; a program has to be started, and to say what it knows.
 LATEST_S = 1.25 * LIMIT_S + 0.75
@@ -60,13 +55,6 @@ def session(bench: Bench, request: dict) -> Iterator[tuple[socket.socket, socket
             begun = time.monotonic()
             control.sendall(frame({"type": "go"}))
             yield control, data, begun
-
-
-def result(control: socket.socket) -> dict:
-    """The result, whatever the receiver says before it."""
-    while (message := take(control))["type"] != "result":
-        assert message["type"].startswith("files-"), message
-    return message
 
 
 @pytest.mark.slow
@@ -116,35 +104,6 @@ def test_a_sender_of_files_that_falls_silent(bench: Bench, tmp_path: Path, sent:
             assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
 
     one_of_few(attempt)
-
-
-@dataclass
-class Idle:
-    """What a receiver that takes no data did.
-
-    Attributes:
-        pause_s: the longest time from one act to the next, as far as this machine let it act.
-    """
-
-    pause_s: float = 0.0
-
-
-@contextlib.contextmanager
-def idle(port: int, act: Callable[[socket.socket], object] = id) -> Iterator[Idle]:
-    """A receiver that grants, is ready, and then does only what the test says, again and again."""
-    done = Idle()
-
-    def live(begun: Begun) -> None:
-        begun.control.sendall(frame({"type": "ready"}))
-        assert take(begun.control)["type"] == "go"
-        with contextlib.suppress(OSError):
-            before = time.monotonic()
-            while not begun.over.wait(0.05):
-                act(begun.control)
-                done.pause_s, before = max(done.pause_s, time.monotonic() - before), time.monotonic()
-
-    with pretended(port, live):
-        yield done
 
 
 @pytest.mark.slow

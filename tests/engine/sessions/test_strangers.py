@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.sessions.test_faults import frame
+from tests.support.engine.faults import frame
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     CHALLENGE,
     PROTOCOL,

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from landspeed.worlds.engine.command import ENGINE_BINARY
-from tests.engine.test_auth import make_key
 from tests.support.emu_fixtures import execute, plan_of, scenario
+from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.fixtures import (  # noqa: F401
     Bench,
@@ -26,8 +26,9 @@ from tests.support.engine.fixtures import (  # noqa: F401
     engine_fixture,
     wait_until,
 )
+from tests.support.places import PROGRAMS
 
-ACTS = Path(__file__).resolve().parent / "engine_acts.py"
+ACTS = PROGRAMS / "guest_script.py"
 INSIDE = Path("/run/landspeed")  # the test's folder as the guest sees it
 MAGIC = b"lspudp\0\1"
 

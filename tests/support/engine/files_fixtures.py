@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import builds
+from tests.support.places import PROGRAMS
 
 BLOCK = 1 << 20
 RECORD = 48  # bytes of a block's header
@@ -36,7 +37,7 @@ def slow_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: int) ->
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler")
     library = folder / "slow_disk.so"
-    source = Path(__file__).parent / "slow_disk.c"
+    source = PROGRAMS / "slow_disk.c"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
     monkeypatch.setenv("LD_PRELOAD", builds.preloaded(library))
     for name, value in settings.items():

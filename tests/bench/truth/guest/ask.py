@@ -2,7 +2,7 @@
 
     python ask.py REQUESTS.json ANSWERS.json
 
-A request has a `kind`: `train` (tests/support/programs/emu_probe.py), `program`, `change` (of a line), or a function below. Nothing is
+A request has a `kind`: `train` (emu_probe.py), `program`, `change` (of a line), or a function below. Nothing is
 judged here.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "support" / "programs")]
 
 import bbr  # noqa: E402  (beside this file)
 from emu_probe import inside, train  # noqa: E402

@@ -1,6 +1,6 @@
 """A session: the host asks one thing after the other, and virtual time passes only while one of them is waited for.
 
-Each `do_…` is one thing that the host may ask (worlds/emu/session.py has the other side); what it returns is the answer.
+Each `do_…` is one thing that the host may ask (the other side: worlds/emu/session.py); what it returns is the answer.
 Whatever it does takes no virtual time but for 256 ns for each reading of the clock, and how many of those there are
 follows from what was asked, never from when. So the same questions in the same order give the same session.
 """

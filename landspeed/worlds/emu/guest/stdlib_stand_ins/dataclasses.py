@@ -84,5 +84,5 @@ def asdict(value: Any) -> Any:
 def fields(value: Any) -> Any:
     """Nothing in the guest asks for them."""
     raise NotImplementedError(
-        f"the fields of {value}: in the guest, dataclasses are the light ones (landspeed/worlds/emu/guest/stdlib_stand_ins)"
+        f"the fields of {value}: in the guest, dataclasses are the light ones (guest/stdlib_stand_ins)"
     )

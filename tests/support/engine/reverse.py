@@ -1,0 +1,32 @@
+"""Shared by tests: what test_reverse and others use."""
+
+from __future__ import annotations
+
+from landspeed.worlds.engine.result import EngineResult, read_result
+from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+    MAGIC,
+    Bench,
+    Program,
+    bench_fixture,
+    children,
+    control_connection,
+    engine_fixture,
+    only_child,
+    wait_until,
+)
+
+
+def send(bench: Bench, *options: str) -> EngineResult:
+    """One run that succeeds, and its result."""
+    program = bench.send(*options)
+    assert program.wait() == 0, program.errors
+    return read_result(bench.folder / "send.json")
+
+
+def fail(bench: Bench, *options: str) -> EngineResult:
+    """One that fails with a result."""
+    program = bench.send(*options)
+    assert program.wait() == 1, program.errors
+    result = read_result(bench.folder / "send.json")
+    assert result.complete is False
+    return result
