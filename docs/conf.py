@@ -12,7 +12,7 @@ language = "en"
 smartquotes = False  # two hyphens begin an option
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docs.generators"]
-exclude_patterns = ["docs.generators"]
+exclude_patterns = ["generators", "examples", "ARCHITECTURE.md", "CONTRIBUTING.md"]  # the two are pages by `root-page`
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 napoleon_use_ivar = True

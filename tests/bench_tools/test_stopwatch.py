@@ -40,7 +40,7 @@ def test_what_must_hold_always_fails_at_once() -> None:
 
 def test_a_limit_in_seconds_grows_with_contention_only(monkeypatch: pytest.MonkeyPatch) -> None:
     beside = itertools.chain([1.0, 1.0, 3.0], itertools.repeat(1.0))
-    monkeypatch.setattr("stopwatch.contention", lambda: next(beside))
+    monkeypatch.setattr("tests.support.stopwatch.contention", lambda: next(beside))
     takes_at_most(2.0, lambda number: [5.0, 5.0][number])  # the second of them beside a contention of 3
     with pytest.raises(pytest.fail.Exception, match=r"2\.50 s beside a contention of 1\.00"):
         takes_at_most(2.0, lambda _: 2.5)

@@ -50,7 +50,6 @@ def network(flows: list[dict[str, Any]], **transfer: Any) -> dict[str, Any]:
         ({"duration": "2500 ms"}, "counts whole seconds"),
         ({"sample_interval": "99 ms"}, "samples every 100 ms to 60 s"),
         ({"sample_interval": "61 s"}, "samples every 100 ms to 60 s"),
-        ({"streams": 129}, "at most 128 streams"),
         ({"window": "513 MiB"}, "at most 512 MiB"),
         ({"window_exact": True}, "window to the byte"),
         ({"streams": 2, "start_stagger": "1 s"}, "starts all streams at once"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from landspeed.base.failures import BundleError
 from landspeed.results.bundle import LINKS, RESULT, SAMPLES
-from landspeed.runs.library import runs
+from landspeed.runs.library import find_runs
 from tests.support.fuzzing import JSON, damaged, damaged_bytes, examples
 from tests.support.places import PROGRAMS
 from tests.support.results_fixture import make_bundle
@@ -87,7 +87,7 @@ def look(reader: Reader, folder: Path) -> None:
     assert "right" in listed["out"].split("\n")
     reader.tell("report", bundle)
     reader.tell("compare", right, bundle, "--quiet", "--out", folder.parent, "--html", folder.parent / "page.html")
-    for run in runs(folder):
+    for run in find_runs(folder):
         assert run.status in (0, 1)
         with contextlib.suppress(BundleError):
             assert str(run)

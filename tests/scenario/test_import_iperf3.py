@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.places import TESTS
 from landspeed.base.errors import LandspeedError
 from landspeed.scenario.importers.evidence import Evidence, Interval, MeasurementError, Probes, Transfer
 from landspeed.scenario.importers.importing import import_files
@@ -19,7 +20,7 @@ from landspeed.scenario.importers.iperf3 import read_iperf3, transfer_of
 from landspeed.scenario.importers.pscheduler import read_pscheduler
 from tests.support.fuzzing import damaged, examples
 
-HERE = Path(__file__).resolve().parent / "measured"
+HERE = TESTS / "measured"
 QUEUE = (HERE / "queue-iperf3.json").read_text()
 PING = Probes("ping", "ping", 0.02, 10, 0)
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.places import TESTS
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.importers.importing import import_files
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.scenario.theory.timing import echo_ns
 
-HERE = Path(__file__).resolve().parent / "measured"
+HERE = TESTS / "measured"
 
 
 @pytest.mark.parametrize(("name", "delay_ms", "line_bps"), [("slow10", 20.0, 10e6), ("lan", 0.04, 100e6)])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.places import TESTS
 from landspeed.base.errors import ScenarioError
 from landspeed.scenario.importers.evidence import Evidence, Hop, MeasurementError, Trace
 from landspeed.scenario.importers.importing import import_files
@@ -16,7 +17,7 @@ from landspeed.scenario.importers.traceroute import read_traceroute
 from landspeed.scenario.importers.write import write_scenario
 from tests.support.fuzzing import damaged_bytes, examples
 
-HERE = Path(__file__).resolve().parent / "measured"
+HERE = TESTS / "measured"
 
 
 def links_ms(*traces: str) -> list[float]:

@@ -97,9 +97,11 @@ def test_importing_the_plan_is_light() -> None:
     loaded = subprocess.check_output([sys.executable, "-c", script], text=True).split()
     assert loaded == [
         "landspeed",
-        "landspeed.scenario",
-        *(f"landspeed.scenario.{name}" for name in ("plan", "plan_limits", "plan_recorded", "trace")),
+        "landspeed.base",
         "landspeed.base.version",
+        "landspeed.scenario",
+        "landspeed.scenario.plan",
+        *(f"landspeed.scenario.plan.{name}" for name in ("limits", "plan", "recorded", "trace")),
     ]
 
 
