@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.places import TESTS
 from landspeed.base.errors import LandspeedError
 from landspeed.scenario.importers.evidence import Evidence, Interval, MeasurementError, Probes, Transfer
 from landspeed.scenario.importers.importing import import_files
@@ -19,6 +18,7 @@ from landspeed.scenario.importers.infer import Inferred, infer
 from landspeed.scenario.importers.iperf3 import read_iperf3, transfer_of
 from landspeed.scenario.importers.pscheduler import read_pscheduler
 from tests.support.fuzzing import damaged, examples
+from tests.support.places import TESTS
 
 HERE = TESTS / "measured"
 QUEUE = (HERE / "queue-iperf3.json").read_text()

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.places import TESTS
 from landspeed.scenario.importers.evidence import Evidence, MeasurementError, Socket, Trace, Transfer
 from landspeed.scenario.importers.importing import import_files
 from landspeed.scenario.importers.peers import of_one_path, plain_address
 from landspeed.scenario.importers.sockets import read_ss
 from tests.support.fuzzing import examples
+from tests.support.places import TESTS
 
 HERE = TESTS / "measured"
 PEERS = HERE / "three-peers-ss.txt"

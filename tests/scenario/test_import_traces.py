@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.places import TESTS
 from landspeed.base.errors import ScenarioError
 from landspeed.scenario.importers.evidence import Evidence, Hop, MeasurementError, Trace
 from landspeed.scenario.importers.importing import import_files
@@ -16,6 +15,7 @@ from landspeed.scenario.importers.infer import infer
 from landspeed.scenario.importers.traceroute import read_traceroute
 from landspeed.scenario.importers.write import write_scenario
 from tests.support.fuzzing import damaged_bytes, examples
+from tests.support.places import TESTS
 
 HERE = TESTS / "measured"
 
