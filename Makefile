@@ -97,7 +97,7 @@ wheel-twice: setup-test  ## two clones make the wheels, each with a kernel of it
 fresh-wheel:  ## the wheel, by an ordinary user on a new Debian in a folder (SUITE=trixie, noble; needs root)
 	@setup/fresh-wheel.sh $(or $(SUITE),bookworm)
 
-workflow: setup-test  ## the workflows of docs/how-to/ci.md, step by step on a new Ubuntu in a folder: seconds to the first green test (root)
+workflow: setup-test  ## the `run` steps of docs/how-to/ci/*.yml on a new Ubuntu in a folder: seconds to the first green test (root)
 	@setup/workflow.sh $(or $(SUITE),noble)
 
 lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Do the workflows of docs/how-to/ci.md work, and how long until the first green test? A new Ubuntu in a folder is the
-# runner, an ordinary user with sudo runs the steps word for word (ci_steps.py), and each job finds the system as new. The
-# job from a clone is run twice: the second time with the cache that the first one left, which has the kernel. The job
-# with the wheel is run where `make wheel` has made one. Exit status 1 when a step fails, or a promise is not kept: three
-# minutes from a clone with the cache, 30 s with the wheel.
+# Do the workflows of docs/how-to/ci/ work, and how long until the first green test? A new Ubuntu in a folder is the
+# runner, an ordinary user with sudo runs their `run` steps, and each job finds the system as new. What their actions bring
+# is laid there before: the checkout, Python, the cache. The job from a clone is run twice: the second time with the cache
+# that the first one left, which has the kernel. The job with the wheel is run where `make wheel` has made one. Exit status
+# 1 when a step fails, or a promise is not kept: three minutes from a clone with the cache, 30 s with the wheel.
 # Needs root, debootstrap and the network. Usage: workflow.sh [SUITE], else noble, which the workflows name.
 set -eu
 cd "$(dirname "$0")/.."
@@ -16,16 +16,35 @@ jobs=$(mktemp -d "$PWD/build/workflow.XXXXXX")
 trap 'rm -rf --one-file-system "$fresh" "$jobs"' EXIT
 failed=0
 
+# The `run` steps of a workflow's one job as a script for bash, each in a shell of its own and timed.
+steps() {
+	.venv/bin/python - "$1" <<-'PYTHON'
+		import shlex, sys
+		from ruamel.yaml import YAML
+		(job,) = YAML(typ="safe").load(open(sys.argv[1]))["jobs"].values()
+		for step in filter(None, (each.get("run") for each in job["steps"])):
+		    print(f"echo step: {shlex.quote(step.splitlines()[0])}; time bash -e -o pipefail -c {shlex.quote(step)} </dev/null")
+	PYTHON
+}
+
 # job NAME WORKFLOW MOST_S: a system as new, with what the workflow's actions bring.
 job() {
 	own=$jobs/$1
 	mkdir -p "$own/upper" "$own/work" "$own/root"
 	home=$own/upper/home/stranger
 	mkdir -p "$home/$(dirname $cache)"
-	.venv/bin/python setup/ci_steps.py "$2" "$home"
+	mkdir "$home/work"
+	cp docs/how-to/ci/test_long_paths.py README.md "$home/work"
+	# shellcheck disable=SC2016
+	{
+		echo "set -e; TIMEFORMAT='step: %R s'; cd work; export GITHUB_OUTPUT=~/output"
+		case $2 in *clone*) ;; *) echo 'python3 -m venv ~/python; PATH=$HOME/python/bin:$PATH; SECONDS=0' ;; esac
+		steps "docs/how-to/ci/$2"
+		echo 'echo "step: all: $SECONDS s to the first green test"'
+	} >"$home/steps.sh"
 	case $2 in
 	*clone*)
-		git clone --quiet --no-hardlinks . "$home/checkout"
+		git clone --quiet --no-hardlinks . "$home/work/landspeed"
 		[ ! -d "$jobs/cache" ] || cp -R "$jobs/cache" "$home/$cache"
 		;;
 	*) mkdir "$home/work/wheels" && cp build/wheel/landspeed-*.whl "$home/work/wheels" ;;
@@ -41,9 +60,9 @@ job() {
 		mount --rbind /dev "$OWN/root/dev"
 		mount --rbind /sys "$OWN/root/sys"
 		mount -t tmpfs tmpfs "$OWN/root/tmp"
-		exec chroot "$OWN/root" su - stranger -c "sh steps.sh"' >"$own/log" 2>&1; then
+		exec chroot "$OWN/root" su - stranger -c "bash steps.sh"' >"$own/log" 2>&1; then
 		grep -E '^step: |^[0-9]+ passed' "$own/log"
-		all=$(sed -n 's/^step: *\([0-9]*\)\..*: all, .*/\1/p' "$own/log")
+		all=$(sed -n 's/^step: all: \([0-9]*\) s.*/\1/p' "$own/log")
 		if [ "$all" -ge "$3" ]; then
 			echo "workflow: $1: FAILED: $all s to the first green test, promised $3"
 			failed=1
