@@ -9,6 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . setup/fresh-folder.sh
 suite=${1:-noble}
+mkdir -p build
 fresh_folder "$suite" ca-certificates,curl,git,make,python3,python3-venv,sudo >"build/workflow-$suite.log"
 echo 'stranger ALL=(ALL) NOPASSWD: ALL' >"$fresh/etc/sudoers.d/stranger"
 cache=.cache/landspeed/kernel
