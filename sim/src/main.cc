@@ -1,4 +1,4 @@
-// landspeed-sim PLAN.json OUTDIR [--collapse] [--scheduler NAME]
+// landspeed-sim PLAN.json OUTDIR [--collapse] [--scheduler NAME]; landspeed-sim --version
 //
 // Simulates a plan in ns-3 and writes samples and a result into a folder; see sim/README.md.
 #include "flows.h"
@@ -123,6 +123,11 @@ int main(int argc, char **argv)
 {
 	std::string place;
 	try {
+		if (argc == 2 && std::string(argv[1]) == "--version") {
+			std::cout << "landspeed-sim " LANDSPEED_VERSION " (ns-3 " NS3_VERSION_TEXT
+				     ")\n";
+			return 0;
+		}
 		const Options options = options_read({argv + 1, argv + argc});
 		place = options.plan;
 		const int status = simulate(options);

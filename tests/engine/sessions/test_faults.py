@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 
+from landspeed.base.version import __version__
 from tests.support import builds
 from tests.support.engine.faults import (
     GREETING,
@@ -345,4 +346,4 @@ def test_help_and_version(bench: Bench) -> None:
         assert run.returncode == 0
         assert run.stdout.startswith("usage: landspeed-engine")
     run = subprocess.run([str(bench.binary), "--version"], capture_output=True, text=True, check=False, timeout=20)
-    assert run.stdout.startswith("landspeed-engine 0.1.0 (build ")
+    assert run.stdout.startswith(f"landspeed-engine {__version__} (build ")
