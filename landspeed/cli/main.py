@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from landspeed.base.errors import LandspeedError
+from landspeed.base.log import listen, wanted_level
 from landspeed.base.version import __version__
 from landspeed.cli.errors import BAD_INPUT, FAILED, say
 
@@ -53,6 +54,8 @@ WORDS = {
 }
 """Word → the module of this folder that has `add_WORD(parser)` and `do_WORD(parsed)`, and its line of help."""
 
+VERBOSE = ("-v", "--verbose")
+
 COLLECT_AFTER = 50_000
 """New objects after which garbage is looked for: with Python's 700 it takes a tenth of the time of all imports."""
 
@@ -86,6 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         parsed = make_parser(next((word for word in own if not word.startswith("-")), "")).parse_args(own)
         parsed.program = program
+        if level := wanted_level(parsed.verbose):
+            listen(level)
         return parsed.action(parsed)
     except LandspeedError as error:
         return say(error, error.exit_status)
@@ -131,7 +136,8 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 def split_program(words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     """Words of this command, and those of the user's own program after `--`."""
-    if words[:1] in (["exec"], ["probe"]) and "--" in words:
+    word = next((each for each in words if not each.startswith("-")), "")
+    if word in ("exec", "probe") and "--" in words:
         place = list(words).index("--")
         return words[:place], list(words[place + 1 :])
     return words, []
@@ -148,6 +154,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         prog="landspeed", description="Rehearse very long, very fast network paths in virtual time."
     )
     parser.add_argument("--version", action="version", version=f"landspeed {__version__}")
+    parser.add_argument(*VERBOSE, action="count", default=0, help="log decisions on standard error; -vv: and details")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for word, (module, text) in WORDS.items():
         made = commands.add_parser(word, help=text, description=text)
@@ -155,6 +162,8 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
             home = import_module(f".{module}", __package__)
             name = word.replace("-", "_")
             getattr(home, f"add_{name}")(made)
+            # After the word it is understood, too; SUPPRESS: the count from before the word stays.
+            made.add_argument(*VERBOSE, action="count", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
             made.set_defaults(action=getattr(home, f"do_{name}"))
     return parser
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from landspeed.base.failures import NotReady, RunFailed, RunInterrupted
+from landspeed.base.log import Log
 from landspeed.base.progress import Progress
 from landspeed.base.version import __version__
 from landspeed.results.bundle import EVIDENCE, BundleWriter
@@ -22,6 +23,7 @@ from landspeed.worlds.options import repeating_words
 from landspeed.worlds.registry import DEFAULT_WORLD
 from landspeed.worlds.world import World
 
+LOG = Log(__name__)
 Report = Callable[[Progress], None]
 """Told of the progress several times a second; an exception that it raises ends the run, which keeps what it had."""
 
@@ -62,6 +64,7 @@ def run_plan(
     started = time.monotonic()
     check_world(world, plan)
     bundle = BundleWriter(runs_dir, plan.scenario, first_record(world, plan, repeating_command(loaded, plan, world)))
+    LOG.info("run: %s, world %s, seed %d, in %s", plan.scenario, world.name, plan.seed, bundle.path)
     interrupted = False
 
     def tell(now: Progress) -> None:
@@ -120,7 +123,9 @@ def _judged(record: RunRecord, plan: Plan, bundle: BundleWriter) -> RunRecord:
     from landspeed.judge.judge import judge
 
     bundle.convert()
-    return judge(plan, record, bundle.path)
+    judged = judge(plan, record, bundle.path)
+    LOG.info("judged: %s", "passed" if judged.passed else "failed")
+    return judged
 
 
 def _kept(bundle: BundleWriter, error: str) -> RunRecord:

@@ -16,9 +16,11 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from landspeed.base.failures import NotReady, RunInterrupted
+from landspeed.base.log import Log
 from landspeed.base.progress import Progress
 from landspeed.runs.sweeps.work import Outcome, Work, do
 
+LOG = Log(__name__)
 WAIT_S = "15 s"  # for a scheduler's answer
 TRIES = 10  # of a cell whose worker was lost: more, and it is the cell that ends its workers
 THREADS = 8  # of one process: more wait for each other
@@ -94,6 +96,7 @@ class Workers:
         needs = (
             {MEMORY: min(work.memory_bytes, self._memory_bytes)} if self._memory_bytes and work.memory_bytes else None
         )
+        LOG.debug("cell %s is handed in; %d wait or run", work.key, len(self._works))
         future = self._client.submit(_run, work, self._stop, key=name, pure=False, resources=needs)
         if self._going is None:
             self._going = as_completed([future], raise_errors=False)
@@ -111,6 +114,7 @@ class Workers:
             work = self._works.pop(str(future.key).split("-")[1])
             outcome = self._outcome(work, future)
             if outcome is not None:
+                LOG.debug("cell %s: %s", work.key, outcome.state)
                 yield outcome
 
     def _outcome(self, work: Work, future: Any) -> Outcome | None:
@@ -118,6 +122,7 @@ class Workers:
 
         if future.status == "cancelled" or isinstance(future.exception(), KilledWorker):
             self._lost[work.key] = self._lost.get(work.key, 0) + 1
+            LOG.info("cell %s: its worker was lost, for the %d. time", work.key, self._lost[work.key])
             if self._lost[work.key] < TRIES:
                 self.hand_in(work)
                 return None
@@ -156,6 +161,7 @@ def local_workers(jobs: int) -> Generator[Workers]:
             resources={MEMORY: max(0, _available_bytes() - KEEP_FREE_BYTES) // processes},
         )
         with cluster, distributed.Client(cluster) as client:
+            LOG.info("workers: %d cells at once, in %d processes of %s", jobs, processes, folder)
             port = client.scheduler_info()["services"].get("dashboard")
             yield Workers(client, jobs, f"http://127.0.0.1:{port}/status" if port else "")
 
@@ -177,6 +183,7 @@ def cluster_workers(address: str) -> Generator[Workers]:
         threads = sum(client.nthreads().values())
         if not threads:
             raise NotReady(f"the Dask scheduler at {address} has no worker; start some with: dask worker {address}")
+        LOG.info("workers: %d cells at once, of the scheduler at %s", threads, address)
         yield Workers(client, threads, str(client.dashboard_link))
 
 

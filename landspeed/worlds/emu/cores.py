@@ -21,10 +21,12 @@ from pathlib import Path
 from types import TracebackType
 
 from landspeed.base.failures import NotPossible
+from landspeed.base.log import Log
 
 Wish = int | str | None
 """A core by number; "any": all of them, as the host's scheduler likes; None: the least busy one."""
 
+LOG = Log(__name__)
 NAME = "landspeed-core"
 ROWS = 64  # guests on one core that know of each other
 CHANGE_S = 2.0  # who shares a core looks for a better one so often
@@ -148,6 +150,7 @@ class Seat:
         _seated[threading.get_native_id()] = self.allowed
         if self._wish == "any":
             self.cores = sorted(self.allowed)
+            LOG.info("any core of %s", self.cores)
             return self
         order = [self._wish] if isinstance(self._wish, int) else self._order()
         if not self._take((core, row) for row in range(ROWS) for core in order):
@@ -204,6 +207,7 @@ class Seat:
             self._name, self._row = name, row
             if self.cores[-1:] != [core]:
                 self.cores.append(core)
+            LOG.info("core %d of %s, with %d guests there before", core, sorted(self.allowed), row)
             return True
         return False
 

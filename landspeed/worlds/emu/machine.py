@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from landspeed.base.log import Log
 from landspeed.base.places import PACKAGE, ROOT
 from landspeed.worlds.emu.hugepages import LAUNCH, huge_pages_possible
 from landspeed.worlds.emu.kernel_build import TRACING_SYMBOL, Kernel
 from landspeed.worlds.emu.kernel_source import cache_root
 
+LOG = Log(__name__)
 SHARED_MEMORY = Path("/dev/shm")
 FALLBACKS = (Path("/tmp"), Path("/var/tmp"))  # a container's /dev/shm is often small, and mounted noexec
 CLOCK_START_NS = 1_767_225_600 * 1_000_000_000  # the guest's calendar starts on 2026-01-01 UTC in every run
@@ -235,6 +237,8 @@ def start(
     ]
     place = cache_root() / "memory"
     huge_bytes = memory_bytes + HUGE_MARGIN_BYTES if huge_pages_possible(place) else 0
+    LOG.info("kernel: Linux %s (%s), %s", kernel.version, kernel.key, kernel.executable)
+    LOG.info("memory: %.2f GiB in %s", memory_bytes / 2**30, f"huge pages of {place}" if huge_bytes else shm)
     moved = () if terminal else (f"{out.fileno()}:{OUT_FD}", f"{err.fileno()}:{ERR_FD}")
     process = subprocess.Popen(
         [LAUNCH, str(os.getpid()), place, str(huge_bytes), *moved, "--", *words],

@@ -7,9 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from landspeed.base.log import Log
 from landspeed.results.facts import EmuFacts, GuestFacts
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.worlds.emu.watchdog import Outcome
+
+LOG = Log(__name__)
 
 
 def shift_links(path: Path, start_unix_ns: int) -> None:
@@ -23,6 +26,13 @@ def shift_links(path: Path, start_unix_ns: int) -> None:
         if time_text.isdigit() and rest.count(",") == head.count(",") - 1:
             shifted.append(f"{int(time_text) - start_unix_ns},{rest}")
     path.write_text("\n".join([head, *shifted]) + "\n")
+
+
+def tell_calibration(result: CalibrationResult) -> None:
+    """Log the verdict, and each check with its figures."""
+    LOG.info("calibration: %s", "passed" if result.passed else "; ".join(result.failures))
+    for check in result.checks:
+        LOG.debug("calibration: %s", check.text)
 
 
 def cpu_model() -> str:
@@ -64,4 +74,5 @@ def with_facts(record: RunRecord, outcome: Outcome, started: float) -> RunRecord
     if measured := outcome.guest.get("calibration"):
         found["calibration"] = CalibrationResult.model_validate(measured)
         found["rtt_ms"] = found["calibration"].rtt_ms
+        tell_calibration(found["calibration"])
     return record.model_copy(update=found)

@@ -15,9 +15,11 @@ from typing import Any
 
 from landspeed.base.failures import RunFailed
 from landspeed.base.files import read_object
+from landspeed.base.log import Log
 from landspeed.base.progress import Progress
 from landspeed.worlds.emu.machine import Guest
 
+LOG = Log(__name__)
 POLL_S = 0.05
 COUNT_S = 0.5  # how often memory beside the guest's is counted: all its processes are asked
 STALL_WALL_S = 20.0  # no run is so slow that its clock moves less than STALL_VIRTUAL_S in this time
@@ -173,11 +175,13 @@ def follow(
             if line.startswith("@landspeed "):
                 now = time.monotonic()
                 outcome.phase_wall_s[progress.phase] = now - phase_started
+                LOG.info("phase %s took %.3f s of wall time", progress.phase, now - phase_started)
                 progress.phase, phase_started = json.loads(line.removeprefix("@landspeed "))["phase"], now
                 outcome.in_phase(guest)
                 report(progress)  # each phase, also one that began and ended between two polls
             else:
                 messages.append(line)
+                LOG.debug("console: %s", line.rstrip())
         flows.tell(progress)
         if progress.phase == "transfer":
             progress.transfer_wall_s = time.monotonic() - phase_started

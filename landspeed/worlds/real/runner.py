@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.json_form import object_of
+from landspeed.base.log import Log
 from landspeed.base.places import ROOT
 from landspeed.worlds.real.errors import PlayFailed, RealError
 
+LOG = Log(__name__)
 PLAYBOOKS = ROOT / "playbooks"
 MARK = "LANDSPEED_PLAY"  # in the environment of all processes of a play
 END_S = 20.0  # for a play to end its workers; then it is killed
@@ -224,6 +226,7 @@ def run_play(
             mark = str(private)
             progress.jump_log = private / JUMP_LOG
             words = [f"-e landspeed_{key}={_quoted(value)}" for key, value in (variables or {}).items()]
+            LOG.info("play %s for %s, with %s", play, inventory, ", ".join(variables or {}) or "no variables")
             result = ansible_runner.run(
                 private_data_dir=str(private),
                 project_dir=str(PLAYBOOKS),

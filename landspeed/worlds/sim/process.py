@@ -11,8 +11,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from landspeed.base.log import Log
 from landspeed.base.progress import Progress
 
+LOG = Log(__name__)
 PR_SET_PDEATHSIG = 1
 STOP_S = 60.0  # time to write what was simulated so far
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -55,6 +57,7 @@ class Simulation:
             raise
         finally:
             self.process.stdout.close()
+        LOG.info("the simulator ended with status %d", status)
         progress.phase = "end"
         report(progress)
         return status
