@@ -40,13 +40,18 @@ class Log:
 
     def info(self, text: str, *values: Any) -> None:
         """Log a decision: what was chosen, and from what."""
-        if logging := sys.modules.get("logging"):
-            logging.getLogger(self._name).info(text, *values, stacklevel=2)
+        if logger := self._logger():
+            logger.info(text, *values, stacklevel=2)
 
     def debug(self, text: str, *values: Any) -> None:
         """Log a detail: a figure, a step."""
-        if logging := sys.modules.get("logging"):
-            logging.getLogger(self._name).debug(text, *values, stacklevel=2)
+        if logger := self._logger():
+            logger.debug(text, *values, stacklevel=2)
+
+    def _logger(self) -> Any:
+        """Return the standard logger; None where nobody listens, also while another thread is importing `logging`."""
+        get = getattr(sys.modules.get("logging"), "getLogger", None)
+        return get(self._name) if get else None
 
 
 def wanted_level(verbose: int) -> str | None:

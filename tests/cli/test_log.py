@@ -10,6 +10,7 @@ import subprocess
 import sys
 import timeit
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -40,6 +41,11 @@ def test_a_silent_call_costs_nearly_nothing() -> None:
     quiet = Log("landspeed.no-such-module")
     calls = 20_000
     assert min(timeit.repeat(lambda: quiet.debug("%s", 1), number=calls, repeat=5)) / calls < 5e-6
+
+
+def test_while_another_thread_is_importing_logging_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "logging", ModuleType("logging"))
+    Log("landspeed.no-such-module").info("%s", 1)
 
 
 @pytest.mark.parametrize(
