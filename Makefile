@@ -7,6 +7,7 @@ UPGRADE ?= --upgrade
 AGAIN ?= 1
 WHAT ?=
 NAMES ?=
+OPTIONS ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 

@@ -58,6 +58,7 @@ DUALPI2_SYMBOL = "dualpi2_qdisc_ops"  # Linux 6.17
 ACCURATE_ECN_NAME = b"\0tcp_ecn_option\0"
 TLS_NAME = b"\0tls-strp\0"  # of its parser among the texts of the program: a configuration without it has none
 MPTCP_NAME = b"\0mptcp_pm\0"  # of its path manager among the texts of the program: a configuration without it has none
+DEBUG_INFO = "CONFIG_DEBUG_INFO=y\n"
 MORE_SYMBOLS = (TRACING_SYMBOL, SPIN_SYMBOL, DUALPI2_SYMBOL)
 
 
@@ -309,7 +310,10 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO) -> None:
     if missing := set(SYMBOLS) - set(symbols):
         raise KernelError(f"the built kernel lacks the symbols {sorted(missing)}")
     release = (output / "include/config/kernel.release").read_text().strip().rstrip("+")
-    run("strip", "--strip-debug", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
+    if DEBUG_INFO in config:  # somebody wants to see lines in gdb (docs/developing/debug-a-guest.md)
+        shutil.copy(output / "linux", result)
+    else:
+        run("strip", "--strip-debug", "-o", str(result / "linux"), f"{output}/linux", cwd=source)
     shutil.copy(output / ".config", result / "config")
     about = {"key": key, "version": release, "symbols": symbols, "left_out": left_out}
     (result / "kernel.json").write_text(json.dumps(about | {"source": package_version(archive)}))
