@@ -67,7 +67,8 @@ lint: setup-test  ## ruff, pyright, the arrows of the house, the engine's rooms,
 	@clang-tidy --quiet -p emu/launch/build $$(git ls-files 'emu/launch/*.c') 2>/dev/null
 	@if [ -f sim/build/compile_commands.json ]; then git ls-files 'sim/src/*.cc' 'sim/mend/*.cc' ':!sim/mend/tests' | xargs -P 2 -n 4 clang-tidy --quiet -p sim/build --extra-arg=-Wno-sign-conversion 2>/dev/null; fi
 	@shellcheck $$(git ls-files '*.sh') .ci/run tests/lab/shaper-init
-	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" ansible-lint -q --offline
+	@# the syntax check has no inventory, which is an error for a play
+	@cd playbooks && ANSIBLE_INVENTORY_UNPARSED_FAILED=false PATH="$(CURDIR)/.venv/bin:$$PATH" ansible-lint -q --offline
 
 format: setup-test  ## let the formatters write
 	@.venv/bin/ruff format .

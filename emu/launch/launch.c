@@ -5,9 +5,9 @@
 //
 // The program dies with the process PARENT, has no randomized addresses, finds the descriptors FROM
 // at the numbers TO, and, unless HUGE_BYTES is 0, sees FOLDER as a tmpfs of huge pages of that size
-// (landspeed/worlds/emu/hugepages.py says why). --probe tells by its exit status whether such a tmpfs can be had. A
-// program of its own, since Python may do none of this between fork and exec while it has other
-// threads.
+// (landspeed/worlds/emu/hugepages.py says why). --probe tells by its exit status whether such a
+// tmpfs can be had. A program of its own, since Python may do none of this between fork and exec
+// while it has other threads.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -44,7 +44,8 @@ static void slots_in_flight_are_not_used_again(void **state)
 	source_close(&source);
 }
 
-/* 44, 45 and 7 segments of Ethernet's sizes, and what tests/engine/sessions/test_path.py sees on a device.
+/* 44, 45 and 7 segments of Ethernet's sizes, and what tests/engine/sessions/test_path.py sees on a
+ * device.
  */
 static void packets_are_whole_segments(void **state)
 {

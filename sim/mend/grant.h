@@ -6,8 +6,8 @@ namespace landspeed
 {
 
 // What Linux makes of a socket buffer that was asked for. The same formula as
-// linux_usable_window_bytes in landspeed/scenario/theory/physics.py, where the sources are; both say what was seen
-// of Linux, not what a standard asks.
+// linux_usable_window_bytes in landspeed/scenario/theory/physics.py, where the sources are; both
+// say what was seen of Linux, not what a standard asks.
 
 // Usable window when SO_RCVBUF was set to `asked_bytes`: twice that times the payload's share of
 // what a packet is charged for; not above what the window scale chosen from the figure asked can

@@ -26,7 +26,8 @@ using namespace ns3;
 namespace
 {
 
-constexpr double red_weight = 1.0 / 512; // as in landspeed/scenario/theory/physics.py, where the source is
+constexpr double red_weight =
+    1.0 / 512; // as in landspeed/scenario/theory/physics.py, where the source is
 
 /// FqCoDelQueueDisc's times are text; ns-3 makes times of text where it wants those, as
 /// CoDelQueueDisc does.

@@ -8,8 +8,8 @@
  * say all about a state, which is no harm for a payload. Not for secrets.
  *
  * Chosen by measurement, several times as fast as splitmix64 alone, AES-128-CTR of libcrypto,
- * ChaCha20 of libsodium and XXH3-128 of a counter. `tests/bench/engine/bench_engine.py making` prints what a
- * block of it costs here.
+ * ChaCha20 of libsodium and XXH3-128 of a counter. `tests/bench/engine/bench_engine.py making`
+ * prints what a block of it costs here.
  */
 #ifndef LANDSPEED_PAYLOAD_GENERATOR_H
 #define LANDSPEED_PAYLOAD_GENERATOR_H

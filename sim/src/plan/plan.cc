@@ -12,7 +12,8 @@ namespace landspeed
 namespace
 {
 
-constexpr size_t most_links = 2000, most_flows = 1000; // as landspeed/scenario/file/model.py has them
+constexpr size_t most_links = 2000,
+		 most_flows = 1000; // as landspeed/scenario/file/model.py has them
 
 /// What the JSON library says of a broken text quotes its bytes, whatever they are.
 std::string printable(std::string text)
