@@ -39,7 +39,7 @@ static bool turn_await(const struct stream *stream, const struct answering *answ
 	if (*turn_ns > clock_monotonic_ns() && !gate_sleep_until(stream->set->gate, *turn_ns))
 		return false;
 	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t step_ns = state->request.probe.response_bytes * 8 * NS_PER_S / rate_bps;
+	uint64_t step_ns = UINT64_C(8) * state->request.probe.response_bytes * NS_PER_S / rate_bps;
 	*turn_ns = (*turn_ns + step_ns > now_ns ? *turn_ns : now_ns) + step_ns;
 	return true;
 }
