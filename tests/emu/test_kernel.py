@@ -250,11 +250,11 @@ def test_a_built_kernel_serves_when_its_source_is_gone(monkeypatch: pytest.Monke
 MAKEFILE = """
 O ?= .
 tinyconfig:
-\tprintf 'CONFIG_ONE=y\\n' >$(O)/.config
+\tprintf 'CONFIG_ONE=y\\n%b' "$$MORE_OPTIONS" >$(O)/.config
 olddefconfig: ;
 linux:
 \tmkdir -p $(O)/include/config && echo 9.9.1+ >$(O)/include/config/kernel.release
-\tgcc -o $(O)/linux -x c linux.c
+\tgcc -g -o $(O)/linux -x c linux.c
 """
 PROGRAM = "long time_travel_time; char *um_running_comm = {}; int main(void) {{ return 0; }}\n"
 
@@ -298,6 +298,12 @@ def test_a_build_leaves_program_options_and_addresses(
     assert b"idle" in built.executable.read_bytes()
     assert (built.executable.parent / "config").read_text() == "CONFIG_ONE=y\n"
     assert not built.can_seccomp
+    assert b".debug_info" not in built.executable.read_bytes()
+    monkeypatch.setenv("MORE_OPTIONS", kernel.DEBUG_INFO)
+    (recipe / "config").write_text("CONFIG_ONE=y\nCONFIG_DEBUG_INFO=y\n")
+    with_lines = kernel.build_kernel()
+    assert with_lines.symbols == built.symbols
+    assert b".debug_info" in with_lines.executable.read_bytes()
 
 
 def test_a_build_that_fails_names_its_log_and_leaves_nothing(
