@@ -112,9 +112,9 @@ class Workers:
         while self._works:
             future = next(self._going)
             work = self._works.pop(str(future.key).split("-")[1])
+            LOG.debug("cell %s came back: %s", work.key, future.status)
             outcome = self._outcome(work, future)
             if outcome is not None:
-                LOG.debug("cell %s: %s", work.key, outcome.state)
                 yield outcome
 
     def _outcome(self, work: Work, future: Any) -> Outcome | None:
