@@ -17,6 +17,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
+from landspeed.base.foreign_units import BYTE_RATES, PACKET_BYTES, PACKETS_AND_BITS, Converted
+
 KILO, MEGA, GIGA, TERA, PETA = 10**3, 10**6, 10**9, 10**12, 10**15
 MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR = 10**3, 10**6, 10**9, 60 * 10**9, 3600 * 10**9  # in ns
 MIB, GIB = 2**20, 2**30
@@ -47,6 +49,7 @@ class Kind:
     shown: tuple[str, ...]  # units used when formatting, largest first; the last is the base
     bare: tuple[tuple[float, str], ...]  # a bare number below the bound was probably meant in this unit
     foreign: dict[str, str]  # lower case → the unit to write
+    converted: Converted | None = None  # units of other kinds
     rounds: bool = False  # a fraction of the base unit is rounded rather than refused
 
     def right(self, number: str, unit: str) -> str:
@@ -71,12 +74,14 @@ RATE = Kind(
     ((1000, "Gbit/s"), (10**6, "Mbit/s"), (float("inf"), "bit/s")),
     {f"{p}{u}": f"{s}bit/s" for p, s in (("", ""), ("k", "k"), ("m", "M"), ("g", "G"), ("t", "T"))
      for u in ("bps", "b/s", "bits/s", "bits/sec", "bit", "bits", "bitps", "bit/sec")},
+    BYTE_RATES,
 )  # fmt: skip
 SIZE = Kind(
     "a size", "B", {**_si("B", "1kMGT"), "KiB": 2**10, "MiB": MIB, "GiB": GIB, "TiB": 2**40},
     "64 MB", ("TB", "GB", "MB", "kB", "B"), ((float("inf"), "B"),),
     {"bytes": "B", "byte": "B", "kbyte": "kB", "mbyte": "MB", "gbyte": "GB", "kbytes": "kB", "mbytes": "MB",
      "gbytes": "GB", "k": "kB", "m": "MB", "g": "GB", "ki": "KiB", "mi": "MiB", "gi": "GiB"},
+    PACKETS_AND_BITS,
 )  # fmt: skip
 DISTANCE = Kind(
     "a distance", "m", {"m": 1, "km": 1000, "mi": Fraction(1609344, 1000)},
@@ -110,9 +115,12 @@ def parse_exact(kind: Kind, text: str, bare: str = "") -> Fraction:
         raise UnitError(f"'{stripped}' is not {kind.name}", f"write for example {kind.example}")
     number, unit = match["number"], (match["unit"] or "").strip()
     if not unit:
-        raise UnitError(f"{kind.name} needs a unit, and '{stripped}' has none", kind.right(*_bare(kind, number, bare)))
+        advice = kind.right(*_bare(kind, number, bare))
+        if kind is PROBABILITY and 0 < Fraction(number) <= 1:
+            advice += f"; {number} % if you meant per cent"
+        raise UnitError(f"{kind.name} needs a unit, and '{stripped}' has none", advice)
     if unit not in kind.factors:
-        raise UnitError(f"'{unit}' is not a unit of {kind.name}", kind.right(number, _near_unit(kind, unit)))
+        raise UnitError(f"'{unit}' is not a unit of {kind.name}", _right_unit(kind, number, unit))
     if match["sign"] == "-":
         raise UnitError(f"'{stripped}' is negative", f"{kind.name} is zero or more: write {number} {unit}")
     return Fraction(number) * kind.factors[unit]
@@ -137,6 +145,14 @@ def _bare(kind: Kind, number: str, unit: str) -> tuple[str, str]:
     if kind is PROBABILITY and value <= 1:  # a fraction, as most programs want it
         return f"{float(value * 100):g}", "%"
     return number, unit or next(unit for bound, unit in kind.bare if value < bound)
+
+
+def _right_unit(kind: Kind, number: str, unit: str) -> str:
+    """The advice for a unit that the kind does not have; one of another kind is converted."""
+    if found := (kind.converted or {}).get(unit):
+        factor, why = found
+        return f"write {format_exact(kind, round(Fraction(number) * factor))} ({why})"
+    return kind.right(number, _near_unit(kind, unit))
 
 
 def _near_unit(kind: Kind, unit: str) -> str:
@@ -201,10 +217,23 @@ def parse_queue(text: str) -> QueueSize:
         if factor > 100:
             raise UnitError(f"a queue of {text.strip()} is more than 100 BDP", "write at most 100 BDP")
         return QueueSize(bdp=factor)
+    if len(text) <= MAX_TEXT and re.fullmatch(_NUMBER, text.strip()):
+        raise UnitError(f"a queue needs a unit, and '{text.strip()}' has none", _bare_queue(text.strip()))
     try:
         return QueueSize(bytes=parse(SIZE, text))
     except UnitError as error:
         raise UnitError(error.what, error.right + ", or a multiple of the path's BDP, e.g. 0.5 BDP") from None
+
+
+def _bare_queue(number: str) -> str:
+    """The advice for a queue without a unit: other programs count packets, papers BDPs, and sizes are large."""
+    value = Fraction(number)
+    if value < 1:
+        return f"write {number} BDP (the path's bandwidth-delay product), or a size, e.g. 64 MB"
+    if value < 10 * PACKET_BYTES:
+        size = format_exact(SIZE, round(value * PACKET_BYTES))
+        return f"write {size} ({number} packets of {PACKET_BYTES} B), or a multiple of the path's BDP, e.g. 0.5 BDP"
+    return f"write {format_exact(SIZE, round(value))}, or a multiple of the path's BDP, e.g. 0.5 BDP"
 
 
 @dataclass(frozen=True)
@@ -227,13 +256,25 @@ class Quantity:
     def _checked(self, value: Any) -> Any:
         text = as_text(value, self.kind)
         read = parse_exact if self.kind is PROBABILITY else parse
-        parsed = read(self.kind, text, self.bare)
+        parsed = read(self.kind, text, self._bare_unit(text))
         reason = f" ({self.why})" if self.why else ""
         if parsed < self.low:
             raise UnitError(f"'{text}' is too small{reason}", f"write at least {self._bound(self.low)}")
         if self.high is not None and parsed > self.high:
             raise UnitError(f"'{text}' is too large{reason}", f"write at most {self._bound(self.high)}")
         return float(parsed) if self.kind is PROBABILITY else parsed
+
+    def _bare_unit(self, text: str) -> str:
+        """The unit to advise for a number without one: the usual one, else the first that brings it within bounds."""
+        if not (len(text) <= MAX_TEXT and re.fullmatch(_NUMBER, text.strip())):
+            return self.bare
+        number, usual = _bare(self.kind, text.strip(), self.bare)
+        high = float("inf") if self.high is None else self.high
+        values = {unit: Fraction(number) * self.kind.factors[unit] for unit in (usual, *self.kind.factors)}
+        if fitting := [unit for unit, value in values.items() if self.low <= value <= high]:
+            return fitting[0]
+        bound = self._bound(self.low) if values[usual] < self.low else self._bound(round(high))
+        raise UnitError(f"{self.kind.name} needs a unit, and '{number}' has none", f"write for example {bound}")
 
     def _bound(self, value: int) -> str:
         if self.kind is PROBABILITY:

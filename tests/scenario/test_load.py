@@ -142,7 +142,7 @@ def test_override_with_a_mapping_merges(base: Path) -> None:
     [
         ("transfer.streams=x", 18, "is a count"),
         ("transfer.sterams=4", 10, "did you mean 'streams'"),
-        ("transfer.window=64", 17, "write 64 B"),
+        ("transfer.window=64", 17, "write 64 kB"),
         ("path.9.loss=1 %", 6, "index from 0 to 1"),
         ("path.first.loss=1 %", 6, "index from 0 to 1"),
         ("transfer.streams.x=1", 18, "shorten the path"),

@@ -56,3 +56,28 @@ def _quantities(annotation: Any, metadata: list[Any]) -> Iterator[Quantity]:
     yield from (each for each in metadata if isinstance(each, Quantity))
     for part in typing.get_args(annotation):
         yield from _quantities(part, list(getattr(part, "__metadata__", ())))
+
+
+def keys_meant(word: str) -> tuple[str, ...]:
+    """The keys of this format that are meant where a key has the name it has in other programs and papers."""
+    return next((keys for names, keys in _ELSEWHERE if word.lower().replace("-", "_") in names), ())
+
+
+_ELSEWHERE: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("delay", "latency"), ("one_way_delay", "rtt")),
+    (("owd", "propagation_delay"), ("one_way_delay",)),
+    (("bandwidth", "bw", "capacity", "rate", "speed", "data_rate"), ("line_rate", "nic")),
+    (("buffer", "buffer_size", "qlen", "queue_size", "limit", "max_queue_size"), ("queue",)),
+    (("aqm", "qdisc", "scheduler"), ("discipline",)),
+    (("cc", "congestion", "cca", "algorithm", "tcp"), ("congestion_control",)),
+    (("time", "seconds", "runtime"), ("duration",)),
+    (("size", "amount", "volume", "data"), ("bytes",)),
+    (("window_size", "rwnd", "socket_buffer", "sockbuf"), ("window",)),
+    (("parallel", "connections"), ("streams",)),
+    (("src", "source", "sender"), ("from",)),
+    (("dst", "dest", "destination", "target", "receiver"), ("to",)),
+    (("packet_loss", "plr", "drop", "loss_rate"), ("loss",)),
+    (("nodes",), ("hosts", "routers")),
+    (("links", "hops", "topology"), ("path", "network")),
+)
+"""Names elsewhere → keys here."""

@@ -20,6 +20,7 @@ from landspeed.base.units import type_word
 from landspeed.scenario.file.checks import check_structure
 from landspeed.scenario.file.document import Node, apply_override, change, merge, override_text, parse_yaml, tree_of
 from landspeed.scenario.file.document import Path as KeyPath
+from landspeed.scenario.file.key_names import keys_meant
 from landspeed.scenario.file.model import Scenario
 from landspeed.scenario.file.packaged import is_name, near_name, packaged_file
 from landspeed.scenario.resolve.events import check_events
@@ -317,9 +318,9 @@ def _model_in(annotation: Any, *, keep_container: bool = False) -> Any:
 
 
 def _near_key(key: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(key.lower(), known, 1, 0.6)
     listed = ", ".join(known)
-    return (f"did you mean '{near[0]}'? " if near else "") + f"known keys here: {listed}"
+    near = [each for each in keys_meant(key) if each in known] or difflib.get_close_matches(key.lower(), known, 1, 0.6)
+    return (f"did you mean {' or '.join(map(repr, near))}? " if near else "") + f"known keys here: {listed}"
 
 
 _EXAMPLES = {

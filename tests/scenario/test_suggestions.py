@@ -1,0 +1,120 @@
+"""What is suggested for a mistake is right: applied, it is accepted, and it means what was meant."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import typing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from landspeed.base import units as u
+from landspeed.base.errors import ScenarioError
+from landspeed.scenario.file.load import load_scenario
+from tests.support.places import ROOT
+
+FIRST = ROOT / "scenarios" / "examples" / "first.yaml"
+NUMBERS = (
+    "0.5",
+    "1",
+    "2",
+    "9",
+    "10",
+    "64",
+    "100",
+    "250",
+    "1000",
+    "1500",
+    "9000",
+    "10000",
+    "65536",
+    "1000000",
+    "4194304",
+)
+QUANTITIES = {
+    "window": u.Window, "mtu": u.Mtu, "rate": u.Rate, "delay": u.Delay, "duration": u.Duration, "amount": u.Amount,
+    "loss": u.Probability, "stagger": u.Stagger, "interval": u.Interval, "queue": u.Queue, "bucket": u.BucketSize,
+    "distance": u.Distance, "goodput": u.Goodput, "event": u.EventSpan,
+}  # fmt: skip
+BARE = list(itertools.product(QUANTITIES, NUMBERS))
+
+
+def advised(advice: str) -> str:
+    """The value that the advice says to write."""
+    found = re.match(r"write (?:for example |at least |at most )?([0-9.]+ [^\s,;(]+)", advice)
+    assert found, advice
+    return found[1]
+
+
+def read(name: str, text: str) -> Any:
+    """The value, as the key's annotation reads it; raises UnitError's text as advice."""
+    annotation = typing.get_args(QUANTITIES[name])[1]
+    try:
+        return annotation.validate(text)
+    except Exception as error:
+        raise AssertionError(error.context["right"]) from None  # type: ignore[attr-defined]
+
+
+def test_two_hundred_mistakes() -> None:
+    assert len(BARE) >= 200
+
+
+@pytest.mark.parametrize(("name", "number"), BARE)
+def test_a_number_without_a_unit(name: str, number: str) -> None:
+    with pytest.raises(AssertionError, match="write ") as caught:
+        read(name, number)
+    read(name, advised(str(caught.value)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "right", "value"),
+    [
+        (u.RATE, "1 GB/s", "8 Gbit/s", 8 * u.GIGA),
+        (u.RATE, "100 MBps", "800 Mbit/s", 800 * u.MEGA),
+        (u.RATE, "1 GiB/s", "8589934.592 kbit/s", 8 * u.GIB),
+        (u.RATE, "100 Mb/s", "100 Mbit/s", 100 * u.MEGA),
+        (u.RATE, "100 mbps", "100 Mbit/s", 100 * u.MEGA),
+        (u.SIZE, "1000 packets", "1.5 MB", 1_500_000),
+        (u.SIZE, "10 Mbit", "1.25 MB", 1_250_000),
+        (u.PROBABILITY, "0.01", "1 %", 0.01),
+    ],
+)
+def test_a_unit_of_elsewhere_is_converted(kind: u.Kind, text: str, right: str, value: float) -> None:
+    with pytest.raises(u.UnitError) as caught:
+        u.parse_exact(kind, text)
+    assert advised(caught.value.right) == right
+    assert float(u.parse_exact(kind, right)) == pytest.approx(value, rel=1e-12)
+
+
+def test_a_probability_as_a_number_has_both_readings() -> None:
+    with pytest.raises(u.UnitError, match=r"write 1 % .*; 0\.01 % if you meant per cent"):
+        u.parse_exact(u.PROBABILITY, "0.01")
+
+
+@pytest.mark.parametrize(
+    ("text", "right"), [("1000 packets", "1.5 MB"), ("1000", "1.5 MB"), ("0.5", "0.5 BDP"), ("3000000", "3 MB")]
+)
+def test_a_queue_in_packets_or_without_a_unit(text: str, right: str) -> None:
+    with pytest.raises(u.UnitError) as caught:
+        u.parse_queue(text)
+    assert advised(caught.value.right) == right
+    u.parse_queue(right)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("path.1.delay=10 ms", "did you mean 'one_way_delay' or 'rtt'"),
+        ("path.1.latency=10 ms", "did you mean 'one_way_delay' or 'rtt'"),
+        ("path.1.bandwidth=1 Gbit/s", "did you mean 'line_rate'"),
+        ("transfer.cc=bbr", "did you mean 'congestion_control'"),
+        ("transfer.time=5 s", "did you mean 'duration'"),
+        ("transfer.parallel=4", "did you mean 'streams'"),
+        ("path.1.buffer=1 MB", "did you mean 'queue'"),
+    ],
+)
+def test_a_key_by_its_name_elsewhere(wrong: str, meant: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(meant)):
+        load_scenario(Path(FIRST), [wrong])
