@@ -150,6 +150,13 @@ install_python() {
 		.venv/bin/python -m compileall -q landspeed .venv/lib/python3*/site-packages/mininet >/dev/null || true
 		mark_done package
 	fi
+	# For the editor and the reader: what follows from the code is made, not kept.
+	# shellcheck disable=SC2046
+	if [ ! -f build/scenario.schema.json ] || ! done_before made $(find landspeed/scenario landspeed/base -name '*.py' | sort); then
+		.venv/bin/landspeed schema >build/scenario.schema.json
+		.venv/bin/python -m landspeed.scenario.traces.made_traces
+		mark_done made
+	fi
 }
 
 # build FOLDER [TARGET]: configures and builds.

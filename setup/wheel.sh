@@ -34,6 +34,8 @@ data=$tree/landspeed/data
 mkdir "$tree"
 git ls-files -z | tar --null --files-from=- --create --mode=go-w,a+rX | tar -x -C "$tree"
 cp setup/wheel/setup.py "$tree"
+python -m landspeed.scenario.traces.made_traces "$tree/scenarios/traces"
+landspeed schema >"$tree/scenarios/scenario.schema.json"
 mkdir -p "$data/emu/kernel"
 cp -r "$tree/scenarios" "$tree/lessons" "$tree/playbooks" "$data"
 cp -r "$tree/emu/kernel/config" "$tree/emu/kernel/patches" "$data/emu/kernel"

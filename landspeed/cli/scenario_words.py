@@ -95,7 +95,7 @@ def add_schema(made: argparse.ArgumentParser) -> None:
 
 def do_schema(_parsed: argparse.Namespace) -> int:
     """For editors."""
-    from landspeed.scenario.file.schema import scenario_schema
+    from landspeed.scenario.file.schema import schema_text
 
-    print(json.dumps(scenario_schema(), indent=2))
+    print(schema_text(), end="")
     return 0

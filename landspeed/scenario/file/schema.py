@@ -1,4 +1,4 @@
-"""The JSON Schema of scenario files, made from the models: `python -m landspeed.scenario.file.schema` writes it anew.
+"""The JSON Schema of scenario files, made from the models: `landspeed schema` prints it.
 
 It is for editors (completion, hints) and for other tools. The models and checks rule: what several keys must agree on
 cannot be said in a schema. A file that extends another may leave everything out, so keys are required only at the top
@@ -8,13 +8,10 @@ of a file that extends nothing, and in list entries, which are never merged.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, cast
 
-from landspeed.base.places import ROOT
 from landspeed.scenario.file.model import NAME_PATTERN, Scenario
 
-SCHEMA_FILE = ROOT / "scenarios" / "scenario.schema.json"
 MERGED = ("Bus", "Host", "Router", "Reverse", "Transfer", "Calibration", "Expect", "Contest")
 
 
@@ -37,7 +34,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as it stands in the file."""
+    """The schema as it is printed."""
     return json.dumps(scenario_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -62,9 +59,3 @@ def _tidy(node: Any) -> None:
     elif isinstance(node, list):
         for part in cast(list[Any], node):
             _tidy(part)
-
-
-if __name__ == "__main__":
-    # Through the source folder: the installed package may be a copy or a set of links.
-    target = Path.cwd() / "scenarios" / SCHEMA_FILE.name
-    (target if target.parent.is_dir() else SCHEMA_FILE).write_text(schema_text(), encoding="utf-8")

@@ -111,6 +111,10 @@ def _read(path: Path, name: str, where: Mark) -> str:
     """The text, if it is the text of a file that is not too large."""
     try:
         if not path.is_file():
+            from landspeed.scenario.traces.made_traces import make_trace  # random: 3 ms of each start
+
+            make_trace(path)
+        if not path.is_file():
             what = "is a folder" if path.is_dir() else "is not a file"
             right = f"write the path of a trace relative to {path.parent if '/' in name else path.parent or '.'}"
             raise _wrong(f"the trace '{name}' {what}", right, where)

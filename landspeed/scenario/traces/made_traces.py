@@ -1,4 +1,4 @@
-"""The traces that come with landspeed, made: `python -m setup.make_traces` writes them anew.
+"""The traces that come with landspeed. They are made, not kept: by setup, for a wheel, or when one is first read.
 
 None is a recording. Each is a model with few figures, so that what a transfer meets is known; the sources say where the
 figures' sizes come from. Chance is a generator of Python's with a fixed seed.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 import random
+import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "scenarios" / "traces"
+from landspeed.base.places import ROOT
+
+FOLDER = ROOT / "scenarios" / "traces"
 LIGHT_KM_PER_MS = 299.792458
 ALTITUDE_KM, SPEED_KM_PER_S = 550.0, 7.3
 HANDOVER_S = 15
@@ -29,7 +33,7 @@ def low_orbit() -> Iterator[str]:
     80 ms. Slots of 15 s, gaps and rates of this size: Mohan et al., A Multifaceted Look at Starlink Performance,
     WWW 2024.
     """
-    yield "# A terminal below a constellation: a new satellite every 15 s. Made by setup/make_traces.py."
+    yield "# A terminal below a constellation: a new satellite every 15 s. Made by landspeed (made_traces.py)."
     yield "time [ms],rate [Mbit/s],delay [ms],loss [%]"
     for slot, nearest_s in enumerate(NEAREST_S):
         for second in range(HANDOVER_S):
@@ -71,7 +75,7 @@ def degrading_line() -> Iterator[str]:
     50 Mbit/s falls by an eighth every 5 s while the losses grow; at 50 s the modem interleaves: 8 ms more, and the
     losses are gone. Interleaving against delay: ITU-T G.993.2, impulse noise protection.
     """
-    yield "# A copper line that gets wet, and a modem that interleaves at last. Made by setup/make_traces.py."
+    yield "# A copper line that gets wet, and a modem that interleaves at last. Made by landspeed (made_traces.py)."
     yield "time [s],rate [Mbit/s],delay [ms],loss [%]"
     rate = 50.0
     for step in range(10):
@@ -88,11 +92,27 @@ TRACES = {
 }
 
 
+def make_trace(path: Path) -> None:
+    """Write the trace of this path if it is one of them; two processes may do so at once.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if path.name in TRACES and path.parent.resolve() == FOLDER:
+        _write(path.name, FOLDER)
+
+
+def _write(name: str, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = folder / f".{name}.{secrets.token_hex(4)}"
+    beside.write_text("\n".join(TRACES[name]()) + "\n", encoding="utf-8")
+    beside.replace(folder / name)
+
+
 def main() -> None:
-    """Write all of them."""
-    FOLDER.mkdir(exist_ok=True)
-    for name, made in TRACES.items():
-        (FOLDER / name).write_text("\n".join(made()) + "\n", encoding="utf-8")
+    """Write all of them, into another folder if one is named."""
+    for name in TRACES:
+        _write(name, Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
 
 
 if __name__ == "__main__":
