@@ -201,7 +201,7 @@ def _kept(run: RunRecord) -> dict[str, Any]:
 
 
 def _sent(run: RunRecord) -> dict[str, Any]:
-    """What a run sent, of its plan as it is kept: plans of schema 2, and the book's own file, have it at the top."""
+    """What a run sent, of its plan as it is kept: the book's own file has it at the top."""
     plan = run.plan or {}
     flows = plan.get("flows")
     return dict(flows[0] if flows else plan).get("transfer", {})

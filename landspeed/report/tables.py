@@ -44,7 +44,7 @@ NAMES = {"rtt": "Round-trip time, end to end", "mtu": "Path MTU", "rate": "Bottl
 
 
 def checks_of(record: RunRecord, plan: Plan) -> list[Check]:
-    """The checks of the calibration; a record of schema 1 has none, so they are made of its figures."""
+    """The checks of the calibration; where the record has none, they are made of its figures."""
     if record.calibration is None:
         return []
     return record.calibration.checks or calibration_checks(plan, record.calibration)

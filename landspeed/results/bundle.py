@@ -23,10 +23,9 @@ from pydantic import ValidationError
 
 from landspeed.base.failures import BundleError, LandspeedError
 from landspeed.base.files import write_atomically
-from landspeed.base.json_form import is_object
+from landspeed.base.json_form import is_object, object_of
 from landspeed.base.version import __version__
 from landspeed.results.record import RECORD_SCHEMA_VERSION, RunRecord
-from landspeed.results.record_schema1 import to_schema_2
 
 PARTIAL = ".partial"
 RESULT = "result.json"
@@ -230,10 +229,10 @@ def load_record(bundle: Path) -> RunRecord:
 
 
 def read_result(bundle: Path) -> dict[str, Any]:
-    """The content of a bundle's `result.json` in the present schema, its members unchecked.
+    """The content of a bundle's `result.json`, its members unchecked.
 
     Raises:
-        BundleError: it is missing, no JSON, or of a newer schema; the message names the file and the place.
+        BundleError: it is missing, no JSON, or of another schema; the message names the file and the place.
     """
     file = Path(bundle) / RESULT
     try:
@@ -249,13 +248,12 @@ def read_result(bundle: Path) -> dict[str, Any]:
     version = data.get("schema_version", 1) if is_object(data) else None
     if not isinstance(version, int) or isinstance(version, bool):
         raise BundleError(f"{file}: schema_version: a record of landspeed has a whole number there")
-    if version > RECORD_SCHEMA_VERSION:
-        raise BundleError(f"{file}: schema version {version}; this landspeed reads up to {RECORD_SCHEMA_VERSION}")
-    if version == 1:
-        try:
-            data = to_schema_2(data)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise BundleError(f"{file}: engine, guest or host: not what schema 1 has there ({error})") from error
+    if version != RECORD_SCHEMA_VERSION:
+        by = object_of(data.get("versions")).get("landspeed", "of an unknown version")
+        raise BundleError(
+            f"{file}: schema version {version}, written by landspeed {by}; this landspeed, {__version__}, reads "
+            f"{RECORD_SCHEMA_VERSION}: read it with that version, or run the bundle's scenario again"
+        )
     if Path(bundle).name.endswith(PARTIAL):
         data["complete"] = False
     return data

@@ -33,6 +33,6 @@ class CalibrationResult(Open):
     rate_tolerance: float | None = None
     joined: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])  # of links passed in one step
     queue: list[dict[str, Any]] | None = None
-    checks: list[Check] = Field(default_factory=list[Check])  # none in records of schema 1
+    checks: list[Check] = Field(default_factory=list[Check])
     passed: bool | None = None
     failures: list[str] = Field(default_factory=list[str])

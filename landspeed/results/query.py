@@ -247,11 +247,9 @@ def _run_row(bundle: Path, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def expect_of(data: dict[str, Any]) -> dict[str, Any]:
-    """What was wanted of a path's transfer, as the content of a result.json has it; plans of schema 2 had it whole."""
-    plan = object_of(data.get("plan"))
-    flows = plan.get("flows")
-    first = object_of(flows[0]) if is_array(flows) and len(flows) == 1 else plan
-    return object_of(first.get("expect"))
+    """What was wanted of a path's transfer, as the content of a result.json has it."""
+    flows = object_of(data.get("plan")).get("flows")
+    return object_of(object_of(flows[0]).get("expect")) if is_array(flows) and len(flows) == 1 else {}
 
 
 def _wall_time(text: object) -> str | None:

@@ -198,13 +198,16 @@ def test_file_size_limit_is_told_before_anything_is_made(tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
 
 
-def test_broken_and_newer_results_are_named(tmp_path: Path) -> None:
+def test_broken_older_and_newer_results_are_named(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path, 2)
     file = bundle / "result.json"
     text = file.read_text()
-    file.write_text(text.replace('"schema_version": 2', '"schema_version": 3', 1))
-    with pytest.raises(BundleError, match="schema version 3; this landspeed reads up to 2"):
-        load_record(bundle)
+    for other in (1, 3):
+        file.write_text(text.replace('"schema_version": 2', f'"schema_version": {other}', 1))
+        with pytest.raises(
+            BundleError, match=rf"result\.json: schema version {other}, written by landspeed .* reads 2: "
+        ):
+            load_record(bundle)
     file.write_text(text[:100])
     with pytest.raises(BundleError, match=r"result\.json:\d+:\d+: "):
         load_record(bundle)

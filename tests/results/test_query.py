@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.query import QueryError, query, show_runs, show_sql
 from landspeed.results.record import RunRecord
-from tests.support.places import ROOT
 from tests.support.results_fixture import make_bundle
 
 
@@ -107,15 +105,6 @@ def test_a_bundle_whose_figures_are_none_is_left_out(change: dict[str, object], 
     (bundle / "result.json").write_text(json.dumps(data | change))
     assert len(query("SELECT * FROM runs", tmp_path).rows) == kept
     assert show_runs(tmp_path).startswith("bundle" if kept else "no runs in")
-
-
-def test_records_of_both_schemas_are_listed_in_one_table(tmp_path: Path) -> None:
-    old = tmp_path / "old-schema"
-    old.mkdir()
-    shutil.copy(ROOT / "tests" / "records" / "schema1-emu.json", old / "result.json")
-    BundleWriter(tmp_path, "new").finish(RunRecord(scenario="new", goodput_bps=2.0))
-    sql = "SELECT scenario, goodput_bps, result->>'$.tool_result.build' FROM runs ORDER BY goodput_bps"
-    assert query(sql, tmp_path).rows == [("new", 2.0, None), ("first", 961450998.0, "001cdc439c586b7c")]
 
 
 def test_numbers_that_json_does_not_have_leave_a_bundle_out(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -271,13 +270,3 @@ def test_the_tables_of_a_plan_lead_along_its_flows(tmp_path: Path) -> None:
     for flow in plan.flows:
         assert routes.way(flow.source, flow.target) == flow.route
         assert routes.way(flow.target, flow.source) == flow.route[::-1]
-
-
-def test_a_plan_of_schema_2_is_a_network_with_one_flow(tmp_path: Path) -> None:
-    plan = make_plan(load_scenario(EXAMPLES / "first.yaml"))
-    data = json.loads(plan.to_json())
-    (flow,) = data.pop("flows")
-    old = data | {key: flow[key] for key in ("transfer", "expect", "physics")} | {"schema_version": 2}
-    for link in old["links"]:
-        del link["name"]
-    assert Plan.from_dict(old) == plan

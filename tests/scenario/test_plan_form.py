@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from landspeed.scenario.file.load import load_scenario
-from landspeed.scenario.plan.limits import Limit, Physics
+from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import (
     Calibration,
     Contest,
@@ -27,11 +27,9 @@ from landspeed.scenario.plan.plan import (
     Transfer,
 )
 from landspeed.scenario.resolve.resolve import make_plan
-from tests.support.places import SUPPORT
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"
-OLD_PLAN = SUPPORT / "plan_schema1.json"  # plan.json of a bundle made on 23 November 2026
 
 
 def record_plan() -> Plan:
@@ -64,7 +62,14 @@ def test_json_and_back_is_the_same_to_the_byte() -> None:
         (("flows", 0, "transfer", "streams"), True, "plan: flows[0].transfer.streams: Expected `int`, got `bool`"),
         (("nodes", 1, "kind"), "switch", "plan: nodes[1].kind: Invalid enum value 'switch'"),
         (("flows", 0, "physics", "limits"), {}, "plan: flows[0].physics.limits: Expected `array`, got `object`"),
-        (("schema_version",), 4, "plan: schema_version: 4; this landspeed reads up to 3"),
+        *(
+            (
+                ("schema_version",),
+                other,
+                f"plan: schema_version: {other}; this landspeed reads 3: make the plan again from its scenario",
+            )
+            for other in (2, 4)
+        ),
     ],
 )
 def test_what_is_no_plan_is_named_by_its_key(path: tuple[str | int, ...], value: Any, said: str) -> None:
@@ -103,55 +108,6 @@ def test_importing_the_plan_is_light() -> None:
         "landspeed.scenario.plan",
         *(f"landspeed.scenario.plan.{name}" for name in ("limits", "plan", "recorded", "trace")),
     ]
-
-
-# --- Schema 1 --------------------------------------------------------------------------------------------------------
-
-
-def test_the_plan_of_an_old_bundle_is_read() -> None:
-    data = json.loads(OLD_PLAN.read_text())
-    assert data["schema_version"] == 1 and data["links"][0]["forward"]["limit_packets"] > 0
-    old, plan = Plan.from_dict(data), record_plan()
-    assert old.schema_version == 3
-    assert old.physics.limits == [
-        Limit(kind="bus", place="geneva", fitted=True, goodput_bps=6_626_513_003),
-        Limit(kind="window", goodput_bps=16_268_567_272),
-        Limit(kind="framing", place="every link", goodput_bps=9_900_420_447),
-    ]
-    assert old.physics.expected_bottleneck.name == data["physics"]["expected_bottleneck"] == "bus of geneva (fitted)"
-    assert (old.links, old.transfer, old.sha256) == (plan.links, plan.transfer, plan.sha256)
-    assert data["schema_version"] == 1  # it is not changed in place
-
-
-@pytest.mark.parametrize(
-    ("name", "limit"),
-    [
-        ("window", Limit(kind="window", goodput_bps=5)),
-        ("pacing", Limit(kind="pacing", goodput_bps=5)),
-        ("loss (square-root law)", Limit(kind="loss", goodput_bps=5)),
-        ("bus of a", Limit(kind="bus", place="a", goodput_bps=5)),
-        ("bus of isle-of-man (fitted)", Limit(kind="bus", place="isle-of-man", fitted=True, goodput_bps=5)),
-        ("framing of link 1 a–b", Limit(kind="framing", place="link 1 a–b", goodput_bps=5)),
-        (
-            "framing of links 1 a–b, 2 b–c, 3 c–d and 2 more",
-            Limit(kind="framing", place="links 1 a–b, 2 b–c, 3 c–d and 2 more", goodput_bps=5),
-        ),
-    ],
-)
-def test_names_of_limits_in_old_plans(name: str, limit: Limit) -> None:
-    data = json.loads(OLD_PLAN.read_text())
-    data["physics"]["limits"] = [{"name": name, "goodput_bps": 5}]
-    assert Plan.from_dict(data).physics.limits == [limit]
-    assert limit.name == name
-
-
-def test_what_is_wrong_in_an_old_plan_is_named() -> None:
-    data = json.loads(OLD_PLAN.read_text())
-    data["links"][1]["forward"] = 7
-    with pytest.raises(PlanError, match=r"links\[1\]\.forward: Expected `object`, got `int`"):
-        Plan.from_dict(data)
-    with pytest.raises(PlanError):
-        Plan.from_dict({"schema_version": 1, "links": 3, "physics": []})
 
 
 # --- The same work ---------------------------------------------------------------------------------------------------

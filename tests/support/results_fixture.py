@@ -13,7 +13,7 @@ from landspeed.results.facts import EmuFacts
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
 from landspeed.results.tool_result import StreamResult, ToolResult, WindowResult
-from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.plan.plan import PATH_FLOW, Plan
 
 MSS = 8948
 
@@ -156,8 +156,16 @@ def make_plan(
         "expected_goodput_bps": BUS_GOODPUT,
         "limits": [limit(name, rate) for name, rate in (limits or LIMITS).items()],
     }
+    flow = {
+        "name": PATH_FLOW,
+        "source": names[0],
+        "target": names[-1],
+        "route": list(range(len(links))),
+        "transfer": transfer_part | (transfer or {}),
+        "expect": expect_part | (expect or {}) if with_expect else None,
+        "physics": physics,
+    }
     plan = {
-        "schema_version": 2,
         "scenario": "2004-06-25-geneva-pasadena",
         "title": "Geneva – Pasadena, 25 June 2004: IPv4, eight Reno streams",
         "scenario_file": "scenarios/records/2004-06-25-geneva-pasadena.yaml",
@@ -166,11 +174,9 @@ def make_plan(
         "fidelity": "super-packets",
         "nodes": nodes,
         "links": links,
-        "transfer": transfer_part | (transfer or {}),
+        "flows": [flow],
         "calibration": {},
-        "expect": expect_part | (expect or {}) if with_expect else None,
         "contest": {"date": "2004-06-25"} if with_expect else None,
-        "physics": physics,
     }
     return Plan.from_dict(plan)
 

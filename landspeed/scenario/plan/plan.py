@@ -335,25 +335,22 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: object) -> Plan:
-        """The plan of such values. Plans of schemas 1 and 2 (bundles up to November 2026) are read too.
+        """The plan of such values.
 
         Raises:
-            PlanError: a key is unknown or missing, or has a value of another type.
+            PlanError: it is of another schema, a key is unknown or missing, or has a value of another type.
         """
         from landspeed.base.json_form import FormError, from_plain
 
-        if isinstance(data, dict) and cast(dict[str, Any], data).get("schema_version") in (1, 2):
-            from landspeed.scenario.plan.former_plans import upgraded
-
-            return cls.from_dict(upgraded(cast(dict[str, Any], data)))
+        if isinstance(data, dict):
+            version = cast(dict[str, Any], data).get("schema_version", PLAN_SCHEMA_VERSION)
+            if isinstance(version, int) and version != PLAN_SCHEMA_VERSION:
+                told = f"schema_version: {version}; this landspeed reads {PLAN_SCHEMA_VERSION}"
+                raise PlanError(f"plan: {told}: make the plan again from its scenario")
         try:
             plan = from_plain(cast(Any, data), cls)
         except FormError as error:
             raise PlanError(f"plan: {error}") from error
-        if plan.schema_version != PLAN_SCHEMA_VERSION:
-            raise PlanError(
-                f"plan: schema_version: {plan.schema_version}; this landspeed reads up to {PLAN_SCHEMA_VERSION}"
-            )
         return plan
 
     def to_json(self, indent: int | None = None) -> str:

@@ -16,7 +16,6 @@ from landspeed.judge.judge import judge
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.check import Check
 from landspeed.results.record import CalibrationResult, RunRecord
-from landspeed.results.record_schema1 import GATE_VARIABLES
 from landspeed.results.tool_result import record_fields
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.engine.command import engine_commands
@@ -25,6 +24,12 @@ from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.inventory import read_hosts, read_variables
 
+GATE_VARIABLES = {
+    "landspeed_rehearsal": "bundle",
+    "landspeed_rehearsed_engine_build": "engine_build",
+    "landspeed_unrehearsed": "unrehearsed",
+}
+"""Variables of the inventory that the gate of `landspeed real` writes → members of `GateFacts`."""
 RTT_TOLERANCE = 0.01  # a real path's, against the plan; in the guest it is 0.001
 LARGEST_BYTES = 1 << 30
 SENDER_FILES = {"sender.csv": "sender.csv", "engine.json": "engine.json", "live.jsonl": "live.jsonl"}
