@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.worlds.emu import kernel_build as kernel
-from landspeed.worlds.emu.kernel_source import Recipe
+from landspeed.worlds.emu.kernel_source import Recipe, fitting
 from tests.support.emu_fixtures import ROOT, execute, plan_of, scenario
 
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
@@ -172,14 +172,15 @@ def test_a_source_that_the_patches_fit_is_taken_never_the_newest_one(
 
 
 def test_a_series_has_patches_of_its_own(recipe: Path, tmp_path: Path) -> None:
-    """They take the place of the general ones, an empty one that of a patch which is not needed; later series too."""
+    """They differ from the general ones, an empty one stands for one that is not needed; later series have them too."""
     general = sorted(path.name for path in (recipe / "patches").glob("*.patch"))
     shutil.rmtree(recipe / "series")
+    (recipe / "patches" / general[0]).write_text("one\ntwo\nthree\n")
     for series, name, text in (
-        ("7.2", general[0], "own"),
+        ("7.2", f"{general[0]}.diff", "--- a\n+++ b\n@@ -0,0 +1 @@\n+no\n@@ -2 +3 @@\n-two\n+own\n"),
         ("7.2", general[1], ""),
         ("7.2", "9999-more.patch", "more"),
-        ("7.10", general[0], "later"),
+        ("7.10", f"{general[0]}.diff", "--- a\n+++ b\n@@ -3 +2,0 @@\n-three\n"),
     ):
         (recipe / "series" / series).mkdir(parents=True, exist_ok=True)
         (recipe / "series" / series / name).write_text(text)
@@ -188,27 +189,58 @@ def test_a_series_has_patches_of_its_own(recipe: Path, tmp_path: Path) -> None:
     def of(series: str) -> Recipe:
         return Recipe.of(recipe, series)
 
-    assert [path.parent.name for path in of("6.12").patches] == ["patches"] * len(general)
+    assert [(patch.name, patch.text) for patch in of("6.12").patches] == [
+        (name, (recipe / "patches" / name).read_text()) for name in general
+    ]
     for series in ("7.2", "7.9"):
-        assert [path.name for path in of(series).patches] == [general[0], *general[2:], "9999-more.patch"]
-        assert of(series).patches[0].read_text() == "own"
+        assert [patch.name for patch in of(series).patches] == [general[0], *general[2:], "9999-more.patch"]
+        assert of(series).patches[0].text == "no\none\nown\nthree\n"
         assert {"CONFIG_NEW=y", "CONFIG_NET=y"} <= set(of(series).options())
         assert "CONFIG_UML_NET=y" not in of(series).options()
-    assert [path.name for path in of("7.10").patches] == general
+    assert [patch.name for patch in of("7.10").patches] == general
+    assert of("7.10").patches[0].text == "one\ntwo\n"
     assert "CONFIG_UML_NET=y" in of("7.10").options()
     archive = tmp_path / "linux-source-7.2.tar.xz"
     archive.touch()
     before = kernel.kernel_key(archive)
     (recipe / "series" / "7.2" / "9999-more.patch").write_text("else")
     assert kernel.kernel_key(archive) != before
+    (recipe / "patches" / general[0]).write_text("one\n2\nthree\n")
+    with pytest.raises(
+        kernel.KernelError, match=rf"^series/7\.2/{general[0]}\.diff: line 2 of the general patch has chang"
+    ):
+        of("7.2")
+
+
+@pytest.mark.parametrize("series", fitting(kernel.RECIPE))
+def test_the_patches_of_each_series_are_whole(series: str) -> None:
+    """Each hunk has as many lines as its head says, also where the patch is made of a general one and what differs."""
+    for patch in Recipe.of(kernel.RECIPE, series).patches:
+        lines = iter(patch.text.splitlines())
+        heads = 0
+        for line in lines:
+            if head := re.match(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", line):
+                heads += 1
+                old, new = (int(each or 1) for each in head.groups())
+                while old or new:
+                    sign = next(lines)[:1]
+                    assert sign in ("", " ", "+", "-"), patch.name
+                    old, new = old - (sign != "+"), new - (sign != "-")
+                assert old == new == 0, patch.name
+            else:
+                assert not line.startswith(("+ ", "- ", "+\t", "-\t")), patch.name
+        assert heads, patch.name
 
 
 def test_every_patch_says_in_its_series_what_it_says_in_general() -> None:
-    """A patch of a series has the name of a general one, or a number that none of them has."""
+    """What a series has differs from a general patch, stands for none, or has a number that none of them has."""
     general = {path.name for path in (kernel.RECIPE / "patches").glob("*.patch")}
     numbers = {name[:4] for name in general}
-    for patch in (kernel.RECIPE / "series").glob("*/*.patch"):
-        assert patch.name in general or patch.name[:4] not in numbers, patch
+    for patch in (kernel.RECIPE / "series").glob("*/*.patch*"):
+        if patch.suffix == ".diff":
+            assert patch.stem in general, patch
+        else:
+            assert patch.stat().st_size == 0 if patch.name in general else patch.name[:4] not in numbers, patch
 
 
 def test_a_patch_that_must_fit_and_does_not_is_named(
@@ -318,7 +350,7 @@ def test_a_build_that_fails_names_its_log_and_leaves_nothing(
     archive = tmp_path / "linux-source-9.9.tar.xz"
     with tarfile.open(archive, "w:xz") as tar:
         tar.add(source, source.name)
-    for patch in recipe.rglob("*.patch"):
+    for patch in recipe.rglob("*.patch*"):
         patch.unlink()
     monkeypatch.setattr(kernel, "SOURCES", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -149,8 +149,9 @@ def kernel_key(archive: Path) -> str:
     """Sixteen hex digits that change with source version, options or patches."""
     digest = hashlib.sha256(package_version(archive).encode())
     recipe = Recipe.of(RECIPE, series_of(archive.name) or "0")
-    for part in [*recipe.configs, *recipe.patches]:
-        digest.update(part.name.encode() + b"\0" + part.read_bytes())
+    configs = ((config.name, config.read_text(encoding="utf-8")) for config in recipe.configs)
+    for name, text in (*configs, *((patch.name, patch.text) for patch in recipe.patches)):
+        digest.update(f"{name}\0{text}".encode())
     return digest.hexdigest()[:16]
 
 
@@ -254,8 +255,8 @@ def build_kernel(series: str | None = None) -> Kernel:
     return kernel
 
 
-def _fails(*command: str, cwd: Path) -> bool:
-    return subprocess.run(command, cwd=cwd, check=False, capture_output=True, stdin=subprocess.DEVNULL).returncode != 0
+def _fails(*command: str, cwd: Path, text: str = "") -> bool:
+    return subprocess.run(command, cwd=cwd, check=False, capture_output=True, input=text.encode()).returncode != 0
 
 
 def is_needed(member: str) -> bool:
@@ -333,16 +334,16 @@ def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> lis
     """
     left_out: list[str] = []
     for patch in recipe.patches:
-        command = ("patch", "-p1", "--forward", "-i", str(patch))
-        print("+", *command, file=log, flush=True)
-        if _fails(*command, "--dry-run", cwd=source):
+        command = ("patch", "-p1", "--forward")
+        print("+", *command, "<", patch.name, file=log, flush=True)
+        if _fails(*command, "--dry-run", cwd=source, text=patch.text):
             if not patch.stem.endswith("-speed"):
                 known = ", ".join(fitting(RECIPE))
                 raise KernelError(f"{patch.name} does not fit Linux {series}; the patches are known to fit {known}")
             print(f"{patch.name} does not fit this source: left out", file=log, flush=True)
             left_out.append(patch.stem)
             continue
-        subprocess.run(command, cwd=source, check=True, stdout=log, stderr=subprocess.STDOUT)
+        subprocess.run(command, cwd=source, check=True, input=patch.text.encode(), stdout=log, stderr=subprocess.STDOUT)
     return left_out
 
 

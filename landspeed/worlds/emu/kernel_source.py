@@ -51,28 +51,73 @@ def fitting(recipe: Path) -> list[str]:
     return [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
 
 
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+
+
+def with_changes(text: str, changes: str, name: str) -> str:
+    """A text after what `diff -U0` of it and another one says: the other one.
+
+    Raises:
+        KernelError: the text has not what is taken from it; the message has the name.
+    """
+    lines, made, at = text.splitlines(keepends=True), list[str](), 0
+    _, *hunks = re.split(r"^(?=@@ )", changes, flags=re.MULTILINE)
+    for hunk in hunks:
+        head, *body = hunk.splitlines(keepends=True)
+        if (place := HUNK.match(head)) is None:
+            raise KernelError(f"{name}: {head.strip()!r} is no line of `diff -U0`")
+        old = [line[1:] for line in body if line[0] == "-"]
+        begin = int(place[1]) - (place[2] != "0")  # of lines that are only added, the one before them is named
+        if lines[begin : begin + len(old)] != old:
+            raise KernelError(f"{name}: line {begin + 1} of the general patch has changed; make this one of it again")
+        made += lines[at:begin] + [line[1:] for line in body if line[0] == "+"]
+        at = begin + len(old)
+    return "".join(made + lines[at:])
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A patch of a recipe: its file's name and text."""
+
+    name: str
+    text: str
+
+    @property
+    def stem(self) -> str:
+        """Its name without the ending."""
+        return self.name.removesuffix(".patch")
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What makes a kernel of a source: patches in their order, and files of options, the later ones over the earlier.
 
-    The folder `series/X.Y` is for that series and all later ones, up to the next such folder. A patch there takes the
-    place of the general one of the same name; an empty one says that this series does without it.
+    The folder `series/X.Y` is for that series and all later ones, up to the next such folder. `NAME.patch.diff` there
+    is how the patch differs from the general one (`diff -U0 patches/NAME.patch …`). A patch that no general one has the
+    name of is more; an empty one says that this series does without it.
     """
 
-    patches: list[Path]
+    patches: list[Patch]
     configs: list[Path]
 
     @classmethod
     def of(cls, recipe: Path, series: str) -> Recipe:
-        """The recipe for a series."""
-        patches = {each.name: each for each in (recipe / "patches").glob("*.patch")}
+        """The recipe for a series.
+
+        Raises:
+            KernelError: the general patch has changed, and what differs from it is not said anew.
+        """
+        patches = _texts(recipe / "patches", "*.patch")
         configs = [recipe / "config"]
         folders = [each for each in recipe.glob("series/*") if numbers(each.name) <= numbers(series)]
         if folders:
             own = max(folders, key=lambda folder: numbers(folder.name))
-            patches |= {each.name: each for each in own.glob("*.patch")}
+            for name, changes in _texts(own, "*.patch.diff").items():
+                general = name.removesuffix(".diff")
+                patches[general] = with_changes(patches.get(general, ""), changes, f"series/{own.name}/{name}")
+            patches |= _texts(own, "*.patch")
             configs += [each for each in (own / "config",) if each.exists()]
-        return cls([patches[name] for name in sorted(patches) if patches[name].stat().st_size], configs)
+        return cls([Patch(name, patches[name]) for name in sorted(patches) if patches[name]], configs)
 
     def options(self) -> list[str]:
         """The lines `CONFIG_…=…` that the built kernel must have."""
@@ -81,6 +126,10 @@ class Recipe:
             if match := re.match(r"(# )?(CONFIG_\w+)( is not set$|=)", line):
                 wanted[match[2]] = line
         return [line for line in wanted.values() if not line.startswith("#")]
+
+
+def _texts(folder: Path, pattern: str) -> dict[str, str]:
+    return {each.name: each.read_text(encoding="utf-8") for each in folder.glob(pattern)}
 
 
 def archives(installed: Path, fetched: Path) -> dict[str, Path]:
