@@ -23,7 +23,7 @@ GROUPS = {
 
 # What is kept of a run where its bundle is not.
 KEPT = {
-    *("schema_version", "scenario", "world", "started", "complete", "error", "passed", "wall_s", "versions"),
+    *("scenario", "world", "started", "complete", "error", "passed", "wall_s", "versions"),
     *("goodput_bps", "steady_goodput_bps", "bytes", "duration_s", "limited_by", "score_bit_m_per_s", "rules"),
 }
 
@@ -166,7 +166,7 @@ def book_groups(entries: list[Entry]) -> list[tuple[str, list[BookRow]]]:
 
 
 def book_json(entries: list[Entry], facts: dict[str, str]) -> str:
-    """What the book needs of its runs, to be kept where the bundles are not: JSON."""
+    """What the book needs of its runs, to be kept where the bundles are not: JSON, a line for each record."""
     runs = {
         entry.plan.scenario: {
             world: _kept(run)
@@ -175,7 +175,12 @@ def book_json(entries: list[Entry], facts: dict[str, str]) -> str:
         }
         for entry in entries
     }
-    return json.dumps({"facts": facts, "runs": runs}, indent=1, ensure_ascii=False, sort_keys=False) + "\n"
+    lines = ",\n".join(f"{_json(name)}: {_json(worlds)}" for name, worlds in runs.items())
+    return f'{{"facts": {_json(facts)},\n"runs": {{\n{lines}\n}}}}\n'
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def book_entries(text: str, plans: Iterable[Plan]) -> tuple[list[Entry], dict[str, str]]:
