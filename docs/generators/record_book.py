@@ -1,7 +1,7 @@
 """The record book as a page, from `docs/record-book.json`.
 
-That file is measured: its runs took 22 minutes and more of two cores, so no build of the documents makes it again. There
-is a line for each record; `make record-book` writes it.
+That file is measured: its runs took 22 minutes and more of two cores, so no build of the documents makes it again.
+`make record-book` writes it, a line for each record.
 """
 
 from __future__ import annotations

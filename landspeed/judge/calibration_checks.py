@@ -4,6 +4,7 @@ A world measures and says its tolerances (`tolerance`, `rtt_floor_ms`, `rate_tol
 its gate decides by, the record keeps and the report draws. The guest imports this module, so it stays light.
 """
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol

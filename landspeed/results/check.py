@@ -1,5 +1,6 @@
 """A check: one figure against what was planned or wanted, judged once. Light, since the guest makes some too."""
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,35 +19,28 @@ from landspeed.worlds.emu.guest.reading import read_plan
 from landspeed.worlds.emu.guest.shaping.encode_line import options_of
 from landspeed.worlds.emu.guest.shaping.joined import keys
 from landspeed.worlds.emu.guest.stdlib_stand_ins import dataclasses as light
+from tests.support.places import PROGRAMS, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-GUEST = ROOT / "emu" / "guest"
 RECORDS = sorted((ROOT / "scenarios").glob("*/*.yaml"))
-# Asks for what the guest's modules compute of a plan, with or without the stand-ins of guest/stdlib_stand_ins.
-COMPUTES = """
-import sys
-from importlib import import_module
-if {light!r}:
-    sys.path.insert(0, {light!r})
-sys.path += {packages!r}
-guest = {package!r} + ".emu.guest"
-for name in {names!r}:
-    import_module(guest + "." + name)
-assert ("inspect" in sys.modules) != bool({light!r}), "the light dataclasses are there to do without inspect"
-read_plan = import_module(guest + ".reading").read_plan
-lane_options = import_module(guest + ".lane_options").lane_options
-managed = import_module(guest + ".disciplines").managed
-runs_of = import_module({package!r} + ".emu.runs").runs_of
-timing = import_module({package!r} + ".scenarios.timing")
-for file in sys.argv[1:]:
-    plan = read_plan(open(file, "rb").read())
-    for link in plan.links:
-        for forward, lane in ((True, link.forward), (False, link.reverse)):
-            netem, bucket = lane_options(plan, link, lane, forward=forward)
-            print(netem, bucket, managed(plan, link, lane, bucket) if bucket else None)
-    print([vars(run) for run in runs_of(plan)], timing.echo_ns(plan), plan.events)
-"""
-WITHOUT = {"__init__", "agent", "evidence", "shell", "shell_nodes", "start"}  # they ask for more, or begin to work
+PACKAGE = Path(landspeed.__path__[0])
+GUEST = PACKAGE / "worlds" / "emu" / "guest"
+STAND_INS = GUEST / "stdlib_stand_ins"
+MARK = "# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there."
+# Names of typing that an annotation alone has, which nobody asks for while the guest runs.
+OF_TYPING = {
+    "TYPE_CHECKING",
+    "Any",
+    "Callable",
+    "Final",
+    "IO",
+    "Literal",
+    "Protocol",
+    "Self",
+    "TypeAlias",
+    "TypeVar",
+    "cast",
+}
+IGNORED = {"frozen", "slots", "kw_only"}  # of @dataclass: without them, what is right stays right
 
 
 def test_what_the_guest_computes_is_the_same_with_its_stand_ins(tmp_path: Path) -> None:
@@ -52,18 +48,108 @@ def test_what_the_guest_computes_is_the_same_with_its_stand_ins(tmp_path: Path) 
     for number, file in enumerate(RECORDS):
         plans.append(tmp_path / f"{number}.json")
         plans[-1].write_text(make_plan(load_scenario(file)).to_json())
-    names = sorted(path.stem for path in GUEST.glob("*.py") if path.stem not in WITHOUT)
-    said: list[str] = []
-    for folder in ("", str(GUEST / "light")):
-        program = COMPUTES.format(
-            light=folder, packages=[str(Path(landspeed.__path__[0]).parent)], package="landspeed", names=names
-        )
+    said: list[list[str]] = []
+    for folders in ([], [STAND_INS]):
         done = subprocess.run(
-            [sys.executable, "-S", "-P", "-c", program, *plans], capture_output=True, text=True, check=True
+            [sys.executable, "-S", "-P", PROGRAMS / "guest_computes.py", *plans],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*folders, PACKAGE.parent]))},
         )
-        said.append(done.stdout)
-    assert said[0] == said[1]
-    assert said[0].count("delay_ns") > 2 * len(RECORDS)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.splitlines())
+    assert (said[0][0], said[1][0]) == ("True", "False")  # the light dataclasses are there to do without inspect
+    assert said[0][1:] == said[1][1:]
+    assert sum("delay_ns" in line for line in said[0]) > 2 * len(RECORDS)
+
+
+# --- What the stand-ins lack, nobody uses whom the guest imports -----------------------------------------------------
+
+
+def test_what_the_guest_imports_says_so_and_uses_only_what_the_stand_ins_have() -> None:
+    modules = guests_modules()
+    assert {"plan", "joined_links", "timing", "agent"} <= {file.stem for file in modules}
+    wrong = [f"{file.relative_to(PACKAGE)}: {what}" for file in modules for what in lacking(file.read_text())]
+    unmarked = [
+        str(file.relative_to(PACKAGE))
+        for file in modules
+        if not file.is_relative_to(GUEST) and borrows(file.read_text()) and MARK not in file.read_text()
+    ]
+    assert (wrong, unmarked) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("from dataclasses import dataclass, fields", "dataclasses.fields"),
+        ("from typing import NamedTuple", "typing.NamedTuple"),
+        ("import dataclasses", "import dataclasses"),
+        ("@dataclass(order=True)\nclass A:\n    x: int", "@dataclass(order)"),
+        ("@dataclass\nclass B(A):\n    x: int", "a base of a dataclass"),
+        ("@dataclass\nclass A:\n    x: ClassVar[int]", "ClassVar"),
+        ("@dataclass\nclass A:\n    x: InitVar[int] = 1", "InitVar"),
+        ("@dataclass\nclass A:\n    def __post_init__(self) -> None: ...", "__post_init__"),
+        ("x = field(default=1)", "field(default)"),
+    ],
+)
+def test_what_the_stand_ins_lack_is_found(text: str, what: str) -> None:
+    assert list(lacking(text)) == [what]
+
+
+def guests_modules() -> list[Path]:
+    """The guest's own modules and those of the package that are loaded with them, the stand-ins left out."""
+    todo = [file for file in sorted(GUEST.rglob("*.py")) if file.parent != STAND_INS]
+    seen = dict.fromkeys(todo)
+    while todo:
+        file = todo.pop()
+        tree = ast.parse(file.read_text())
+        for node in ast.walk(tree) if file.is_relative_to(GUEST) else tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{each.name}" for each in node.names)):
+                    module = PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+                    if module.is_relative_to(PACKAGE) and module.is_file() and module not in seen:
+                        seen[module] = None
+                        todo.append(module)
+    return list(seen)
+
+
+def borrows(text: str) -> bool:
+    """Whether a module imports what has a stand-in."""
+    nodes = ast.walk(ast.parse(text))
+    return any(isinstance(node, ast.ImportFrom) and node.module in ("dataclasses", "typing") for node in nodes)
+
+
+def lacking(text: str) -> Iterator[str]:
+    """What a module asks of dataclasses and typing that the stand-ins ignore or have not."""
+    known = {"dataclasses": {"asdict", "dataclass", "field", "is_dataclass", "replace"}, "typing": OF_TYPING}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (f"import {each.name}" for each in node.names if each.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module in known:
+            yield from (f"{node.module}.{each.name}" for each in node.names if each.name not in known[node.module])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "field":
+            yield from (f"field({each.arg})" for each in node.keywords if each.arg != "default_factory")
+        elif isinstance(node, ast.ClassDef):
+            yield from _of_class(node)
+
+
+def _of_class(node: ast.ClassDef) -> Iterator[str]:
+    made = [each for each in node.decorator_list if ast.unparse(each).split("(")[0] == "dataclass"]
+    if not made:
+        return
+    for call in made:
+        if isinstance(call, ast.Call):
+            yield from (f"@dataclass({each.arg})" for each in call.keywords if each.arg not in IGNORED)
+    if node.bases:
+        yield "a base of a dataclass"
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__post_init__":
+            yield "__post_init__"
+        elif isinstance(part, ast.AnnAssign):
+            kind = ast.unparse(part.annotation).split("[")[0]
+            if kind in ("ClassVar", "InitVar"):
+                yield kind
 
 
 @pytest.mark.parametrize("file", RECORDS, ids=lambda path: path.stem)

@@ -3,6 +3,7 @@
 The guest and the judge both use this; importing it stays cheap.
 """
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace

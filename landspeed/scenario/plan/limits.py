@@ -1,5 +1,6 @@
 """What bounds a flow, and what follows from a plan: figures that are told beside the work."""
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -5,6 +5,7 @@ nanoseconds, bytes and bits per second are integers; the unit is in the name. `P
 writes it, both strictly. The guest reads it while its clock stands still, so importing this module must stay cheap.
 """
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 import json

@@ -1,5 +1,6 @@
 """What a plan tells of recorded or wanted results, and of a contest's rules. Not part of the work (plan.py)."""
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -9,6 +9,7 @@ A flow of MPTCP has a second route, to another address of the host: that of anot
 such an address along the second routes that were given, whatever way is the shortest.
 """
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 import heapq

@@ -1,5 +1,6 @@
 """A trace as the plan has it. The file it comes from is read by trace_file.py; the guest imports only this."""
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 import itertools

@@ -4,6 +4,7 @@ RTT of a probe = propagation + the serialization of the packet that is sent on e
 stores and forwards). Queues are empty. The guest uses these very functions, so importing this module stays cheap.
 """
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
 """What the guest is to do: `job.json`, written by the host (world.py) and read by the guest (guest/agent.py)."""
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 import json

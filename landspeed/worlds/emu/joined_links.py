@@ -1,5 +1,6 @@
 """Which links of a plan are passed in one step, because nothing but time can happen to a packet on them."""
 
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from dataclasses import dataclass
