@@ -1,4 +1,4 @@
-// H-TCP as Linux has it; ns-3's differs from the draft in four places. docs/ns3/14-htcp.md.
+// H-TCP as Linux has it; ns-3's differs from the draft in four places. docs/ns3/14-htcp-vegas.md.
 #pragma once
 
 #include <ns3/nstime.h>

@@ -16,8 +16,8 @@ enum request_kind {
 	REQUEST_MEMORY,      /* the streams carry bytes that nobody keeps */
 	REQUEST_THIRD_PARTY, /* the peer shall send to another host (third_party.h) */
 	REQUEST_FILES,       /* files, to be written below the receiver's folder */
-	REQUEST_ROUND_TRIPS, /* each request of the client is answered (probe/round_trips.h) */
-	REQUEST_DATAGRAMS,   /* the client's datagrams are counted (probe/datagrams.h) */
+	REQUEST_ROUND_TRIPS, /* each request of the client is answered (probe/trips.h) */
+	REQUEST_DATAGRAMS,   /* the client's datagrams are counted (probe/datagram.h) */
 	REQUEST_KINDS
 };
 

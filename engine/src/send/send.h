@@ -1,4 +1,4 @@
-/* The state of one run of `send`: shared by this room, and by send_command.c. */
+/* The state of one run of `send`: shared by this room, and by command/client.c. */
 #ifndef LANDSPEED_SEND_SEND_H
 #define LANDSPEED_SEND_SEND_H
 

@@ -319,7 +319,7 @@ class Plan:
 
         In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
         flows; the events; the tolerances of the calibration; IP version, fidelity and seed; a kernel and what spinning
-        costs, if they are asked for. Not in it is what is told of the work (plan_work.py): titles, places,
+        costs, if they are asked for. Not in it is what is told of the work (work.py): titles, places,
         distances, what was recorded, and what follows from the rest.
         """
         import hashlib

@@ -1,7 +1,8 @@
 """A session with a guest, host side: ask it one thing after the other; between two of them its clock stands still.
 
-The other side is guest/session.py, and the way in which a question reaches it guest/door.py. A question and its answer
-are files of the run's folder. Whoever asks waits for the answer; several threads ask one after the other.
+The other side is guest/session/session.py, and the way in which a question reaches it guest/session/request_fifo.py. A
+question and its answer are files of the run's folder. Whoever asks waits for the answer; several threads ask one after
+the other.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
     from landspeed.worlds.emu.machine import Guest
 
-DOOR, ASK, ANSWER = "door", "ask.json", "answer.json"  # guest/door.py
+DOOR, ASK, ANSWER = "door", "ask.json", "answer.json"  # guest/session/request_fifo.py
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.001, 0.02
 
 
@@ -72,7 +73,7 @@ class Session:
         self.start_unix_ns: int = ready["start_unix_ns"]
 
     def ask(self, do: str, **words: Any) -> dict[str, Any]:
-        """Have the guest do something (a `do_…` of guest/session.py) and wait for what it says.
+        """Have the guest do something (a `do_…` of guest/session/session.py) and wait for what it says.
 
         Raises:
             GuestError: it broke, or stands still.

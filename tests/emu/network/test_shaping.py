@@ -34,7 +34,7 @@ def test_each_link_carries_exactly_its_line_rate(tmp_path: Path, fidelity: str) 
             (link.index + 1, link.index, link.reverse),
         ):
             if fidelity == "super-packets" and not lane.can_queue:
-                continue  # what the first line spaced goes on as it is (test_emu_records.py)
+                continue  # what the first line spaced goes on as it is (test_records.py)
             for segmented in (False, True) if fidelity == "super-packets" else (False,):
                 requests.append(request(plan, origin, target, 9000, 1800, together=6, segmented=segmented))
                 wanted.append((9000 + link.framing_bytes) * 8e9 / lane.rate_bps)

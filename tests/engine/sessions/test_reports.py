@@ -140,6 +140,6 @@ def all_of_tcp_info(bench: Bench) -> None:
             assert mine[-1][name] == ("" if info[name] is None else str(info[name]))
         times = [int(row["time_ns"]) for row in mine]
         assert len(mine) <= times[-1] / 10_000_000 + 2
-        # A busy machine skips some; exactly: test_engine_guest.py.
+        # A busy machine skips some; exactly: test_guest.py.
         undisturbed(len(mine) >= 80, f"{len(mine)} rows in a second")
         assert min(after - before for before, after in pairwise(times)) >= 2_500_000  # never crowded

@@ -1,6 +1,6 @@
 """Runs inside the guest at the sender: the engine over a path that swallows every packet for a time.
 
-    python engine_acts.py PLAN.json RESULT.json
+    python guest_script.py PLAN.json RESULT.json
 
 The plan is a list of acts, done in order: ["receive", NAME, WORDS], ["send", NAME, WORDS], ["sleep", SECONDS],
 ["dark"], ["light"], ["wait", NAME], ["start", NAME, WORDS] (a program here that says when it listens), ["run", WORDS]

@@ -1,0 +1,76 @@
+"""Files that comments and documents name: each is there, or is another project's."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from pathlib import Path
+
+from tests.support.places import ROOT
+
+FILE = re.compile(
+    r"(?<![\w/.$~<>*…:{}@=+-])((?:\.\./)*[A-Za-z_][\w.-]*(?:/[\w.-]+)*\.(?:py|cc|c|h|md|sh|j2))(?![\w/*{<-])"
+)
+OF_OTHERS = re.compile(  # of Linux and libc, ns-3, iperf3, and the programs of docs/examples; what a build or a lesson makes
+    r"(asm-generic|include|kernel|linux|net|netinet)/|(src/internet/model/)?(tcp[-_]|rtt-)[\w-]+\.(c|cc)$|iperf\w*\.[ch]$|"
+    r"(src/)?(HttpServer|nghttp)\.cc$|nghttp2\.h$|(lib/)?http2\.c$|(sftp-client|channels)\.[ch]$|(src/aioquic/|congestion/)|"
+    r"connection\.py$|coverage\.py$|mk\.sh$|iperf3_parser\.py$|build_id\.h$|licences/|task\.md$|a\.b\."
+)
+PLACEHOLDER = re.compile(r"NAME|NNNN")
+
+
+def test_the_files_that_comments_and_documents_name_are_there() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    ends = {"/".join(parts[at:]) for parts in (name.split("/") for name in tracked) for at in range(len(parts))}
+    gone = [
+        f"{name}: {said}"
+        for name in tracked
+        if (ROOT / name).is_file()
+        for said in sorted(files_named(ROOT / name))
+        if said not in ends and not (ROOT / name).parent.joinpath(said).exists()
+    ]
+    assert gone == []
+
+
+def test_what_is_found_of_a_text(tmp_path: Path) -> None:
+    python, c, page = tmp_path / "a.py", tmp_path / "a.c", tmp_path / "a.md"
+    python.write_text('"""As gone/one.py does."""\nNAME = "gone/two.py"  # gone/three.h, net/ipv4/tcp_bbr.c\n')
+    c.write_text(
+        '#include "gone/one.h"\nint x; /* gone/two.h,\n   gone/three.c */ char *y = "four.c"; // gone/five.c\n'
+    )
+    page.write_text(
+        "<!-- file: mine.py -->\n```sh\ngone/one.py\n```\nSee `gone/two.md`, mine.py and lessons/NAME/it.py.\n"
+    )
+    assert files_named(python) == {"gone/one.py", "gone/three.h"}
+    assert files_named(c) == {"gone/two.h", "gone/three.c", "gone/five.c"}
+    assert files_named(page) == {"gone/two.md"}
+
+
+def files_named(file: Path) -> set[str]:
+    """The files that a file's comments, docstrings or prose name, without those of other projects."""
+    text = prose(file)
+    made = set(re.findall(r"<!-- file: (\S+) -->", text))  # by the reader, as the page says
+    return {each for each in FILE.findall(text) if not OF_OTHERS.match(each) and not PLACEHOLDER.search(each)} - made
+
+
+def prose(file: Path) -> str:
+    """What a file says to people."""
+    match file.suffix:
+        case ".md":
+            return re.sub(r"^```.*?^```", "", file.read_text(), flags=re.MULTILINE | re.DOTALL)
+        case ".py":
+            text = file.read_text()
+            tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+            comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+            kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+            return "\n".join([*comments, *(ast.get_docstring(node) or "" for node in nodes)])
+        case ".c" | ".h" | ".cc":
+            return "\n".join(re.findall(r"/\*.*?\*/|//.*?$", file.read_text(), flags=re.MULTILINE | re.DOTALL))
+        case ".sh" | ".yaml" | ".yml":
+            return "\n".join(re.findall(r"#.*$", file.read_text(), flags=re.MULTILINE))
+        case _:
+            return ""
