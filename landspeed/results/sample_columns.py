@@ -82,8 +82,8 @@ def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
     """Write `samples.parquet`: the CSVs' columns, `end` ("sender" or "receiver") and `goodput_bps` per interval.
 
     Of several flows it has `flow`, too; where it is missing, readers take it for the one flow of a path
-    (samples_reader.py). Rows are sorted by end, flow (in the order given), stream and time. The first interval of a stream begins at the
-    start of its flow with 0 bytes.
+    (samples_reader.py). Rows are sorted by end, flow (in the order given), stream and time. The first interval of a
+    stream begins at the start of its flow with 0 bytes.
 
     Args:
         flows: what there is of each flow.

@@ -14,7 +14,7 @@ from tests.support.places import ROOT
 FILE = re.compile(
     r"(?<![\w/.$~<>*…:{}@=+-])((?:\.\./)*[A-Za-z_][\w.-]*(?:/[\w.-]+)*\.(?:py|cc|c|h|md|sh|j2))(?![\w/*{<-])"
 )
-OF_OTHERS = re.compile(  # of Linux and libc, ns-3, iperf3, and the programs of docs/examples; what a build or a lesson makes
+OF_OTHERS = re.compile(  # of Linux, libc, ns-3, iperf3, the programs of docs/examples; what a build or a lesson makes
     r"(asm-generic|include|kernel|linux|net|netinet)/|(src/internet/model/)?(tcp[-_]|rtt-)[\w-]+\.(c|cc)$|iperf\w*\.[ch]$|"
     r"(src/)?(HttpServer|nghttp)\.cc$|nghttp2\.h$|(lib/)?http2\.c$|(sftp-client|channels)\.[ch]$|(src/aioquic/|congestion/)|"
     r"connection\.py$|coverage\.py$|mk\.sh$|iperf3_parser\.py$|build_id\.h$|licences/|task\.md$|a\.b\."

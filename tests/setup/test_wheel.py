@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.base import places
+from landspeed.scenario.traces.made_traces import TRACES
 from landspeed.worlds.emu import kernel_build
 from landspeed.worlds.emu.kernel_build import KernelError, find_kernel, is_needed
 from landspeed.worlds.programs import program_trouble
@@ -68,10 +69,12 @@ def test_what_is_in_it(wheel: Path) -> None:
         "emu/linkwatch/build/landspeed-sockwatch",
         "engine/build/landspeed-engine",
     ):
-        assert modes[f"landspeed/{program}"] & 0o111 == 0o111, program
+        assert modes[f"landspeed/data/{program}"] & 0o111 == 0o111, program
+    made = {"scenario.schema.json", *(f"traces/{name}" for name in TRACES)}
+    assert {f"landspeed/data/scenarios/{name}" for name in made} <= set(names)
     patches = sorted(path.name for path in (ROOT / "emu" / "kernel" / "patches").iterdir())
     assert sorted(Path(name).name for name in names if "/kernel/patches/" in name and name[-1] != "/") == patches
-    assert "landspeed/emu/kernel/built/config" in names
+    assert "landspeed/data/emu/kernel/built/config" in names
     assert any(name.endswith("/GPL-2") for name in names)
     assert re.search(r"^\| `linux-source-[\d.]+\.tar\.xz` \| `linux\S*` \| `\d\S+` \|", told, re.MULTILINE)
     libraries = {
