@@ -1,1 +1,1 @@
-"""Results: the bundle of one run, its judge, queries over all bundles, and the report."""
+"""Results: the bundle of one run, its record and samples, queries over all bundles."""
