@@ -37,7 +37,7 @@ def main(words: list[str]) -> int:
     """
     shutil.rmtree(DATA, ignore_errors=True)
     DATA.mkdir(parents=True)
-    IN_GUESTS.write_text(HOOK.format(str(ROOT / "tests" / "guest_coverage.py")))
+    IN_GUESTS.write_text(HOOK.format(str(ROOT / "tests" / "bench" / "guest_coverage.py")))
     try:
         status = coverage("run", "-m", "pytest", "-m", "not exact", *words)
     finally:

@@ -21,9 +21,10 @@ from landspeed.programs.conditions import Condition, Listening
 from landspeed.programs.probe.probe import Probe, probe
 from landspeed.programs.probe.spec import USUAL_RTTS, Server
 from landspeed.worlds.engine.command import ENGINE_BINARY
+from tests.support.places import PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = [sys.executable, str(ROOT / "tests" / "probe_program.py")]
+PROGRAM = [sys.executable, str(PROGRAMS / "probe_program.py")]
 WINDOW_TOLERANCE = 0.02
 TURNS_TOLERANCE = 0.1
 LISTENS = Listening(9000, "tcp")

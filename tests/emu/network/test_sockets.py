@@ -12,9 +12,10 @@ import pytest
 
 from landspeed.judge.sockets.raw import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
 from landspeed.judge.sockets.series import SocketSamples
+from tests.support.places import PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[3]
-PROGRAM = ROOT / "tests" / "probe_program.py"
+PROGRAM = PROGRAMS / "probe_program.py"
 PATH = """
 format: 1
 name: sampled
