@@ -59,7 +59,8 @@ lint: setup-test  ## ruff, pyright, the arrows of the house, the engine's rooms,
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/pyright
-	@.venv/bin/lint-imports --no-cache >build/stamps/imports.log || { cat build/stamps/imports.log; exit 1; }
+	@.venv/bin/python setup/import_contracts.py
+	@.venv/bin/lint-imports --no-cache --config build/importlinter.ini >build/stamps/imports.log || { cat build/stamps/imports.log; exit 1; }
 	@.venv/bin/python engine/check_includes.py
 	@clang-format --dry-run --Werror $(C_SOURCES)
 	@clang-tidy --quiet -p engine/build $$(git ls-files 'engine/src/*.c') 2>/dev/null

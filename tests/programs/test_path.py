@@ -16,7 +16,7 @@ import pytest
 
 import landspeed as ls
 from landspeed.programs.events import Planned
-from landspeed.worlds.emu.capture import packets, write_pcap
+from landspeed.results.packet_ring import packets, write_pcap
 from tests.support.emu_fixtures import ROOT, wait_until
 from tests.support.path_functions import leave, refuse, square
 
@@ -67,7 +67,7 @@ def test_the_clock_stands_still_while_nothing_is_asked(lan: ls.Path) -> None:
     lan.advance("10 s")
     assert 10 <= first - before < 10.0001
     assert 10 <= lan.elapsed_s - first < 10.0001  # the wall time between the two is not in it
-    process = Path(f"/proc/{lan.session._guest.process.pid}")
+    process = Path(f"/proc/{cast(Session, lan.session)._guest.process.pid}")
     wait_until(lambda: (process / "stat").read_text().split()[2] == "S", "the guest's kernel to sleep")
 
 
@@ -343,7 +343,7 @@ def test_a_path_that_is_none(what: str | dict[str, int]) -> None:
 def test_a_killed_test_leaves_nothing(tmp_path: Path) -> None:
     """No process, no folder: `kill -9` while a program of the guest runs."""
     script = "import landspeed as ls, time\nwith ls.path('lan') as path:\n path.sender.popen(['sleep', '9'])\n"
-    script += " print(path.session._guest.process.pid, flush=True)\n time.sleep(600)\n"
+    script += " print(cast(Session, path.session)._guest.process.pid, flush=True)\n time.sleep(600)\n"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     words = [sys.executable, "-c", script]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, cwd=ROOT) as process:
