@@ -55,7 +55,7 @@ coverage-engine: setup-test  ## which lines of the engine's C its tests run, at 
 test-loaded: setup-test  ## the tests beside a build of the guest's kernel at nice 19, five times (TIMES=1 for one)
 	@tests/bench/loaded.sh $(or $(TIMES),5)
 
-lint: setup-test  ## ruff, pyright, the arrows of the house, the engine's rooms, clang-format, clang-tidy, shellcheck
+lint: setup-test  ## ruff, pyright, what each room may import, the engine's rooms, clang-format, clang-tidy, shellcheck
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/pyright

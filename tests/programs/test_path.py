@@ -11,12 +11,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import landspeed as ls
 from landspeed.programs.events import Planned
 from landspeed.results.packet_ring import packets, write_pcap
+from landspeed.worlds.emu.session import Session
 from tests.support.emu_fixtures import ROOT, wait_until
 from tests.support.path_functions import leave, refuse, square
 
@@ -343,7 +345,7 @@ def test_a_path_that_is_none(what: str | dict[str, int]) -> None:
 def test_a_killed_test_leaves_nothing(tmp_path: Path) -> None:
     """No process, no folder: `kill -9` while a program of the guest runs."""
     script = "import landspeed as ls, time\nwith ls.path('lan') as path:\n path.sender.popen(['sleep', '9'])\n"
-    script += " print(cast(Session, path.session)._guest.process.pid, flush=True)\n time.sleep(600)\n"
+    script += " print(path.session._guest.process.pid, flush=True)\n time.sleep(600)\n"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     words = [sys.executable, "-c", script]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, cwd=ROOT) as process:
