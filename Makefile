@@ -71,7 +71,8 @@ lint: setup-test  ## ruff, pyright, what each room may import, the engine's room
 	@# the syntax check has no inventory, which is an error for a play
 	@cd playbooks && ANSIBLE_INVENTORY_UNPARSED_FAILED=false PATH="$(CURDIR)/.venv/bin:$$PATH" ansible-lint -q --offline
 
-format: setup-test  ## let the formatters write
+format: setup-test  ## let the formatters write, and the rooms' maps
+	@.venv/bin/python setup/room_maps.py
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix .
 	@clang-format -i $(C_SOURCES)
