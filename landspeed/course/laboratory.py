@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -172,8 +173,6 @@ class Laboratory:
         return RunInterrupted(f"interrupted; what was run is kept in {self.store.folder}: call it again to go on")
 
     def _run_program(self, key: str, one: Wanted, point: Point, cell: Cell) -> None:
-        import tempfile
-        from dataclasses import replace
 
         assert one.program is not None
         words = [word.replace("LESSON", str(one.lesson.folder)) for word in one.program.command]

