@@ -55,11 +55,12 @@ coverage-engine: setup-test  ## which lines of the engine's C its tests run, at 
 test-loaded: setup-test  ## the tests beside a build of the guest's kernel at nice 19, five times (TIMES=1 for one)
 	@tests/bench/loaded.sh $(or $(TIMES),5)
 
-lint: setup-test  ## ruff, pyright, the arrows of the house, the engine's rooms, clang-format, clang-tidy, shellcheck
+lint: setup-test  ## ruff, pyright, what each room may import, the engine's rooms, clang-format, clang-tidy, shellcheck
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/pyright
-	@.venv/bin/lint-imports --no-cache >build/stamps/imports.log || { cat build/stamps/imports.log; exit 1; }
+	@.venv/bin/python setup/import_contracts.py
+	@.venv/bin/lint-imports --no-cache --config build/importlinter.ini >build/stamps/imports.log || { cat build/stamps/imports.log; exit 1; }
 	@.venv/bin/python engine/check_includes.py
 	@clang-format --dry-run --Werror $(C_SOURCES)
 	@clang-tidy --quiet -p engine/build $$(git ls-files 'engine/src/*.c') 2>/dev/null
@@ -70,7 +71,8 @@ lint: setup-test  ## ruff, pyright, the arrows of the house, the engine's rooms,
 	@# the syntax check has no inventory, which is an error for a play
 	@cd playbooks && ANSIBLE_INVENTORY_UNPARSED_FAILED=false PATH="$(CURDIR)/.venv/bin:$$PATH" ansible-lint -q --offline
 
-format: setup-test  ## let the formatters write
+format: setup-test  ## let the formatters write, and the rooms' maps
+	@.venv/bin/python setup/room_maps.py
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix .
 	@clang-format -i $(C_SOURCES)

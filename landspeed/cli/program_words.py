@@ -14,7 +14,29 @@ from landspeed.cli.progress import make_reporter
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
-    from landspeed.worlds.emu.world import EmuWorld
+    from landspeed.worlds.program_world import ProgramWorld
+
+
+class OutputCopier:
+    """Passes what the user's program wrote in the guest on to this process's standard output and error."""
+
+    def __init__(self, folder: Path) -> None:
+        """The folder is the run's."""
+        self._files = [(folder / "log" / "stdout", sys.stdout), (folder / "log" / "stderr", sys.stderr)]
+        self._positions = [0, 0]
+
+    def copy(self) -> None:
+        """Pass on what is new."""
+        for number, (path, target) in enumerate(self._files):
+            if not path.exists():
+                continue
+            with path.open("rb") as handle:
+                handle.seek(self._positions[number])
+                data = handle.read()
+            self._positions[number] += len(data)
+            if data:
+                target.buffer.write(data)
+                target.buffer.flush()
 
 
 def add_exec(made: argparse.ArgumentParser) -> None:
@@ -48,31 +70,25 @@ def _planned(parsed: argparse.Namespace) -> Plan:
     from landspeed.scenario.file.load import load_scenario
     from landspeed.worlds.registry import plan_for
 
-    return plan_for(load_scenario(parsed.file, parsed.overrides), "emu", parsed.seed)
+    return plan_for(load_scenario(parsed.file, parsed.overrides), seed=parsed.seed)
 
 
-def _checked(parsed: argparse.Namespace, plan: Plan, **options: Any) -> tuple[EmuWorld, Plan]:
-    world = _world(**options, **given_options(parsed))
+def _checked(parsed: argparse.Namespace, plan: Plan, **options: Any) -> tuple[ProgramWorld, Plan]:
+    from landspeed.worlds.making import make_program_world
+
+    world = make_program_world(**options, **given_options(parsed))
     plan = world.asked(plan)
     world.check(plan)
     return world, plan
 
 
-def _world(**options: Any) -> EmuWorld:
-    from landspeed.worlds.emu.world import EmuOptions, EmuWorld
-
-    return EmuWorld(EmuOptions(**options))
-
-
 def do_exec(parsed: argparse.Namespace) -> int:
     """Returns the program's own exit status."""
     from landspeed.base.failures import RunFailed
-    from landspeed.base.text import spun_text
     from landspeed.judge.sockets.raw import keep_samples, make_samples_folder
-    from landspeed.results.facts import Spun
+    from landspeed.results.facts import Spun, spun_text
     from landspeed.runs.scratch import scratch_folder
-    from landspeed.worlds.emu.machine import OutputCopier
-    from landspeed.worlds.emu.sampling import INTERVAL_NS, sampler_job
+    from landspeed.worlds.program_world import SAMPLE_INTERVAL_NS, SocketSampling
 
     if parsed.sample_interval and not parsed.samples:
         raise UsageError("--sample-interval says how often sockets are sampled; add --samples DIR")
@@ -87,6 +103,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
     world, plan = _checked(parsed, plan)
     if parsed.samples:
         make_samples_folder(parsed.samples)
+    sampling = SocketSampling(interval_ns=parsed.sample_interval or SAMPLE_INTERVAL_NS)
     with scratch_folder() as folder:
         copier, told = OutputCopier(folder), list[Spun]()
         reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
@@ -97,7 +114,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
                 at=parsed.at,
                 command=parsed.program,
                 calibrate=not parsed.no_calibration,
-                sampler=sampler_job(parsed.sample_interval or INTERVAL_NS) if parsed.samples else None,
+                sampling=sampling if parsed.samples else None,
                 report=reporter,
                 each_poll=copier.copy,
                 spun=told.extend,

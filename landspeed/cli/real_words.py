@@ -186,8 +186,23 @@ def _play(parsed: argparse.Namespace) -> int:
     if parsed.play in ("collect", "site") and not parsed.check:
         from landspeed.worlds.real.collected import make_bundle
 
-        return make_bundle(inventory, plan, variables["attempt"], parsed.runs)
+        return _show(make_bundle(inventory, plan, variables["attempt"], parsed.runs))
     return 0
+
+
+def _show(folder: Path) -> int:
+    """Write the bundle's report and print its summary; exit status 0: it passed."""
+    from rich.console import Console
+
+    from landspeed.report.run_report import write_report
+    from landspeed.report.summary import render_summary
+    from landspeed.results.bundle import load_record
+
+    report, record = write_report(folder), load_record(folder)
+    Console().print(render_summary(record, folder, report))
+    if record.error:
+        print(f"Error: {record.error}", file=sys.stderr)
+    return 0 if record.passed and not record.error else 1
 
 
 def _vault(parsed: argparse.Namespace, inventory: Path) -> Path | None:

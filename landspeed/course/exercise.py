@@ -21,7 +21,7 @@ from landspeed.base.files import write_atomically
 from landspeed.base.json_form import object_of
 from landspeed.base.units import PROBABILITY, RATE, SIZE, TIME, Kind, UnitError, parse_exact
 from landspeed.course.laboratory import Laboratory
-from landspeed.course.lesson import Lesson, lesson_named
+from landspeed.course.lesson import Lesson, all_lessons, lesson_named
 from landspeed.results.bundle import OutputError
 
 FORMAT = 1
@@ -126,8 +126,6 @@ def exercise_of(name: str) -> Lesson:
     """
     lesson = lesson_named(name)
     if lesson.exercise is None:
-        from landspeed.course.lesson import all_lessons
-
         able = ", ".join(each.name for each in all_lessons() if each.has_exercise)
         raise ExerciseError(f"the lesson {name} has no exercise; these have: {able}")
     return lesson

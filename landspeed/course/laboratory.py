@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,7 @@ from landspeed.runs.sweeps.store import Store
 from landspeed.runs.sweeps.sweep import State, SweepOptions, run_grid
 from landspeed.runs.sweeps.workers import usual_jobs
 from landspeed.scenario.plan.duration import expected_duration_s
-from landspeed.worlds.making import make_world
-from landspeed.worlds.world import World
+from landspeed.worlds.making import make_program_world
 
 Tell = Callable[[State], None]
 
@@ -64,7 +64,7 @@ class Laboratory:
         """
         self.store = Store(folder or usual_folder())
         self._jobs, self._tell = jobs or usual_jobs(), tell
-        self._world: World = make_world("emu")
+        self._world = make_program_world()
         self._grids: dict[tuple[Path, str, tuple[str, ...]], Grid] = {}
 
     def elsewhere(self, folder: Path) -> Laboratory:
@@ -173,17 +173,11 @@ class Laboratory:
         return RunInterrupted(f"interrupted; what was run is kept in {self.store.folder}: call it again to go on")
 
     def _run_program(self, key: str, one: Wanted, point: Point, cell: Cell) -> None:
-        import tempfile
-        from dataclasses import replace
 
-        from landspeed.worlds.emu.world import EmuWorld
-
-        world = self._world
-        assert isinstance(world, EmuWorld)
         assert one.program is not None
         words = [word.replace("LESSON", str(one.lesson.folder)) for word in one.program.command]
         with tempfile.TemporaryDirectory(prefix="landspeed-lesson-") as place:
-            status = world.execute(
+            status = self._world.execute(
                 replace(point.plan, seed=cell.seed), Path(place), at=one.program.at, command=words, calibrate=False
             )
             said, errors = ((Path(place) / "log" / name).read_text(errors="replace") for name in ("stdout", "stderr"))

@@ -47,6 +47,7 @@ class Measured:
     @cached_property
     def samples(self) -> Samples:
         """Its time series."""
+        # saves 14 ms where it is not needed
         from landspeed.results.samples_reader import Samples
 
         assert self.bundle is not None
@@ -119,6 +120,7 @@ class Measured:
 
     def flow(self, name: str) -> Measured:
         """One flow of a network, as a run of its own: times count from its beginning."""
+        # saves 3 ms where it is not needed
         from landspeed.scenario.plan.flow_path import path_of, steps
 
         flow = next(each for each in self.plan.flows if each.name == name)

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.files import write_atomically
+from landspeed.explore import growth, setting, theory
 from landspeed.explore.growth import Share
 from landspeed.explore.setting import MEAN_S, Setting, Slider, every, setting_at
 from landspeed.explore.theory import Curve, Nodes
+from landspeed.scenario.theory import physics
 
 CURVE_STEPS, MEAN_STEPS = 1500, 6000  # of a decade
 LEAST_TIME_S, LEAST_LEVEL, LEAST_QUEUE_BDP = 1e-4, 1e-8, 1e-4
@@ -152,8 +154,6 @@ def theory_tables(chosen: Sequence[Slider], cache: Path | None = None) -> dict[s
 
 def _content(chosen: Sequence[Slider]) -> str:
     """Of the values and of the code that computes."""
-    from landspeed.explore import growth, setting, theory
-    from landspeed.scenario.theory import physics
 
     digest = hashlib.sha256(repr([(slider.key, slider.values) for slider in chosen]).encode())
     for file in (__file__, physics.__file__, growth.__file__, setting.__file__, theory.__file__):

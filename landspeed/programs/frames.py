@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from landspeed.worlds.emu.capture import packets
+from landspeed.results.packet_ring import packets
 
 IPV4, IPV6 = 0x0800, 0x86DD
 TCP, UDP = 6, 17
@@ -43,7 +43,7 @@ class Reader:
         self._ports: dict[tuple[str, int], str] = {}
 
     def frames(self, ring: Path, start_unix_ns: int) -> Iterator[Frame]:
-        """Those of a ring (worlds/emu/capture.py)."""
+        """Those of a ring (results/packet_ring.py)."""
         for packet in packets(ring, start_unix_ns):
             yield Frame(packet.time_ns, self._words(packet.data, packet.length))
 

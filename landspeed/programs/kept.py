@@ -10,9 +10,9 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from landspeed.base.errors import LandspeedError
-from landspeed.base.text import spun_text
 from landspeed.programs.frames import Frame, Parting, Reader, first_difference
-from landspeed.worlds.emu.capture import write_pcap
+from landspeed.results.facts import spun_text
+from landspeed.results.packet_ring import write_pcap
 
 if TYPE_CHECKING:
     from landspeed.programs.path import Path

@@ -11,6 +11,8 @@ from landspeed.programs.path import Path
 from landspeed.runs.one_run import check_world
 from landspeed.runs.scenario import Scenario
 from landspeed.runs.scratch import scratch_folder
+from landspeed.worlds.making import make_program_world
+from landspeed.worlds.program_world import changeable
 
 DOUBLE_AFTER = 1024  # samples: ten minutes are 6000 of them, an hour 9000
 What: TypeAlias = str | File | Scenario | Mapping[str, Any]
@@ -69,17 +71,15 @@ def path(
         NotReady: this host lacks something; nothing was started.
         RunFailed: the guest failed.
     """
-    from landspeed.worlds.emu.memory import guest_memory_bytes
-    from landspeed.worlds.emu.session import changeable
-    from landspeed.worlds.making import make_world
-
-    scenario = scenario_of(what, changes)
-    plan = scenario.plan(seed=seed)
-    world: Any = make_world("emu", **{"memory": guest_memory_bytes(plan), **options})
-    plan = world.asked(plan) if fixed else changeable(world.asked(plan))
-    check_world(world, plan)
+    scenario, world = scenario_of(what, changes), make_program_world(**options)
+    work = world.asked(scenario.plan(seed=seed))
+    check_world(world, work)
+    plan, memory_bytes = work if fixed else changeable(work), world.memory_bytes(work)
     seen = [File(each).resolve() for each in visible]
-    with scratch_folder(folder) as run, world.session(plan, run, visible=seen) as session:
+    with (
+        scratch_folder(folder) as run,
+        world.session(plan, run, visible=seen, memory_bytes=memory_bytes) as session,
+    ):
         made = Path(scenario, plan, session, run, [File.cwd(), *seen])
         if samples is not None:
             made.sample(samples, double_after=DOUBLE_AFTER)

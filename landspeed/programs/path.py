@@ -10,24 +10,25 @@ from functools import cached_property
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from landspeed.base.units import TIME, UnitError, parse
 from landspeed.programs.calls import Call
 from landspeed.programs.conditions import Condition
 from landspeed.programs.errors import LandspeedWarning, PathError, ProgramNotStarted, ProgramTimeout
 from landspeed.programs.events import Planned, plain
+from landspeed.programs.live_path import LivePath
 from landspeed.programs.programs import Program
-from landspeed.programs.sampling import Sampling, Which
-from landspeed.programs.story import Story, event_lines, place_words, time_text
+from landspeed.programs.sampling import Sampling
+from landspeed.programs.story import event_lines, place_words, time_text
 from landspeed.programs.visible import ADVICE, SHARED, Visible
+from landspeed.results.facts import Spun
 from landspeed.runs.scenario import Scenario
-from landspeed.worlds.emu.sampling import DOUBLE_AFTER
+from landspeed.worlds.program_world import DOUBLE_AFTER
 
 if TYPE_CHECKING:
     from landspeed.judge.sockets.bound import Bound
     from landspeed.judge.sockets.series import SocketSamples
     from landspeed.results.facts import Spun
     from landspeed.scenario.plan.plan import Plan
-    from landspeed.worlds.emu.session import Session
+    from landspeed.worlds.program_world import ProgramSession
 
 TIMEOUT = "10 min"  # of virtual time: no call lets it pass without end
 Words = Sequence[str | os.PathLike[str]]
@@ -115,7 +116,7 @@ class Node:
         return call.result(self.run(call.words, env=call.environment, timeout=timeout))
 
 
-class Path:
+class Path(LivePath):
     """A path whose clock stands still, except while a call waits for something.
 
     Attributes:
@@ -127,11 +128,13 @@ class Path:
         programs: all that were started.
     """
 
-    def __init__(self, scenario: Scenario, plan: Plan, session: Session, folder: File, seen: Sequence[File]) -> None:
+    def __init__(
+        self, scenario: Scenario, plan: Plan, session: ProgramSession, folder: File, seen: Sequence[File]
+    ) -> None:
         """Of a session that has begun. `seen`: folders of this computer that the guest sees."""
-        self.scenario, self.plan, self.session, self.folder = scenario, plan, session, folder
+        super().__init__(plan, session, folder)
+        self.scenario = scenario
         self.visible = Visible(seen)
-        self._story = Story()
         self._starts = 0
         self._sampling = Sampling(self)
         self.programs: list[Program] = []
@@ -149,11 +152,6 @@ class Path:
         return self.plan.seed
 
     @property
-    def elapsed_s(self) -> float:
-        """Virtual time since the path was handed over."""
-        return self.session.now_ns / 1e9
-
-    @property
     def shared(self) -> File:
         """A folder that programs may write to, where they find it as /run/landspeed/shared."""
         return self.folder / "shared"
@@ -161,7 +159,6 @@ class Path:
     @property
     def spun(self) -> list[Spun]:
         """Programs that spun so far, where, and the virtual time that passed for it; empty without `spin_cost`."""
-        from landspeed.results.facts import Spun
 
         told: list[Any] = self.ask("spun")["spun"] if self.plan.spin_cost_ns else []
         return [Spun.model_validate(each) for each in told]
@@ -239,7 +236,7 @@ class Path:
         """
         return self._sampling.end()
 
-    def bound_by(self, which: Which) -> Bound:
+    def bound_by(self, which: Program | Node | tuple[str, str]) -> Bound:
         """What limited what was sent: a window of the program or of TCP, loss, the line, … (`kind`), with figures.
 
         Args:
@@ -251,7 +248,10 @@ class Path:
             RunFailed: the sockets could not be sampled.
         """
         __tracebackhide__ = True
-        return self._sampling.bound_by(which)
+        if isinstance(which, tuple):
+            source, target = (self.node(each).name for each in which)
+            return self._sampling.bound_by((source, target))
+        return self._sampling.bound_by(which.node if isinstance(which, Program) else which.name)
 
     @property
     def is_sampled(self) -> bool:
@@ -262,34 +262,7 @@ class Path:
         """Let time pass until all that was given to TCP is acknowledged; whether it was, within so long."""
         return bool(self.ask("wait_sent", limit_ns=self.duration(timeout))["met"])
 
-    def note(self, text: str) -> None:
-        """Add a line to the story."""
-        self._story.tell(self.session.now_ns, text)
-
-    # --- for Node and Program ----------------------------------------------------------------------------------------
-
-    def ask(self, do: str, **words: Any) -> dict[str, Any]:
-        """Ask the guest, and tell of the programs that ended meanwhile."""
-        running = [each for each in self.programs if each.returncode is None]
-        answer = self.session.ask(do, **words)
-        for program in running:
-            if (status := program.returncode) is not None:
-                how = f"exit status {status}" if status >= 0 else f"signal {-status}"
-                ended_ns = self.session.programs[program.number]["ended_ns"]
-                self._story.tell(ended_ns, f"{program.node}: program {program.number} ended, {how}")
-        return answer
-
-    def duration(self, text: str) -> int:
-        """A time in nanoseconds.
-
-        Raises:
-            PathError: it is none.
-        """
-        __tracebackhide__ = True  # for pytest: what went wrong is in the message
-        try:
-            return parse(TIME, text)
-        except (UnitError, AttributeError, TypeError) as error:
-            raise PathError(f"{text!r} is not a time: {error}") from error
+    # --- for Node --------------------------------------------------------------------------------------------------
 
     def start(
         self,
@@ -326,6 +299,7 @@ class Path:
             self.note(f"{node.name}: {answer['what']}: {answer['why']}")
             raise ProgramNotStarted(self.visible.refusal(answer, text, folder))
         self.programs.append(program)
+        self._nodes_of[number] = node.name
         for word in self.visible.hidden_words(text[1:]):
             warnings.warn(f"{word} is on this computer: {ADVICE}", LandspeedWarning, stacklevel=4)
         return program

@@ -5,14 +5,11 @@ from __future__ import annotations
 import shlex
 import signal
 from pathlib import Path as File
-from typing import TYPE_CHECKING
 
 from landspeed.programs.conditions import Condition, Listening, Succeeds
 from landspeed.programs.errors import PathError, ProgramEnded, ProgramTimeout
+from landspeed.programs.live_path import LivePath
 from landspeed.programs.story import time_text
-
-if TYPE_CHECKING:
-    from landspeed.programs.path import Path
 
 TAIL_LINES = 20
 GRACE = "5 s"
@@ -28,7 +25,7 @@ class Program:
         started_s: virtual time since the test's start.
     """
 
-    def __init__(self, path: Path, number: int, node: str, words: list[str]) -> None:
+    def __init__(self, path: LivePath, number: int, node: str, words: list[str]) -> None:
         """Made by `Node.popen`."""
         self._path, self.number, self.node, self.words = path, number, node, words
         self.started_s = path.elapsed_s

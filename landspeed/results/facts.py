@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
 from landspeed.base.json_form import is_object
+from landspeed.base.text import grouped
 from landspeed.results.tool_result import Open
 
 
@@ -26,6 +28,14 @@ class Spun(Open):
     program: str
     passed_ns: int
     calls: int  # system calls that took time
+
+
+def spun_text(spun: Sequence[Spun]) -> str:
+    """`0.050 s for python3 at a (49 960 system calls); …`: virtual time that passed for programs that spin."""
+    return "; ".join(
+        f"{each.passed_ns / 1e9:.6g} s for {each.program} at {each.node} ({grouped(each.calls)} system calls)"
+        for each in spun
+    )
 
 
 class GuestFacts(Open):

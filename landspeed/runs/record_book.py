@@ -29,10 +29,8 @@ from landspeed.runs.one_run import run_plan
 from landspeed.scenario.file.load import LoadedScenario, load_scenario
 from landspeed.scenario.plan.duration import expected_duration_s
 from landspeed.scenario.plan.plan import Plan
-from landspeed.worlds.emu.kernel_build import find_kernel
 from landspeed.worlds.making import make_world
 from landspeed.worlds.registry import plan_for
-from landspeed.worlds.sim.world import simulator_key
 from landspeed.worlds.world import World
 
 RECORDS = ROOT / "scenarios" / "records"
@@ -134,22 +132,22 @@ def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
     """
     started = time.monotonic()
     plans = record_plans(options.names, options.bases)
-    kernel, simulator = find_kernel().key, simulator_key()
+    emu, sim = make_world("emu"), make_world("sim")
     jobs = [
         shortened(file, plan, options.at_most_s) if options.at_most_s else Job.of(file)
         for file, plan in plans.items()
-        if options.fresh or _newest(options.runs, plan, "emu", kernel) is None
+        if options.fresh or _newest(options.runs, plan, emu) is None
     ]
-    missing = [job for job in jobs if options.fresh or _newest(options.runs, job.plan, "emu", kernel) is None]
-    if simulator:  # without ns-3 the book is made without that column
+    missing = [job for job in jobs if options.fresh or _newest(options.runs, job.plan, emu) is None]
+    if sim.build_id():  # without ns-3 the book is made without that column
         asked = [simulated(file, plan) for file, plan in plans.items()]
-        missing += [job for job in asked if options.fresh or _newest(options.runs, job.plan, "sim", simulator) is None]
+        missing += [job for job in asked if options.fresh or _newest(options.runs, job.plan, sim) is None]
     if options.rehearse and missing:
         count = sum(not job.simulated for job in missing)
         say(f"{count} of {len(plans)} records to rehearse, {len(missing) - count} to simulate, {options.jobs} at once")
         _rehearse(missing, options, say)
     everything = record_plans()
-    entries = [_entry(file, plan, options, kernel, simulator) for file, plan in everything.items()]
+    entries = [_entry(file, plan, options, emu, sim) for file, plan in everything.items()]
     facts = _facts(options, entries, time.monotonic() - started if missing else None)
     pages = {"record-book.html": render_book(entries, facts), "record-book.json": book_json(entries, facts)}
     try:
@@ -200,8 +198,8 @@ def _cost(plan: Plan) -> float:
     return (plan.transfer.bytes or plan.physics.expected_goodput_bps / 8 * seconds) * len(plan.links)
 
 
-def _newest(runs: Path, plan: Plan, world: str, key: str) -> tuple[Path, RunRecord] | None:
-    """The newest complete bundle of this very plan, made by this kernel or simulator (`key`)."""
+def _newest(runs: Path, plan: Plan, world: World) -> tuple[Path, RunRecord] | None:
+    """The newest complete bundle of this very plan, made by this build of the world."""
     found = None
     for bundle in list_bundles(runs):
         if not bundle.name.startswith(plan.scenario):
@@ -210,22 +208,21 @@ def _newest(runs: Path, plan: Plan, world: str, key: str) -> tuple[Path, RunReco
             record = load_record(bundle)
         except ValueError:
             continue
-        if record.scenario != plan.scenario or record.world != world or not record.complete or record.plan is None:
+        if record.scenario != plan.scenario or not record.complete or record.plan is None:
             continue
-        made_by = record.guest.kernel_key if world == "emu" else record.versions.get("landspeed-sim")
         same = Plan.from_dict(record.plan).sha256 == plan.sha256
-        if not same or made_by != key or record.versions.get("landspeed") != __version__:
+        if not same or not world.made(record) or record.versions.get("landspeed") != __version__:
             continue
         if found is None or (record.started or "") >= (found[1].started or ""):
             found = (bundle, record)
     return found
 
 
-def _entry(file: Path, plan: Plan, options: BookOptions, kernel: str, simulator: str | None) -> Entry:
-    emulated = _newest(options.runs, plan, "emu", kernel)
-    parallel = _newest(options.runs, simulated(file, plan).plan, "sim", simulator) if simulator else None
+def _entry(file: Path, plan: Plan, options: BookOptions, emu: World, sim: World) -> Entry:
+    emulated = _newest(options.runs, plan, emu)
+    parallel = _newest(options.runs, simulated(file, plan).plan, sim) if sim.build_id() else None
     if emulated is None and options.at_most_s:  # a whole run is better than a part of one
-        emulated = _newest(options.runs, shortened(file, plan, options.at_most_s).plan, "emu", kernel)
+        emulated = _newest(options.runs, shortened(file, plan, options.at_most_s).plan, emu)
     page = options.out / "submissions" / f"{plan.scenario}.html"
     if emulated is not None and options.evidence:
         if not (emulated[0] / "submission.html").is_file():

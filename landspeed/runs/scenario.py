@@ -9,6 +9,7 @@ from typing import Any
 
 from landspeed.scenario.file.load import LoadedScenario, build_scenario, change_scenario, load_scenario
 from landspeed.scenario.file.model import Scenario as Contents
+from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.registry import DEFAULT_WORLD, plan_for
 
@@ -96,10 +97,11 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         """The path as a picture, for notebooks; of a network, that of each flow."""
+        # saves 1.5 ms where it is not needed
         from html import escape
 
+        # saves 168 ms where it is not needed
         from landspeed.report.diagram import wide_svg
-        from landspeed.scenario.plan.flow_path import path_of
 
         plan = self.plan()
         drawn = "".join(str(wide_svg(path_of(plan, flow), None)) for flow in plan.flows[:MOST_DRAWN])

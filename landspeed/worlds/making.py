@@ -7,6 +7,7 @@ from typing import Any
 
 from landspeed.base.failures import NotPossible
 from landspeed.worlds.options import options_of
+from landspeed.worlds.program_world import ProgramWorld
 from landspeed.worlds.registry import DEFAULT_WORLD, world_type
 from landspeed.worlds.world import World
 
@@ -32,3 +33,15 @@ def make_world(name: str = DEFAULT_WORLD, **options: Any) -> World:
         if choices and value not in choices:
             raise NotPossible(f"{option}={value!r}: write one of {', '.join(choices)}")
     return kind(replace(kind.Options(), **options))
+
+
+def make_program_world(name: str = DEFAULT_WORLD, **options: Any) -> ProgramWorld:
+    """The same, of a world that runs programs of the user's.
+
+    Raises:
+        UnknownWorld, NotPossible: as of `make_world`, or this world runs none.
+    """
+    world = make_world(name, **options)
+    if not isinstance(world, ProgramWorld):
+        raise NotPossible(f"the world '{name}' runs no programs of yours; '{DEFAULT_WORLD}' does")
+    return world

@@ -96,6 +96,14 @@ class World(ABC):
         """The most memory of the host that a run of the plan takes, as far as it is known; 0: very little."""
         return 0
 
+    def made(self, record: RunRecord) -> bool:  # noqa: ARG002 (for subclasses)
+        """Whether this very build made a run, as far as its record tells; False where it cannot tell.
+
+        Raises:
+            NotReady: this build is not here.
+        """
+        return False
+
     @abstractmethod
     def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None]) -> RunRecord:
         """Make the transfer.

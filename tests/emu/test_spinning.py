@@ -16,11 +16,10 @@ import pytest
 import landspeed as ls
 from landspeed.base.failures import NotPossible
 from landspeed.base.progress import Progress
-from landspeed.base.text import spun_text
 from landspeed.cli.main import main
 from landspeed.programs.probe.page import repeating_command
 from landspeed.programs.probe.table import spinning
-from landspeed.results.facts import Spun
+from landspeed.results.facts import Spun, spun_text
 from landspeed.worlds.emu.kernel_build import SPIN_SYMBOL, Kernel
 from landspeed.worlds.emu.kernel_source import KernelError
 from landspeed.worlds.emu.machine import Guest

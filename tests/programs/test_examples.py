@@ -77,7 +77,10 @@ def test_quic_has_no_window_that_stays_the_same(workspace: Path, tmp_path: Path)
 def test_an_example_prints_what_is_stated_beside_what_was_found() -> None:
     words = ["up, nghttpd -w 16", "--rtt", "10 ms,20 ms", "--loss", "0", "--bytes", "2000000"]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "docs" / "examples" / "http2.py"), *words], capture_output=True, text=True, check=False
+        [sys.executable, str(ROOT / "docs" / "examples" / "http2.py"), *words],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "up, nghttpd -w 16"

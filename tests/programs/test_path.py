@@ -11,12 +11,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import landspeed as ls
 from landspeed.programs.events import Planned
-from landspeed.worlds.emu.capture import packets, write_pcap
+from landspeed.results.packet_ring import packets, write_pcap
+from landspeed.worlds.emu.session import Session
 from tests.support.emu_fixtures import ROOT, wait_until
 from tests.support.path_functions import leave, refuse, square
 
@@ -67,7 +69,7 @@ def test_the_clock_stands_still_while_nothing_is_asked(lan: ls.Path) -> None:
     lan.advance("10 s")
     assert 10 <= first - before < 10.0001
     assert 10 <= lan.elapsed_s - first < 10.0001  # the wall time between the two is not in it
-    process = Path(f"/proc/{lan.session._guest.process.pid}")
+    process = Path(f"/proc/{cast(Session, lan.session)._guest.process.pid}")
     wait_until(lambda: (process / "stat").read_text().split()[2] == "S", "the guest's kernel to sleep")
 
 

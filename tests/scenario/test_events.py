@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from landspeed.base.errors import ScenarioError
+from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.plan.plan import Event, Plan, QueueParameters
-from landspeed.scenario.resolve.events import KINDS
 from landspeed.scenario.theory import physics as ph
 from landspeed.worlds.emu.guest.shaping.packet_limit import enough_packets, packet_limit
 from landspeed.worlds.registry import plan_for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,7 +116,6 @@ def convert_sockets(run: Path, out: Path, nodes: Sequence[str]) -> int:
 
 def _owners(file: Path, nodes: Sequence[str]) -> pa.Table:
     """Who holds each socket; a socket that is missing (a killed run) has nulls."""
-    import csv
 
     import pyarrow as pa
 

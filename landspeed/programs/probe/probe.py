@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -182,8 +183,6 @@ def _run_all(
     spec: Spec, home: Path, jobs: int | None, tell: Callable[[CaseRun], None], options: dict[str, Any]
 ) -> list[CaseRun]:
     """Every case, several at once; an error of one ends those that have not begun."""
-    from landspeed.worlds.emu.cores import allowed_cores
-
     cases = spec.cases()
 
     def work(case: Case) -> CaseRun:
@@ -191,7 +190,7 @@ def _run_all(
         tell(done)
         return done
 
-    with ThreadPoolExecutor(jobs or len(allowed_cores())) as pool:
+    with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
         # The first alone: whatever is wrong with the programs is said once, before the others are started.
         first = pool.submit(work, cases[0]).result() if cases else None
         try:

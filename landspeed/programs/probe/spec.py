@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from landspeed.base.units import HOUR, MICROSECOND, RATE, TIME, UnitError, parse
+from landspeed.base.units import HOUR, MICROSECOND, PROBABILITY, RATE, TIME, UnitError, parse, parse_exact
 from landspeed.programs.conditions import Condition
 from landspeed.programs.probe.paths import ProbeError, at_rtt, usual_path
 from landspeed.runs.scenario import Scenario
@@ -202,7 +202,6 @@ def _rate_bps(text: str) -> int:
 
 
 def _loss(text: str) -> float:
-    from landspeed.base.units import PROBABILITY, parse_exact
 
     if text.strip() in ("0", "0.0"):
         return 0.0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from landspeed.base.text import DASH, bytes_text, rate_text, spun_text
+from landspeed.base.text import DASH, bytes_text, rate_text
 from landspeed.judge.sockets.answer import Answer
 from landspeed.programs.probe.probe import Probe, Variant
+from landspeed.results.facts import spun_text
 
 WORDS = {
     "program window": "bound by a window of the program's own",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from landspeed.base.errors import Problem
 from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.key_names import special_keys
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.file.model import Scenario, Transfer
-from landspeed.scenario.resolve.events import KINDS
 
 CONGESTION_CONTROLS = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",

@@ -20,10 +20,10 @@ from landspeed.base.units import type_word
 from landspeed.scenario.file.checks import check_structure
 from landspeed.scenario.file.document import Node, apply_override, change, merge, override_text, parse_yaml, tree_of
 from landspeed.scenario.file.document import Path as KeyPath
+from landspeed.scenario.file.events import check_events
 from landspeed.scenario.file.key_names import keys_meant
 from landspeed.scenario.file.model import Scenario
 from landspeed.scenario.file.packaged import is_name, near_name, packaged_file
-from landspeed.scenario.resolve.events import check_events
 
 MAX_BYTES = 1_000_000
 MAX_EXTENDS = 16

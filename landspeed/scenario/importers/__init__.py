@@ -1,5 +1,19 @@
 """What was measured on a real path becomes a scenario: files of iperf3, traceroute, ss, pScheduler and its archive.
 
+evidence.py        What measuring programs told of a path, in one form
+fit_traceroute.py  Link delays from recorded traceroutes of both ends
+importing.py       Files of measurements → a scenario and its text
+infer.py           A path from what was measured on it: round trip, bottleneck, queue, loss and window
+iperf3.py          iperf3's JSON, of the client or of the server (`--json`), also as one event a line
+peers.py           Whose connections a file of `ss` tells of: only those of the transfer count
+pscheduler.py      pScheduler's results (throughput, rtt, latency, trace)
+reading.py         What the readers share: JSON that may be cut off, members that may be missing
+round_trip.py      The path's own round trip, and how it divides over the hops
+sockets.py         What `ss -ti` told of TCP connections (ss(8) names the fields)
+traceroute.py      traceroute's text: Linux (Dmitry Butskoy's, inetutils'), BSD and macOS, Cisco
+udp.py             What transfers over UDP tell: what the path carries, and whether their losses are chance
+write.py           What was inferred as a scenario file
+
     file ──read──► Evidence ──infer──► Inferred ──write──► scenario file
 
 A reader (iperf3.py, traceroute.py, sockets.py, pscheduler.py) knows one program's output and says what it measured

@@ -194,3 +194,12 @@ def second_ends(
         link = first if other == own else other
         found.append((link, 0 if edges[link].a == node else 1))
     return found
+
+
+def bottleneck_shares(plan: Plan) -> dict[int, int]:
+    """Link → how many flows pass it, for links that more than one passes."""
+    counts: dict[int, int] = {}
+    for flow in plan.flows:
+        for index in flow.route + (flow.second_route or []):
+            counts[index] = counts.get(index, 0) + 1
+    return {index: count for index, count in counts.items() if count > 1}

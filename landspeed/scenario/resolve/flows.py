@@ -91,12 +91,3 @@ def with_physics(scenario: Scenario, plan: Plan) -> list[Flow]:
 
 def _transfer(asked: ScenarioTransfer) -> Transfer:
     return Transfer(**plan_values(asked))
-
-
-def bottleneck_shares(plan: Plan) -> dict[int, int]:
-    """Link → how many flows pass it, for links that more than one passes."""
-    counts: dict[int, int] = {}
-    for flow in plan.flows:
-        for index in flow.route + (flow.second_route or []):
-            counts[index] = counts.get(index, 0) + 1
-    return {index: count for index, count in counts.items() if count > 1}

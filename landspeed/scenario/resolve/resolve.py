@@ -12,6 +12,7 @@ from landspeed.base.errors import Problem, ScenarioError
 from landspeed.base.units import TIME, QueueSize, format_exact
 from landspeed.scenario.file.disciplines import Discipline, check_parameters, resolve
 from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.events import plan_events
 from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.key_names import plan_name
 from landspeed.scenario.file.load import LoadedScenario
@@ -20,7 +21,6 @@ from landspeed.scenario.file.model import Link as ScenarioLink
 from landspeed.scenario.file.network_routes import host_names, node_names
 from landspeed.scenario.plan.plan import Calibration, Direction, Event, Link, Node, Plan
 from landspeed.scenario.plan.trace import Trace
-from landspeed.scenario.resolve.events import plan_events
 from landspeed.scenario.resolve.flows import planned_routes, unproved_flows, with_physics
 from landspeed.scenario.resolve.recorded import contest_facts
 from landspeed.scenario.theory import physics as ph

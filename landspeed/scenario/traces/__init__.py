@@ -1,1 +1,4 @@
-"""landspeed/scenario/traces."""
+"""Traces: a link's rate and delay over time, from files and from models.
+
+trace_file.py  A trace: a file that says what a direction of a link is over time
+"""

@@ -18,8 +18,7 @@ from landspeed.worlds.emu.kernel_choice import available, in_words
 from landspeed.worlds.emu.kernel_source import KernelError, cache_root
 from landspeed.worlds.emu.machine import memory_folders
 from landspeed.worlds.emu.memory import available_bytes
-from landspeed.worlds.emu.sampling import SOCKWATCH
-from landspeed.worlds.emu.world import LINKWATCH
+from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from landspeed.worlds.programs import REINSTALL, program_trouble
 

@@ -12,7 +12,7 @@ from landspeed.results.flow_totals import with_flows
 from landspeed.results.record import RunRecord
 from landspeed.results.tool_result import record_fields
 from landspeed.scenario.plan.flow_path import SECOND_ROUTE, path_of
-from landspeed.worlds.emu.job import FlowJob
+from landspeed.worlds.emu.guest.job import FlowJob
 from landspeed.worlds.engine.command import ENGINE_PORT
 from landspeed.worlds.registry import tool
 

@@ -323,25 +323,3 @@ def shared_memory_folder(need_bytes: int) -> Path:
         + "; ".join(findings)
         + "; enlarge it (mount -o remount,size=… /dev/shm) or set TMPDIR to a larger folder that allows execution"
     )
-
-
-class OutputCopier:
-    """Passes what the user's program wrote in the guest on to this process's standard output and error."""
-
-    def __init__(self, folder: Path) -> None:
-        """The folder is the run's."""
-        self._files = [(folder / "log" / "stdout", sys.stdout), (folder / "log" / "stderr", sys.stderr)]
-        self._positions = [0, 0]
-
-    def copy(self) -> None:
-        """Pass on what is new."""
-        for number, (path, target) in enumerate(self._files):
-            if not path.exists():
-                continue
-            with path.open("rb") as handle:
-                handle.seek(self._positions[number])
-                data = handle.read()
-            self._positions[number] += len(data)
-            if data:
-                target.buffer.write(data)
-                target.buffer.flush()

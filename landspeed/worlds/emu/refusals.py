@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from landspeed.base.errors import Problem
+from landspeed.scenario.file.events import place_of
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.plan.plan import Plan
-from landspeed.scenario.resolve.events import place_of
 from landspeed.worlds.emu.kernel_source import KernelError
 
 if TYPE_CHECKING:

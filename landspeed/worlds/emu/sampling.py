@@ -8,22 +8,22 @@ from typing import Any
 from landspeed.base.failures import RunFailed
 from landspeed.base.files import last_line
 from landspeed.base.places import ROOT
-from landspeed.worlds.emu.job import SamplerJob
+from landspeed.worlds.emu.guest.job import SamplerJob
+from landspeed.worlds.program_world import SocketSampling
 
+LINKWATCH = ROOT / "emu" / "linkwatch" / "build" / "landspeed-linkwatch"
 SOCKWATCH = ROOT / "emu" / "linkwatch" / "build" / "landspeed-sockwatch"
-INTERVAL_NS = 10_000_000
-DOUBLE_AFTER = 8192  # samples: an hour at 10 ms is then 41 000 samples instead of 360 000
 
 
-def sampler_job(interval_ns: int = INTERVAL_NS, double_after: int = DOUBLE_AFTER, folder: str = "") -> SamplerJob:
-    """Every socket of all nodes, and the counters of every link, at an interval of virtual time.
-
-    Args:
-        interval_ns: between two samples.
-        double_after: samples after which the interval doubles, again and again; 0: never.
-        folder: for sockets.csv, owners.csv and links.csv, relative to the run's; it must be there.
-    """
-    return SamplerJob(program=str(SOCKWATCH), interval_ns=interval_ns, double_after=double_after, folder=folder)
+def sampler_job(sampling: SocketSampling | None) -> SamplerJob:
+    """Every socket of all nodes, and the counters of every link, at an interval of virtual time; None: not at all."""
+    sampling = sampling or SocketSampling(interval_ns=0)
+    return SamplerJob(
+        program=str(SOCKWATCH),
+        interval_ns=sampling.interval_ns,
+        double_after=sampling.double_after,
+        folder=sampling.folder,
+    )
 
 
 def check_sampler(folder: Path, said: dict[str, Any]) -> None:

@@ -13,44 +13,24 @@ import os
 import stat
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from landspeed.base.json_form import to_plain
 from landspeed.base.progress import Progress
+from landspeed.worlds.emu.sampling import check_sampler, sampler_job
 from landspeed.worlds.emu.watchdog import GuestError, LineFollower, StallWatch, last_words
+from landspeed.worlds.program_world import ProgramSession, SocketSampling
 
 if TYPE_CHECKING:
-    from landspeed.scenario.plan.plan import Plan
     from landspeed.worlds.emu.machine import Guest
 
 DOOR, ASK, ANSWER = "door", "ask.json", "answer.json"  # guest/session/request_fifo.py
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.001, 0.02
 
 
-def changeable(plan: Plan) -> Plan:
-    """The same work where anything may be sent from anywhere, and any link may change: every direction has its queue.
-
-    The plan proves where no queue can form for its own flows and events, and such links are passed in one step; a
-    session's programs and events are not known before.
-    """
-    links = [
-        replace(link, forward=replace(link.forward, can_queue=True), reverse=replace(link.reverse, can_queue=True))
-        for link in plan.links
-    ]
-    return replace(plan, links=links)
-
-
-class Session:
-    """A guest that waits to be asked.
-
-    Attributes:
-        addresses: of the nodes, by name.
-        start_unix_ns: the guest's calendar when the session started.
-        now_ns: virtual time since the session's start, as of the last answer.
-        programs: by number: `status` (None while it runs), `ended_ns`, `bytes` of both outputs.
-        events: what became of each event, in the order in which they were planned.
-        broken: nothing more can be asked.
-    """
+class Session(ProgramSession):
+    """A guest that waits to be asked."""
 
     def __init__(self, guest: Guest, *, stall_wall_s: float, each_look: Callable[[], None] = lambda: None) -> None:
         """Wait until the guest is ready.
@@ -90,6 +70,14 @@ class Session:
         if "broken" in said:
             raise GuestError(f"the guest could not {do}: {said['broken']} (see log/console.log)")
         return said
+
+    def sampler(self, sampling: SocketSampling) -> dict[str, Any]:
+        """As the guest is told."""
+        return to_plain(sampler_job(sampling))
+
+    def check_sampled(self, folder: Path, answer: dict[str, Any]) -> None:
+        """By the sampler's exit status."""
+        check_sampler(folder, answer)
 
     def _answer(self) -> dict[str, Any]:
         file = self._guest.folder / ANSWER

@@ -16,7 +16,6 @@ from typing import Any, get_args
 from landspeed.base.errors import Problem
 from landspeed.base.failures import RunFailed
 from landspeed.base.finding import Finding
-from landspeed.base.places import ROOT
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
@@ -24,42 +23,41 @@ from landspeed.results.flow_result import flow_folder, planned_flows
 from landspeed.results.record import RunRecord
 from landspeed.results.tool_result import record_fields
 from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
+from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.plan.duration import expected_duration_s
 from landspeed.scenario.plan.plan import DisciplineName, Plan
-from landspeed.scenario.resolve.events import KINDS
 from landspeed.worlds.distribution import how_to_install
 from landspeed.worlds.emu import evidence, machine
 from landspeed.worlds.emu import watchdog as watch
 from landspeed.worlds.emu.cores import CoreLoad, Seat, allowed_cores, check_core
 from landspeed.worlds.emu.flows import flow_jobs, flow_told, flows_told
+from landspeed.worlds.emu.guest.job import Job
 from landspeed.worlds.emu.hugepages import LAUNCH
-from landspeed.worlds.emu.job import Job, SamplerJob
 from landspeed.worlds.emu.kernel_build import Kernel
 from landspeed.worlds.emu.kernel_choice import VERSION, choose, tracing_words
 from landspeed.worlds.emu.memory import check_memory, guest_memory_bytes
 from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.refusals import check_kernel, too_large_averages, uncountable_losses
 from landspeed.worlds.emu.run_facts import cpu_model, shift_links, with_facts, with_guest
-from landspeed.worlds.emu.sampling import SOCKWATCH, check_sampler, sampler_job
+from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH, check_sampler, sampler_job
 from landspeed.worlds.emu.session import Session
 from landspeed.worlds.emu.spin_cost import check_cost
 from landspeed.worlds.engine.command import ENGINE_BINARY
+from landspeed.worlds.program_world import ProgramWorld, SocketSampling
 from landspeed.worlds.programs import program_trouble
 from landspeed.worlds.registry import tool
 from landspeed.worlds.tool import ToolError
-from landspeed.worlds.world import World
 
 FLOW_STALL_S = 1.0
 GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
-LINKWATCH = ROOT / "emu" / "linkwatch" / "build" / "landspeed-linkwatch"
 
 
 def _no_report(_: Progress) -> None:
     pass
 
 
-class EmuWorld(World):
+class EmuWorld(ProgramWorld):
     """Namespaces and netem under a real Linux TCP stack, in virtual or real time."""
 
     name = "emu"
@@ -88,6 +86,7 @@ class EmuWorld(World):
     @classmethod
     def doctor(cls) -> list[Finding]:
         """Whether this host can run a guest."""
+        # saves 7 ms where it is not needed
         from landspeed.worlds.emu.doctor import examine
 
         return examine()
@@ -139,6 +138,10 @@ class EmuWorld(World):
         """Kernel and transfer tool."""
         kernel = self.kernel if plan is None else self.kernel_of(plan)
         return f"kernel {kernel.key}, {self.options.tool} {tool(self.options.tool).build_id()}"
+
+    def made(self, record: RunRecord) -> bool:
+        """By the kernel, which the samples come from."""
+        return record.world == self.name and record.guest.kernel_key == self.kernel.key
 
     def memory_bytes(self, plan: Plan) -> int:
         """Of its guest."""
@@ -216,27 +219,19 @@ class EmuWorld(World):
         at: str,
         command: list[str],
         calibrate: bool = True,
-        sampler: SamplerJob | None = None,
+        sampling: SocketSampling | None = None,
         report: Callable[[Progress], None] = _no_report,
         each_poll: Callable[[], None] = lambda: None,
         spun: Callable[[list[Spun]], None] = lambda _: None,
     ) -> int:
-        """Run a program of the user's on the path; its output goes to log/stdout and log/stderr of the folder.
-
-        Args:
-            sampler: looks at all sockets and links meanwhile (`sampling.sampler_job`).
-            spun: told at the end of programs that spun, where the plan lets time pass for them.
-
-        Returns:
-            the program's exit status.
-        """
+        """Run a program of the user's in a guest of its own."""
         job = Job(
             mode="exec",
             calibrate=calibrate,
             at=at,
             command=command,
             cwd=str(Path.cwd()),
-            sampler=sampler or sampler_job(0),
+            sampler=sampler_job(sampling),
         )
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
         calibration = outcome.guest.get("calibration")
@@ -265,20 +260,23 @@ class EmuWorld(World):
                     termios.tcsetattr(0, termios.TCSADRAIN, modes)
 
     @contextlib.contextmanager
-    def session(self, plan: Plan, folder: Path, *, visible: Sequence[Path] = ()) -> Generator[Session]:
+    def session(
+        self, plan: Plan, folder: Path, *, visible: Sequence[Path] = (), memory_bytes: int | None = None
+    ) -> Generator[Session]:
         """A guest that does one thing after the other as it is asked, until the block is left.
 
         Args:
             plan: the network; `changeable` where its links may change.
             folder: of the run; the guest's /run/landspeed.
             visible: more folders of the host that the guest sees, also where it has its own.
+            memory_bytes: of the guest; None: what such a plan needs.
 
         Raises:
             GuestError: the guest broke.
         """
         self._write_inputs(plan, folder, Job(mode="session"), visible)
         with Seat(self.options.core, self._load) as seat:
-            guest = self._start(plan, folder, virtual=True)
+            guest = self._start(plan, folder, virtual=True, memory_bytes=memory_bytes)
             seat.step_aside()
             try:
                 yield Session(guest, stall_wall_s=self.options.stall, each_look=lambda: seat.improve(guest.processes))
@@ -332,8 +330,10 @@ class EmuWorld(World):
         whole = replace(job, clock=clock, spin_cost_ns=spin_cost_ns, every_hop=self.options.every_hop, visible=seen)
         (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
 
-    def _start(self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False) -> machine.Guest:
-        memory = self.memory_bytes(plan)
+    def _start(
+        self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False, memory_bytes: int | None = None
+    ) -> machine.Guest:
+        memory = memory_bytes or self.memory_bytes(plan)
         check_memory(memory)
         kernel = self.kernel_of(plan)
         return machine.start(

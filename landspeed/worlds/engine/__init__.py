@@ -1,1 +1,9 @@
-"""The C transfer engine: its command line and its result, for Python."""
+"""The C transfer engine: its command line and its result, for Python.
+
+command.py   The command lines of the C transfer engine, built from a plan's transfer
+identity.py  Which build of the engine this is
+result.py    The JSON result of the C transfer engine (`send --json`), checked
+tool.py      The transfer engine as a tool of the worlds
+
+identity.py is short because inventories of real hosts need it without the tool.
+"""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tarfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -57,11 +56,11 @@ def unpack(archive: Path, attempt: str) -> dict[str, bytes]:
     return found
 
 
-def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> int:
-    """Make a bundle of an attempt that was collected, and say where it is.
+def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Path:
+    """Make a bundle of an attempt that was collected.
 
     Returns:
-        exit status: 0 passed, 1 not.
+        its folder.
 
     Raises:
         RealError, OutputError: the files are missing, or the bundle cannot be written.
@@ -91,7 +90,7 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> in
             bundle.convert()
             record = _judged(record, plan, bundle.path, rehearsal, runs_dir)
             bundle.finish(record)
-    return _show(record, bundle.path)
+    return bundle.path
 
 
 def _begin(
@@ -184,16 +183,3 @@ def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, An
             more.append(Check("rehearsed beside real", None, f"not compared: {error}"))
     judged.verdicts = [*more, *judged.verdicts]
     return judged
-
-
-def _show(record: RunRecord, folder: Path) -> int:
-    from rich.console import Console
-
-    from landspeed.report.run_report import write_report
-    from landspeed.report.summary import render_summary
-
-    report = write_report(folder)
-    Console().print(render_summary(load_record(folder), folder, report))
-    if record.error:
-        print(f"Error: {record.error}", file=sys.stderr)
-    return 0 if record.passed and not record.error else 1

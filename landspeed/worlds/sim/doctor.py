@@ -7,7 +7,7 @@ from pathlib import Path
 
 from landspeed.base.finding import Finding
 from landspeed.base.places import is_clone
-from landspeed.worlds.sim.world import INSTALL, PACKAGES, SIMULATOR
+from landspeed.worlds.sim.program import INSTALL, PACKAGES, SIMULATOR
 
 
 def examine_simulator(simulator: Path = SIMULATOR, headers: Path = Path("/usr/include")) -> Finding:

@@ -2,58 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from landspeed.base.failures import NotReady, RunFailed
 from landspeed.base.files import last_line, read_object
 from landspeed.base.finding import Finding
-from landspeed.base.places import ROOT, is_clone
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import RAW_LINKS, BundleWriter
 from landspeed.results.facts import HostFacts, SimFacts, SimulatorFacts
 from landspeed.results.flow_result import planned_flows
 from landspeed.results.record import RunRecord
 from landspeed.scenario.file.capabilities import Capabilities
+from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.plan.plan import Plan
-from landspeed.scenario.resolve.events import KINDS
 from landspeed.worlds.options import option
+from landspeed.worlds.sim.doctor import examine_simulator
 from landspeed.worlds.sim.flows import collect_samples, simulator_facts, with_results
 from landspeed.worlds.sim.measured import happened
 from landspeed.worlds.sim.process import Simulation
+from landspeed.worlds.sim.program import MISSING, SIMULATOR, simulator_key
 from landspeed.worlds.world import World
-
-
-def _simulator() -> Path:
-    if not is_clone() and (found := find_spec("landspeed_sim")) and found.origin:
-        return Path(found.origin).parent / "landspeed-sim"
-    return ROOT / "sim" / "build" / "landspeed-sim"
-
-
-SIMULATOR = _simulator()
-"""Where `meson setup sim/build sim && ninja -C sim/build` puts the program; or where its wheel did (setup/wheel.sh)."""
-
-
-def simulator_key(program: Path = SIMULATOR) -> str | None:
-    """What tells this build of the simulator from another: 12 digits of its SHA-256. None: it is not built."""
-    return hashlib.sha256(program.read_bytes()).hexdigest()[:12] if os.access(program, os.X_OK) else None
-
-
-PACKAGES = "libns3-dev nlohmann-json3-dev"
-INSTALL = "pip install landspeed_sim-….whl, which `make wheel` makes beside this one"
-MISSING = (
-    f"{SIMULATOR} is not built; apt-get install {PACKAGES}, then run `make setup`"
-    if is_clone()
-    else f"the simulated world is not installed; {INSTALL}"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,13 +65,17 @@ class SimWorld(World):
     @classmethod
     def doctor(cls) -> list[Finding]:
         """Whether the simulator is built."""
-        from landspeed.worlds.sim.doctor import examine_simulator
 
         return [examine_simulator()]
 
     def build_id(self, plan: Plan | None = None) -> str:  # noqa: ARG002 (one program for every plan)
         """The simulator's hash."""
         return simulator_key(self.options.program) or ""
+
+    def made(self, record: RunRecord) -> bool:
+        """By the simulator's hash."""
+        build = self.build_id()
+        return record.world == self.name and bool(build) and record.versions.get("landspeed-sim") == build
 
     def check(self, plan: Plan) -> None:  # noqa: ARG002 (of every world)
         """Check before the run whatever can be known then.

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from landspeed.results.samples_reader import Samples
-from landspeed.worlds.emu.joined_links import LEAST_TTL, MOST_LINES, Run, runs_of
+from landspeed.worlds.emu.guest.joined_links import LEAST_TTL, MOST_LINES, Run, runs_of
 from tests.support.emu_fixtures import ROOT, execute, measure, plan_of, request, scenario, transfer
 
 RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"

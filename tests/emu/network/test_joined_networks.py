@@ -12,8 +12,8 @@ from landspeed.results.samples_reader import Samples
 from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory.timing import echo_ns
+from landspeed.worlds.emu.guest.joined_links import runs_of
 from landspeed.worlds.emu.guest.network.network import link_address, own_ends
-from landspeed.worlds.emu.joined_links import runs_of
 from tests.support.emu_fixtures import measure, plan_of, transfer
 
 

@@ -126,8 +126,8 @@ def test_nothing_in_the_guest_changes_when_it_is_sampled(path_file: Path, tmp_pa
 def test_the_interval_doubles_and_times_count_from_the_programs_start(path_file: Path, tmp_path: Path) -> None:
     from landspeed.scenario.file.load import load_scenario
     from landspeed.worlds.emu.options import EmuOptions
-    from landspeed.worlds.emu.sampling import sampler_job
     from landspeed.worlds.emu.world import EmuWorld
+    from landspeed.worlds.program_world import SocketSampling
     from landspeed.worlds.registry import plan_for
 
     world, plan = EmuWorld(EmuOptions()), plan_for(load_scenario(path_file), "emu")
@@ -137,7 +137,7 @@ def test_the_interval_doubles_and_times_count_from_the_programs_start(path_file:
         at="b",
         command=["sleep", "0.1"],
         calibrate=False,
-        sampler=sampler_job(1_000_000, double_after=16),
+        sampling=SocketSampling(interval_ns=1_000_000, double_after=16),
     )
     assert status == 0
     keep_samples(tmp_path, tmp_path, [node.name for node in plan.nodes])

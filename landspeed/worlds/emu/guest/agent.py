@@ -23,9 +23,9 @@ from landspeed.worlds.emu.guest.reading import read_job, read_plan
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
     from landspeed.worlds.emu.guest.evidence import Evidence
+    from landspeed.worlds.emu.guest.job import Job
+    from landspeed.worlds.emu.guest.joined_links import Run
     from landspeed.worlds.emu.guest.network.network import Network
-    from landspeed.worlds.emu.job import Job
-    from landspeed.worlds.emu.joined_links import Run
 
 # How late a real machine's timers may be. A line makes up for it while packets wait, and only then, so that too much
 # lets nothing through early.
@@ -77,13 +77,13 @@ def _content(name: str) -> bytes:
 def _do(plan: Plan, job: Job) -> dict[str, Any]:
     if job.mode != "shell":  # there a person reads the console
         phase("build")
-    from landspeed.worlds.emu.guest.network.network import Network  # imports belong to the phase that needs them
+    from landspeed.worlds.emu.guest.network.build import build_network  # imports belong to the phase that needs them
     from landspeed.worlds.emu.guest.shaping.apply import shape
     from landspeed.worlds.emu.guest.shaping.joined import described, join
 
     if job.clock == "virtual":
         clock.start_afresh()
-    network = Network(plan, REAL_LATE_NS) if job.clock == "real" else Network(plan)
+    network = build_network(plan, REAL_LATE_NS) if job.clock == "real" else build_network(plan)
     shape(network)
     runs = [] if job.every_hop else join(network)
     mount_hosts(network.host_names())

@@ -1,7 +1,7 @@
 """The first packets at an interface, kept by the kernel in a ring that nobody reads until the end (packet_mmap).
 
 No program runs and nothing wakes up for a packet; a full ring takes no more. What is written is the ring as it is
-(worlds/emu/capture.py makes a pcap file of it).
+(results/packet_ring.py makes a pcap file of it).
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from landspeed.worlds.emu.guest.shaping.apply import shaped_device
 from landspeed.worlds.emu.guest.shaping.joined import device_name
 
 if TYPE_CHECKING:
-    from landspeed.worlds.emu.job import SamplerJob
-    from landspeed.worlds.emu.joined_links import Run
+    from landspeed.worlds.emu.guest.job import SamplerJob
+    from landspeed.worlds.emu.guest.joined_links import Run
 
 SECOND_NS = 1_000_000_000
 LOADING_NS = SECOND_NS  # in real time, until it is ready

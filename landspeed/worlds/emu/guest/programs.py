@@ -59,6 +59,26 @@ class Program:
         return self._status
 
 
+class Programs:
+    """Several programs as one: it has ended when each has.
+
+    Attributes:
+        each: the programs.
+    """
+
+    def __init__(self, each: list[Program]) -> None:
+        self.each = each
+
+    def poll(self) -> int | None:
+        """The first exit status that is not 0, else 0; None while one still runs."""
+        statuses = [program.poll() for program in self.each]
+        return None if None in statuses else next((status for status in statuses if status), 0)
+
+    def wait(self) -> int:
+        """The same, after the end of all."""
+        return next((status for status in [program.wait() for program in self.each] if status), 0)
+
+
 def output_of(words: list[str], node: Node) -> str:
     """What a program writes, to both its outputs, until its end."""
     reading, writing = os.pipe()

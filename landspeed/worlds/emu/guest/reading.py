@@ -21,7 +21,7 @@ from landspeed.scenario.plan.plan import (
     Transfer,
 )
 from landspeed.scenario.plan.trace import Trace
-from landspeed.worlds.emu.job import FlowJob, Job, SamplerJob
+from landspeed.worlds.emu.guest.job import FlowJob, Job, SamplerJob
 
 
 def read_plan(text: bytes) -> Plan:

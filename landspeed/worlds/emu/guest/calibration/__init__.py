@@ -1,1 +1,6 @@
-"""landspeed/worlds/emu/guest/calibration."""
+"""Probes that measure the path before anything is sent over it.
+
+calibrate.py        The calibration gate: what the built path really does, measured before a transfer counts
+calibrate_flows.py  The calibration of a network: each route that a flow takes is measured as a path
+trains.py           Packet trains of the calibration: the rate of the bottleneck by their spacing
+"""

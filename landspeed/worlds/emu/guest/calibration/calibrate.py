@@ -33,10 +33,10 @@ from landspeed.scenario.theory.timing import (
     way,
 )
 from landspeed.worlds.emu.guest.calibration.trains import SO_TIMESTAMPNS_NEW, queues, train_rate
+from landspeed.worlds.emu.guest.joined_links import LEAST_TTL
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import MOST_HOPS
 from landspeed.worlds.emu.guest.shaping.direction_options import burst_bytes
-from landspeed.worlds.emu.joined_links import LEAST_TTL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

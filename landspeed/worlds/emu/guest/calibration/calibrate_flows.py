@@ -13,7 +13,7 @@ from landspeed.worlds.emu.guest.network.network import Network
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from landspeed.worlds.emu.joined_links import Run
+    from landspeed.worlds.emu.guest.joined_links import Run
 
 
 def calibrate_flows(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from landspeed.scenario.plan.routing import edges_of, second_ends
 from landspeed.worlds.emu.guest.network import netlink as nl
 from landspeed.worlds.emu.guest.network import nodes, offloads
-from landspeed.worlds.emu.guest.network.routes import add_routes
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Link, Node, Plan
@@ -39,7 +38,7 @@ class Network:
     """
 
     def __init__(self, plan: Plan, late_ns: int = 1_000) -> None:
-        """Build nodes, links, addresses and routes."""
+        """Build nodes, links and addresses; routes.py and multipath.py do the rest (build.py)."""
         self.plan, self.late_ns = plan, late_ns
         self.names = [node.name for node in plan.nodes]
         self.position = {name: position for position, name in enumerate(self.names)}
@@ -55,11 +54,6 @@ class Network:
             self._set_sysctls(position, node)
         for link in plan.links:
             self._add_link(link)
-        add_routes(self)
-        if self._second:
-            from landspeed.worlds.emu.guest.network.multipath import announce
-
-            announce(self)
 
     def node(self, name: str) -> nodes.Node:
         """The node of a name.

@@ -17,13 +17,13 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from landspeed.worlds.emu.guest.joined_links import LEAST_TTL, Run, runs_of
 from landspeed.worlds.emu.guest.network import offloads
 from landspeed.worlds.emu.guest.network.netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, matching_to, packed
 from landspeed.worlds.emu.guest.network.network import Network, hardware_address
 from landspeed.worlds.emu.guest.shaping.apply import ROOT
 from landspeed.worlds.emu.guest.shaping.direction_options import lane_options
 from landspeed.worlds.emu.guest.shaping.encode_line import options_of
-from landspeed.worlds.emu.joined_links import LEAST_TTL, Run, runs_of
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan

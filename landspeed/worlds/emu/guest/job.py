@@ -84,6 +84,7 @@ class Job:
 
     def to_json(self) -> str:
         """As text."""
+        # saves 48 ms where it is not needed
         from landspeed.base.json_form import to_plain
 
         return json.dumps(to_plain(self), indent=1, ensure_ascii=False)

@@ -1,0 +1,60 @@
+"""A path whose clock moves as it is asked: its session, and the story of what happened on it."""
+
+from __future__ import annotations
+
+from pathlib import Path as File
+from typing import Any
+
+from landspeed.base.units import TIME, UnitError, parse
+from landspeed.programs.errors import PathError
+from landspeed.programs.story import Story
+from landspeed.scenario.plan.plan import Plan
+from landspeed.worlds.program_world import ProgramSession
+
+
+class LivePath:
+    """What programs and samplings of a path need of it.
+
+    Attributes:
+        plan: its figures.
+        session: of the world.
+        folder: the run's folder on this computer.
+    """
+
+    def __init__(self, plan: Plan, session: ProgramSession, folder: File) -> None:
+        """Of a session that has begun."""
+        self.plan, self.session, self.folder = plan, session, folder
+        self._story = Story()
+        self._nodes_of: dict[int, str] = {}  # programs by number → their nodes
+
+    @property
+    def elapsed_s(self) -> float:
+        """Virtual time since the path was handed over."""
+        return self.session.now_ns / 1e9
+
+    def note(self, text: str) -> None:
+        """Add a line to the story."""
+        self._story.tell(self.session.now_ns, text)
+
+    def ask(self, do: str, **words: Any) -> dict[str, Any]:
+        """Ask the session, and tell of the programs that ended meanwhile."""
+        running = [number for number in self._nodes_of if self.session.programs[number]["status"] is None]
+        answer = self.session.ask(do, **words)
+        for number in running:
+            program = self.session.programs[number]
+            if (status := program["status"]) is not None:
+                how = f"exit status {status}" if status >= 0 else f"signal {-status}"
+                self._story.tell(program["ended_ns"], f"{self._nodes_of[number]}: program {number} ended, {how}")
+        return answer
+
+    def duration(self, text: str) -> int:
+        """A time in nanoseconds.
+
+        Raises:
+            PathError: it is none.
+        """
+        __tracebackhide__ = True  # for pytest: what went wrong is in the message
+        try:
+            return parse(TIME, text)
+        except (UnitError, AttributeError, TypeError) as error:
+            raise PathError(f"{text!r} is not a time: {error}") from error
