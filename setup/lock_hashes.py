@@ -73,7 +73,7 @@ def with_hashes(text: str, files: dict[str, dict[str, str]]) -> str:
 
 def files_of(pins: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
     """name==version → file name → SHA-256, as the index says."""
-    from piptools.repositories import PyPIRepository
+    from piptools.repositories import PyPIRepository  # pyright: ignore[reportMissingImports]  (`make lock` installs it)
 
     files: dict[str, dict[str, str]] = {}
     repository = PyPIRepository([], cache_dir=str(Path("build/stamps/pip-tools").absolute()))

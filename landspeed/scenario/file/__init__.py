@@ -17,7 +17,7 @@ network_routes.py  The nodes of a scenario's network, and the route of each flow
 packaged.py        The scenarios that come with landspeed, by name: `first` stands for examples/first.yaml
 position.py        Positions on the globe, as a scenario writes them: `46.2022 N, 6.1457 E`
 ranges.py          Ranges in `vary:`: `{from: 64 kB, to: 64 MB, by: x2}`, `{from: 1 ms, to: 9 ms, by: 2 ms}`
-schema.py          The JSON Schema of scenario files, made from the models
+schema.py          The JSON Schema of scenario files, made from the models: `landspeed schema` prints it
 section.py         What every mapping of a scenario file has in common, and the plain texts in them
 vary.py            `vary:` in a scenario file: values by dotted key; every combination is a scenario of its own
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from landspeed.scenario.theory import timing
 from landspeed.worlds.emu import guest
+from landspeed.worlds.emu.guest.joined_links import runs_of
 from landspeed.worlds.emu.guest.reading import read_plan
 from landspeed.worlds.emu.guest.shaping.direction_options import lane_options
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed
-from landspeed.worlds.emu.joined_links import runs_of
 
 # These ask for more than the stand-ins have, or begin to work.
 WITHOUT = ("__init__", "agent", "evidence", "shell", "shell_nodes", "start")
