@@ -111,7 +111,7 @@ def _read(path: Path, name: str, where: Mark) -> str:
     """The text, if it is the text of a file that is not too large."""
     try:
         if not path.is_file():
-            from landspeed.scenario.traces.made_traces import make_trace  # random: 3 ms of each start
+            from landspeed.scenario.traces.made_traces import make_trace  # random: saves 3 ms of each start
 
             make_trace(path)
         if not path.is_file():
