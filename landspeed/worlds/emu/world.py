@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import platform
 import termios
@@ -16,6 +17,7 @@ from typing import Any, get_args
 from landspeed.base.errors import Problem
 from landspeed.base.failures import RunFailed
 from landspeed.base.finding import Finding
+from landspeed.base.json_form import to_plain
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
@@ -328,7 +330,8 @@ class EmuWorld(ProgramWorld):
         seen = sorted({*machine.visible_folders(), *map(str, visible)})
         spin_cost_ns = plan.spin_cost_ns or 0
         whole = replace(job, clock=clock, spin_cost_ns=spin_cost_ns, every_hop=self.options.every_hop, visible=seen)
-        (folder / "job.json").write_text(whole.to_json(), encoding="utf-8")
+        text = json.dumps(to_plain(whole), indent=1, ensure_ascii=False)
+        (folder / "job.json").write_text(text, encoding="utf-8")
 
     def _start(
         self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False, memory_bytes: int | None = None

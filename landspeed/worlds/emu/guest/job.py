@@ -3,7 +3,6 @@
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -81,10 +80,3 @@ class Job:
     command: list[str] = field(default_factory=list[str])
     cwd: str = "/"
     sampler: SamplerJob | None = None
-
-    def to_json(self) -> str:
-        """As text."""
-        # saves 48 ms where it is not needed
-        from landspeed.base.json_form import to_plain
-
-        return json.dumps(to_plain(self), indent=1, ensure_ascii=False)
