@@ -151,6 +151,7 @@ def test_the_interval_doubles_and_times_count_from_the_programs_start(path_file:
     assert json.loads((tmp_path / "guest.json").read_text())["sampler"] == 0
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(
     ("words", "said"),
     [
