@@ -11,7 +11,7 @@ OPTIONS ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -29,7 +29,7 @@ rehearse: setup-run  ## rehearse the record of 25 June 2004 in virtual time
 	@.venv/bin/landspeed run $(RECORD)
 
 test: setup-test  ## the tests, as many at once as there are cores (JOBS=1: one after the other; AGAIN=0: no second try)
-	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) --tb=short -r fER
+	@$(PYTHON) -m pytest $(PARALLEL) --reruns $(AGAIN) --tb=short -r fER --durations 20
 
 test-fast: setup-test  ## the tests that need neither guest nor root nor lab and are quick
 	@$(PYTHON) -m pytest $(PARALLEL) -m "not (guest or root or lab or slow)"
@@ -39,6 +39,9 @@ fuzz: setup-test  ## libFuzzer on everything that comes from strangers, 60 s eac
 
 fuzz-python: setup-test  ## the property tests of Python, each with 2000 examples that nobody has tried (EXAMPLES=…)
 	@LANDSPEED_EXAMPLES=$(or $(EXAMPLES),2000) $(PYTHON) -m pytest $(PARALLEL) --timeout 3600 -m fuzz
+
+test-changed: setup-test  ## the tests that import what differs from origin/main, or are of its room (OPTIONS='-m "not guest"': some)
+	@files=$$($(PYTHON) -m tests.support.changed) && if [ -n "$$files" ]; then $(PYTHON) -m pytest $(PARALLEL) $(OPTIONS) $$files; else echo "no test is concerned"; fi
 
 coverage: setup-test  ## lines of Python that the tests run, commands and guests counted; fails below 90 %
 	@$(PYTHON) -m tests.bench.coverage_run $(PARALLEL) $(ONLY)

@@ -15,17 +15,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
-HERE = Path(__file__).resolve().parent
-
-from hypothesis import settings  # noqa: E402
-
-from tests.support import builds  # noqa: E402  (beside this file)
-from tests.support.fuzzing import LONG  # noqa: E402
-from tests.support.marks import mark  # noqa: E402
+from tests.support import builds
+from tests.support.fuzzing import LONG
 
 settings.load_profile("long" if LONG else "steady")  # before any test is read
 
+HERE = Path(__file__).resolve().parent
+LAB = "servers"  # the fixture that is the lab
+CHEAP = {"engine", "no_kernel"}  # shared fixtures that each worker may well make for itself
 CLONE_NEWNS = 0x00020000
 MS_REC_PRIVATE = 0x4000 | 0x40000
 OWN_FOLDERS = ("/dev/shm", "/run/netns")
@@ -54,11 +53,25 @@ def pytest_configure(config: pytest.Config) -> None:
         libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, None)
 
 
+def _mark(item: pytest.Item) -> None:
+    """Add the lab's markers to who uses it, and bring tests that share a costly fixture to one worker."""
+    if not isinstance(item, pytest.Function):
+        return
+    if LAB in item.fixturenames:
+        for each in (pytest.mark.lab, pytest.mark.root, pytest.mark.guest, pytest.mark.xdist_group("lab")):
+            item.add_marker(each)
+        return
+    made = [each[-1] for each in item._fixtureinfo.name2fixturedefs.values()]
+    ours = [each for each in made if not each.func.__module__.startswith("_pytest") and each.argname not in CHEAP]
+    if any(each.scope in ("module", "session") for each in ours):
+        item.add_marker(pytest.mark.xdist_group(item.path.relative_to(HERE).as_posix()))
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Add markers; the lab comes first, being one long row that no other worker can shorten."""
     for item in items:
-        mark(item)
+        _mark(item)
         if os.geteuid() != 0 and item.get_closest_marker("root"):
             item.add_marker(pytest.mark.skip(reason="needs root"))
     items.sort(key=lambda item: item.get_closest_marker("lab") is None)

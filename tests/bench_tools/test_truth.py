@@ -53,6 +53,7 @@ def test_the_simulated_tcp_is_what_theory_says(rate: str, ip: int) -> None:
     check(simulated_tcp.tcp(CLASSES[rate], ip), at_least=10)
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("rate_bps", RATES_BPS)
 def test_ping_takes_propagation_and_serialization(tmp_path: Path, rate_bps: float) -> None:
     """A full packet over 100 Mbit/s and a slower or faster line of 20 ms: to 0.01 % of theory."""

@@ -161,6 +161,7 @@ def test_the_chart_is_as_high_as_the_rate() -> None:
     assert [round_top(bps) for bps in (990e6, 1e9, 1.01e9, 39e9, 81e3)] == [1e9, 1e9, 1.2e9, 40e9, 100e3]
 
 
+@pytest.mark.guest
 def test_the_demo_ends_with_what_bound_it_and_what_to_try(tmp_path: Path) -> None:
     done = landspeed("demo", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -174,6 +175,7 @@ def test_the_demo_ends_with_what_bound_it_and_what_to_try(tmp_path: Path) -> Non
         parsed(command)
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(("command", "wanted"), [(NEXT[0][0], "Bound by: window"), (NEXT[1][0], "Bound by: loss")])
 def test_what_it_proposes_changes_what_binds(command: str, wanted: str, tmp_path: Path) -> None:
     """Both fail what the file expects: that is the lesson."""

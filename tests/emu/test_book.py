@@ -13,6 +13,8 @@ from landspeed.results.bundle import list_bundles, load_record
 from landspeed.runs.record_book import record_plans
 from tests.support.emu_fixtures import COMMAND
 
+pytestmark = pytest.mark.guest
+
 NAME = "2002-10-09-arnes-rediris"
 
 

@@ -254,6 +254,7 @@ def _cores_of(folder: Path) -> set[int]:
     return found
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("wish", [None, ALLOWED[0], "any"])
 def test_all_of_a_guest_runs_on_its_core_and_its_watch_elsewhere(tmp_path: Path, wish: Wish) -> None:
     seen: list[tuple[set[int], set[int]]] = []
@@ -284,6 +285,7 @@ def _facts(result: dict[str, Any]) -> dict[str, Any]:
     return json.loads((Path(result["bundle"]) / "result.json").read_text())["world_facts"]
 
 
+@pytest.mark.guest
 def test_samples_are_the_same_on_any_core(tmp_path: Path) -> None:
     """Each core by number, all of them, and a process that may use one only: every byte."""
     found = []
@@ -304,6 +306,7 @@ def test_samples_are_the_same_on_any_core(tmp_path: Path) -> None:
     assert all(each == found[0] for each in found)
 
 
+@pytest.mark.guest
 @two_cores
 def test_samples_are_the_same_while_the_guest_changes_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every core has a guest already, so that this one goes on to the next at each look."""
@@ -317,6 +320,7 @@ def test_samples_are_the_same_while_the_guest_changes_cores(tmp_path: Path, monk
     assert _digests(still) == _digests(moved)
 
 
+@pytest.mark.guest
 @two_cores
 def test_a_run_beside_another_takes_another_core(tmp_path: Path) -> None:
     with taken(1) as others:
@@ -325,6 +329,7 @@ def test_a_run_beside_another_takes_another_core(tmp_path: Path) -> None:
     assert len(record.guest.host_cores) == 1
 
 
+@pytest.mark.guest
 def test_a_program_may_be_pinned_too(tmp_path: Path) -> None:
     """What the guest tells of itself stays: one processor, by the number 0."""
     shown = execute(plan_of(tmp_path, PATH), tmp_path, "sh", "-c", "nproc; taskset -pc $$", core=ALLOWED[-1])
@@ -332,6 +337,7 @@ def test_a_program_may_be_pinned_too(tmp_path: Path) -> None:
     assert shown.out.split()[-1] == "0"
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
@@ -353,6 +359,7 @@ def test_bad_values(tmp_path: Path, words: tuple[str, ...], wanted: str) -> None
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.guest
 def test_a_core_outside_the_affinity_is_refused(tmp_path: Path) -> None:
     done = landspeed(
         *("compare", FIRST, FIRST, "--core", "4095", "--out", tmp_path),

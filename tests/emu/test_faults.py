@@ -20,6 +20,8 @@ from tests.support.emu_faults import Running, nothing_left, only_record  # noqa:
 from tests.support.emu_fixtures import COMMAND, FIRST, landspeed, processes_in, wait_until
 from tests.support.stopwatch import one_of_few, undisturbed
 
+pytestmark = pytest.mark.guest
+
 LONG = ("--set", "transfer.duration=3600 s")
 
 

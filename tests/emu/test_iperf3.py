@@ -64,6 +64,7 @@ def test_it_refuses_by_name_what_a_flow_asks_for(tmp_path: Path, asked: dict[str
     IPERF3.check(plan_of(tmp_path, network(FLOWS)))
 
 
+@pytest.mark.guest
 def test_it_has_no_mptcp(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, network(FLOWS))
     far = replace(plan.flows[1], transfer=replace(plan.flows[1].transfer, mptcp=True))
@@ -71,12 +72,14 @@ def test_it_has_no_mptcp(tmp_path: Path) -> None:
         IPERF3.check(replace(plan, flows=[plan.flows[0], far]))
 
 
+@pytest.mark.guest
 def test_what_all_flows_ask_for_is_said_once_and_ends_with_2(tmp_path: Path) -> None:
     done = landspeed("run", write_scenario(tmp_path, network(FLOWS, receive="verify")), "--tool", "iperf3")
     assert done.returncode == 2
     assert "iperf3 cannot make this transfer: it does not verify what it receives" in done.stderr
 
 
+@pytest.mark.guest
 def test_a_start_between_two_seconds_ends_with_2(tmp_path: Path) -> None:
     """Of no tool: where programs begin at whole seconds, a run repeats to the byte."""
     flows = [FLOWS[0], FLOWS[1] | {"start": "1000000001 ns"}]

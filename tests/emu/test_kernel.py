@@ -40,6 +40,7 @@ print((ended - began) // 1000, count)
 """
 
 
+@pytest.mark.guest
 def test_every_option_asked_for_is_in_the_running_kernel(tmp_path: Path) -> None:
     """Read in the guest, from the kernel itself."""
     shown = execute(plan_of(tmp_path, PLAIN), tmp_path, "sh", "-c", "cat /proc/config.gz >/run/landspeed/config.gz")
@@ -57,6 +58,7 @@ def test_every_option_asked_for_is_in_the_running_kernel(tmp_path: Path) -> None
     assert "CONFIG_HZ=1000\n" in running
 
 
+@pytest.mark.guest
 def test_every_congestion_control_of_the_scenarios_is_there(tmp_path: Path) -> None:
     from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
 
@@ -64,6 +66,7 @@ def test_every_congestion_control_of_the_scenarios_is_there(tmp_path: Path) -> N
     assert set(shown.out.split()) >= set(CONGESTION_CONTROLS)
 
 
+@pytest.mark.guest
 def test_random_numbers_follow_the_seed_alone(tmp_path: Path) -> None:
     """The same bytes from two boots with one seed, from folders with names of different length; others with another."""
     script = "import os, time, uuid; print(os.urandom(16).hex(), uuid.uuid4(), hash(b'x'), time.time_ns())"
@@ -77,6 +80,7 @@ def test_random_numbers_follow_the_seed_alone(tmp_path: Path) -> None:
     assert len({line.split()[1] for line in shown}) == 3
 
 
+@pytest.mark.guest
 def test_a_second_of_sleep_is_a_second_of_virtual_time(tmp_path: Path) -> None:
     """An hour passes at once, and exactly."""
     script = "import time; a = time.monotonic_ns(); time.sleep(3600); print(time.monotonic_ns() - a)"
@@ -84,6 +88,7 @@ def test_a_second_of_sleep_is_a_second_of_virtual_time(tmp_path: Path) -> None:
     assert int(shown.out) == pytest.approx(3600 * 10**9, abs=20_000)
 
 
+@pytest.mark.guest
 @pytest.mark.exact
 def test_a_reading_of_the_clock_costs_256_ns_by_whatever_way(tmp_path: Path) -> None:
     """By the vDSO as by a system call; and a timer goes off in a loop that does nothing but read the clock."""

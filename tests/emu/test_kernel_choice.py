@@ -215,6 +215,7 @@ def test_without_apt_a_source_is_to_be_put_there(tmp_path: Path, monkeypatch: py
 # --- The command -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.guest
 def test_the_command_lists_what_is_built(cache: Path) -> None:
     shown = landspeed("kernel", "list")
     assert shown.returncode == 0, shown.stderr
@@ -223,6 +224,7 @@ def test_the_command_lists_what_is_built(cache: Path) -> None:
     assert {line["kernel"]["key"] for line in lines if line["kernel"]} == set(KEYS.values())
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(
     "words",
     [
@@ -238,6 +240,7 @@ def test_a_kernel_that_is_not_there_is_bad_input(cache: Path, words: tuple[str, 
     assert re.search(r"no kernel '5\.4' (here|in the cache); there are 6\.12\.117 \(a{16}\), 7\.3\.4", done.stderr)
 
 
+@pytest.mark.guest
 def test_what_was_never_built_ends_with_no_traceback(tmp_path: Path) -> None:
     done = landspeed("kernel", "build", "nonsense")
     assert done.returncode == 2

@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.emu_fixtures import plan_of, scenario, transfer
 
+pytestmark = pytest.mark.guest
+
 RECORDS = Path(__file__).resolve().parents[2] / "scenarios" / "records"
 MSS = 4470 - 52
 

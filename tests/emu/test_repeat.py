@@ -76,6 +76,7 @@ PAIRS: dict[str, tuple[dict[str, Any] | Path, list[str], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path, name: str) -> None:
     content, overrides, options = PAIRS[name]
@@ -92,6 +93,7 @@ def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path, name: str) -> N
         assert measured("a-folder-with-a-longer-name", CORES[-1]) == idle
 
 
+@pytest.mark.guest
 def test_a_program_sees_the_same_times_and_the_same_chance_twice(tmp_path: Path) -> None:
     """Threads, a process in another node, random numbers, calls over HTTP: each time to the nanosecond."""
     plan = plan_of(tmp_path, scenario(three_links(loss="0.5 %")), seed=5)

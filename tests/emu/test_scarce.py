@@ -14,6 +14,8 @@ from landspeed.worlds.emu import machine, memory
 from tests.support.emu_faults import nothing_left  # noqa: F401 (used by every test)
 from tests.support.emu_fixtures import FIRST, landspeed, plan_of, processes_in, wait_until
 
+pytestmark = pytest.mark.guest
+
 # --- Nowhere to write ------------------------------------------------------------------------------------------------
 
 

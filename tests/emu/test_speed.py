@@ -20,6 +20,8 @@ from landspeed.worlds.emu.world import EmuOptions, EmuWorld
 from tests.support.emu_fixtures import COMMAND, FIRST, ROOT, execute, landspeed, plan_of, scenario
 from tests.support.stopwatch import takes_as_long_as, uncounted
 
+pytestmark = pytest.mark.guest
+
 RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"
 LINK = {"one_way_delay": "1 ms"}
 

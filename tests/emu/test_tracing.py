@@ -16,6 +16,8 @@ from tests.support.emu_fixtures import ROOT, busy_host, execute, plan_of, scenar
 from tests.support.emu_repeat import PROGRAM, asked, three_links
 from tests.support.places import PROGRAMS
 
+pytestmark = pytest.mark.guest
+
 CORES = sorted(os.sched_getaffinity(0))
 LOSSY = scenario(three_links(loss="0.02 %", queue="0.3 BDP"), transfer=asked(streams=2))
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)

@@ -54,12 +54,14 @@ def test_the_cause_that_was_built_in_is_told(name: str, world: str, tmp_path: Pa
     assert run.record.limited_by == cause, run.record.limited_by_why
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("world", ["sim", "emu"])
 def test_more_streams_than_an_engine_takes_are_refused_in_both_worlds(world: str) -> None:
     found = landspeed("check", FIRST, "--world", world, "--set", "transfer.streams=129")
     assert found.returncode == 2 and "128" in found.stderr, found.stderr
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("world", ["sim", "emu"])
 def test_a_queue_of_the_receivers_own_line_is_refused(world: str) -> None:
     """No world has one: a host's sockets wait. On a router's line it is honoured."""
@@ -70,6 +72,7 @@ def test_a_queue_of_the_receivers_own_line_is_refused(world: str) -> None:
     assert refused.returncode == 2 and "athens is a host: its own line has no queue" in refused.stderr, refused.stderr
 
 
+@pytest.mark.guest
 def test_what_reordering_does_in_the_simulated_world_is_told_before_the_run() -> None:
     shown = {
         world: landspeed("show", FIRST, "--world", world, "--set", "path.1.reorder=1 %").stdout

@@ -128,6 +128,7 @@ def test_a_rate_that_changes_while_packets_wait(tmp_path: Path) -> None:
 # --- a home line -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("world", ["sim", "emu"])
 def test_a_full_fifo_of_1_mb_delays_by_its_bytes(tmp_path: Path, world: str) -> None:
     """1 MB of full packets are 164 ms of 50 Mbit/s with framing; CUBIC fills them again and again."""
@@ -144,6 +145,7 @@ def test_a_full_fifo_of_1_mb_delays_by_its_bytes(tmp_path: Path, world: str) -> 
     assert run.rtt_loaded_median_ms == pytest.approx(idle_ms + queue.median_ms, rel=0.02)
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("world", ["sim", "emu"])
 def test_a_window_larger_than_the_path_stands_in_the_queue(tmp_path: Path, world: str) -> None:
     """Without a loss the round trip is what is in flight, on the line; emulated, the reader holds the window open."""
@@ -157,6 +159,7 @@ def test_a_window_larger_than_the_path_stands_in_the_queue(tmp_path: Path, world
     assert run.rtt_loaded_p99_ms == pytest.approx(wanted_ms, rel=0.02)
 
 
+@pytest.mark.guest
 def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """CAKE gives 4 % of the goodput for 80 % of the delay: the first sentence says so."""
     fifo, cake = (home_of(tmp_path, "emu", f"path.1.discipline={each}") for each in ("fifo", "cake"))

@@ -10,17 +10,14 @@ import pytest
 from landspeed.judge.contest_rules import check_rules, contest_class, previous_score, rules_summary, transferred_text
 from landspeed.judge.distance import geodesic_m, legs
 from landspeed.results.record import CalibrationResult, RunRecord, StreamResult
-from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.plan.plan import Plan
-from landspeed.scenario.resolve.resolve import make_plan
+from tests.support.plans import plan_of_file
 
 RECORDS = Path(__file__).resolve().parents[2] / "scenarios" / "records"
-PASADENA = "2004-06-25-geneva-pasadena"
-CHICAGO = "2003-05-02-geneva-chicago-ipv6"
-
-
-def plan_of(name: str, *overrides: str) -> Plan:
-    return make_plan(load_scenario(RECORDS / f"{name}.yaml", overrides))
+PASADENA = RECORDS / "2004-06-25-geneva-pasadena.yaml"
+CHICAGO = RECORDS / "2003-05-02-geneva-chicago-ipv6.yaml"
+LULEA = RECORDS / "2004-04-14-san-jose-lulea.yaml"
+REDMOND = RECORDS / "2000-03-redmond-arlington.yaml"
 
 
 def streams(count: int, blocks: int = 5, faults: int = 0) -> list[StreamResult]:
@@ -50,7 +47,7 @@ def states(plan: Plan, record: RunRecord, distance_m: int | None = 15_766_000) -
 
 
 def test_a_run_at_every_boundary_meets_the_rules() -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     found = states(plan, record_of(plan))
     assert found.pop("networks") == "not shown"
     assert set(found.values()) == {"met"}
@@ -78,12 +75,12 @@ def test_a_run_at_every_boundary_meets_the_rules() -> None:
     ],
 )
 def test_a_rule_that_is_not_met_or_not_shown(rule: str, fields: dict[str, Any], state: str) -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     assert states(plan, record_of(plan, **fields))[rule] == state
 
 
 def test_distance_below_the_least_and_unknown() -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     assert states(plan, record_of(plan), 99_999)["distance"] == "not met"
     assert states(plan, record_of(plan), None)["distance"] == "not shown"
     assert states(plan, record_of(plan), 17_000_000)["legs"] == "not met"  # 9 % more than the geodesics
@@ -91,7 +88,7 @@ def test_distance_below_the_least_and_unknown() -> None:
 
 def test_legs_of_2004_against_the_documents_table() -> None:
     """Each leg within 2.5 % of what that team measured with its own tool, the sum within 1 %."""
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     stated = [7067, 1158, 328, 876, 1128, 1040, 891, 1652, 1137, 489]
     known = [leg for leg in legs(plan) if leg.stated_m]
     assert [(leg.stated_m or 0) / 1000 for leg in known] == stated
@@ -107,15 +104,15 @@ def test_geodesics() -> None:
 
 
 def test_classes_and_previous_records() -> None:
-    assert contest_class(plan_of(PASADENA)) == "IPv4 multiple stream"
-    assert contest_class(plan_of(CHICAGO)) == "IPv6 single stream"
-    assert previous_score(plan_of(PASADENA)) == 77_699_310_000_000_000
-    assert previous_score(plan_of("2004-04-14-san-jose-lulea")) == pytest.approx(69.073e15 / 1.12)
-    assert previous_score(plan_of("2000-03-redmond-arlington")) is None
+    assert contest_class(plan_of_file(PASADENA)) == "IPv4 multiple stream"
+    assert contest_class(plan_of_file(CHICAGO)) == "IPv6 single stream"
+    assert previous_score(plan_of_file(PASADENA)) == 77_699_310_000_000_000
+    assert previous_score(plan_of_file(LULEA)) == pytest.approx(69.073e15 / 1.12)
+    assert previous_score(plan_of_file(REDMOND)) is None
 
 
 def test_unknown_places_are_not_shown() -> None:
-    plan = plan_of("2004-04-14-san-jose-lulea")
+    plan = plan_of_file(LULEA)
     checks = {check.name: check for check in check_rules(plan, record_of(plan), 16_343_000)}
     assert checks["legs"].state == "not shown"
     assert "39 of 41 places are not known" in checks["legs"].evidence
@@ -146,7 +143,7 @@ def evidence(plan: Plan, distance_m: int | None = 15_766_000, **fields: Any) -> 
 
 
 def test_the_evidence_of_a_good_run() -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     assert plan.contest is not None and plan.contest.networks is not None and plan.contest.previous is not None
     found = evidence(plan)
     assert found == {
@@ -193,16 +190,16 @@ def test_the_evidence_of_a_good_run() -> None:
     ],
 )
 def test_the_evidence_of_what_is_not_met_or_not_shown(rule: str, fields: dict[str, Any], said: str) -> None:
-    assert evidence(plan_of(PASADENA), **fields)[rule] == said
+    assert evidence(plan_of_file(PASADENA), **fields)[rule] == said
 
 
 def test_payload_of_another_program_is_not_known() -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     assert states(plan, record_of(plan, tool="iperf3", tool_result={"receive_mode": "memory"}))["unique"] == "not shown"
 
 
 def test_routers_count_where_they_answered() -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     names = [node.name for node in plan.nodes[1:-1]]
     three = [{"node": name, "rtt_ms": 1.0} for name in names[:2]] + [
         {"node": names[2], "rtt_ms": None},
@@ -218,10 +215,10 @@ def test_routers_count_where_they_answered() -> None:
 
 
 def test_distances_that_are_not_known() -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     assert evidence(plan, None)["distance"] == "the scenario states no distance"
     assert evidence(plan, None)["legs"] == "no positions, or no distance stated"
-    lulea = plan_of("2004-04-14-san-jose-lulea")
+    lulea = plan_of_file(LULEA)
     whole = sum(leg.computed_m for leg in legs(lulea))
     told = f"39 of 41 places are not known; geodesics between the known ones: {whole / 1000:,.0f} km".replace(",", THIN)
     assert evidence(lulea, 16_343_000)["legs"] == f"{told}, of 16{THIN}343 km stated"
@@ -232,19 +229,19 @@ def test_distances_that_are_not_known() -> None:
 
 
 def test_geodesics_within_two_per_cent_of_what_is_stated() -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     whole = sum(leg.computed_m for leg in legs(plan))
     for share, state in ((1.0199, "met"), (1.0201, "not met"), (0.9801, "met"), (0.9799, "not met")):
         assert states(plan, record_of(plan), round(whole / share))["legs"] == state
 
 
 def test_a_record_without_one_before_it() -> None:
-    plan = plan_of("2000-03-redmond-arlington")
+    plan = plan_of_file(REDMOND)
     assert evidence(plan, 9_000_000)["improvement"] == "the scenario names no record before it"
 
 
 def test_ten_per_cent_to_the_bit() -> None:
-    plan = plan_of(PASADENA)
+    plan = plan_of_file(PASADENA)
     least = previous_score(plan)
     assert least is not None
     assert states(plan, record_of(plan, score_bit_m_per_s=1.0999 * least))["improvement"] == "not met"
@@ -268,7 +265,7 @@ def test_a_transfer_in_one_line(fields: dict[str, Any], said: str) -> None:
 
 
 def test_a_summary_leaves_out_what_there_is_none_of() -> None:
-    checks = check_rules(plan_of(PASADENA), record_of(plan_of(PASADENA)), 15_766_000)
+    checks = check_rules(plan_of_file(PASADENA), record_of(plan_of_file(PASADENA)), 15_766_000)
     assert rules_summary(checks) == "8 met, 1 not shown"
     assert rules_summary(checks[:1]) == "1 met"
     assert rules_summary([]) == ""

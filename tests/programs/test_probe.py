@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,17 +23,12 @@ from landspeed.programs.probe.spec import Server, make_spec
 from landspeed.results.bundle import OutputError
 from landspeed.runs.scenario import Scenario
 from tests.bench.probe_cases import PROGRAM, chatty, http_server, windowed
+from tests.support.emu_fixtures import landspeed
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = Server("b", [*PROGRAM, "serve", "9000"], listening(9000))
 SHORT = ("10 ms", "60 ms")
 WORDS = ["--serve", f"b={' '.join(PROGRAM)} serve 9000", "--listen", "9000", "--at", "a"]
-
-
-def landspeed(*words: str) -> subprocess.CompletedProcess[str]:
-    """The command."""
-    command = [sys.executable, "-m", "landspeed.cli.main", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 # --- what is found ---------------------------------------------------------------------------------------------------

@@ -138,6 +138,7 @@ def assert_refused(server: Server, done: subprocess.CompletedProcess[str], host:
     assert f"ssh-keygen -f {Path(done.args[3]).parent}/known_hosts -R {host}" in done.stderr
 
 
+@pytest.mark.guest
 @needs_sshd
 @pytest.mark.parametrize("name", PLAYS)
 def test_every_play_refuses_a_wrong_key(server: Server, inventory: Path, name: str) -> None:
@@ -146,6 +147,7 @@ def test_every_play_refuses_a_wrong_key(server: Server, inventory: Path, name: s
     assert name == "shape" or "receiver: ssh refuses the login" in done.stderr  # its key is the known one
 
 
+@pytest.mark.guest
 @needs_sshd
 @pytest.mark.parametrize("door", ["ssh_config", "inventory", "environment", "arguments", "plain ansible-playbook"])
 def test_nobody_switches_it_off(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str], door: str) -> None:
@@ -169,6 +171,7 @@ def test_nobody_switches_it_off(server: Server, tmp_path: Path, capsys: pytest.C
         assert_refused(server, play("stop", folder, **environment))
 
 
+@pytest.mark.guest
 @needs_sshd
 @pytest.mark.parametrize("door", ["jump=", "ProxyJump", "ProxyCommand"])
 def test_a_jump_host_is_checked_too(
@@ -186,6 +189,7 @@ def test_a_jump_host_is_checked_too(
     assert f"ssh-keygen -f {tmp_path}/known_hosts -R gate" in done.stderr
 
 
+@pytest.mark.guest
 @needs_sshd
 def test_a_connection_that_another_began_is_not_used(server: Server, inventory: Path, tmp_path: Path) -> None:
     """Ansible names its sockets by host, port and user: those of another inventory, or of no check, are the same."""
@@ -221,6 +225,7 @@ def test_every_program_of_openssh_refuses_a_wrong_key(server: Server, tmp_path: 
     assert "known_hosts:1" in done.stderr
 
 
+@pytest.mark.guest
 @needs_sshd
 def test_an_unknown_host_is_no_question(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = server.config(tmp_path, known={"sender": server.key, "receiver": server.key})
@@ -230,6 +235,7 @@ def test_an_unknown_host_is_no_question(server: Server, tmp_path: Path, capsys: 
     assert "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub" in done.stderr
 
 
+@pytest.mark.guest
 @needs_sshd
 def test_the_right_key_is_let_through(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = server.config(tmp_path, known={"sender": server.key, "receiver": server.key})

@@ -370,6 +370,10 @@ def test_restore_after_kill_in_the_middle_of(
         assert set(servers.must("restore", "--remove-engine").values()) == {0}
 
 
+@pytest.mark.xdist_group("lab")
+@pytest.mark.root
+@pytest.mark.lab
+@pytest.mark.guest
 def test_the_lab_leaves_nothing(tmp_path: Path) -> None:
     """A second lab beside the first, taken down by kill -9 of its first process and `down`."""
     lab = Lab.up(f"brief-{tmp_path.name}")

@@ -298,6 +298,7 @@ def test_report_is_the_same_twice(bundle: Path) -> None:
 # --- In a browser ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_browser_draws_every_chart_without_a_complaint(bundle: Path, tmp_path: Path) -> None:
     document, console = dump(bundle / "report.html", tmp_path)
     assert console == ""
@@ -306,15 +307,18 @@ def test_browser_draws_every_chart_without_a_complaint(bundle: Path, tmp_path: P
     assert "NaN" not in re.sub(r"<script.*?</script>", "", document, flags=re.S)
 
 
+@pytest.mark.slow
 def test_console_check_sees_errors(tmp_path: Path) -> None:
     (tmp_path / "x.html").write_text("<script>missing()</script>")
     assert "missing is not defined" in dump(tmp_path / "x.html", tmp_path)[1]
 
 
+@pytest.mark.slow
 def test_browser_asks_no_network_for_anything(bundle: Path, tmp_path: Path) -> None:
     assert requests(bundle / "report.html", tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_request_check_sees_one(tmp_path: Path) -> None:
     (tmp_path / "x.html").write_text('<img src="http://127.0.0.1:9/x.png">')
     assert requests(tmp_path / "x.html", tmp_path) == {"http://127.0.0.1:9/x.png"}
@@ -335,6 +339,7 @@ def _widths(page: str, folder: Path, width: int) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 390, 768, 1440])
 def test_no_sideways_scrolling(page: str, tmp_path: Path, width: int) -> None:
     takes, has = _widths(page, tmp_path, width)
@@ -342,6 +347,7 @@ def test_no_sideways_scrolling(page: str, tmp_path: Path, width: int) -> None:
     assert takes == has
 
 
+@pytest.mark.slow
 def test_width_check_sees_what_sticks_out(page: str, tmp_path: Path) -> None:
     takes, has = _widths(page.replace("</main>", '<p style="width:450px">x</p></main>'), tmp_path, 390)
     assert takes > has

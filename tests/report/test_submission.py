@@ -217,6 +217,7 @@ def pages(bundle: Path) -> dict[str, str]:
     return {"submission": render_submission(bundle), "book": book}
 
 
+@pytest.mark.slow
 def test_no_sideways_scrolling_and_no_complaint(bundle: Path, tmp_path: Path) -> None:
     """Both pages in frames of 390 and 1440 px, in one browser: the widths told by the frames, the console empty."""
     root = "document.documentElement"
@@ -242,6 +243,7 @@ def test_no_sideways_scrolling_and_no_complaint(bundle: Path, tmp_path: Path) ->
     assert all(takes == has for takes, has in widths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["submission", "book"])
 def test_browser_asks_no_network_for_anything(bundle: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "page.html").write_text(pages(bundle)[name])

@@ -85,6 +85,7 @@ def _page(side: Side) -> str:
     return render_page(comparison)
 
 
+@pytest.mark.slow
 def test_page_in_a_browser(side: Side, tmp_path: Path) -> None:
     """At 390 and 1440 px: nothing on the console, no sideways scrolling, every chart drawn."""
     page = _page(side)
@@ -109,6 +110,7 @@ def test_page_in_a_browser(side: Side, tmp_path: Path) -> None:
         assert drawn == "true"
 
 
+@pytest.mark.slow
 def test_page_asks_no_network_for_anything(side: Side, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(_page(side))
     assert requests(tmp_path / "page.html", tmp_path) == set()

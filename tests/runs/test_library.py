@@ -156,6 +156,7 @@ def test_failures_have_a_type_and_the_command_s_text(call: Any, kind: type[Excep
     assert caught.value.exit_status == 2
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -171,6 +172,7 @@ def test_iperf3_refuses_what_it_cannot_do(changes: dict[str, Any], said: str) ->
         ls.run(short(**changes), tool="iperf3")
 
 
+@pytest.mark.guest
 def test_a_run_in_the_guest_and_what_can_be_asked_of_it(tmp_path: Path) -> None:
     told: list[str] = []
     run = ls.run(short(), seed=7, runs_dir=tmp_path, progress=lambda now: told.append(str(now)))
@@ -196,6 +198,7 @@ def test_a_run_in_the_guest_and_what_can_be_asked_of_it(tmp_path: Path) -> None:
     assert row == (7, run.goodput_bps)
 
 
+@pytest.mark.guest
 def test_several_runs_at_once_in_one_process_give_what_they_give_alone(tmp_path: Path) -> None:
     """Eight guests from eight threads: the same samples, to the byte, as one after the other."""
     scenario = short(**{"transfer.duration": "1 s", "path.1.loss": "0.1 %"})
@@ -211,6 +214,7 @@ def test_several_runs_at_once_in_one_process_give_what_they_give_alone(tmp_path:
     assert len(set(alone)) == 8  # a seed is worth something
 
 
+@pytest.mark.guest
 def test_progress_that_raises_ends_the_run_and_nothing_is_left(tmp_path: Path) -> None:
     def stop(now: ls.Progress) -> None:
         if now.phase == "transfer":
@@ -225,6 +229,7 @@ def test_progress_that_raises_ends_the_run_and_nothing_is_left(tmp_path: Path) -
     assert [each.name for each in tmp_path.iterdir()] == [run.bundle.name]
 
 
+@pytest.mark.guest
 def test_leaving_the_block_ends_the_run(tmp_path: Path) -> None:
     async def watch() -> ls.Progress:
         async with ls.arun(short(**{"transfer.duration": "1 h"}), runs_dir=tmp_path) as going:
@@ -242,6 +247,7 @@ def test_leaving_the_block_ends_the_run(tmp_path: Path) -> None:
     assert last_s < 3600, "it went on to its end"
 
 
+@pytest.mark.guest
 def test_a_run_beside_other_work(tmp_path: Path) -> None:
     async def both() -> tuple[ls.Run, ls.Run]:
         async with ls.arun(short(), runs_dir=tmp_path) as one, ls.arun(short(), runs_dir=tmp_path) as other:
@@ -252,6 +258,7 @@ def test_a_run_beside_other_work(tmp_path: Path) -> None:
     assert one.goodput_bps == other.goodput_bps
 
 
+@pytest.mark.guest
 def test_worlds_by_name(tmp_path: Path) -> None:
     run = ls.run(short(), world="sim", runs_dir=tmp_path, collapse=True)
     assert run.passed

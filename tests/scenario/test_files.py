@@ -14,16 +14,13 @@ from landspeed.scenario.file.schema import scenario_schema
 from landspeed.scenario.importers import fit_traceroute
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.resolve.resolve import make_plan
+from tests.support.plans import plan_of_file
 
 ROOM = Path(__file__).resolve().parents[2] / "scenarios"
 FILES = sorted(path for folder in ("records", "examples", "presets") for path in (ROOM / folder).glob("*.yaml"))
 RECORD_2004 = ROOM / "records/2004-06-25-geneva-pasadena.yaml"
 RECORD_2003 = ROOM / "records/2003-05-02-geneva-chicago-ipv6.yaml"
 RECORD_2003_1500 = ROOM / "records/2003-05-02-geneva-chicago-ipv6-mtu1500.yaml"
-
-
-def plan_of(path: Path, *overrides: str) -> Plan:
-    return make_plan(load_scenario(path, overrides))
 
 
 def plain(text: str) -> Any:
@@ -73,7 +70,7 @@ def test_schema_refuses(change: dict[str, object]) -> None:
 
 
 def test_record_of_2004() -> None:
-    plan = plan_of(RECORD_2004)
+    plan = plan_of_file(RECORD_2004)
     physics, expect = plan.physics, plan.expect
     assert [node.kind for node in plan.nodes] == ["host", *["router"] * 12, "host"]
     assert physics.rtt_ns == 264_000_000
@@ -119,7 +116,7 @@ def test_record_of_2004_has_the_fitted_delays() -> None:
     ],
 )
 def test_records_of_2003(path: Path, limit: float, record: float, window: int, duration_s: float) -> None:
-    plan = plan_of(path)
+    plan = plan_of_file(path)
     physics, expect = plan.physics, plan.expect
     assert plan.ip_version == 6
     assert physics.rtt_ns == 119_000_000
@@ -137,14 +134,14 @@ def test_records_of_2003(path: Path, limit: float, record: float, window: int, d
 
 
 def test_window_bound_prediction() -> None:
-    plan = plan_of(ROOM / "examples/first.yaml", "transfer.window=1 MB")
+    plan = plan_of_file(ROOM / "examples/first.yaml", "transfer.window=1 MB")
     assert plan.physics.expected_bottleneck.kind == "window"
     assert plan.physics.expected_goodput_bps == plan.physics.window_limit_bps
     assert 1e6 * 8 / 0.05 <= plan.physics.expected_goodput_bps <= 2e6 * 8 / 0.05
 
 
 def test_yardstick() -> None:
-    plan = plan_of(ROOM / "examples/one-stream-10g.yaml")
+    plan = plan_of_file(ROOM / "examples/one-stream-10g.yaml")
     assert plan.physics.expected_goodput_bps == 9_900_420_447
     assert plan.physics.rtt_ns == 264_000_000
     assert [node.kind for node in plan.nodes] == ["host", "router", "host"]

@@ -310,6 +310,7 @@ def whole_iperf3() -> dict[str, Any]:
     return json.loads((HERE / "queue-iperf3.json").read_text())
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(
     ("option", "text", "said"),
     [
@@ -335,6 +336,7 @@ def test_bad_files_are_said(option: str, text: str, said: str, tmp_path: Path) -
     assert said in done.stderr
 
 
+@pytest.mark.guest
 def test_bad_words_are_said(tmp_path: Path) -> None:
     good = HERE / "queue-iperf3.json"
     for words, said in (
@@ -353,6 +355,7 @@ def test_bad_words_are_said(tmp_path: Path) -> None:
     assert "both ways at once" in done.stderr
 
 
+@pytest.mark.guest
 def test_by_the_library_and_the_command_alike(tmp_path: Path) -> None:
     made = ls.import_measured(
         iperf3=HERE / "queue-iperf3.json",

@@ -56,6 +56,7 @@ def _emulated(folder: Path, seed: int) -> list[list[int]]:
     return [[each.sequence for each in train.arrived] for train in measure(plan, folder, requests)]
 
 
+@pytest.mark.guest
 def test_netem_loses_in_bursts_and_the_same_seed_loses_the_same(tmp_path: Path) -> None:
     first, again, other = (_emulated(tmp_path / name, seed) for name, seed in (("a", 7), ("b", 7), ("c", 8)))
     for trains in (first, other):
@@ -66,6 +67,7 @@ def test_netem_loses_in_bursts_and_the_same_seed_loses_the_same(tmp_path: Path) 
     assert all(one != two for one, two in zip(first, other, strict=True))
 
 
+@pytest.mark.guest
 def test_a_transfer_over_bursts_repeats_to_the_byte(tmp_path: Path) -> None:
     """The gate measures round bursts longer than all its probes; two runs are the same."""
     lossy = {"one_way_delay": "5 ms", "loss": "1 %", "loss_burst": 60, "reverse": {"loss": "0 %"}}
@@ -80,6 +82,7 @@ def test_a_transfer_over_bursts_repeats_to_the_byte(tmp_path: Path) -> None:
     assert made[0] == made[1]
 
 
+@pytest.mark.guest
 def test_the_gate_waits_out_a_burst_and_no_longer(tmp_path: Path) -> None:
     """Half of all is lost, in bursts of 40: nine probes are too few to see what comes between."""
     lossy = {"one_way_delay": "1 ms", "loss": "50 %", "loss_burst": 40, "reverse": {"loss": "0 %"}}

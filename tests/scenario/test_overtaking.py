@@ -26,6 +26,7 @@ LINES: dict[str, tuple[str, dict[str, Any], bool]] = {
 }
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("line", LINES)
 def test_a_reordered_packet_waits_for_the_line(tmp_path: Path, line: str) -> None:
     """All sent at once, and then each alone: the line takes them one after the other, whoever overtakes behind it."""
@@ -48,6 +49,7 @@ def test_a_reordered_packet_waits_for_the_line(tmp_path: Path, line: str) -> Non
         assert early == pytest.approx(SHARE * COUNT, abs=SIGMAS * math.sqrt(COUNT * SHARE * (1 - SHARE)))
 
 
+@pytest.mark.guest
 def test_a_queue_overflows_at_its_bytes_where_packets_overtake(tmp_path: Path) -> None:
     """A burst of twice the queue. What overtakes takes room as everything else does."""
     queue = 300_000
@@ -60,6 +62,7 @@ def test_a_queue_overflows_at_its_bytes_where_packets_overtake(tmp_path: Path) -
     assert holds <= len(train.arrived) <= holds + 1  # one more is being sent
 
 
+@pytest.mark.guest
 def test_jitter_keeps_the_order_of_what_does_not_overtake(tmp_path: Path) -> None:
     """With a queue behind 1 Gbit/s: those that keep the delay arrive in their order, within it and its jitter."""
     slow = {"line_rate": "100 Mbit/s", "one_way_delay": "50 ms", "queue": "1 MB", "jitter": "5 ms", "reorder": "30 %"}

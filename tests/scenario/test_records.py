@@ -8,17 +8,12 @@ import pytest
 
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.importers import fit_traceroute
-from landspeed.scenario.plan.plan import Plan
-from landspeed.scenario.resolve.resolve import make_plan
+from tests.support.plans import plan_of_file
 
 RECORDS = Path(__file__).resolve().parents[2] / "scenarios" / "records"
 REDMOND = RECORDS / "2000-03-redmond-arlington.yaml"
 ARNES = RECORDS / "2002-10-09-arnes-rediris.yaml"
 LULEA = RECORDS / "2004-04-14-san-jose-lulea.yaml"
-
-
-def plan_of(path: Path, *overrides: str) -> Plan:
-    return make_plan(load_scenario(path, overrides))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +30,7 @@ def plan_of(path: Path, *overrides: str) -> Plan:
 )
 def test_facts(file: Path, facts: tuple[int, ...], goodput: float, km: int, *, hops: int, fitted: bool) -> None:
     """The table of the records, and that theory is within 3 % of each, 1.5 % where framing bound it."""
-    plan = plan_of(file)
+    plan = plan_of_file(file)
     streams, ip, mtu, window = facts
     expect, contest = plan.expect, plan.contest
     assert expect
@@ -56,7 +51,7 @@ def test_facts(file: Path, facts: tuple[int, ...], goodput: float, km: int, *, h
 
 
 def test_redmond_has_gigabit_ends_on_a_pos_core() -> None:
-    plan = plan_of(REDMOND)
+    plan = plan_of_file(REDMOND)
     assert [link.framing for link in plan.links] == ["ethernet", *["pos"] * 8, "ethernet"]
     assert {link.forward.rate_bps for link in plan.links[1:-1]} == {2_396_160_000}  # 149.76 Mbit/s × 16
     assert plan.physics.expected_goodput_bps == 10**9 * 4418 // 4508
@@ -65,13 +60,13 @@ def test_redmond_has_gigabit_ends_on_a_pos_core() -> None:
 
 
 def test_lulea_is_bound_by_its_window() -> None:
-    plan = plan_of(LULEA)
+    plan = plan_of_file(LULEA)
     assert plan.physics.expected_bottleneck.kind == "window"
     assert plan.physics.expected_goodput_bps == 150_000_000 * 8 * 10**9 // 276_138_000
     assert plan.transfer.bytes == 838_860_800_000
     assert pytest.approx(4226e6, rel=1e-4) == 838_860_800_000 * 8 / 1588
     assert plan.transfer.initial_window_packets == 30_000
-    without = plan_of(LULEA, "transfer.window_exact=false")
+    without = plan_of_file(LULEA, "transfer.window_exact=false")
     assert without.physics.window_limit_bps == 65535 * 4096 * 8 * 10**9 // 276_138_000  # Linux's own idea of 150 MB
 
 
@@ -97,7 +92,7 @@ def test_an_outlier_is_far_above_a_later_hop() -> None:
 
 
 def test_a_position_is_read_and_refused(tmp_path: Path) -> None:
-    plan = plan_of(LULEA)
+    plan = plan_of_file(LULEA)
     assert (plan.nodes[0].latitude_deg, plan.nodes[0].longitude_deg) == (37.3394, -121.8950)
     assert plan.nodes[1].latitude_deg is None
     for wrong in ("91 N, 0 E", "46.2, 6.1", "46 N", "46 E, 6 N", "10 N, 181 W"):

@@ -48,6 +48,7 @@ class LinuxRed:
             self.average -= min(self.average * us >> self.cell_log, self.average // 2)
 
 
+@pytest.mark.guest
 def test_the_average_falls_while_nothing_waits(tmp_path: Path) -> None:
     """Bursts that raise it above what RED takes, so far apart that it falls in part, and then for good."""
     red = {"red": {"min": f"{MOST - 1000} B", "max": f"{MOST} B", "probability": "1 ppm", "ecn": False}}

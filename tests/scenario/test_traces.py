@@ -321,6 +321,7 @@ def test_a_line_rate_is_needed_where_no_trace_says_it(tmp_path: Path) -> None:
     assert "has no line rate in one direction" in problems(tmp_path, content)
 
 
+@pytest.mark.guest
 def test_the_command_ends_with_status_2_and_the_real_world_refuses(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(HEAD + "0,1\n2,1\n1,1\n")
     file = write_scenario(tmp_path, scenario([{"one_way_delay": "1 ms"}, {"trace": "t.csv", "one_way_delay": "1 ms"}]))

@@ -59,6 +59,7 @@ def test_the_simulator_s_line_carries_each_interval_of_its_trace(tmp_path: Path)
     assert run.goodput_bps(1, 21) == pytest.approx(mean, rel=0.02)
 
 
+@pytest.mark.guest
 def test_the_emulated_line_carries_each_interval_of_its_trace(tmp_path: Path) -> None:
     """To two packets: what is being sent when the rate changes is reckoned at one of the two rates."""
     plan = plan_of(tmp_path, stepped(tmp_path))
@@ -90,6 +91,7 @@ def shorter(folder: Path) -> dict[str, Any]:
     return scenario(links, transfer=settings)
 
 
+@pytest.mark.guest
 def test_a_delay_that_falls_lets_nothing_overtake(tmp_path: Path) -> None:
     """Both worlds: what came out of order would be taken for lost, and sent again."""
     record, _ = transfer(plan_of(tmp_path, shorter(tmp_path)), tmp_path / "runs")
@@ -99,6 +101,7 @@ def test_a_delay_that_falls_lets_nothing_overtake(tmp_path: Path) -> None:
     assert run.rows("sender")[-1]["retransmits"] == 0
 
 
+@pytest.mark.guest
 def test_a_trace_repeats_to_the_byte_and_moves_delay_and_loss(tmp_path: Path) -> None:
     """Two seconds of 30 ms and 2 % lost, two of 10 ms and nothing lost, twice over; a window that is no limit."""
     made: list[tuple[bytes, bytes]] = []

@@ -10,6 +10,8 @@ import pytest
 import landspeed as ls
 from landspeed.results.samples_reader import Samples
 
+pytestmark = pytest.mark.guest
+
 MTU, FRAMING = 1500, 38
 RATE_BPS = 1_000_000
 PACKET_S = (MTU + FRAMING) * 8 / RATE_BPS

@@ -21,6 +21,7 @@ def test_growth_after_a_loss_is_the_formula_s(tmp_path: Path, part: Part) -> Non
     assert [row for row in rows if not row.kept] == []
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_paced_as_the_emulated_host_it_loses_what_that_loses(tmp_path: Path, control: str) -> None:
     """Slow start overflows the queue, and when the hole is filled a window is free at once (sim/README.md, Bursts).

@@ -83,6 +83,7 @@ def landspeed(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False, env=env)
 
 
+@pytest.mark.guest
 def test_it_is_found_and_works_in_every_word(package: Path, tmp_path: Path) -> None:
     assert landspeed(package, "check", FIRST, "--world", "paper").returncode == 0
     assert "theory alone" in landspeed(package, "run", "--help").stdout
@@ -106,6 +107,7 @@ def test_it_is_found_and_works_in_every_word(package: Path, tmp_path: Path) -> N
     assert page.exists()
 
 
+@pytest.mark.guest
 def test_it_refuses_what_it_cannot_honour_and_names_who_can(package: Path) -> None:
     done = landspeed(package, "check", FIRST, "--world", "paper", "--set", "transfer.congestion_control=bbr")
     assert done.returncode == 2

@@ -57,6 +57,7 @@ SET = [
 ]  # fmt: skip
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(("discipline", "said", "most_ms"), SET, ids=[str(row[1]).split()[0] for row in SET])
 def test_a_discipline_is_set_as_the_plan_says_and_keeps_the_queue_short(
     tmp_path: Path, discipline: Any, said: str, most_ms: float
@@ -70,6 +71,7 @@ def test_a_discipline_is_set_as_the_plan_says_and_keeps_the_queue_short(
     assert (record.goodput_bps or 0) > 0.75 * RATE_BPS * 1448 / 1538
 
 
+@pytest.mark.guest
 def test_a_queue_that_nobody_manages_stands(tmp_path: Path) -> None:
     _, samples, plan = run(tmp_path / "run", "fifo", "path.1.queue=1 MB")
     assert delay_ms(samples) > 40
@@ -78,6 +80,7 @@ def test_a_queue_that_nobody_manages_stands(tmp_path: Path) -> None:
     assert [row[:2] for row in table.rows] == [["r1 → r2", "fifo"]]
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("kind", ["codel", "fq_codel", "pie", "fq_pie", "cake"])
 def test_with_ecn_a_discipline_marks_instead_of_dropping(tmp_path: Path, kind: str) -> None:
     """RFC 3168. PIE drops still where its probability passes 10 % (RFC 8033 section 5.1): at slow start's end."""
@@ -91,6 +94,7 @@ def test_with_ecn_a_discipline_marks_instead_of_dropping(tmp_path: Path, kind: s
     assert drops < marks
 
 
+@pytest.mark.guest
 def test_a_token_bucket_lets_a_burst_through_and_then_its_rate(tmp_path: Path) -> None:
     """Tokens come at 20 Mbit/s. Behind a queue of 80 ms the line of 50 Mbit/s is never full for long."""
     discipline = {"tbf": {"rate": "20 Mbit/s", "burst": "100 kB"}}
@@ -104,6 +108,7 @@ def test_a_token_bucket_lets_a_burst_through_and_then_its_rate(tmp_path: Path) -
     assert "tbf: rate 20.00 Mbit/s, burst 100" in table.rows[0][1]
 
 
+@pytest.mark.guest
 def test_a_short_queue_makes_the_token_bucket_a_policer(tmp_path: Path) -> None:
     """Nothing waits long: a packet finds tokens, or room for two packets, or is dropped."""
     discipline = {"tbf": {"rate": "20 Mbit/s", "burst": "10 kB"}}
@@ -112,6 +117,7 @@ def test_a_short_queue_makes_the_token_bucket_a_policer(tmp_path: Path) -> None:
     assert samples.passed_by_link("drops")[1, "forward"] > 0
 
 
+@pytest.mark.guest
 def test_the_gate_s_trains_are_forgotten_by_red(tmp_path: Path) -> None:
     """A train fills a queue of eight packets: below a token bucket RED's average would drop all that comes after it."""
     links = [

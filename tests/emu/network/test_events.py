@@ -52,6 +52,7 @@ def link_packets(bundle: Path, column: str, from_s: float, to_s: float, link: in
     return at[1] - at[0]
 
 
+@pytest.mark.guest
 @pytest.mark.exact
 def test_exactly_the_next_packets_are_lost_and_sent_again(tmp_path: Path) -> None:
     events = [
@@ -69,6 +70,7 @@ def test_exactly_the_next_packets_are_lost_and_sent_again(tmp_path: Path) -> Non
     assert link_packets(bundle, "drops", 0, 4) == 104
 
 
+@pytest.mark.guest
 @pytest.mark.exact
 def test_a_line_at_half_its_rate_for_a_second(tmp_path: Path) -> None:
     events = [{"at": "2 s", "line_rate": "200 Mbit/s", "for": "1 s", **THERE}]
@@ -83,6 +85,7 @@ def test_a_line_at_half_its_rate_for_a_second(tmp_path: Path) -> None:
     assert record.retransmits == 0
 
 
+@pytest.mark.guest
 @pytest.mark.exact
 def test_a_link_that_is_down_passes_nothing(tmp_path: Path) -> None:
     events = [{"at": "2 s", "down": "300 ms", "between": ["r1", "r2"]}]
@@ -95,6 +98,7 @@ def test_a_link_that_is_down_passes_nothing(tmp_path: Path) -> None:
     assert received_bytes(bundle, 4.0) > received_bytes(bundle, 2.3)
 
 
+@pytest.mark.guest
 @pytest.mark.exact
 def test_a_longer_way_makes_the_window_carry_less(tmp_path: Path) -> None:
     events = [{"at": "2 s", "one_way_delay": "26 ms", **THERE}]
@@ -108,6 +112,7 @@ def test_a_longer_way_makes_the_window_carry_less(tmp_path: Path) -> None:
     assert record.retransmits == 0
 
 
+@pytest.mark.guest
 def test_background_traffic_takes_its_share_and_no_more(tmp_path: Path) -> None:
     events = [{"at": "2 s", "background": "700 Mbit/s", "for": "1 s", **THERE}]
     record, bundle = run(tmp_path, with_events(events, middle={"queue": "10 MB"}))
@@ -122,6 +127,7 @@ def test_background_traffic_takes_its_share_and_no_more(tmp_path: Path) -> None:
     assert goodput_bps(bundle, 2.1, 2.9) == pytest.approx(left_bps, rel=0.02)
 
 
+@pytest.mark.guest
 def test_a_share_is_lost_for_a_time(tmp_path: Path) -> None:
     events = [{"at": "2 s", "loss": "2 %", "for": "1 s", **THERE}]
     record, bundle = run(tmp_path, with_events(events))
@@ -133,6 +139,7 @@ def test_a_share_is_lost_for_a_time(tmp_path: Path) -> None:
     assert (record.retransmits or 0) >= lost
 
 
+@pytest.mark.guest
 def test_disciplines_are_set_as_the_plan_says(tmp_path: Path) -> None:
     middle = {"discipline": "red", "queue": "1200 kB", "line_rate": "100 Mbit/s"}
     reverse = {"reverse": {"discipline": "fq_codel", "line_rate": "50 Mbit/s"}}
@@ -146,6 +153,7 @@ def test_disciplines_are_set_as_the_plan_says(tmp_path: Path) -> None:
     assert (record.retransmits or 0) > 0
 
 
+@pytest.mark.guest
 def test_an_event_that_the_transfer_does_not_reach_is_told(tmp_path: Path) -> None:
     events = [{"at": "1 h", "loss": "1 packet", **THERE}]
     record, _ = run(tmp_path, with_events(events, transfer={"duration": None, "bytes": "10 MB"}))
@@ -160,6 +168,7 @@ def test_iperf3_and_events_do_not_go_together(tmp_path: Path) -> None:
         EmuWorld(EmuOptions(tool="iperf3")).check(plan)
 
 
+@pytest.mark.guest
 def test_with_ecn_red_marks_instead_of_dropping(tmp_path: Path) -> None:
     """RFC 3168: the same path without it loses packets; with it the window falls and nothing is sent again.
 

@@ -107,6 +107,7 @@ UNEVEN = [
 ]
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("ip", [4, 6])
 @pytest.mark.parametrize("fidelity", ["packets", "super-packets"])
 def test_each_packet_arrives_at_the_same_nanosecond(tmp_path: Path, ip: int, fidelity: str) -> None:
@@ -133,6 +134,7 @@ def test_each_packet_arrives_at_the_same_nanosecond(tmp_path: Path, ip: int, fid
     assert seen[0] == seen[1]
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("ip", [4, 6])
 def test_a_ping_takes_the_short_way_there_and_back(tmp_path: Path, ip: int) -> None:
     """Its times are those of the way hop by hop, so only the counters can tell."""
@@ -143,6 +145,7 @@ def test_a_ping_takes_the_short_way_there_and_back(tmp_path: Path, ip: int) -> N
     assert sorted(passed) == [("join0", "3"), ("join1", "3")], shown.out
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(("fidelity", "lost"), [("packets", True), ("super-packets", False), ("super-packets", True)])
 def test_a_transfer_is_the_same_over_every_hop(tmp_path: Path, fidelity: str, lost: bool) -> None:
     """Goodput, retransmits and each link's counters at each sample; with a link that could queue and an event.
@@ -206,6 +209,7 @@ def _counted(samples: Samples) -> list[tuple[int, str, int, int]]:
     return [(k, way, at, count - begins[k, way]) for k, way, at, count in rows if 0 <= at < 5_900_000_000]
 
 
+@pytest.mark.guest
 def test_programs_see_what_they_see_over_every_hop(tmp_path: Path) -> None:
     """TTLs, the hops of a traceroute, Ethernet addresses and interface at which packets arrive."""
     plan = plan_of(tmp_path, scenario([LINK] * 5, nic="1 Gbit/s"))
@@ -225,6 +229,7 @@ def test_programs_see_what_they_see_over_every_hop(tmp_path: Path) -> None:
     assert said[0] == said[1]
 
 
+@pytest.mark.guest
 def test_the_samples_of_links_know_what_is_under_way(tmp_path: Path) -> None:
     """Of a path of ten links at a steady rate each has passed less than the one before, by what is between them."""
     links = [{"one_way_delay": "10 ms", "line_rate": "1 Gbit/s"}] * 10

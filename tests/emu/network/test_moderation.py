@@ -14,6 +14,8 @@ from landspeed.results.record import RunRecord
 from landspeed.scenario.theory.physics import MODERATION_NS
 from tests.support.emu_fixtures import measure, plan_of, request, scenario, transfer
 
+pytestmark = pytest.mark.guest
+
 MSS = 9000 - 52
 RTT_S = 0.2
 LINK = {"one_way_delay": "50 ms", "line_rate": "10 Gbit/s"}

@@ -27,6 +27,7 @@ RTT_MS = [8, 58, 69, 71]  # to each hop from alpha
 BACK_MS = [2, 13, 63, 71]  # and from omega
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("ip", [4, 6])
 def test_traceroute_shows_the_hops_of_the_scenario_both_ways(tmp_path: Path, ip: int) -> None:
     plan = plan_of(tmp_path, scenario(LINKS, ip=ip))
@@ -43,6 +44,7 @@ def test_traceroute_shows_the_hops_of_the_scenario_both_ways(tmp_path: Path, ip:
         assert (":" in hops[0][2]) == (ip == 6)
 
 
+@pytest.mark.guest
 def test_ping_by_name_keeps_its_second(tmp_path: Path) -> None:
     """Names resolve, the round trip is the scenario's, and a second passes between two packets."""
     shown = execute(plan_of(tmp_path, scenario(LINKS)), tmp_path, "ping", "-c", "3", "omega")
@@ -51,6 +53,7 @@ def test_ping_by_name_keeps_its_second(tmp_path: Path) -> None:
     assert [float(ms) for ms in re.findall(r"time=([\d.]+) ms", shown.out)] == pytest.approx([71, 71, 71], rel=1e-3)
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(("ip", "header"), [(4, 28), (6, 48)])
 def test_a_smaller_link_in_the_middle_bounds_the_path_mtu(tmp_path: Path, ip: int, header: int) -> None:
     links = [{"one_way_delay": "5 ms", "mtu": mtu} for mtu in ("9000 B", "9000 B", "4470 B", "9000 B")]
@@ -69,6 +72,7 @@ def test_a_smaller_link_in_the_middle_bounds_the_path_mtu(tmp_path: Path, ip: in
 # --- The gate --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("ip", [4, 6])
 def test_calibration_measures_what_was_built(tmp_path: Path, ip: int) -> None:
     """Every figure of a transfer's calibration, all queues included."""
@@ -92,6 +96,7 @@ def test_calibration_measures_what_was_built(tmp_path: Path, ip: int) -> None:
     assert shown["hops"][2]["node"] == "r3"
 
 
+@pytest.mark.guest
 def test_a_path_out_of_tolerance_ends_the_run_and_names_the_link(tmp_path: Path) -> None:
     """netem counts whole nanoseconds, 0.006 % at 10 Gbit/s: a tolerance of 0.001 % cannot be met."""
     links = [{"one_way_delay": "4 ms"}, {"one_way_delay": "20 ms", "line_rate": "10 Gbit/s"}, {"one_way_delay": "1 ms"}]
@@ -109,6 +114,7 @@ def test_a_path_out_of_tolerance_ends_the_run_and_names_the_link(tmp_path: Path)
         assert "set by link 2 (r1 – r2)" in told
 
 
+@pytest.mark.guest
 def test_what_the_scenario_does_to_packets_is_no_error_of_the_path(tmp_path: Path) -> None:
     """Loss, jitter, duplicates and reordering are planned: the gate measures round them, with the usual tolerances."""
     plain = {"one_way_delay": "4 ms"}
@@ -124,6 +130,7 @@ def test_what_the_scenario_does_to_packets_is_no_error_of_the_path(tmp_path: Pat
     assert record.calibration.rate_bps == pytest.approx(1e9 * 1500 / 1538, rel=1e-6)
 
 
+@pytest.mark.guest
 def test_jitter_widens_the_tolerance_by_itself_and_no_more(tmp_path: Path) -> None:
     links = [{"one_way_delay": "4 ms"}, {"one_way_delay": "20 ms", "jitter": "1 ms"}, {"one_way_delay": "1 ms"}]
     record, _ = transfer(plan_of(tmp_path, scenario(links)), tmp_path)
@@ -131,6 +138,7 @@ def test_jitter_widens_the_tolerance_by_itself_and_no_more(tmp_path: Path) -> No
     assert _judged(tmp_path, hops__1_rtt_ms=60.1) != []
 
 
+@pytest.mark.guest
 def test_loss_of_every_packet_is_no_answer_not_a_hang(tmp_path: Path) -> None:
     links = [{"one_way_delay": "4 ms"}, {"one_way_delay": "2 ms", "loss": "100 %"}, {"one_way_delay": "1 ms"}]
     with pytest.raises(RunFailed, match=r"link 2 \(r1 – r2\): no answer from r2"):
@@ -202,6 +210,7 @@ def test_the_gate_names_what_is_wrong(tmp_path: Path, changes: dict[str, Any], w
         assert re.search(pattern, failure)
 
 
+@pytest.mark.guest
 def test_the_example_of_the_front_page_traces(tmp_path: Path) -> None:
     """`landspeed exec` with node names as anybody would type it, calibrated first."""
     done = landspeed("exec", FIRST, "--at", "athens", "--", "traceroute", "-n", "amsterdam")
@@ -209,6 +218,7 @@ def test_the_example_of_the_front_page_traces(tmp_path: Path) -> None:
     assert re.findall(r"^ \d+  (\S+)", done.stdout, re.MULTILINE) == ["10.0.0.13", "10.0.0.9", "10.0.0.5", "10.0.0.1"]
 
 
+@pytest.mark.guest
 def test_a_path_may_be_as_long_as_a_ttl_allows(tmp_path: Path) -> None:
     """255 links, calibrated from both ends hop by hop, and TCP over them; one more is an error that says so."""
     content = scenario([{"one_way_delay": "10 us", "line_rate": "10 Mbit/s"}] * 255)

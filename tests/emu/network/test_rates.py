@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.emu_fixtures import landspeed, plan_of, scenario, transfer, write_scenario
 
+pytestmark = pytest.mark.guest
+
 MICROSECOND_MS = 1e-3
 DISCIPLINES = {"discipline": "fq_codel", "framing": "pos", "line_rate": "24.88 Gbit/s"}
 REFUSED_ONCE: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {

@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.emu_fixtures import Train, measure, plan_of, request, scenario
 
+pytestmark = pytest.mark.guest
+
 SIGMAS = 5
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from landspeed.judge.sockets.raw import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
 from landspeed.judge.sockets.series import SocketSamples
+from tests.support.emu_fixtures import landspeed
 from tests.support.places import PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,13 +41,6 @@ date +%s.%N
 sleep 1
 wc -l </tmp/packets; md5sum </tmp/packets
 """
-
-
-def landspeed(*words: str) -> subprocess.CompletedProcess[str]:
-    """The command."""
-    return subprocess.run(
-        [sys.executable, "-m", "landspeed.cli.main", *words], capture_output=True, text=True, check=False
-    )
 
 
 @pytest.fixture(name="path_file")
@@ -151,6 +144,7 @@ def test_the_interval_doubles_and_times_count_from_the_programs_start(path_file:
     assert json.loads((tmp_path / "guest.json").read_text())["sampler"] == 0
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(
     ("words", "said"),
     [

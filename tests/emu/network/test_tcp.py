@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.emu_fixtures import busy_host, landspeed, plan_of, scenario, transfer, write_scenario
 
+pytestmark = pytest.mark.guest
+
 MSS = 9000 - 52
 
 

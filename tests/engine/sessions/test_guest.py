@@ -22,6 +22,8 @@ from tests.support.engine.guest import (
     result,
 )
 
+pytestmark = pytest.mark.guest
+
 RTT_S = 0.02
 KEEPALIVE_S = 60 + 12 * 10  # the control connection's: after a minute of silence, twelve probes (net.c)
 RECEIVE = [ENGINE, "receive", "--quiet", "--json", str(INSIDE / "receive.json")]

@@ -184,6 +184,7 @@ def test_wrong_usage(bench: Bench, words: list[str], said: str) -> None:
     assert said in program.errors
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize(("connect", "trips"), [([], 1), (["--connect"], 2)], ids=["kept", "new"])
 def test_264_ms_in_the_guest(tmp_path: Path, connect: list[str], trips: int) -> None:
     """± 0.01 % of the plan's RTT; a new connection costs one more."""

@@ -183,6 +183,7 @@ def test_wrong_usage(bench: Bench, words: list[str], said: str) -> None:
     assert said in program.errors
 
 
+@pytest.mark.guest
 def test_losses_and_delay_in_the_guest(tmp_path: Path) -> None:
     """As many are lost as the plan says: within five deviations (binomial); the delay is the path's."""
     loss, delay_s = 0.01, 0.132
