@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from landspeed.results.bundle import LINKS, SAMPLES
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError
+from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, later
 from landspeed.results.series import ByteCurves, Series, total_of
 from landspeed.scenario.plan.plan import PATH_FLOW
 
@@ -98,7 +98,7 @@ class Samples:
         table = _read(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
         if self._way is not None:
             table = _along(table, self._way)
-        return _earlier(table, self._begins_ns) if self._begins_ns else table
+        return later(table, -self._begins_ns)
 
     def to_arrow(self) -> pa.Table:
         """Samples of both ends as one Arrow table.
@@ -271,7 +271,7 @@ class Samples:
         if self._flow is None:
             return self._whole
         table = self._whole.filter(pc.call_function("equal", [self._whole["flow"], pa.scalar(self._flow)]))
-        return _earlier(table, self._begins_ns) if self._begins_ns else table
+        return later(table, -self._begins_ns)
 
     def _end(self, end: str) -> pa.Table:
         import pyarrow as pa
@@ -344,15 +344,6 @@ def _along(table: pa.Table, way: Sequence[Step]) -> pa.Table:
                 rows = rows.set_column(rows.column_names.index(name), name, column)
             parts.append(rows)
     return pa.concat_tables(parts)
-
-
-def _earlier(table: pa.Table, by_ns: int) -> pa.Table:
-    """The table with its times counted from a later instant."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    moved = pc.call_function("subtract", [table["time_ns"], pa.scalar(by_ns, pa.int64())])
-    return table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
 
 
 def _divided(column: pa.Column, per: float) -> pa.Column:

@@ -15,19 +15,6 @@ from landspeed.worlds.emu.watchdog import Outcome
 LOG = Log(__name__)
 
 
-def shift_links(path: Path, start_unix_ns: int) -> None:
-    """The links' samples carry the calendar's time; count from the transfer's start, as the streams' samples do."""
-    if not path.exists() or not path.stat().st_size:
-        return
-    head, *rows = path.read_text().splitlines()
-    shifted: list[str] = []
-    for row in rows:
-        time_text, _, rest = row.partition(",")
-        if time_text.isdigit() and rest.count(",") == head.count(",") - 1:
-            shifted.append(f"{int(time_text) - start_unix_ns},{rest}")
-    path.write_text("\n".join([head, *shifted]) + "\n")
-
-
 def tell_calibration(result: CalibrationResult) -> None:
     """Log the verdict, and each check with its figures."""
     LOG.info("calibration: %s", "passed" if result.passed else "; ".join(result.failures))

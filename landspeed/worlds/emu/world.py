@@ -39,7 +39,7 @@ from landspeed.worlds.emu.kernel_choice import VERSION, choose, tracing_words
 from landspeed.worlds.emu.memory import check_memory, guest_memory_bytes
 from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.refusals import check_kernel, too_large_averages, uncountable_losses
-from landspeed.worlds.emu.run_facts import cpu_model, shift_links, with_facts, with_guest
+from landspeed.worlds.emu.run_facts import cpu_model, with_facts, with_guest
 from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH, check_sampler, sampler_job
 from landspeed.worlds.emu.session import Session
 from landspeed.worlds.emu.spin_cost import check_cost
@@ -393,7 +393,7 @@ class EmuWorld(ProgramWorld):
         record = RunRecord.model_validate(record.model_dump() | measured)
         if not plan.is_path:
             record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)
-        shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
+        bundle.links_origin_ns = record.tool_result.start_unix_ns or 0  # the link watch tells the calendar's time
         if record.tool_result.error or not record.tool_result.complete:
             bundle.record = record
             raise RunFailed(f"the transfer broke: {record.tool_result.error or 'it was stopped'}")
