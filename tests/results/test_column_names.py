@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from landspeed.base.places import ROOT
-from landspeed.judge.sockets.raw import OWNER_COLUMNS, SOCKET_COLUMNS
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
+from landspeed.results.socket_columns import OWNER_COLUMNS, SOCKET_COLUMNS
 
 
 @pytest.mark.parametrize(
