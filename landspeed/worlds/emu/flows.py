@@ -10,7 +10,7 @@ from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.flow_result import FlowResult, flow_folder
 from landspeed.results.flow_totals import with_flows
 from landspeed.results.record import RunRecord
-from landspeed.results.tool_result import record_fields
+from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.flow_path import SECOND_ROUTE, path_of
 from landspeed.worlds.emu.guest.job import FlowJob
 from landspeed.worlds.engine.command import ENGINE_PORT
@@ -53,8 +53,8 @@ def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
     return found
 
 
-def flow_told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: dict[str, Any]) -> dict[str, Any]:
-    """What a flow's program told, in the engine's terms.
+def flow_told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: dict[str, Any]) -> TransferResult:
+    """What a flow's program told.
 
     Raises:
         RunFailed: it left no result.
@@ -62,7 +62,7 @@ def flow_told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: dict[
     program, path = tool(tool_name), path_of(plan, flow)
     told = program.convert(folder / flow_folder(plan, flow), path)
     if (speaks_ns := program.handshake_ns(path)) is not None:
-        told["start_unix_ns"] = guest["statuses"]["flows"][flow.name]["started_unix_ns"] + speaks_ns
+        told.tool_result.start_unix_ns = guest["statuses"]["flows"][flow.name]["started_unix_ns"] + speaks_ns
     return told
 
 
@@ -73,7 +73,7 @@ def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, gues
         RunFailed: one of them left no result.
     """
     told = {flow.name: flow_told(plan, flow, folder, tool_name, guest) for flow in plan.flows}
-    starts = [each["start_unix_ns"] for each in told.values() if each.get("start_unix_ns")]
+    starts = [each.tool_result.start_unix_ns for each in told.values() if each.tool_result.start_unix_ns]
     first_ns = min(starts, default=0)
     calibrations: dict[str, Any] = guest.get("calibrations", {})
     flows = [_flow(flow, told[flow.name], first_ns, calibrations) for flow in plan.flows]
@@ -82,17 +82,20 @@ def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, gues
     return whole
 
 
-def _flow(flow: Flow, told: dict[str, Any], first_ns: int, calibrations: dict[str, Any]) -> FlowResult:
-    start_ns = told.get("start_unix_ns")
-    known = {"name": flow.name, "source": flow.source, "target": flow.target, "start_s": flow.start_ns / NS_PER_S}
+def _flow(flow: Flow, told: TransferResult, first_ns: int, calibrations: dict[str, Any]) -> FlowResult:
+    start_ns = told.tool_result.start_unix_ns
     measured, second = (
         CalibrationResult.model_validate(calibrations[name]) if name in calibrations else None
         for name in (flow.name, flow.name + SECOND_ROUTE)
     )
-    known |= {
-        "begins_s": None if start_ns is None else (start_ns - first_ns) / NS_PER_S,
-        "calibration": measured,
-        "second_calibration": second,
-        "rtt_ms": measured.rtt_ms if measured else None,
-    }
-    return FlowResult.model_validate(known | record_fields(told))
+    return FlowResult(
+        name=flow.name,
+        source=flow.source,
+        target=flow.target,
+        start_s=flow.start_ns / NS_PER_S,
+        begins_s=None if start_ns is None else (start_ns - first_ns) / NS_PER_S,
+        calibration=measured,
+        second_calibration=second,
+        rtt_ms=measured.rtt_ms if measured else None,
+        **told.fields,
+    )

@@ -34,7 +34,9 @@ def with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
     """The record's facts with more of the guest."""
     facts = record.world_facts
     assert isinstance(facts, EmuFacts)
-    return facts.model_copy(update={"guest": GuestFacts.model_validate(facts.guest.model_dump() | found)})
+    more = GuestFacts.model_validate(found)
+    told = {name: getattr(more, name) for name in more.model_fields_set}
+    return facts.model_copy(update={"guest": facts.guest.model_copy(update=told)})
 
 
 def with_facts(record: RunRecord, outcome: Outcome, started: float) -> RunRecord:

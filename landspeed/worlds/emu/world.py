@@ -20,8 +20,7 @@ from landspeed.base.progress import Progress
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
 from landspeed.results.flow_result import flow_folder, planned_flows
-from landspeed.results.record import RunRecord
-from landspeed.results.tool_result import record_fields
+from landspeed.results.record import EventResult, RunRecord
 from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import LoadedScenario
@@ -384,13 +383,13 @@ class EmuWorld(ProgramWorld):
             raise RunFailed(
                 "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
             )
-        measured = {
+        measured: dict[str, Any] = {
             "world_facts": with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
-            "events": outcome.guest.get("events", []),
+            "events": [EventResult.model_validate(each) for each in outcome.guest.get("events", [])],
         }
         if plan.is_path:
-            measured |= record_fields(flow_told(plan, plan.flow, bundle.path, self.options.tool, outcome.guest))
-        record = RunRecord.model_validate(record.model_dump() | measured)
+            measured |= flow_told(plan, plan.flow, bundle.path, self.options.tool, outcome.guest).fields
+        record = record.model_copy(update=measured)
         if not plan.is_path:
             record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)
         bundle.links_origin_ns = record.tool_result.start_unix_ns or 0  # the link watch tells the calendar's time
