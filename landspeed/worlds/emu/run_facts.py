@@ -30,12 +30,11 @@ def cpu_model() -> str:
     return platform.machine()
 
 
-def with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
-    """The record's facts with more of the guest."""
+def with_guest(record: RunRecord, *found: GuestFacts) -> EmuFacts:
+    """The record's facts with those of the guest that were found."""
     facts = record.world_facts
     assert isinstance(facts, EmuFacts)
-    more = GuestFacts.model_validate(found)
-    told = {name: getattr(more, name) for name in more.model_fields_set}
+    told = {name: getattr(each, name) for each in found for name in each.model_fields_set}
     return facts.model_copy(update={"guest": facts.guest.model_copy(update=told)})
 
 
@@ -49,19 +48,18 @@ def with_facts(record: RunRecord, outcome: Outcome, started: float) -> RunRecord
         "wall_s": time.monotonic() - started,
         "world_facts": with_guest(
             record,
-            {
-                "memory_touched_bytes": outcome.memory_touched_bytes,
-                "memory_beside_bytes": outcome.memory_beside_bytes,
-                "huge_pages": outcome.huge_pages,
-                "tracing": outcome.tracing,
-                "network_build_s": walls.get("build"),
-                "host_cores": outcome.cores,
-            }
-            | outcome.guest.get("effective", {}),
+            GuestFacts(
+                memory_touched_bytes=outcome.memory_touched_bytes,
+                memory_beside_bytes=outcome.memory_beside_bytes,
+                huge_pages=outcome.huge_pages,
+                tracing=outcome.tracing,
+                network_build_s=walls.get("build"),
+                host_cores=outcome.cores,
+            ),
+            outcome.guest.effective,
         ),
     }
-    if measured := outcome.guest.get("calibration"):
-        found["calibration"] = CalibrationResult.model_validate(measured)
-        found["rtt_ms"] = found["calibration"].rtt_ms
-        tell_calibration(found["calibration"])
+    if measured := outcome.guest.calibration:
+        found |= {"calibration": measured, "rtt_ms": measured.rtt_ms}
+        tell_calibration(measured)
     return record.model_copy(update=found)

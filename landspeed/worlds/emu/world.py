@@ -20,7 +20,7 @@ from landspeed.base.progress import Progress
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
 from landspeed.results.flow_result import flow_folder, planned_flows
-from landspeed.results.record import EventResult, RunRecord
+from landspeed.results.record import RunRecord
 from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import LoadedScenario
@@ -233,12 +233,13 @@ class EmuWorld(ProgramWorld):
             sampler=sampler_job(sampling),
         )
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
-        calibration = outcome.guest.get("calibration")
-        if calibration and not calibration["passed"]:
-            raise RunFailed("calibration: " + "; ".join(calibration["failures"]))
+        calibration = outcome.guest.calibration
+        if calibration and not calibration.passed:
+            raise RunFailed("calibration: " + "; ".join(calibration.failures))
         check_sampler(folder, outcome.guest)
-        spun([Spun.model_validate(each) for each in outcome.guest.get("spun", [])])
-        return int(outcome.guest["status"])
+        spun(outcome.guest.spun)
+        assert outcome.guest.status is not None
+        return outcome.guest.status
 
     def shell(self, plan: Plan, folder: Path) -> None:
         """A prompt on the emulated path, in real time, on this terminal.
@@ -384,8 +385,8 @@ class EmuWorld(ProgramWorld):
                 "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
             )
         measured: dict[str, Any] = {
-            "world_facts": with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
-            "events": [EventResult.model_validate(each) for each in outcome.guest.get("events", [])],
+            "world_facts": with_guest(record, GuestFacts(qdiscs=outcome.guest.qdiscs)),
+            "events": outcome.guest.events,
         }
         if plan.is_path:
             measured |= flow_told(plan, plan.flow, bundle.path, self.options.tool, outcome.guest).fields
