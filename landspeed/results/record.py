@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.facts import EmuFacts, GuestFacts, WorldFacts
 from landspeed.results.flow_result import FlowResult, LimitedBy
 from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
-from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.plan.plan import Plan, PlanError
 
 RECORD_SCHEMA_VERSION = 2
 
@@ -67,11 +67,18 @@ class _AsPlanJson:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
-            lambda value: value if value is None or isinstance(value, Plan) else Plan.from_dict(value),
+            self._plan,
             serialization=core_schema.plain_serializer_function_ser_schema(
                 lambda plan: None if plan is None else plan.to_dict()
             ),
         )
+
+    @staticmethod
+    def _plan(value: Any) -> Plan | None:
+        try:
+            return value if value is None or isinstance(value, Plan) else Plan.from_dict(value)
+        except PlanError as error:
+            raise PydanticCustomError("plan", "{why}", {"why": str(error).removeprefix("plan: ")}) from error
 
 
 class RunRecord(BaseModel):
