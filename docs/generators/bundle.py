@@ -65,4 +65,4 @@ def _type(annotation: Any) -> str:
         links = " or ".join(f"[{each.__name__}](#record-{each.__name__.lower()})" for each in found)
         return {list: f"list of {links}", dict: f"{links}, by name"}.get(origin, links)
     text = annotation.__name__ if inspect.isclass(annotation) and origin is None else str(annotation)
-    return f"`{text.replace('typing.', '').replace(' | None', '')}`".replace("|", "\\|")
+    return f"`{re.sub(r'[a-z_.]+[.]', '', text).replace(' | None', '')}`".replace("|", "\\|")

@@ -85,8 +85,8 @@ def _checked(parsed: argparse.Namespace, plan: Plan, **options: Any) -> tuple[Pr
 def do_exec(parsed: argparse.Namespace) -> int:
     """Returns the program's own exit status."""
     from landspeed.base.failures import RunFailed
-    from landspeed.judge.sockets.raw import keep_samples, make_samples_folder
     from landspeed.results.facts import Spun, spun_text
+    from landspeed.results.socket_columns import keep_samples, make_samples_folder
     from landspeed.runs.scratch import scratch_folder
     from landspeed.worlds.program_world import SAMPLE_INTERVAL_NS, SocketSampling
 

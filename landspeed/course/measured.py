@@ -90,11 +90,8 @@ class Measured:
 
     def goodput_bps(self, from_s: float = 0.0, until_s: float | None = None, stream: int | None = None) -> float:
         """Payload read between two instants, over the time between the samples next to them."""
-        table = self.samples.receiver
         rows: dict[int, list[tuple[float, int]]] = defaultdict(list)
-        for which, time_ns, count in zip(
-            *(table[name].to_pylist() for name in ("stream", "time_ns", "bytes")), strict=True
-        ):
+        for which, time_ns, count in self.samples.rows("receiver", "stream", "time_ns", "bytes"):
             if stream in (None, which) and from_s <= time_ns / 1e9 and (until_s is None or time_ns / 1e9 <= until_s):
                 rows[which].append((time_ns / 1e9, count))
         return sum(

@@ -37,9 +37,9 @@ def fullest_line(
     plan: Plan, world: str, samples: Samples, from_s: float, way: Literal["forward", "reverse"]
 ) -> FullLine | None:
     """The same of one way, there or back."""
-    columns = [samples.links[name].to_pylist() for name in ("direction", "link", "time_ns", "bytes", "packets")]
+    columns = ("direction", "link", "time_ns", "bytes", "packets")
     ends: dict[int, list[tuple[int, int, int]]] = {}
-    for direction, link, time_ns, sent_bytes, packets in zip(*columns, strict=True):
+    for direction, link, time_ns, sent_bytes, packets in samples.rows("links", *columns):
         if direction == way and time_ns >= from_s * 1e9:
             ends.setdefault(link, []).append((time_ns, sent_bytes, packets))
     found: list[FullLine] = []

@@ -181,8 +181,7 @@ class Evidence:
 
     def _streams(self, *needed: str) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         """The sender's rows, stream by stream, those that have all of these figures."""
-        columns = [self._samples.sender[name].to_pylist() for name in COLUMNS]
-        rows = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+        rows = self._samples.sender.select(list(COLUMNS)).to_pylist()
         for stream, of in itertools.groupby(rows, operator.itemgetter("stream")):
             known = [row | {"time_s": row["time_ns"] / 1e9} for row in of if all(row[n] is not None for n in needed)]
             if known:

@@ -106,7 +106,7 @@ def _held(series: Series, span_s: tuple[float, float]) -> Iterator[tuple[float, 
 def _waiting(samples: Samples) -> dict[tuple[int, str], list[Waiting]]:
     """Samples of the queues that were not always empty."""
     columns = ("link", "direction", "time_ns", "backlog_bytes", "backlog_packets")
-    rows = zip(*(samples.links[name].to_pylist() for name in columns), strict=True)
+    rows = samples.rows("links", *columns)
     found: dict[tuple[int, str], list[Waiting]] = {}
     for key, group in itertools.groupby(rows, operator.itemgetter(0, 1)):
         known = [Waiting(row[2] / 1e9, row[3], row[4] or 0) for row in group if row[2] >= 0 and row[3] is not None]

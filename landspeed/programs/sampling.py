@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from landspeed.judge.sockets.bound import Bound, bound_by
 from landspeed.judge.sockets.datagrams import Hop, bound_by_datagrams
-from landspeed.judge.sockets.raw import keep_samples
 from landspeed.judge.sockets.series import SocketSamples
 from landspeed.judge.sockets.ways import first_link, way_between
 from landspeed.programs.errors import PathError
 from landspeed.programs.live_path import LivePath
+from landspeed.results.socket_columns import keep_samples
 from landspeed.worlds.program_world import SocketSampling
 
 SAMPLED = "sampled"  # folder of the sampler's own files

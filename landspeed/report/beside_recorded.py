@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from landspeed.base.failures import BundleError
 from landspeed.base.text import DASH, bytes_text, duration_text, grouped, percent_of, rate_text, scientific
 from landspeed.results.record import RunRecord
 from landspeed.results.tool_result import bytes_of_subflows
@@ -26,21 +25,6 @@ class RecordedRow:
     recorded: str
     rehearsed: str
     share: str = ""
-
-
-def plan_of(record: RunRecord) -> Plan | None:
-    """The plan in a record, or None if the run died before it had one.
-
-    Raises:
-        BundleError: what stands there is no plan.
-    """
-    # saves 50 ms where it is not needed
-    from landspeed.scenario.plan.plan import Plan, PlanError
-
-    try:
-        return None if record.plan is None else Plan.from_dict(record.plan)
-    except PlanError as error:
-        raise BundleError(f"result.json of {record.scenario}: {error}") from error
 
 
 def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:

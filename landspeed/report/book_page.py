@@ -36,6 +36,7 @@ class Entry:
     emulated: RunRecord | None = None
     simulated: RunRecord | None = None
     submission: str | None = None  # path of its submission page, relative to the book
+    simulated_transfer: dict[str, Any] | None = None  # what was simulated, of a kept book, which has no plan of it
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _simulated(entry: Entry, recorded: float | None) -> str:
     run = entry.simulated
     if run is None or not run.complete or run.goodput_bps is None:
         return DASH
-    transfer = _sent(run)
+    transfer = entry.simulated_transfer or _sent(run)
     whole = (transfer.get("bytes"), transfer.get("duration_ns")) == (
         entry.plan.transfer.bytes,
         entry.plan.transfer.duration_ns,
@@ -192,11 +193,15 @@ def book_entries(text: str, plans: Iterable[Plan]) -> tuple[list[Entry], dict[st
     """
     kept = json.loads(text)
     runs = {
-        name: {world: RunRecord.model_validate(run) for world, run in worlds.items()}
+        name: {world: RunRecord.model_validate({**run, "plan": None}) for world, run in worlds.items()}
         for name, worlds in kept["runs"].items()
     }
-    worlds = [(plan, runs.get(plan.scenario, {})) for plan in plans]
-    entries = [Entry(plan, run.get("emulated"), run.get("simulated")) for plan, run in worlds]
+    simulated = {name: worlds["simulated"] for name, worlds in kept["runs"].items() if "simulated" in worlds}
+    sent = {name: run["plan"]["transfer"] for name, run in simulated.items()}
+    entries = [
+        Entry(plan, run.get("emulated"), run.get("simulated"), simulated_transfer=sent.get(plan.scenario))
+        for plan, run in ((plan, runs.get(plan.scenario, {})) for plan in plans)
+    ]
     return entries, kept["facts"]
 
 
@@ -206,7 +211,5 @@ def _kept(run: RunRecord) -> dict[str, Any]:
 
 
 def _sent(run: RunRecord) -> dict[str, Any]:
-    """What a run sent, of its plan as it is kept: the book's own file has it at the top."""
-    plan = run.plan or {}
-    flows = plan.get("flows")
-    return dict(flows[0] if flows else plan).get("transfer", {})
+    """What a run sent, as its plan's JSON has it."""
+    return run.plan.to_dict()["flows"][0]["transfer"] if run.plan else {}

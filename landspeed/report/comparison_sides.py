@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from landspeed.base.failures import BundleError, telling_of
 from landspeed.judge.fairness import flows_goodput, total_goodput
 from landspeed.judge.judge_network import as_record
-from landspeed.report.beside_recorded import plan_of
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
@@ -102,7 +101,7 @@ def load_sides(bundle: Path, label: str | None = None) -> list[Side]:
     """
     with telling_of(bundle):
         record = load_record(bundle)
-        plan = plan_of(record)
+        plan = record.plan
         if plan is None:
             raise BundleError(f"{bundle}: the run ended before it had a plan")
         named, samples = {flow.name: flow for flow in plan.flows}, Samples(bundle)
@@ -127,7 +126,7 @@ def load_whole(bundle: Path) -> Side:
     """
     with telling_of(bundle):
         record = load_record(bundle)
-        plan = plan_of(record)
+        plan = record.plan
         if plan is None:
             raise BundleError(f"{bundle}: the run ended before it had a plan")
         goodput = total_goodput(flows_goodput(record, Samples(bundle)))

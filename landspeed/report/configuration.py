@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def configuration(bundle: Path, record: RunRecord) -> list[tuple[str, str, bool]
         )
     )
     if record.plan is not None:
-        found.append(("Plan", json.dumps(record.plan, indent=1, ensure_ascii=False), False))
+        found.append(("Plan", record.plan.to_json(indent=1), False))
     return found
 
 

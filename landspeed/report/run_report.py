@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from landspeed.base.failures import telling_of
 from landspeed.base.files import write_atomically
 from landspeed.base.text import DASH, bytes_text, duration_text, percent_of, rate_text, scientific
-from landspeed.report.beside_recorded import RecordedRow, outcome_words, plan_of, recorded_duration_s, rows, wanted_word
+from landspeed.report.beside_recorded import RecordedRow, outcome_words, recorded_duration_s, rows, wanted_word
 from landspeed.report.configuration import configuration
 from landspeed.report.page import PLOTLY, environment, place_plotly, plotly_js, script_json, template_text
 from landspeed.results.bundle import OutputError, load_record
@@ -58,7 +58,7 @@ def render_report(bundle_dir: Path, *, standalone: bool = False) -> str:
     from markupsafe import Markup
 
     record = load_record(bundle_dir)
-    plan = plan_of(record)
+    plan = record.plan
     context = _context(bundle_dir, record, plan)
     charts = context["charts"]
     all_charts = [*charts, *(chart for flow in context["flows"] for chart in flow.charts)]

@@ -17,7 +17,7 @@ from landspeed.base.text import DASH, NARROW, grouped, scientific, signed_percen
 from landspeed.judge.contest_rules import contest_class, previous_score, rules_summary, transferred_text
 from landspeed.judge.distance import legs
 from landspeed.report import tables
-from landspeed.report.beside_recorded import plan_of, rows
+from landspeed.report.beside_recorded import rows
 from landspeed.report.page import environment, template_text
 from landspeed.report.weathermap import load_svg
 from landspeed.report.worldmap import route_svg
@@ -85,7 +85,7 @@ def render_submission(bundle_dir: Path) -> str:
     from markupsafe import Markup
 
     record = load_record(bundle_dir)
-    plan = plan_of(record)
+    plan = record.plan
     if plan is None:
         raise BundleError(f"{bundle_dir}: the run has no plan, there is nothing to submit")
     if not plan.is_path:

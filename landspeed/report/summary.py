@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from landspeed.base.text import duration_text
-from landspeed.report.beside_recorded import outcome_words, plan_of, rows, wanted_word
+from landspeed.report.beside_recorded import outcome_words, rows, wanted_word
 from landspeed.results.facts import spun_text
 from landspeed.results.record import RunRecord
 
@@ -51,7 +51,7 @@ def _table(record: RunRecord, bundle: Path | None, report: Path | None) -> Rende
     from rich.table import Table
     from rich.text import Text
 
-    plan = plan_of(record)
+    plan = record.plan
     compared, word = rows(record, plan), wanted_word(plan)
     recorded = any(row.recorded != "–" for row in compared)
     title = Text(record.title or record.scenario, style="bold")
@@ -79,7 +79,7 @@ def _table(record: RunRecord, bundle: Path | None, report: Path | None) -> Rende
 def summary_lines(record: RunRecord, bundle: Path | None = None, report: Path | None = None) -> list[str]:
     """The same without colours, boxes or folding, one fact a line, for logs and pipes."""
     lines = [record.title or record.scenario]
-    plan = plan_of(record)
+    plan = record.plan
     for row in rows(record, plan):
         share = f"; {row.share}" if row.share else ""
         beside = "" if row.recorded == "–" else f" ({wanted_word(plan)} {row.recorded}{share})"
@@ -101,7 +101,7 @@ def _facts(record: RunRecord, bundle: Path | None, report: Path | None) -> list[
         found.append(("Window", record.window.warning))
     if not record.complete:
         found.append(("Incomplete", record.error or "the run did not end"))
-    found.append(("Result", outcome_words(record, plan_of(record))))
+    found.append(("Result", outcome_words(record, record.plan)))
     if bundle is not None:
         found.append(("Bundle", str(bundle)))
     if report is not None:

@@ -52,12 +52,12 @@ def _runs(shares: list[float]) -> list[dict[str, Any]]:
 
 def link_load(samples: Samples, plan: Plan) -> tuple[list[tuple[str, list[float]]], float]:
     """([(direction's name, mean share of its line rate in each of COLUMNS times)], end in s)."""
-    columns = [samples.links[name].to_pylist() for name in ("time_ns", "link", "direction", "rate_bps")]
-    end_ns = max(columns[0], default=0)
+    samples_of = list(samples.rows("links", "time_ns", "link", "direction", "rate_bps"))
+    end_ns = max((time_ns for time_ns, *_ in samples_of), default=0)
     if end_ns <= 0:
         return [], 0.0
     sums: dict[tuple[int, str], tuple[list[float], list[int]]] = {}
-    for time_ns, link, direction, rate in zip(*columns, strict=True):
+    for time_ns, link, direction, rate in samples_of:
         if rate is None or time_ns < 0:
             continue
         total, count = sums.setdefault((link, direction), ([0.0] * COLUMNS, [0] * COLUMNS))

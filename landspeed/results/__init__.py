@@ -13,6 +13,7 @@ record.py              The record of one run: `result.json` as a model
 sample_columns.py      Raw samples
 samples_reader.py      The time series of a bundle: the one reader of `samples.parquet` and `links.parquet`
 series.py              Quantities over time: a series of one quantity, several streams together
+socket_columns.py      Raw samples of sockets: the sampler's CSV files
 tool_result.py         What the tool that made a transfer told of it: the engine, iperf3 or the simulator
 
 calibration_result.py is short because the record and the flows in it need it, check.py because the guest makes checks

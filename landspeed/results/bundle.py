@@ -48,6 +48,7 @@ class BundleWriter:
     Attributes:
         name: the bundle's name: scenario, UTC time, random suffix; two runs at once never meet.
         path: the folder to write into now; the final one after `finish` or `fail`.
+        links_origin_ns: the transfer's start on the clock of `links.csv`; 0: its times count from there already.
     """
 
     def __init__(self, out_dir: Path, name: str, record: RunRecord | None = None) -> None:
@@ -64,6 +65,7 @@ class BundleWriter:
         self.out_dir = Path(out_dir)
         self.record = record or RunRecord(scenario=name)
         self.finished = False
+        self.links_origin_ns = 0
         stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "run"
         try:
             self.out_dir.mkdir(parents=True, exist_ok=True)
@@ -138,7 +140,7 @@ class BundleWriter:
                     file.unlink()
                 _remove_empty([self.path / "flows" / flow.name for flow in self.record.flows], self.path / "flows")
             if (self.path / RAW_LINKS).exists():
-                convert_links(self.path / RAW_LINKS, self.path / LINKS)
+                convert_links(self.path / RAW_LINKS, self.path / LINKS, self.links_origin_ns)
                 (self.path / RAW_LINKS).unlink()
         except OSError as error:
             raise _output_error(error, self.path) from error

@@ -6,15 +6,17 @@ application read. Figures that were not measured are null, never zero.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.facts import EmuFacts, GuestFacts, WorldFacts
 from landspeed.results.flow_result import FlowResult, LimitedBy
 from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
+from landspeed.scenario.plan.plan import Plan, PlanError
 
 RECORD_SCHEMA_VERSION = 2
 
@@ -58,6 +60,25 @@ class RuleCheck(BaseModel):
     rule: str
     state: Literal["met", "not met", "not shown"]
     evidence: str
+
+
+class _AsPlanJson:
+    """A field that is a plan in memory and, in JSON, what plan.json has: the plan's own reader checks it."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self._plan,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda plan: None if plan is None else plan.to_dict()
+            ),
+        )
+
+    @staticmethod
+    def _plan(value: Any) -> Plan | None:
+        try:
+            return value if value is None or isinstance(value, Plan) else Plan.from_dict(value)
+        except PlanError as error:
+            raise PydanticCustomError("plan", "{why}", {"why": str(error).removeprefix("plan: ")}) from error
 
 
 class RunRecord(BaseModel):
@@ -110,7 +131,7 @@ class RunRecord(BaseModel):
     calibration: CalibrationResult | None = None  # the path before the transfer
     versions: dict[str, str] = Field(default_factory=dict[str, str])  # of landspeed, Python, the kernel, …
     world_facts: WorldFacts | None = None  # the machinery that made the run
-    plan: dict[str, Any] | None = None  # the work, as in plan.json
+    plan: Annotated[Plan | None, _AsPlanJson()] = None  # the work, as in plan.json
 
     @property
     def guest(self) -> GuestFacts:

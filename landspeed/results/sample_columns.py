@@ -19,6 +19,7 @@ from landspeed.scenario.plan.plan import PATH_FLOW
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# The one spelling of the columns: tests/results/test_column_names.py holds the programs in C and C++ to it.
 SAMPLE_COLUMNS = [
     "time_ns",
     "stream",
@@ -112,23 +113,25 @@ def convert_flows(flows: Sequence[RawFlow], out: Path) -> int:
 
 def _flow_table(file: Path, end: str, flow: RawFlow, *, named: bool) -> pa.Table:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     table = read_integers(file, SAMPLE_COLUMNS).sort_by([("stream", "ascending"), ("time_ns", "ascending")])
     rate = _rate_bps(table, ["stream"])
-    if flow.begins_ns:
-        moved = pc.call_function("add", [table["time_ns"], pa.scalar(flow.begins_ns, pa.int64())])
-        table = table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
+    table = later(table, flow.begins_ns)
     table = table.add_column(0, "end", pa.array([end] * len(table), pa.string()))
     table = table.append_column("goodput_bps", rate)
     return table.append_column("flow", pa.array([flow.flow] * len(table), pa.string())) if named else table
 
 
-def convert_links(csv: Path, out: Path) -> int:
+def convert_links(csv: Path, out: Path, origin_ns: int = 0) -> int:
     """Write `links.parquet`: the CSV's columns, direction in words, and `rate_bps` per interval.
 
     Rows are sorted by link, direction and time; the rate of a series' first row is null, because the counters began
     before the transfer.
+
+    Args:
+        csv: the raw samples.
+        out: the parquet file; replaced as a whole.
+        origin_ns: the transfer's start on the clock of the CSV; the parquet's times count from it.
 
     Returns:
         number of rows.
@@ -145,8 +148,20 @@ def convert_links(csv: Path, out: Path) -> int:
     rate = _rate_bps(table, ["link", "direction"], from_zero=False)
     ahead = pc.call_function("equal", [table["direction"], pa.scalar(0)])
     words = pc.call_function("if_else", [ahead, pa.scalar("forward"), pa.scalar("reverse")])
+    table = later(table, -origin_ns)
     position = table.column_names.index("direction")
     return write_table(table.set_column(position, "direction", words).append_column("rate_bps", rate), out)
+
+
+def later(table: pa.Table, by_ns: int) -> pa.Table:
+    """The table with each time later by so much."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not by_ns:
+        return table
+    moved = pc.call_function("add", [table["time_ns"], pa.scalar(by_ns, pa.int64())])
+    return table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
 
 
 def read_integers(file: Path, columns: list[str]) -> pa.Table:

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from landspeed.results.bundle import LINKS, SAMPLES
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError
+from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, later
 from landspeed.results.series import ByteCurves, Series, total_of
 from landspeed.scenario.plan.plan import PATH_FLOW
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     from landspeed.scenario.plan.flow_path import Step
 
 TEXT_COLUMNS = ("end", "direction", "flow")
 NEWER_COLUMNS = frozenset({"marks", "flow"})  # not in old bundles; `flow` not in those of paths
 RATE_COLUMNS = ("goodput_bps", "rate_bps")
+WAYS = ("forward", "reverse")
 LOSS = 4  # TCP_CA_Loss: the kernel makes good a timeout
 PARQUET_MAGIC = b"PAR1"
 
@@ -98,7 +100,20 @@ class Samples:
         table = _read(self.bundle / LINKS, [*LINK_COLUMNS, "rate_bps"])
         if self._way is not None:
             table = _along(table, self._way)
-        return _earlier(table, self._begins_ns) if self._begins_ns else table
+        return later(table, -self._begins_ns)
+
+    def link(self, index: int, way: str) -> pa.Table:
+        """Samples of one direction of a link, "forward" or "reverse", in the order of time.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        link, direction = _fields("link", "direction")
+        return self.links.filter((link == index) & (direction == way))
+
+    def rows(self, table: Literal["sender", "receiver", "links"], *columns: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of one of the tables, each as the values of these columns."""
+        return _rows(getattr(self, table), *columns)
 
     def to_arrow(self) -> pa.Table:
         """Samples of both ends as one Arrow table.
@@ -151,8 +166,7 @@ class Samples:
     def curves(self) -> ByteCurves | None:
         """The receiver's byte curves; None without samples of the receiver."""
         curves = ByteCurves()
-        columns = [self.receiver[name].to_pylist() for name in ("stream", "time_ns", "bytes")]
-        for stream, time_ns, count in zip(*columns, strict=True):
+        for stream, time_ns, count in self.rows("receiver", "stream", "time_ns", "bytes"):
             curves.add(stream, time_ns / 1e9, count)
         return curves if curves.streams else None
 
@@ -170,24 +184,20 @@ class Samples:
 
         Mean over the streams, from a tenth of the time on; None if not sampled.
         """
-        names = ("in_flight_packets", "snd_wnd_bytes", "mss_bytes", "time_ns")
-        rows = list(zip(*(self.sender[name].to_pylist() for name in names), strict=True))
-        known = [row for row in rows if None not in row and row[3] > 0.1 * rows[-1][3]]
-        full = [flight for flight, window, mss, _ in known if (flight + 1) * mss > window]
-        return len(full) / len(known) if known else None
+        flight, window, mss, time_ns = _fields("in_flight_packets", "snd_wnd_bytes", "mss_bytes", "time_ns")
+        from_ns = 0.1 * sum(self.sender["time_ns"].to_pylist()[-1:])
+        told = flight.is_valid() & window.is_valid() & mss.is_valid()
+        return _share(self.sender.filter(told & (time_ns > from_ns)), (flight + 1) * mss > window)
 
     def congestion_window_share(self) -> float | None:
         """Share of the sender's samples in which the congestion window had no room for a packet more, 0…1; or None."""
-        names = ("in_flight_packets", "cwnd_packets")
-        pairs = zip(*(self.sender[name].to_pylist() for name in names), strict=True)
-        known = [(flight, window) for flight, window in pairs if flight is not None and window]
-        return sum(flight >= 0.9 * window for flight, window in known) / len(known) if known else None
+        flight, window = _fields("in_flight_packets", "cwnd_packets")
+        return _share(self.sender.filter(flight.is_valid() & (window > 0)), flight >= window * 0.9)
 
     def stands_since_s(self) -> float | None:
         """Since when, in seconds, nothing was acknowledged although something was in flight; None: it moves."""
-        names = ("time_ns", "bytes", "in_flight_packets")
-        rows = list(zip(*(self.sender.sort_by("time_ns")[name].to_pylist() for name in names), strict=True))
-        if not rows or not rows[-1][2] or len({*self.sender["stream"].to_pylist()}) != 1:
+        rows = list(_rows(self.sender.sort_by("time_ns"), "time_ns", "bytes", "in_flight_packets"))
+        if not rows or not rows[-1][2] or len(self.sender["stream"].unique()) != 1:
             return None
         first = next(time_ns for time_ns, moved, _ in rows if moved == rows[-1][1])
         return first / 1e9 if first < rows[-1][0] else None
@@ -205,13 +215,12 @@ class Samples:
 
     def waiting(self) -> float:
         """Share of the senders' samples in which the kernel was making good a timeout (TCP_CA_Loss), 0…1."""
-        states = [state for state in self.sender["state"].to_pylist() if state is not None]
-        return states.count(LOSS) / len(states) if states else 0.0
+        (state,) = _fields("state")
+        return _share(self.sender.filter(state.is_valid()), state == LOSS) or 0.0
 
     def backs_off(self) -> bool:
         """Whether each stream ends waiting for a timeout twice as long as the one before (RFC 6298 section 5.5)."""
-        names = ("stream", "time_ns", "bytes", "retransmits", "state")
-        rows = zip(*(self.sender[name].to_pylist() for name in names), strict=True)
+        rows = self.rows("sender", "stream", "time_ns", "bytes", "retransmits", "state")
         ends = [
             _backs_off([row[1:] for row in of if None not in row])
             for _, of in itertools.groupby(rows, operator.itemgetter(0))
@@ -220,9 +229,9 @@ class Samples:
 
     def left_slow_start(self) -> bool | None:
         """Whether any stream's window has passed its threshold; None if not sampled."""
-        pairs = zip(*(self.sender[name].to_pylist() for name in ("cwnd_packets", "ssthresh_packets")), strict=True)
-        known = [(window, threshold) for window, threshold in pairs if window is not None and threshold is not None]
-        return any(window >= threshold for window, threshold in known) if known else None
+        window, threshold = _fields("cwnd_packets", "ssthresh_packets")
+        share = _share(self.sender.filter(window.is_valid() & threshold.is_valid()), window >= threshold)
+        return None if share is None else share > 0
 
     def drops_by_link(self, from_s: float | None = None) -> dict[tuple[int, str], int]:
         """Packets dropped during the run, or from a time on, for each link and direction that dropped any."""
@@ -235,12 +244,8 @@ class Samples:
             counter: its name.
             from_s: from this time on; None: from the first sample on, which may lie before the transfer.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        links = self.links
-        if from_s is not None:
-            links = links.filter(pc.call_function("greater_equal", [links["time_ns"], pa.scalar(round(from_s * 1e9))]))
+        (time_ns,) = _fields("time_ns")
+        links = self.links if from_s is None else self.links.filter(time_ns >= round(from_s * 1e9))
         grouped = links.group_by(["link", "direction"]).aggregate([(counter, "min"), (counter, "max")])
         return {
             (row["link"], row["direction"]): row[f"{counter}_max"] - row[f"{counter}_min"]
@@ -251,8 +256,8 @@ class Samples:
     def backlogs(self, per: float = 1) -> dict[tuple[int, str], Series]:
         """Bytes waiting at each (link, direction) from the transfer's start on, divided by `per`."""
         found: dict[tuple[int, str], Series] = {}
-        columns = [self.links[name].to_pylist() for name in ("link", "direction", "time_ns", "backlog_bytes")]
-        for link, direction, time_ns, backlog in zip(*columns, strict=True):
+        columns = ("link", "direction", "time_ns", "backlog_bytes")
+        for link, direction, time_ns, backlog in self.rows("links", *columns):
             if backlog is not None and time_ns >= 0:
                 found.setdefault((link, direction), []).append((time_ns / 1e9, backlog / per))
         return found
@@ -265,19 +270,19 @@ class Samples:
 
     @cached_property
     def _both(self) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self._flow is None:
             return self._whole
-        table = self._whole.filter(pc.call_function("equal", [self._whole["flow"], pa.scalar(self._flow)]))
-        return _earlier(table, self._begins_ns) if self._begins_ns else table
+        (flow,) = _fields("flow")
+        table = self._whole.filter(flow == self._flow)
+        return later(table, -self._begins_ns)
 
-    def _end(self, end: str) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
+    def _end(self, name: str) -> pa.Table:
+        (end,) = _fields("end")
+        return self._both.filter(end == name)
 
-        return self._both.filter(pc.call_function("equal", [self._both["end"], pa.scalar(end)]))
+
+def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(table[name].to_pylist() for name in columns), strict=True)
 
 
 def is_whole_parquet(file: Path) -> bool:
@@ -325,20 +330,12 @@ def _read(file: Path, columns: list[str]) -> pa.Table:
 def _along(table: pa.Table, way: Sequence[Step]) -> pa.Table:
     """Samples of the links of a flow's path, numbered from its source, forward as its data goes."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    call, parts = pc.call_function, [table.slice(0, 0)]
+    link, direction = _fields("link", "direction")
+    parts = [table.slice(0, 0)]
     for number, step in enumerate(way):
-        for here, there in (
-            (("forward", "forward"), ("reverse", "reverse"))
-            if step.ahead
-            else (
-                ("reverse", "forward"),
-                ("forward", "reverse"),
-            )
-        ):
-            same = call("equal", [table["link"], pa.scalar(step.link, pa.int64())])
-            rows = table.filter(call("and", [same, call("equal", [table["direction"], pa.scalar(here)])]))
+        for here, there in zip(WAYS if step.ahead else WAYS[::-1], WAYS, strict=True):
+            rows = table.filter((link == step.link) & (direction == here))
             for name, filling in (("link", [number]), ("direction", [there])):
                 column = pa.array(filling * rows.num_rows, pa.int64() if name == "link" else pa.string())
                 rows = rows.set_column(rows.column_names.index(name), name, column)
@@ -346,13 +343,15 @@ def _along(table: pa.Table, way: Sequence[Step]) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def _earlier(table: pa.Table, by_ns: int) -> pa.Table:
-    """The table with its times counted from a later instant."""
-    import pyarrow as pa
+def _fields(*columns: str) -> list[pc.Expression]:
     import pyarrow.compute as pc
 
-    moved = pc.call_function("subtract", [table["time_ns"], pa.scalar(by_ns, pa.int64())])
-    return table.set_column(table.column_names.index("time_ns"), "time_ns", moved)
+    return [pc.field(name) for name in columns]
+
+
+def _share(table: pa.Table, condition: pc.Expression) -> float | None:
+    """The share of the rows that meet a condition; None of no rows."""
+    return table.filter(condition).num_rows / table.num_rows if table.num_rows else None
 
 
 def _divided(column: pa.Column, per: float) -> pa.Column:

@@ -6,7 +6,7 @@ Figures that a tool does not tell are null. Members that stand here only in a ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -122,13 +122,31 @@ class ToolResult(Open):
     hosts: dict[str, HostUse] = Field(default_factory=dict[str, HostUse])
 
 
-RECORD_FIELDS = ("goodput_bps", "bytes", "duration_s", "retransmits", "streams", "window")
-"""Members of a tool's JSON that are fields of the record itself."""
+class TransferResult(BaseModel):
+    """A transfer as its tool told of it: the figures that every record and every flow has, and the rest."""
+
+    goodput_bps: float | None = None
+    bytes: int | None = None
+    duration_s: float | None = None
+    retransmits: int | None = None
+    streams: list[StreamResult] = Field(default_factory=list[StreamResult])
+    window: WindowResult = Field(default_factory=WindowResult)
+    tool_result: ToolResult = Field(default_factory=ToolResult)
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> Self:
+        """Read a tool's JSON in the engine's terms."""
+        known = {name: told[name] for name in cls.model_fields if told.get(name) is not None}
+        return cls.model_validate(known | {"tool_result": tool_fields(told)})
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Fields of a record or of a flow, by their names."""
+        return {name: getattr(self, name) for name in TransferResult.model_fields}
 
 
-def record_fields(told: dict[str, Any]) -> dict[str, Any]:
-    """A tool's JSON, in the engine's terms, as fields of the record: `RECORD_FIELDS` and `tool_result`."""
-    rest = {name: value for name, value in told.items() if name not in (*RECORD_FIELDS, "engine")}
+def tool_fields(told: dict[str, Any]) -> dict[str, Any]:
+    """Members of a tool's JSON, in the engine's terms, that are fields of `ToolResult`."""
+    rest = {name: value for name, value in told.items() if name not in (*TransferResult.model_fields, "engine")}
     program: dict[str, Any] = told.get("engine") or {}
-    fields = {name: told[name] for name in RECORD_FIELDS if told.get(name) is not None}
-    return fields | {"tool_result": {"version": program.get("version"), "build": program.get("build")} | rest}
+    return {"version": program.get("version"), "build": program.get("build")} | rest

@@ -105,7 +105,7 @@ def first_record(world: World, plan: Plan, command: list[str]) -> RunRecord:
         fidelity=plan.fidelity,
         command=command,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
-        plan=plan.to_dict(),
+        plan=plan,
         versions={"landspeed": __version__, "python": platform.python_version()},
     )
 

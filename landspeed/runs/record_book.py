@@ -210,7 +210,7 @@ def _newest(runs: Path, plan: Plan, world: World) -> tuple[Path, RunRecord] | No
             continue
         if record.scenario != plan.scenario or not record.complete or record.plan is None:
             continue
-        same = Plan.from_dict(record.plan).sha256 == plan.sha256
+        same = record.plan.sha256 == plan.sha256
         if not same or not world.made(record) or record.versions.get("landspeed") != __version__:
             continue
         if found is None or (record.started or "") >= (found[1].started or ""):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from landspeed.base.failures import NotReady
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from landspeed.results.tool_result import TransferResult
     from landspeed.scenario.plan.plan import Plan
 
 
@@ -95,11 +96,11 @@ class Tool(ABC):
         return None
 
     @abstractmethod
-    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
+    def convert(self, folder: Path, plan: Plan) -> TransferResult:
         """Put what it wrote into sender.csv and receiver.csv (results/sample_columns.py).
 
         Returns:
-            what it told of the transfer, in the engine's terms (worlds/engine/result.py).
+            what it told of the transfer.
 
         Raises:
             RunFailed: it left no result.

@@ -70,7 +70,7 @@ def write_flow(folder: Path, name: str) -> None:
 
 
 def made(out: Path, plan: Plan) -> Path:
-    record = RunRecord(scenario=plan.scenario, plan=plan.to_dict(), flows=planned_flows(plan))
+    record = RunRecord(scenario=plan.scenario, plan=plan, flows=planned_flows(plan))
     with BundleWriter(out, plan.scenario, record) as bundle:
         flows: list[FlowResult] = []
         for flow in record.flows:

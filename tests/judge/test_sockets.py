@@ -10,10 +10,10 @@ import pytest
 from landspeed.judge.sockets.answer import ProbeRun, answers, fit_window
 from landspeed.judge.sockets.bound import Bound, Kind, Way, bound_by
 from landspeed.judge.sockets.phases import line, slope
-from landspeed.judge.sockets.raw import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
 from landspeed.judge.sockets.series import SocketSamples
 from landspeed.report.probe_page import tcp_alone_bps
 from landspeed.results.sample_columns import SamplesError
+from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
 
 LIMIT_BPS = 1e9
 WAY = ("a", "b")

@@ -12,7 +12,6 @@ import pytest
 
 from landspeed.judge.judge import judge
 from landspeed.report import charts
-from landspeed.report.beside_recorded import plan_of
 from landspeed.report.diagram import bottleneck, slowest_links, tall_svg, wide_svg
 from landspeed.report.run_report import render_report, write_report
 from landspeed.results.bundle import SAMPLES, BundleWriter, OutputError, load_record
@@ -181,7 +180,7 @@ def test_charts_are_plotly_figures_with_the_right_levels(bundle: Path) -> None:
     import plotly.graph_objects as go
 
     record = load_record(bundle)
-    plan = plan_of(record)
+    plan = record.plan
     assert plan is not None
     made = {chart.key: chart for chart in charts.make_charts(Samples(bundle), record, plan)}
     assert list(made) == DRAWN

@@ -205,7 +205,7 @@ def test_a_part_is_held_against_the_record_by_its_steady_rate(bundle: Path) -> N
     part.goodput_bps, part.steady_goodput_bps, part.duration_s = 5e9, 6.6e9, 60.0
     assert "6.6" in book_row(Entry(plan, simulated=part)).simulated
     assert "60 s, from 10 s on" in book_row(Entry(plan, simulated=part)).simulated
-    whole = part.model_copy(update={"plan": plan.to_dict()})
+    whole = part.model_copy(update={"plan": plan})
     assert "5 Gbit/s (60 s, whole" in book_row(Entry(plan, simulated=whole)).simulated.replace(".000", "")
 
 

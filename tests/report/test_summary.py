@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_table_for_a_terminal(bundle: Path) -> None:
 def test_scenario_without_a_record_has_one_column(bundle: Path) -> None:
     record = load_record(bundle)
     assert record.plan is not None
-    record.plan["flows"][0]["expect"] = None
+    record.plan = replace(record.plan, flows=[replace(record.plan.flow, expect=None)])
     text = _print(record, terminal=True)
     assert "recorded " not in text.split("calibration")[0]
 
@@ -72,9 +73,9 @@ def test_scenario_without_a_record_has_one_column(bundle: Path) -> None:
 def test_without_an_expectation_nothing_is_passed(bundle: Path) -> None:
     record = load_record(bundle)
     assert record.plan is not None
-    record.plan["flows"][0]["expect"] = None
+    record.plan = replace(record.plan, flows=[replace(record.plan.flow, expect=None)])
     (line,) = [line for line in _print(record, terminal=False).splitlines() if line.startswith("Result: ")]
-    theory = record.plan["flows"][0]["physics"]["expected_goodput_bps"]
+    theory = record.plan.physics.expected_goodput_bps
     share = f"{(record.steady_goodput_bps or 0) / theory * 100:.2f} %"
     assert line.startswith("Result: completed; nothing was expected. Theory allows ")
     assert f"{wording.rate_text(record.steady_goodput_bps)} from 10 s on ({share}) came" in line
@@ -117,6 +118,6 @@ def test_what_is_no_record_is_expected_not_recorded(tmp_path: Path) -> None:
     """An example's goodput follows from theory; nobody recorded it."""
     record = load_record(make_bundle(tmp_path, 3))
     assert record.plan
-    lines = summary_lines(record.model_copy(update={"plan": {**record.plan, "contest": None}}))
+    lines = summary_lines(record.model_copy(update={"plan": replace(record.plan, contest=None)}))
     assert any("(expected 6.627 Gbit/s" in line for line in lines)
     assert not any("recorded" in line for line in lines[:6])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, convert_links, convert_samples
+from landspeed.results.samples_reader import read_parquet
 from tests.support.results_fixture import write_samples
 
 HEADER = ",".join(SAMPLE_COLUMNS)
@@ -104,3 +105,14 @@ def test_links(tmp_path: Path) -> None:
         ("forward", 10e6),
         ("reverse", None),
     ]
+
+
+def test_links_count_from_the_transfers_start(tmp_path: Path) -> None:
+    """The link watch tells the calendar's time; rows before the transfer have times below 0."""
+    start_ns = 1_790_000_000_123_456_789
+    rows = [f"{start_ns + at},0,0,{count},0,0,0,0,0" for at, count in ((-5, 0), (10**9, 1000))]
+    (tmp_path / "links.csv").write_text("\n".join([",".join(LINK_COLUMNS), *rows]) + "\n" + str(start_ns))
+    convert_links(tmp_path / "links.csv", tmp_path / "links.parquet", start_ns)
+    table = read_parquet(tmp_path / "links.parquet")
+    assert table["time_ns"].to_pylist() == [-5, 10**9]
+    assert table["rate_bps"].to_pylist() == [None, pytest.approx(8000, rel=1e-8)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from landspeed.base.version import __version__
 from landspeed.results.bundle import RESULT, BundleWriter, load_record
 from landspeed.results.facts import OtherFacts
 from landspeed.results.record import RunRecord
+from tests.support.results_fixture import make_plan
 
 
 def _bundle(folder: Path, content: str) -> Path:
@@ -60,3 +62,17 @@ def test_bytes_that_are_no_text_are_refused_with_their_place(tmp_path: Path) -> 
     (folder / RESULT).write_bytes(b'{"scenario": "\xff\xfe"}')
     with pytest.raises(BundleError, match=r"result\.json: byte 14: not UTF-8"):
         load_record(folder)
+
+
+def test_a_plan_is_kept_as_it_is(tmp_path: Path) -> None:
+    plan = make_plan()
+    writer = BundleWriter(tmp_path, "x", RunRecord(scenario="x", plan=plan))
+    bundle = writer.finish(writer.record)
+    assert load_record(bundle).plan == plan
+    assert json.loads((bundle / RESULT).read_bytes())["plan"] == plan.to_dict()
+
+
+def test_what_is_no_plan_is_refused_with_its_place(tmp_path: Path) -> None:
+    content = {"schema_version": 2, "scenario": "x", "plan": make_plan().to_dict() | {"seed": "one"}}
+    with pytest.raises(BundleError, match=r"result\.json: plan: .*seed"):
+        load_record(_bundle(tmp_path / "bad", json.dumps(content)))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from landspeed.base.errors import ScenarioError
 from landspeed.base.failures import RunFailed
+from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.plan.plan import Plan
@@ -251,12 +252,20 @@ def test_the_sender_is_told_and_a_fall_back_is_no_result(
     path = path_of(plan, plan.flow)
     receiver, sender = engine_commands(path.transfer, "/out")
     assert "--mptcp" in sender and "--mptcp" not in receiver
-    streams = [{"stream": number, "subflows": each} for number, each in enumerate(subflows_of_streams)]
+    streams = [
+        {"stream": number, "subflows": [{"bytes": 1, "retransmits": 0} for _ in each]}
+        for number, each in enumerate(subflows_of_streams)
+    ]
     told = {"error": None, "path": {"mptcp": mptcp}, "streams": streams}
-    result = SimpleNamespace(model_dump=lambda mode: told)  # noqa: ARG005 (as pydantic has it)
+    result = SimpleNamespace(
+        error=None,
+        path=SimpleNamespace(mptcp=mptcp),
+        streams=[SimpleNamespace(**each) for each in streams],
+        model_dump=lambda mode: told,  # noqa: ARG005 (as pydantic has it)
+    )
     monkeypatch.setattr("landspeed.worlds.engine.result.read_result", lambda _: result)
     if said is None:
-        assert ENGINE.convert(tmp_path, path) == told
+        assert ENGINE.convert(tmp_path, path) == TransferResult.of(told)
         return
     with pytest.raises(RunFailed, match=f"MPTCP was asked for and was not used: {said}"):
         ENGINE.convert(tmp_path, path)

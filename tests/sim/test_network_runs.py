@@ -16,7 +16,6 @@ from landspeed.results.query import query
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.scenario.plan.flow_path import path_of
-from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory.timing import echo_ns
 from tests.support.emu_fixtures import ROOT
 
@@ -53,7 +52,8 @@ def record(bundle: Path) -> RunRecord:
 
 @pytest.mark.slow
 def test_each_flow_is_measured_and_judged_as_the_transfer_over_its_path(record: RunRecord) -> None:
-    plan = Plan.from_dict(record.plan)
+    plan = record.plan
+    assert plan is not None
     assert record.complete and record.passed and record.tool == "ns-3"
     for flow, found in zip(plan.flows, record.flows, strict=True):
         assert found.calibration is not None and all(check.ok for check in found.calibration.checks)

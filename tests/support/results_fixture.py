@@ -370,7 +370,7 @@ def make_record(plan: Plan, read: list[int], seconds: float) -> RunRecord:
             }
         ),
         versions={"landspeed": "0.1.0", "python": "3.11.2", "kernel": "6.12.48"},
-        plan=plan.to_dict(),
+        plan=plan,
     )
 
 

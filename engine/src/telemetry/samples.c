@@ -12,16 +12,40 @@
  * be. */
 #define ROWS_MAX    4096
 #define TEXT_BYTES  ((size_t)1 << 16)
-#define COLUMNS     21
 #define OWN_COLUMNS 3 /* before those of TCP_INFO */
 /* 20 digits and a separator per column. */
 #define COLUMN_BYTES ((size_t)21)
 
-static const char header[] =
-    "time_ns,stream,bytes,cwnd_packets,ssthresh_packets,srtt_us,rttvar_us,min_rtt_us,retransmits,"
-    "lost_packets,in_flight_packets,state,delivery_rate_bps,pacing_rate_bps,busy_us,"
-    "rwnd_limited_us,sndbuf_limited_us,rcv_space_bytes,snd_wnd_bytes,bytes_retransmitted,"
-    "mss_bytes\n";
+/* The columns of a series, each with its value of a row: landspeed/results/sample_columns.py has
+ * the same names in the same order. */
+#define SERIES(COLUMN)                                                                             \
+	COLUMN("time_ns", row->time_ns)                                                            \
+	COLUMN("stream", row->stream)                                                              \
+	COLUMN("bytes", row->bytes)                                                                \
+	COLUMN("cwnd_packets", raw->snd_cwnd)                                                      \
+	COLUMN("ssthresh_packets", raw->snd_ssthresh)                                              \
+	COLUMN("srtt_us", raw->rtt)                                                                \
+	COLUMN("rttvar_us", raw->rttvar)                                                           \
+	COLUMN("min_rtt_us", tcp_info_min_rtt_us(&row->info))                                      \
+	COLUMN("retransmits", raw->total_retrans)                                                  \
+	COLUMN("lost_packets", raw->lost)                                                          \
+	COLUMN("in_flight_packets", tcp_info_in_flight(&row->info))                                \
+	COLUMN("state", raw->ca_state)                                                             \
+	COLUMN("delivery_rate_bps", tcp_info_rate_bps(raw->delivery_rate))                         \
+	COLUMN("pacing_rate_bps", tcp_info_rate_bps(raw->pacing_rate))                             \
+	COLUMN("busy_us", raw->busy_time)                                                          \
+	COLUMN("rwnd_limited_us", raw->rwnd_limited)                                               \
+	COLUMN("sndbuf_limited_us", raw->sndbuf_limited)                                           \
+	COLUMN("rcv_space_bytes", raw->rcv_space)                                                  \
+	COLUMN("snd_wnd_bytes", raw->snd_wnd)                                                      \
+	COLUMN("bytes_retransmitted", raw->bytes_retrans)                                          \
+	COLUMN("mss_bytes", raw->snd_mss)
+#define ONE(name, value)   +1
+#define NAME(name, value)  "," name
+#define VALUE(name, value) (value),
+#define COLUMNS            (0 SERIES(ONE))
+
+static const char header[] = SERIES(NAME) "\n"; /* after a comma */
 
 struct row {
 	uint64_t time_ns;
@@ -47,8 +71,8 @@ static void header_write(struct samples *samples)
 {
 	if (samples->format == SAMPLES_SERIES) {
 		samples->row_bytes = COLUMNS * COLUMN_BYTES;
-		samples->used = sizeof(header) - 1;
-		memcpy(samples->text, header, samples->used);
+		samples->used = sizeof(header) - 2;
+		memcpy(samples->text, header + 1, samples->used);
 		return;
 	}
 	unsigned count = tcp_info_member_count();
@@ -112,29 +136,7 @@ static char *number_write(char *at, uint64_t value, char separator)
 static char *series_write(char *at, const struct row *row)
 {
 	const struct tcp_info_raw *raw = &row->info.raw;
-	const uint64_t columns[COLUMNS] = {
-	    row->time_ns,
-	    row->stream,
-	    row->bytes,
-	    raw->snd_cwnd,
-	    raw->snd_ssthresh,
-	    raw->rtt,
-	    raw->rttvar,
-	    tcp_info_min_rtt_us(&row->info),
-	    raw->total_retrans,
-	    raw->lost,
-	    tcp_info_in_flight(&row->info),
-	    raw->ca_state,
-	    tcp_info_rate_bps(raw->delivery_rate),
-	    tcp_info_rate_bps(raw->pacing_rate),
-	    raw->busy_time,
-	    raw->rwnd_limited,
-	    raw->sndbuf_limited,
-	    raw->rcv_space,
-	    raw->snd_wnd,
-	    raw->bytes_retrans,
-	    raw->snd_mss,
-	};
+	const uint64_t columns[COLUMNS] = {SERIES(VALUE)};
 	for (unsigned i = 0; i < COLUMNS; i++)
 		at = number_write(at, columns[i], i + 1 < COLUMNS ? ',' : '\n');
 	return at;

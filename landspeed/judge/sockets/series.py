@@ -10,9 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from landspeed.judge.sockets.raw import OWNER_COLUMNS, SOCKET_COLUMNS, SOCKETS
-from landspeed.results.bundle import LINKS
-from landspeed.results.samples_reader import read_parquet
+from landspeed.results.samples_reader import Samples, read_parquet
+from landspeed.results.socket_columns import OWNER_COLUMNS, SOCKET_COLUMNS, SOCKETS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,6 +113,7 @@ class SocketSamples:
     def __init__(self, folder: Path) -> None:
         """Nothing is opened yet."""
         self.folder = Path(folder)
+        self._series = Samples(self.folder)
 
     @cached_property
     def table(self) -> pa.Table:
@@ -159,28 +159,22 @@ class SocketSamples:
         """Nodes with UDP sockets, in the order of the sockets."""
         return list(dict.fromkeys(end.node for end in self.ends if end.protocol == "udp"))
 
-    @cached_property
+    @property
     def links(self) -> pa.Table:
-        """Samples of the links, as `landspeed.results.samples_reader` has them.
+        """Samples of the links; empty without the file.
 
         Raises:
-            SamplesError: the file is not there, or cannot be read.
+            SamplesError: the file cannot be read.
         """
-        return read_parquet(self.folder / LINKS, None)
+        return self._series.links
 
     def link(self, index: int, direction: str) -> pa.Table:
         """The rows of one direction of a link, "forward" or "reverse", in the order of time.
 
         Raises:
-            SamplesError: the file is not there, or cannot be read.
+            SamplesError: the file cannot be read.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        call = pc.call_function
-        is_link = call("equal", [self.links["link"], pa.scalar(index)])
-        is_way = call("equal", [self.links["direction"], pa.scalar(direction)])
-        return self.links.filter(call("and", [is_link, is_way]))
+        return self._series.link(index, direction)
 
 
 def _end(columns: dict[str, list[Any]], first: int, after: int) -> End:

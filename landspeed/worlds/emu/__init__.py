@@ -4,6 +4,7 @@ cores.py          One core of the host for each guest
 doctor.py         `landspeed doctor`: can this host run the emulated world? Each finding with its remedy
 evidence.py       The evidence of a run on the host's side: are the programs there, and what the captures say
 flows.py          The flows of a run in the emulated world: their programs, what these told
+guest_answer.py   What the guest answers at its end (guest.json), or has written by then (measured.json), typed
 hugepages.py      Huge pages for the guest's memory: a tmpfs of its own, in a mount namespace that ends with it
 iperf3.py         iperf3 as the tool of a transfer: its command lines, and its JSON put into the engine's terms
 kernel_build.py   The virtual-time kernel: found in the cache

@@ -13,6 +13,7 @@ from typing import Any
 
 from landspeed.base.files import read_object
 from landspeed.results.sample_columns import SAMPLE_COLUMNS
+from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan, Transfer
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import round_trip_ns
@@ -74,9 +75,9 @@ class Iperf3(Tool):
         trips = 4 + plan.transfer.streams
         return trips * round_trip_ns(plan, 0, len(plan.links), ph.ack_bytes(plan.ip_version))
 
-    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
+    def convert(self, folder: Path, plan: Plan) -> TransferResult:
         """Write sender.csv and receiver.csv from iperf3's two JSON files; what they tell of the transfer."""
-        return _convert(folder, plan)
+        return TransferResult.of(_convert(folder, plan))
 
     def build_id(self) -> str:
         """Its version."""
@@ -185,7 +186,6 @@ def _convert(folder: Path, plan: Plan) -> dict[str, Any]:
     error = sender.get("error") or (None if streams else "iperf3 left no streams in its result")
     return {
         "engine": {"version": start.get("version", "iperf3"), "build": ""},
-        "role": "send",
         "complete": error is None,
         "error": error,
         "receive_mode": "memory",

@@ -15,19 +15,6 @@ from landspeed.worlds.emu.watchdog import Outcome
 LOG = Log(__name__)
 
 
-def shift_links(path: Path, start_unix_ns: int) -> None:
-    """The links' samples carry the calendar's time; count from the transfer's start, as the streams' samples do."""
-    if not path.exists() or not path.stat().st_size:
-        return
-    head, *rows = path.read_text().splitlines()
-    shifted: list[str] = []
-    for row in rows:
-        time_text, _, rest = row.partition(",")
-        if time_text.isdigit() and rest.count(",") == head.count(",") - 1:
-            shifted.append(f"{int(time_text) - start_unix_ns},{rest}")
-    path.write_text("\n".join([head, *shifted]) + "\n")
-
-
 def tell_calibration(result: CalibrationResult) -> None:
     """Log the verdict, and each check with its figures."""
     LOG.info("calibration: %s", "passed" if result.passed else "; ".join(result.failures))
@@ -43,11 +30,12 @@ def cpu_model() -> str:
     return platform.machine()
 
 
-def with_guest(record: RunRecord, found: dict[str, Any]) -> EmuFacts:
-    """The record's facts with more of the guest."""
+def with_guest(record: RunRecord, *found: GuestFacts) -> EmuFacts:
+    """The record's facts with those of the guest that were found."""
     facts = record.world_facts
     assert isinstance(facts, EmuFacts)
-    return facts.model_copy(update={"guest": GuestFacts.model_validate(facts.guest.model_dump() | found)})
+    told = {name: getattr(each, name) for each in found for name in each.model_fields_set}
+    return facts.model_copy(update={"guest": facts.guest.model_copy(update=told)})
 
 
 def with_facts(record: RunRecord, outcome: Outcome, started: float) -> RunRecord:
@@ -60,19 +48,18 @@ def with_facts(record: RunRecord, outcome: Outcome, started: float) -> RunRecord
         "wall_s": time.monotonic() - started,
         "world_facts": with_guest(
             record,
-            {
-                "memory_touched_bytes": outcome.memory_touched_bytes,
-                "memory_beside_bytes": outcome.memory_beside_bytes,
-                "huge_pages": outcome.huge_pages,
-                "tracing": outcome.tracing,
-                "network_build_s": walls.get("build"),
-                "host_cores": outcome.cores,
-            }
-            | outcome.guest.get("effective", {}),
+            GuestFacts(
+                memory_touched_bytes=outcome.memory_touched_bytes,
+                memory_beside_bytes=outcome.memory_beside_bytes,
+                huge_pages=outcome.huge_pages,
+                tracing=outcome.tracing,
+                network_build_s=walls.get("build"),
+                host_cores=outcome.cores,
+            ),
+            outcome.guest.effective,
         ),
     }
-    if measured := outcome.guest.get("calibration"):
-        found["calibration"] = CalibrationResult.model_validate(measured)
-        found["rtt_ms"] = found["calibration"].rtt_ms
-        tell_calibration(found["calibration"])
+    if measured := outcome.guest.calibration:
+        found |= {"calibration": measured, "rtt_ms": measured.rtt_ms}
+        tell_calibration(measured)
     return record.model_copy(update=found)

@@ -17,6 +17,7 @@ from landspeed.base.failures import RunFailed
 from landspeed.base.files import read_object
 from landspeed.base.log import Log
 from landspeed.base.progress import Progress
+from landspeed.worlds.emu.guest_answer import GuestAnswer
 from landspeed.worlds.emu.machine import Guest
 
 LOG = Log(__name__)
@@ -41,7 +42,7 @@ class Outcome:
     huge_pages: bool = False
     tracing: str | None = None
     cores: list[int] = field(default_factory=list[int])
-    guest: dict[str, Any] = field(default_factory=dict[str, Any])
+    guest: GuestAnswer = field(default_factory=GuestAnswer)
 
     def count_memory(self, guest: Guest) -> None:
         """Seen only while it runs, and costs a little to see."""
@@ -206,8 +207,8 @@ def follow(
         outcome.guest = last_words(guest, messages, progress)
     finally:
         guest.stop()
-        if not outcome.guest:
-            outcome.guest = read_object(guest.folder / "measured.json")
+        if not outcome.guest.model_fields_set:
+            outcome.guest = GuestAnswer.model_validate(read_object(guest.folder / "measured.json"))
     return outcome
 
 
@@ -220,7 +221,7 @@ def _stall_message(guest: Guest, progress: Progress, virtual_s: float, stall_wal
     )
 
 
-def last_words(guest: Guest, messages: list[str], progress: Progress) -> dict[str, Any]:
+def last_words(guest: Guest, messages: list[str], progress: Progress) -> GuestAnswer:
     """The guest's own result, or why there is none."""
     text = "\n".join(messages)
     where = f"in the phase '{progress.phase}' at {progress.virtual_s:.3f} s of the guest's time"
@@ -243,4 +244,4 @@ def last_words(guest: Guest, messages: list[str], progress: Progress) -> dict[st
         )
     if words.get("error"):
         raise GuestError(f"the guest's job failed {where}: {words['error']} (see log/console.log)")
-    return words
+    return GuestAnswer.model_validate(words)

@@ -23,7 +23,6 @@ from landspeed.results.bundle import BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
 from landspeed.results.flow_result import flow_folder, planned_flows
 from landspeed.results.record import RunRecord
-from landspeed.results.tool_result import record_fields
 from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import LoadedScenario
@@ -41,7 +40,7 @@ from landspeed.worlds.emu.kernel_choice import VERSION, choose, tracing_words
 from landspeed.worlds.emu.memory import check_memory, guest_memory_bytes
 from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.refusals import check_kernel, too_large_averages, uncountable_losses
-from landspeed.worlds.emu.run_facts import cpu_model, shift_links, with_facts, with_guest
+from landspeed.worlds.emu.run_facts import cpu_model, with_facts, with_guest
 from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH, check_sampler, sampler_job
 from landspeed.worlds.emu.session import Session
 from landspeed.worlds.emu.spin_cost import check_cost
@@ -236,12 +235,13 @@ class EmuWorld(ProgramWorld):
             sampler=sampler_job(sampling),
         )
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
-        calibration = outcome.guest.get("calibration")
-        if calibration and not calibration["passed"]:
-            raise RunFailed("calibration: " + "; ".join(calibration["failures"]))
+        calibration = outcome.guest.calibration
+        if calibration and not calibration.passed:
+            raise RunFailed("calibration: " + "; ".join(calibration.failures))
         check_sampler(folder, outcome.guest)
-        spun([Spun.model_validate(each) for each in outcome.guest.get("spun", [])])
-        return int(outcome.guest["status"])
+        spun(outcome.guest.spun)
+        assert outcome.guest.status is not None
+        return outcome.guest.status
 
     def shell(self, plan: Plan, folder: Path) -> None:
         """A prompt on the emulated path, in real time, on this terminal.
@@ -387,16 +387,16 @@ class EmuWorld(ProgramWorld):
             raise RunFailed(
                 "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
             )
-        measured = {
-            "world_facts": with_guest(record, {"qdiscs": outcome.guest.get("qdiscs", {})}),
-            "events": outcome.guest.get("events", []),
+        measured: dict[str, Any] = {
+            "world_facts": with_guest(record, GuestFacts(qdiscs=outcome.guest.qdiscs)),
+            "events": outcome.guest.events,
         }
         if plan.is_path:
-            measured |= record_fields(flow_told(plan, plan.flow, bundle.path, self.options.tool, outcome.guest))
-        record = RunRecord.model_validate(record.model_dump() | measured)
+            measured |= flow_told(plan, plan.flow, bundle.path, self.options.tool, outcome.guest).fields
+        record = record.model_copy(update=measured)
         if not plan.is_path:
             record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)
-        shift_links(bundle.path / "links.csv", record.tool_result.start_unix_ns or 0)
+        bundle.links_origin_ns = record.tool_result.start_unix_ns or 0  # the link watch tells the calendar's time
         if record.tool_result.error or not record.tool_result.complete:
             bundle.record = record
             raise RunFailed(f"the transfer broke: {record.tool_result.error or 'it was stopped'}")

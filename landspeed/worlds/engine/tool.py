@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from landspeed.base.failures import RunFailed
 from landspeed.base.files import last_line
+from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory.timing import data_rtt_ns
 from landspeed.worlds.engine.command import ENGINE_BINARY, engine_commands
 from landspeed.worlds.engine.identity import engine_build
 from landspeed.worlds.tool import Tool
+
+if TYPE_CHECKING:
+    from landspeed.worlds.engine.result import EngineResult
 
 OWN_STALL_NS = 30 * 10**9  # engine/src/options/options.c
 
@@ -35,31 +39,31 @@ class Engine(Tool):
         """Receiver and sender of a flow."""
         return engine_commands(plan.transfer, out, port=port, stall_ns=stall_ns(plan))
 
-    def convert(self, folder: Path, plan: Plan) -> dict[str, Any]:
+    def convert(self, folder: Path, plan: Plan) -> TransferResult:
         """Its samples are right as they are. What was to go over two subflows and did not is no result."""
         # saves 249 ms where it is not needed
         from landspeed.worlds.engine.result import ResultError, read_result
 
         try:
-            told = read_result(folder / "engine.json").model_dump(mode="json")
+            told = read_result(folder / "engine.json")
         except (OSError, ResultError) as error:
             why = last_line(folder / "log" / "sender.log", "no message")
             broken = f"; {error}" if isinstance(error, ResultError) else ""
             raise RunFailed(f"the engine left no result (see log/sender.log): {why}{broken}") from error
-        if plan.transfer.mptcp and not told["error"] and (fault := _not_multipath(told)):
+        if plan.transfer.mptcp and not told.error and (fault := _not_multipath(told)):
             raise RunFailed(f"MPTCP was asked for and was not used: {fault}")
-        return told
+        return TransferResult.of(told.model_dump(mode="json"))
 
     def build_id(self) -> str:
         """The hash of the engine's sources; "" when it is not built."""
         return engine_build(ENGINE_BINARY) or ""
 
 
-def _not_multipath(told: dict[str, Any]) -> str | None:
+def _not_multipath(told: EngineResult) -> str | None:
     """What is missing of MPTCP with two subflows in a transfer, by what the engine told."""
-    if not told["path"]["mptcp"]:
+    if not told.path.mptcp:
         return "the connections fell back to TCP"
-    alone = [each["stream"] for each in told["streams"] if len(each["subflows"]) < 2]
+    alone = [each.stream for each in told.streams if len(each.subflows) < 2]
     which = ", ".join(map(str, alone[:8])) + (", …" if len(alone) > 8 else "")
     return f"no second subflow was joined to stream {which}" if alone else None
 

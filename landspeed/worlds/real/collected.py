@@ -15,7 +15,7 @@ from landspeed.judge.judge import judge
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.check import Check
 from landspeed.results.record import CalibrationResult, RunRecord
-from landspeed.results.tool_result import record_fields
+from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.engine.command import engine_commands
 from landspeed.worlds.engine.result import EngineResult, ResultError, parse_result
@@ -117,7 +117,7 @@ def _begin(
         "command": ["landspeed", "real", "attempt", "INVENTORY", "--attempt", attempt],
         "started": started,
         "error": error,
-        "plan": plan.to_dict(),
+        "plan": plan,
         "calibration": _calibration(plan, path),
         "transfer_wall_s": engine.duration_s if engine else None,
         "world_facts": {
@@ -130,7 +130,7 @@ def _begin(
                 for role, found in zip(("sender", "receiver"), seen, strict=True)
             },
         },
-        **(record_fields(engine.model_dump(mode="json")) if engine else {}),
+        **(TransferResult.of(engine.model_dump(mode="json")).fields if engine else {}),
     }
     record = RunRecord.model_validate(data)
     return record.model_copy(update={"rtt_ms": path.get("rtt_ms")})

@@ -34,7 +34,7 @@ def rehearsal_of(plan: Plan, build: str, runs_dir: Path) -> tuple[Path | None, s
             record = load_record(folder)
             if record.world != "emu" or record.tool != "engine" or record.plan is None:
                 continue
-            same_plan = Plan.from_dict(record.plan).sha256 == plan.sha256
+            same_plan = record.plan.sha256 == plan.sha256
         except ValueError:
             continue
         if not same_plan:

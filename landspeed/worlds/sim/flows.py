@@ -10,7 +10,7 @@ from landspeed.results.bundle import RAW_SAMPLES
 from landspeed.results.flow_result import FlowResult, flow_folder
 from landspeed.results.flow_totals import with_flows
 from landspeed.results.record import CalibrationResult, RunRecord
-from landspeed.results.tool_result import RECORD_FIELDS, record_fields
+from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Flow, Plan
 from landspeed.worlds.sim.measured import calibration
@@ -18,7 +18,7 @@ from landspeed.worlds.sim.measured import calibration
 NS_PER_S = 10**9
 # Of a transfer; the rest is of the simulator itself.
 _TOLD = ("complete", "error", "bytes_retransmitted", "early_bytes", "goodput_reason")
-_ELSEWHERE = (*RECORD_FIELDS, *_TOLD, "name", "calibration", "event_packets", "flows")
+_ELSEWHERE = (*TransferResult.model_fields, *_TOLD, "name", "calibration", "event_packets", "flows")
 
 
 def collect_samples(plan: Plan, out: Path, bundle: Path) -> None:
@@ -48,10 +48,10 @@ def with_results(record: RunRecord, plan: Plan, result: dict[str, Any]) -> RunRe
     version = result.get("ns3_version")
     if plan.is_path:
         told = _only_flow(result) | {name: result[name] for name in ("complete", "error") if name in result}
-        fields = _fields(told, version)
+        fields = _transfer(told, version).fields
         if measured := _calibration(plan, told):
             fields |= {"calibration": measured, "rtt_ms": measured.rtt_ms}
-        return RunRecord.model_validate(record.model_dump() | fields)
+        return record.model_copy(update=fields)
     if not result.get("flows"):
         return record
     begins_ns = result.get("start_ns", -1)
@@ -73,22 +73,22 @@ def _flow(plan: Plan, flow: Flow, told: dict[str, Any], run_ns: int, version: st
     """One flow; `run_ns`: the run's start in simulated time, below 0 if no flow could send."""
     start_ns = told.get("start_ns", -1)
     measured = _calibration(path_of(plan, flow), told)
-    known = {
-        "name": flow.name,
-        "source": flow.source,
-        "target": flow.target,
-        "start_s": flow.start_ns / NS_PER_S,
-        "begins_s": None if start_ns < 0 else (start_ns - run_ns) / NS_PER_S,
-        "calibration": measured,
-        "rtt_ms": measured.rtt_ms if measured else None,
-    }
-    return FlowResult.model_validate(known | _fields(told, version))
+    return FlowResult(
+        name=flow.name,
+        source=flow.source,
+        target=flow.target,
+        start_s=flow.start_ns / NS_PER_S,
+        begins_s=None if start_ns < 0 else (start_ns - run_ns) / NS_PER_S,
+        calibration=measured,
+        rtt_ms=measured.rtt_ms if measured else None,
+        **_transfer(told, version).fields,
+    )
 
 
-def _fields(told: dict[str, Any], version: str | None) -> dict[str, Any]:
-    """What the simulator told of a flow, as fields of a record or a flow's result."""
-    found = record_fields({name: told[name] for name in (*RECORD_FIELDS, *_TOLD) if name in told})
-    found["tool_result"]["version"] = version
+def _transfer(told: dict[str, Any], version: str | None) -> TransferResult:
+    """What the simulator told of a flow."""
+    found = TransferResult.of({name: told[name] for name in (*TransferResult.model_fields, *_TOLD) if name in told})
+    found.tool_result.version = version
     return found
 
 

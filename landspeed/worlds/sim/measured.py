@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from landspeed.base.units_text import rate_text, time_text
+from landspeed.results.record import EventResult
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory.timing import RTT_FLOOR_MS, echo_bytes, path_mtu, round_trip_ns, slowest_rate_bps
 
@@ -50,7 +51,7 @@ def calibration(plan: Plan, measured: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def happened(plan: Plan, simulated_s: float, counts: list[int | None] | None = None) -> list[dict[str, Any]]:
+def happened(plan: Plan, simulated_s: float, counts: list[int | None] | None = None) -> list[EventResult]:
     """The plan's events as records: a simulator's happen at their time to the nanosecond, if it came so far.
 
     Args:
@@ -58,22 +59,22 @@ def happened(plan: Plan, simulated_s: float, counts: list[int | None] | None = N
         simulated_s: how far the simulation came.
         counts: packets that each event took, null for one that takes none; None: not told.
     """
-    found: list[dict[str, Any]] = []
+    found: list[EventResult] = []
     for number, event in enumerate(plan.events):
         counted = counts[number] if counts and event.kind in ("loss", "down") else None
         planned_s = event.at_ns / 1e9
         until_s = planned_s + event.duration_ns / 1e9 if event.duration_ns else None
         reached = planned_s <= simulated_s
         found.append(
-            {
-                "kind": event.kind,
-                "link": event.link,
-                "direction": event.direction,
-                "planned_s": planned_s,
-                "at_s": planned_s if reached else None,
-                "until_s": until_s if until_s is not None and until_s <= simulated_s else None,
-                "packets_lost": counted if reached else None,
-            }
+            EventResult(
+                kind=event.kind,
+                link=event.link,
+                direction=event.direction,
+                planned_s=planned_s,
+                at_s=planned_s if reached else None,
+                until_s=until_s if until_s is not None and until_s <= simulated_s else None,
+                packets_lost=counted if reached else None,
+            )
         )
     return found
 

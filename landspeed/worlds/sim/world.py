@@ -144,14 +144,14 @@ class SimWorld(World):
         versions = {"ns-3": str(result["ns3_version"])} if result.get("ns3_version") else {}
         assert isinstance(record.world_facts, SimFacts)
         simulator = SimulatorFacts.model_validate(simulator_facts(plan, result))
-        found = {
+        found: dict[str, Any] = {
             "world_facts": record.world_facts.model_copy(update={"simulator": simulator}),
             "events": happened(plan, result.get("simulated_s") or 0.0, result.get("event_packets")),
             "transfer_wall_s": result.get("wall_s", wall_s),
             "wall_s": wall_s,
             "versions": record.versions | versions,
         }
-        return with_results(RunRecord.model_validate(record.model_dump() | found), plan, result)
+        return with_results(record.model_copy(update=found), plan, result)
 
 
 def _collect(plan: Plan, out: Path, bundle: Path) -> dict[str, Any]:

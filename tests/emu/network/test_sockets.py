@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.judge.sockets.raw import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
 from landspeed.judge.sockets.series import SocketSamples
+from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
 from tests.support.emu_fixtures import landspeed
 from tests.support.places import PROGRAMS
 

@@ -1,0 +1,37 @@
+"""What the guest answers at its end (guest.json), or has written by then (measured.json), typed."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from landspeed.results.calibration_result import CalibrationResult
+from landspeed.results.facts import GuestFacts, Spun
+from landspeed.results.record import EventResult
+from landspeed.results.tool_result import Open
+
+
+class FlowStatus(Open):
+    """How the two programs of a flow ran."""
+
+    started_unix_ns: int | None = None  # when the sender was started, of one that does not tell
+
+
+class TransferStatus(Open):
+    """The programs of each flow, by its name."""
+
+    flows: dict[str, FlowStatus] = Field(default_factory=dict[str, FlowStatus])
+
+
+class GuestAnswer(Open):
+    """The guest's own account of a run; what its job does not make is null or empty."""
+
+    error: str | None = None  # why its job failed
+    effective: GuestFacts = Field(default_factory=GuestFacts)  # its settings, as the kernel tells them
+    calibration: CalibrationResult | None = None
+    calibrations: dict[str, CalibrationResult] = Field(default_factory=dict[str, CalibrationResult])  # of flows
+    qdiscs: dict[str, str] = Field(default_factory=dict[str, str])  # after the transfer
+    events: list[EventResult] = Field(default_factory=list[EventResult])
+    statuses: TransferStatus = Field(default_factory=TransferStatus)
+    status: int | None = None  # of the user's program
+    sampler: int | None = None  # exit status of the sampler of sockets
+    spun: list[Spun] = Field(default_factory=list[Spun])  # of the user's programs
