@@ -297,6 +297,7 @@ static cJSON *files_json(struct files_reception *session)
 	json_add_seconds(object, "durable_s", durable_ns);
 	struct goodput goodput = {
 	    .bytes = travelled, .early_bytes = session->early_bytes, .duration_ns = written_ns};
+	json_add_u64(object, "early_bytes", session->early_bytes);
 	json_add_u64(object, "goodput_bps", goodput_bps(&goodput));
 	goodput.duration_ns = durable_ns;
 	json_add_u64(object, "goodput_durable_bps", goodput_bps(&goodput));

@@ -20,6 +20,7 @@ from tests.support.emu_fixtures import plan_of, scenario, transfer
 from tests.support.engine.fake_server import TOKEN, frame, take
 from tests.support.engine.fixtures import MAGIC, Bench, bench_fixture, engine_fixture, only_child  # noqa: F401  (fixtures)
 from tests.support.engine.limits_hostile import Client
+from tests.support.stopwatch import one_of_few, undisturbed
 
 LINE_BPS = 400e6  # of the sender that keeps to a rate
 
@@ -48,6 +49,23 @@ def test_a_reader_that_comes_late_is_not_above_the_line(
     bench: Bench, late_s: float, omit_ns: int, limit: dict[str, int]
 ) -> None:
     """What had come before its clock began is delivered, and counts at no time."""
+
+    def attempt(_number: int) -> None:
+        result = late_reader(bench, late_s, omit_ns, limit)
+        goodput = (result["bytes"] - result["early_bytes"]) * 8e9 / result["duration_ns"]
+        assert goodput < 1.01 * LINE_BPS
+        # What comes between the end of the warm-up and the read after it, which may be late too, is left out. A sender
+        # that this machine lets wait keeps to no rate.
+        undisturbed((0.7 if omit_ns else 0.97) * LINE_BPS < goodput, f"{goodput:.0f} bit/s")
+        if late_s and not omit_ns:
+            early = result["early_bytes"] / (late_s * LINE_BPS / 8)
+            undisturbed(0.9 <= early <= 1.1, f"{early:.3f} of what was sent meanwhile came early")
+
+    one_of_few(attempt)
+
+
+def late_reader(bench: Bench, late_s: float, omit_ns: int, limit: dict[str, int]) -> dict[str, Any]:
+    """The result of a receiver that stands still for `late_s` from go on."""
     receiver = bench.receive()
     client = Client(bench.port, receive="memory", window_bytes=64 << 20, omit_ns=omit_ns, **limit)
     stop = threading.Event()
@@ -69,11 +87,7 @@ def test_a_reader_that_comes_late_is_not_above_the_line(
         client.close()
     thread.join()
     assert result["complete"] is True, result
-    goodput = (result["bytes"] - result["early_bytes"]) * 8e9 / result["duration_ns"]
-    # What comes between the end of the warm-up and the read after it, which may be late too, is left out.
-    assert (0.7 if omit_ns else 0.97) * LINE_BPS < goodput < 1.01 * LINE_BPS
-    if late_s and not omit_ns:
-        assert result["early_bytes"] == pytest.approx(late_s * LINE_BPS / 8, rel=0.1)
+    return result
 
 
 @pytest.mark.parametrize("direction", [[], ["--reverse"]])
