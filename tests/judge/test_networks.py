@@ -128,7 +128,8 @@ def test_samples_count_from_the_start_of_the_run_or_of_the_flow(bundle: Path) ->
 
 def test_links_of_a_flow_are_those_of_its_path_and_face_its_way(bundle: Path) -> None:
     record = load_record(bundle)
-    plan = Plan.from_dict(record.plan)
+    plan = record.plan
+    assert plan is not None
     samples = Samples(bundle).of_flow("second", 2.0, steps(plan, plan.flows[1]))
     rows = samples.links.to_pylist()
     assert [(row["link"], row["direction"]) for row in rows if row["time_ns"] == 3 * S] == [

@@ -22,5 +22,6 @@ watchdog.py       Follows a running guest from the host: phases on its console, 
 world.py          The emulated world, host side: a plan in, a bundle out
 guest/            What runs inside the guest: PID 1, the nodes, the shaping, the calibration, the transfer
 
-hugepages.py and sampling.py are short because doctor.py needs them without a world.
+hugepages.py and sampling.py are short because doctor.py needs them without a world, guest_answer.py because watchdog.py
+needs it without a record.
 """

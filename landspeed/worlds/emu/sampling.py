@@ -8,7 +8,6 @@ from landspeed.base.failures import RunFailed
 from landspeed.base.files import last_line
 from landspeed.base.places import ROOT
 from landspeed.worlds.emu.guest.job import SamplerJob
-from landspeed.worlds.emu.guest_answer import GuestAnswer
 from landspeed.worlds.program_world import SocketSampling
 
 LINKWATCH = ROOT / "emu" / "linkwatch" / "build" / "landspeed-linkwatch"
@@ -26,12 +25,12 @@ def sampler_job(sampling: SocketSampling | None) -> SamplerJob:
     )
 
 
-def check_sampler(folder: Path, said: GuestAnswer) -> None:
+def check_sampler(folder: Path, status: int | None) -> None:
     """Whether the sampler of a run, if it had one, came to its end.
 
     Raises:
         RunFailed: it did not; the message has its own words.
     """
-    if status := said.sampler:
+    if status:
         words = last_line(folder / "log" / "sockwatch.log", "it said nothing")
         raise RunFailed(f"the sockets could not be sampled (exit status {status}): {words}")

@@ -77,7 +77,7 @@ class Session(ProgramSession):
 
     def check_sampled(self, folder: Path, answer: dict[str, Any]) -> None:
         """By the sampler's exit status."""
-        check_sampler(folder, answer)
+        check_sampler(folder, answer.get("sampler"))
 
     def _answer(self) -> dict[str, Any]:
         file = self._guest.folder / ANSWER

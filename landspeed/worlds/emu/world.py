@@ -238,7 +238,7 @@ class EmuWorld(ProgramWorld):
         calibration = outcome.guest.calibration
         if calibration and not calibration.passed:
             raise RunFailed("calibration: " + "; ".join(calibration.failures))
-        check_sampler(folder, outcome.guest)
+        check_sampler(folder, outcome.guest.sampler)
         spun(outcome.guest.spun)
         assert outcome.guest.status is not None
         return outcome.guest.status

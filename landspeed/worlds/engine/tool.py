@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.failures import RunFailed
 from landspeed.base.files import last_line
-from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory.timing import data_rtt_ns
 from landspeed.worlds.engine.command import ENGINE_BINARY, engine_commands
@@ -15,6 +14,7 @@ from landspeed.worlds.engine.identity import engine_build
 from landspeed.worlds.tool import Tool
 
 if TYPE_CHECKING:
+    from landspeed.results.tool_result import TransferResult
     from landspeed.worlds.engine.result import EngineResult
 
 OWN_STALL_NS = 30 * 10**9  # engine/src/options/options.c
@@ -42,6 +42,7 @@ class Engine(Tool):
     def convert(self, folder: Path, plan: Plan) -> TransferResult:
         """Its samples are right as they are. What was to go over two subflows and did not is no result."""
         # saves 249 ms where it is not needed
+        from landspeed.results.tool_result import TransferResult
         from landspeed.worlds.engine.result import ResultError, read_result
 
         try:
