@@ -79,7 +79,9 @@ def call_arrows(files: Mapping[str, str]) -> dict[str, set[str]]:
 def problems_of(src: Path) -> list[str]:
     """All that is wrong below `src`; empty when nothing is."""
     rooms = rooms_of((src / "README.md").read_text())
-    files = {str(path.relative_to(src)): path.read_text() for path in sorted(src.rglob("*.[ch]"))}
+    files = {
+        str(path.relative_to(src)): path.read_text() for path in sorted([*src.rglob("*.[ch]"), *src.rglob("*.inc")])
+    }
     problems = include_problems(files, rooms)
     for what, arrows in (
         ("rooms of README.md", rooms),

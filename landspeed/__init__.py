@@ -20,20 +20,29 @@ if TYPE_CHECKING:
     from landspeed.programs.conditions import line, listening, succeeds
     from landspeed.programs.errors import LandspeedWarning, PathError, ProgramEnded, ProgramNotStarted, ProgramTimeout
     from landspeed.programs.library import path
-    from landspeed.programs.path import Node, Path
+    from landspeed.programs.node_program import Program
+    from landspeed.programs.path import NetworkPath, PathNode
     from landspeed.programs.probe.paths import ProbeError
-    from landspeed.programs.probe.probe import Probe, probe
+    from landspeed.programs.probe.probe import ProbeResult, probe
     from landspeed.programs.probe.spec import Server
-    from landspeed.programs.programs import Program
     from landspeed.results.bundle import OutputError
     from landspeed.results.query import QueryError
-    from landspeed.runs.library import Going, Imported, Runs, arun, find_runs, import_measured, load, run
+    from landspeed.runs.library import (
+        ImportedScenario,
+        RunFolder,
+        RunHandle,
+        arun,
+        find_runs,
+        import_measured,
+        load,
+        run,
+    )
     from landspeed.runs.library_sweeps import compare_sweeps, predict, sweep
     from landspeed.runs.run import Run
     from landspeed.runs.scenario import Scenario
     from landspeed.runs.sweeps.sweep import Sweep
     from landspeed.scenario.plan.plan import Plan
-    from landspeed.worlds.making import make_world
+    from landspeed.worlds.make_world import make_world
     from landspeed.worlds.options import option
     from landspeed.worlds.tool import Tool, ToolError
     from landspeed.worlds.world import UnknownWorld, World
@@ -66,22 +75,22 @@ _PLACES = {
     ),
     "landspeed.programs.library": ("path",),
     "landspeed.programs.path": (
-        "Node",
-        "Path",
+        "PathNode",
+        "NetworkPath",
     ),
     "landspeed.programs.probe.paths": ("ProbeError",),
     "landspeed.programs.probe.probe": (
-        "Probe",
+        "ProbeResult",
         "probe",
     ),
     "landspeed.programs.probe.spec": ("Server",),
-    "landspeed.programs.programs": ("Program",),
+    "landspeed.programs.node_program": ("Program",),
     "landspeed.results.bundle": ("OutputError",),
     "landspeed.results.query": ("QueryError",),
     "landspeed.runs.library": (
-        "Going",
-        "Imported",
-        "Runs",
+        "RunHandle",
+        "ImportedScenario",
+        "RunFolder",
         "arun",
         "import_measured",
         "load",
@@ -97,7 +106,7 @@ _PLACES = {
     "landspeed.runs.scenario": ("Scenario",),
     "landspeed.runs.sweeps.sweep": ("Sweep",),
     "landspeed.scenario.plan.plan": ("Plan",),
-    "landspeed.worlds.making": ("make_world",),
+    "landspeed.worlds.make_world": ("make_world",),
     "landspeed.worlds.options": ("option",),
     "landspeed.worlds.tool": (
         "Tool",
@@ -112,18 +121,17 @@ _HOME = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = [
     "BundleError",
-    "Going",
-    "Imported",
+    "ImportedScenario",
     "LandspeedError",
     "LandspeedWarning",
-    "Node",
+    "NetworkPath",
     "NotReady",
     "OutputError",
-    "Path",
     "PathError",
+    "PathNode",
     "Plan",
-    "Probe",
     "ProbeError",
+    "ProbeResult",
     "Program",
     "ProgramEnded",
     "ProgramNotStarted",
@@ -132,8 +140,9 @@ __all__ = [
     "QueryError",
     "Run",
     "RunFailed",
+    "RunFolder",
+    "RunHandle",
     "RunInterrupted",
-    "Runs",
     "Scenario",
     "ScenarioError",
     "Server",

@@ -47,7 +47,7 @@ class Transfer:
     window_bytes: int | None = None
     until: Condition = LISTENS
 
-    def probe(self, rtts: Sequence[str], losses: Sequence[str] = (), folder: Path | None = None) -> ls.Probe:
+    def probe(self, rtts: Sequence[str], losses: Sequence[str] = (), folder: Path | None = None) -> ls.ProbeResult:
         """Run it over each path; arguments as those of `landspeed.probe`."""
         servers = [ls.Server("b", list(self.server), self.until)]
         return ls.probe(list(self.client), servers, at="a", rtts=rtts, losses=losses, folder=folder)
@@ -83,7 +83,7 @@ def main(transfers: Callable[[Path, int], list[Transfer]], usual_bytes: int) -> 
             print(each.name, *tables(found), _beside(each, found), "", sep="\n", flush=True)
 
 
-def _beside(transfer: Transfer, found: ls.Probe) -> str:
+def _beside(transfer: Transfer, found: ls.ProbeResult) -> str:
     answer = found.direction(*transfer.way)
     seen = f"{answer.window_bytes:.0f} B" if answer.window_bytes else "no window of the program's"
     if transfer.window_bytes is None:

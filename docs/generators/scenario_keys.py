@@ -7,11 +7,11 @@ from typing import Any
 
 SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of the file)
     ("Top of the file", "keys-top", ""),
-    ("`hosts: NAME:`", "keys-hosts", "Host"),
-    ("`hosts: NAME: bus:`", "keys-bus", "Bus"),
-    ("`routers: NAME:`", "keys-routers", "Router"),
-    ("`path:` or `links:`, a list of links", "keys-path", "Link"),
-    ("`path: … reverse:`", "keys-reverse", "Reverse"),
+    ("`hosts: NAME:`", "keys-hosts", "HostSection"),
+    ("`hosts: NAME: bus:`", "keys-bus", "BusSection"),
+    ("`routers: NAME:`", "keys-routers", "RouterSection"),
+    ("`path:` or `links:`, a list of links", "keys-path", "LinkSection"),
+    ("`path: … reverse:`", "keys-reverse", "ReverseSection"),
     ("`path: … discipline:`", "keys-discipline", "Discipline"),
     ("`path: … trace:`", "keys-trace", "TraceSource"),
     *(
@@ -28,14 +28,14 @@ SECTIONS = (  # (heading, anchor, definition in the schema, or "" for the top of
             ("tbf", "Tbf"),
         )
     ),
-    ("`transfer:`", "keys-transfer", "Transfer"),
-    ("`flows:`, a list", "keys-flows", "Flow"),
-    ("`events:`, a list", "keys-events", "Event"),
-    ("`calibration:`", "keys-calibration", "Calibration"),
-    ("`expect:`", "keys-expect", "Expect"),
-    ("`expect: forward_traceroute:`, a list", "keys-traceroute", "RecordedHop"),
-    ("`contest:`", "keys-contest", "Contest"),
-    ("`contest: previous:`", "keys-previous", "PreviousRecord"),
+    ("`transfer:`", "keys-transfer", "TransferSection"),
+    ("`flows:`, a list", "keys-flows", "FlowSection"),
+    ("`events:`, a list", "keys-events", "EventSection"),
+    ("`calibration:`", "keys-calibration", "CalibrationSection"),
+    ("`expect:`", "keys-expect", "ExpectSection"),
+    ("`expect: forward_traceroute:`, a list", "keys-traceroute", "RecordedHopSection"),
+    ("`contest:`", "keys-contest", "ContestSection"),
+    ("`contest: previous:`", "keys-previous", "PreviousRecordSection"),
 )
 UNITS = (  # (a unit of the kind, what the kind is called)
     ("Gbit/s", "rate"),
@@ -50,12 +50,13 @@ UNITS = (  # (a unit of the kind, what the kind is called)
 
 def scenario_keys() -> str:
     """A heading and a table for each mapping that a file may have."""
-    from landspeed.scenario.file.model import Scenario
+    from landspeed.scenario.file.model import ScenarioFile
     from landspeed.scenario.file.schema import scenario_schema
 
     schema = scenario_schema()
     defined: dict[str, Any] = schema["$defs"]
-    whole = Scenario.model_json_schema(by_alias=True)["$defs"]  # the file's schema must let `extends` leave keys out
+    # the file's schema must let `extends` leave keys out
+    whole = ScenarioFile.model_json_schema(by_alias=True)["$defs"]
     lines: list[str] = []
     for heading, anchor, name in (*SECTIONS, *_further(defined)):
         section = _mapping(defined[name]) if name else schema

@@ -225,7 +225,7 @@ static void send_takes_the_way_and_the_path(void **state)
 		"--affinity", "0-1", "--bind", "10.0.0.2", "--bind-device", "eth0", "--dscp", "46",
 		"--mss", "8948", "--mptcp", "--pacing-total", "100G", "--notsent-lowat", "1M",
 		"--omit", "5", "--receive", "verify", "--congestion", "reno,bbr");
-	assert_int_equal(options.send_way, SEND_URING);
+	assert_int_equal(options.send_method, SEND_URING);
 	assert_true(options.payload_seed == (UINT64_C(1) << 53) - 1);
 	assert_string_equal(options.affinity, "0-1");
 	assert_string_equal(options.device, "eth0");

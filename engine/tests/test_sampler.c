@@ -5,8 +5,8 @@
 #include "control/hello.h"
 #include "net/net.h"
 #include "net/tcpinfo.h"
-#include "telemetry/follows.h"
 #include "telemetry/sampler.h"
+#include "telemetry/stream_monitor.h"
 #include "transfer/stream.h"
 
 /* Not netinet/tcp.h: its struct tcp_info is not ours. */
@@ -227,16 +227,16 @@ static void the_end_of_a_connection_is_no_payload(void **state)
 		streams_adopt(streams, 0, fd);
 		const struct sampler_plan plan = {
 		    .streams = streams, .side = sides[i], .preamble_bytes = HELLO_BYTES};
-		struct follows *follows = follows_create(&plan);
-		assert_non_null(follows);
-		follows_start(follows, 1);
+		struct stream_monitor *monitor = monitor_create(&plan);
+		assert_non_null(monitor);
+		monitor_start(monitor, 1);
 		int writer = sends ? fd : peer;
 		assert_int_equal(send(writer, bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
 		assert_int_equal(shutdown(writer, SHUT_WR), 0);
 		state_wait(fd, sends ? TCP_STATE_FIN_WAIT2 : TCP_STATE_CLOSE_WAIT);
-		follows_sample(follows, 1);
-		assert_int_equal(follows_look(follows, 0)->bytes, 1000);
-		follows_destroy(follows);
+		monitor_sample(monitor, 1);
+		assert_int_equal(monitor_look(monitor, 0)->bytes, 1000);
+		monitor_destroy(monitor);
 		streams_destroy(streams);
 		(void)close(peer);
 	}

@@ -83,36 +83,36 @@ static void the_way_of_sending_has_a_reason(void **state)
 	char why[192];
 	struct failure failure = {0};
 	struct sending_facts facts = {.device = "eth7", .zerocopy_there = true};
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SPLICE);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_SPLICE);
 	assert_non_null(strstr(why, "sealed file"));
 	facts.calls_dear = true;
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
 	facts.calls_dear = false;
 	facts.kernel_seals = true;
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_SENDFILE);
 	assert_non_null(strstr(why, "records of its pages"));
 	facts.made = true;
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_WRITE);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_WRITE);
 	assert_non_null(strstr(why, "records of what is written"));
 	facts.kernel_seals = false;
 	facts.made = false;
 	facts.huge = true;
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_SPLICE);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_SPLICE);
 	assert_non_null(strstr(why, "huge pages"));
 	facts.bytes = 1000;
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_WRITE);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_WRITE);
 	facts.bytes = 0;
 	facts.made = true;
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_ZEROCOPY);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_ZEROCOPY);
 	assert_non_null(strstr(why, "eth7"));
 	facts.device_copies = true;
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_WRITE);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_WRITE);
 	facts.asked = SEND_URING;
-	assert_int_equal(send_way_choose(&facts, why, sizeof(why)), SEND_URING);
+	assert_int_equal(send_method_choose(&facts, why, sizeof(why)), SEND_URING);
 	assert_string_equal(why, "asked for");
-	assert_int_equal(send_way_check(SEND_SPLICE, true, &failure), -1);
+	assert_int_equal(send_method_check(SEND_SPLICE, true, &failure), -1);
 	assert_non_null(strstr(failure.text, "use write, zerocopy or io_uring"));
-	assert_int_equal(send_way_check(SEND_SPLICE, false, &failure), 0);
+	assert_int_equal(send_method_check(SEND_SPLICE, false, &failure), 0);
 }
 
 int main(void)

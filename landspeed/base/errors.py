@@ -18,7 +18,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Mark:
+class TextPosition:
     """A place: line and column count from 0; `length` is how much the carets underline.
 
     `key_path` stands for line and column where there is no text: in a scenario that was built in Python.
@@ -37,7 +37,7 @@ class Problem:
 
     what: str
     right: str
-    mark: Mark | None = None
+    mark: TextPosition | None = None
     file: str = ""  # used when there is no mark
 
     @property

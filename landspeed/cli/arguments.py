@@ -80,7 +80,7 @@ def chosen_worlds(names: Sequence[str], given: dict[str, Any]) -> list[World]:
         UsageError: an option is of none of these worlds: it would be ignored.
         UnknownWorld: there is no such world.
     """
-    from landspeed.worlds.making import make_world
+    from landspeed.worlds.make_world import make_world
     from landspeed.worlds.options import option_word, options_of
     from landspeed.worlds.registry import world_type, worlds
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from landspeed.cli import values
 from landspeed.cli.arguments import chosen_worlds, given_options, with_overrides, with_world, with_world_options
 from landspeed.cli.errors import FAILED, UsageError
-from landspeed.cli.sweep_words import Reporter
+from landspeed.cli.sweep_words import SweepReporter
 
 if TYPE_CHECKING:
-    from landspeed.explore.measured import Collection
+    from landspeed.explore.measured_runs import Collection
     from landspeed.explore.setting import Slider
 
 MOST_PORT = 65_535
@@ -45,7 +45,7 @@ def add_explore(made: argparse.ArgumentParser) -> None:
 
 def do_explore(parsed: argparse.Namespace) -> int:
     """Writes the page, or serves it."""
-    from landspeed.explore.measured import Collection
+    from landspeed.explore.measured_runs import Collection
     from landspeed.explore.setting import sliders, values_of
     from landspeed.runs.scenario import Scenario
 
@@ -82,7 +82,7 @@ def _check(parsed: argparse.Namespace) -> None:
 def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: Collection, title: str) -> int:
     from landspeed.base.failures import RunFailed
     from landspeed.explore.grid import SPREAD, settings_around, settings_spread
-    from landspeed.explore.page import page_data, write_page
+    from landspeed.explore.slider_page import page_data, write_page
 
     status = 0
     if not parsed.no_runs:
@@ -90,7 +90,7 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
             around = settings_around(chosen)
             spread = settings_spread(chosen, around, SPREAD if parsed.spread is None else parsed.spread)
             collection.run(
-                collection.able(around + spread), parsed.jobs, (lambda _: None) if parsed.quiet else Reporter()
+                collection.able(around + spread), parsed.jobs, (lambda _: None) if parsed.quiet else SweepReporter()
             )
         except RunFailed as error:
             print(f"Error: {error}", file=sys.stderr)
@@ -105,9 +105,9 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
 
 
 def _serve(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: Collection, title: str) -> int:
-    from landspeed.explore.page import make_page, page_data
+    from landspeed.explore.run_queue import RunQueue
     from landspeed.explore.server import listening, serve
-    from landspeed.explore.serving import Desk
+    from landspeed.explore.slider_page import make_page, page_data
     from landspeed.runs.sweeps.workers import usual_jobs
 
     door = listening(parsed.port or 0)
@@ -121,7 +121,7 @@ def _serve(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
             webbrowser.open(address)
 
     async def going() -> None:
-        await serve(page, Desk(chosen, collection, parsed.jobs or usual_jobs()), door, ready)
+        await serve(page, RunQueue(chosen, collection, parsed.jobs or usual_jobs()), door, ready)
 
     with contextlib.suppress(KeyboardInterrupt):  # that is how it is ended
         asyncio.run(going())

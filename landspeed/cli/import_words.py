@@ -33,7 +33,7 @@ def add_import(made: argparse.ArgumentParser) -> None:
 
 def do_import(parsed: argparse.Namespace) -> int:
     """Writes the scenario, or prints it."""
-    from landspeed.scenario.importers.importing import READERS, import_files
+    from landspeed.scenario.importers.import_files import READERS, import_files
 
     name = parsed.name or (parsed.out.stem if parsed.out else "measured")
     if parsed.out is not None and parsed.out.exists():

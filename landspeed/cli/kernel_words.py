@@ -33,14 +33,14 @@ def do_kernel(parsed: argparse.Namespace) -> int:
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    from landspeed.worlds.emu.kernel_choice import Listed, listed
+    from landspeed.worlds.emu.kernel_choice import KernelRow, listed
 
     lines = listed(update=parsed.update)
     if parsed.json:
         print(json.dumps([_as_json(line) for line in lines], indent=1))
         return 0
 
-    def state(line: Listed) -> str:
+    def state(line: KernelRow) -> str:
         words = ["built" if line.kernel else "not built"]
         words += ["of another recipe or source"] if line.kernel and not line.present else []
         words += ["the default"] if line.default else []

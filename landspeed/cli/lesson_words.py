@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from landspeed.cli.errors import FAILED, UsageError
-from landspeed.cli.sweep_words import Reporter
+from landspeed.cli.sweep_words import SweepReporter
 
 if TYPE_CHECKING:
     from landspeed.course.laboratory import Laboratory
@@ -63,7 +63,7 @@ def _laboratory(parsed: argparse.Namespace) -> Laboratory:
         raise UsageError(f"--jobs {parsed.jobs}: write a number from 1 on")
     if parsed.quiet:
         return Laboratory(parsed.runs, jobs=parsed.jobs)
-    return Laboratory(parsed.runs, jobs=parsed.jobs, tell=Reporter())
+    return Laboratory(parsed.runs, jobs=parsed.jobs, tell=SweepReporter())
 
 
 def _list(parsed: argparse.Namespace) -> int:

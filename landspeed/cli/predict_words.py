@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from landspeed.cli import values
 from landspeed.cli.arguments import chosen_worlds, given_options, with_output, with_overrides, with_world_options
 from landspeed.cli.errors import UsageError
-from landspeed.cli.sweep_words import Reporter, silent
+from landspeed.cli.sweep_words import SweepReporter, silent
 
 if TYPE_CHECKING:
-    from landspeed.runs.sweeps.predict import Predicted
+    from landspeed.runs.sweeps.predict import Predictions
 
 
 def add_predict(made: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def do_predict(parsed: argparse.Namespace) -> int:
         host_limit_bps=None if parsed.host_limit is None else values.rate(parsed.host_limit, "--host-limit"),
         seeds=parsed.seeds,
         at_most_s=parsed.at_most,
-        progress=silent if parsed.quiet else Reporter(),
+        progress=silent if parsed.quiet else SweepReporter(),
     )
     if parsed.json:
         print(json.dumps(_as_json(made), indent=1, ensure_ascii=False))
@@ -85,7 +85,7 @@ def _own(world: Any, given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name in options_of(world.Options)}
 
 
-def _show(made: Predicted) -> None:
+def _show(made: Predictions) -> None:
     """First what is not known, then a row for each choice, then what was extrapolated."""
     from rich import box
     from rich.console import Console
@@ -120,7 +120,7 @@ def _show(made: Predicted) -> None:
     console.out(f"p5, p50, p95: over {len(made.predictions[0].seeds)} seeds.", highlight=False)
 
 
-def _as_json(made: Predicted) -> dict[str, Any]:
+def _as_json(made: Predictions) -> dict[str, Any]:
     return {
         "bytes": made.amount,
         "unknown": made.unknown,

@@ -16,7 +16,7 @@ from landspeed.cli.errors import FAILED, UsageError
 if TYPE_CHECKING:
     from landspeed.programs.conditions import Condition
     from landspeed.programs.probe.one_case import CaseRun
-    from landspeed.programs.probe.probe import Probe
+    from landspeed.programs.probe.probe import ProbeResult
 
 USAGE = "landspeed probe [options] [FILE] --serve 'NODE=COMMAND' --listen PORT --at NODE -- CLIENT…"
 
@@ -112,7 +112,7 @@ def _listed(text: str | None) -> list[str]:
 
 def do_probe(parsed: argparse.Namespace) -> int:
     """Exit status 0 when the client ended well everywhere."""
-    from landspeed.programs.probe.page import write_page
+    from landspeed.programs.probe.kept_page import write_page
     from landspeed.programs.probe.probe import probe
     from landspeed.programs.probe.spec import USUAL_RTTS, Server
     from landspeed.runs.scenario import Scenario
@@ -162,7 +162,7 @@ def _tell(run: CaseRun) -> None:
     print(f"{run.case.rtt_ns / 1e6:g} ms: {said}", file=sys.stderr)
 
 
-def _print(found: Probe, page: Path) -> None:
+def _print(found: ProbeResult, page: Path) -> None:
     from landspeed.programs.probe.table import tables
 
     for table in tables(found):

@@ -74,10 +74,10 @@ def _planned(parsed: argparse.Namespace) -> Plan:
 
 
 def _checked(parsed: argparse.Namespace, plan: Plan, **options: Any) -> tuple[ProgramWorld, Plan]:
-    from landspeed.worlds.making import make_program_world
+    from landspeed.worlds.make_world import make_program_world
 
     world = make_program_world(**options, **given_options(parsed))
-    plan = world.asked(plan)
+    plan = world.with_options(plan)
     world.check(plan)
     return world, plan
 

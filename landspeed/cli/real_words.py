@@ -112,13 +112,13 @@ def _time(text: str) -> int:
 
 def _inventory(parsed: argparse.Namespace) -> int:
     from landspeed.scenario.file.load import load_scenario
-    from landspeed.worlds.real.inventory import Host, write_inventory
+    from landspeed.worlds.real.inventory import InventoryHost, write_inventory
     from landspeed.worlds.registry import plan_for
 
     loaded = load_scenario(parsed.file, parsed.overrides)
     plan = plan_for(loaded, "emu", parsed.seed)
     roles = ("sender", "receiver", "shaper")
-    hosts = {role: Host.parse(getattr(parsed, role)) for role in roles if getattr(parsed, role)}
+    hosts = {role: InventoryHost.parse(getattr(parsed, role)) for role in roles if getattr(parsed, role)}
     folder = parsed.out or Path("inventories") / plan.scenario
     write_inventory(folder, loaded, plan, hosts, again=parsed.again, late_timers_ns=parsed.late_timers)
     print(f"{folder}: plan {plan.sha256[:12]}; next: landspeed real preflight {folder}")

@@ -90,7 +90,7 @@ def add_find(made: argparse.ArgumentParser) -> None:
 def do_find(parsed: argparse.Namespace) -> int:
     """Bisects, and says the bracket."""
     from landspeed.base.places import sweeps_dir
-    from landspeed.runs.sweeps.find import Goal, Probe, find
+    from landspeed.runs.sweeps.find import Goal, Trial, find
     from landspeed.runs.sweeps.sweep import SweepOptions
     from landspeed.scenario.file.vary import read_space
 
@@ -99,7 +99,7 @@ def do_find(parsed: argparse.Namespace) -> int:
     folder = parsed.out or sweeps_dir() / read_space(parsed.file, parsed.overrides).name
     how = SweepOptions(folder, parsed.jobs, parsed.scheduler, bundles=False)
 
-    def tell(probe: Probe) -> None:
+    def tell(probe: Trial) -> None:
         if not parsed.quiet:
             print(f"landspeed: {parsed.vary.partition('=')[0]} {probe}", file=sys.stderr, flush=True)
 
@@ -137,7 +137,7 @@ def do_sweep(parsed: argparse.Namespace) -> int:
         fresh=parsed.fresh,
         resume=parsed.resume,
     )
-    reporter = silent if parsed.quiet else Reporter()
+    reporter = silent if parsed.quiet else SweepReporter()
     began = time.monotonic()
     if parsed.adaptive is not None:
         from landspeed.runs.sweeps.adaptive import POINTS, sweep_adaptively
@@ -249,7 +249,7 @@ def silent(_: State) -> None:
     """Nothing is shown."""
 
 
-class Reporter:
+class SweepReporter:
     """Where the sweep is: one line that is written again on a terminal, a line now and then elsewhere."""
 
     def __init__(self) -> None:

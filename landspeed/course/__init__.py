@@ -1,16 +1,16 @@
 """The course: lessons that measure, their pages and site, exercises that grade themselves. Nothing is printed here.
 
-comparison.py  What a lesson compares
-execute.py     The code of a lesson, run in this process, cell after cell, as a notebook would
-exercise.py    An exercise: a folder with a path of the student's own, a task, and a file for answers
-figure.py      A figure of a lesson as SVG: measured points over the predicted curve, and the residual below
-grading.py     Grades an exercise by pytest, against theory and a fresh run
-laboratory.py  Where lessons are measured: what is known already of their runs, and what runs the rest
-lesson.py      A lesson's folder, read: text, theory, scenarios
-measured.py    One run of a lesson: what varied, what was planned, what came out
-page.py        A lesson's page: its text with what its cells show
-scales.py      Axes of a figure: figures to pixels, and where the ticks stand
-site.py        The course as a static site: a page for each lesson, an index, figures for slides, notebooks
-stated.py      Figures in a lesson's running text, each beside the formula or the runs that give it
-worksheet.py   A lesson under way: what its cells call
+comparison.py      What a lesson compares
+execute.py         The code of a lesson, run in this process, cell after cell, as a notebook would
+exercise.py        An exercise: a folder with a path of the student's own, a task, and a file for answers
+figure.py          A figure of a lesson as SVG: measured points over the predicted curve, and the residual below
+grading.py         Grades an exercise by pytest, against theory and a fresh run
+laboratory.py      Where lessons are measured: what is known already of their runs, and what runs the rest
+lesson.py          A lesson's folder, read: text, theory, scenarios
+lesson_page.py     A lesson's page: its text with what its cells show
+lesson_run.py      One run of a lesson: what varied, what was planned, what came out
+scales.py          Axes of a figure: figures to pixels, and where the ticks stand
+site.py            The course as a static site: a page for each lesson, an index, figures for slides, notebooks
+stated_figures.py  Figures in a lesson's running text, each beside the formula or the runs that give it
+worksheet.py       A lesson under way: what its cells call
 """

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 from landspeed.judge.certainty import certain
 
 if TYPE_CHECKING:
-    from landspeed.course.measured import Measured
+    from landspeed.course.lesson_run import LessonRun
 
 
 @dataclass(frozen=True)
-class Axis:
+class FigureAxis:
     """A quantity as it is shown.
 
     Attributes:
@@ -32,15 +32,15 @@ class Axis:
     most: float | None = None
 
 
-TIME = Axis("time", "s")
-RTT = Axis("round-trip time", "ms", 1e-3, log=True)
-GOODPUT = Axis("goodput", "Mbit/s", 1e6)
+TIME = FigureAxis("time", "s")
+RTT = FigureAxis("round-trip time", "ms", 1e-3, log=True)
+GOODPUT = FigureAxis("goodput", "Mbit/s", 1e6)
 GOODPUT_LOG = replace(GOODPUT, log=True)
 GOODPUT_GBPS = replace(GOODPUT, unit="Gbit/s", per=1e9)
 
 
 @dataclass(frozen=True)
-class Point:
+class FigurePoint:
     """A figure of one run, or the mean of several, beside what theory says of it.
 
     Attributes:
@@ -70,7 +70,7 @@ class Point:
     @classmethod
     def mean(
         cls, name: str, values: Sequence[float], predicted: float, x: float | None = None, note: str = ""
-    ) -> Point:
+    ) -> FigurePoint:
         """The mean over seeds, with half of its 95 % confidence interval (Student's t); the note begins with how many.
 
         Raises:
@@ -83,7 +83,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureLine:
     """A line of a figure, such as a window over time.
 
     Attributes:
@@ -97,7 +97,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Program:
+class LessonProgram:
     """A program that is run on the path instead of a transfer; its output is what was measured.
 
     Attributes:
@@ -112,7 +112,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LessonFigure:
     """One figure and table of a lesson, and how near to theory it is promised to be.
 
     Attributes:
@@ -131,14 +131,14 @@ class Comparison:
 
     title: str
     scenarios: tuple[str, ...]
-    points: Callable[[Sequence[Measured]], Iterable[Point]]
-    y: Axis
+    points: Callable[[Sequence[LessonRun]], Iterable[FigurePoint]]
+    y: FigureAxis
     source: str
     within: float | None
     why: str = ""
-    x: Axis | None = None
-    lines: Callable[[Sequence[Measured]], Iterable[Line]] | None = None
-    program: Program | None = None
+    x: FigureAxis | None = None
+    lines: Callable[[Sequence[LessonRun]], Iterable[FigureLine]] | None = None
+    program: LessonProgram | None = None
     beside: str = "theory"
 
     @property
@@ -146,7 +146,7 @@ class Comparison:
         """Whether theory stands beside, and not a target or a record."""
         return self.beside == "theory"
 
-    def failures(self, points: Iterable[Point]) -> list[str]:
+    def failures(self, points: Iterable[FigurePoint]) -> list[str]:
         """Each point that is farther from theory than was promised, in words."""
         if self.within is None:
             return []
@@ -161,14 +161,14 @@ class Comparison:
 def unpromised(
     title: str,
     scenarios: tuple[str, ...],
-    points: Callable[[Sequence[Measured]], Iterable[Point]],
+    points: Callable[[Sequence[LessonRun]], Iterable[FigurePoint]],
     *,
-    y: Axis,
-    x: Axis | None = None,
-    lines: Callable[[Sequence[Measured]], Iterable[Line]] | None = None,
+    y: FigureAxis,
+    x: FigureAxis | None = None,
+    lines: Callable[[Sequence[LessonRun]], Iterable[FigureLine]] | None = None,
     beside: str,
     source: str,
     why: str,
-) -> Comparison:
+) -> LessonFigure:
     """A comparison with what is no law, such as a target or a record: it stands beside, and no residual is promised."""
-    return Comparison(title, scenarios, points, y, source, None, why, x, lines, beside=beside)
+    return LessonFigure(title, scenarios, points, y, source, None, why, x, lines, beside=beside)

@@ -35,7 +35,7 @@ class ExerciseError(NotPossible):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnswerSpec:
     """An answer that is asked for.
 
     Attributes:
@@ -79,7 +79,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class StudentDraw:
     """What a student's id gives: the same id gives the same.
 
     Attributes:
@@ -131,7 +131,7 @@ def exercise_of(name: str) -> Lesson:
     return lesson
 
 
-def draw(lesson: Lesson, student: str, laboratory: Laboratory | None = None) -> Drawn:
+def draw(lesson: Lesson, student: str, laboratory: Laboratory | None = None) -> StudentDraw:
     """What the student's folder has. Some exercises hand out the samples of a run; the laboratory makes it."""
     assert lesson.exercise is not None
     return lesson.exercise.draw(chance_of(lesson.name, student), laboratory)
@@ -156,7 +156,7 @@ def start(name: str, student: str, out: Path | None = None, laboratory: Laborato
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExerciseError(f"{folder} exists already; remove it, or give another folder with --out")
     drawn = draw(lesson, who, laboratory or Laboratory())
-    asked: dict[str, Asked] = lesson.exercise.ASKED
+    asked: dict[str, AnswerSpec] = lesson.exercise.ASKED
     about = {"format": FORMAT, "lesson": name, "student": who}
     task = f"# {lesson.title}: exercise of {who}\n\n{drawn.task.strip()}\n\n{_how(asked, folder)}"
     files = {
@@ -175,7 +175,7 @@ def start(name: str, student: str, out: Path | None = None, laboratory: Laborato
     return folder
 
 
-def _how(asked: Mapping[str, Asked], folder: Path) -> str:
+def _how(asked: Mapping[str, AnswerSpec], folder: Path) -> str:
     rows = "\n".join(f"| `{key}` | {each.what} | {each.hint} |" for key, each in asked.items())
     return (
         f"## Hand in\n\nWrite your answers into `{ANSWERS}`:\n\n| key | what | how |\n|---|---|---|\n{rows}\n\n"
@@ -200,7 +200,7 @@ def read_about(folder: Path) -> tuple[Lesson, str]:
     return exercise_of(str(about["lesson"])), student_id(str(about["student"]))
 
 
-def read_answers(folder: Path, asked: Mapping[str, Asked]) -> dict[str, float | str]:
+def read_answers(folder: Path, asked: Mapping[str, AnswerSpec]) -> dict[str, float | str]:
     """The answers, in base units.
 
     Raises:

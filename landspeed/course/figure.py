@@ -13,10 +13,10 @@ from typing import Any
 
 from markupsafe import escape
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
+from landspeed.course.comparison import FigureAxis, FigureLine, FigurePoint, LessonFigure
 from landspeed.course.scales import Scale, make_scale, tick_text
 from landspeed.report.chart_parts import thin
-from landspeed.report.page import environment
+from landspeed.report.page_parts import environment
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 COLOURS = (
@@ -32,7 +32,7 @@ LINE_POINTS = 700
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FigureLayout:
     """A figure's parts in pixels, for the template."""
 
     width: float
@@ -52,7 +52,9 @@ class Drawn:
     alternative: str
 
 
-def draw(comparison: Comparison, points: Sequence[Point], lines: Sequence[Line], width: float = WIDE) -> str:
+def draw(
+    comparison: LessonFigure, points: Sequence[FigurePoint], lines: Sequence[FigureLine], width: float = WIDE
+) -> str:
     """The figure as one SVG element.
 
     Args:
@@ -62,7 +64,7 @@ def draw(comparison: Comparison, points: Sequence[Point], lines: Sequence[Line],
     return environment(TEMPLATES).get_template("figure.svg.j2").render(d=_lay_out(comparison, points, lines, width))
 
 
-def alternative(comparison: Comparison, points: Sequence[Point]) -> str:
+def alternative(comparison: LessonFigure, points: Sequence[FigurePoint]) -> str:
     """What the figure shows, for those who do not see it."""
     x = comparison.x
     over = f" over {x.name}" if x else ""
@@ -73,7 +75,7 @@ def alternative(comparison: Comparison, points: Sequence[Point]) -> str:
     return f"{comparison.title}: {comparison.y.name}{over}, measured and predicted.{rest} The table has the figures."
 
 
-def _text(axis: Axis) -> str:
+def _text(axis: FigureAxis) -> str:
     return f"{axis.name} ({axis.unit})" if axis.unit else axis.name
 
 
@@ -81,8 +83,8 @@ def _text(axis: Axis) -> str:
 class _Frame:
     """Where everything stands: scales, and the colour of each series."""
 
-    comparison: Comparison
-    x_axis: Axis
+    comparison: LessonFigure
+    x_axis: FigureAxis
     x: Scale
     y: Scale
     rest: Scale
@@ -90,7 +92,9 @@ class _Frame:
     colours: dict[str, tuple[str, str]]
 
 
-def _lay_out(comparison: Comparison, points: Sequence[Point], lines: Sequence[Line], width: float) -> Drawn:
+def _lay_out(
+    comparison: LessonFigure, points: Sequence[FigurePoint], lines: Sequence[FigureLine], width: float
+) -> FigureLayout:
     assert comparison.x is not None
     x_axis, y_axis = comparison.x, comparison.y
     shown = [point for point in points if point.x is not None]
@@ -119,7 +123,7 @@ def _lay_out(comparison: Comparison, points: Sequence[Point], lines: Sequence[Li
         colours,
     )
     promise = comparison.within
-    return Drawn(
+    return FigureLayout(
         width=width,
         height=(rest[1] if rest else bottom) + 46,
         plot=(left, top, right, bottom),
@@ -138,7 +142,7 @@ def _lay_out(comparison: Comparison, points: Sequence[Point], lines: Sequence[Li
     )
 
 
-def _theory(comparison: Comparison, shown: Sequence[Point], lines: Sequence[Line]) -> list[Line]:
+def _theory(comparison: LessonFigure, shown: Sequence[FigurePoint], lines: Sequence[FigureLine]) -> list[FigureLine]:
     """A curve through the predicted values of each series, where the lesson draws none of its own.
 
     What is no theory, such as a target, is drawn as a limit and named as it is.
@@ -146,15 +150,17 @@ def _theory(comparison: Comparison, shown: Sequence[Point], lines: Sequence[Line
     kind = "theory" if comparison.is_law else "limit"
     if any(line.kind == kind for line in lines) or (comparison.within is None and not shown):
         return []
-    found: list[Line] = []
+    found: list[FigureLine] = []
     for name in dict.fromkeys(point.series for point in shown):
         curve = sorted((point.x or 0.0, point.predicted) for point in shown if point.series == name)
         if len(curve) > 1:
-            found.append(Line(f"{name}, {comparison.beside}" if name else comparison.beside, curve, kind))
+            found.append(FigureLine(f"{name}, {comparison.beside}" if name else comparison.beside, curve, kind))
     return found
 
 
-def _legend(curves: Sequence[Line], series: list[str], colours: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
+def _legend(
+    curves: Sequence[FigureLine], series: list[str], colours: dict[str, tuple[str, str]]
+) -> list[dict[str, Any]]:
     """Series, then lines; where several series have a curve of their own, "theory" stands once."""
     found: list[dict[str, Any]] = [
         {"name": name or "measured", "mark": MARKS[number % len(MARKS)], "colour": colours[name]}
@@ -170,7 +176,7 @@ def _legend(curves: Sequence[Line], series: list[str], colours: dict[str, tuple[
     return [*found, {"name": "theory", "colour": LIMIT, "dash": DASHES["theory"]}] if together else found
 
 
-def _colour(line: Line, colours: dict[str, tuple[str, str]], series: int) -> tuple[str, str]:
+def _colour(line: FigureLine, colours: dict[str, tuple[str, str]], series: int) -> tuple[str, str]:
     if line.kind == "limit":
         return LIMIT
     if line.kind == "measured":
@@ -194,7 +200,7 @@ def _placed(legend: list[dict[str, Any]], width: float) -> list[dict[str, Any]]:
     return placed
 
 
-def _drawn_line(line: Line, frame: _Frame) -> dict[str, Any]:
+def _drawn_line(line: FigureLine, frame: _Frame) -> dict[str, Any]:
     inside = [
         (x / frame.x_axis.per, y / frame.comparison.y.per)
         for x, y in line.points
@@ -205,7 +211,7 @@ def _drawn_line(line: Line, frame: _Frame) -> dict[str, Any]:
     return {"path": path, "colour": colour, "dash": DASHES[line.kind], "name": line.name, "kind": line.kind}
 
 
-def _mark(point: Point, frame: _Frame) -> dict[str, Any]:
+def _mark(point: FigurePoint, frame: _Frame) -> dict[str, Any]:
     axis, promise = frame.comparison.y, frame.comparison.within
     y, half = point.measured / axis.per, (point.half or 0.0) / axis.per
     spread = 100 * half / (point.predicted / axis.per or 1.0)

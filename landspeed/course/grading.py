@@ -21,18 +21,18 @@ import pytest
 
 from landspeed.base.failures import RunFailed
 from landspeed.base.files import write_atomically
-from landspeed.course.comparison import Program
+from landspeed.course.comparison import LessonProgram
 from landspeed.course.exercise import SCENARIO, draw, read_about, read_answers
-from landspeed.course.laboratory import Laboratory, Wanted
+from landspeed.course.laboratory import Laboratory, LessonFile
 from landspeed.course.lesson import Lesson, LessonError
-from landspeed.course.measured import Measured
+from landspeed.course.lesson_run import LessonRun
 from landspeed.results.bundle import OutputError
 
 TESTS = "grade_answers.py"
 
 
 @dataclass(frozen=True)
-class Mark:
+class AnswerMark:
     """What became of one thing that was asked."""
 
     name: str
@@ -48,7 +48,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Graded:
+class ExerciseGrade:
     """An exercise that was graded.
 
     Attributes:
@@ -57,7 +57,7 @@ class Graded:
 
     lesson: str
     student: str
-    marks: Sequence[Mark]
+    marks: Sequence[AnswerMark]
     notes: Sequence[str] = ()
 
     @property
@@ -92,7 +92,7 @@ class Graded:
 
 
 @dataclass
-class Work:
+class GradingWork:
     """What a test of answers works with.
 
     Attributes:
@@ -113,14 +113,14 @@ class Work:
         assert not isinstance(found, str)
         return found
 
-    def run(self, *overrides: str) -> Measured:
+    def run(self, *overrides: str) -> LessonRun:
         """A fresh run of the student's scenario, with values laid over it."""
         (run,) = self._runs(overrides, None)
         return run
 
-    def program(self, at: str, *command: str) -> Measured:
+    def program(self, at: str, *command: str) -> LessonRun:
         """The output of a program on the student's path."""
-        (run,) = self._runs((), Program(at, command))
+        (run,) = self._runs((), LessonProgram(at, command))
         return run
 
     def file(self, name: str) -> str:
@@ -134,24 +134,24 @@ class Work:
         except (OSError, UnicodeDecodeError) as error:
             raise AssertionError(f"{name} cannot be read: {error}") from error
 
-    def _runs(self, overrides: tuple[str, ...], program: Program | None) -> list[Measured]:
+    def _runs(self, overrides: tuple[str, ...], program: LessonProgram | None) -> list[LessonRun]:
         here = replace(self.lesson, folder=self.place)
-        return self.laboratory.one(Wanted(here, SCENARIO, program, overrides))
+        return self.laboratory.one(LessonFile(here, SCENARIO, program, overrides))
 
 
 class _Grader:
     """A plug-in of pytest for one exercise: the fixture `work`, and marks instead of a report."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: GradingWork) -> None:
         self._work = work
-        self.marks: list[Mark] = []
+        self.marks: list[AnswerMark] = []
         self.broken: list[str] = []
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "points(n): what a test counts")
 
     @pytest.fixture
-    def work(self) -> Work:
+    def work(self) -> GradingWork:
         """The student's answers, and what can be run."""
         return self._work
 
@@ -168,13 +168,13 @@ class _Grader:
             if error is not None and not isinstance(error, AssertionError):  # no fault of the student's
                 self.broken.append(f"{type(error).__name__}: {error}")
             why = "" if error is None else (str(error).split("\nassert")[0] or type(error).__name__)
-            self.marks.append(Mark(item.name, asked, points, 0.0 if error else points, why))
+            self.marks.append(AnswerMark(item.name, asked, points, 0.0 if error else points, why))
         elif call.excinfo is not None:
             self.broken.append(str(call.excinfo.value))
         return report
 
 
-def check(folder: Path, laboratory: Laboratory) -> Graded:
+def check(folder: Path, laboratory: Laboratory) -> ExerciseGrade:
     """Grade an exercise's folder.
 
     Args:
@@ -196,14 +196,14 @@ def check(folder: Path, laboratory: Laboratory) -> Graded:
         drawn = draw(lesson, student, fresh)
         (Path(place) / SCENARIO).write_text(drawn.scenario, encoding="utf-8")
         notes = _notes(folder, drawn.scenario)
-        grader = _Grader(Work(lesson, student, answers, folder, fresh, Path(place)))
+        grader = _Grader(GradingWork(lesson, student, answers, folder, fresh, Path(place)))
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             words = ["-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:xdist", "--rootdir", place]
             pytest.main([*words, "-c", "/dev/null", "--import-mode=importlib", str(tests)], [grader])
     if grader.broken or not grader.marks:
         raise RunFailed("; ".join(grader.broken) or f"{tests}: no test ran: {said.getvalue()[-500:]}")
-    return Graded(lesson.name, student, grader.marks, notes)
+    return ExerciseGrade(lesson.name, student, grader.marks, notes)
 
 
 def _notes(folder: Path, scenario: str) -> list[str]:
@@ -214,7 +214,7 @@ def _notes(folder: Path, scenario: str) -> list[str]:
     return [] if theirs == scenario else [f"{SCENARIO} was changed; graded against the original one"]
 
 
-def write_junit(graded: Graded, target: Path) -> None:
+def write_junit(graded: ExerciseGrade, target: Path) -> None:
     """The grades as JUnit's XML, without times and names of machines.
 
     Raises:
@@ -234,7 +234,7 @@ def write_junit(graded: Graded, target: Path) -> None:
     _write(target, ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n")
 
 
-def write_gradescope(graded: Graded, target: Path) -> None:
+def write_gradescope(graded: ExerciseGrade, target: Path) -> None:
     """The grades as Gradescope's results.json (gradescope-autograders.readthedocs.io, "Output format").
 
     Raises:

@@ -19,15 +19,15 @@ from typing import Any
 from landspeed.base.failures import RunFailed, RunInterrupted
 from landspeed.base.files import read_object, write_atomically
 from landspeed.base.places import runs_dir
-from landspeed.course.comparison import Comparison, Program
+from landspeed.course.comparison import LessonFigure, LessonProgram
 from landspeed.course.lesson import Lesson
-from landspeed.course.measured import Measured
-from landspeed.runs.sweeps.grid import Cell, Grid, Point, plan_grid
+from landspeed.course.lesson_run import LessonRun
+from landspeed.runs.sweeps.grid import Cell, Grid, GridPoint, plan_grid
 from landspeed.runs.sweeps.store import Store
 from landspeed.runs.sweeps.sweep import State, SweepOptions, run_grid
 from landspeed.runs.sweeps.workers import usual_jobs
 from landspeed.scenario.plan.duration import expected_duration_s
-from landspeed.worlds.making import make_program_world
+from landspeed.worlds.make_world import make_program_world
 
 Tell = Callable[[State], None]
 
@@ -38,7 +38,7 @@ def usual_folder() -> Path:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LessonFile:
     """A file of a lesson that is to be run, by transfers or by a program.
 
     Attributes:
@@ -47,7 +47,7 @@ class Wanted:
 
     lesson: Lesson
     file: str
-    program: Program | None = None
+    program: LessonProgram | None = None
     overrides: tuple[str, ...] = ()
 
 
@@ -77,35 +77,35 @@ class Laboratory:
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
-    def wanted(self, lesson: Lesson) -> list[Wanted]:
+    def wanted(self, lesson: Lesson) -> list[LessonFile]:
         """What a lesson's comparisons need."""
         found = [
-            Wanted(lesson, file, comparison.program)
+            LessonFile(lesson, file, comparison.program)
             for comparison in lesson.comparisons.values()
             for file in comparison.scenarios
         ]
         return list({(each.file, each.program): each for each in found}.values())
 
-    def known(self, wanted: Iterable[Wanted]) -> tuple[int, int]:
+    def known(self, wanted: Iterable[LessonFile]) -> tuple[int, int]:
         """(How many runs are known, how many are wanted)."""
         each = [self._is_known(one, point, cell) for one in wanted for point, cell in self._cells(one)]
         return sum(each), len(each)
 
-    def keys(self, wanted: Iterable[Wanted]) -> list[str]:
+    def keys(self, wanted: Iterable[LessonFile]) -> list[str]:
         """The content of every run that is wanted."""
         return [self._key(one, point, cell) for one in wanted for point, cell in self._cells(one)]
 
-    def measured(self, lesson: Lesson, comparison: Comparison) -> list[Measured]:
+    def measured(self, lesson: Lesson, comparison: LessonFigure) -> list[LessonRun]:
         """The runs of a comparison, in the order of its files; those not known are run first.
 
         Raises:
             RunFailed: one of them broke.
         """
-        wanted = [Wanted(lesson, file, comparison.program) for file in comparison.scenarios]
+        wanted = [LessonFile(lesson, file, comparison.program) for file in comparison.scenarios]
         self.run(wanted)
         return [self._load(one, point, cell) for one in wanted for point, cell in self._cells(one)]
 
-    def one(self, wanted: Wanted) -> list[Measured]:
+    def one(self, wanted: LessonFile) -> list[LessonRun]:
         """The runs of one file; those not known are run first.
 
         Raises:
@@ -116,7 +116,7 @@ class Laboratory:
 
     # --- running -----------------------------------------------------------------------------------------------------
 
-    def run(self, wanted: Iterable[Wanted]) -> None:
+    def run(self, wanted: Iterable[LessonFile]) -> None:
         """Run what is not known yet.
 
         Raises:
@@ -128,7 +128,7 @@ class Laboratory:
         self._run_transfers([each for each in every if each.program is None])
         self._run_programs([each for each in every if each.program is not None])
 
-    def _run_transfers(self, wanted: Sequence[Wanted]) -> None:
+    def _run_transfers(self, wanted: Sequence[LessonFile]) -> None:
         missing = [
             (point, cell) for one in wanted for point, cell in self._cells(one) if not self._is_known(one, point, cell)
         ]
@@ -147,7 +147,7 @@ class Laboratory:
         if broken:
             raise RunFailed("\n".join(why + (f" ({times} runs)" if times > 1 else "") for why, times in broken.items()))
 
-    def _run_programs(self, wanted: Sequence[Wanted]) -> None:
+    def _run_programs(self, wanted: Sequence[LessonFile]) -> None:
         missing = {
             self._key(one, point, cell): (one, point, cell)
             for one in wanted
@@ -172,7 +172,7 @@ class Laboratory:
     def _interrupted(self) -> RunInterrupted:
         return RunInterrupted(f"interrupted; what was run is kept in {self.store.folder}: call it again to go on")
 
-    def _run_program(self, key: str, one: Wanted, point: Point, cell: Cell) -> None:
+    def _run_program(self, key: str, one: LessonFile, point: GridPoint, cell: Cell) -> None:
 
         assert one.program is not None
         words = [word.replace("LESSON", str(one.lesson.folder)) for word in one.program.command]
@@ -189,13 +189,13 @@ class Laboratory:
 
     # --- what is known -----------------------------------------------------------------------------------------------
 
-    def _cells(self, one: Wanted) -> list[tuple[Point, Cell]]:
+    def _cells(self, one: LessonFile) -> list[tuple[GridPoint, Cell]]:
         name = (one.lesson.folder, one.file, one.overrides)
         if name not in self._grids:
             self._grids[name] = plan_grid(one.lesson.folder / one.file, one.overrides, self._world)
         return [(point, cell) for point in self._grids[name].points for cell in point.cells()]
 
-    def _key(self, one: Wanted, point: Point, cell: Cell) -> str:
+    def _key(self, one: LessonFile, point: GridPoint, cell: Cell) -> str:
         if one.program is None:
             return cell.key
         files = [(one.lesson.folder / name).read_bytes() for name in one.program.files]
@@ -205,7 +205,7 @@ class Laboratory:
     def _output(self, key: str) -> Path:
         return self.store.folder / "outputs" / f"{key}.json"
 
-    def _is_known(self, one: Wanted, point: Point, cell: Cell) -> bool:
+    def _is_known(self, one: LessonFile, point: GridPoint, cell: Cell) -> bool:
         if one.program is not None:
             return bool(read_object(self._output(self._key(one, point, cell))))
         outcome = self.store.load(cell.key)
@@ -214,17 +214,17 @@ class Laboratory:
     def _bundle(self, name: str) -> bool:
         return (self.store.bundles / Path(name).name / "result.json").is_file()
 
-    def _load(self, one: Wanted, point: Point, cell: Cell) -> Measured:
+    def _load(self, one: LessonFile, point: GridPoint, cell: Cell) -> LessonRun:
         if one.program is not None:
             said = read_object(self._output(self._key(one, point, cell)))
-            return Measured(one.file, point.values, cell.seed, point.plan, None, str(said["output"]))
+            return LessonRun(one.file, point.values, cell.seed, point.plan, None, str(said["output"]))
         outcome = self.store.load(cell.key)
         assert outcome is not None
         assert outcome.bundle is not None
-        return Measured(one.file, point.values, cell.seed, point.plan, self.store.bundles / Path(outcome.bundle).name)
+        return LessonRun(one.file, point.values, cell.seed, point.plan, self.store.bundles / Path(outcome.bundle).name)
 
 
-def _work(point: Point) -> float:
+def _work(point: GridPoint) -> float:
     """What a run costs, about: the packets that it sends."""
     rate_bps = max(1, *(flow.physics.expected_goodput_bps for flow in point.plan.flows))
     unit = 180_000 if point.plan.fidelity == "super-packets" else point.plan.flows[0].physics.mss_bytes

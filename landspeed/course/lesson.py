@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from landspeed.base.failures import NotPossible, NotReady
 from landspeed.base.json_form import object_of
 from landspeed.base.places import ROOT
-from landspeed.course.comparison import Comparison
-from landspeed.course.stated import Stated
+from landspeed.course.comparison import LessonFigure
+from landspeed.course.stated_figures import StatedText
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -76,12 +76,12 @@ class Lesson:
         return (self.folder / EXERCISE).is_file()
 
     @property
-    def comparisons(self) -> dict[str, Comparison]:
+    def comparisons(self) -> dict[str, LessonFigure]:
         """What it compares, by the key that its text uses."""
         return self.theory.COMPARISONS
 
     @property
-    def stated(self) -> tuple[Stated, ...]:
+    def stated(self) -> tuple[StatedText, ...]:
         """Figures of its running text, with what gives them."""
         return getattr(self.theory, "STATED", ())
 

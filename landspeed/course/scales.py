@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from landspeed.course.comparison import Axis
+from landspeed.course.comparison import FigureAxis
 
 DECADES_FOR_ONES = 3.2  # a longer logarithmic axis has ticks at powers of ten only
 STEPS = (1, 2, 2.5, 5, 10)
@@ -51,7 +51,7 @@ class Scale:
         ]
 
 
-def make_scale(axis: Axis, values: Sequence[float], begin: float, end: float) -> Scale:
+def make_scale(axis: FigureAxis, values: Sequence[float], begin: float, end: float) -> Scale:
     """The scale that holds all values, with room at its ends; a linear one begins at 0 if the axis says nothing."""
     known = [value for value in values if math.isfinite(value)] or [1.0]
     if axis.log:

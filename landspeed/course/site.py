@@ -17,10 +17,10 @@ from landspeed.base.files import read_object, write_atomically
 from landspeed.base.places import ROOT, is_clone, runs_dir
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import Lesson
-from landspeed.course.page import TEMPLATES, Page, make_page, style
+from landspeed.course.lesson_page import TEMPLATES, LessonPage, make_page, style
 from landspeed.course.worksheet import Worksheet
-from landspeed.report.page import TEMPLATES as REPORT_TEMPLATES
-from landspeed.report.page import environment
+from landspeed.report.page_parts import TEMPLATES as REPORT_TEMPLATES
+from landspeed.report.page_parts import environment
 from landspeed.results.bundle import OutputError
 
 STAMPS = ".made.json"
@@ -132,7 +132,7 @@ class _Site:
         if not done.failures:
             self.stamps[lesson.name] = stamp
 
-    def _write(self, lesson: Lesson, page: Path, done: Page) -> None:
+    def _write(self, lesson: Lesson, page: Path, done: LessonPage) -> None:
         folder = self.made.folder
         write_atomically(page, done.html.encode())
         write_atomically(folder / "notebooks" / f"{lesson.name}.ipynb", done.notebook.encode())

@@ -12,11 +12,11 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from landspeed.base.failures import NotPossible
-from landspeed.course.comparison import Comparison, Line, Point
+from landspeed.course.comparison import FigureLine, FigurePoint, LessonFigure
 from landspeed.course.figure import NARROW, WIDE, draw, standalone
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import Lesson, lesson_named, read_lesson
-from landspeed.course.measured import Measured
+from landspeed.course.lesson_run import LessonRun
 from landspeed.course.scales import tick_text
 from landspeed.scenario.plan.duration import expected_duration_s
 
@@ -26,7 +26,7 @@ NARROW_CSS = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class CellOutput:
     """What a cell shows: HTML for pages and notebooks, and plain text for whoever prints it."""
 
     html: str
@@ -47,12 +47,12 @@ class Worksheet:
     def __init__(self, lesson: Lesson, laboratory: Laboratory) -> None:
         """Nothing is run yet."""
         self.lesson, self.laboratory = lesson, laboratory
-        self._runs: dict[str, list[Measured]] = {}
-        self._points: dict[str, list[Point]] = {}
+        self._runs: dict[str, list[LessonRun]] = {}
+        self._points: dict[str, list[FigurePoint]] = {}
 
     # --- what is known -----------------------------------------------------------------------------------------------
 
-    def comparison(self, key: str) -> Comparison:
+    def comparison(self, key: str) -> LessonFigure:
         """One of its comparisons.
 
         Raises:
@@ -63,19 +63,19 @@ class Worksheet:
             raise NotPossible(f"the lesson {self.lesson.name} compares no '{key}'; it has {', '.join(known)}")
         return known[key]
 
-    def runs(self, key: str) -> list[Measured]:
+    def runs(self, key: str) -> list[LessonRun]:
         """The runs of a comparison; those not known are run first."""
         if key not in self._runs:
             self._runs[key] = self.laboratory.measured(self.lesson, self.comparison(key))
         return self._runs[key]
 
-    def points(self, key: str) -> list[Point]:
+    def points(self, key: str) -> list[FigurePoint]:
         """Measured beside predicted, one by one."""
         if key not in self._points:
             self._points[key] = list(self.comparison(key).points(self.runs(key)))
         return self._points[key]
 
-    def lines(self, key: str) -> list[Line]:
+    def lines(self, key: str) -> list[FigureLine]:
         """The lines of a comparison's figure."""
         found = self.comparison(key).lines
         return list(found(self.runs(key))) if found else []
@@ -98,7 +98,7 @@ class Worksheet:
 
     # --- what cells call ---------------------------------------------------------------------------------------------
 
-    def run(self) -> Shown:
+    def run(self) -> CellOutput:
         """Run what is not known yet, and say what that was."""
         self.laboratory.run(self.laboratory.wanted(self.lesson))
         every = [run for key in self.lesson.comparisons for run in self.runs(key)]
@@ -108,9 +108,9 @@ class Worksheet:
         parts = [f"{len(transfers)} transfers, {_time_text(virtual_s)} of virtual time"] if transfers else []
         parts += [f"{programs} runs of a program"] if programs else []
         text = "; ".join(parts) + f", on Linux {self._kernel()}" if self._kernel() else "; ".join(parts)
-        return Shown(f'<p class="ran">Measured: {escape(text)}.</p>', text)
+        return CellOutput(f'<p class="ran">Measured: {escape(text)}.</p>', text)
 
-    def plot(self, key: str) -> Shown:
+    def plot(self, key: str) -> CellOutput:
         """The figure of a comparison: measured points over the predicted curve, and the residual."""
         one, points, lines = self.comparison(key), self.points(key), self.lines(key)
         if one.x is None:
@@ -118,9 +118,9 @@ class Worksheet:
         forms = draw(one, points, lines, WIDE) + draw(one, points, lines, NARROW)
         source = f"{'Theory' if one.is_law else 'Sources'}: {one.source}"
         html = f"<figure>{NARROW_CSS}{forms}<figcaption>{escape(one.title)}. {escape(source)}.</figcaption></figure>"
-        return Shown(html, self.table(key).text)
+        return CellOutput(html, self.table(key).text)
 
-    def table(self, key: str) -> Shown:
+    def table(self, key: str) -> CellOutput:
         """Measured, predicted and residual of each point, and what the lesson promises of them."""
         one, points = self.comparison(key), self.points(key)
         noted = any(point.note for point in points)
@@ -142,9 +142,9 @@ class Worksheet:
             f'<p class="note">{escape(promise)}</p>'
         )
         text = "\n".join("  ".join(row) for row in [heads, *rows])
-        return Shown(html, f"{text}\n{promise}")
+        return CellOutput(html, f"{text}\n{promise}")
 
-    def predict(self, question: str, key: str, name: str, mine: float | None = None) -> Shown:
+    def predict(self, question: str, key: str, name: str, mine: float | None = None) -> CellOutput:
         """A question that is answered by a number, before anything is measured.
 
         Args:
@@ -165,11 +165,11 @@ class Worksheet:
                 f'<button type="submit">Compare</button></span>'
                 f'<output id="{escape(place)}-said" for="{escape(place)}"></output></form>'
             )
-            return Shown(html, f"{question} Write your number, in {unit}, as mine=… and run the cell again.")
+            return CellOutput(html, f"{question} Write your number, in {unit}, as mine=… and run the cell again.")
         said = told(mine, self._point(key, name).measured / one.y.per, unit)
-        return Shown(f"<p><strong>{escape(question)}</strong> {escape(said)}</p>", f"{question} {said}")
+        return CellOutput(f"<p><strong>{escape(question)}</strong> {escape(said)}</p>", f"{question} {said}")
 
-    def _point(self, key: str, name: str) -> Point:
+    def _point(self, key: str, name: str) -> FigurePoint:
         found = next((point for point in self.points(key) if point.name == name), None)
         if found is None:
             names = ", ".join(point.name for point in self.points(key))
@@ -227,7 +227,7 @@ def told(mine: float, measured: float, unit: str) -> str:
     return f"You wrote {mine:g} {unit}; measured: {measured:.4g} {unit}. Your number is {far} % too {word}."
 
 
-def promise_text(one: Comparison) -> str:
+def promise_text(one: LessonFigure) -> str:
     """What a comparison promises, in a sentence."""
     if one.within is None:
         return f"Nothing is promised here: {one.why}." if one.why else "Nothing is promised here."
@@ -235,7 +235,7 @@ def promise_text(one: Comparison) -> str:
     return f"Promised: every residual within {tick_text(float(f'{100 * one.within:.3g}'))} %.{more}"
 
 
-def _row(point: Point, one: Comparison, noted: bool) -> list[str]:
+def _row(point: FigurePoint, one: LessonFigure, noted: bool) -> list[str]:
     def figure(value: float) -> str:
         return tick_text(float(f"{value / one.y.per:.6g}"))
 

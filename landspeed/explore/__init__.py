@@ -1,12 +1,12 @@
 """The explore page: sliders over a path's figures, what theory says of each setting, and runs that were measured.
 
-grid.py      Which settings are measured beforehand: around the first one, and spread over all the others
-growth.py    How a stream's window grows after a loss, for each congestion control: pure functions of time
-measured.py  Runs that were measured at settings of the sliders: those of a grid
-page.py      The page: sliders, tables of theory, measured runs, and scripts that draw them
-server.py    The page on loopback
-serving.py   Runs that are asked for while the page is served: one at a time for each core, with progress
-setting.py   The sliders and what they stand for: a setting is a value of each, and its share of the path
-tables.py    Theory for every setting of the sliders, as tables that a page reads
-theory.py    What theory says of goodput over time: slow start, then losses and growth
+goodput_theory.py  What theory says of goodput over time: slow start, then losses and growth
+grid.py            Which settings are measured beforehand: around the first one, and spread over all the others
+growth.py          How a stream's window grows after a loss, for each congestion control: pure functions of time
+measured_runs.py   Runs that were measured at settings of the sliders: those of a grid
+run_queue.py       Runs that are asked for while the page is served: one at a time for each core, with progress
+server.py          The page on loopback
+setting.py         The sliders and what they stand for: a setting is a value of each, and its share of the path
+slider_page.py     The page: sliders, tables of theory, measured runs, and scripts that draw them
+tables.py          Theory for every setting of the sliders, as tables that a page reads
 """

@@ -15,8 +15,8 @@ from hmac import compare_digest
 from typing import Any, cast
 
 from landspeed.base.failures import NotPossible, NotReady
-from landspeed.explore.serving import Asked, Desk, Refused
-from landspeed.report.page import PLOTLY
+from landspeed.explore.run_queue import RequestRefused, RunQueue, RunRequest
+from landspeed.report.page_parts import PLOTLY
 from landspeed.runs.run import Run
 
 LOOPBACK = "127.0.0.1"
@@ -51,7 +51,7 @@ def listening(port: int) -> socket.socket:
     return made
 
 
-async def serve(page: str, desk: Desk, door: socket.socket, ready: Callable[[str], None]) -> None:
+async def serve(page: str, queue: RunQueue, door: socket.socket, ready: Callable[[str], None]) -> None:
     """Serve until the task is cancelled; what runs then is ended.
 
     Args:
@@ -69,24 +69,24 @@ async def serve(page: str, desk: Desk, door: socket.socket, ready: Callable[[str
         raise NotReady("--serve needs Tornado, which is not installed: pip install 'landspeed[explore]'") from error
     token = secrets.token_urlsafe(TOKEN_BYTES)
     port = door.getsockname()[1]
-    server = HTTPServer(make_application(page, desk, token, port), max_body_size=MOST_BODY, max_header_size=16_384)
+    server = HTTPServer(make_application(page, queue, token, port), max_body_size=MOST_BODY, max_header_size=16_384)
     server.add_socket(door)
     try:
         ready(f"http://{LOOPBACK}:{port}/{token}/")
         await asyncio.Event().wait()
     finally:
         server.stop()
-        await desk.close()
+        await queue.close()
 
 
-def make_application(page: str, desk: Desk, token: str, port: int) -> Any:
+def make_application(page: str, queue: RunQueue, token: str, port: int) -> Any:
     """The application: `/TOKEN/` is the page, below it runs, news and bundles."""
     from tornado.iostream import StreamClosedError
     from tornado.web import Application, RequestHandler
 
     hosts = {f"{LOOPBACK}:{port}", f"localhost:{port}"}
 
-    class Guarded(RequestHandler):
+    class GuardedHandler(RequestHandler):
         """Lets in who has the token, under our own name."""
 
         def set_default_headers(self) -> None:
@@ -123,38 +123,38 @@ def make_application(page: str, desk: Desk, token: str, port: int) -> Any:
         def write_error(self, status_code: int, **_: Any) -> None:
             self.give({"error": f"status {status_code}"})
 
-    class Nothing(Guarded):
+    class NotFoundHandler(GuardedHandler):
         def get(self, *_: str) -> None:
             self.refuse(404, "there is nothing here")
 
         post = get
 
-    class Page(Guarded):
+    class PageHandler(GuardedHandler):
         def get(self, *_: str) -> None:
             self.set_header("Content-Type", "text/html; charset=utf-8")
             self.give(page)
 
-    class Runs(Guarded):
+    class RunsHandler(GuardedHandler):
         def post(self, *_: str) -> None:
             try:
                 body: Any = json.loads(self.request.body)
-                asked = desk.ask(cast("dict[str, Any]", body).get("at") if isinstance(body, dict) else None)
+                asked = queue.ask(cast("dict[str, Any]", body).get("at") if isinstance(body, dict) else None)
             except ValueError:
                 return self.refuse(400, "the body is no JSON")
-            except Refused as error:
+            except RequestRefused as error:
                 return self.refuse(400, str(error))
             self.set_status(202)
-            return self.give(desk.told(asked))
+            return self.give(queue.told(asked))
 
-    class Cancel(Guarded):
+    class Cancel(GuardedHandler):
         def post(self, _: str, number: str) -> None:
             try:
-                asked = desk.cancel(int(number))
-            except Refused as error:
+                asked = queue.cancel(int(number))
+            except RequestRefused as error:
                 return self.refuse(404, str(error))
-            return self.give(desk.told(asked))
+            return self.give(queue.told(asked))
 
-    class News(Guarded):
+    class News(GuardedHandler):
         """What changes, as server-sent events."""
 
         def initialize(self) -> None:
@@ -164,22 +164,22 @@ def make_application(page: str, desk: Desk, token: str, port: int) -> Any:
             self._wake.set()
 
         async def get(self, *_: str) -> None:
-            changed: dict[int, Asked] = {}
+            changed: dict[int, RunRequest] = {}
 
-            def heard(asked: Asked) -> None:
+            def heard(asked: RunRequest) -> None:
                 changed[asked.number] = asked
                 self._wake.set()
 
             self.set_header("Content-Type", "text/event-stream")
-            end = desk.listen(heard)
+            end = queue.listen(heard)
             try:
-                await self._send(desk.everything())
+                await self._send(queue.everything())
                 while True:
                     await self._wake.wait()
                     self._wake.clear()
                     now = list(changed.values())
                     changed.clear()
-                    await self._send([desk.told(asked) for asked in now])
+                    await self._send([queue.told(asked) for asked in now])
                     await asyncio.sleep(TOLD_EVERY_S)
             except (StreamClosedError, asyncio.CancelledError):
                 pass  # the page was closed, or the server is ended
@@ -190,12 +190,12 @@ def make_application(page: str, desk: Desk, token: str, port: int) -> Any:
             cast("Any", self).write(f"data: {json.dumps(told)}\n\n")
             await self.flush()
 
-    class Bundle(Guarded):
+    class Bundle(GuardedHandler):
         async def get(self, _: str, key: str, name: str) -> None:
-            outcome = desk.collection.store.load(key)
+            outcome = queue.collection.store.load(key)
             if outcome is None or outcome.bundle is None or name not in FILES:
                 return self.refuse(404, "there is no such run")
-            folder = desk.collection.store.bundles / outcome.bundle.rsplit("/", 1)[-1]
+            folder = queue.collection.store.bundles / outcome.bundle.rsplit("/", 1)[-1]
             if name == "report.html" and not (folder / name).is_file():
                 await asyncio.to_thread(Run.load(folder).report)
             if not (folder / name).is_file():  # a report without charts needs no plotly
@@ -204,13 +204,13 @@ def make_application(page: str, desk: Desk, token: str, port: int) -> Any:
             return self.give(await asyncio.to_thread((folder / name).read_bytes))
 
     rules: list[tuple[str, type[RequestHandler]]] = [
-        (r"/([^/]+)/", Page),
-        (r"/([^/]+)/runs", Runs),
+        (r"/([^/]+)/", PageHandler),
+        (r"/([^/]+)/runs", RunsHandler),
         (r"/([^/]+)/runs/([0-9]{1,9})/cancel", Cancel),
         (r"/([^/]+)/news", News),
         (r"/([^/]+)/bundles/([0-9a-f]{24})/([a-z.]+)", Bundle),
     ]
-    return Application(rules, default_handler_class=Nothing, log_function=_silent)
+    return Application(rules, default_handler_class=NotFoundHandler, log_function=_silent)
 
 
 def _silent(_: Any) -> None:

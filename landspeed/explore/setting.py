@@ -11,8 +11,8 @@ from typing import Any
 
 from landspeed.base.failures import NotPossible
 from landspeed.base.units import RATE, SIZE, TIME, Kind, format_exact, format_probability
+from landspeed.explore.goodput_theory import Curve, curve
 from landspeed.explore.growth import Share
-from landspeed.explore.theory import Curve, curve
 from landspeed.runs.scenario import Scenario
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory import physics as ph

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.files import write_atomically
-from landspeed.explore import growth, setting, theory
+from landspeed.explore import goodput_theory, growth, setting
+from landspeed.explore.goodput_theory import Curve, Nodes
 from landspeed.explore.growth import Share
 from landspeed.explore.setting import MEAN_S, Setting, Slider, every, setting_at
-from landspeed.explore.theory import Curve, Nodes
 from landspeed.scenario.theory import physics
 
 CURVE_STEPS, MEAN_STEPS = 1500, 6000  # of a decade
@@ -56,7 +56,7 @@ def _with_crossings(nodes: Nodes, pipe: float) -> Nodes:
     return found
 
 
-class Packed:
+class PackedCurves:
     """The curves, each once."""
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ def theory_tables(chosen: Sequence[Slider], cache: Path | None = None) -> dict[s
     place = None if cache is None else cache / f"theory-{_content(chosen)}.json"
     if place is not None and place.is_file():
         return json.loads(place.read_text())
-    packed = Packed()
+    packed = PackedCurves()
     for places in every(chosen):
         packed.add(setting_at(chosen, places))
     made = {
@@ -156,7 +156,7 @@ def _content(chosen: Sequence[Slider]) -> str:
     """Of the values and of the code that computes."""
 
     digest = hashlib.sha256(repr([(slider.key, slider.values) for slider in chosen]).encode())
-    for file in (__file__, physics.__file__, growth.__file__, setting.__file__, theory.__file__):
+    for file in (__file__, physics.__file__, growth.__file__, setting.__file__, goodput_theory.__file__):
         digest.update(Path(file).read_bytes())
     return digest.hexdigest()[:16]
 

@@ -7,11 +7,11 @@ calibration_checks.py  The checks of a calibration, made once for every world: w
 certainty.py           The mean of a combination over its seeds, and how certain it is
 contest_rules.py       The contest's rules, one by one: met, not met, or not shown, with the evidence
 distance.py            Terrestrial distance of a path, leg by leg, from the positions of its places
-evidence.py            What the samples show of the span that is judged: which window was full, at which RTT
 fairness.py            How equally flows share: Jain's index, in total and over time
 judge.py               The judge: what the run is worth, whether it is what was expected, and what bound it
 judge_network.py       The judge of a network: each flow as the transfer over its path
 loaded_delay.py        Delay under load: the round trip that TCP measured while it filled the path
+sample_evidence.py     What the samples show of the span that is judged: which window was full, at which RTT
 steady.py              A transfer's end from its beginning: what was start, what is steady
 window_note.py         What is said of the window beside the one cause of a run: what was not granted
 sockets/               Samples of every socket of a guest, and what they say

@@ -21,7 +21,7 @@ LEAST_SHARE = 0.5  # of the time is left between the looks, or nothing is known 
 
 
 @dataclass(frozen=True)
-class Probing:
+class ProbePhases:
     """What the samples show of it.
 
     Attributes:
@@ -35,7 +35,7 @@ class Probing:
     between_bps: float
 
 
-def probing(samples: Samples, from_s: float, rtt_s: float) -> Probing | None:
+def probing(samples: Samples, from_s: float, rtt_s: float) -> ProbePhases | None:
     """What BBR's looks took from a time on; None where no sample shows one, or too little is left between them."""
     curves = samples.curves
     if curves is None or curves.end_s <= from_s:
@@ -50,7 +50,7 @@ def probing(samples: Samples, from_s: float, rtt_s: float) -> Probing | None:
         return None
     moved = curves.bytes_at(curves.end_s) - curves.bytes_at(from_s)
     moved -= sum(curves.bytes_at(end) - curves.bytes_at(begin) for begin, end in spans)
-    return Probing(len(found), taken / (curves.end_s - from_s), moved * 8 / left_s)
+    return ProbePhases(len(found), taken / (curves.end_s - from_s), moved * 8 / left_s)
 
 
 def _looks(

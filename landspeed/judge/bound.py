@@ -1,6 +1,6 @@
 """What bound a run: the window, the bus, the framing, the ACK path, loss, one of the ends, or the time it had.
 
-Only what happened in the span that is judged counts, or what a loss before it still did there (`evidence.py`).
+Only what happened in the span that is judged counts, or what a loss before it still did there (`sample_evidence.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from landspeed.base.text import rate_text
 from landspeed.judge.ack_path import FullLine, full_line_back, fullest_line
 from landspeed.judge.bbr_probing import CONTROL, PROBE_PACKETS, probing
-from landspeed.judge.evidence import Evidence, WindowTime
+from landspeed.judge.sample_evidence import SampleEvidence, WindowTime
 from landspeed.results.record import LimitedBy, RunRecord
 from landspeed.scenario.theory import physics as ph
 
@@ -89,7 +89,7 @@ def _from_tcp(
     plan: Plan, record: RunRecord, samples: Samples | None, goodput: float, from_s: float
 ) -> tuple[LimitedBy, str]:
     shares = _shares(record)
-    evidence = Evidence(samples, from_s) if samples else None
+    evidence = SampleEvidence(samples, from_s) if samples else None
     window = evidence.window(alone=_alone(plan, samples)) if evidence else None
     rwnd = window.share if window and window.share is not None else shares.rwnd
     if rwnd is not None and rwnd > LARGE_SHARE:
@@ -110,7 +110,7 @@ def _from_tcp(
     )
 
 
-def _what_is_missing(record: RunRecord, evidence: Evidence | None) -> str:
+def _what_is_missing(record: RunRecord, evidence: SampleEvidence | None) -> str:
     resent = evidence.resent() if evidence else None
     if record.retransmits and resent is None:
         return f"no samples tell what {record.retransmits} retransmissions did to the window"
@@ -130,7 +130,7 @@ def _blind(plan: Plan) -> bool:
 
 
 def _lost(
-    plan: Plan, record: RunRecord, samples: Samples | None, evidence: Evidence | None, goodput: float
+    plan: Plan, record: RunRecord, samples: Samples | None, evidence: SampleEvidence | None, goodput: float
 ) -> tuple[LimitedBy, str] | None:
     """A window that losses made smaller, and that was full, or packets that came late and were taken for lost."""
     if samples is None or evidence is None or not record.retransmits or _blind(plan):
@@ -230,7 +230,7 @@ def _beside_goodput(
             )
             looks += f"{found.share * 100:.1f} % of the time, and in the rest it ran at {rate_text(found.between_bps)}"
             parts["probing"] = 1 - goodput / found.between_bps, looks
-        resent = Evidence(samples, from_s).resent()
+        resent = SampleEvidence(samples, from_s).resent()
         if resent is not None and resent.share:
             why = f"{resent.share * 100:.1f} % of what was sent was {resent.packets} packets sent again"
             parts["loss"] = resent.share, why + _where_dropped(plan, samples, from_s)

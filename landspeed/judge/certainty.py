@@ -51,7 +51,7 @@ def enough(values: Sequence[float], share: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Difference:
+class MeanDifference:
     """One mean against another.
 
     Attributes:
@@ -65,25 +65,25 @@ class Difference:
     p: float | None
 
 
-def difference(first: Sequence[float], second: Sequence[float]) -> Difference:
+def difference(first: Sequence[float], second: Sequence[float]) -> MeanDifference:
     """Two means of independent draws, whose spreads may differ (Welch's t). Where nothing varies, it is exact."""
     if not first or not second:
-        return Difference(None, None, None)
+        return MeanDifference(None, None, None)
     one, other = statistics.fmean(first), statistics.fmean(second)
     share = other / one - 1 if one else (0.0 if other == one else None)
     if len(first) < 2 or len(second) < 2:
-        return Difference(share, None, None)
+        return MeanDifference(share, None, None)
     errors = [statistics.variance(values) / len(values) for values in (first, second)]
     error = math.sqrt(sum(errors))
     if error == 0:
-        return Difference(share, 0.0, 0.0 if one != other else 1.0)
+        return MeanDifference(share, 0.0, 0.0 if one != other else 1.0)
     from scipy import stats
 
     terms = (each**2 / (len(values) - 1) for each, values in zip(errors, (first, second), strict=True))
     freedom = error**4 / sum(terms)
     p = 2 * float(stats.t.sf(abs(other - one) / error, freedom))
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * error
-    return Difference(share, half / abs(one) if one else None, p)
+    return MeanDifference(share, half / abs(one) if one else None, p)
 
 
 def beyond_chance(ps: Sequence[float | None]) -> list[bool]:

@@ -23,7 +23,7 @@ def jain_index(values: Sequence[float]) -> float | None:
     return sum(values) ** 2 / (len(values) * squares) if squares > 0 else None
 
 
-class Shares:
+class FlowShares:
     """What each flow got in the times when certain flows ran together."""
 
     def __init__(self, record: RunRecord, samples: Samples | None) -> None:

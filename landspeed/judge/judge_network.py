@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from landspeed.base.text import rate_text
-from landspeed.judge.fairness import Shares, jain_index
+from landspeed.judge.fairness import FlowShares, jain_index
 from landspeed.results.check import Check
 from landspeed.results.flow_result import FlowResult, LimitedBy
 from landspeed.results.record import RunRecord
@@ -38,7 +38,7 @@ def judge_flows(
         samples: of the run; None without a bundle.
         judge_one: the judge of one transfer over a path.
     """
-    shares = Shares(record, samples)
+    shares = FlowShares(record, samples)
     named = {flow.name: flow for flow in plan.flows}
     judged: list[FlowResult] = []
     for flow in record.flows:
@@ -80,7 +80,7 @@ def as_record(record: RunRecord, flow: FlowResult) -> RunRecord:
     return record.model_copy(update=alone | {"flows": [], "jain_index": None, "calibration": calibration}, deep=True)
 
 
-def _shared(plan: Plan, flow: Flow, shares: Shares) -> tuple[LimitedBy, str] | None:
+def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[LimitedBy, str] | None:
     """A link that this flow fills together with others, while all that pass it run.
 
     Not where MPTCP passes: how much of such a flow's goodput went over one link, its goodput does not say.

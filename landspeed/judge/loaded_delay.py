@@ -43,7 +43,7 @@ class Spread:
     max_ms: float
 
 
-class Waiting(NamedTuple):
+class QueueSample(NamedTuple):
     """What waits before a line, as a sample has it."""
 
     time_s: float
@@ -103,13 +103,13 @@ def _held(series: Series, span_s: tuple[float, float]) -> Iterator[tuple[float, 
             yield value, for_s
 
 
-def _waiting(samples: Samples) -> dict[tuple[int, str], list[Waiting]]:
+def _waiting(samples: Samples) -> dict[tuple[int, str], list[QueueSample]]:
     """Samples of the queues that were not always empty."""
     columns = ("link", "direction", "time_ns", "backlog_bytes", "backlog_packets")
     rows = samples.rows("links", *columns)
-    found: dict[tuple[int, str], list[Waiting]] = {}
+    found: dict[tuple[int, str], list[QueueSample]] = {}
     for key, group in itertools.groupby(rows, operator.itemgetter(0, 1)):
-        known = [Waiting(row[2] / 1e9, row[3], row[4] or 0) for row in group if row[2] >= 0 and row[3] is not None]
+        known = [QueueSample(row[2] / 1e9, row[3], row[4] or 0) for row in group if row[2] >= 0 and row[3] is not None]
         if any(row.counted_bytes for row in known):
             found[key] = known
     return found

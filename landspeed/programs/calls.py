@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from landspeed.programs.errors import PathError
 
 if TYPE_CHECKING:
-    from landspeed.programs.programs import Program
+    from landspeed.programs.node_program import Program
 
 THERE = "/run/landspeed/programs"
 CALLER = Path(__file__).resolve().parent / "guest_call.py"

@@ -11,7 +11,7 @@ from landspeed.programs.errors import PathError
 
 
 @dataclass(frozen=True)
-class Listening:
+class ListeningCondition:
     """See `listening`."""
 
     port: int
@@ -26,7 +26,7 @@ class Listening:
 
 
 @dataclass(frozen=True)
-class Line:
+class LineCondition:
     """See `line`."""
 
     pattern: str
@@ -40,7 +40,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Succeeds:
+class SuccessCondition:
     """See `succeeds`."""
 
     words: tuple[str, ...]
@@ -53,17 +53,17 @@ class Succeeds:
         return f"`{' '.join(self.words)}` succeeds"
 
 
-Condition: TypeAlias = Listening | Line | Succeeds
+Condition: TypeAlias = ListeningCondition | LineCondition | SuccessCondition
 
 
-def listening(port: int, protocol: Literal["tcp", "udp"] = "tcp") -> Listening:
+def listening(port: int, protocol: Literal["tcp", "udp"] = "tcp") -> ListeningCondition:
     """A program at the node listens on a port; for UDP: has a socket there that is not connected."""
     if not 0 < port < 1 << 16:
         raise PathError(f"{port} is not a port: write one from 1 to 65535")
-    return Listening(port, protocol)
+    return ListeningCondition(port, protocol)
 
 
-def line(pattern: str) -> Line:
+def line(pattern: str) -> LineCondition:
     """The program has written a line in which this regular expression is found; `^` and `$` are a line's ends.
 
     The last 64 KiB of each output are looked at.
@@ -72,11 +72,11 @@ def line(pattern: str) -> Line:
         re.compile(pattern.encode())
     except re.error as error:
         raise PathError(f"{pattern!r} is not a regular expression: {error}") from error
-    return Line(pattern)
+    return LineCondition(pattern)
 
 
-def succeeds(words: Sequence[str]) -> Succeeds:
+def succeeds(words: Sequence[str]) -> SuccessCondition:
     """A command at the program's node exits with status 0. It is tried repeatedly, and may take long."""
     if isinstance(words, str) or not words:
         raise PathError(f"{words!r} is not a command: write its words as a list, such as ['curl', '-s', 'b']")
-    return Succeeds(tuple(map(str, words)))
+    return SuccessCondition(tuple(map(str, words)))

@@ -15,7 +15,7 @@ WORDS = {"for_": "for", "from_": "from"}
 LATEST = "168 h"  # the transfer that a scenario describes does not happen here: its end is as late as one may be
 
 
-class Planned:
+class PathEvents:
     """The events of a path: the scenario's own, and those that were added."""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -45,7 +45,7 @@ class Planned:
         return plan_events(alone.contents)[0]
 
     def _ends(self, link: str | Sequence[str]) -> tuple[str, str]:
-        lines = self._scenario.contents.lines
+        lines = self._scenario.contents.all_links
         if not isinstance(link, str):
             first, second = link
             return first, second

@@ -33,7 +33,7 @@ class Frame:
         return f"{self.time_ns / 1e9:.6f} s  {self.words}"
 
 
-class Reader:
+class CaptureReader:
     """Puts the packets of one capture into words; connections are told apart by the order in which they begin."""
 
     def __init__(self, names: dict[str, str]) -> None:
@@ -94,7 +94,7 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class Parting:
+class CaptureDifference:
     """Where two captures part.
 
     Attributes:
@@ -107,13 +107,13 @@ class Parting:
     other: Frame | None
 
 
-def first_difference(one: list[Frame], other: list[Frame], *, later_ns: int | None = None) -> Parting | None:
+def first_difference(one: list[Frame], other: list[Frame], *, later_ns: int | None = None) -> CaptureDifference | None:
     """The first packet that is another one; with `later_ns`, also the same at a time that differs by more than that."""
     for number in range(max(len(one), len(other))):
         mine = one[number] if number < len(one) else None
         theirs = other[number] if number < len(other) else None
         if mine is None or theirs is None or mine.words != theirs.words:
-            return Parting(number + 1, mine, theirs)
+            return CaptureDifference(number + 1, mine, theirs)
         if later_ns is not None and abs(mine.time_ns - theirs.time_ns) > later_ns:
-            return Parting(number + 1, mine, theirs)
+            return CaptureDifference(number + 1, mine, theirs)
     return None

@@ -13,7 +13,7 @@ import traceback
 from typing import Any
 
 
-class Reader(pickle.Unpickler):
+class CallUnpickler(pickle.Unpickler):
     """Finds the module of the test by its file where it has no name that can be imported, as pytest's may have."""
 
     def __init__(self, data: bytes, where: tuple[str, str] | None) -> None:
@@ -56,7 +56,7 @@ def main() -> None:
     sys.path[:] = path
     error, told, value = None, "", b""
     try:
-        function, arguments = Reader(pickled, where).load()
+        function, arguments = CallUnpickler(pickled, where).load()
         value = pickle.dumps(function(*arguments))
     except BaseException as raised:  # whatever it is, the test must see it
         told = traceback.format_exc()

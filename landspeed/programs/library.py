@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path as File
 from typing import Any, TypeAlias
 
-from landspeed.programs.path import Path
+from landspeed.programs.path import NetworkPath
 from landspeed.runs.one_run import check_world
 from landspeed.runs.scenario import Scenario
 from landspeed.runs.scratch import scratch_folder
-from landspeed.worlds.making import make_program_world
+from landspeed.worlds.make_world import make_program_world
 from landspeed.worlds.program_world import changeable
 
 DOUBLE_AFTER = 1024  # samples: ten minutes are 6000 of them, an hour 9000
@@ -44,7 +44,7 @@ def path(
     fixed: bool = False,
     samples: str | None = None,
     **options: Any,
-) -> Generator[Path]:
+) -> Generator[NetworkPath]:
     """A path on which programs run in virtual time, until the block is left. It needs no root.
 
         with ls.path("transatlantic") as path:
@@ -72,7 +72,7 @@ def path(
         RunFailed: the guest failed.
     """
     scenario, world = scenario_of(what, changes), make_program_world(**options)
-    work = world.asked(scenario.plan(seed=seed))
+    work = world.with_options(scenario.plan(seed=seed))
     check_world(world, work)
     plan, memory_bytes = work if fixed else changeable(work), world.memory_bytes(work)
     seen = [File(each).resolve() for each in visible]
@@ -80,7 +80,7 @@ def path(
         scratch_folder(folder) as run,
         world.session(plan, run, visible=seen, memory_bytes=memory_bytes) as session,
     ):
-        made = Path(scenario, plan, session, run, [File.cwd(), *seen])
+        made = NetworkPath(scenario, plan, session, run, [File.cwd(), *seen])
         if samples is not None:
             made.sample(samples, double_after=DOUBLE_AFTER)
         yield made

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from landspeed.programs.calls import Call
 from landspeed.programs.conditions import Condition
 from landspeed.programs.errors import LandspeedWarning, PathError, ProgramNotStarted, ProgramTimeout
-from landspeed.programs.events import Planned, plain
+from landspeed.programs.events import PathEvents, plain
 from landspeed.programs.live_path import LivePath
-from landspeed.programs.programs import Program
-from landspeed.programs.sampling import Sampling
+from landspeed.programs.node_program import Program
+from landspeed.programs.sampling import SocketSampler
 from landspeed.programs.story import event_lines, place_words, time_text
-from landspeed.programs.visible import ADVICE, SHARED, Visible
+from landspeed.programs.visible_files import ADVICE, SHARED, Visible
 from landspeed.results.facts import Spun
 from landspeed.runs.scenario import Scenario
 from landspeed.worlds.program_world import DOUBLE_AFTER
 
 if TYPE_CHECKING:
-    from landspeed.judge.sockets.bound import Bound
     from landspeed.judge.sockets.series import SocketSamples
+    from landspeed.judge.sockets.socket_limits import Bound
     from landspeed.results.facts import Spun
     from landspeed.scenario.plan.plan import Plan
     from landspeed.worlds.program_world import ProgramSession
@@ -36,7 +36,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Node:
+class PathNode:
     """A node of a path, where programs run.
 
     Attributes:
@@ -44,7 +44,7 @@ class Node:
         address: its own.
     """
 
-    path: Path
+    path: NetworkPath
     name: str
     address: str
 
@@ -116,7 +116,7 @@ class Node:
         return call.result(self.run(call.words, env=call.environment, timeout=timeout))
 
 
-class Path(LivePath):
+class NetworkPath(LivePath):
     """A path whose clock stands still, except while a call waits for something.
 
     Attributes:
@@ -136,15 +136,15 @@ class Path(LivePath):
         self.scenario = scenario
         self.visible = Visible(seen)
         self._starts = 0
-        self._sampling = Sampling(self)
+        self._sampling = SocketSampler(self)
         self.programs: list[Program] = []
-        self.nodes = {name: Node(self, name, address) for name, address in session.addresses.items()}
+        self.nodes = {name: PathNode(self, name, address) for name, address in session.addresses.items()}
         self.ends = [plan.flow.source, plan.flow.target]
         self.sender, self.receiver = self.nodes[plan.flow.source], self.nodes[plan.flow.target]
 
     @cached_property
-    def _planned(self) -> Planned:
-        return Planned(self.scenario)
+    def _planned(self) -> PathEvents:
+        return PathEvents(self.scenario)
 
     @property
     def seed(self) -> int:
@@ -168,7 +168,7 @@ class Path(LivePath):
         """What has happened so far, one line each, with the virtual time."""
         return self._story.lines(self.plan, self.session.events)
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> PathNode:
         """The node of a name.
 
         Raises:
@@ -236,7 +236,7 @@ class Path(LivePath):
         """
         return self._sampling.end()
 
-    def bound_by(self, which: Program | Node | tuple[str, str]) -> Bound:
+    def bound_by(self, which: Program | PathNode | tuple[str, str]) -> Bound:
         """What limited what was sent: a window of the program or of TCP, loss, the line, … (`kind`), with figures.
 
         Args:
@@ -266,7 +266,7 @@ class Path(LivePath):
 
     def start(
         self,
-        node: Node,
+        node: PathNode,
         words: Words,
         *,
         env: Mapping[str, str] | None,

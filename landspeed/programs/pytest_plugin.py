@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 if TYPE_CHECKING:
-    from landspeed.programs.path import Path
+    from landspeed.programs.path import NetworkPath
 
 MARKER = (
     "landspeed(*paths, seeds=None, **options): the test takes a `path` on which programs run in virtual time, once for "
@@ -27,7 +27,7 @@ SAMPLES = "10 ms"  # of virtual time
 
 
 @dataclass(frozen=True)
-class Asked:
+class PathRequest:
     """A path that a test asks for.
 
     Attributes:
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tell of the marker; the first process compares seeds at the end."""
     config.addinivalue_line("markers", MARKER)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Comparison(), "landspeed-comparison")
+        config.pluginmanager.register(SeedComparison(), "landspeed-comparison")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -74,7 +74,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     options = dict(marker.kwargs)
     seeds = _seeds(where, options.pop("seeds", None))
     asked = [
-        Asked(_what(each, metafunc.definition.path), seed, options, len(seeds) > 1)
+        PathRequest(_what(each, metafunc.definition.path), seed, options, len(seeds) > 1)
         for each in marker.args
         for seed in seeds
     ]
@@ -101,17 +101,17 @@ def _name(what: Any) -> str:
     return str(cast("dict[str, Any]", what).get("name", "path") if isinstance(what, dict) else what.name)
 
 
-_path = pytest.StashKey["Path"]()
-_asked = pytest.StashKey[Asked]()
+_path = pytest.StashKey["NetworkPath"]()
+_asked = pytest.StashKey[PathRequest]()
 _passed = pytest.StashKey[set[str]]()
 
 
 @pytest.fixture
 def path(
     request: pytest.FixtureRequest, record_property: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Generator[Path]:
-    """A path of the marker `landspeed`: its ends, its other nodes, its clock. See landspeed.Path."""
-    asked: Asked | None = getattr(request, "param", None)
+) -> Generator[NetworkPath]:
+    """A path of the marker `landspeed`: its ends, its other nodes, its clock. See landspeed.NetworkPath."""
+    asked: PathRequest | None = getattr(request, "param", None)
     if asked is None:
         pytest.fail('a test with a `path` needs the marker: @pytest.mark.landspeed("transatlantic")', pytrace=False)
     # saves 556 ms where it is not needed
@@ -137,7 +137,7 @@ def path(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _entered(made: AbstractContextManager[Path]) -> Path | str:
+def _entered(made: AbstractContextManager[NetworkPath]) -> NetworkPath | str:
     """The path, or why there is none."""
     # saves 8 ms where it is not needed
     from landspeed.base.errors import LandspeedError
@@ -158,7 +158,7 @@ def pytest_runtest_makereport(
     if path is None or call.when != "call":
         return report
     # saves 317 ms where it is not needed
-    from landspeed.programs.kept import keep_captures, keep_failure, safe_name
+    from landspeed.programs.kept_files import keep_captures, keep_failure, safe_name
 
     asked = item.stash[_asked]
     told: dict[str, Any] = {"test": f"{item.nodeid.partition('[')[0]} on {asked.name}", "outcome": report.outcome}
@@ -188,7 +188,7 @@ def _session_folder(item: pytest.Item) -> File:
 
 
 @dataclass
-class Comparison:
+class SeedComparison:
     """Where failing seeds part from passing ones, told at the end, when all have run.
 
     Attributes:
@@ -215,7 +215,7 @@ class Comparison:
         if not pairs:
             return
         # saves 280 ms where it is not needed
-        from landspeed.programs.kept import Kept, parting_lines
+        from landspeed.programs.kept_files import Kept, parting_lines
 
         terminalreporter.section("landspeed: where failing seeds part from passing ones")
         for _, nodeid, failed, passed in pairs:

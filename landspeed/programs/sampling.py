@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from landspeed.judge.sockets.bound import Bound, bound_by
-from landspeed.judge.sockets.datagrams import Hop, bound_by_datagrams
+from landspeed.judge.sockets.datagrams import NextLink, bound_by_datagrams
 from landspeed.judge.sockets.series import SocketSamples
+from landspeed.judge.sockets.socket_limits import Bound, bound_by
 from landspeed.judge.sockets.ways import first_link, way_between
 from landspeed.programs.errors import PathError
 from landspeed.programs.live_path import LivePath
@@ -14,7 +14,7 @@ from landspeed.worlds.program_world import SocketSampling
 SAMPLED = "sampled"  # folder of the sampler's own files
 
 
-class Sampling:
+class SocketSampler:
     """Begins once, ends once; what was seen is read then."""
 
     def __init__(self, path: LivePath) -> None:
@@ -62,6 +62,6 @@ class Sampling:
         source, target = which
         plan = self._path.plan
         way = way_between(plan, source, target)
-        hops = [Hop(*first_link(plan, *each)) for each in ((source, target), (target, source))]
+        hops = [NextLink(*first_link(plan, *each)) for each in ((source, target), (target, source))]
         found = bound_by_datagrams(samples, source, target, way, hops, ipv6=plan.ip_version == 6)
         return found or bound_by(samples, source, target, way)

@@ -25,7 +25,7 @@ from landspeed.base.units import TIME, parse
 from landspeed.runs.scenario import Scenario
 
 if TYPE_CHECKING:
-    from landspeed.programs.path import Path
+    from landspeed.programs.path import NetworkPath
 
 RATES = ("1 Gbit/s", "100 Mbit/s", "10 Mbit/s", "2 Mbit/s")  # the harmless first: that is where they shrink to
 LOSSES = ("0 %", "0.01 %", "0.1 %", "1 %")
@@ -36,7 +36,7 @@ MOST_ROUTERS = 4
 
 
 @dataclass(frozen=True)
-class Fault:
+class LinkFault:
     """Something that happens to a link.
 
     Attributes:
@@ -49,7 +49,7 @@ class Fault:
     link: tuple[str, str]
     what: Mapping[str, str]
 
-    def plan(self, path: Path) -> None:
+    def plan(self, path: NetworkPath) -> None:
         """Let it happen on a path."""
         path.at(self.at, link=self.link, **self.what)
 
@@ -94,7 +94,7 @@ def paths(
 
 
 @st.composite
-def faults(draw: st.DrawFn, scenario: Scenario, *, before: str = "10 s", most: int = 3) -> list[Fault]:
+def faults(draw: st.DrawFn, scenario: Scenario, *, before: str = "10 s", most: int = 3) -> list[LinkFault]:
     """What happens to the links of a path, each link at most once.
 
     Args:
@@ -104,9 +104,9 @@ def faults(draw: st.DrawFn, scenario: Scenario, *, before: str = "10 s", most: i
         most: at most so many.
     """
     latest_ms = max(parse(TIME, before) // 10**6 - 1, 0)
-    ends = [(each.from_, each.to) for each in scenario.contents.lines]
+    ends = [(each.from_, each.to) for each in scenario.contents.all_links]
     chosen = draw(st.lists(st.sampled_from(ends), max_size=min(most, len(ends)), unique=True))
-    return [Fault(f"{draw(st.integers(0, latest_ms))} ms", link, draw(_happening())) for link in chosen]
+    return [LinkFault(f"{draw(st.integers(0, latest_ms))} ms", link, draw(_happening())) for link in chosen]
 
 
 def _happening() -> st.SearchStrategy[dict[str, str]]:

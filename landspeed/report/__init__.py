@@ -13,7 +13,7 @@ differences.py       Where two sides of a comparison differ by more than the tol
 line_picture.py      A picture of lines and points as SVG needs it: scales, ticks, pixels
 network_report.py    The report of a network: its links and flows as tables, all flows over time
 network_view.py      A plan of a network for people: its links, its flows
-page.py              What pages share: templates, plotly inside the page or beside it
+page_parts.py        What pages share: templates, plotly inside the page or beside it
 plan_view.py         A plan for people: the path hop by hop, and its physics
 plotly_figure.py     A chart of the report as a Plotly figure with the report's own colours
 probe_page.py        A probe as one self-contained page: the answer on top, goodput against RTT

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.base.text import DASH, NARROW, duration_text, grouped, rate_text, scientific, signed_percent
 from landspeed.judge.contest_rules import contest_class, rules_summary
-from landspeed.report.page import environment, template_text
+from landspeed.report.page_parts import environment, template_text
 from landspeed.results.record import RuleCheck, RunRecord
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ KEPT = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class BookEntry:
     """A record of the book: its plan, and the runs that there are (None: not rehearsed yet)."""
 
     plan: Plan
@@ -65,7 +65,7 @@ class BookRow:
     emulated_more: str = ""
 
 
-def book_row(entry: Entry) -> BookRow:
+def book_row(entry: BookEntry) -> BookRow:
     """The line of an entry."""
     plan, run = entry.plan, entry.emulated
     expect, contest = plan.expect, plan.contest
@@ -111,7 +111,7 @@ def _ends(plan: Plan) -> str:
     return " – ".join(node.place or node.name for node in (plan.nodes[0], plan.nodes[-1]))
 
 
-def _simulated(entry: Entry, recorded: float | None) -> str:
+def _simulated(entry: BookEntry, recorded: float | None) -> str:
     run = entry.simulated
     if run is None or not run.complete or run.goodput_bps is None:
         return DASH
@@ -140,7 +140,7 @@ def _basis(plan: Plan) -> str:
     return f"predicted: {plan.physics.expected_bottleneck.kind}"
 
 
-def render_book(entries: list[Entry], facts: dict[str, str]) -> str:
+def render_book(entries: list[BookEntry], facts: dict[str, str]) -> str:
     """The book as one page.
 
     Args:
@@ -154,7 +154,7 @@ def render_book(entries: list[Entry], facts: dict[str, str]) -> str:
     return template.render(groups=book_groups(entries), facts=facts, style=style)
 
 
-def book_groups(entries: list[Entry]) -> list[tuple[str, list[BookRow]]]:
+def book_groups(entries: list[BookEntry]) -> list[tuple[str, list[BookRow]]]:
     """(Title, rows by date) of each group that has any."""
     groups: list[tuple[str, list[BookRow]]] = []
     for key, title in GROUPS.items():
@@ -166,7 +166,7 @@ def book_groups(entries: list[Entry]) -> list[tuple[str, list[BookRow]]]:
     return groups
 
 
-def book_json(entries: list[Entry], facts: dict[str, str]) -> str:
+def book_json(entries: list[BookEntry], facts: dict[str, str]) -> str:
     """What the book needs of its runs, to be kept where the bundles are not: JSON, a line for each record."""
     runs = {
         entry.plan.scenario: {
@@ -184,7 +184,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def book_entries(text: str, plans: Iterable[Plan]) -> tuple[list[Entry], dict[str, str]]:
+def book_entries(text: str, plans: Iterable[Plan]) -> tuple[list[BookEntry], dict[str, str]]:
     """(Entries, facts) of a kept book.
 
     Args:
@@ -199,7 +199,7 @@ def book_entries(text: str, plans: Iterable[Plan]) -> tuple[list[Entry], dict[st
     simulated = {name: worlds["simulated"] for name, worlds in kept["runs"].items() if "simulated" in worlds}
     sent = {name: run["plan"]["transfer"] for name, run in simulated.items()}
     entries = [
-        Entry(plan, run.get("emulated"), run.get("simulated"), simulated_transfer=sent.get(plan.scenario))
+        BookEntry(plan, run.get("emulated"), run.get("simulated"), simulated_transfer=sent.get(plan.scenario))
         for plan, run in ((plan, runs.get(plan.scenario, {})) for plan in plans)
     ]
     return entries, kept["facts"]

@@ -40,7 +40,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Mark:
+class LevelLine:
     """A horizontal line: a recorded level, a limit."""
 
     name: str
@@ -92,7 +92,7 @@ def _significant(value: float) -> float:
 
 def figure_over_time(
     traces: Sequence[dict[str, Any]],
-    marks: Sequence[Mark],
+    marks: Sequence[LevelLine],
     unit: str,
     *,
     end_s: float,
@@ -136,10 +136,10 @@ def figure_over_time(
     }
 
 
-def labels(marks: Sequence[Mark]) -> list[dict[str, Any]]:
+def labels(marks: Sequence[LevelLine]) -> list[dict[str, Any]]:
     """Names on the lines themselves, at the right end; lines that lie on each other share one."""
     top = max((mark.level for mark in marks), default=1.0)
-    groups: list[list[Mark]] = []
+    groups: list[list[LevelLine]] = []
     for mark in sorted(marks, key=lambda each: each.level):
         if groups and mark.level - groups[-1][0].level < 0.06 * top:
             groups[-1].append(mark)

@@ -10,7 +10,7 @@ from landspeed.report.beside_recorded import recorded_streams, wanted_word
 from landspeed.report.chart_parts import (
     POINTS,
     Chart,
-    Mark,
+    LevelLine,
     chart_unit,
     figure_over_time,
     labels,
@@ -78,15 +78,15 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
     most = max(value for _, value in total)
     expect = plan.expect
     traces = [line("rehearsed", total, "--rehearsed", 2.0)]
-    marks: list[Mark] = []
+    marks: list[LevelLine] = []
     if expect and expect.goodput_bps:
-        marks.append(Mark(wanted_word(plan), expect.goodput_bps / size, "--recorded", "dash"))
+        marks.append(LevelLine(wanted_word(plan), expect.goodput_bps / size, "--recorded", "dash"))
         most = max(most, expect.goodput_bps / size)
     beyond: list[str] = []
     for limit in plan.physics.limits:
         level = limit.goodput_bps / size
         if level <= HEADROOM * most:
-            marks.append(Mark(f"limit: {limit.name}", level, "--limit", "dot"))
+            marks.append(LevelLine(f"limit: {limit.name}", level, "--limit", "dot"))
         else:
             beyond.append(f"{limit.name} ({level:.3g} {unit})")
     figure = figure_over_time(traces, marks, unit, end_s=total[-1][0])
@@ -110,9 +110,9 @@ def _start(streams: dict[int, Series], plan: Plan) -> Chart | None:
     begin, size, unit = _in_unit([point for point in total if point[0] <= span_s])
     if not begin:
         return None
-    marks: list[Mark] = []
+    marks: list[LevelLine] = []
     if plan.expect and plan.expect.goodput_bps:
-        marks.append(Mark(wanted_word(plan), plan.expect.goodput_bps / size, "--recorded", "dash"))
+        marks.append(LevelLine(wanted_word(plan), plan.expect.goodput_bps / size, "--recorded", "dash"))
     figure = figure_over_time([line("rehearsed", begin, "--rehearsed", 2.0)], marks, unit, end_s=span_s)
     caption = f"The first {span_s:.1f} s, {START_RTTS} round trips: how long the run takes to reach its level."
     most = rate_text(max(value for _, value in begin) * size)
@@ -127,9 +127,9 @@ def _goodput_streams(streams: dict[int, Series], plan: Plan, controls: Controls)
     size, unit = (1e3, "kbit/s") if most < 1e6 else (1e6, "Mbit/s")
     scaled = {stream: [(time_s, value / size) for time_s, value in series] for stream, series in streams.items()}
     recorded = recorded_streams(plan.expect)
-    marks: list[Mark] = []
+    marks: list[LevelLine] = []
     if recorded:
-        marks.append(Mark(f"{wanted_word(plan)} mean", sum(recorded) / len(recorded) / size, "--recorded", "dash"))
+        marks.append(LevelLine(f"{wanted_word(plan)} mean", sum(recorded) / len(recorded) / size, "--recorded", "dash"))
     figure = figure_over_time(_lines(scaled, controls), marks, unit, end_s=_end(scaled))
     caption = (
         "Streams that share one bottleneck fairly lie on top of each other; one that lost a packet dips and returns."
@@ -145,13 +145,13 @@ def _window(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart 
     if not total:
         return None
     most = max(value for _, value in total)
-    marks: list[Mark] = []
+    marks: list[LevelLine] = []
     goodput = record.steady_goodput_bps or record.goodput_bps
     rtt_s = (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3
     if goodput:
-        marks.append(Mark("BDP at the reached rate", goodput * rtt_s / 8e6, "--recorded", "dash"))
+        marks.append(LevelLine("BDP at the reached rate", goodput * rtt_s / 8e6, "--recorded", "dash"))
     if plan.physics.bdp_bytes / 1e6 <= HEADROOM * most:
-        marks.append(Mark("BDP of the slowest link", plan.physics.bdp_bytes / 1e6, "--limit", "dot"))
+        marks.append(LevelLine("BDP of the slowest link", plan.physics.bdp_bytes / 1e6, "--limit", "dot"))
     figure = figure_over_time([line("cwnd, all streams", total, "--rehearsed", 2.0)], marks, "MB", end_s=total[-1][0])
     caption = (
         "Below the bandwidth-delay product (BDP) the path is not full; what the window has above the BDP of the "
@@ -166,9 +166,11 @@ def _window_streams(streams: dict[int, Series], record: RunRecord, plan: Plan, c
         return None
     goodput = record.steady_goodput_bps or record.goodput_bps
     rtt_s = (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3
-    marks: list[Mark] = []
+    marks: list[LevelLine] = []
     if goodput:
-        marks.append(Mark("a stream's share of the BDP", goodput * rtt_s / 8e6 / len(streams), "--recorded", "dash"))
+        marks.append(
+            LevelLine("a stream's share of the BDP", goodput * rtt_s / 8e6 / len(streams), "--recorded", "dash")
+        )
     figure = figure_over_time(_lines(streams, controls), marks, "MB", end_s=_end(streams))
     caption = "Reno adds one packet per round trip and halves on a loss: the teeth of a saw, one per loss."
     if controls:
@@ -185,7 +187,7 @@ def _rtt(streams: dict[int, Series], record: RunRecord, plan: Plan, controls: Co
     if not values:
         return None
     base = record.rtt_ms or plan.physics.rtt_ns / 1e6
-    marks = [Mark("empty path", base, "--recorded", "dash")]
+    marks = [LevelLine("empty path", base, "--recorded", "dash")]
     figure = figure_over_time(_lines(streams, controls), marks, "ms", from_zero=False, end_s=_end(streams))
     room = max((max(values) - base) * 1.15, base * 0.01)
     figure["layout"]["yaxis"]["range"] = [min(base, *values) - room * 0.08, base + room]

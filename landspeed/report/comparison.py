@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from landspeed.base.text import DASH, bytes_text, duration_text, grouped, percent_of, rate_text
-from landspeed.report.chart_parts import Chart, Mark, chart_unit, figure_over_time, line, mark_events, scaled
+from landspeed.report.chart_parts import Chart, LevelLine, chart_unit, figure_over_time, line, mark_events, scaled
 from landspeed.report.comparison_sides import Side
 from landspeed.report.differences import Difference, differences, longest_queue
 from landspeed.results.series import Series
@@ -161,7 +161,11 @@ def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
     first = comparison.sides[0]
     expect = first.plan.expect if comparison.recorded else None
     size, unit = chart_unit([scaled(side.goodput, 1e-9) for side in comparison.sides])
-    marks = [Mark("recorded", expect.goodput_bps / size, "--recorded", "dash")] if expect and expect.goodput_bps else []
+    marks = (
+        [LevelLine("recorded", expect.goodput_bps / size, "--recorded", "dash")]
+        if expect and expect.goodput_bps
+        else []
+    )
     charts = [
         _overlaid(
             comparison, "goodput", "Goodput in total", unit, lambda side: scaled(side.goodput, size / 1e9), marks=marks,
@@ -189,7 +193,7 @@ def _overlaid(
     unit: str,
     series: Callable[[Side], Series],
     *,
-    marks: list[Mark],
+    marks: list[LevelLine],
     caption: str,
 ) -> Chart | None:
     traces = [

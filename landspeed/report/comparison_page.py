@@ -6,7 +6,7 @@ from pathlib import Path
 
 from landspeed.base.files import write_atomically
 from landspeed.report.comparison import Comparison, overlaid_charts
-from landspeed.report.page import environment, plotly_js, script_json, template_text
+from landspeed.report.page_parts import environment, plotly_js, script_json, template_text
 from landspeed.results.bundle import OutputError
 
 

@@ -18,8 +18,8 @@ def configuration(bundle: Path, record: RunRecord) -> list[tuple[str, str, bool]
         )
     facts = record.world_facts.model_dump(mode="json", exclude_none=True) if record.world_facts else {}
     guest = facts.get("guest", {})
-    if lanes := facts.get("simulator", {}).pop("lanes", None):
-        found.append(("Lanes of the simulation", _as_text(lanes), False))
+    if directions := facts.get("simulator", {}).pop("lanes", None):
+        found.append(("Lanes of the simulation", _as_text(directions), False))
     for name, title in (
         ("qdiscs", "Queueing disciplines"),
         ("sysctls", "Kernel settings (sysctl)"),

@@ -217,8 +217,8 @@ def _timeouts(slower: Side, faster: Side) -> list[tuple[str, str]]:
 
 def _leaves_to_chance(side: Side) -> bool:
     """Whether packets are lost, or seem so, at random."""
-    lanes = [lane for link in side.plan.links for lane in (link.forward, link.reverse)]
-    return any(lane.loss or lane.corrupt or lane.reorder for lane in lanes) or any(
+    directions = [direction for link in side.plan.links for direction in (link.forward, link.reverse)]
+    return any(direction.loss or direction.corrupt or direction.reorder for direction in directions) or any(
         event.kind == "loss" and event.probability not in (None, 1.0) for event in side.plan.events
     )
 

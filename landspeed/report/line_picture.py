@@ -13,7 +13,7 @@ SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PlottedLine:
     """One line, or points without one.
 
     Attributes:
@@ -52,7 +52,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Picture:
+class LinePicture:
     """A picture; ticks are (pixels, text)."""
 
     title: str
@@ -63,7 +63,7 @@ class Picture:
     y_ticks: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
 
 
-def draw(title: str, x: Axis, y: Axis, lines: Sequence[Drawn]) -> Picture | None:
+def draw(title: str, x: Axis, y: Axis, lines: Sequence[PlottedLine]) -> LinePicture | None:
     """The picture; None where there is nothing to draw. Of many points every so-manieth is drawn, and the last."""
     xs = [at for line in lines for at, _ in line.points]
     ys = [value for line in lines for _, value in line.points]
@@ -76,7 +76,7 @@ def draw(title: str, x: Axis, y: Axis, lines: Sequence[Drawn]) -> Picture | None
         pixels = [(across(at), upwards(value)) for at, value in _thinned(line.points)]
         dots = pixels if line.dash is None else []
         shapes.append(Shape(line.name, line.colour, line.dash, "" if dots else _path(pixels, step=line.step), dots))
-    return Picture(title, f"{x.name} in {x_unit}", f"{y.name} in {y_unit}", shapes, x_ticks, y_ticks)
+    return LinePicture(title, f"{x.name} in {x_unit}", f"{y.name} in {y_unit}", shapes, x_ticks, y_ticks)
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:

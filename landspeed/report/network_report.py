@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.text import DASH, bytes_text, grouped, percent_of, rate_text
 from landspeed.base.units_text import rate_unit, time_text
-from landspeed.judge.fairness import Shares, flows_goodput, jain_series, total_goodput
+from landspeed.judge.fairness import FlowShares, flows_goodput, jain_series, total_goodput
 from landspeed.judge.judge_network import as_record
 from landspeed.report import tables
 from landspeed.report.chart_parts import Chart, figure_over_time, line, mark_events
@@ -31,7 +31,7 @@ MOST_SECTIONS = 16  # flows that have a section of their own; all are in the tab
 
 
 @dataclass(frozen=True)
-class FlowSection:
+class FlowReport:
     """What the page has of one flow. `charts` are keys of the page's figures."""
 
     result: FlowResult
@@ -62,7 +62,7 @@ def flows_table(record: RunRecord, plan: Plan) -> Table:
     header += ["data", "retransmits"]
     note = ""
     if record.jain_index is not None and (
-        span := Shares(record, None).together_s([flow.name for flow in record.flows])
+        span := FlowShares(record, None).together_s([flow.name for flow in record.flows])
     ):
         note = (
             f"Jain's index of the goodputs from {span[0]:.3g} s to {span[1]:.4g} s, while all flows ran: "
@@ -84,9 +84,9 @@ def links_table(plan: Plan) -> Table:
             [
                 str(link.index + 1),
                 f"{link.a} – {link.b}" + (f" ({link.name})" if link.name else ""),
-                _both(link, lambda lane: time_text(lane.delay_ns)),
-                _both(link, lambda lane: rate_text(lane.rate_bps)),
-                _both(link, lambda lane: f"{bytes_text(lane.queue_bytes)} {lane.discipline}"),
+                _both(link, lambda direction: time_text(direction.delay_ns)),
+                _both(link, lambda direction: rate_text(direction.rate_bps)),
+                _both(link, lambda direction: f"{bytes_text(direction.queue_bytes)} {direction.discipline}"),
                 f"→ {counts[0]}, ← {counts[1]}",
             ]
         )
@@ -153,13 +153,13 @@ def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
     return found
 
 
-def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowSection]:
+def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowReport]:
     """What is told of each flow alone, as of the transfer over its path."""
     # saves 23 ms where it is not needed
     from landspeed.report.diagram import wide_svg
 
     named = {flow.name: flow for flow in plan.flows}
-    found: list[FlowSection] = []
+    found: list[FlowReport] = []
     for number, flow in enumerate(record.flows[:MOST_SECTIONS]):
         planned = named[flow.name]
         path, alone = path_of(plan, planned), as_record(record, flow)
@@ -180,7 +180,7 @@ def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowS
         if flow.limited_by:
             words += f". Bound by {flow.limited_by}: {flow.limited_by_why}"
         found.append(
-            FlowSection(
+            FlowReport(
                 result=flow,
                 words=words,
                 drawing=wide_svg(path, None if flow.limited_by == "share" else flow.limited_by),

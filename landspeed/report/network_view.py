@@ -50,18 +50,18 @@ def _links(plan: Plan) -> Table:
         table.add_row(
             str(link.index + 1),
             name,
-            _both(link, lambda lane: time_text(lane.delay_ns)),
-            _both(link, lambda lane: format_exact(RATE, lane.rate_bps)),
+            _both(link, lambda direction: time_text(direction.delay_ns)),
+            _both(link, lambda direction: format_exact(RATE, direction.rate_bps)),
             _both(link, _queue),
             str(passing),
         )
     return table
 
 
-def _queue(lane: Direction) -> str:
-    size = format_round(SIZE, lane.queue_bytes, 3)
-    kept = "" if lane.discipline == "fifo" else f" {lane.discipline}"
-    return f"{size}{kept}" if lane.can_queue else f"({size}{kept})"
+def _queue(direction: Direction) -> str:
+    size = format_round(SIZE, direction.queue_bytes, 3)
+    kept = "" if direction.discipline == "fifo" else f" {direction.discipline}"
+    return f"{size}{kept}" if direction.can_queue else f"({size}{kept})"
 
 
 def _flows(plan: Plan) -> Table:

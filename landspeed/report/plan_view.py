@@ -77,7 +77,7 @@ def _path_table(plan: Plan, wide: bool) -> Table:
             ms.text(link.forward.delay_ns),
             ms.text(link.reverse.delay_ns),
             ms.text(rtt),
-            _both(link, lambda lane: _short_rate(lane.rate_bps)),
+            _both(link, lambda direction: _short_rate(direction.rate_bps)),
             _both(link, _queue),
             f"{link.framing_bytes} B",
         )
@@ -88,7 +88,7 @@ class _Milliseconds:
     """Times of one table with the same number of decimals: as many as the finest needs, at most three."""
 
     def __init__(self, plan: Plan) -> None:
-        delays = [lane.delay_ns for link in plan.links for lane in (link.forward, link.reverse)]
+        delays = [direction.delay_ns for link in plan.links for direction in (link.forward, link.reverse)]
         self.decimals = next((d for d in (0, 1, 2) if all(ns % 10 ** (6 - d) == 0 for ns in delays)), 3)
 
     def text(self, ns: int) -> str:
@@ -110,13 +110,13 @@ def _node(node: Node) -> Text:
 
 
 def _with_details(text: Text, link: Link) -> Text:
-    for sign, lane in (("→", link.forward), ("←", link.reverse)):
-        if lane.discipline != "fifo":
-            text.append(f"\n{sign} {lane.discipline}", style="dim")
-        for name, value in lane.impairments.items():
+    for sign, direction in (("→", link.forward), ("←", link.reverse)):
+        if direction.discipline != "fifo":
+            text.append(f"\n{sign} {direction.discipline}", style="dim")
+        for name, value in direction.impairments.items():
             text.append(f"\n{sign} {_impairment(name, value)}", style="red")
-        if lane.trace:
-            text.append(f"\n{sign} trace, {_trace(lane.trace)}", style="red")
+        if direction.trace:
+            text.append(f"\n{sign} trace, {_trace(direction.trace)}", style="red")
     return text
 
 
@@ -140,9 +140,9 @@ def _both(link: Link, show: Callable[[Direction], str]) -> str:
     return ahead if ahead.strip("()") == back.strip("()") else f"{ahead}\n← {back}"
 
 
-def _queue(lane: Direction) -> str:
-    size = _size(lane.queue_bytes)
-    return size if lane.can_queue else f"({size})"
+def _queue(direction: Direction) -> str:
+    size = _size(direction.queue_bytes)
+    return size if direction.can_queue else f"({size})"
 
 
 def _size(size_bytes: int) -> str:
@@ -158,7 +158,7 @@ def _legend(plan: Plan) -> str:
     lines = ["→ ← one-way delay to the receiver and back; Σ from the sender to this node"]
     if any(not link.forward.can_queue for link in plan.links):
         lines.append("(queue) in parentheses: none can form, data arrives no faster than it leaves")
-    if any(lane.trace for link in plan.links for lane in (link.forward, link.reverse)):
+    if any(direction.trace for link in plan.links for direction in (link.forward, link.reverse)):
         lines.append("trace: rate, delay and loss shown are its means over the transfer")
     return "\n".join(lines)
 

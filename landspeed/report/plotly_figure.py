@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from landspeed.base.json_form import is_array, is_object
-from landspeed.report.page import template_text
+from landspeed.report.page_parts import template_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

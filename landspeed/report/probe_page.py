@@ -8,11 +8,11 @@ from pathlib import Path
 
 from landspeed.base.files import write_atomically
 from landspeed.judge.sockets.answer import Answer, ProbeRun
-from landspeed.judge.sockets.bound import INITIAL_PACKETS, Way
-from landspeed.judge.sockets.series import Sending
+from landspeed.judge.sockets.series import SentSeries
+from landspeed.judge.sockets.socket_limits import INITIAL_PACKETS, Way
 from landspeed.report import line_picture as pictures
-from landspeed.report.line_picture import Axis, Drawn, Picture, draw
-from landspeed.report.page import environment, template_text
+from landspeed.report.line_picture import Axis, LinePicture, PlottedLine, draw
+from landspeed.report.page_parts import environment, template_text
 from landspeed.results.bundle import OutputError
 
 COLOURS = ("--series-1", "--series-2", "--series-3", "--series-5")
@@ -34,7 +34,7 @@ class Part:
     title: str
     answers: list[str]
     rows: list[list[str]]
-    pictures: list[Picture]
+    pictures: list[LinePicture]
 
 
 def write_probe_page(
@@ -75,9 +75,9 @@ def write_probe_page(
     return target
 
 
-def goodput_picture(answers: Sequence[Answer], runs: Sequence[ProbeRun]) -> Picture | None:
+def goodput_picture(answers: Sequence[Answer], runs: Sequence[ProbeRun]) -> LinePicture | None:
     """Goodput against RTT: measured, what the window allows, and what TCP alone would do with as many bytes."""
-    lines: list[Drawn] = []
+    lines: list[PlottedLine] = []
     for number, answer in enumerate(each for each in answers if each.bound_by != "idle"):
         way = (answer.source, answer.target)
         name, colour = f"{answer.source} → {answer.target}", COLOURS[number % len(COLOURS)]
@@ -89,11 +89,11 @@ def goodput_picture(answers: Sequence[Answer], runs: Sequence[ProbeRun]) -> Pict
         if answer.effective_bytes is not None:
             window, overhead = answer.effective_bytes * 8, max(answer.overhead_s, 0.0)
             points = [(rtt, min(window / (rtt + overhead), limit)) for rtt in curve]
-            lines.append(Drawn(f"{name}: window ÷ RTT", colour, points))
+            lines.append(PlottedLine(f"{name}: window ÷ RTT", colour, points))
         most = max(answer.bytes)
         alone = [(rtt, tcp_alone_bps(most, Way(rtt, limit))) for rtt in curve]
-        lines.append(Drawn(f"{name}: TCP alone (computed)", colour, alone, dash="2 4"))
-        lines.append(Drawn(f"{name}: measured", colour, [(each.rtt_s, rate) for each, rate in known], dash=None))
+        lines.append(PlottedLine(f"{name}: TCP alone (computed)", colour, alone, dash="2 4"))
+        lines.append(PlottedLine(f"{name}: measured", colour, [(each.rtt_s, rate) for each, rate in known], dash=None))
     title = "Goodput against round-trip time"
     return draw(title, Axis("RTT", "s", logarithmic=True), Axis("goodput", "bit/s", logarithmic=True), lines)
 
@@ -110,7 +110,7 @@ def tcp_alone_bps(count: int, way: Way) -> float:
     return count * 8 / passed
 
 
-def connection_pictures(title: str, sending: Sending) -> list[Picture]:
+def connection_pictures(title: str, sending: SentSeries) -> list[LinePicture]:
     """Time and sequence, and bytes in flight beside what TCP allowed, of one direction of a connection."""
     times, rows = [max(at - sending.begins_s, 0.0) for at in sending.times_s], sending.rows
     at = Axis("time", "s")
@@ -119,8 +119,10 @@ def connection_pictures(title: str, sending: Sending) -> list[Picture]:
         at,
         Axis("bytes", "B"),
         [
-            Drawn("sent", COLOURS[0], list(zip(times, map(float, sending.sent), strict=True)), step=True),
-            Drawn("acknowledged", COLOURS[1], list(zip(times, map(float, sending.acked), strict=True)), step=True),
+            PlottedLine("sent", COLOURS[0], list(zip(times, map(float, sending.sent), strict=True)), step=True),
+            PlottedLine(
+                "acknowledged", COLOURS[1], list(zip(times, map(float, sending.acked), strict=True)), step=True
+            ),
         ],
     )
     cwnd = [float(a * b) for a, b in zip(rows["cwnd_packets"], rows["mss_bytes"], strict=True)]
@@ -131,17 +133,21 @@ def connection_pictures(title: str, sending: Sending) -> list[Picture]:
         at,
         Axis("bytes", "B"),
         [
-            Drawn("TCP would allow", COLOURS[2], [(t, min(v, most)) for t, v in allowed], dash="2 4", step=True),
-            Drawn("in flight", COLOURS[0], list(zip(times, map(float, sending.in_flight), strict=True)), step=True),
+            PlottedLine("TCP would allow", COLOURS[2], [(t, min(v, most)) for t, v in allowed], dash="2 4", step=True),
+            PlottedLine(
+                "in flight", COLOURS[0], list(zip(times, map(float, sending.in_flight), strict=True)), step=True
+            ),
         ],
     )
     return [each for each in (sequence, flight) if each is not None]
 
 
-def arrival_picture(title: str, times_s: Sequence[float], counts: Sequence[float]) -> Picture | None:
+def arrival_picture(title: str, times_s: Sequence[float], counts: Sequence[float]) -> LinePicture | None:
     """What arrived of datagrams."""
     points = list(zip(times_s, counts, strict=True))
-    return draw(f"{title}: datagrams", Axis("time", "s"), Axis("bytes", "B"), [Drawn("arrived", COLOURS[0], points)])
+    return draw(
+        f"{title}: datagrams", Axis("time", "s"), Axis("bytes", "B"), [PlottedLine("arrived", COLOURS[0], points)]
+    )
 
 
 def _between(rtts: Sequence[float]) -> list[float]:

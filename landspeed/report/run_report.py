@@ -14,7 +14,7 @@ from landspeed.base.files import write_atomically
 from landspeed.base.text import DASH, bytes_text, duration_text, percent_of, rate_text, scientific
 from landspeed.report.beside_recorded import RecordedRow, outcome_words, recorded_duration_s, rows, wanted_word
 from landspeed.report.configuration import configuration
-from landspeed.report.page import PLOTLY, environment, place_plotly, plotly_js, script_json, template_text
+from landspeed.report.page_parts import PLOTLY, environment, place_plotly, plotly_js, script_json, template_text
 from landspeed.results.bundle import OutputError, load_record
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples

@@ -18,7 +18,7 @@ from landspeed.judge.contest_rules import contest_class, previous_score, rules_s
 from landspeed.judge.distance import legs
 from landspeed.report import tables
 from landspeed.report.beside_recorded import rows
-from landspeed.report.page import environment, template_text
+from landspeed.report.page_parts import environment, template_text
 from landspeed.report.weathermap import load_svg
 from landspeed.report.worldmap import route_svg
 from landspeed.results.bundle import OutputError, load_record

@@ -10,8 +10,8 @@ from typing import Any
 from landspeed.base.failures import BundleError
 from landspeed.base.files import write_atomically
 from landspeed.base.text import DASH, NARROW, rate_text, signed_percent
-from landspeed.judge.certainty import Certain, Difference, beyond_chance, certain, difference
-from landspeed.report.page import environment, template_text
+from landspeed.judge.certainty import Certain, MeanDifference, beyond_chance, certain, difference
+from landspeed.report.page_parts import environment, template_text
 from landspeed.results.bundle import OutputError
 from landspeed.results.sample_columns import SamplesError
 from landspeed.results.samples_reader import read_parquet
@@ -45,7 +45,7 @@ class SweepSide:
 
 
 @dataclass(frozen=True)
-class Compared:
+class FigurePair:
     """A figure of a combination in both sweeps.
 
     Attributes:
@@ -57,7 +57,7 @@ class Compared:
     measure: str
     first: Certain
     second: Certain
-    difference: Difference
+    difference: MeanDifference
     chance_excluded: bool
     beyond: bool
 
@@ -68,11 +68,11 @@ class SweepComparison:
 
     sides: tuple[SweepSide, SweepSide]
     tolerance: float
-    compared: tuple[Compared, ...]
+    compared: tuple[FigurePair, ...]
     alone: tuple[tuple[dict[str, str], ...], tuple[dict[str, str], ...]]
 
     @property
-    def differing(self) -> list[Compared]:
+    def differing(self) -> list[FigurePair]:
         """What differs beyond its uncertainty, the greatest difference first."""
         return sorted((each for each in self.compared if each.beyond), key=lambda each: -_size(each))
 
@@ -86,7 +86,7 @@ class SweepComparison:
         )
 
 
-def _size(each: Compared) -> float:
+def _size(each: FigurePair) -> float:
     return abs(each.difference.share) if each.difference.share is not None else float("inf")
 
 
@@ -138,7 +138,7 @@ def compare_sweeps(first: SweepSide, second: SweepSide, tolerance: float) -> Swe
     differences = [difference(*each) for each in draws]
     excluded = beyond_chance([each.p for each in differences])
     compared = tuple(
-        Compared(
+        FigurePair(
             dict(zip(first.keys, values, strict=True)),
             measure,
             certain(one),
@@ -187,7 +187,7 @@ def verdict_lines(made: SweepComparison) -> list[str]:
     return lines
 
 
-def difference_text(apart: Difference) -> str:
+def difference_text(apart: MeanDifference) -> str:
     """`−3.1 % ± 1.2 %`."""
     if apart.share is None:
         return DASH

@@ -47,7 +47,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Line:
+class SweepLine:
     """One line of a picture."""
 
     name: str
@@ -62,13 +62,13 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Picture:
+class SweepPicture:
     """One of the small multiples; ticks are (pixels, text)."""
 
     title: str
     x_name: str
     unit: str
-    lines: list[Line]
+    lines: list[SweepLine]
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
 
@@ -107,7 +107,7 @@ def axes(keys: Sequence[str], found: Sequence[Mean]) -> dict[str, list[str]]:
     return dict(sorted(values.items(), key=lambda item: (not _is_quantity(item[1]), -len(item[1]))))
 
 
-def pictures(keys: Sequence[str], found: Sequence[Mean]) -> list[Picture]:
+def pictures(keys: Sequence[str], found: Sequence[Mean]) -> list[SweepPicture]:
     """Lines of goodput over the first axis; none when it has no two quantities."""
     order = axes(keys, found)
     if not order or not _is_quantity(next(iter(order.values()))):
@@ -122,10 +122,10 @@ def pictures(keys: Sequence[str], found: Sequence[Mean]) -> list[Picture]:
     ticks = _round_ticks(most / scale)
     top = ticks[-1] * scale
     along = _placing(order[x_key])
-    made: list[Picture] = []
+    made: list[SweepPicture] = []
     for chosen in itertools.product(*(order[key] for key in apart)):
         here = dict(zip(apart, chosen, strict=True))
-        lines: list[Line] = []
+        lines: list[SweepLine] = []
         for number, name in enumerate(order[line_key] if line_key else [""]):
             fixed = here | ({line_key: name} if line_key else {})
             bars = [
@@ -135,12 +135,12 @@ def pictures(keys: Sequence[str], found: Sequence[Mean]) -> list[Picture]:
             ]
             colour, dash = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
             lines.append(
-                Line(f"{line_key} {name}" if line_key else "", colour, dash, sorted(bars, key=lambda bar: bar.x))
+                SweepLine(f"{line_key} {name}" if line_key else "", colour, dash, sorted(bars, key=lambda bar: bar.x))
             )
         title = ", ".join(f"{key} {value}" for key, value in here.items())
         x_ticks = [(along[text], text) for text in _few(order[x_key])]
         y_ticks = [(_upright(tick * scale, top), f"{tick:g}") for tick in ticks]
-        made.append(Picture(title, x_key, unit, lines, x_ticks, y_ticks))
+        made.append(SweepPicture(title, x_key, unit, lines, x_ticks, y_ticks))
     return made
 
 

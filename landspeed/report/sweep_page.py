@@ -9,7 +9,7 @@ from typing import Any
 from landspeed.base.files import write_atomically
 from landspeed.base.text import DASH, rate_text
 from landspeed.report import sweep_figures as figures
-from landspeed.report.page import environment, template_text
+from landspeed.report.page_parts import environment, template_text
 from landspeed.results.bundle import OutputError
 
 

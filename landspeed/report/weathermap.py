@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from landspeed.report.page import environment
+from landspeed.report.page_parts import environment
 from landspeed.results.samples_reader import Samples
 
 if TYPE_CHECKING:

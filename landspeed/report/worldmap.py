@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from landspeed.judge.distance import position
-from landspeed.report.page import environment
+from landspeed.report.page_parts import environment
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Node, Plan

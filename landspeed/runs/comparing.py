@@ -27,7 +27,7 @@ class CompareError(LandspeedError):
 
 
 @dataclass
-class Compared:
+class ComparisonOutcome:
     """What came of comparing. `comparison` and `page` are there unless the user ended it."""
 
     comparison: Comparison | None = None
@@ -46,7 +46,7 @@ def compare_targets(
     tolerance: float = TOLERANCE,
     page: Path | None = None,
     progress: Report = lambda _: None,
-) -> Compared:
+) -> ComparisonOutcome:
     """Compare bundles, and scenario files run in each of the worlds.
 
     Args:
@@ -64,7 +64,7 @@ def compare_targets(
     if count < 2 and not any(_many(each) for each in planned):
         raise CompareError(NOTHING)
     runs: list[list[Side]] = []  # of each bundle
-    done = Compared()
+    done = ComparisonOutcome()
     for each in planned:
         if isinstance(each, Path):
             runs.append(_load(each))
@@ -95,7 +95,7 @@ def _variants(
     if target.is_dir():
         raise CompareError(f"{target}: not a bundle (it has no {RESULT})")
     loaded = load_scenario(target, overrides)
-    variants = [Variant({}, loaded, world.asked(plan_for(loaded, world.name, seed)), world) for world in worlds]
+    variants = [Variant({}, loaded, world.with_options(plan_for(loaded, world.name, seed)), world) for world in worlds]
     for variant in variants:
         check_world(variant.world, variant.plan)
     return variants

@@ -20,7 +20,7 @@ from landspeed.runs.run import Run
 from landspeed.runs.scenario import Scenario
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.plan.plan import Plan
-from landspeed.worlds.making import make_world
+from landspeed.worlds.make_world import make_world
 from landspeed.worlds.registry import DEFAULT_WORLD, plan_for
 from landspeed.worlds.world import World
 
@@ -73,7 +73,7 @@ def run(
     return _whole(run_plan(chosen, loaded, plan, _folder(runs_dir), progress=tell, report=report))
 
 
-class Going:
+class RunHandle:
     """A run under way in a thread of its own: iterate over its progress, await its end.
 
     For example:
@@ -92,7 +92,7 @@ class Going:
         self._task: asyncio.Task[Run] | None = None
         self._ended = False
 
-    async def __aenter__(self) -> Going:
+    async def __aenter__(self) -> RunHandle:
         """Begin."""
         self._task = asyncio.create_task(asyncio.to_thread(self._work))
         return self
@@ -142,7 +142,7 @@ async def arun(
     runs_dir: str | Path | None = None,
     report: bool = True,
     **options: Any,
-) -> AsyncGenerator[Going]:
+) -> AsyncGenerator[RunHandle]:
     """A run in an asyncio program. Leaving the block cleanly ends a run that is still going on.
 
     The arguments are those of `run`; errors in them are raised before the block is entered.
@@ -153,7 +153,7 @@ async def arun(
     def work(tell: Callable[[Progress], None]) -> Run:
         return _whole(run_plan(chosen, loaded, plan, _folder(runs_dir), progress=tell, report=report))
 
-    async with Going(work) as going:
+    async with RunHandle(work) as going:
         yield going
 
 
@@ -166,7 +166,7 @@ def import_measured(
     perfsonar_archive: Files = (),
     name: str = "measured",
     title: str = "",
-) -> Imported:
+) -> ImportedScenario:
     """Make a scenario from what was measured on a real path, as far as the figures allow.
 
     Args:
@@ -184,17 +184,17 @@ def import_measured(
         LandspeedError: a file is truncated or of a failed run, or the files together say too little.
     """
     # saves 49 ms where it is not needed
-    from landspeed.scenario.importers.importing import import_files
+    from landspeed.scenario.importers.import_files import import_files
 
     given = {"iperf3": iperf3, "pscheduler": pscheduler, "traceroute": traceroute, "ss": ss}
     given["perfsonar_archive"] = perfsonar_archive
     files = {kind: [Path(each) for each in _listed(those)] for kind, those in given.items()}
     made = import_files(files, name, title)
-    return Imported(made.text, Scenario(made.loaded))
+    return ImportedScenario(made.text, Scenario(made.loaded))
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedScenario:
     """A scenario that was made of measurements.
 
     Attributes:
@@ -215,7 +215,7 @@ def _listed(files: Files) -> Sequence[str | Path]:
     return [files] if isinstance(files, str | Path) else files
 
 
-class Runs:
+class RunFolder:
     """The bundles of a folder: iterate over them as runs, or ask them with SQL."""
 
     def __init__(self, folder: Path) -> None:
@@ -248,9 +248,9 @@ class Runs:
         ).to_html()
 
 
-def find_runs(folder: str | Path | None = None) -> Runs:
+def find_runs(folder: str | Path | None = None) -> RunFolder:
     """The bundles of a folder; None takes the usual one."""
-    return Runs(_folder(folder))
+    return RunFolder(_folder(folder))
 
 
 def _folder(given: str | Path | None) -> Path:
@@ -262,7 +262,7 @@ def _prepared(
 ) -> tuple[World, LoadedScenario, Plan]:
     chosen = world if isinstance(world, World) else make_world(world, **options)
     loaded = (scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)).loaded
-    return chosen, loaded, chosen.asked(plan_for(loaded, chosen.name, seed))
+    return chosen, loaded, chosen.with_options(plan_for(loaded, chosen.name, seed))
 
 
 def _whole(made: Run) -> Run:

@@ -14,10 +14,10 @@ from landspeed.report.sweep_comparison import SweepComparison, load_sweep
 from landspeed.report.sweep_comparison import compare_sweeps as _compare_sweeps
 from landspeed.runs.sweeps.adaptive import POINTS, sweep_adaptively
 from landspeed.runs.sweeps.grid import MOST_CELLS
-from landspeed.runs.sweeps.predict import MOST_S, SEEDS, Predicted, choices_of, predict_completion
+from landspeed.runs.sweeps.predict import MOST_S, SEEDS, Predictions, choices_of, predict_completion
 from landspeed.runs.sweeps.sweep import State, Sweep, SweepOptions, make_sweep
 from landspeed.scenario.file.vary import read_space
-from landspeed.worlds.making import make_world
+from landspeed.worlds.make_world import make_world
 from landspeed.worlds.registry import DEFAULT_WORLD
 
 
@@ -93,7 +93,7 @@ def predict(
     folder: str | Path | None = None,
     jobs: int | None = None,
     progress: Callable[[State], None] | None = None,
-) -> Predicted:
+) -> Predictions:
     """How long a transfer of many bytes takes, for each choice: shorter ones, and the rest at their steady rate.
 
     Args:

@@ -21,7 +21,7 @@ from landspeed.base.failures import RunInterrupted
 from landspeed.base.places import ROOT
 from landspeed.base.progress import Progress
 from landspeed.base.version import __version__
-from landspeed.report.book_page import Entry, book_json, render_book
+from landspeed.report.book_page import BookEntry, book_json, render_book
 from landspeed.report.submission import write_submission
 from landspeed.results.bundle import OutputError, list_bundles, load_record
 from landspeed.results.record import RunRecord
@@ -29,7 +29,7 @@ from landspeed.runs.one_run import run_plan
 from landspeed.scenario.file.load import LoadedScenario, load_scenario
 from landspeed.scenario.plan.duration import expected_duration_s
 from landspeed.scenario.plan.plan import Plan
-from landspeed.worlds.making import make_world
+from landspeed.worlds.make_world import make_world
 from landspeed.worlds.registry import plan_for
 from landspeed.worlds.world import World
 
@@ -66,7 +66,7 @@ class BookOptions:
 
 
 @dataclass(frozen=True)
-class Job:
+class BookJob:
     """A record, what is laid over it, and whether it is simulated or emulated."""
 
     loaded: LoadedScenario
@@ -74,7 +74,7 @@ class Job:
     simulated: bool = False
 
     @classmethod
-    def of(cls, file: Path, *overrides: str, world: str = "emu") -> Job:
+    def of(cls, file: Path, *overrides: str, world: str = "emu") -> BookJob:
         """The job of a record's file with overrides."""
         loaded = load_scenario(file, overrides)
         return cls(loaded, plan_for(loaded, world), world == "sim")
@@ -97,7 +97,7 @@ def record_plans(names: tuple[str, ...] = (), bases: tuple[str, ...] = ()) -> di
     """
     found: dict[Path, Plan] = {}
     for file in sorted(RECORDS.glob("*.yaml")):
-        plan = Job.of(file).plan
+        plan = BookJob.of(file).plan
         if plan.contest is not None and (not bases or plan.contest.basis in bases):
             found[file] = plan
     known = [plan.scenario for plan in found.values()]
@@ -107,17 +107,19 @@ def record_plans(names: tuple[str, ...] = (), bases: tuple[str, ...] = ()) -> di
     return {file: plan for file, plan in found.items() if not names or plan.scenario in names}
 
 
-def shortened(file: Path, plan: Plan, at_most_s: float) -> Job:
+def shortened(file: Path, plan: Plan, at_most_s: float) -> BookJob:
     """The record for so many seconds of its clock, if it takes longer."""
     return (
-        Job.of(file) if expected_duration_s(plan) <= at_most_s else Job.of(file, f"transfer.duration={at_most_s:g} s")
+        BookJob.of(file)
+        if expected_duration_s(plan) <= at_most_s
+        else BookJob.of(file, f"transfer.duration={at_most_s:g} s")
     )
 
 
-def simulated(file: Path, plan: Plan) -> Job:
+def simulated(file: Path, plan: Plan) -> BookJob:
     """The record for the first while of its transfer, in the simulated world."""
     job = shortened(file, plan, min(SIMULATED_S, SIMULATED_BITS / plan.physics.expected_goodput_bps))
-    return Job.of(file, *job.overrides, "expect=null", world="sim")  # a part of a record has no verdict
+    return BookJob.of(file, *job.overrides, "expect=null", world="sim")  # a part of a record has no verdict
 
 
 def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
@@ -134,7 +136,7 @@ def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
     plans = record_plans(options.names, options.bases)
     emu, sim = make_world("emu"), make_world("sim")
     jobs = [
-        shortened(file, plan, options.at_most_s) if options.at_most_s else Job.of(file)
+        shortened(file, plan, options.at_most_s) if options.at_most_s else BookJob.of(file)
         for file, plan in plans.items()
         if options.fresh or _newest(options.runs, plan, emu) is None
     ]
@@ -162,7 +164,7 @@ def make_book(options: BookOptions, say: Callable[[str], None]) -> int:
     return 0 if all(run is not None and run.passed for run in runs) else 1
 
 
-def _rehearse(jobs: list[Job], options: BookOptions, say: Callable[[str], None]) -> None:
+def _rehearse(jobs: list[BookJob], options: BookOptions, say: Callable[[str], None]) -> None:
     """Run them, the longest first; a run that fails does not stop the others. Ctrl-C ends those under way."""
     stopped = threading.Event()
 
@@ -170,7 +172,7 @@ def _rehearse(jobs: list[Job], options: BookOptions, say: Callable[[str], None])
         if stopped.is_set():
             raise RunInterrupted("interrupted")
 
-    def one(job: Job) -> None:
+    def one(job: BookJob) -> None:
         if stopped.is_set():
             return
         began = time.monotonic()
@@ -218,7 +220,7 @@ def _newest(runs: Path, plan: Plan, world: World) -> tuple[Path, RunRecord] | No
     return found
 
 
-def _entry(file: Path, plan: Plan, options: BookOptions, emu: World, sim: World) -> Entry:
+def _entry(file: Path, plan: Plan, options: BookOptions, emu: World, sim: World) -> BookEntry:
     emulated = _newest(options.runs, plan, emu)
     parallel = _newest(options.runs, simulated(file, plan).plan, sim) if sim.build_id() else None
     if emulated is None and options.at_most_s:  # a whole run is better than a part of one
@@ -230,7 +232,7 @@ def _entry(file: Path, plan: Plan, options: BookOptions, emu: World, sim: World)
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_bytes((emulated[0] / "submission.html").read_bytes())
     shown = page.relative_to(options.out).as_posix() if page.is_file() else None
-    return Entry(plan, emulated[1] if emulated else None, parallel[1] if parallel else None, shown)
+    return BookEntry(plan, emulated[1] if emulated else None, parallel[1] if parallel else None, shown)
 
 
 def _command(options: BookOptions) -> str:
@@ -240,7 +242,7 @@ def _command(options: BookOptions) -> str:
     return " ".join(words)
 
 
-def _facts(options: BookOptions, entries: list[Entry], took_s: float | None) -> dict[str, str]:
+def _facts(options: BookOptions, entries: list[BookEntry], took_s: float | None) -> dict[str, str]:
     facts = {"Made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "Command": _command(options)}
     if any(entry.simulated for entry in entries):
         facts["Simulated"] = (

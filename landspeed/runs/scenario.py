@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.scenario.file.load import LoadedScenario, build_scenario, change_scenario, load_scenario
-from landspeed.scenario.file.model import Scenario as Contents
+from landspeed.scenario.file.model import ScenarioFile as Contents
 from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.registry import DEFAULT_WORLD, plan_for

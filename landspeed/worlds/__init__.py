@@ -1,17 +1,17 @@
 """What every world and every transfer tool says of itself, and how they are found. No world is named here.
 
-distribution.py   How a program is installed on this computer's distribution
-making.py         A world by its name, with its options by theirs
-options.py        A world's options as one dataclass
-program_world.py  A world that runs programs of the user's on its paths: one program, a prompt, or a session
-programs.py       A program that is part of landspeed: is it there, can it be executed, and if not
-registry.py       Worlds and tools by name
-tool.py           A tool: the program that makes the transfer inside a world
-world.py          A world: what makes a run of a plan
-emu/              The emulated world: a real Linux TCP stack, namespaces and netem, in virtual time
-engine/           The C transfer engine: its command line and its result, for Python
-real/             The real world: Ansible plays that an operator can run by themselves
-sim/              The simulated world: the ns-3 program, and its driver
+built_programs.py  A program that is part of landspeed: is it there, can it be executed, and if not
+distribution.py    How a program is installed on this computer's distribution
+make_world.py      A world by its name, with its options by theirs
+options.py         A world's options as one dataclass
+program_world.py   A world that runs programs of the user's on its paths: one program, a prompt, or a session
+registry.py        Worlds and tools by name
+tool.py            A tool: the program that makes the transfer inside a world
+world.py           A world: what makes a run of a plan
+emu/               The emulated world: a real Linux TCP stack, namespaces and netem, in virtual time
+engine/            The C transfer engine: its command line and its result, for Python
+real/              The real world: Ansible plays that an operator can run by themselves
+sim/               The simulated world: the ns-3 program, and its driver
 
-programs.py is short because a world, its doctor and its kernels share it.
+built_programs.py is short because a world, its doctor and its kernels share it.
 """

@@ -24,7 +24,7 @@ class UnknownTool(ToolError):  # noqa: N818 (it says what happened)
     about_machine = False
 
 
-class Refused(ToolError):  # noqa: N818
+class ToolRefused(ToolError):  # noqa: N818
     """The tool cannot do what the plan asks, on any host."""
 
     about_machine = False
@@ -55,9 +55,9 @@ class Tool(ABC):
         """
         if not plan.is_path and not self.networks:
             able = "the engine can: leave out --tool"
-            raise Refused(f"{self.name} makes one transfer over a path, and not the flows of a network; {able}")
+            raise ToolRefused(f"{self.name} makes one transfer over a path, and not the flows of a network; {able}")
         if found := self.refusals(plan):
-            raise Refused(f"{self.name} cannot make this transfer: " + "; ".join(found))
+            raise ToolRefused(f"{self.name} cannot make this transfer: " + "; ".join(found))
 
     @abstractmethod
     def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
@@ -82,7 +82,7 @@ class Tool(ABC):
         Raises:
             Refused: it has no networks.
         """
-        raise Refused(f"{self.name} has no flows of a network (port {port} of {plan.scenario}, {out})")
+        raise ToolRefused(f"{self.name} has no flows of a network (port {port} of {plan.scenario}, {out})")
 
     def handshake_ns(self, plan: Plan) -> int | None:  # noqa: ARG002
         """Of a sender that does not wait for LANDSPEED_WHOLE_SECOND, nor tells when it begins: it is started then.

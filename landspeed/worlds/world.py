@@ -61,7 +61,7 @@ class World(ABC):
         """What this world adds to the output of `landspeed show`: name, value, remark."""
         return []
 
-    def asked(self, plan: Plan) -> Plan:
+    def with_options(self, plan: Plan) -> Plan:
         """The plan with what this world's options make another work of it; the plan itself where there is nothing.
 
         Raises:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT, Axis, Comparison, Line, Point, unpromised
-from landspeed.course.measured import Measured, between, mean
-from landspeed.course.stated import Points, computed, measured
+from landspeed.course.comparison import GOODPUT, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised
+from landspeed.course.lesson_run import LessonRun, between, mean
+from landspeed.course.stated_figures import Points, computed, measured
 from landspeed.scenario.theory.physics import ack_bytes
 
 FROM_S = 6.0
@@ -14,13 +14,13 @@ SETTLED_S = 20.0  # of windows.yaml: the slowest has repaired its losses by then
 QUEUE_BYTES = 20_000  # of the line back
 
 
-def acks_per_s(run: Measured) -> float:
+def acks_per_s(run: LessonRun) -> float:
     """Bare acknowledgments that fill the line back: rate / (52 + 38) B (RFC 9293, RFC 7323, IEEE 802.3)."""
     link = run.plan.links[1]
     return link.reverse.rate_bps / 8 / (ack_bytes(run.plan.ip_version) + link.framing_bytes)
 
 
-def two_packets_bps(run: Measured) -> float:
+def two_packets_bps(run: LessonRun) -> float:
     """Goodput if each acknowledgment stood for two packets and none were dropped (RFC 9293 section 3.8.6.3)."""
     return acks_per_s(run) * 2 * run.mss_bytes * 8
 
@@ -30,40 +30,40 @@ def queued_acks() -> int:
     return QUEUE_BYTES // (ack_bytes(4) + 14)
 
 
-def sent_bytes(run: Measured) -> float:
+def sent_bytes(run: LessonRun) -> float:
     """What the sender may have in flight: its own window or the receiver's, whichever is less."""
     own = mean(between(run.series("cwnd_packets"), SETTLED_S)) * run.mss_bytes
     return min(own, run.window_bytes)
 
 
-def round_trip_s(run: Measured) -> float:
+def round_trip_s(run: LessonRun) -> float:
     """The round trip that the sender measures, with what waits on the way."""
     return mean(between(run.series("srtt_us"), SETTLED_S)) / 1e6
 
 
-def windows(runs: Sequence[Measured]) -> Iterator[Point]:
+def windows(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Goodput beside the sender's window over its round trip."""
     for run in runs:
         own = sent_bytes(run) < run.window_bytes
         note = f"{'its own' if own else 'the receiver’s'} window of {sent_bytes(run) / 1e6:.1f} MB, "
         note += f"round trip {round_trip_s(run) * 1e3:.0f} ms, {run.record.retransmits} sent again"
-        yield Point(run.name, run.goodput_bps(SETTLED_S), sent_bytes(run) * 8 / round_trip_s(run), note=note)
+        yield FigurePoint(run.name, run.goodput_bps(SETTLED_S), sent_bytes(run) * 8 / round_trip_s(run), note=note)
 
 
-def carried(run: Measured) -> float:
+def carried(run: LessonRun) -> float:
     """Acknowledgments that the line back carried in each second."""
     rows = [row for row in run.samples.links.to_pylist() if row["link"] == 1 and row["direction"] == "reverse"]
     late = [row for row in rows if row["time_ns"] / 1e9 >= FROM_S]
     return (late[-1]["packets"] - late[0]["packets"]) / (late[-1]["time_ns"] - late[0]["time_ns"]) * 1e9
 
 
-def rate(runs: Sequence[Measured]) -> Iterator[Point]:
+def rate(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """As long as the line back is the limit, it carries just as many as fit."""
     for run in runs:
         packets = run.goodput_bps(FROM_S) / 8 / run.mss_bytes
         each = packets / carried(run)
         if each > 2.5:  # else the line back is not what acknowledgments wait for
-            yield Point(
+            yield FigurePoint(
                 run.name,
                 carried(run),
                 acks_per_s(run),
@@ -72,26 +72,26 @@ def rate(runs: Sequence[Measured]) -> Iterator[Point]:
             )
 
 
-def goodput(runs: Sequence[Measured]) -> Iterator[Point]:
+def goodput(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Goodput beside the line ahead."""
     for run in runs:
         packets = run.goodput_bps(FROM_S) / 8 / run.mss_bytes
         note = f"each acknowledgment for {packets / carried(run):.1f} packets"
-        yield Point(
+        yield FigurePoint(
             run.name, run.goodput_bps(FROM_S), run.plan.physics.framing_limit_bps,
             x=run.plan.links[1].reverse.rate_bps, note=note,
         )  # fmt: skip
 
 
-def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """What two packets for each acknowledgment would allow, and the line ahead."""
     found = [(run.plan.links[1].reverse.rate_bps, two_packets_bps(run)) for run in runs]
-    yield Line("two packets an acknowledgment", found, "limit")
+    yield FigureLine("two packets an acknowledgment", found, "limit")
     limit = runs[0].plan.physics.framing_limit_bps
-    yield Line("the line ahead", [(found[0][0], limit), (found[-1][0], limit)], "theory")
+    yield FigureLine("the line ahead", [(found[0][0], limit), (found[-1][0], limit)], "theory")
 
 
-BACK = Axis("rate of the line back", "Mbit/s", 1e6, log=True)
+BACK = FigureAxis("rate of the line back", "Mbit/s", 1e6, log=True)
 
 
 def _mbps(*names: str) -> Callable[[Points], list[float]]:
@@ -112,16 +112,16 @@ STATED = (
     measured("with one of 8 MB, 500 kbit/s gives {:.0f}", "windows", _mbps("500 kbit/s, 8 MB")),
 )
 COMPARISONS = {
-    "rate": Comparison(
+    "rate": LessonFigure(
         title="Acknowledgments a second on the line back",
         scenarios=("asymmetric.yaml",),
         points=rate,
         x=BACK,
-        y=Axis("acknowledgments a second", "", log=True),
+        y=FigureAxis("acknowledgments a second", "", log=True),
         source="rate / 90 B on the wire",
         within=0.02,
     ),
-    "windows": Comparison(
+    "windows": LessonFigure(
         title="Goodput beside the sender's window over its round trip",
         scenarios=("windows.yaml",),
         points=windows,

@@ -9,32 +9,32 @@ from landspeed.course.comparison import (
     GOODPUT_LOG,
     RTT,
     TIME,
-    Axis,
-    Comparison,
-    Line,
-    Point,
-    Program,
+    FigureAxis,
+    FigureLine,
+    FigurePoint,
+    LessonFigure,
+    LessonProgram,
     unpromised,
 )
-from landspeed.course.measured import Measured
-from landspeed.course.stated import computed, measured
+from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import computed, measured
 
 LATE = 0.6  # of the time: CUBIC has filled the path by then
 
 
-def goodput_bps(run: Measured) -> float:
+def goodput_bps(run: LessonRun) -> float:
     """A fixed window in each round trip (RFC 7323 section 1.1); the line where it is autotuned."""
     limit = run.plan.physics.framing_limit_bps
     window = run.plan.transfer.window_bytes
     return limit if window is None else min(window * 8 / run.rtt_s, limit)
 
 
-def points(runs: Sequence[Measured]) -> Iterator[Point]:
+def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Over the round trip, one series for each kind of window."""
     for run in runs:
         kind = run.values["case"]
         note = f"window of {run.window_bytes / 1e6:.3g} MB"
-        yield Point(
+        yield FigurePoint(
             f"{kind}, {run.rtt_s * 1e3:.0f} ms",
             run.goodput_bps(LATE * (run.record.duration_s or 0.0)),
             goodput_bps(run),
@@ -44,35 +44,35 @@ def points(runs: Sequence[Measured]) -> Iterator[Point]:
         )
 
 
-def curves(runs: Sequence[Measured]) -> Iterator[Line]:
+def curves(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """The law between the measured distances: a fixed window's curve has a kink."""
     for kind in dict.fromkeys(run.values["case"] for run in runs):
         run = next(each for each in runs if each.values["case"] == kind)
         limit, window = run.plan.physics.framing_limit_bps, run.plan.transfer.window_bytes
         rtts = [0.010 * (0.264 / 0.010) ** (step / 200) for step in range(201)]
-        yield Line(f"{kind}, theory", [(rtt, min((window or 2**40) * 8 / rtt, limit)) for rtt in rtts], "theory")
+        yield FigureLine(f"{kind}, theory", [(rtt, min((window or 2**40) * 8 / rtt, limit)) for rtt in rtts], "theory")
 
 
-def usual(runs: Sequence[Measured]) -> Iterator[Point]:
+def usual(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """A usual host beside the line."""
     for run in runs:
         mbps, window = map(float, run.output.split())
         note = f"window of {window / 1e6:.2f} MB"
-        yield Point(f"{run.rtt_s * 1e3:.0f} ms", mbps * 1e6, run.plan.physics.framing_limit_bps, note=note)
+        yield FigurePoint(f"{run.rtt_s * 1e3:.0f} ms", mbps * 1e6, run.plan.physics.framing_limit_bps, note=note)
 
 
-def growth(runs: Sequence[Measured]) -> Iterator[Line]:
+def growth(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """The window on offer over time, autotuned, over the longest distance."""
     for run in runs:
         if run.values["case"] == "autotuned":
-            yield Line(f"{run.rtt_s * 1e3:.0f} ms", run.series("snd_wnd_bytes"))
+            yield FigureLine(f"{run.rtt_s * 1e3:.0f} ms", run.series("snd_wnd_bytes"))
 
 
-def found(runs: Sequence[Measured]) -> Iterator[Point]:
+def found(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The window that was found, beside the BDP."""
     for run in runs:
         if run.values["case"] == "autotuned":
-            yield Point(f"{run.rtt_s * 1e3:.0f} ms", run.window_bytes, run.plan.physics.bdp_bytes)
+            yield FigurePoint(f"{run.rtt_s * 1e3:.0f} ms", run.window_bytes, run.plan.physics.bdp_bytes)
 
 
 STATED = (
@@ -93,7 +93,7 @@ STATED = (
     ),
 )
 COMPARISONS = {
-    "goodput": Comparison(
+    "goodput": LessonFigure(
         title="Goodput over the round trip, 1 Gbit/s",
         scenarios=("buffers.yaml",),
         points=points,
@@ -103,7 +103,7 @@ COMPARISONS = {
         source="min(window / RTT, framing)",
         within=0.02,
     ),
-    "usual": Comparison(
+    "usual": LessonFigure(
         title="A usual host, which may use 6 MiB to receive and 4 MiB to send",
         scenarios=("usual.yaml",),
         points=usual,
@@ -112,7 +112,7 @@ COMPARISONS = {
         within=None,
         beside="line",
         why="how much of a buffer is payload depends on how packets come",
-        program=Program("a", ("sh", "LESSON/usual.sh", "b"), ("usual.sh",)),
+        program=LessonProgram("a", ("sh", "LESSON/usual.sh", "b"), ("usual.sh",)),
     ),
     "growth": unpromised(
         title="The window that Linux offers by itself",
@@ -120,7 +120,7 @@ COMPARISONS = {
         points=found,
         lines=growth,
         x=TIME,
-        y=Axis("window", "MB", 1e6),
+        y=FigureAxis("window", "MB", 1e6),
         source="the BDP is what is needed",
         beside="BDP",
         why="autotuning gives at least what the application reads in a round trip, twice, and does not aim at the BDP",

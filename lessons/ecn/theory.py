@@ -4,38 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, Program, unpromised
-from landspeed.course.measured import Measured, between, percentile
+from landspeed.course.comparison import (
+    TIME,
+    FigureAxis,
+    FigureLine,
+    FigurePoint,
+    LessonFigure,
+    LessonProgram,
+    unpromised,
+)
+from landspeed.course.lesson_run import LessonRun, between, percentile
 
 FROM_S = 8.0
 
 
-def waits(run: Measured) -> list[tuple[float, float]]:
+def waits(run: LessonRun) -> list[tuple[float, float]]:
     """Time in the queue over time, as the sender's round trip tells it, in s."""
     return [(time_s, max(value / 1e6 - run.rtt_s, 0.0)) for time_s, value in between(run.series("srtt_us"), FROM_S)]
 
 
-def resent(runs: Sequence[Measured]) -> Iterator[Point]:
+def resent(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Packets sent again after the start: a mark costs none (RFC 3168)."""
     for run in runs:
         if run.plan.transfer.ecn:
             series = run.series("retransmits")
             early = max((value for time_s, value in series if time_s < FROM_S), default=0)
             marks = run.samples.passed_by_link("marks").get((1, "forward"), 0)
-            yield Point(run.name, series[-1][1] - early, 0, note=f"{marks} marks")
+            yield FigurePoint(run.name, series[-1][1] - early, 0, note=f"{marks} marks")
 
 
-def delay(runs: Sequence[Measured]) -> Iterator[Point]:
+def delay(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Delay that is not exceeded for 95 % of the time; beside it CoDel's 5 ms and the threshold of 1 ms."""
     for run in runs:
         link = run.plan.links[1].forward
         target_s = 0.005 if "CoDel" in run.name else link.queue_bytes * 8 / link.rate_bps
         share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps
         note = f"{100 * share:.1f} % of the line, {run.record.retransmits} sent again"
-        yield Point(run.name, percentile(waits(run), 0.95), target_s, note=note)
+        yield FigurePoint(run.name, percentile(waits(run), 0.95), target_s, note=note)
 
 
-def threshold(runs: Sequence[Measured]) -> Iterator[Point]:
+def threshold(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The wait that 95 % of the pings do not exceed beside DCTCP, which steers to the threshold (RFC 8257)."""
     for run in runs:
         rate, *pings = map(float, run.output.split())
@@ -43,22 +51,24 @@ def threshold(runs: Sequence[Measured]) -> Iterator[Point]:
         assert parameters is not None
         waits_s = sorted(ping / 1e3 - run.rtt_s for ping in pings)
         wanted_s = (parameters.ce_threshold_ns or 0) / 1e9
-        yield Point(f"marks from {run.name}", waits_s[int(0.95 * len(waits_s))], wanted_s, note=f"{rate:.1f} Mbit/s")
+        yield FigurePoint(
+            f"marks from {run.name}", waits_s[int(0.95 * len(waits_s))], wanted_s, note=f"{rate:.1f} Mbit/s"
+        )
 
 
-def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """Time in the queue over time."""
     for run in runs:
         if run.name != "fifo, drops":
-            yield Line(run.name, waits(run))
+            yield FigureLine(run.name, waits(run))
 
 
 COMPARISONS = {
-    "resent": Comparison(
+    "resent": LessonFigure(
         title="Packets sent again from 8 s on, where routers mark",
         scenarios=("marks.yaml",),
         points=resent,
-        y=Axis("packets", ""),
+        y=FigureAxis("packets", ""),
         source="a marked packet arrives, RFC 3168",
         within=0.0,
     ),
@@ -68,20 +78,20 @@ COMPARISONS = {
         points=delay,
         lines=lines,
         x=TIME,
-        y=Axis("time in the queue", "ms", 1e-3),
+        y=FigureAxis("time in the queue", "ms", 1e-3),
         source="target: RFC 8289; of the plain queue, its size over the rate",
         beside="target or full queue",
         why="a target is what is steered to",
     ),
-    "threshold": Comparison(
+    "threshold": LessonFigure(
         title="Time in the queue beside DCTCP, marked from a threshold on",
         scenarios=("threshold.yaml",),
         points=threshold,
-        y=Axis("time in the queue", "ms", 1e-3),
+        y=FigureAxis("time in the queue", "ms", 1e-3),
         source="RFC 8257; a threshold of 1 ms as L4S has it, RFC 9331 and 9332",
         beside="threshold",
         within=None,
         why="a threshold is what is steered to; it is CoDel's ce_threshold, since Linux has DualPI2 only from 6.17 on",
-        program=Program("a", ("sh", "LESSON/dctcp.sh"), ("dctcp.sh",)),
+        program=LessonProgram("a", ("sh", "LESSON/dctcp.sh"), ("dctcp.sh",)),
     ),
 }

@@ -7,16 +7,16 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from landspeed.course.exercise import Asked, Drawn
-from landspeed.course.laboratory import Laboratory, Wanted
+from landspeed.course.exercise import AnswerSpec, StudentDraw
+from landspeed.course.laboratory import Laboratory, LessonFile
 from landspeed.course.lesson import lesson_named
-from landspeed.course.measured import Measured
+from landspeed.course.lesson_run import LessonRun
 
 STREAMS = 4
 COLUMNS = ("cwnd_packets", "srtt_us", "retransmits", "delivery_rate_bps")
 ASKED = {
-    "bbr": Asked("the stream that is BBR, 0 to 3", "number"),
-    "jain": Asked("Jain's index of the four streams' goodput from second 10 on, in per cent", "share"),
+    "bbr": AnswerSpec("the stream that is BBR, 0 to 3", "number"),
+    "jain": AnswerSpec("Jain's index of the four streams' goodput from second 10 on, in per cent", "share"),
 }
 
 SCENARIO = """\
@@ -59,17 +59,17 @@ def order(chance: random.Random) -> dict[str, object]:
     return {"rate": rate, "delay": delay, "queue": queue, "place": place, "controls": f"[{', '.join(controls)}]"}
 
 
-def the_run(chance: random.Random, laboratory: Laboratory) -> Measured:
+def the_run(chance: random.Random, laboratory: Laboratory) -> LessonRun:
     """The run whose samples are handed out."""
     with tempfile.TemporaryDirectory(prefix="landspeed-exercise-") as place:
         file = Path(place) / "scenario.yaml"
         file.write_text(SCENARIO.format(**order(chance)), encoding="utf-8")
         here = replace(lesson_named("fairness"), folder=Path(place))
-        (run,) = laboratory.one(Wanted(here, file.name))
+        (run,) = laboratory.one(LessonFile(here, file.name))
         return run
 
 
-def table(run: Measured) -> str:
+def table(run: LessonRun) -> str:
     """The samples as CSV."""
     read: dict[tuple[int, int], int] = {}
     ends = {stream: run.samples.by_stream("receiver", "bytes")[stream] for stream in range(STREAMS)}
@@ -85,7 +85,7 @@ def table(run: Measured) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw(chance: random.Random, laboratory: Laboratory | None) -> Drawn:
+def draw(chance: random.Random, laboratory: Laboratory | None) -> StudentDraw:
     """A rate, a delay, and the place of BBR."""
     assert laboratory is not None
     state = chance.getstate()
@@ -93,4 +93,4 @@ def draw(chance: random.Random, laboratory: Laboratory | None) -> Drawn:
     chance.setstate(state)
     files = {"streams.csv": table(the_run(chance, laboratory))}
     plain = SCENARIO.format(**(values | {"controls": "[cubic, cubic, cubic, cubic]"}))
-    return Drawn(plain, TASK.format(**values), files)
+    return StudentDraw(plain, TASK.format(**values), files)

@@ -8,13 +8,13 @@ import io
 import pytest
 
 from landspeed.course.exercise import chance_of, exercise_of
-from landspeed.course.grading import Work
+from landspeed.course.grading import GradingWork
 
 FROM_S = 10.0
 
 
 @pytest.mark.points(3)
-def test_bbr(work: Work) -> None:
+def test_bbr(work: GradingWork) -> None:
     """The stream that is BBR"""
     exercise = work.lesson.exercise
     assert exercise is not None
@@ -23,7 +23,7 @@ def test_bbr(work: Work) -> None:
 
 
 @pytest.mark.points(2)
-def test_jain(work: Work) -> None:
+def test_jain(work: GradingWork) -> None:
     """Jain's index from second 10 on, to one per cent"""
     exercise = exercise_of("fairness").exercise
     assert exercise is not None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point, unpromised
-from landspeed.course.measured import Measured, between, mean
+from landspeed.course.comparison import FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised
+from landspeed.course.lesson_run import LessonRun, between, mean
 
 FROM_S = 60.0
 BBR_FROM_S = 20.0
@@ -21,12 +21,12 @@ def jain(rates: Sequence[float]) -> float:
     return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
 
 
-def rtt_s(flow: Measured) -> float:
+def rtt_s(flow: LessonRun) -> float:
     """Mean round trip as the sender saw it, with the time in the queue."""
     return mean(between(flow.series("srtt_us"), FROM_S)) / 1e6
 
 
-def unequal(runs: Sequence[Measured]) -> Iterator[Point]:
+def unequal(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Ratio of the shares, beside the ratio of the round trips."""
     for run in runs:
         near, far = run.flow("near"), run.flow("far")
@@ -34,31 +34,31 @@ def unequal(runs: Sequence[Measured]) -> Iterator[Point]:
         predicted = share_ratio(rtt_s(near), rtt_s(far))
         name = f"{near.rtt_s * 1e3:.0f} and {far.rtt_s * 1e3:.0f} ms"
         note = f"{rates[0] / 1e6:.1f} and {rates[1] / 1e6:.1f} Mbit/s, Jain's index {jain(rates):.3f}"
-        yield Point(name, rates[0] / rates[1], predicted, x=predicted, note=note)
+        yield FigurePoint(name, rates[0] / rates[1], predicted, x=predicted, note=note)
 
 
-def bbr(runs: Sequence[Measured]) -> Iterator[Point]:
+def bbr(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """BBR's part of what both get; half would be fair."""
     for run in runs:
         rates = [run.flow(name).goodput_bps(BBR_FROM_S) for name in ("cubic", "bbr")]
         queue = run.plan.links[2].forward.queue_bytes
         bdp = run.plan.links[2].forward.rate_bps * 0.04 / 8
         note = f"{rates[1] / 1e6:.1f} of {sum(rates) / 1e6:.1f} Mbit/s, Jain's index {jain(rates):.3f}"
-        yield Point(f"{queue / bdp:.2g} BDP", rates[1] / sum(rates), 0.5, x=queue / bdp, note=note)
+        yield FigurePoint(f"{queue / bdp:.2g} BDP", rates[1] / sum(rates), 0.5, x=queue / bdp, note=note)
 
 
-def fair(_: Sequence[Measured]) -> Iterator[Line]:
+def fair(_: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """Half for each."""
-    yield Line("equal shares", [(0.4, 0.5), (9.0, 0.5)], "limit")
+    yield FigureLine("equal shares", [(0.4, 0.5), (9.0, 0.5)], "limit")
 
 
 COMPARISONS = {
-    "unequal": Comparison(
+    "unequal": LessonFigure(
         title="Two Reno flows of unequal round trips: the ratio of their shares",
         scenarios=("reno.yaml",),
         points=unequal,
-        x=Axis("ratio of the round trips, queue included", "", log=True),
-        y=Axis("ratio of the shares", "", log=True),
+        x=FigureAxis("ratio of the round trips, queue included", "", log=True),
+        y=FigureAxis("ratio of the shares", "", log=True),
         source="1/RTT each, Mathis et al. 1997",
         within=0.15,
     ),
@@ -67,8 +67,8 @@ COMPARISONS = {
         scenarios=("bbr.yaml",),
         points=bbr,
         lines=fair,
-        x=Axis("queue", "BDP", log=True),
-        y=Axis("BBR's part", "%", 0.01, least=0, most=1.0),
+        x=FigureAxis("queue", "BDP", log=True),
+        y=FigureAxis("BBR's part", "%", 0.01, least=0, most=1.0),
         source="equal shares; what happens instead: Ware et al. 2019",
         beside="equal",
         why="equal shares are what one would wish, not what theory predicts",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Line, Point
-from landspeed.course.measured import Measured
-from landspeed.course.stated import computed
+from landspeed.course.comparison import FigureAxis, FigureLine, FigurePoint, LessonFigure
+from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import computed
 from landspeed.scenario.theory.physics import FRAMING_BYTES, framing_limit_bps, mss_bytes
 
 FROM_S = 1.0
 KINDS = {"IPv4, Ethernet": (4, "ethernet"), "IPv6, Ethernet": (6, "ethernet"), "IPv4, SONET": (4, "pos")}
 
 
-def points(runs: Sequence[Measured]) -> Iterator[Point]:
+def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """One for each packet size."""
     for run in runs:
         link = run.plan.links[-1]
@@ -21,10 +21,10 @@ def points(runs: Sequence[Measured]) -> Iterator[Point]:
             link.forward.rate_bps, link.mtu_bytes, link.framing_bytes, run.plan.ip_version
         )  # IEEE 802.3, RFC 2615, RFC 9293
         series = run.name.rpartition(", ")[0]
-        yield Point(run.name, run.goodput_bps(FROM_S), predicted, x=link.mtu_bytes, series=series)
+        yield FigurePoint(run.name, run.goodput_bps(FROM_S), predicted, x=link.mtu_bytes, series=series)
 
 
-def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """The formula for every size."""
     rate_bps = runs[0].plan.links[-1].forward.rate_bps
     for name, (version, framing) in KINDS.items():
@@ -34,7 +34,7 @@ def lines(runs: Sequence[Measured]) -> Iterator[Line]:
             for size in sizes
             if size <= 9000
         ]
-        yield Line(f"{name}, theory", curve, "theory")
+        yield FigureLine(f"{name}, theory", curve, "theory")
 
 
 STATED = (
@@ -44,13 +44,13 @@ STATED = (
     computed("they wrap every {:.1f} s", 2**32 * 8 / 10e9),
 )
 COMPARISONS = {
-    "goodput": Comparison(
+    "goodput": LessonFigure(
         title="Goodput over the size of packets, on a line of 100 Mbit/s",
         scenarios=("packets.yaml",),
         points=points,
         lines=lines,
-        x=Axis("MTU", "B", log=True, least=500, most=10_000),
-        y=Axis("goodput", "Mbit/s", 1e6, least=80e6, most=100e6),
+        x=FigureAxis("MTU", "B", log=True, least=500, most=10_000),
+        y=FigureAxis("goodput", "Mbit/s", 1e6, least=80e6, most=100e6),
         source="rate × MSS / (MTU + framing)",
         within=0.002,
     )

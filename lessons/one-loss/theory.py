@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from landspeed.course.comparison import GOODPUT, GOODPUT_GBPS, Axis, Comparison, Line, Point, unpromised
-from landspeed.course.measured import Measured, first_at
+from landspeed.course.comparison import (
+    GOODPUT,
+    GOODPUT_GBPS,
+    FigureAxis,
+    FigureLine,
+    FigurePoint,
+    LessonFigure,
+    unpromised,
+)
+from landspeed.course.lesson_run import LessonRun, first_at
 from landspeed.scenario.theory.physics import CUBIC_BETA, cubic_k_s
 
 BACK = 0.99  # of the window before the loss: where CUBIC's curve is not flat yet
@@ -22,12 +30,12 @@ def cubic_back_s(window_packets: float, share: float = BACK) -> float:
     return cubic_k_s(window_packets, CUBIC_BETA * window_packets) - cubic_k_s(window_packets, share * window_packets)
 
 
-def lost_s(run: Measured) -> float:
+def lost_s(run: LessonRun) -> float:
     """When the packet was lost."""
     return run.plan.events[0].at_ns / 1e9
 
 
-def after(run: Measured) -> tuple[float, float, list[tuple[float, float]]]:
+def after(run: LessonRun) -> tuple[float, float, list[tuple[float, float]]]:
     """(When growth begins again, the window before the loss in packets, the window from then on).
 
     The loss is noticed a round trip after it, and repaired a round trip later: there the growth begins. The window
@@ -39,7 +47,7 @@ def after(run: Measured) -> tuple[float, float, list[tuple[float, float]]]:
     return begins_s, threshold / keeps, [each for each in run.series("cwnd_packets") if each[0] > begins_s]
 
 
-def recovery(runs: Sequence[Measured]) -> Iterator[Point]:
+def recovery(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Reno whole; CUBIC until 99 % of the window are back, since the last per cent is flat."""
     for run in runs:
         control = run.name.partition(",")[0]
@@ -50,26 +58,26 @@ def recovery(runs: Sequence[Measured]) -> Iterator[Point]:
         measured = first_at(grown, share * window) - begins_s
         predicted = reno_back_s(window, run.rtt_s) if control == "Reno" else cubic_back_s(window)
         note = f"from {window:,.0f} packets of {run.plan.links[0].mtu_bytes} B".replace(",", "\u202f")
-        yield Point(run.name, measured, predicted, note=note)
+        yield FigurePoint(run.name, measured, predicted, note=note)
 
 
-def goodput(rate: str) -> Callable[[Sequence[Measured]], Iterator[Line]]:
+def goodput(rate: str) -> Callable[[Sequence[LessonRun]], Iterator[FigureLine]]:
     """Lines of goodput since the loss, for one line rate."""
 
-    def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+    def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
         for run in runs:
             if not run.name.endswith(f", {rate}"):
                 continue
             zero_s = lost_s(run)
             shown = [(time_s - zero_s, value) for time_s, value in run.goodput_series(1.0) if time_s - zero_s >= 1.0]
-            yield Line(run.name.partition(",")[0], _averaged(shown))
+            yield FigureLine(run.name.partition(",")[0], _averaged(shown))
             if run.name.startswith("Reno"):
-                yield Line("Reno, theory", _reno_curve(run), "theory")
+                yield FigureLine("Reno, theory", _reno_curve(run), "theory")
 
     return lines
 
 
-def _reno_curve(run: Measured) -> list[tuple[float, float]]:
+def _reno_curve(run: LessonRun) -> list[tuple[float, float]]:
     """One packet more in each round trip, until the line is full."""
     begins_s, window, _ = after(run)
     most = run.plan.physics.framing_limit_bps
@@ -94,19 +102,19 @@ def _averaged(series: Sequence[tuple[float, float]], step: float = 1.06) -> list
     return found
 
 
-def no_points(_: Sequence[Measured]) -> Iterator[Point]:
+def no_points(_: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The table has them."""
     return iter(())
 
 
-def after_loss(rate: str, packets: str, y: Axis) -> Comparison:
+def after_loss(rate: str, packets: str, y: FigureAxis) -> LessonFigure:
     """The figure for one line rate."""
     return unpromised(
         title=f"Goodput after one loss at {rate}, packets of {packets}",
         scenarios=("one-loss.yaml",),
         points=no_points,
         lines=goodput(rate),
-        x=Axis("time since the loss, logarithmic", "s", log=True, least=1.0),
+        x=FigureAxis("time since the loss, logarithmic", "s", log=True, least=1.0),
         y=y,
         beside="theory",
         source="RFC 5681",
@@ -115,11 +123,11 @@ def after_loss(rate: str, packets: str, y: Axis) -> Comparison:
 
 
 COMPARISONS = {
-    "recovery": Comparison(
+    "recovery": LessonFigure(
         title="Time until the window of before the loss is back",
         scenarios=("one-loss.yaml",),
         points=recovery,
-        y=Axis("time", "s"),
+        y=FigureAxis("time", "s"),
         source="W/2 round trips, RFC 5681; K = (W (1 − β) / C)^(1/3), RFC 9438 section 4.2",
         within=0.05,
         why="CUBIC until 99 % of the window are back: its curve is flat at the end",

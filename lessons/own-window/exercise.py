@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from landspeed.course.exercise import Asked, Drawn
+from landspeed.course.exercise import AnswerSpec, StudentDraw
 from landspeed.course.laboratory import Laboratory
 
 ASKED = {
-    "own_window": Asked("the program's own window, as you found it", "size"),
+    "own_window": AnswerSpec("the program's own window, as you found it", "size"),
 }
 
 UNPACED = "tc qdisc change dev eth1 parent 1:1 handle 2: fq nopacing"
@@ -96,10 +96,10 @@ else:
 '''
 
 
-def draw(chance: random.Random, _: Laboratory | None) -> Drawn:
+def draw(chance: random.Random, _: Laboratory | None) -> StudentDraw:
     """A rate, a round trip, and a window of 4 to 9 blocks of 8 to 16 KiB."""
     rate, rtt = chance.randrange(4, 11) * 10, chance.randrange(20, 61) * 2
     block, blocks = chance.choice((8192, 12288, 16384)), chance.randrange(4, 10)
     values = {"rate": rate, "rtt": rtt, "second": rtt // 2 - 1, "unpaced": UNPACED}
     program = PROGRAM.replace("{block}", str(block)).replace("{blocks}", str(blocks))
-    return Drawn(SCENARIO.format(**values), TASK.format(**values), {"store.py": program})
+    return StudentDraw(SCENARIO.format(**values), TASK.format(**values), {"store.py": program})

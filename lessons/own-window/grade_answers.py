@@ -8,7 +8,7 @@ import re
 import pytest
 
 from landspeed.course.exercise import draw
-from landspeed.course.grading import Work
+from landspeed.course.grading import GradingWork
 
 WANTED = 0.80
 SECONDS = 12
@@ -22,13 +22,13 @@ wait
 """
 
 
-def first_program(work: Work) -> str:
+def first_program(work: GradingWork) -> str:
     """The program as it was handed out."""
     return draw(work.lesson, work.student).files["store.py"]
 
 
 @pytest.mark.points(2)
-def test_own_window(work: Work) -> None:
+def test_own_window(work: GradingWork) -> None:
     """The program's own window, to 5 %"""
     program = first_program(work)
     block, blocks = re.search(r"BLOCK = (\d+)", program), re.search(r"range\((\d+)\)", program)
@@ -41,7 +41,7 @@ def test_own_window(work: Work) -> None:
 
 
 @pytest.mark.points(3)
-def test_repaired(work: Work) -> None:
+def test_repaired(work: GradingWork) -> None:
     """Your store.py reaches 80 % of the line in a fresh run"""
     exercise = work.lesson.exercise
     assert exercise is not None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT_LOG, RTT, Comparison, Point, Program
-from landspeed.course.measured import Measured
+from landspeed.course.comparison import GOODPUT_LOG, RTT, FigurePoint, LessonFigure, LessonProgram
+from landspeed.course.lesson_run import LessonRun
 
 BLOCK_BYTES = 65_536  # as in blocks.py
 
 
-def goodput_bps(run: Measured, blocks: int) -> float:
+def goodput_bps(run: LessonRun, blocks: int) -> float:
     """Blocks in each round trip: the path's, and the time that a block needs on the line; at most the line.
 
     The answer to a block is sent when its last byte is there, and the next block starts when the answer is back. The
@@ -21,18 +21,18 @@ def goodput_bps(run: Measured, blocks: int) -> float:
     return min(blocks * BLOCK_BYTES * 8 / (run.rtt_s + block_s), rate_bps)
 
 
-def points(runs: Sequence[Measured]) -> Iterator[Point]:
+def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Over the round trip, one series for each number of blocks."""
     for run in runs:
         for line in run.output.splitlines():
             blocks, rate_bps = map(int, line.split())
             series = f"{blocks} block{'s' if blocks > 1 else ''}"
             name = f"{series}, {run.rtt_s * 1e3:.0f} ms"
-            yield Point(name, rate_bps, goodput_bps(run, blocks), x=run.rtt_s, series=series)
+            yield FigurePoint(name, rate_bps, goodput_bps(run, blocks), x=run.rtt_s, series=series)
 
 
 COMPARISONS = {
-    "goodput": Comparison(
+    "goodput": LessonFigure(
         title="Goodput of a program that waits for answers",
         scenarios=("path.yaml",),
         points=points,
@@ -40,6 +40,6 @@ COMPARISONS = {
         y=GOODPUT_LOG,
         source="blocks × 64 KiB / (RTT + time of a block on the line); RFC 7323 section 1.1",
         within=0.02,
-        program=Program("client", ("sh", "LESSON/measure.sh", "LESSON/blocks.py"), ("measure.sh", "blocks.py")),
+        program=LessonProgram("client", ("sh", "LESSON/measure.sh", "LESSON/blocks.py"), ("measure.sh", "blocks.py")),
     )
 }

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT, GOODPUT_LOG, TIME, Axis, Comparison, Line, Point, Program
-from landspeed.course.measured import Measured
-from landspeed.course.stated import computed, measured
+from landspeed.course.comparison import (
+    GOODPUT,
+    GOODPUT_LOG,
+    TIME,
+    FigureAxis,
+    FigureLine,
+    FigurePoint,
+    LessonFigure,
+    LessonProgram,
+)
+from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import computed, measured
 from landspeed.scenario.theory.physics import pacing_limit_bps
 
 FROM_S = 1.5
@@ -21,34 +30,34 @@ WAYS = {  # of bursts.sh: its name here, and the pacing rate if one was set
 }
 
 
-def points(runs: Sequence[Measured]) -> Iterator[Point]:
+def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Linux spaces packets by their payload, so the goodput is the pacing rate (tcp_update_skb_after_send)."""
     for run in runs:
         rate = run.plan.transfer.pacing_rate_bps or 0
-        yield Point(run.name, run.goodput_bps(FROM_S), pacing_limit_bps(rate, 1), x=rate)
+        yield FigurePoint(run.name, run.goodput_bps(FROM_S), pacing_limit_bps(rate, 1), x=rate)
 
 
-def _ways(run: Measured) -> Iterator[tuple[str, int, list[float]]]:
+def _ways(run: LessonRun) -> Iterator[tuple[str, int, list[float]]]:
     """(Way of sending, packets sent again, bit/s in each second), as bursts.sh prints them."""
     for line in run.output.splitlines():
         way, again, *each = line.split()
         yield WAYS[way][0], int(again), [float(mbps) * 1e6 for mbps in each]
 
 
-def losses(runs: Sequence[Measured]) -> Iterator[Point]:
+def losses(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Packets sent again: none by theory where what comes in is paced below the line's rate."""
     below = {name for name, rate_bps in WAYS.values() if rate_bps and rate_bps <= LINE_BPS}
     for name, again, each in _ways(runs[0]):
         if name in below:
-            yield Point(name, again, 0, note=f"{_settled(each) / 1e6:.1f} Mbit/s")
+            yield FigurePoint(name, again, 0, note=f"{_settled(each) / 1e6:.1f} Mbit/s")
 
 
-def bursts(runs: Sequence[Measured]) -> Iterator[Point]:
+def bursts(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """What each way of sending gets, beside the less of line and pacing."""
     limit = runs[0].plan.physics.framing_limit_bps
     best = {name: min(rate_bps or limit, limit) for name, rate_bps in WAYS.values()}
     for name, again, each in _ways(runs[0]):
-        yield Point(name, _settled(each), best[name], note=f"{again} sent again")
+        yield FigurePoint(name, _settled(each), best[name], note=f"{again} sent again")
 
 
 def _settled(each: list[float]) -> float:
@@ -56,10 +65,10 @@ def _settled(each: list[float]) -> float:
     return sum(each[BURSTS_FROM_S:]) / len(each[BURSTS_FROM_S:])
 
 
-def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """Goodput over time."""
     for name, _, each in _ways(runs[0]):
-        yield Line(name, [(second, value) for second, value in enumerate(each, 1)])
+        yield FigureLine(name, [(second, value) for second, value in enumerate(each, 1)])
 
 
 STATED = (
@@ -70,27 +79,27 @@ STATED = (
     ),
     computed("before they can leave: {:.0f} MB", 0.9 * 330),
 )
-BURSTS = Program("a", ("sh", "LESSON/bursts.sh", "b"), ("bursts.sh",))
+BURSTS = LessonProgram("a", ("sh", "LESSON/bursts.sh", "b"), ("bursts.sh",))
 COMPARISONS = {
-    "rate": Comparison(
+    "rate": LessonFigure(
         title="Goodput of a paced stream",
         scenarios=("paced.yaml",),
         points=points,
-        x=Axis("pacing rate", "Mbit/s", 1e6, log=True),
+        x=FigureAxis("pacing rate", "Mbit/s", 1e6, log=True),
         y=GOODPUT_LOG,
         source="the pacing rate: Linux spaces packets by their payload",
         within=0.005,
     ),
-    "losses": Comparison(
+    "losses": LessonFigure(
         title="Packets sent again below the line's rate",
         scenarios=("bursts.yaml",),
         points=losses,
-        y=Axis("packets", ""),
+        y=FigureAxis("packets", ""),
         source="no queue forms where packets come no faster than they leave",
         within=0.0,
         program=BURSTS,
     ),
-    "bursts": Comparison(
+    "bursts": LessonFigure(
         title="A window of one BDP into a queue of 90 kB",
         scenarios=("bursts.yaml",),
         points=bursts,

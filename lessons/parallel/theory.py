@@ -4,49 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import Axis, Comparison, Point
-from landspeed.course.measured import Measured, by
+from landspeed.course.comparison import FigureAxis, FigurePoint, LessonFigure
+from landspeed.course.lesson_run import LessonRun, by
 from landspeed.scenario.theory.physics import square_root_law_bps
 
 FROM_S = 3.0
 LOSSY_FROM_S = 10.0  # slow start goes twenty times too far before its first loss, and four halvings more take seconds
 
 
-def lossy_bps(run: Measured, streams: int) -> float:
+def lossy_bps(run: LessonRun, streams: int) -> float:
     """n times the square-root law (Mathis et al. 1997), at most the line; n losses halve one n-th each."""
     loss = run.plan.links[1].forward.loss
     one = square_root_law_bps(run.mss_bytes, round(run.rtt_s * 1e9), loss)
     return min(streams * one, run.plan.physics.framing_limit_bps)
 
 
-def windows_bps(run: Measured, streams: int) -> float:
+def windows_bps(run: LessonRun, streams: int) -> float:
     """n windows of whole packets in each round trip (RFC 7323 section 1.1), at most the line."""
     window = run.window_bytes // streams // run.mss_bytes * run.mss_bytes
     return min(streams * window * 8 / run.rtt_s, run.plan.physics.framing_limit_bps)
 
 
-def lossy(runs: Sequence[Measured]) -> Iterator[Point]:
+def lossy(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Mean over the seeds."""
     for (streams, duration), group in by(runs, "transfer.streams", "transfer.duration").items():
         rates = [run.goodput_bps(LOSSY_FROM_S) for run in group]
         name = f"{streams} stream{'s' if streams != '1' else ''}"
-        yield Point.mean(name, rates, lossy_bps(group[0], int(streams)), int(streams), duration)
+        yield FigurePoint.mean(name, rates, lossy_bps(group[0], int(streams)), int(streams), duration)
 
 
-def windows(runs: Sequence[Measured]) -> Iterator[Point]:
+def windows(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """One run each."""
     for run in runs:
         streams = int(run.values["transfer.streams"])
         name = f"{streams} stream{'s' if streams > 1 else ''}"
-        yield Point(
+        yield FigurePoint(
             name, run.goodput_bps(FROM_S), windows_bps(run, streams), x=streams, note=run.record.limited_by or ""
         )
 
 
-STREAMS = Axis("streams", "", log=True)
-GOODPUT = Axis("goodput of all together", "Mbit/s", 1e6, log=True)
+STREAMS = FigureAxis("streams", "", log=True)
+GOODPUT = FigureAxis("goodput of all together", "Mbit/s", 1e6, log=True)
 COMPARISONS = {
-    "windows": Comparison(
+    "windows": LessonFigure(
         title="Streams with a window of 1 MB each, 80 ms",
         scenarios=("windows.yaml",),
         points=windows,
@@ -55,7 +55,7 @@ COMPARISONS = {
         source="n × window / RTT, at most the line",
         within=0.02,
     ),
-    "lossy": Comparison(
+    "lossy": LessonFigure(
         title="Reno streams over a line that loses 0.05 %, 80 ms",
         scenarios=("lossy.yaml",),
         points=lossy,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT, TIME, Axis, Comparison, Line, Point, unpromised
-from landspeed.course.measured import Measured
-from landspeed.course.stated import computed, measured
+from landspeed.course.comparison import GOODPUT, TIME, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised
+from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import computed, measured
 
 FROM_S = 10.0
 RENO_FROM_S = 30.0  # some sawteeth after slow start
 RATE_BPS, RTT_S, ON_WIRE_BYTES = 50e6, 0.040, 1538  # of bucket.yaml and reno.yaml
 
 
-def bucket_goodput_bps(run: Measured) -> float:
+def bucket_goodput_bps(run: LessonRun) -> float:
     """Token rate × MSS / (MTU + framing): the bucket counts packets with their framing."""
     link = run.plan.links[1]
     assert link.forward.parameters is not None
@@ -22,7 +22,7 @@ def bucket_goodput_bps(run: Measured) -> float:
     return rate * run.mss_bytes / (link.mtu_bytes + link.framing_bytes)
 
 
-def transfer_s(run: Measured) -> float:
+def transfer_s(run: LessonRun) -> float:
     """Time for so many bytes: what the burst does not cover must wait for tokens, (bytes − burst) / rate."""
     link = run.plan.links[1]
     assert link.forward.parameters is not None
@@ -48,7 +48,7 @@ def reno_share(burst_bytes: float, rate_bps: float, rtt_s: float, packet_bytes: 
     return min(1.0, 0.75 * (1 + math.sqrt(2 * burst_bytes / packet_bytes) / bdp))
 
 
-def reno(runs: Sequence[Measured]) -> Iterator[Point]:
+def reno(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Goodput of Reno through a policer over its burst."""
     for run in runs:
         link = run.plan.links[1]
@@ -57,37 +57,39 @@ def reno(runs: Sequence[Measured]) -> Iterator[Point]:
         packet, rate, burst = link.mtu_bytes + link.framing_bytes, parameters.rate_bps or 0, parameters.burst_bytes or 0
         predicted = bucket_goodput_bps(run) * reno_share(burst, rate, run.rtt_s, packet)
         note = f"{run.record.retransmits} sent again"
-        yield Point(run.name, run.goodput_bps(RENO_FROM_S), predicted, x=burst, note=note)
+        yield FigurePoint(run.name, run.goodput_bps(RENO_FROM_S), predicted, x=burst, note=note)
 
 
-def shaped(runs: Sequence[Measured]) -> Iterator[Point]:
+def shaped(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Where packets wait, the goodput is the bucket's."""
     for run in runs:
         if run.name.startswith("shaper"):
             note = f"{run.record.retransmits} sent again"
-            yield Point(run.name, run.goodput_bps(FROM_S), bucket_goodput_bps(run), note=note)
+            yield FigurePoint(run.name, run.goodput_bps(FROM_S), bucket_goodput_bps(run), note=note)
 
 
-def policed(runs: Sequence[Measured]) -> Iterator[Point]:
+def policed(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Where they are dropped, it is less, and how much less is the congestion control's."""
     for run in runs:
         note = f"{run.record.retransmits} sent again"
-        yield Point(run.name, run.goodput_bps(FROM_S), bucket_goodput_bps(run), note=note)
+        yield FigurePoint(run.name, run.goodput_bps(FROM_S), bucket_goodput_bps(run), note=note)
 
 
-def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """Goodput over time."""
     for run in runs:
         if "500" not in run.name:
-            yield Line(run.name.replace(", queue 250 kB", "").replace(", queue 6 kB", ""), run.goodput_series(1.0))
+            yield FigureLine(
+                run.name.replace(", queue 250 kB", "").replace(", queue 6 kB", ""), run.goodput_series(1.0)
+            )
 
 
-def burst(runs: Sequence[Measured]) -> Iterator[Point]:
+def burst(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Time of a transfer of 2 MB over the burst."""
     for run in runs:
         parameters = run.plan.links[1].forward.parameters
         assert parameters is not None
-        yield Point(run.name, run.record.duration_s or 0.0, transfer_s(run), x=parameters.burst_bytes)
+        yield FigurePoint(run.name, run.record.duration_s or 0.0, transfer_s(run), x=parameters.burst_bytes)
 
 
 STATED = (
@@ -101,17 +103,17 @@ STATED = (
     ),
 )
 COMPARISONS = {
-    "burst": Comparison(
+    "burst": LessonFigure(
         title="Time for 2 MB through a bucket of 10 Mbit/s",
         scenarios=("burst.yaml",),
         points=burst,
-        x=Axis("burst", "kB", 1e3),
+        x=FigureAxis("burst", "kB", 1e3),
         y=TIME,
         source="(bytes on the wire − burst) / rate",
         within=0.02,
         why="the start of the connection and the way of the last packet are not in the formula",
     ),
-    "shaped": Comparison(
+    "shaped": LessonFigure(
         title="A shaper of 50 Mbit/s",
         scenarios=("bucket.yaml",),
         points=shaped,
@@ -119,11 +121,11 @@ COMPARISONS = {
         source="token rate × MSS / (MTU + framing)",
         within=0.01,
     ),
-    "reno": Comparison(
+    "reno": LessonFigure(
         title="Reno through a policer of 50 Mbit/s over its burst, 40 ms",
         scenarios=("reno.yaml",),
         points=reno,
-        x=Axis("burst", "kB", 1e3, log=True),
+        x=FigureAxis("burst", "kB", 1e3, log=True),
         y=GOODPUT,
         source="3/4 of a sawtooth whose peak is √(2 × burst) packets beyond the BDP, at most the rate of the bucket",
         within=0.03,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 
-from landspeed.course.exercise import Asked, Drawn
+from landspeed.course.exercise import AnswerSpec, StudentDraw
 from landspeed.course.laboratory import Laboratory
 
 DISCIPLINES = ("fifo", "red", "pie", "codel", "fq_codel", "cake")
 ASKED = {
-    "wait": Asked("how long the last packet of the full queue waits at present", "time"),
-    "discipline": Asked("the discipline that you choose", "word", DISCIPLINES),
-    "queue": Asked("the size of the queue that you choose", "size"),
+    "wait": AnswerSpec("how long the last packet of the full queue waits at present", "time"),
+    "discipline": AnswerSpec("the discipline that you choose", "word", DISCIPLINES),
+    "queue": AnswerSpec("the size of the queue that you choose", "size"),
 }
 
 SCENARIO = """\
@@ -44,10 +44,10 @@ Try with `landspeed run scenario.yaml --set path.1.discipline=codel --set path.1
 """
 
 
-def draw(chance: random.Random, _: Laboratory | None) -> Drawn:
+def draw(chance: random.Random, _: Laboratory | None) -> StudentDraw:
     """A rate of 40 to 80 Mbit/s and a round trip of 24 to 48 ms."""
     rate, rtt = chance.randrange(8, 17) * 5, chance.randrange(12, 25) * 2
     first = chance.randrange(2, 6)
     queue = rate * chance.randrange(25, 60)  # 200 to 480 ms
     values = {"rate": rate, "rtt": rtt, "first": first, "second": rtt // 2 - first - 1, "queue": queue}
-    return Drawn(SCENARIO.format(**values), TASK.format(**values), {})
+    return StudentDraw(SCENARIO.format(**values), TASK.format(**values), {})

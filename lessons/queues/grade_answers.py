@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from landspeed.course.grading import Work
-from landspeed.course.measured import Measured, between, percentile
+from landspeed.course.grading import GradingWork
+from landspeed.course.lesson_run import LessonRun, between, percentile
 
 FROM_S = 10.0
 BOUND_S, SHARE = 0.020, 0.95
 
 
-def with_theirs(work: Work) -> Measured:
+def with_theirs(work: GradingWork) -> LessonRun:
     """A run with the queue that was chosen."""
     queue = f"path.1.queue={round(work.number('queue'))} B"
     return work.run(queue, f"path.1.discipline={work.answers['discipline']}")
 
 
 @pytest.mark.points(1)
-def test_wait(work: Work) -> None:
+def test_wait(work: GradingWork) -> None:
     """How long the last packet of the full queue waits, to 5 %"""
     lane = work.run("transfer.duration=1 s").plan.links[1].forward
     wait_s = lane.queue_bytes * 8 / lane.rate_bps
@@ -26,7 +26,7 @@ def test_wait(work: Work) -> None:
 
 
 @pytest.mark.points(2)
-def test_delay(work: Work) -> None:
+def test_delay(work: GradingWork) -> None:
     """With your queue, packets wait less than 20 ms for 95 % of the time"""
     run = with_theirs(work)
     waits = [(time_s, value / 1e6 - run.rtt_s) for time_s, value in between(run.series("srtt_us"), FROM_S)]
@@ -35,7 +35,7 @@ def test_delay(work: Work) -> None:
 
 
 @pytest.mark.points(2)
-def test_goodput(work: Work) -> None:
+def test_goodput(work: GradingWork) -> None:
     """With your queue, the stream gets 95 % of what the line leaves"""
     run = with_theirs(work)
     share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, unpromised
-from landspeed.course.measured import Measured, between, percentile
+from landspeed.course.comparison import TIME, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised
+from landspeed.course.lesson_run import LessonRun, between, percentile
 
 FROM_S = 10.0
 QUEUED_FRAME = 14  # bytes of Ethernet that the queue counts beside each packet
 TARGETS_S = {"codel": 0.005, "fq_codel": 0.005, "pie": 0.015, "cake": 0.005}  # RFC 8289, 8290, 8033; tc-cake(8)
 
 
-def full_delay_s(run: Measured) -> float:
+def full_delay_s(run: LessonRun) -> float:
     """How long the last packet of a full queue waits: what it holds, on the line."""
     link = run.plan.links[1]
     packets = link.forward.queue_bytes // (link.mtu_bytes + QUEUED_FRAME)
@@ -28,73 +28,73 @@ def utilization(buffer_bdp: float) -> float:
     return 0.75 * (1 + b) ** 2 / (1 + b + b * b)
 
 
-def rtts(run: Measured) -> list[tuple[float, float]]:
+def rtts(run: LessonRun) -> list[tuple[float, float]]:
     """The sender's smoothed round trip over time, in s."""
     return [(time_s, value / 1e6) for time_s, value in between(run.series("srtt_us"), FROM_S)]
 
 
-def buffer_bdp(run: Measured) -> float:
+def buffer_bdp(run: LessonRun) -> float:
     """The queue in BDP, as it is counted in packets."""
     return full_delay_s(run) / run.rtt_s
 
 
-def delay(runs: Sequence[Measured]) -> Iterator[Point]:
+def delay(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The longest round trip: that of the path, and a full queue."""
     for run in runs:
         measured = max(value for _, value in rtts(run))
-        yield Point(run.name, measured, run.rtt_s + full_delay_s(run), x=buffer_bdp(run))
+        yield FigurePoint(run.name, measured, run.rtt_s + full_delay_s(run), x=buffer_bdp(run))
 
 
-def goodput(runs: Sequence[Measured]) -> Iterator[Point]:
+def goodput(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """What one Reno stream makes of the line."""
     for run in runs:
         limit = run.plan.physics.framing_limit_bps
-        yield Point(run.name, run.goodput_bps(FROM_S), limit * utilization(buffer_bdp(run)), x=buffer_bdp(run))
+        yield FigurePoint(run.name, run.goodput_bps(FROM_S), limit * utilization(buffer_bdp(run)), x=buffer_bdp(run))
 
 
-def goodput_lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def goodput_lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """The formula between the points."""
     limit = runs[0].plan.physics.framing_limit_bps
-    yield Line(
+    yield FigureLine(
         "theory", [(b, limit * utilization(b)) for b in [0.05 * 1.05**n for n in range(95)] if b < 4.3], "theory"
     )
 
 
-def disciplines(runs: Sequence[Measured]) -> Iterator[Point]:
+def disciplines(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The delay in the queue that 95 % of the time is not exceeded, beside the target."""
     for run in runs:
         waits = [(time_s, max(value - run.rtt_s, 0.0)) for time_s, value in rtts(run)]
         share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps
         target = TARGETS_S.get(run.name, full_delay_s(run))
         note = f"{100 * share:.1f} % of the line, {run.record.retransmits} sent again"
-        yield Point(run.name, percentile(waits, 0.95), target, note=note)
+        yield FigurePoint(run.name, percentile(waits, 0.95), target, note=note)
 
 
-def rtt_lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def rtt_lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """Round trips over time."""
     for run in runs:
         if run.name in ("fifo", "red", "codel", "pie"):
-            yield Line(run.name, [(time_s, value / 1e6) for time_s, value in run.series("srtt_us")])
-    yield Line("path alone", [(0, runs[0].rtt_s), (30, runs[0].rtt_s)], "limit")
+            yield FigureLine(run.name, [(time_s, value / 1e6) for time_s, value in run.series("srtt_us")])
+    yield FigureLine("path alone", [(0, runs[0].rtt_s), (30, runs[0].rtt_s)], "limit")
 
 
 COMPARISONS = {
-    "delay": Comparison(
+    "delay": LessonFigure(
         title="The longest round trip over the size of the queue",
         scenarios=("sizes.yaml",),
         points=delay,
-        x=Axis("queue", "BDP", log=True),
-        y=Axis("round trip", "ms", 1e-3),
+        x=FigureAxis("queue", "BDP", log=True),
+        y=FigureAxis("round trip", "ms", 1e-3),
         source="RTT of the path + queue / rate",
         within=0.03,
     ),
-    "goodput": Comparison(
+    "goodput": LessonFigure(
         title="Goodput of one Reno stream over the size of the queue",
         scenarios=("sizes.yaml",),
         points=goodput,
         lines=goodput_lines,
-        x=Axis("queue", "BDP", log=True),
-        y=Axis("goodput", "Mbit/s", 1e6, least=30e6, most=50e6),
+        x=FigureAxis("queue", "BDP", log=True),
+        y=FigureAxis("goodput", "Mbit/s", 1e6, least=30e6, most=50e6),
         source="¾ (1 + b)² / (1 + b + b²) of the line for a queue of b ≤ 1 BDP, from the sawtooth",
         within=0.03,
     ),
@@ -104,7 +104,7 @@ COMPARISONS = {
         points=disciplines,
         lines=rtt_lines,
         x=TIME,
-        y=Axis("round trip, or delay in the queue", "ms", 1e-3),
+        y=FigureAxis("round trip, or delay in the queue", "ms", 1e-3),
         source="targets: RFC 8289 (CoDel), RFC 8290 (FQ-CoDel), RFC 8033 (PIE), tc-cake(8)",
         beside="target or full queue",
         why="a target is steered to, it is no law; the table has the delay that is kept for 95 % of the time",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT_LOG, Axis, Comparison, Line, Point
-from landspeed.course.measured import Measured, by, first_at
+from landspeed.course.comparison import GOODPUT_LOG, FigureAxis, FigureLine, FigurePoint, LessonFigure
+from landspeed.course.lesson_run import LessonRun, by, first_at
 from landspeed.scenario.theory.physics import square_root_law_bps
 
 REMEMBERED = 0.01  # share of the window of slow start that may be left where counting begins
 
 
-def goodput_bps(run: Measured, loss: float) -> float:
+def goodput_bps(run: LessonRun, loss: float) -> float:
     """MSS / RTT × sqrt(3/2) / sqrt(p) (Mathis, Semke, Mahdavi and Ott 1997)."""
     return square_root_law_bps(run.mss_bytes, round(run.rtt_s * 1e9), loss)
 
@@ -30,12 +30,12 @@ def losses_to_forget(loss: float, window_packets: float) -> int:
     return 1 + max(0, math.ceil(math.log(max(over, left) / left, 4)))
 
 
-def counted_bytes(run: Measured, loss: float) -> float:
+def counted_bytes(run: LessonRun, loss: float) -> float:
     """Where counting begins: so much must have been read that this many losses are expected before it."""
     return losses_to_forget(loss, run.window_bytes / run.mss_bytes) / loss * run.mss_bytes
 
 
-def points(runs: Sequence[Measured]) -> Iterator[Point]:
+def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Mean over the seeds for each probability."""
     for (loss, _), group in by(runs, "path.1.loss", "transfer.bytes").items():
         share = group[0].number("path.1.loss")
@@ -44,22 +44,24 @@ def points(runs: Sequence[Measured]) -> Iterator[Point]:
         whole = group[0].plan.transfer.bytes
         assert whole is not None
         expected = (whole - begins_bytes) / group[0].mss_bytes * share
-        yield Point.mean(loss, rates, goodput_bps(group[0], share), share, f"{expected:.0f} losses expected in each")
+        yield FigurePoint.mean(
+            loss, rates, goodput_bps(group[0], share), share, f"{expected:.0f} losses expected in each"
+        )
 
 
-def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """The law over all decades."""
     shares = [10 ** (-5 + 3 * n / 60) for n in range(61)]
-    yield Line("theory", [(share, goodput_bps(runs[0], share)) for share in shares], "theory")
+    yield FigureLine("theory", [(share, goodput_bps(runs[0], share)) for share in shares], "theory")
 
 
 COMPARISONS = {
-    "square-root": Comparison(
+    "square-root": LessonFigure(
         title="Goodput of Reno over the probability of loss, 40 ms, packets of 1500 B",
         scenarios=("losses.yaml",),
         points=points,
         lines=lines,
-        x=Axis("probability of loss", "", log=True),
+        x=FigureAxis("probability of loss", "", log=True),
         y=GOODPUT_LOG,
         source="MSS / RTT × √(3/2) / √p, Mathis et al. 1997",
         within=0.15,

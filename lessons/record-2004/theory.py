@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT_GBPS, TIME, Comparison, Line, Point, unpromised
-from landspeed.course.measured import Measured
-from landspeed.course.stated import computed, thousands
+from landspeed.course.comparison import GOODPUT_GBPS, TIME, FigureLine, FigurePoint, LessonFigure, unpromised
+from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import computed, thousands
 from landspeed.scenario.theory.physics import CUBIC_BETA, cubic_k_s
 
 FROM_S = 40.0
@@ -35,7 +35,7 @@ def square_root_bps(loss: float) -> float:
     return MSS_BYTES * 8 / RTT_S * math.sqrt(1.5 / loss)
 
 
-def goodput_bps(run: Measured) -> float:
+def goodput_bps(run: LessonRun) -> float:
     """The least of what windows, bus and lines let through; windows as Linux offered them, in whole packets."""
     physics, streams = run.plan.physics, run.plan.transfer.streams
     window = run.window_bytes // streams // run.mss_bytes * run.mss_bytes * streams
@@ -43,25 +43,25 @@ def goodput_bps(run: Measured) -> float:
     return min([*limits, float(physics.bus_limit_bps)] if physics.bus_limit_bps else limits)
 
 
-def points(runs: Sequence[Measured]) -> Iterator[Point]:
+def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Each setting; random loss has no place in the formula and is shown below."""
     for run in runs:
         if not run.plan.links[0].forward.loss:
             note = f"{run.window_bytes / 1e6:.3g} MB of windows, bound by {run.record.limited_by}"
-            yield Point(run.name, run.goodput_bps(FROM_S), goodput_bps(run), note=note)
+            yield FigurePoint(run.name, run.goodput_bps(FROM_S), goodput_bps(run), note=note)
 
 
-def every(runs: Sequence[Measured]) -> Iterator[Point]:
+def every(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """All of them, beside the record."""
     for run in runs:
-        yield Point(run.name, run.goodput_bps(FROM_S), RECORDED_BPS, note=f"{run.record.retransmits} sent again")
+        yield FigurePoint(run.name, run.goodput_bps(FROM_S), RECORDED_BPS, note=f"{run.record.retransmits} sent again")
 
 
-def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """Goodput over time."""
     for run in runs:
-        yield Line(run.name, run.goodput_series(1.0))
-    yield Line("recorded", [(0, RECORDED_BPS), (60, RECORDED_BPS)], "limit")
+        yield FigureLine(run.name, run.goodput_series(1.0))
+    yield FigureLine("recorded", [(0, RECORDED_BPS), (60, RECORDED_BPS)], "limit")
 
 
 STATED = (
@@ -93,7 +93,7 @@ STATED = (
     computed("at most 1 GiB, which is {:.1f} Gbit/s", 2**30 * 8 / RTT_S / 1e9),
 )
 COMPARISONS = {
-    "settings": Comparison(
+    "settings": LessonFigure(
         title="What windows, bus and line let through",
         scenarios=("settings.yaml",),
         points=points,

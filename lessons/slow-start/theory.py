@@ -5,9 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, Program, unpromised
-from landspeed.course.measured import Measured
-from landspeed.course.stated import computed, measured, thousands
+from landspeed.course.comparison import (
+    TIME,
+    FigureAxis,
+    FigureLine,
+    FigurePoint,
+    LessonFigure,
+    LessonProgram,
+    unpromised,
+)
+from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import computed, measured, thousands
 
 PATH_PACKETS = 1e9 * 0.119 / 8 / 9038  # of 1 Gbit/s over 119 ms
 QUEUED_FRAME = 14  # bytes of Ethernet that a queue counts beside the packet
@@ -18,14 +26,14 @@ def window_packets(initial_packets: int, round_trips: float) -> float:
     return initial_packets * 2.0**round_trips
 
 
-def full_packets(run: Measured) -> float:
+def full_packets(run: LessonRun) -> float:
     """Packets that the path holds at the line's rate, and its queue: the most that can be on the way."""
     link = run.plan.links[1]
     in_flight = link.forward.rate_bps * run.rtt_s / 8 / (link.mtu_bytes + link.framing_bytes)
     return in_flight + link.forward.queue_bytes / (link.mtu_bytes + QUEUED_FRAME)
 
 
-def doubling(runs: Sequence[Measured]) -> Iterator[Point]:
+def doubling(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The window at each whole round trip, as long as the line is not full."""
     for run in runs:
         first = run.plan.transfer.initial_window_packets or 10
@@ -35,16 +43,16 @@ def doubling(runs: Sequence[Measured]) -> Iterator[Point]:
             )  # at a whole round trip the first acknowledgment is just not there yet
             if trips >= 1 and window_packets(first, trips) < full_packets(run) / 2:
                 name = f"first window {first}, after {trips} round trip{'s' if trips > 1 else ''}"
-                yield Point(name, window, window_packets(first, trips), x=trips, series=f"first window {first}")
+                yield FigurePoint(name, window, window_packets(first, trips), x=trips, series=f"first window {first}")
 
 
-def overshoot(runs: Sequence[Measured]) -> Iterator[Point]:
+def overshoot(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """Packets sent again. The first loss is noticed a round trip after the queue is full: the window has doubled again,
     and what is above the full path is lost."""
     for run in runs:
         control, queue = run.values["transfer.congestion_control"], run.values["path.1.queue"]
         if control == "reno" and run.plan.links[1].forward.queue_bytes >= 0.99 * run.plan.physics.bdp_bytes:
-            yield Point(
+            yield FigurePoint(
                 f"{control}, {queue}",
                 run.record.retransmits or 0,
                 full_packets(run),
@@ -53,32 +61,32 @@ def overshoot(runs: Sequence[Measured]) -> Iterator[Point]:
             )
 
 
-def hystart(runs: Sequence[Measured]) -> Iterator[Point]:
+def hystart(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The largest window before the first reduction, for both controls, beside what the path and its queue hold."""
     for run in runs:
         control, queue = run.values["transfer.congestion_control"], run.values["path.1.queue"]
         largest = max(window for time_s, window in run.series("cwnd_packets") if time_s < 2.0)
         note = f"{run.record.retransmits} packets sent again"
-        yield Point(f"{control}, {queue}", largest, full_packets(run), note=note)
+        yield FigurePoint(f"{control}, {queue}", largest, full_packets(run), note=note)
 
 
-def windows(runs: Sequence[Measured]) -> Iterator[Line]:
+def windows(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """The window over time with a queue of one BDP, and what this path and this queue hold."""
     shown = [run for run in runs if run.values["path.1.queue"] == "1 BDP"]
     for run in shown:
-        yield Line(run.values["transfer.congestion_control"], run.series("cwnd_packets"))
+        yield FigureLine(run.values["transfer.congestion_control"], run.series("cwnd_packets"))
     full = full_packets(shown[0])
-    yield Line("path and queue full", [(0, full), (4, full)], "limit")
+    yield FigureLine("path and queue full", [(0, full), (4, full)], "limit")
 
 
-def trigger(runs: Sequence[Measured]) -> Iterator[Point]:
+def trigger(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The window at which HyStart stopped doubling, as Linux counts it (TcpExtTCPHystartTrainCwnd, …DelayCwnd)."""
     for run in runs:
         for line in run.output.splitlines():
             pacing, trains, delays, window, again = line.split()
             found = "train of acknowledgments" if int(trains) else "delay" if int(delays) else "none before a loss"
             name = f"{run.name}, {'paced' if pacing == 'pacing' else 'not paced'}"
-            yield Point(name, int(window), full_packets(run), note=f"{found}; {again} sent again")
+            yield FigurePoint(name, int(window), full_packets(run), note=f"{found}; {again} sent again")
 
 
 STATED = (
@@ -110,21 +118,21 @@ STATED = (
     ),
 )
 COMPARISONS = {
-    "doubling": Comparison(
+    "doubling": LessonFigure(
         title="The window in slow start, once in each round trip",
         scenarios=("start.yaml",),
         points=doubling,
-        x=Axis("round trips since the start", ""),
-        y=Axis("congestion window", "packets", log=True),
+        x=FigureAxis("round trips since the start", ""),
+        y=FigureAxis("congestion window", "packets", log=True),
         source="first window × 2ⁿ, RFC 5681 section 3.1, RFC 6928",
         within=0.01,
     ),
-    "overshoot": Comparison(
+    "overshoot": LessonFigure(
         title="What slow start sends again with Reno, over what path and queue hold",
         scenarios=("overshoot.yaml",),
         points=overshoot,
-        x=Axis("packets that path and queue hold", "packets", least=3000, most=5200),
-        y=Axis("packets sent again", "packets", least=3000, most=5200),
+        x=FigureAxis("packets that path and queue hold", "packets", least=3000, most=5200),
+        y=FigureAxis("packets sent again", "packets", least=3000, most=5200),
         source="as many as path and queue hold: the window doubles once more before the loss is noticed",
         within=0.05,
     ),
@@ -133,21 +141,21 @@ COMPARISONS = {
         scenarios=("overshoot.yaml",),
         points=hystart,
         lines=windows,
-        y=Axis("congestion window", "packets"),
+        y=FigureAxis("congestion window", "packets"),
         x=TIME,
         source="Ha and Rhee 2011",
         beside="path and queue hold",
         why="HyStart guesses, and how far it comes depends on the spacing of the acknowledgments",
     ),
-    "trigger": Comparison(
+    "trigger": LessonFigure(
         title="The window at which HyStart ends slow start; 0: a packet was lost before",
         scenarios=("hystart.yaml",),
         points=trigger,
-        y=Axis("congestion window", "packets"),
+        y=FigureAxis("congestion window", "packets"),
         source="Linux's counters of HyStart, by nstat",
         within=None,
         beside="path and queue hold",
         why="HyStart guesses, and how far it comes depends on the spacing of the acknowledgments",
-        program=Program("geneva", ("sh", "LESSON/hystart.sh", "chicago"), ("hystart.sh",)),
+        program=LessonProgram("geneva", ("sh", "LESSON/hystart.sh", "chicago"), ("hystart.sh",)),
     ),
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
-from landspeed.course.exercise import Asked, Drawn
+from landspeed.course.exercise import AnswerSpec, StudentDraw
 from landspeed.course.laboratory import Laboratory
 
 ASKED = {
-    "bdp": Asked("the bandwidth-delay product of your path, from its line rate and RTT", "size"),
-    "window": Asked("the least window with which your transfer gets 97 % of what the line leaves for payload", "size"),
+    "bdp": AnswerSpec("the bandwidth-delay product of your path, from its line rate and RTT", "size"),
+    "window": AnswerSpec(
+        "the least window with which your transfer gets 97 % of what the line leaves for payload", "size"
+    ),
 }
 
 SCENARIO = """\
@@ -42,9 +44,9 @@ Try with `landspeed run scenario.yaml --set transfer.window="1 MB"`. `landspeed 
 """
 
 
-def draw(chance: random.Random, _: Laboratory | None) -> Drawn:
+def draw(chance: random.Random, _: Laboratory | None) -> StudentDraw:
     """A rate of 50 to 400 Mbit/s and a round trip of 30 to 180 ms."""
     rate, rtt = chance.randrange(5, 41) * 10, chance.randrange(15, 91) * 2
     first = chance.randrange(1, 5)
     values = {"rate": rate, "rtt": rtt, "first": first, "second": rtt // 2 - first}
-    return Drawn(SCENARIO.format(**values), TASK.format(**values), {})
+    return StudentDraw(SCENARIO.format(**values), TASK.format(**values), {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from landspeed.course.grading import Work
+from landspeed.course.grading import GradingWork
 
 FROM_S = 5.0
 WANTED = 0.97
@@ -16,7 +16,7 @@ def exact(window: float) -> str:
 
 
 @pytest.mark.points(1)
-def test_bdp(work: Work) -> None:
+def test_bdp(work: GradingWork) -> None:
     """The bandwidth-delay product, to 1 %"""
     physics = work.run().plan.physics
     assert abs(work.number("bdp") / physics.bdp_bytes - 1) <= 0.01, (
@@ -25,7 +25,7 @@ def test_bdp(work: Work) -> None:
 
 
 @pytest.mark.points(2)
-def test_window_fills_the_path(work: Work) -> None:
+def test_window_fills_the_path(work: GradingWork) -> None:
     """With your window, a fresh run gets 97 % of what the line leaves"""
     run = work.run(exact(work.number("window")))
     share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps
@@ -33,7 +33,7 @@ def test_window_fills_the_path(work: Work) -> None:
 
 
 @pytest.mark.points(2)
-def test_window_is_the_least(work: Work) -> None:
+def test_window_is_the_least(work: GradingWork) -> None:
     """Your window is at most 10 % above the least one"""
     physics = work.run().plan.physics
     least = WANTED * physics.framing_limit_bps * physics.rtt_ns / 8e9

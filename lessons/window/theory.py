@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from landspeed.course.comparison import GOODPUT_LOG, Axis, Comparison, Line, Point
-from landspeed.course.measured import Measured
+from landspeed.course.comparison import GOODPUT_LOG, FigureAxis, FigureLine, FigurePoint, LessonFigure
+from landspeed.course.lesson_run import LessonRun
 
 FROM_S = 2.2  # slow start is over: log2(14.9 MB / 14.5 kB) is ten round trips, 1.2 s
 
@@ -15,31 +15,31 @@ def goodput_bps(window_bytes: int, rtt_s: float, framing_bps: float) -> float:
     return min(window_bytes * 8 / rtt_s, framing_bps)
 
 
-def points(runs: Sequence[Measured]) -> Iterator[Point]:
+def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """One for each window; along x what Linux made of it."""
     for run in runs:
         predicted = goodput_bps(run.window_bytes, run.rtt_s, run.plan.physics.framing_limit_bps)
         note = f"{run.window_bytes / 1e6:.3g} MB on offer, bound by {run.record.limited_by}"
-        yield Point(run.name, run.goodput_bps(FROM_S), predicted, x=run.window_bytes, note=note)
+        yield FigurePoint(run.name, run.goodput_bps(FROM_S), predicted, x=run.window_bytes, note=note)
 
 
-def lines(runs: Sequence[Measured]) -> Iterator[Line]:
+def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """window / RTT up to the line, then the line."""
     run = runs[0]
     framing_bps, rtt_s = run.plan.physics.framing_limit_bps, run.rtt_s
     bdp = framing_bps * rtt_s / 8
     least, most = (pick(each.window_bytes for each in runs) for pick in (min, max))
-    yield Line("theory", [(least, least * 8 / rtt_s), (bdp, framing_bps), (most, framing_bps)], "theory")
-    yield Line("BDP", [(bdp, least * 8 / rtt_s), (bdp, framing_bps)], "limit")
+    yield FigureLine("theory", [(least, least * 8 / rtt_s), (bdp, framing_bps), (most, framing_bps)], "theory")
+    yield FigureLine("BDP", [(bdp, least * 8 / rtt_s), (bdp, framing_bps)], "limit")
 
 
 COMPARISONS = {
-    "goodput": Comparison(
+    "goodput": LessonFigure(
         title="Goodput of twelve windows, 1 Gbit/s over 119 ms",
         scenarios=("windows.yaml",),
         points=points,
         lines=lines,
-        x=Axis("window on offer", "MB", 1e6, log=True),
+        x=FigureAxis("window on offer", "MB", 1e6, log=True),
         y=GOODPUT_LOG,
         source="min(window / RTT, framing), RFC 7323 section 1.1",
         within=0.02,

@@ -230,7 +230,7 @@ class PathSetting:
         return {"content": content, "mode": int(value["mode"], 8), "uid": 0, "gid": 0}
 
     def write(self, name: str, value: Former | None) -> None:
-        """Make it as it was."""
+        """Make it was."""
         path = Path(name)
         if value is None:
             if path.is_dir() and not path.is_symlink():

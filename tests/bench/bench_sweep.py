@@ -28,7 +28,7 @@ PLAN = """
 import resource, sys, time
 from pathlib import Path
 from landspeed.runs.sweeps.grid import plan_grid
-from landspeed.worlds.making import make_world
+from landspeed.worlds.make_world import make_world
 began = time.monotonic()
 cells = plan_grid(Path(sys.argv[1]), (), make_world("toy")).cells()
 print(len(cells), time.monotonic() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)

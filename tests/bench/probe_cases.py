@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from landspeed.judge.sockets.answer import Answer
-from landspeed.programs.conditions import Condition, Listening
-from landspeed.programs.probe.probe import Probe, probe
+from landspeed.programs.conditions import Condition, ListeningCondition
+from landspeed.programs.probe.probe import ProbeResult, probe
 from landspeed.programs.probe.spec import USUAL_RTTS, Server
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from tests.support.places import PROGRAMS
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, str(PROGRAMS / "probe_program.py")]
 WINDOW_TOLERANCE = 0.02
 TURNS_TOLERANCE = 0.1
-LISTENS = Listening(9000, "tcp")
+LISTENS = ListeningCondition(9000, "tcp")
 LONG = ("50 ms", "100 ms", "264 ms")
 KB, MB = 1000, 1_000_000
 
@@ -54,12 +54,12 @@ class Case:
     until: Condition = LISTENS
     rtts: tuple[str, ...] = USUAL_RTTS
 
-    def run(self, folder: Path, rtts: Sequence[str] | None = None) -> Probe:
+    def run(self, folder: Path, rtts: Sequence[str] | None = None) -> ProbeResult:
         """Probe it."""
         servers = [Server("b", self.server, self.until)]
         return probe(self.client, servers, at="a", rtts=rtts or self.rtts, folder=folder)
 
-    def wrong(self, found: Probe) -> list[str]:
+    def wrong(self, found: ProbeResult) -> list[str]:
         """What differs from what is known."""
         answer = found.direction(*self.way)
         said = [] if found.complete else [f"not complete: {[each.error for each in found.variants[0].cases]}"]

@@ -11,13 +11,13 @@ from types import ModuleType
 
 import pytest
 
-from landspeed.course.comparison import TIME, Axis, Comparison, Line, Point, unpromised
+from landspeed.course.comparison import TIME, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised
 from landspeed.course.execute import CellFailed, Cells
 from landspeed.course.figure import NARROW, WIDE, draw, standalone
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import HOME, Lesson, LessonError, all_lessons, lesson_named, read_lesson
-from landspeed.course.measured import Measured, first_at, percentile
-from landspeed.course.page import markdown
+from landspeed.course.lesson_page import markdown
+from landspeed.course.lesson_run import LessonRun, first_at, percentile
 from landspeed.course.scales import make_scale, tick_text
 from landspeed.course.worksheet import promise_text, told
 from landspeed.scenario.file.vary import load_variants
@@ -192,20 +192,24 @@ def test_serialization() -> None:
 # --- Measured beside predicted ---------------------------------------------------------------------------------------
 
 
-def comparison(within: float | None = 0.02, **more: object) -> Comparison:
-    given: dict[str, object] = {"x": Axis("window", "MB", 1e6, log=True)} | more
-    return Comparison(
+def comparison(within: float | None = 0.02, **more: object) -> LessonFigure:
+    given: dict[str, object] = {"x": FigureAxis("window", "MB", 1e6, log=True)} | more
+    return LessonFigure(
         title="Goodput",
         scenarios=(),
         points=lambda _: [],
-        y=Axis("goodput", "Mbit/s", 1e6),
+        y=FigureAxis("goodput", "Mbit/s", 1e6),
         source="RFC 7323",
         within=within,
         **given,  # pyright: ignore[reportArgumentType]
     )
 
 
-POINTS = [Point("1 MB", 70.5e6, 70.0e6, x=1e6), Point("4 MB", 270e6, 281e6, x=4e6), Point("none", 3, 0)]
+POINTS = [
+    FigurePoint("1 MB", 70.5e6, 70.0e6, x=1e6),
+    FigurePoint("4 MB", 270e6, 281e6, x=4e6),
+    FigurePoint("none", 3, 0),
+]
 
 
 def test_what_is_farther_than_promised_fails() -> None:
@@ -213,22 +217,22 @@ def test_what_is_farther_than_promised_fails() -> None:
     assert [each.split(":")[1] for each in failed] == [" 4 MB", " none"]
     assert "-3.91%" in failed[0]
     assert comparison(within=None).failures(POINTS) == []
-    assert comparison().failures([Point("lost", float("nan"), 1.0)]), "a figure that is none is no figure"
+    assert comparison().failures([FigurePoint("lost", float("nan"), 1.0)]), "a figure that is none is no figure"
 
 
 @pytest.mark.slow
 def test_a_mean_over_seeds_has_its_interval() -> None:
     """Student's t of three values: 4.303 × s / √3."""
-    point = Point.mean("a", [9.0, 10.0, 11.0], 8.0, 1.0, "a note")
+    point = FigurePoint.mean("a", [9.0, 10.0, 11.0], 8.0, 1.0, "a note")
     assert (point.measured, point.residual, point.note) == (10.0, 0.25, "3 seeds, a note")
     assert point.half == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
     with pytest.raises(ValueError, match="no mean"):
-        Point.mean("a", [], 8.0)
+        FigurePoint.mean("a", [], 8.0)
 
 
 def test_what_is_no_law_promises_nothing() -> None:
     one = unpromised("Delay", (), lambda _: [], y=TIME, beside="target", source="RFC 8289", why="it is steered to")
-    assert one.failures([Point("far", 9.0, 1.0)]) == []
+    assert one.failures([FigurePoint("far", 9.0, 1.0)]) == []
     assert promise_text(one) == "Nothing is promised here: it is steered to."
 
 
@@ -238,14 +242,14 @@ def test_what_is_no_law_is_not_drawn_as_theory() -> None:
     svg = draw(given, POINTS[:2], [], WIDE)
     assert (svg.count(">recorded<"), svg.count(">theory<")) == (1, 0)
     assert "residual" not in svg
-    own = draw(given, POINTS[:2], [Line("equal shares", [(1e6, 5e7), (4e6, 5e7)], "limit")], WIDE)
+    own = draw(given, POINTS[:2], [FigureLine("equal shares", [(1e6, 5e7), (4e6, 5e7)], "limit")], WIDE)
     assert (own.count(">equal shares<"), own.count(">recorded<")) == (1, 0)
     assert own.count("<polyline") == 1
 
 
 def test_nothing_measured_where_nothing_is_predicted_is_right() -> None:
-    assert comparison(within=0.0).failures([Point("resent", 0, 0)]) == []
-    assert comparison(within=0.0).failures([Point("resent", 1, 0)])
+    assert comparison(within=0.0).failures([FigurePoint("resent", 0, 0)]) == []
+    assert comparison(within=0.0).failures([FigurePoint("resent", 1, 0)])
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -265,19 +269,19 @@ def test_a_figure_has_its_points_where_their_figures_are(width: float) -> None:
 def test_a_picture_for_a_slide_stands_alone() -> None:
     from xml.etree import ElementTree
 
-    svg = standalone(draw(comparison(), POINTS[:2], [Line("a < b", [(1e6, 1e6), (4e6, 2e8)])]), "A & B")
+    svg = standalone(draw(comparison(), POINTS[:2], [FigureLine("a < b", [(1e6, 1e6), (4e6, 2e8)])]), "A & B")
     root = ElementTree.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "http://" not in svg.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_ticks() -> None:
-    scale = make_scale(Axis("x", log=True), [64e3, 64e6], 0, 100)
+    scale = make_scale(FigureAxis("x", log=True), [64e3, 64e6], 0, 100)
     assert [text for _, text in scale.ticks()] == ["100\u202f000", "1\u202f000\u202f000", "10\u202f000\u202f000"]
     assert [tick_text(value) for value in (0, 0.25, 1234.0, 1e-5, 3.2e-4, -2.0)] == [
         "0", "0.25", "1\u202f234", "10⁻⁵", "3.2·10⁻⁴", "\u22122",
     ]  # fmt: skip
-    linear = make_scale(Axis("x"), [3, 97], 0, 100)
+    linear = make_scale(FigureAxis("x"), [3, 97], 0, 100)
     assert [text for _, text in linear.ticks()] == ["0", "20", "40", "60", "80", "100"]
 
 
@@ -341,7 +345,7 @@ def test_what_a_program_printed_is_measured() -> None:
     lesson = LESSONS["delay"]
     one = lesson.comparisons["serialization"]
     values, loaded = load_variants(lesson.folder / "line.yaml")[0]
-    runs = [Measured("line.yaml", values, 1, plan_for(loaded, "emu", None), None, "1472 44.633\n")]
+    runs = [LessonRun("line.yaml", values, 1, plan_for(loaded, "emu", None), None, "1472 44.633\n")]
     (point,) = one.points(runs)
     assert point.name == "1 Mbit/s, 1472 B"
     assert point.predicted == pytest.approx(2 * (1538 * 8 / 1e6 + 1538 * 8 / 1e9))

@@ -22,7 +22,7 @@ from landspeed.course.exercise import (
     start,
     student_id,
 )
-from landspeed.course.grading import Graded, Mark, check, write_gradescope, write_junit
+from landspeed.course.grading import AnswerMark, ExerciseGrade, check, write_gradescope, write_junit
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import all_lessons
 from landspeed.runs.scenario import Scenario
@@ -204,10 +204,10 @@ def test_a_folder_that_is_no_exercise(window: Path, text: str) -> None:
 
 # --- Grades ----------------------------------------------------------------------------------------------------------
 
-GRADED = Graded(
+GRADED = ExerciseGrade(
     "window",
     ADA,
-    [Mark("test_a", "The first", 1, 1, ""), Mark("test_b", 'The "second" & more', 2, 0, "it gets 42.0 %")],
+    [AnswerMark("test_a", "The first", 1, 1, ""), AnswerMark("test_b", 'The "second" & more', 2, 0, "it gets 42.0 %")],
     ["scenario.yaml was changed; graded against the original one"],
 )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.course.exercise import ANSWERS, SCENARIO, start
-from landspeed.course.grading import Graded, check
+from landspeed.course.grading import ExerciseGrade, check
 from landspeed.course.laboratory import Laboratory
 from landspeed.runs.scenario import Scenario
 
@@ -28,7 +28,7 @@ def answered(folder: Path, **answers: object) -> Path:
     return folder
 
 
-def got(graded: Graded) -> list[float]:
+def got(graded: ExerciseGrade) -> list[float]:
     return [mark.got for mark in graded.marks]
 
 

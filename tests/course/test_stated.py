@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from landspeed.course.comparison import Point
+from landspeed.course.comparison import FigurePoint
 from landspeed.course.lesson import all_lessons
-from landspeed.course.measured import Measured
-from landspeed.course.stated import NUMBER, Stated, computed, measured, thousands
+from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import NUMBER, StatedText, computed, measured, thousands
 from landspeed.scenario.file.vary import load_variants
 from landspeed.worlds.registry import plan_for
 
@@ -20,7 +20,7 @@ COMPUTED = [(name, each) for name, each in STATED if not each.key]
 
 
 @pytest.mark.parametrize(("name", "each"), COMPUTED, ids=[f"{name}: {each.sentence[:40]}" for name, each in COMPUTED])
-def test_a_lesson_says_what_is_computed(name: str, each: Stated) -> None:
+def test_a_lesson_says_what_is_computed(name: str, each: StatedText) -> None:
     assert each.failure(LESSONS[name].text) is None
 
 
@@ -29,7 +29,7 @@ def test_what_is_measured_is_of_a_comparison_of_the_lesson() -> None:
         assert not each.key or each.key in LESSONS[name].comparisons, each.sentence
 
 
-def mutants() -> Iterator[tuple[str, Stated, str]]:
+def mutants() -> Iterator[tuple[str, StatedText, str]]:
     """A lesson's text with one figure of one sentence changed."""
     for name, each in COMPUTED:
         text = " ".join(LESSONS[name].text.split())
@@ -56,8 +56,8 @@ def test_a_failure_says_what_the_text_has() -> None:
 
 def test_what_a_run_measured_is_compared_with_the_text() -> None:
     one = measured("{:.1f} Mbit/s of {:.1f}", "goodput", lambda points: (points["a"].measured, points["a"].predicted))
-    assert one.failure("it is 35.9 Mbit/s of 47.1.", [Point("a", 35.87, 47.07)]) is None
-    assert "35.8 Mbit/s" in str(one.failure("it is 35.9 Mbit/s of 47.1.", [Point("a", 35.8, 47.07)]))
+    assert one.failure("it is 35.9 Mbit/s of 47.1.", [FigurePoint("a", 35.87, 47.07)]) is None
+    assert "35.8 Mbit/s" in str(one.failure("it is 35.9 Mbit/s of 47.1.", [FigurePoint("a", 35.8, 47.07)]))
 
 
 def test_numbers_are_seen_whole() -> None:
@@ -67,9 +67,9 @@ def test_numbers_are_seen_whole() -> None:
 def test_the_line_of_a_full_path_is_that_of_the_queue_that_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figure of HyStart has a queue of one BDP: 1646 packets on the way and 1650 in the queue, not two BDP more."""
     lesson = LESSONS["slow-start"]
-    monkeypatch.setattr(Measured, "series", lambda *_: [(0.0, 10.0)])
+    monkeypatch.setattr(LessonRun, "series", lambda *_: [(0.0, 10.0)])
     variants = load_variants(lesson.folder / "overshoot.yaml")
-    runs = [Measured("overshoot.yaml", values, 1, plan_for(loaded, "emu", None)) for values, loaded in variants]
+    runs = [LessonRun("overshoot.yaml", values, 1, plan_for(loaded, "emu", None)) for values, loaded in variants]
     (full,) = [line for line in lesson.theory.windows(runs) if line.kind == "limit"]
     assert [y for _, y in full.points] == [pytest.approx(3296, abs=1)] * 2
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from landspeed.worlds.emu import cores
-from landspeed.worlds.emu.cores import CoreError, CoreLoad, Seat, Wish, best_first, hardware_threads
+from landspeed.worlds.emu.cores import CoreError, CoreLease, CoreLoad, Wish, best_first, hardware_threads
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
 from tests.support.emu_fixtures import FIRST, execute, landspeed, plan_of, processes_in, scenario, transfer, wait_until
 
@@ -38,17 +38,17 @@ def name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     return own
 
 
-def seat(wish: Wish = None) -> Seat:
-    return Seat(wish, CoreLoad())
+def seat(wish: Wish = None) -> CoreLease:
+    return CoreLease(wish, CoreLoad())
 
 
-def seats(count: int) -> list[Seat]:
+def seats(count: int) -> list[CoreLease]:
     """Of processes that may all use the same cores."""
     return [seat() for _ in range(count)]
 
 
 @contextlib.contextmanager
-def taken(count: int) -> Iterator[list[Seat]]:
+def taken(count: int) -> Iterator[list[CoreLease]]:
     """So many seats, as if by other runs, and this thread wherever it was."""
     with contextlib.ExitStack() as stack:
         made = [stack.enter_context(each) for each in seats(count)]

@@ -16,7 +16,7 @@ from landspeed.results.samples_reader import Samples
 from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.emu.iperf3 import IPERF3
-from landspeed.worlds.tool import Refused
+from landspeed.worlds.tool import ToolRefused
 from tests.support.emu_fixtures import landspeed, plan_of, transfer, write_scenario
 
 LINKS = [
@@ -59,7 +59,7 @@ def network(flows: list[dict[str, Any]], **transfer: Any) -> dict[str, Any]:
 )
 def test_it_refuses_by_name_what_a_flow_asks_for(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
     plan = plan_of(tmp_path, network([FLOWS[0], FLOWS[1] | asked]))
-    with pytest.raises(Refused, match=f"iperf3 cannot make this transfer: flow far: it .*{said}"):
+    with pytest.raises(ToolRefused, match=f"iperf3 cannot make this transfer: flow far: it .*{said}"):
         IPERF3.check(plan)
     IPERF3.check(plan_of(tmp_path, network(FLOWS)))
 
@@ -68,7 +68,7 @@ def test_it_refuses_by_name_what_a_flow_asks_for(tmp_path: Path, asked: dict[str
 def test_it_has_no_mptcp(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, network(FLOWS))
     far = replace(plan.flows[1], transfer=replace(plan.flows[1].transfer, mptcp=True))
-    with pytest.raises(Refused, match="flow far: it has no MPTCP"):
+    with pytest.raises(ToolRefused, match="flow far: it has no MPTCP"):
         IPERF3.check(replace(plan, flows=[plan.flows[0], far]))
 
 
@@ -93,7 +93,9 @@ def test_events_anywhere_are_refused(tmp_path: Path) -> None:
     event = {"at": "1 s", "loss": "1 packet", "from": "left", "to": "spare"}
     spare = {"from": "left", "to": "spare", "one_way_delay": "1 ms"}
     plan = plan_of(tmp_path, network(FLOWS) | {"events": [event], "links": [*LINKS, spare]})
-    with pytest.raises(Refused, match="iperf3 cannot make this transfer: it does not tell when its transfer starts"):
+    with pytest.raises(
+        ToolRefused, match="iperf3 cannot make this transfer: it does not tell when its transfer starts"
+    ):
         IPERF3.check(plan)
 
 

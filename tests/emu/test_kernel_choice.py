@@ -138,10 +138,10 @@ def test_the_option_goes_before_the_scenario_and_into_the_plan(cache: Path) -> N
     assert EmuWorld().kernel_of(plan).version == "6.12.117"
     world = EmuWorld(EmuOptions(kernel="7.3"))
     assert world.kernel_of(plan).version == "7.3.4"
-    assert world.asked(plan).kernel == "7.3"
+    assert world.with_options(plan).kernel == "7.3"
     path = put(cache / "mine", "6.13.1", "cccccccccccccccc")
-    assert EmuWorld(EmuOptions(kernel=str(path))).asked(plan).kernel == "cccccccccccccccc"
-    assert EmuWorld().asked(plan) is plan
+    assert EmuWorld(EmuOptions(kernel=str(path))).with_options(plan).kernel == "cccccccccccccccc"
+    assert EmuWorld().with_options(plan) is plan
 
 
 @pytest.mark.parametrize("wrong", [6.12, 7, "6", "newest", "6.12.1.2", ""])

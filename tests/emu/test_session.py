@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from landspeed.worlds.emu.session import ANSWER, Session
+from landspeed.worlds.emu.session import ANSWER, GuestSession
 from landspeed.worlds.emu.watchdog import GuestError
 
 READY = {"now_ns": 7, "programs": {}, "events": [], "addresses": {"alpha": "10.0.0.2"}, "start_unix_ns": 0}
@@ -30,9 +30,9 @@ def guest(folder: Path, *, says: bool) -> Any:
 
 
 def test_an_answer_that_comes_with_the_end_counts(tmp_path: Path) -> None:
-    assert Session(guest(tmp_path, says=True), stall_wall_s=20).now_ns == READY["now_ns"]
+    assert GuestSession(guest(tmp_path, says=True), stall_wall_s=20).now_ns == READY["now_ns"]
 
 
 def test_an_end_without_an_answer_is_told(tmp_path: Path) -> None:
     with pytest.raises(GuestError):
-        Session(guest(tmp_path, says=False), stall_wall_s=20)
+        GuestSession(guest(tmp_path, says=False), stall_wall_s=20)

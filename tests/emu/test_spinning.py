@@ -17,7 +17,7 @@ import landspeed as ls
 from landspeed.base.failures import NotPossible
 from landspeed.base.progress import Progress
 from landspeed.cli.main import main
-from landspeed.programs.probe.page import repeating_command
+from landspeed.programs.probe.kept_page import repeating_command
 from landspeed.programs.probe.table import spinning
 from landspeed.results.facts import Spun, spun_text
 from landspeed.worlds.emu.kernel_build import SPIN_SYMBOL, Kernel
@@ -76,8 +76,8 @@ def test_a_real_clock_needs_no_cost(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_the_plan_changes_only_where_it_is_used(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, LINK)
-    asked = EmuWorld(EmuOptions(spin_cost=COST_NS)).asked(plan)
-    assert EmuWorld().asked(plan) is plan
+    asked = EmuWorld(EmuOptions(spin_cost=COST_NS)).with_options(plan)
+    assert EmuWorld().with_options(plan) is plan
     assert (plan.spin_cost_ns, asked.spin_cost_ns) == (None, COST_NS)
     assert plan.sha256 != asked.sha256 == replace(plan, spin_cost_ns=COST_NS).sha256
     assert replace(asked, spin_cost_ns=None).sha256 == plan.sha256

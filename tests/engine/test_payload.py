@@ -1,5 +1,5 @@
 """The engine's payload by a second implementation, written from engine/src/payload/generator.h: the words that the
-engine's own test (engine/tests/test_making.c) holds all its ways of making them to.
+engine's own test (engine/tests/test_block_fill.c) holds all its ways of making them to.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 MASK = (1 << 64) - 1
 GAMMA = 0x9E3779B97F4A7C15
 LANES, STATE_WORDS = 8, 4
-UNIT_TEST = Path(__file__).resolve().parents[2] / "engine" / "tests" / "test_making.c"
+UNIT_TEST = Path(__file__).resolve().parents[2] / "engine" / "tests" / "test_block_fill.c"
 
 
 def mixed(word: int) -> int:

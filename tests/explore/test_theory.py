@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.base.failures import NotPossible
+from landspeed.explore.goodput_theory import curve, hystart_window
 from landspeed.explore.grid import (
     MOST_PACKETS,
     MOST_SPREAD_PACKETS,
@@ -27,8 +28,16 @@ from landspeed.explore.grid import (
 )
 from landspeed.explore.growth import CUBIC_FRIENDLY, Share, additive, cubic, htcp, keeps, reno
 from landspeed.explore.setting import Setting, Slider, setting_at, settings_of, sliders, values_of
-from landspeed.explore.tables import BOUNDS, CURVE_STEPS, LEAST_LEVEL, MEAN_STEPS, Packed, bound, code, figure_tables
-from landspeed.explore.theory import curve, hystart_window
+from landspeed.explore.tables import (
+    BOUNDS,
+    CURVE_STEPS,
+    LEAST_LEVEL,
+    MEAN_STEPS,
+    PackedCurves,
+    bound,
+    code,
+    figure_tables,
+)
 from landspeed.results.samples_reader import Samples
 from landspeed.scenario.theory import physics as ph
 from tests.support.emu_fixtures import transfer
@@ -159,7 +168,7 @@ def test_packed_tables_say_the_same() -> None:
     chosen = tuple(
         replace(slider, values=slider.values[slider.start : slider.start + 2], start=0) for slider in sliders()
     )
-    packed = Packed()
+    packed = PackedCurves()
     settings = [setting_at(chosen, [number >> bit & 1 for bit in reversed(range(9))]) for number in range(512)]
     for found in settings:
         packed.add(found)
@@ -174,7 +183,7 @@ def test_packed_tables_say_the_same() -> None:
     assert code(0.0, LEAST_LEVEL) == 0
 
 
-def _unpacked(packed: Packed) -> dict[str, list[int]]:
+def _unpacked(packed: PackedCurves) -> dict[str, list[int]]:
     """What the page's script does."""
     content = zlib.decompress(base64.b64decode(base64.b64encode(packed.bytes())))
     layout = packed.layout

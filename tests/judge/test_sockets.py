@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from landspeed.judge.sockets.answer import ProbeRun, answers, fit_window
-from landspeed.judge.sockets.bound import Bound, Kind, Way, bound_by
 from landspeed.judge.sockets.phases import line, slope
 from landspeed.judge.sockets.series import SocketSamples
+from landspeed.judge.sockets.socket_limits import Bound, Kind, Way, bound_by
 from landspeed.report.probe_page import tcp_alone_bps
 from landspeed.results.sample_columns import SamplesError
 from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples

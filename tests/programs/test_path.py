@@ -16,9 +16,9 @@ from typing import cast
 import pytest
 
 import landspeed as ls
-from landspeed.programs.events import Planned
+from landspeed.programs.events import PathEvents
 from landspeed.results.packet_ring import packets, write_pcap
-from landspeed.worlds.emu.session import Session
+from landspeed.worlds.emu.session import GuestSession
 from tests.support.emu_fixtures import ROOT, wait_until
 from tests.support.path_functions import leave, refuse, square
 
@@ -47,13 +47,13 @@ PYTHON = [sys.executable, "-S", "-c"]
 
 
 @pytest.fixture(scope="module")
-def lan() -> Iterator[ls.Path]:
+def lan() -> Iterator[ls.NetworkPath]:
     """One path for what does not mind what was before."""
     with ls.path("lan") as path:
         yield path
 
 
-def transfer(path: ls.Path, size: int = 100_000) -> ls.Program:
+def transfer(path: ls.NetworkPath, size: int = 100_000) -> ls.Program:
     """A server, and a client that sends to it."""
     path.receiver.popen([*PYTHON, SERVER, "9000"], until=ls.listening(9000))
     return path.sender.run([*PYTHON, CLIENT, path.receiver.name, "9000", str(size)], timeout="60 s")
@@ -62,14 +62,14 @@ def transfer(path: ls.Path, size: int = 100_000) -> ls.Program:
 # --- the clock -------------------------------------------------------------------------------------------------------
 
 
-def test_the_clock_stands_still_while_nothing_is_asked(lan: ls.Path) -> None:
+def test_the_clock_stands_still_while_nothing_is_asked(lan: ls.NetworkPath) -> None:
     before = lan.elapsed_s
     lan.advance("10 s")
     first = lan.elapsed_s
     lan.advance("10 s")
     assert 10 <= first - before < 10.0001
     assert 10 <= lan.elapsed_s - first < 10.0001  # the wall time between the two is not in it
-    process = Path(f"/proc/{cast(Session, lan.session)._guest.process.pid}")
+    process = Path(f"/proc/{cast(GuestSession, lan.session)._guest.process.pid}")
     wait_until(lambda: (process / "stat").read_text().split()[2] == "S", "the guest's kernel to sleep")
 
 
@@ -159,7 +159,7 @@ def test_a_network_has_its_nodes(scenario: Path) -> None:
 # --- programs --------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_waited_for(lan: ls.Path) -> None:
+def test_what_is_waited_for(lan: ls.NetworkPath) -> None:
     server = lan["b"].popen([*PYTHON, SERVER, "7001"], until=ls.listening(7001))
     assert server.returncode is None
     assert lan["a"].run([*PYTHON, CLIENT, "b", "7001", "10"]).stdout == "thanks\n"
@@ -170,7 +170,7 @@ def test_what_is_waited_for(lan: ls.Path) -> None:
     assert server.stop().returncode == -signal.SIGTERM
 
 
-def test_input_environment_folder_and_what_is_shared(lan: ls.Path, tmp_path: Path) -> None:
+def test_input_environment_folder_and_what_is_shared(lan: ls.NetworkPath, tmp_path: Path) -> None:
     done = lan.sender.run(
         ["sh", "-c", "cat; echo $MINE $LANDSPEED_B; pwd"], input="in\n", env={"MINE": "1"}, cwd="/usr"
     )
@@ -181,7 +181,7 @@ def test_input_environment_folder_and_what_is_shared(lan: ls.Path, tmp_path: Pat
     assert (lan.shared / "there").read_text() == "there\n"
 
 
-def test_a_function_runs_there(lan: ls.Path) -> None:
+def test_a_function_runs_there(lan: ls.NetworkPath) -> None:
     assert lan.python(square, 7) == (49, "landspeed")
     with pytest.raises(KeyError, match="7") as caught:
         lan["b"].python(refuse, 7)
@@ -197,28 +197,28 @@ def test_a_function_runs_there(lan: ls.Path) -> None:
 # --- faults of programs ----------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_never_listens(lan: ls.Path) -> None:
+def test_a_server_that_never_listens(lan: ls.NetworkPath) -> None:
     before = lan.elapsed_s
     with pytest.raises(ls.ProgramTimeout, match="not within 20 s that somebody listens on tcp port 7009"):
         lan["b"].popen(["sleep", "60"], until=ls.listening(7009), limit="20 s")
     assert lan.elapsed_s - before == pytest.approx(20.0, abs=0.01)
 
 
-def test_a_server_that_listens_elsewhere(lan: ls.Path) -> None:
+def test_a_server_that_listens_elsewhere(lan: ls.NetworkPath) -> None:
     with pytest.raises(ls.ProgramTimeout, match=r"at b somebody listens on .*tcp port 7011"):
         lan["b"].popen([*PYTHON, SERVER, "7011"], until=ls.listening(7010), limit="2 s")
     with pytest.raises(ls.ProgramTimeout, match="port 7011; at a nobody listens at all"):
         lan["a"].popen(["sleep", "9"], until=ls.listening(7011), limit="2 s")
 
 
-def test_a_server_that_dies_early(lan: ls.Path) -> None:
+def test_a_server_that_dies_early(lan: ls.NetworkPath) -> None:
     with pytest.raises(ls.ProgramEnded, match=r"\(exit status 3\) before .* port 7012(?s:.*)last words:\n  no licence"):
         lan["b"].popen(["sh", "-c", "echo no licence >&2; exit 3"], until=ls.listening(7012))
     with pytest.raises(ls.ProgramEnded, match=r"\(signal 9\)"):
         lan["b"].popen(["sh", "-c", "kill -9 $$"], until=ls.line("never"))
 
 
-def test_a_client_that_hangs_is_ended_also_when_it_catches_signals(lan: ls.Path) -> None:
+def test_a_client_that_hangs_is_ended_also_when_it_catches_signals(lan: ls.NetworkPath) -> None:
     before = lan.elapsed_s
     with pytest.raises(ls.ProgramTimeout, match="still runs after 3 s"):
         lan.sender.run(["sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"], timeout="3 s")
@@ -226,7 +226,7 @@ def test_a_client_that_hangs_is_ended_also_when_it_catches_signals(lan: ls.Path)
     assert lan.elapsed_s - before == pytest.approx(3.0 + 5.0, abs=0.01)
 
 
-def test_a_client_that_forks_and_leaves(lan: ls.Path) -> None:
+def test_a_client_that_forks_and_leaves(lan: ls.NetworkPath) -> None:
     """The call returns with it, and what it left behind goes on."""
     done = lan.sender.run(["sh", "-c", "(sleep 5; echo late) & echo early"])
     assert (done.returncode, done.stdout) == (0, "early\n")
@@ -256,7 +256,7 @@ def test_a_program_that_spins_ends_the_session() -> None:
             path.advance("1 s")
 
 
-def test_programs_that_cannot_be_started(lan: ls.Path, tmp_path: Path) -> None:
+def test_programs_that_cannot_be_started(lan: ls.NetworkPath, tmp_path: Path) -> None:
     text, elsewhere, here = tmp_path / "text", tmp_path / "elsewhere", ROOT / "README.md"
     cases: list[tuple[list[str], str]] = [
         (["no-such-program"], "no-such-program: No such file or directory; write its path, or install it"),
@@ -289,7 +289,7 @@ def test_a_folder_below_tmp_can_be_made_visible(tmp_path: Path) -> None:
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 
-def test_bad_input(lan: ls.Path) -> None:
+def test_bad_input(lan: ls.NetworkPath) -> None:
     def words(wrong: object) -> None:
         lan.sender.run(wrong)  # type: ignore[arg-type]
 
@@ -318,7 +318,7 @@ def test_bad_input(lan: ls.Path) -> None:
 
 def test_events_are_checked_beside_each_other() -> None:
     """Before anything is asked of a guest."""
-    planned = Planned(ls.load("lan"))
+    planned = PathEvents(ls.load("lan"))
     planned.add("1 s", "switch-a", {"down": "5 s"})
     with pytest.raises(ls.ScenarioError, match="still holds on this link at 3 s"):
         planned.add("3 s", "a-switch", {"down": "1 s"})

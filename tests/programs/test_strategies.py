@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import landspeed as ls
 from landspeed.programs import strategies as lst
-from landspeed.programs.events import Planned
+from landspeed.programs.events import PathEvents
 from tests.support.fuzzing import examples
 
 ONCE = settings(database=None, max_examples=300, derandomize=True, deadline=None)
@@ -21,7 +21,7 @@ def test_what_is_drawn_is_right(scenario: ls.Scenario, data: st.DataObject) -> N
     assert 2 <= len(plan.links) <= 1 + lst.MOST_ROUTERS
     assert sum(link.forward.delay_ns + link.reverse.delay_ns for link in plan.links) <= lst.LONGEST_MS * 10**6
     faults = data.draw(lst.faults(scenario, before="5 s"))
-    planned = Planned(scenario)
+    planned = PathEvents(scenario)
     for fault in faults:
         event = planned.add(fault.at, fault.link, fault.what)
         assert event.at_ns < 5 * 10**9
@@ -43,7 +43,7 @@ def test_faults_shrink_to_none_or_to_one_packet() -> None:
     scenario = ls.load("lan")
     assert find(lst.faults(scenario), lambda _: True, settings=ONCE) == []
     (one,) = find(lst.faults(scenario), bool, settings=ONCE)
-    assert one == lst.Fault("0 ms", ("a", "switch"), {"loss": "1 packet"})
+    assert one == lst.LinkFault("0 ms", ("a", "switch"), {"loss": "1 packet"})
 
 
 @pytest.mark.guest
@@ -51,8 +51,8 @@ def test_faults_shrink_to_none_or_to_one_packet() -> None:
 def test_drawn_faults_happen() -> None:
     scenario = ls.load("lan")
     faults = [
-        lst.Fault("100 ms", ("a", "switch"), {"loss": "2 packets"}),
-        lst.Fault("200 ms", ("switch", "b"), {"line_rate": "2 Mbit/s", "for_": "300 ms"}),
+        lst.LinkFault("100 ms", ("a", "switch"), {"loss": "2 packets"}),
+        lst.LinkFault("200 ms", ("switch", "b"), {"line_rate": "2 Mbit/s", "for_": "300 ms"}),
     ]
     with ls.path(scenario) as path:
         for fault in faults:

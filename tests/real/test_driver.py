@@ -19,7 +19,7 @@ from landspeed.worlds.real import inventory as inventory_module
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.gate import pass_gate
-from landspeed.worlds.real.inventory import Host, read_variables, write_inventory
+from landspeed.worlds.real.inventory import InventoryHost, read_variables, write_inventory
 from landspeed.worlds.real.runner import explain
 from landspeed.worlds.real.shaping import shape_links
 from tests.support.places import ROOT
@@ -27,8 +27,8 @@ from tests.support.real_fixtures import lab_scenario, write_lab_scenario
 
 PLAYBOOKS = ROOT / "playbooks"
 HOSTS = {
-    "sender": Host.parse("anna@192.0.2.1"),
-    "receiver": Host.parse("ben@192.0.2.2,interface=eth7,jump=j@192.0.2.9"),
+    "sender": InventoryHost.parse("anna@192.0.2.1"),
+    "receiver": InventoryHost.parse("ben@192.0.2.2,interface=eth7,jump=j@192.0.2.9"),
 }
 
 
@@ -82,12 +82,12 @@ def test_an_inventory_is_not_written_over_unasked(tmp_path: Path) -> None:
 )
 def test_what_is_no_host_is_refused(text: str) -> None:
     with pytest.raises(RealError, match="the form is user@host"):
-        Host.parse(text)
+        InventoryHost.parse(text)
 
 
 def test_a_host_whose_address_is_of_the_other_version_is_refused() -> None:
     with pytest.raises(RealError, match="IPv6 address on the path is not known; add ,address=IP"):
-        Host.parse("192.0.2.1,address=192.0.2.1").variables(6, on_path=True)
+        InventoryHost.parse("192.0.2.1,address=192.0.2.1").variables(6, on_path=True)
 
 
 def test_bad_words_end_with_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,11 +18,11 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.real.collected import unpack
 from landspeed.worlds.real.errors import RealError
-from landspeed.worlds.real.inventory import Host, read_hosts, read_plan, read_variables, write_inventory
+from landspeed.worlds.real.inventory import InventoryHost, read_hosts, read_plan, read_variables, write_inventory
 from tests.support.fuzzing import JSON, TEXTS, damaged, damaged_bytes, examples
 from tests.support.real_fixtures import write_lab_scenario
 
-HOSTS = {"sender": Host.parse("anna@192.0.2.1"), "receiver": Host.parse("ben@192.0.2.2")}
+HOSTS = {"sender": InventoryHost.parse("anna@192.0.2.1"), "receiver": InventoryHost.parse("ben@192.0.2.2")}
 PARTS = st.sampled_from(
     ["a", "host", "user@", "@", ",", "=", "address", "interface", "jump", "192.0.2.1", "::1", "-o", " "]
 )
@@ -42,14 +42,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_words_for_a_host(text: str) -> None:
     """What is accepted has a name that ssh takes for no option, and known options only."""
     try:
-        host = Host.parse(text)
+        host = InventoryHost.parse(text)
     except RealError as error:
         assert "the form is user@host" in str(error)
         return
     assert host.name and not host.name.startswith("-") and not any(letter.isspace() for letter in host.name)
     assert set(host.options) <= {"address", "interface", "jump", "ssh_config"} and all(host.options.values())
     with contextlib.suppress(RealError):  # no address on the path is given; nobody asks a name server for one here
-        assert Host(host.name, host.user, host.options | {"address": "192.0.2.7"}).variables(4, on_path=True)
+        assert InventoryHost(host.name, host.user, host.options | {"address": "192.0.2.7"}).variables(4, on_path=True)
 
 
 @examples(40)

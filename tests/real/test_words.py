@@ -15,7 +15,7 @@ from landspeed.cli.main import main
 from landspeed.results.bundle import load_record
 from landspeed.results.facts import RealFacts
 from landspeed.worlds.real import runner
-from landspeed.worlds.real.runner import Progress
+from landspeed.worlds.real.runner import PlaybookProgress
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from tests.support.real_fixtures import write_lab_scenario
 
@@ -37,9 +37,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Played:
     """Plays are written down instead of run; each says that it changed one thing at the sender."""
     found: Played = []
 
-    def run_play(play: str, _: Path, *, variables: Any = None, options: Any = (), **__: Any) -> Progress:
+    def run_play(play: str, _: Path, *, variables: Any = None, options: Any = (), **__: Any) -> PlaybookProgress:
         found.append((play, variables or {}, list(options)))
-        progress = Progress(lambda _: None)
+        progress = PlaybookProgress(lambda _: None)
         progress.changed = {"sender": 1, "receiver": 0}
         return progress
 
@@ -97,7 +97,7 @@ def test_an_interrupted_attempt_ends_its_engines(
 ) -> None:
     run_play = runner.run_play
 
-    def interrupted(play: str, *words: Any, **more: Any) -> Progress:
+    def interrupted(play: str, *words: Any, **more: Any) -> PlaybookProgress:
         done = run_play(play, *words, **more)
         if play != "stop":
             raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.report.book_page import Entry, book_entries, book_groups, book_json, book_row, render_book
+from landspeed.report.book_page import BookEntry, book_entries, book_groups, book_json, book_row, render_book
 from landspeed.report.submission import interval_lines, print_pdf, render_submission
 from landspeed.report.tables import totals_table
 from landspeed.report.weathermap import COLUMNS, colour, link_load, load_svg
@@ -23,7 +23,7 @@ from landspeed.runs.record_book import SIMULATED_BITS, record_plans, shortened, 
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.resolve.resolve import make_plan
-from landspeed.worlds.emu.evidence import cut_to_whole_packets, first_packets, packet_ends
+from landspeed.worlds.emu.evidence_captures import cut_to_whole_packets, first_packets, packet_ends
 from landspeed.worlds.engine.command import engine_commands
 from tests.support.browser import dump, requests
 from tests.support.results_fixture import make_bundle
@@ -143,24 +143,24 @@ def test_link_load_is_the_mean_share_of_the_line(bundle: Path) -> None:
 
 def test_book_rows_say_predicted_or_fitted(bundle: Path) -> None:
     plan = pasadena()
-    row = book_row(Entry(plan, load_record(bundle)))
+    row = book_row(BookEntry(plan, load_record(bundle)))
     assert row.basis == "fitted: host limit of geneva"
     assert row.difference != "–"
     assert "a part of the record's 1037.2 s" in row.emulated_more
-    assert book_row(Entry(plan)).emulated == "not rehearsed"
+    assert book_row(BookEntry(plan)).emulated == "not rehearsed"
     lulea = make_plan(load_scenario(RECORDS / "2004-04-14-san-jose-lulea.yaml"))
     run = RunRecord(scenario=lulea.scenario, complete=True, passed=True, goodput_bps=4.31052e9)
-    row = book_row(Entry(lulea, run))
+    row = book_row(BookEntry(lulea, run))
     assert (row.basis, row.bound_recorded, row.difference) == ("predicted: window", "host", "+2.00\u202f%")
     simulated = RunRecord(scenario=lulea.scenario, complete=True, world="sim", goodput_bps=4.226e9, duration_s=60)
-    assert book_row(Entry(lulea, run, simulated)).simulated == "not simulated to a steady state (60 s)"
+    assert book_row(BookEntry(lulea, run, simulated)).simulated == "not simulated to a steady state (60 s)"
     simulated.steady_goodput_bps = 4.226e9
-    assert "(60 s, from 10 s on; 0.00" in book_row(Entry(lulea, run, simulated)).simulated
+    assert "(60 s, from 10 s on; 0.00" in book_row(BookEntry(lulea, run, simulated)).simulated
 
 
 def test_the_book_has_the_six_dated_records_in_order() -> None:
     plans = record_plans(bases=("documents",))
-    entries = [Entry(plan) for plan in plans.values()]
+    entries = [BookEntry(plan) for plan in plans.values()]
     html = render_book(entries, {"Made": "now"})
     dates = [row.date for _, rows in book_groups(entries) for row in rows]
     assert dates == ["2000-03", "2002-10-09", "2003-05-02", "2003-05-02", "2004-04-14", "2004-06-25"]
@@ -169,12 +169,12 @@ def test_the_book_has_the_six_dated_records_in_order() -> None:
 
 def test_a_kept_book_has_the_rows_of_its_bundles(bundle: Path) -> None:
     record = load_record(bundle)
-    entries = [Entry(pasadena(), record, record)]
+    entries = [BookEntry(pasadena(), record, record)]
     kept, facts = book_entries(book_json(entries, {"Made": "now"}), [pasadena()])
     assert [book_row(entry) for entry in kept] == [book_row(entry) for entry in entries]
     assert facts == {"Made": "now"}
     unknown, _ = book_entries(book_json([], {}), [pasadena()])
-    assert [book_row(entry) for entry in unknown] == [book_row(Entry(pasadena()))]
+    assert [book_row(entry) for entry in unknown] == [book_row(BookEntry(pasadena()))]
 
 
 def test_a_long_record_is_shortened_and_a_short_one_not() -> None:
@@ -203,17 +203,17 @@ def test_a_part_is_held_against_the_record_by_its_steady_rate(bundle: Path) -> N
     plan = pasadena()
     part = load_record(bundle)
     part.goodput_bps, part.steady_goodput_bps, part.duration_s = 5e9, 6.6e9, 60.0
-    assert "6.6" in book_row(Entry(plan, simulated=part)).simulated
-    assert "60 s, from 10 s on" in book_row(Entry(plan, simulated=part)).simulated
+    assert "6.6" in book_row(BookEntry(plan, simulated=part)).simulated
+    assert "60 s, from 10 s on" in book_row(BookEntry(plan, simulated=part)).simulated
     whole = part.model_copy(update={"plan": plan})
-    assert "5 Gbit/s (60 s, whole" in book_row(Entry(plan, simulated=whole)).simulated.replace(".000", "")
+    assert "5 Gbit/s (60 s, whole" in book_row(BookEntry(plan, simulated=whole)).simulated.replace(".000", "")
 
 
 # --- In a browser ----------------------------------------------------------------------------------------------------
 
 
 def pages(bundle: Path) -> dict[str, str]:
-    book = render_book([Entry(plan, load_record(bundle)) for plan in record_plans().values()], {"Made": "now"})
+    book = render_book([BookEntry(plan, load_record(bundle)) for plan in record_plans().values()], {"Made": "now"})
     return {"submission": render_submission(bundle), "book": book}
 
 

@@ -193,7 +193,7 @@ import crowd
 from landspeed.runs.sweeps import workers
 from landspeed.runs.sweeps.grid import plan_grid
 from landspeed.runs.sweeps.work import work_of
-from landspeed.worlds.making import make_world
+from landspeed.worlds.make_world import make_world
 
 workers._available_bytes = lambda: 5 * 2**30 + workers.KEEP_FREE_BYTES
 workers._run = crowd.run

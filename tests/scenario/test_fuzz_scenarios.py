@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from landspeed.base.errors import ScenarioError, Source
 from landspeed.report.plan_view import render_plan
-from landspeed.scenario.file.document import Node, parse_yaml
+from landspeed.scenario.file.document import YamlNode, parse_yaml
 from landspeed.scenario.file.load import LoadedScenario, build_scenario, change_scenario, load_scenario
 from landspeed.scenario.file.vary import load_variants
 from landspeed.scenario.plan.plan import Plan
@@ -206,7 +206,7 @@ def test_any_yaml_is_a_tree_or_an_error_with_its_place(text: str) -> None:
     except ScenarioError as error:
         check_problems(error, ("text",))
     else:
-        assert tree is None or isinstance(tree, Node)
+        assert tree is None or isinstance(tree, YamlNode)
 
 
 def test_first_is_still_what_the_documents_use() -> None:

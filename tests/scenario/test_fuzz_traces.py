@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from landspeed.base.errors import Mark, ScenarioError, Source
+from landspeed.base.errors import ScenarioError, Source, TextPosition
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.traces.trace_file import TraceSource, read_trace
 from tests.support.fuzzing import damaged_bytes, examples
@@ -30,7 +30,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read(file: Path, content: bytes, *, loop: bool) -> None:
     file.write_bytes(content)
     try:
-        trace = read_trace(TraceSource(file=file.name, loop=loop), file, Mark(Source("s.yaml", ["trace"])), 38)
+        trace = read_trace(TraceSource(file=file.name, loop=loop), file, TextPosition(Source("s.yaml", ["trace"])), 38)
     except ScenarioError as error:
         for problem in error.problems:
             assert re.match(r"(\S+t\.csv|s\.yaml):\d+:\d+$", problem.place), problem

@@ -13,11 +13,11 @@ import pytest
 
 import landspeed as ls
 from landspeed.scenario.file.load import load_scenario
-from landspeed.scenario.importers.evidence import Evidence, MeasurementError, Trace, Transfer
 from landspeed.scenario.importers.fit_traceroute import fit_scenario
-from landspeed.scenario.importers.importing import import_files
+from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.importers.infer import infer, settled
 from landspeed.scenario.importers.iperf3 import read_iperf3
+from landspeed.scenario.importers.path_evidence import MeasuredTransfer, MeasurementError, PathEvidence, Traceroute
 from landspeed.scenario.importers.pscheduler import read_archive, read_pscheduler
 from landspeed.scenario.importers.reading import seconds_of
 from landspeed.scenario.importers.sockets import read_ss
@@ -204,7 +204,7 @@ def test_pscheduler_s_results() -> None:
     assert latency.one_way
     assert latency.min_s == pytest.approx(0.02501)
     assert (latency.sent, latency.lost) == (600, 6)
-    made = infer(Evidence(probes=[latency]))
+    made = infer(PathEvidence(probes=[latency]))
     assert made.round_trip.delay.value == pytest.approx(0.05002)
     assert made.round_trip.delay.plus == pytest.approx(2 * 0.27e-3)
     assert made.loss is not None
@@ -248,8 +248,8 @@ def test_json_stream_is_the_same_transfer(tmp_path: Path) -> None:
 # --- what follows from figures ----------------------------------------------------------------------------------------
 
 
-def transfer_of(rates_bps: list[float], rtts_s: list[float], **more: Any) -> Transfer:
-    from landspeed.scenario.importers.evidence import Interval
+def transfer_of(rates_bps: list[float], rtts_s: list[float], **more: Any) -> MeasuredTransfer:
+    from landspeed.scenario.importers.path_evidence import Interval
 
     parts = tuple(
         Interval(number, number + 1, rate, rtt, more.get("window"), more.get("lost", 0))
@@ -257,8 +257,10 @@ def transfer_of(rates_bps: list[float], rtts_s: list[float], **more: Any) -> Tra
     )
     mean = sum(rates_bps) / len(rates_bps)
     known = {key: value for key, value in more.items() if key not in ("window", "lost")}
-    return Transfer("x.json", "iperf 3.12", mean, round(mean * len(parts) / 8), float(len(parts)), mss_bytes=1448,
-                    intervals=parts, retransmits=more.get("lost", 0) * len(parts), **known)  # fmt: skip
+    return MeasuredTransfer(
+        "x.json", "iperf 3.12", mean, round(mean * len(parts) / 8), float(len(parts)),
+        mss_bytes=1448, intervals=parts, retransmits=more.get("lost", 0) * len(parts), **known,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -272,8 +274,8 @@ def transfer_of(rates_bps: list[float], rtts_s: list[float], **more: Any) -> Tra
         (transfer_of([4e8] * 8, [0.02, *[0.03, 0.04] * 3, 0.02], window=9_000_000), "queue", 4e8 * 1538 / 1448),
     ],
 )
-def test_what_bound_a_transfer(transfer: Transfer, bound: str, rate_bps: float) -> None:
-    made = infer(Evidence(transfers=[transfer]))
+def test_what_bound_a_transfer(transfer: MeasuredTransfer, bound: str, rate_bps: float) -> None:
+    made = infer(PathEvidence(transfers=[transfer]))
     assert made.bound_by == bound
     assert made.rate is not None
     assert made.rate.value == pytest.approx(rate_bps, rel=1e-4)
@@ -288,8 +290,8 @@ def test_what_bound_a_transfer(transfer: Transfer, bound: str, rate_bps: float) 
 
 def test_a_traceroute_that_ends_early_leaves_the_rest_to_the_last_link() -> None:
     (trace,) = read_traceroute(HERE / "queue-traceroute.txt").traces
-    short = Trace("short.txt", "athens", trace.hops[:-2], reached=False)
-    made = infer(Evidence(traces=[short], transfers=read_iperf3(HERE / "queue-iperf3.json").transfers))
+    short = Traceroute("short.txt", "athens", trace.hops[:-2], reached=False)
+    made = infer(PathEvidence(traces=[short], transfers=read_iperf3(HERE / "queue-iperf3.json").transfers))
     assert len(made.round_trip.links_ms) == len(short.hops) + 1
     assert sum(made.round_trip.links_ms) == pytest.approx(made.round_trip.delay.value * 1e3, abs=1e-6)
     assert any("did not reach athens" in each for each in made.assumptions)

@@ -12,10 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from landspeed.base.errors import LandspeedError
-from landspeed.scenario.importers.evidence import Evidence, Interval, MeasurementError, Probes, Transfer
-from landspeed.scenario.importers.importing import import_files
-from landspeed.scenario.importers.infer import Inferred, infer
+from landspeed.scenario.importers.import_files import import_files
+from landspeed.scenario.importers.infer import InferredPath, infer
 from landspeed.scenario.importers.iperf3 import read_iperf3, transfer_of
+from landspeed.scenario.importers.path_evidence import (
+    Interval,
+    MeasuredTransfer,
+    MeasurementError,
+    PathEvidence,
+    Probes,
+)
 from landspeed.scenario.importers.pscheduler import read_pscheduler
 from tests.support.fuzzing import damaged, examples
 from tests.support.places import TESTS
@@ -69,19 +75,19 @@ def test_a_run_that_tells_nothing_of_one_way_is_refused(name: str, said: str) ->
         read_iperf3(HERE / f"{name}-iperf3.json")
 
 
-def udp(offered_bps: float, share: float) -> Transfer:
+def udp(offered_bps: float, share: float) -> MeasuredTransfer:
     packets = 100_000
     lost = round(packets * share)
-    return Transfer(f"{offered_bps / 1e6:g}.json", "iperf 3.12", offered_bps * (1 - share), 0, 10.0, udp=True,
+    return MeasuredTransfer(f"{offered_bps / 1e6:g}.json", "iperf 3.12", offered_bps * (1 - share), 0, 10.0, udp=True,
                     packets=packets, lost=lost, packet_bytes=1472, offered_bps=offered_bps)  # fmt: skip
 
 
-def inferred(*transfers: Transfer, probes: Probes = PING) -> Inferred:
-    return infer(Evidence(transfers=list(transfers), probes=[probes]))
+def inferred(*transfers: MeasuredTransfer, probes: Probes = PING) -> InferredPath:
+    return infer(PathEvidence(transfers=list(transfers), probes=[probes]))
 
 
 def test_losses_are_chance_only_where_the_path_is_known_to_carry_what_was_sent() -> None:
-    tcp = Transfer("tcp.json", "iperf 3.12", 90e6, 10**8, 8.0, mss_bytes=1448,
+    tcp = MeasuredTransfer("tcp.json", "iperf 3.12", 90e6, 10**8, 8.0, mss_bytes=1448,
                    intervals=tuple(Interval(n, n + 1, 90e6, 0.02, None, 0) for n in range(8)))  # fmt: skip
     slow = inferred(udp(50e6, 0.01), tcp)
     assert slow.loss is not None
@@ -116,7 +122,7 @@ def test_a_policer_is_said_beside_the_loss() -> None:
 # --- what stands in a file --------------------------------------------------------------------------------------------
 
 
-def read(folder: Path, text: str | bytes) -> list[Transfer]:
+def read(folder: Path, text: str | bytes) -> list[MeasuredTransfer]:
     (folder / "x.json").write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_iperf3(folder / "x.json").transfers
 

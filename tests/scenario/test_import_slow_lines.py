@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.scenario.file.load import load_scenario
-from landspeed.scenario.importers.importing import import_files
+from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.scenario.theory.timing import echo_ns
 from tests.support.places import TESTS

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from landspeed.scenario.importers.evidence import Evidence, MeasurementError, Socket, Trace, Transfer
-from landspeed.scenario.importers.importing import import_files
+from landspeed.scenario.importers.import_files import import_files
+from landspeed.scenario.importers.path_evidence import (
+    MeasuredTransfer,
+    MeasurementError,
+    PathEvidence,
+    Socket,
+    Traceroute,
+)
 from landspeed.scenario.importers.peers import of_one_path, plain_address
 from landspeed.scenario.importers.sockets import read_ss
 from tests.support.fuzzing import examples
@@ -20,12 +26,12 @@ HERE = TESTS / "measured"
 PEERS = HERE / "three-peers-ss.txt"
 
 
-def transfer_to(receiver: str, *ports: int) -> Transfer:
-    return Transfer("x.json", "iperf 3.12", 1e8, 10**8, 8.0, receiver=receiver, sender_ports=ports)
+def transfer_to(receiver: str, *ports: int) -> MeasuredTransfer:
+    return MeasuredTransfer("x.json", "iperf 3.12", 1e8, 10**8, 8.0, receiver=receiver, sender_ports=ports)
 
 
-def of(sockets: list[Socket], *transfers: Transfer) -> list[tuple[str, float | None]]:
-    kept = of_one_path(Evidence(transfers=list(transfers), sockets=sockets)).sockets
+def of(sockets: list[Socket], *transfers: MeasuredTransfer) -> list[tuple[str, float | None]]:
+    kept = of_one_path(PathEvidence(transfers=list(transfers), sockets=sockets)).sockets
     return [(each.peer, each.min_rtt_s) for each in kept]
 
 
@@ -47,8 +53,8 @@ def test_a_file_with_none_of_its_peers_is_refused() -> None:
     sockets = read_ss(PEERS).sockets
     with pytest.raises(MeasurementError, match=r"three-peers-ss.txt: no connection to 192.0.2.77.*ss -tin dst 192.0.2"):
         of(sockets, transfer_to("192.0.2.77"))
-    trace = Trace("t.txt", "b.example.net", (), reached=False, address="192.0.2.6")
-    assert [each.min_rtt_s for each in of_one_path(Evidence(traces=[trace], sockets=sockets)).sockets] == [0.02002]
+    trace = Traceroute("t.txt", "b.example.net", (), reached=False, address="192.0.2.6")
+    assert [each.min_rtt_s for each in of_one_path(PathEvidence(traces=[trace], sockets=sockets)).sockets] == [0.02002]
 
 
 def test_several_peers_and_nothing_that_tells_the_transfer_s_are_refused() -> None:

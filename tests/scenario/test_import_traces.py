@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from landspeed.base.errors import ScenarioError
-from landspeed.scenario.importers.evidence import Evidence, Hop, MeasurementError, Trace
-from landspeed.scenario.importers.importing import import_files
+from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.importers.infer import infer
+from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence, Traceroute, TracerouteHop
 from landspeed.scenario.importers.traceroute import read_traceroute
 from landspeed.scenario.importers.write import write_scenario
 from tests.support.fuzzing import damaged_bytes, examples
@@ -44,10 +44,12 @@ def test_no_trace_makes_a_negative_delay(
     """Random lists of both ends: links ≥ 0 that add up to the round trip, and a text without a negative number."""
     back = there[::-1] if same else back
     traces = [
-        Trace(name, "b", (*(Hop(f"r{n}", ms) for n, ms in enumerate(times)), Hop("b", last)), reached)
+        Traceroute(
+            name, "b", (*(TracerouteHop(f"r{n}", ms) for n, ms in enumerate(times)), TracerouteHop("b", last)), reached
+        )
         for name, times in (("there", there), ("back", back))
     ]
-    evidence = Evidence(traces=traces)
+    evidence = PathEvidence(traces=traces)
     made = infer(evidence)
     assert min(made.round_trip.links_ms) >= 0
     assert sum(made.round_trip.links_ms) == pytest.approx(made.round_trip.delay.value * 1e3, abs=1e-9)

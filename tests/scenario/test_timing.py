@@ -12,7 +12,7 @@ from landspeed.judge.judge import judge
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory import timing
-from landspeed.worlds.sim.measured import calibration
+from landspeed.worlds.sim.calibration_facts import calibration
 from tests.support.emu_fixtures import plan_of, scenario
 
 SLOW: list[dict[str, Any]] = [
@@ -118,7 +118,7 @@ def test_units_fit(got: str, wanted: str) -> None:
 
 
 def test_a_line_takes_propagation_and_framing() -> None:
-    line = timing.Line("link 1 (a – b)", delay_ns=1000, jitter_ns=0, rate_bps=10**9, framing_bytes=38)
+    line = timing.Serializer("link 1 (a – b)", delay_ns=1000, jitter_ns=0, rate_bps=10**9, framing_bytes=38)
     assert line.takes_ns(1500) == 1000 + 12_304
     assert line.carries_bps(1500) == 10**9 * 1500 / 1538
 
@@ -137,7 +137,7 @@ def test_a_bus_counts_where_it_is_slower_than_the_line_for_full_packets(tmp_path
     """A bus moves no framing: 1500/1538 of the line's rate is as fast as the line."""
     content = scenario([{"one_way_delay": "1 ms"}] * 2)
     edge = 10**9 * 1500 // 1538
-    lines: dict[int, timing.Line] = {}
+    lines: dict[int, timing.Serializer] = {}
     for rate in (edge + 1, edge):
         content["hosts"]["omega"]["bus"] = {"rate": f"{rate} bit/s"}
         content["hosts"]["alpha"]["bus"] = {"rate": "100 Mbit/s"}

@@ -98,7 +98,7 @@ def test_every_late_import_has_a_reason() -> None:
 
 def test_what_is_a_reason() -> None:
     body = "def f():\n    {}\n    return 1\n"
-    own = "from landspeed.report.page import write"
+    own = "from landspeed.report.page_parts import write"
     assert unexplained(body.format(own)) == [2]
     assert unexplained(body.format("import json")) == [2]
     assert unexplained(body.format("import pyarrow.csv")) == []

@@ -15,9 +15,9 @@ import pytest
 
 from landspeed.base import places
 from landspeed.scenario.traces.made_traces import TRACES
+from landspeed.worlds.built_programs import program_trouble
 from landspeed.worlds.emu import kernel_build
 from landspeed.worlds.emu.kernel_build import KernelError, find_kernel, is_needed
-from landspeed.worlds.programs import program_trouble
 from tests.support.emu_fixtures import ROOT
 
 TAGS = "py3-none-manylinux_2_36_x86_64"

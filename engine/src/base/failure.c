@@ -1,6 +1,6 @@
 #include "base/failure.h"
 
-#include "base/harmless.h"
+#include "base/text_sanitize.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ static void text_format(struct failure *failure, const char *format, va_list arg
 	if (vsnprintf(failure->text, sizeof(failure->text), format, arguments) < 0)
 		failure->text[0] = '\0';
 	/* It may quote a peer, or a file's name. */
-	harmless(failure->text);
+	text_sanitize(failure->text);
 	failure->set = true;
 }
 

@@ -1,7 +1,7 @@
 #include "base/log.h"
 
 #include "base/clock.h"
-#include "base/harmless.h"
+#include "base/text_sanitize.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ void log_event(const char *event, cJSON *fields, const char *format, ...)
 	if (vsnprintf(text, sizeof(text) - 1, format, arguments) < 0)
 		text[0] = '\0';
 	va_end(arguments);
-	harmless(text);
+	text_sanitize(text);
 	if (!as_json) {
 		cJSON_Delete(fields);
 		(void)fprintf(stderr, "landspeed-engine: %s\n", text);

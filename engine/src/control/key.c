@@ -1,7 +1,7 @@
 #include "control/key.h"
 
-#include "base/at.h"
 #include "base/hex.h"
+#include "base/pread_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ int key_read(const char *path, struct key *key, struct failure *failure)
 		return failure_set_errno(failure, errno, "key file '%s'", path);
 	int status = file_check(fd, path, failure);
 	ssize_t length =
-	    status == 0 ? read_at(fd, (uint8_t *)text, sizeof(text), sizeof(text), 0) : 0;
+	    status == 0 ? pread_all(fd, (uint8_t *)text, sizeof(text), sizeof(text), 0) : 0;
 	if (length < 0)
 		status = failure_set_errno(failure, errno, "key file '%s'", path);
 	else if (status == 0 && !key_parse(text, (size_t)length, key))

@@ -1,7 +1,7 @@
 #include "control/message.h"
 
-#include "base/harmless.h"
 #include "base/hex.h"
+#include "base/text_sanitize.h"
 #include "control/key.h"
 
 #include <stdio.h>
@@ -70,9 +70,9 @@ static void words_tame(cJSON *item)
 {
 	for (; item != NULL; item = item->next) {
 		if (item->string != NULL)
-			harmless(item->string);
+			text_sanitize(item->string);
 		if (cJSON_IsString(item))
-			harmless(item->valuestring);
+			text_sanitize(item->valuestring);
 		words_tame(item->child);
 	}
 }
@@ -146,5 +146,5 @@ void error_decode(const cJSON *message, char *text, size_t size)
 {
 	const char *said = json_get_text(message, "text");
 	(void)snprintf(text, size, "%s", said != NULL ? said : "(no reason given)");
-	harmless(text); /* it may be cut within a character */
+	text_sanitize(text); /* it may be cut within a character */
 }

@@ -78,7 +78,7 @@ cJSON *request_encode(const struct request *request)
 	if (request_probes(request))
 		json_add_item(message, "probe", probe_encode(&request->probe));
 	if (request_server_sends(request))
-		json_add_item(message, "wishes", wishes_encode(&request->wishes));
+		json_add_item(message, "wishes", send_settings_encode(&request->settings));
 	return message;
 }
 
@@ -111,8 +111,8 @@ static int direction_decode(const cJSON *message, struct request *request, struc
 		return failure_set(failure,
 				   "request: streams of both directions must be %d at most",
 				   STREAMS_LIMIT);
-	return wishes_decode(cJSON_GetObjectItemCaseSensitive(message, "wishes"), &request->wishes,
-			     failure);
+	return send_settings_decode(cJSON_GetObjectItemCaseSensitive(message, "wishes"),
+				    &request->settings, failure);
 }
 
 static int blocks_decode(const cJSON *message, struct request *request, uint64_t streams,

@@ -3,7 +3,7 @@
 #define LANDSPEED_CONTROL_REQUEST_H
 
 #include "control/message.h"
-#include "control/wishes.h"
+#include "control/send_settings.h"
 #include "payload/receive_mode.h"
 #include "protect/protect.h"
 
@@ -47,13 +47,13 @@ struct request {
 	uint64_t bytes;        /* 0: no limit; of files: what they have together */
 	uint64_t duration_ns;  /* 0: no limit */
 	enum receive_mode receive;
-	uint64_t payload_seed;     /* of verified blocks */
-	uint32_t block_bytes;      /* of a full one */
-	bool mptcp;                /* data connections over multipath TCP */
-	uint64_t omit_ns;          /* warm-up before the figures begin */
-	enum protect_mode protect; /* of the data; only with a key */
-	struct probe probe;        /* of the kinds that are one */
-	struct wishes wishes;      /* how the server shall send, where it does */
+	uint64_t payload_seed;         /* of verified blocks */
+	uint32_t block_bytes;          /* of a full one */
+	bool mptcp;                    /* data connections over multipath TCP */
+	uint64_t omit_ns;              /* warm-up before the figures begin */
+	enum protect_mode protect;     /* of the data; only with a key */
+	struct probe probe;            /* of the kinds that are one */
+	struct send_settings settings; /* how the server shall send, where it does */
 };
 
 cJSON *request_encode(const struct request *request);

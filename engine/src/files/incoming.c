@@ -1,7 +1,7 @@
 #include "files/incoming.h"
 
-#include "base/at.h"
 #include "base/clock.h"
+#include "base/pread_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -154,8 +154,8 @@ bool incoming_prove(const struct incoming *incoming, uint32_t block, void *buffe
 	if (!journal_claim_at(&incoming->journal, incoming->claims[block] - 1, &claim) ||
 	    claim.block != block)
 		return false;
-	ssize_t got = read_at(incoming->fd, buffer, bytes, FILE_BLOCK_BYTES,
-			      (uint64_t)block * FILE_BLOCK_BYTES);
+	ssize_t got = pread_all(incoming->fd, buffer, bytes, FILE_BLOCK_BYTES,
+				(uint64_t)block * FILE_BLOCK_BYTES);
 	if (got < (ssize_t)bytes)
 		return false;
 	struct checksum checksum = checksum_of(buffer, bytes);
@@ -218,7 +218,7 @@ static int zeros_write(const struct incoming *incoming, uint64_t offset, uint32_
 		return 0;
 	if (errno != EOPNOTSUPP && errno != ENOSYS)
 		return errno;
-	return write_at(incoming->fd, zeros, incoming->direct ? FILE_BLOCK_BYTES : bytes, offset);
+	return pwrite_all(incoming->fd, zeros, incoming->direct ? FILE_BLOCK_BYTES : bytes, offset);
 }
 
 static int data_write(const struct incoming *incoming, uint64_t offset, uint32_t bytes,
@@ -230,7 +230,7 @@ static int data_write(const struct incoming *incoming, uint64_t offset, uint32_t
 		count = (bytes / DIRECT_ALIGNMENT + 1) * DIRECT_ALIGNMENT;
 		memset(buffer + bytes, 0, count - bytes);
 	}
-	return write_at(incoming->fd, buffer, count, offset);
+	return pwrite_all(incoming->fd, buffer, count, offset);
 }
 
 int incoming_write(struct incoming *incoming, uint32_t block, void *buffer,

@@ -1,6 +1,6 @@
 #include "files/journal.h"
 
-#include "base/at.h"
+#include "base/pread_all.h"
 #include "base/wire.h"
 #include "files/record.h"
 
@@ -79,7 +79,7 @@ int journal_start(struct journal *journal, int fd, const struct file_entry *sour
 			      memcmp(found + TRUST_OFFSET, trust, JOURNAL_TRUST_BYTES) != 0;
 	if (ftruncate(fd, 0) != 0)
 		return errno;
-	return write_at(fd, journal->header, sizeof(journal->header), 0);
+	return pwrite_all(fd, journal->header, sizeof(journal->header), 0);
 }
 
 static uint64_t claim_offset(uint64_t index)
@@ -147,7 +147,7 @@ int journal_append(struct journal *journal, const struct journal_claim *claim)
 	journal_claim_encode(claim, journal->header, bytes);
 	/* A place of its own for each claim: one that is torn by a full disk spoils no other. */
 	uint64_t index = atomic_fetch_add(&journal->count, 1);
-	return write_at(journal->fd, bytes, sizeof(bytes), claim_offset(index));
+	return pwrite_all(journal->fd, bytes, sizeof(bytes), claim_offset(index));
 }
 
 void journal_close(struct journal *journal)

@@ -1,6 +1,6 @@
 #include "files/list.h"
 
-#include "base/harmless.h"
+#include "base/text_sanitize.h"
 
 #include "base/wire.h"
 
@@ -183,7 +183,7 @@ void file_path_text(const char *path, char *text, size_t size)
 	const unsigned char *at = (const unsigned char *)path;
 	size_t used = 0;
 	while (*at != '\0' && used + 5 < size) {
-		size_t count = harmless_character((const char *)at);
+		size_t count = text_character((const char *)at);
 		if (count == 0) {
 			used += (size_t)snprintf(text + used, size - used, "\\x%02x", *at);
 			at++;

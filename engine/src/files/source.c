@@ -1,7 +1,7 @@
 #include "files/source.h"
 
-#include "base/at.h"
 #include "base/clock.h"
+#include "base/pread_all.h"
 #include "files/incoming.h"
 #include "files/root.h"
 
@@ -82,7 +82,7 @@ static int bytes_read(const struct file_source *source, uint8_t *buffer, uint32_
 		      uint64_t offset, struct failure *failure)
 {
 	size_t asked = source->direct ? FILE_BLOCK_BYTES : bytes;
-	ssize_t got = read_at(source->fd, buffer, bytes, asked, offset);
+	ssize_t got = pread_all(source->fd, buffer, bytes, asked, offset);
 	if (got < 0)
 		return failure_set_errno(failure, errno, "the source cannot be read");
 	if ((size_t)got < bytes)

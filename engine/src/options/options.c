@@ -96,7 +96,7 @@ const struct third_party_option *options_forwarded(void)
 void options_of_request(const struct request *request, const struct options *server,
 			struct options *options)
 {
-	const struct wishes *wishes = &request->wishes;
+	const struct send_settings *settings = &request->settings;
 	*options = defaults;
 	options->port = server->port;
 	options->quiet = true;
@@ -119,13 +119,13 @@ void options_of_request(const struct request *request, const struct options *ser
 	options->mptcp = request->mptcp;
 	options->seeded = request->receive == RECEIVE_VERIFY;
 	options->payload_seed = request->payload_seed;
-	options->congestion = wishes->congestion[0] != '\0' ? wishes->congestion : NULL;
-	options->send_way = wishes->send_way;
-	options->pacing_bps = wishes->pacing_bps;
-	options->pacing_total_bps = wishes->pacing_total_bps;
-	options->notsent_bytes = wishes->notsent_bytes;
-	options->stagger_ns = wishes->stagger_ns;
-	options->dscp = wishes->dscp;
+	options->congestion = settings->congestion[0] != '\0' ? settings->congestion : NULL;
+	options->send_method = settings->send_method;
+	options->pacing_bps = settings->pacing_bps;
+	options->pacing_total_bps = settings->pacing_total_bps;
+	options->notsent_bytes = settings->notsent_bytes;
+	options->stagger_ns = settings->stagger_ns;
+	options->dscp = settings->dscp;
 }
 
 int options_parse_receive(int argc, char **argv, struct options *options, struct failure *failure)

@@ -78,7 +78,7 @@ struct options {
 	uint32_t flow_label;         /* of IPv6; 0: the system's */
 	uint64_t connect_timeout_ns; /* for each address, and for the data connections */
 	/* send: how the bytes are made and handed over (options/payload.c) */
-	enum send_way send_way;
+	enum send_method send_method;
 	bool seeded;
 	uint64_t payload_seed;
 };

@@ -5,7 +5,7 @@
 static int send_apply(const char *name, const char *value, struct options *options,
 		      struct failure *failure)
 {
-	if (!send_way_parse(value, &options->send_way))
+	if (!send_method_parse(value, &options->send_method))
 		return option_refuse(name, value,
 				     "'auto', 'write', 'sendfile', 'splice', 'zerocopy' or "
 				     "'io_uring'",

@@ -42,11 +42,11 @@ static int kernel_check(const struct options *options, struct failure *failure)
 		return failure_set(failure,
 				   "--protect ktls: Linux has TLS over TCP, not over MPTCP: "
 				   "--protect aead, or without --mptcp");
-	if (options->send_way == SEND_ZEROCOPY || options->send_way == SEND_URING)
+	if (options->send_method == SEND_ZEROCOPY || options->send_method == SEND_URING)
 		return failure_set(failure,
 				   "--protect ktls: the kernel makes the records in memory of its "
 				   "own, so --send %s does not go with it",
-				   send_way_name(options->send_way));
+				   send_method_name(options->send_method));
 	return 0;
 }
 
@@ -66,11 +66,11 @@ int options_check_protect(struct options *options, struct failure *failure)
 				   protect_mode_name(options->protect));
 	if (options->protect == PROTECT_KTLS)
 		return kernel_check(options, failure);
-	if (options->send_way != SEND_AUTO && options->send_way != SEND_WRITE)
+	if (options->send_method != SEND_AUTO && options->send_method != SEND_WRITE)
 		return failure_set(failure,
 				   "--protect %s makes records of the data, which are written: "
 				   "--send %s does not go with it",
 				   protect_mode_name(options->protect),
-				   send_way_name(options->send_way));
+				   send_method_name(options->send_method));
 	return 0;
 }

@@ -88,7 +88,8 @@ int options_check_session(struct options *options, struct failure *failure)
 		return failure_set(failure, "--flow-label is one of IPv6");
 	if (options->direction == DIRECTION_FORWARD)
 		return 0;
-	if (options->congestion != NULL && strlen(options->congestion) >= WISHES_CONGESTION_BYTES)
+	if (options->congestion != NULL &&
+	    strlen(options->congestion) >= SEND_SETTINGS_CONGESTION_BYTES)
 		return failure_set(failure, "--congestion: the list is too long for a server");
 	if (options->files)
 		return failure_set(failure, "--files sends: use 'get' to have files sent here");

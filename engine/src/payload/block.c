@@ -1,6 +1,6 @@
 #include "payload/block.h"
 
-#include "payload/making.h"
+#include "payload/block_fill.h"
 
 #include <string.h>
 
@@ -114,5 +114,5 @@ uint64_t block_seed(const struct block_header *header)
 
 uint64_t block_checksum(const struct block_header *header, const void *payload, size_t length)
 {
-	return making_sum(making_way_best(), payload, length, block_seed(header));
+	return block_sum(fill_method_best(), payload, length, block_seed(header));
 }

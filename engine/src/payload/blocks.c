@@ -1,6 +1,6 @@
 #include "payload/blocks.h"
 
-#include "payload/making.h"
+#include "payload/block_fill.h"
 
 #include <string.h>
 
@@ -52,8 +52,8 @@ uint32_t block_write(struct block_writer *writer, uint64_t left, uint8_t bytes[B
 	    .offset = block_offset(writer->sequence, writer->full),
 	};
 	header.checksum =
-	    making_fill(making_way_best(), &writer->generator, block_origin(header.sequence),
-			bytes + BLOCK_HEADER_BYTES, header.length, block_seed(&header));
+	    block_fill(fill_method_best(), &writer->generator, block_origin(header.sequence),
+		       bytes + BLOCK_HEADER_BYTES, header.length, block_seed(&header));
 	block_header_encode(&header, bytes);
 	writer->sequence++;
 	return size;

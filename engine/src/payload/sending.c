@@ -11,28 +11,28 @@
 /* Below that the set-up of anything costs more than a copy (msg_zerocopy.rst says some 10 KB). */
 #define SMALL_BYTES (UINT64_C(1) << 20)
 
-static const char *const way_names[SEND_WAYS] = {
+static const char *const way_names[SEND_METHODS] = {
     [SEND_AUTO] = "auto",     [SEND_WRITE] = "write",       [SEND_SENDFILE] = "sendfile",
     [SEND_SPLICE] = "splice", [SEND_ZEROCOPY] = "zerocopy", [SEND_URING] = "io_uring",
 };
 
-const char *send_way_name(enum send_way way)
+const char *send_method_name(enum send_method way)
 {
 	return way_names[way];
 }
 
-bool send_way_parse(const char *name, enum send_way *way)
+bool send_method_parse(const char *name, enum send_method *way)
 {
-	for (unsigned known = 0; known < SEND_WAYS; known++) {
+	for (unsigned known = 0; known < SEND_METHODS; known++) {
 		if (strcmp(name, way_names[known]) == 0) {
-			*way = (enum send_way)known;
+			*way = (enum send_method)known;
 			return true;
 		}
 	}
 	return false;
 }
 
-enum send_way send_way_choose(const struct sending_facts *facts, char *why, size_t size)
+enum send_method send_method_choose(const struct sending_facts *facts, char *why, size_t size)
 {
 	const char *device = facts->device != NULL ? facts->device : "unknown";
 	if (facts->asked != SEND_AUTO) {
@@ -131,14 +131,14 @@ static int uring_check(struct failure *failure)
 	return 0;
 }
 
-int send_way_check(enum send_way way, bool made, struct failure *failure)
+int send_method_check(enum send_method way, bool made, struct failure *failure)
 {
 	if (made && (way == SEND_SENDFILE || way == SEND_SPLICE))
 		return failure_set(
 		    failure,
 		    "--send %s sends a file that is the same all the time; --receive "
 		    "verify makes every block: use write, zerocopy or io_uring",
-		    send_way_name(way));
+		    send_method_name(way));
 	if (way == SEND_ZEROCOPY)
 		return zerocopy_check(failure);
 	if (way == SEND_URING)

@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum send_way {
+enum send_method {
 	SEND_AUTO,
 	SEND_WRITE,    /* copied into the socket */
 	SEND_SENDFILE, /* pages of the payload's file */
 	SEND_SPLICE,   /* through a pipe: huge pages where they can be had, else the file's */
 	SEND_ZEROCOPY, /* MSG_ZEROCOPY */
 	SEND_URING,    /* io_uring, IORING_OP_SEND_ZC */
-	SEND_WAYS
+	SEND_METHODS
 };
 
 /* What the kernel said of calls that were to copy nothing. */
@@ -29,7 +29,7 @@ struct send_counts {
 };
 
 struct sending_facts {
-	enum send_way asked;
+	enum send_method asked;
 	bool huge;           /* the payload lies in huge pages */
 	bool calls_dear;     /* this kernel's packets cost less than its system calls */
 	bool made;           /* blocks are made on the way (receive mode verify) */
@@ -40,13 +40,13 @@ struct sending_facts {
 	bool zerocopy_there; /* this kernel has MSG_ZEROCOPY for TCP */
 };
 
-const char *send_way_name(enum send_way way);
-bool send_way_parse(const char *name, enum send_way *way);
+const char *send_method_name(enum send_method way);
+bool send_method_parse(const char *name, enum send_method *way);
 
 /* Never SEND_AUTO; `why` gets the reason in words. Measures nothing. */
-enum send_way send_way_choose(const struct sending_facts *facts, char *why, size_t size);
+enum send_method send_method_choose(const struct sending_facts *facts, char *why, size_t size);
 
 /* Can this kernel do it? -1 with the failure set to why not. */
-int send_way_check(enum send_way way, bool made, struct failure *failure);
+int send_method_check(enum send_method way, bool made, struct failure *failure);
 
 #endif

@@ -1,5 +1,5 @@
 /* Pages of the payload's file: nothing is copied, and nothing needs to be given back. */
-#include "payload/pump.h"
+#include "payload/send_method.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
  * One call moves up to the whole payload: a system call costs tens of microseconds of real time
  * in the virtual-time kernel, while the kernel's own packet work runs at native speed.
  */
-static ssize_t sendfile_send(struct pump *pump, const struct piece *piece)
+static ssize_t sendfile_send(struct send_context *context, const struct piece *piece)
 {
 	off_t offset = piece->offset;
-	return sendfile(pump->fd, piece->fd, &offset, piece->count);
+	return sendfile(context->fd, piece->fd, &offset, piece->count);
 }
 
-const struct sending_method sending_sendfile = {
+const struct send_operations sending_sendfile = {
     .name = "sendfile",
     .takes_file = true,
     .send = sendfile_send,
@@ -51,13 +51,13 @@ struct part {
 	size_t count;
 };
 
-static void splice_close(struct pump *pump)
+static void splice_close(struct send_context *context)
 {
-	struct splice_state *state = pump->state;
+	struct splice_state *state = context->state;
 	(void)close(state->pipe[0]);
 	(void)close(state->pipe[1]);
 	free(state);
-	pump->state = NULL;
+	context->state = NULL;
 }
 
 static void packet_choose(struct splice_state *state, size_t packet)
@@ -86,7 +86,7 @@ static size_t pipe_enlarge(int pipe, size_t least)
 	return there > 0 && (size_t)there >= least ? (size_t)there : 0;
 }
 
-static int splice_open(struct pump *pump)
+static int splice_open(struct send_context *context)
 {
 	struct splice_state *state = calloc(1, sizeof(*state));
 	if (state == NULL)
@@ -96,10 +96,10 @@ static int splice_open(struct pump *pump)
 		free(state);
 		return error;
 	}
-	packet_choose(state, pump->packet_bytes);
+	packet_choose(state, context->packet_bytes);
 	state->room = pipe_enlarge(state->pipe[1], state->stride);
-	pump->counts->pipe_bytes = state->room;
-	pump->state = state;
+	context->counts->pipe_bytes = state->room;
+	context->state = state;
 	return 0;
 }
 
@@ -143,10 +143,10 @@ static ssize_t pipe_fill_file(int pipe, int fd, const struct part *parts, size_t
 }
 
 /* The pipe is empty: it takes what it has room for. */
-static ssize_t pipe_fill(const struct pump *pump, const struct piece *piece)
+static ssize_t pipe_fill(const struct send_context *context, const struct piece *piece)
 {
-	const struct splice_state *state = pump->state;
-	const uint8_t *huge = pump->source.payload->huge.bytes;
+	const struct splice_state *state = context->state;
+	const uint8_t *huge = context->source.payload->huge.bytes;
 	struct part parts[PIPE_PARTS];
 	size_t count = parts_choose(state, piece, parts);
 	return huge != NULL ? pipe_fill_huge(state->pipe[1], huge, parts, count)
@@ -154,33 +154,33 @@ static ssize_t pipe_fill(const struct pump *pump, const struct piece *piece)
 }
 
 /* Without the pipe: the file's pages as sendfile sends them; huge pages are copied. */
-static ssize_t pipeless_send(struct pump *pump, const struct piece *piece)
+static ssize_t pipeless_send(struct send_context *context, const struct piece *piece)
 {
-	const uint8_t *huge = pump->source.payload->huge.bytes;
+	const uint8_t *huge = context->source.payload->huge.bytes;
 	if (huge == NULL)
-		return sendfile_send(pump, piece);
-	return send(pump->fd, huge + piece->offset, piece->count, MSG_NOSIGNAL);
+		return sendfile_send(context, piece);
+	return send(context->fd, huge + piece->offset, piece->count, MSG_NOSIGNAL);
 }
 
-static ssize_t splice_send(struct pump *pump, const struct piece *piece)
+static ssize_t splice_send(struct send_context *context, const struct piece *piece)
 {
-	struct splice_state *state = pump->state;
+	struct splice_state *state = context->state;
 	if (state->room == 0)
-		return pipeless_send(pump, piece);
+		return pipeless_send(context, piece);
 	if (state->inside == 0) {
-		ssize_t in = pipe_fill(pump, piece);
+		ssize_t in = pipe_fill(context, piece);
 		if (in <= 0)
 			return in;
 		state->inside = (size_t)in;
 	}
-	ssize_t out = splice(state->pipe[0], NULL, pump->fd, NULL, state->inside,
+	ssize_t out = splice(state->pipe[0], NULL, context->fd, NULL, state->inside,
 			     state->inside < piece->count ? SPLICE_F_MORE : 0);
 	if (out > 0)
 		state->inside -= (size_t)out;
 	return out;
 }
 
-const struct sending_method sending_splice = {
+const struct send_operations sending_splice = {
     .name = "splice",
     .takes_file = true,
     .open = splice_open,

@@ -3,7 +3,7 @@
  * them, and whether it copied after all (Linux Documentation/networking/msg_zerocopy.rst).
  */
 #include "payload/inflight.h"
-#include "payload/pump.h"
+#include "payload/send_method.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
@@ -23,27 +23,27 @@ struct zerocopy_state {
 	uint64_t looked; /* calls at the last look */
 };
 
-static int zerocopy_open(struct pump *pump)
+static int zerocopy_open(struct send_context *context)
 {
 	const int one = 1;
 	struct zerocopy_state *state = calloc(1, sizeof(*state));
 	if (state == NULL)
 		return ENOMEM;
-	state->never = setsockopt(pump->fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)) != 0;
-	pump->state = state;
-	return inflight_open(&state->inflight, &pump->source);
+	state->never = setsockopt(context->fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)) != 0;
+	context->state = state;
+	return inflight_open(&state->inflight, &context->source);
 }
 
 /* Takes one message of the error queue; false when there is none. */
-static bool note_take(struct pump *pump)
+static bool note_take(struct send_context *context)
 {
-	struct zerocopy_state *state = pump->state;
+	struct zerocopy_state *state = context->state;
 	union {
 		struct cmsghdr align;
 		char bytes[256];
 	} control;
 	struct msghdr message = {.msg_control = &control, .msg_controllen = sizeof(control)};
-	if (recvmsg(pump->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+	if (recvmsg(context->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
 		return false;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part != NULL;
 	     part = CMSG_NXTHDR(&message, part)) {
@@ -56,66 +56,66 @@ static bool note_take(struct pump *pump)
 			continue;
 		/* Calls ee_info to ee_data, counted in 32 bits. */
 		uint32_t calls = note.ee_data - note.ee_info + 1;
-		pump->counts->completed += calls;
+		context->counts->completed += calls;
 		if ((note.ee_code & SO_EE_CODE_ZEROCOPY_COPIED) != 0)
-			pump->counts->copied += calls;
+			context->counts->copied += calls;
 		for (uint32_t i = 0; i < calls; i++)
 			inflight_done(&state->inflight, note.ee_info + i);
 	}
 	return true;
 }
 
-static void notes_take(struct pump *pump)
+static void notes_take(struct send_context *context)
 {
-	struct zerocopy_state *state = pump->state;
-	state->looked = pump->counts->calls;
-	while (note_take(pump))
+	struct zerocopy_state *state = context->state;
+	state->looked = context->counts->calls;
+	while (note_take(context))
 		continue;
 }
 
 /* Until a note comes; the error queue always wakes poll(). */
-static int zerocopy_wait(struct pump *pump)
+static int zerocopy_wait(struct send_context *context)
 {
-	struct pollfd poller = {.fd = pump->fd};
-	while (!note_take(pump)) {
+	struct pollfd poller = {.fd = context->fd};
+	while (!note_take(context)) {
 		int ready = poll(&poller, 1, WAIT_MS);
 		if (ready < 0 && errno != EINTR)
 			return errno;
 		/* A connection that is gone has nothing more to say. */
-		if (pump->stopping(pump->stream) ||
-		    (ready > 0 && (poller.revents & POLLHUP) != 0 && !note_take(pump)))
+		if (context->stopping(context->stream) ||
+		    (ready > 0 && (poller.revents & POLLHUP) != 0 && !note_take(context)))
 			return ECANCELED;
 	}
-	notes_take(pump);
+	notes_take(context);
 	return 0;
 }
 
 /* The kernel pins no page of ours: it shall copy these bytes. */
-static ssize_t copy_send(struct pump *pump, const struct piece *piece)
+static ssize_t copy_send(struct send_context *context, const struct piece *piece)
 {
-	pump->counts->refused++;
-	return send(pump->fd, piece->bytes, piece->count, MSG_NOSIGNAL);
+	context->counts->refused++;
+	return send(context->fd, piece->bytes, piece->count, MSG_NOSIGNAL);
 }
 
-static ssize_t zerocopy_send(struct pump *pump, const struct piece *piece)
+static ssize_t zerocopy_send(struct send_context *context, const struct piece *piece)
 {
-	struct zerocopy_state *state = pump->state;
+	struct zerocopy_state *state = context->state;
 	int error = 0;
 	if (state->never)
-		return copy_send(pump, piece);
-	if (pump->counts->calls - state->looked >= CALLS_PER_LOOK)
-		notes_take(pump);
-	while (error == 0 && !inflight_room(&state->inflight, (uint32_t)pump->counts->calls))
-		error = zerocopy_wait(pump);
+		return copy_send(context, piece);
+	if (context->counts->calls - state->looked >= CALLS_PER_LOOK)
+		notes_take(context);
+	while (error == 0 && !inflight_room(&state->inflight, (uint32_t)context->counts->calls))
+		error = zerocopy_wait(context);
 	if (error != 0) {
 		errno = error;
 		return -1;
 	}
-	ssize_t sent = send(pump->fd, piece->bytes, piece->count, MSG_NOSIGNAL | MSG_ZEROCOPY);
+	ssize_t sent = send(context->fd, piece->bytes, piece->count, MSG_NOSIGNAL | MSG_ZEROCOPY);
 	if (sent >= 0) {
 		/* Every call that took bytes has a number, from 0 on. */
-		inflight_call(&state->inflight, (uint32_t)pump->counts->calls, piece->slot);
-		pump->counts->calls++;
+		inflight_call(&state->inflight, (uint32_t)context->counts->calls, piece->slot);
+		context->counts->calls++;
 		return sent;
 	}
 	/*
@@ -125,31 +125,31 @@ static ssize_t zerocopy_send(struct pump *pump, const struct piece *piece)
 	 */
 	if (errno != ENOBUFS)
 		return -1;
-	notes_take(pump);
-	return copy_send(pump, piece);
+	notes_take(context);
+	return copy_send(context, piece);
 }
 
-static void zerocopy_sent(struct pump *pump, const struct piece *piece)
+static void zerocopy_sent(struct send_context *context, const struct piece *piece)
 {
-	struct zerocopy_state *state = pump->state;
+	struct zerocopy_state *state = context->state;
 	inflight_close_slot(&state->inflight, piece->slot);
 }
 
-static void zerocopy_close(struct pump *pump)
+static void zerocopy_close(struct send_context *context)
 {
-	struct zerocopy_state *state = pump->state;
-	struct pollfd poller = {.fd = pump->fd};
-	notes_take(pump);
+	struct zerocopy_state *state = context->state;
+	struct pollfd poller = {.fd = context->fd};
+	notes_take(context);
 	/* What was acknowledged is noted at once; what never will be is not waited for. */
-	while (pump->counts->completed < pump->counts->calls && poll(&poller, 1, WAIT_MS) > 0 &&
-	       note_take(pump))
-		notes_take(pump);
+	while (context->counts->completed < context->counts->calls &&
+	       poll(&poller, 1, WAIT_MS) > 0 && note_take(context))
+		notes_take(context);
 	inflight_release(&state->inflight);
 	free(state);
-	pump->state = NULL;
+	context->state = NULL;
 }
 
-const struct sending_method sending_zerocopy = {
+const struct send_operations sending_zerocopy = {
     .name = "zerocopy",
     .keeps = true,
     .open = zerocopy_open,

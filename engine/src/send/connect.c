@@ -55,16 +55,16 @@ static int secret_choose(struct send_state *state)
 }
 
 /* How the server shall send, where it does. */
-static void wishes_make(const struct options *options, struct wishes *wishes)
+static void send_settings_make(const struct options *options, struct send_settings *settings)
 {
-	*wishes = (struct wishes){.send_way = options->send_way,
-				  .pacing_bps = options->pacing_bps,
-				  .pacing_total_bps = options->pacing_total_bps,
-				  .notsent_bytes = options->notsent_bytes,
-				  .stagger_ns = options->stagger_ns,
-				  .dscp = options->dscp};
+	*settings = (struct send_settings){.send_method = options->send_method,
+					   .pacing_bps = options->pacing_bps,
+					   .pacing_total_bps = options->pacing_total_bps,
+					   .notsent_bytes = options->notsent_bytes,
+					   .stagger_ns = options->stagger_ns,
+					   .dscp = options->dscp};
 	if (options->congestion != NULL)
-		(void)snprintf(wishes->congestion, sizeof(wishes->congestion), "%s",
+		(void)snprintf(settings->congestion, sizeof(settings->congestion), "%s",
 			       options->congestion);
 }
 
@@ -87,7 +87,7 @@ static void request_make(struct send_state *state)
 	    .omit_ns = options->omit_ns,
 	    .protect = options->protect,
 	};
-	wishes_make(options, &request->wishes);
+	send_settings_make(options, &request->settings);
 	request->probe = (struct probe){.request_bytes = options->request_bytes,
 					.response_bytes = options->response_bytes,
 					.fresh = options->fresh,

@@ -30,7 +30,7 @@ int send_prepare(struct send_state *state)
 {
 	const struct options *options = state->options;
 	struct sending *sending = &state->sending;
-	sending->way = engine_seals(options) ? SEND_WRITE : options->send_way;
+	sending->way = engine_seals(options) ? SEND_WRITE : options->send_method;
 	sending->made = options->receive == RECEIVE_VERIFY;
 	sending->span = receive_mode_delivers(options->receive) ? CACHED_SPAN_BYTES : PAYLOAD_BYTES;
 	sending->bytes = options->bytes;
@@ -40,7 +40,7 @@ int send_prepare(struct send_state *state)
 	    getrandom(&sending->seed, sizeof(sending->seed), 0) != (ssize_t)sizeof(sending->seed))
 		return failure_set_errno(&state->failure, errno, "getrandom");
 	sending->seed %= SEED_LIMIT;
-	if (send_way_check(sending->way, sending->made, &state->failure) != 0)
+	if (send_method_check(sending->way, sending->made, &state->failure) != 0)
 		return -1;
 	return sending->made ? 0 : payload_open(&sending->payload, sending->seed, &state->failure);
 }
@@ -124,10 +124,10 @@ int send_choose(struct send_state *state)
 	    .device = known ? route->device : NULL,
 	    .device_copies = !known || !route->hardware,
 	    .bytes = sending->bytes,
-	    .zerocopy_there = send_way_check(SEND_ZEROCOPY, false, &ignored) == 0,
+	    .zerocopy_there = send_method_check(SEND_ZEROCOPY, false, &ignored) == 0,
 	};
 	sending->way =
-	    send_way_choose(&facts, state->sending_reason, sizeof(state->sending_reason));
+	    send_method_choose(&facts, state->sending_reason, sizeof(state->sending_reason));
 	if (engine_seals(state->options))
 		(void)snprintf(state->sending_reason, sizeof(state->sending_reason),
 			       "records are made of the bytes, and written (--protect)");
@@ -201,11 +201,11 @@ static void verification_report(const struct send_state *state, cJSON *object)
 void send_payload_report(const struct send_state *state, cJSON *object)
 {
 	const struct sending *sending = &state->sending;
-	enum send_way way = sending->way;
+	enum send_method way = sending->way;
 	bool begun = state->start_ns != 0;
 	cJSON *used = json_add_object(object, "sending");
-	json_add_text(used, "asked", send_way_name(state->options->send_way));
-	json_add_text(used, "way", begun ? send_way_name(way) : NULL);
+	json_add_text(used, "asked", send_method_name(state->options->send_method));
+	json_add_text(used, "way", begun ? send_method_name(way) : NULL);
 	if (begun)
 		reason_report(state, used);
 	else

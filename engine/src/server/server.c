@@ -6,7 +6,7 @@
 #include "base/notify.h"
 #include "base/waiter.h"
 #include "server/children.h"
-#include "server/crowd.h"
+#include "server/pending_clients.h"
 #include "server/port.h"
 
 #include <poll.h>
@@ -17,15 +17,15 @@
 /* Newcomers in a step of the loop: a queue of strangers shall not make a client wait. */
 #define ACCEPTS 16
 
-_Static_assert(CROWD_LIMIT + CHILDREN_LIMIT <= PEERS_LIMIT, "slots of the waiter");
+_Static_assert(PENDING_LIMIT + CHILDREN_LIMIT <= PEERS_LIMIT, "slots of the waiter");
 
-#define SLOT_CROWD ((unsigned)SLOT_PEERS + CHILDREN_LIMIT)
+#define SLOT_PENDING ((unsigned)SLOT_PEERS + CHILDREN_LIMIT)
 
 struct server {
 	const struct server_plan *plan;
 	struct waiter *waiter;
 	struct port port;
-	struct crowd crowd;
+	struct pending_clients pending;
 	uint32_t sessions; /* so far: the next one's number */
 	struct children children;
 	bool begun;  /* a session was */
@@ -43,12 +43,12 @@ static void slots_refresh(struct server *server)
 		else
 			waiter_forget(server->waiter, SLOT_PEERS + i);
 	}
-	for (unsigned i = 0; i < CROWD_LIMIT; i++) {
-		if (i < server->crowd.count)
-			waiter_watch(server->waiter, SLOT_CROWD + i,
-				     client_fd(server->crowd.list[i]), POLLIN);
+	for (unsigned i = 0; i < PENDING_LIMIT; i++) {
+		if (i < server->pending.count)
+			waiter_watch(server->waiter, SLOT_PENDING + i,
+				     client_fd(server->pending.list[i]), POLLIN);
 		else
-			waiter_forget(server->waiter, SLOT_CROWD + i);
+			waiter_forget(server->waiter, SLOT_PENDING + i);
 	}
 }
 
@@ -61,7 +61,7 @@ static cJSON *peer_fields(const struct client *client)
 
 static void client_turn_away(struct server *server, unsigned index, const char *why)
 {
-	struct client *client = crowd_take(&server->crowd, index);
+	struct client *client = pending_take(&server->pending, index);
 	log_event("refused", peer_fields(client), "Error: session with %s: %s", client->peer, why);
 	client_refuse(client, why);
 }
@@ -80,8 +80,8 @@ static _Noreturn void session_become(struct server *server, struct client *clien
 					       .shares = child->awaits != 0};
 	(void)close(server->port.listener);
 	children_forget(&server->children);
-	for (unsigned i = 0; i < server->crowd.count; i++)
-		client_destroy(server->crowd.list[i]);
+	for (unsigned i = 0; i < server->pending.count; i++)
+		client_destroy(server->pending.list[i]);
 	waiter_destroy(server->waiter);
 	int status = server->plan->serve(&session);
 	client_destroy(client);
@@ -125,7 +125,7 @@ static void session_start(struct server *server, unsigned index)
 {
 	int channel;
 	struct failure failure = {0};
-	struct client *client = crowd_take(&server->crowd, index);
+	struct client *client = pending_take(&server->pending, index);
 	const struct child child = session_describe(server, client);
 	window_choose(server, child.windows);
 	pid_t pid = children_fork(&server->children, &child, &channel, &failure);
@@ -147,7 +147,7 @@ static void session_start(struct server *server, unsigned index)
 static bool client_queue(struct server *server, struct client *client, struct failure *failure)
 {
 	cJSON *message = message_create(MESSAGE_QUEUED);
-	json_add_u64(message, "place", crowd_waiting(&server->crowd) + 1);
+	json_add_u64(message, "place", pending_waiting(&server->pending) + 1);
 	client->waiting = true;
 	return control_send(client->control, message, failure) == 0;
 }
@@ -155,7 +155,7 @@ static bool client_queue(struct server *server, struct client *client, struct fa
 static void client_decide(struct server *server, unsigned index)
 {
 	struct failure failure = {0};
-	struct client *client = server->crowd.list[index];
+	struct client *client = server->pending.list[index];
 	const struct server_plan *plan = server->plan;
 	/* A session that has just ended says so before its client can come again. */
 	children_look(&server->children);
@@ -164,8 +164,8 @@ static void client_decide(struct server *server, unsigned index)
 		return;
 	}
 	switch (admission_decide(&plan->admission, &client->request,
-				 children_serving(&server->children), crowd_waiting(&server->crowd),
-				 &failure)) {
+				 children_serving(&server->children),
+				 pending_waiting(&server->pending), &failure)) {
 	case ADMISSION_SERVE:
 		session_start(server, index);
 		break;
@@ -183,7 +183,7 @@ static void client_decide(struct server *server, unsigned index)
 static void data_deliver(struct server *server, unsigned index)
 {
 	struct hello hello;
-	struct client *client = crowd_take(&server->crowd, index);
+	struct client *client = pending_take(&server->pending, index);
 	const struct child *child =
 	    hello_decode(client->first.hello, &hello)
 		? children_find(&server->children, hello.session, &client->address)
@@ -196,7 +196,7 @@ static void data_deliver(struct server *server, unsigned index)
 static void client_look(struct server *server, unsigned index)
 {
 	struct failure failure = {0};
-	struct client *client = server->crowd.list[index];
+	struct client *client = server->pending.list[index];
 	enum client_status status = client_read(client, &failure);
 	if (status == CLIENT_CONTROL) {
 		port_disinherit(&server->port, client_fd(client));
@@ -221,8 +221,8 @@ static void client_look(struct server *server, unsigned index)
 static void clients_read(struct server *server)
 {
 	/* From the end, since one that goes moves those behind it. */
-	for (unsigned i = server->crowd.count; i-- > 0;) {
-		if (waiter_ready(server->waiter, SLOT_CROWD + i))
+	for (unsigned i = server->pending.count; i-- > 0;) {
+		if (waiter_ready(server->waiter, SLOT_PENDING + i))
 			client_look(server, i);
 	}
 }
@@ -245,8 +245,8 @@ static bool client_accept(struct server *server)
 	}
 	unsigned leaver = 0;
 	const char *reason = NULL;
-	const char *why = crowd_refusal(&server->crowd, &server->children, &client->site,
-					options->admission.per_address, &leaver, &reason);
+	const char *why = pending_refusal(&server->pending, &server->children, &client->site,
+					  options->admission.per_address, &leaver, &reason);
 	if (why != NULL) {
 		log_event("refused", peer_fields(client), "Error: session with %s: %s",
 			  client->peer, why);
@@ -255,9 +255,9 @@ static bool client_accept(struct server *server)
 	}
 	if (reason != NULL)
 		client_turn_away(server, leaver, reason);
-	crowd_add(&server->crowd, client);
+	pending_add(&server->pending, client);
 	/* What it has said already may keep its place in a crowd. */
-	client_look(server, server->crowd.count - 1);
+	client_look(server, server->pending.count - 1);
 	return true;
 }
 
@@ -265,8 +265,8 @@ static void clients_expire(struct server *server)
 {
 	char why[128];
 	uint64_t now_ns = clock_monotonic_ns();
-	for (unsigned i = server->crowd.count; i-- > 0;) {
-		const struct client *client = server->crowd.list[i];
+	for (unsigned i = server->pending.count; i-- > 0;) {
+		const struct client *client = server->pending.list[i];
 		if (client->waiting || client->deadline_ns > now_ns)
 			continue;
 		(void)snprintf(why, sizeof(why), "no '%s' from the peer within %.3g s",
@@ -278,8 +278,8 @@ static void clients_expire(struct server *server)
 
 static void queue_serve(struct server *server)
 {
-	for (unsigned i = 0; i < server->crowd.count && !server->ending;) {
-		if (!server->crowd.list[i]->waiting ||
+	for (unsigned i = 0; i < server->pending.count && !server->ending;) {
+		if (!server->pending.list[i]->waiting ||
 		    children_serving(&server->children) >= server->plan->admission.clients)
 			i++;
 		else
@@ -290,8 +290,8 @@ static void queue_serve(struct server *server)
 static int timer_set(struct server *server, struct failure *failure)
 {
 	uint64_t at_ns = port_wakes_ns(&server->port);
-	for (unsigned i = 0; i < server->crowd.count; i++) {
-		const struct client *client = server->crowd.list[i];
+	for (unsigned i = 0; i < server->pending.count; i++) {
+		const struct client *client = server->pending.list[i];
 		if (!client->waiting && client->deadline_ns < at_ns)
 			at_ns = client->deadline_ns;
 	}
@@ -363,7 +363,7 @@ int server_run(const struct server_plan *plan, struct failure *failure)
 {
 	struct server server = {.plan = plan,
 				.port.listener = -1,
-				.crowd = {.keyed = plan->key != NULL, .limit = crowd_places()}};
+				.pending = {.keyed = plan->key != NULL, .limit = pending_places()}};
 	int status = -1;
 	server.waiter = waiter_create(failure);
 	if (server.waiter != NULL && listening_begin(&server, failure) == 0) {
@@ -371,8 +371,8 @@ int server_run(const struct server_plan *plan, struct failure *failure)
 			status = server_step(&server, failure);
 		} while (status == 0 && (!server.ending || server.children.count != 0));
 	}
-	while (server.crowd.count > 0)
-		client_refuse(crowd_take(&server.crowd, 0), "the receiver ends");
+	while (server.pending.count > 0)
+		client_refuse(pending_take(&server.pending, 0), "the receiver ends");
 	children_end(&server.children);
 	port_close(&server.port);
 	waiter_destroy(server.waiter);

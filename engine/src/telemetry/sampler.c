@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
-#include "telemetry/follows.h"
+#include "telemetry/stream_monitor.h"
 #include "telemetry/windows.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct sampler {
 	uint64_t row_due_ns;
 	uint64_t line_due_ns;
 	uint64_t limit_ns;
-	struct follows *follows;
+	struct stream_monitor *monitor;
 	struct windows *windows;
 };
 
@@ -33,7 +33,7 @@ struct sampler {
  */
 static uint64_t grid_next(uint64_t now_ns, uint64_t step_ns)
 {
-	return ((now_ns + follows_crowd_ns(step_ns)) / step_ns + 1) * step_ns;
+	return ((now_ns + monitor_gap_ns(step_ns)) / step_ns + 1) * step_ns;
 }
 
 static void timer_set(const struct sampler *sampler, uint64_t at_ns)
@@ -71,8 +71,8 @@ static void answers_take(void *context)
 	uint64_t now = clock_monotonic_ns() - sampler->start_ns;
 	if (!sampler->stopping && now < sampler->row_due_ns &&
 	    sampler->row_due_ns < sampler->limit_ns && windows_sampling(sampler->windows) &&
-	    follows_answered(sampler->follows)) {
-		follows_answers_take(sampler->follows, now, sampler->row_due_ns);
+	    monitor_answered(sampler->monitor)) {
+		monitor_answers_take(sampler->monitor, now, sampler->row_due_ns);
 		sampler->row_due_ns += sampler->plan.interval_ns;
 		timer_arm(sampler);
 	}
@@ -84,17 +84,17 @@ static bool sampler_act(struct sampler *sampler, uint64_t now)
 {
 	const struct sampler_plan *plan = &sampler->plan;
 	if (now >= sampler->limit_ns || sampler->stopping) {
-		follows_last(sampler->follows, now);
+		monitor_last(sampler->monitor, now);
 		return false;
 	}
 	if (!windows_on(sampler->windows, plan->streams))
 		return true;
 	if (now >= sampler->row_due_ns) {
-		follows_sample(sampler->follows, now);
+		monitor_sample(sampler->monitor, now);
 		sampler->row_due_ns = grid_next(now, plan->interval_ns);
 	}
 	if (now >= sampler->line_due_ns) {
-		follows_line(sampler->follows, now);
+		monitor_line(sampler->monitor, now);
 		sampler->line_due_ns = grid_next(now, plan->report_ns);
 	}
 	return true;
@@ -134,10 +134,10 @@ static void *sampler_run(void *argument)
 	sampler_hurry();
 	if (!gate_wait(streams_gate(sampler->plan.streams), &start_ns) && start_ns == 0)
 		return NULL;
-	follows_start(sampler->follows, start_ns);
+	monitor_start(sampler->monitor, start_ns);
 	sampler->start_ns = start_ns;
 	sampler->row_due_ns = sampler->plan.interval_ns;
-	sampler->line_due_ns = follows_lines_wanted(sampler->follows) ? sampler->plan.report_ns
+	sampler->line_due_ns = monitor_lines_wanted(sampler->monitor) ? sampler->plan.report_ns
 								      : UINT64_MAX - start_ns;
 	sampler->limit_ns =
 	    sampler->plan.limit_ns != 0 ? sampler->plan.limit_ns : UINT64_MAX - start_ns;
@@ -151,15 +151,15 @@ static void *sampler_run(void *argument)
 struct sampler *sampler_start(const struct sampler_plan *plan, struct failure *failure)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
-	struct follows *follows = follows_create(plan);
-	if (sampler == NULL || follows == NULL) {
+	struct stream_monitor *monitor = monitor_create(plan);
+	if (sampler == NULL || monitor == NULL) {
 		(void)failure_set(failure, "out of memory");
-		follows_destroy(follows);
+		monitor_destroy(monitor);
 		free(sampler);
 		return NULL;
 	}
 	sampler->plan = *plan;
-	sampler->follows = follows;
+	sampler->monitor = monitor;
 	int status = pthread_mutex_init(&sampler->mutex, NULL);
 	sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	if (sampler->timer_fd < 0)
@@ -195,16 +195,16 @@ void sampler_destroy(struct sampler *sampler)
 	if (sampler->timer_fd >= 0)
 		(void)close(sampler->timer_fd);
 	(void)pthread_mutex_destroy(&sampler->mutex);
-	follows_destroy(sampler->follows);
+	monitor_destroy(sampler->monitor);
 	free(sampler);
 }
 
 const struct sampler_view *sampler_look(const struct sampler *sampler, unsigned index)
 {
-	return follows_look(sampler->follows, index);
+	return monitor_look(sampler->monitor, index);
 }
 
 const char *sampler_error(const struct sampler *sampler)
 {
-	return follows_error(sampler->follows);
+	return monitor_error(sampler->monitor);
 }

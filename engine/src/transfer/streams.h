@@ -40,7 +40,7 @@ struct stream_answer {
 };
 
 struct sending {
-	enum send_way way; /* never SEND_AUTO */
+	enum send_method way; /* never SEND_AUTO */
 	struct payload payload;
 	uint64_t span;         /* bytes of the payload that go round */
 	bool made;             /* verified blocks instead of the payload */

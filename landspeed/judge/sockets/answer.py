@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from landspeed.base.text import bytes_text, rate_text
-from landspeed.judge.sockets.bound import HIDDEN, Bound, Kind, Place, Way
 from landspeed.judge.sockets.phases import line
+from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Kind, Place, Way
 
 CONSISTENT = 0.1  # a window that differs more between round-trip times is none
 CONSTANT = 1.2  # a goodput that differs less while the RTT grows tenfold depends on no round trip
@@ -70,7 +70,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Fit:
+class GoodputFit:
     """goodput = window / (RTT + overhead), by least squares of relative errors.
 
     Attributes:
@@ -82,7 +82,7 @@ class Fit:
     error: float | None
 
 
-def fit_window(points: Sequence[tuple[float, float]]) -> Fit | None:
+def fit_window(points: Sequence[tuple[float, float]]) -> GoodputFit | None:
     """The window of a program from (RTT in s, bytes per second); None where no window fits.
 
     Each window takes a round trip, and what it takes to send it and to tell of it, which does not depend on the RTT.
@@ -95,7 +95,7 @@ def fit_window(points: Sequence[tuple[float, float]]) -> Fit | None:
         return None
     window, overhead = 1 / found[0], found[1] / found[0]
     error = max(abs(rate * (rtt + overhead) / window - 1) for rtt, rate in points)
-    return Fit(window, overhead, error)
+    return GoodputFit(window, overhead, error)
 
 
 def answers(runs: Sequence[ProbeRun]) -> list[Answer]:
@@ -155,7 +155,7 @@ def _allowed(window_bytes: float, way: Way, overhead_s: float) -> float:
     return min(window_bytes * 8 / (way.rtt_s + max(overhead_s, 0.0)), way.limit_bps)
 
 
-def _window_fit(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Fit | None:
+def _window_fit(runs: Sequence[ProbeRun], way: tuple[str, str]) -> GoodputFit | None:
     points = [
         (run.ways[way].rtt_s, bound.steady_bps / 8)
         for run in runs
@@ -164,7 +164,7 @@ def _window_fit(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Fit | None:
     return fit_window(points)
 
 
-def _kind(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None) -> Kind:
+def _kind(runs: Sequence[ProbeRun], way: tuple[str, str], fit: GoodputFit | None) -> Kind:
     """A window that is the same at several RTTs; else what binds at the longest one."""
     kinds: list[Kind] = [run.bounds[way].kind for run in runs]
     windows = [run for run in runs if run.bounds[way].kind == "program window"]
@@ -180,7 +180,9 @@ def _kind(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None) -> Ki
     return kinds[-1]
 
 
-def _standing(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None) -> tuple[float | None, float | None]:
+def _standing(
+    runs: Sequence[ProbeRun], way: tuple[str, str], fit: GoodputFit | None
+) -> tuple[float | None, float | None]:
     """The window and how far it was from that at any RTT."""
     bounds = [run.bounds[way] for run in runs]
     if fit is not None and bounds[0].datagrams:
@@ -192,14 +194,14 @@ def _standing(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None) -
     return mean, max(abs(each / mean - 1) for each in found) if len(found) > 1 else None
 
 
-def _is_window(fit: Fit, shortest: Way) -> bool:
+def _is_window(fit: GoodputFit, shortest: Way) -> bool:
     """Whether the curve is near all points, and what does not depend on the RTT is small: else it is no window's."""
     most_s = OVERHEAD_SHARE * shortest.rtt_s + 2 * fit.window_bytes * 8 / shortest.limit_bps
     near = fit.error is not None and fit.error <= CONSISTENT
     return near and -OVERHEAD_SHARE * shortest.rtt_s <= fit.overhead_s <= most_s
 
 
-def _window_words(runs: Sequence[ProbeRun], way: tuple[str, str], fit: Fit | None, window: float | None) -> str:
+def _window_words(runs: Sequence[ProbeRun], way: tuple[str, str], fit: GoodputFit | None, window: float | None) -> str:
     bounds = [run.bounds[way] for run in runs]
     words = next(each.explanation for each in reversed(bounds) if each.kind == "program window").split("; ", 1)[1]
     if fit is None or window is None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from landspeed.base.text import bytes_text, rate_text
-from landspeed.judge.sockets.bound import HIDDEN, LINE_NEARNESS, Bound, Way
 from landspeed.judge.sockets.phases import slope
 from landspeed.judge.sockets.series import SocketSamples
+from landspeed.judge.sockets.socket_limits import HIDDEN, LINE_NEARNESS, Bound, Way
 
 HEADERS_BYTES = 14 + 20 + 8  # Ethernet, IPv4 and UDP; IPv6 has 20 more
 MORE_IPV6_BYTES = 20
@@ -24,7 +24,7 @@ SETTLED = (0.3, 0.95)  # parts of the bytes between which the rate is taken
 
 
 @dataclass(frozen=True)
-class Hop:
+class NextLink:
     """The link by which a node sends to another one.
 
     Attributes:
@@ -37,7 +37,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Arrived:
+class ArrivalSeries:
     """Payload of datagrams over time, as it had arrived at the link's other end: s and bytes."""
 
     times_s: list[float]
@@ -50,7 +50,9 @@ class Arrived:
         return slope(self.times_s[first:after], self.counts[first:after]) if after - first > 2 else None
 
 
-def arrived(samples: SocketSamples, source: str, target: str, hop: Hop, *, ipv6: bool = False) -> Arrived | None:
+def arrived(
+    samples: SocketSamples, source: str, target: str, hop: NextLink, *, ipv6: bool = False
+) -> ArrivalSeries | None:
     """What a node sent to another one in datagrams; None where it has no UDP socket, or sent nothing.
 
     Raises:
@@ -67,11 +69,11 @@ def arrived(samples: SocketSamples, source: str, target: str, hop: Hop, *, ipv6:
     payload = [float(b - counts[0] - (p - packets[0]) * headers) for b, p in zip(counts, packets, strict=True)]
     if (by_tcp := sum(each.bytes for each in samples.between(source, target))) > payload[-1] / 2:
         return None
-    return Arrived(times, payload) if payload[-1] > by_tcp else None
+    return ArrivalSeries(times, payload) if payload[-1] > by_tcp else None
 
 
 def bound_by_datagrams(
-    samples: SocketSamples, source: str, target: str, way: Way, hops: Sequence[Hop], *, ipv6: bool = False
+    samples: SocketSamples, source: str, target: str, way: Way, hops: Sequence[NextLink], *, ipv6: bool = False
 ) -> Bound | None:
     """What held back the datagrams of one node to another; None where there were none.
 
@@ -117,7 +119,7 @@ def bound_by_datagrams(
     return Bound(kind="program", explanation=text, **known)  # pyright: ignore[reportArgumentType]
 
 
-def _pauses(ahead: Arrived, rtt_s: float) -> bool:
+def _pauses(ahead: ArrivalSeries, rtt_s: float) -> bool:
     """Whether what arrives comes in bursts, with pauses that take more than a third of the time."""
     silent = 0.0
     quiet = 0.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
 
-from landspeed.judge.sockets.series import Sending
+from landspeed.judge.sockets.series import SentSeries
 
 STANDING = 0.98  # of the waiting, in which no more was in flight
 ON_PLATEAU = 0.5  # of what stands: a window that is granted in halves (nghttp2, most others) is half full at least
@@ -16,7 +16,7 @@ REACHED = 0.95
 
 
 @dataclass(frozen=True)
-class Shares:
+class PhaseShares:
     """Parts of a span of time, 0…1, in which a sender was held back.
 
     Attributes:
@@ -47,7 +47,7 @@ class Plateau:
     share: float
 
 
-def shares(sending: Sending, from_s: float) -> Shares:
+def shares(sending: SentSeries, from_s: float) -> PhaseShares:
     """How a direction was held back, from a time until its end."""
     rows = sending.rows
     seconds = {"cwnd": 0.0, "line": 0.0, "waits": 0.0}
@@ -59,12 +59,12 @@ def shares(sending: Sending, from_s: float) -> Shares:
         seconds[_held_by(rows, row)] += span_s
     total = sum(seconds.values())
     if first is None or last is None or not total:
-        return Shares(0.0, 0.0, 0.0, 0.0, 0.0)
+        return PhaseShares(0.0, 0.0, 0.0, 0.0, 0.0)
     counted = {
         name: min((rows[f"{name}_limited_us"][last] - rows[f"{name}_limited_us"][first]) / 1e6 / total, 1.0)
         for name in ("rwnd", "sndbuf")
     }
-    return Shares(**counted, **{name: each / total for name, each in seconds.items()})
+    return PhaseShares(**counted, **{name: each / total for name, each in seconds.items()})
 
 
 def _held_by(rows: dict[str, list[int]], row: int) -> str:
@@ -73,7 +73,7 @@ def _held_by(rows: dict[str, list[int]], row: int) -> str:
     return "line" if rows["notsent_bytes"][row] > 0 else "waits"
 
 
-def mean_cwnd_bytes(sending: Sending, from_s: float) -> float:
+def mean_cwnd_bytes(sending: SentSeries, from_s: float) -> float:
     """Mean over time of the congestion window, from a time until the end; 0 where there is no sample."""
     known = [
         (sending.rows["cwnd_packets"][row] * sending.rows["mss_bytes"][row], span_s)
@@ -84,7 +84,7 @@ def mean_cwnd_bytes(sending: Sending, from_s: float) -> float:
     return sum(each * span_s for each, span_s in known) / total if total else 0.0
 
 
-def retransmits_that_hold(sending: Sending, from_s: float) -> int:
+def retransmits_that_hold(sending: SentSeries, from_s: float) -> int:
     """How often something was sent again from a time on; or, if never, before it, where the window has not outgrown it.
 
     A window below its threshold is in slow start again (RFC 5681 section 3.1): what was lost before holds it no more.
@@ -98,7 +98,7 @@ def retransmits_that_hold(sending: Sending, from_s: float) -> int:
     return counts[-1] if rows["cwnd_packets"][-1] >= rows["ssthresh_packets"][-1] else 0
 
 
-def plateau(sending: Sending, from_s: float) -> Plateau:
+def plateau(sending: SentSeries, from_s: float) -> Plateau:
     """The bytes in flight that are hardly ever exceeded while the program gives nothing to send.
 
     A window is granted in pieces (OpenSSH's in twentieths), so mostly a little less than the whole of it is under way,
@@ -118,7 +118,7 @@ def plateau(sending: Sending, from_s: float) -> Plateau:
     return Plateau(float(level), sum(span_s for each, span_s in waited if each >= ON_PLATEAU * level) / total)
 
 
-def steady_bytes_per_s(sending: Sending, level: float) -> float | None:
+def steady_bytes_per_s(sending: SentSeries, level: float) -> float | None:
     """The rate from when so many bytes were in flight first, until the last byte was sent: a straight line's slope.
 
     Least squares of the acknowledged bytes over time: a staircase with a step each round trip has the slope of its
@@ -152,7 +152,7 @@ def line(
     return found, mean_y - found * mean_x
 
 
-def turns_s(sendings: Sequence[Sending], quiet_s: float) -> list[float]:
+def turns_s(sendings: Sequence[SentSeries], quiet_s: float) -> list[float]:
     """When these began to send after at least so long a silence: the first time, and each further one."""
     times = sorted(
         at
@@ -165,6 +165,6 @@ def turns_s(sendings: Sequence[Sending], quiet_s: float) -> list[float]:
     return [at for number, at in enumerate(times) if number == 0 or at - times[number - 1] >= quiet_s]
 
 
-def mean_mss_bytes(sendings: Sequence[Sending]) -> float:
+def mean_mss_bytes(sendings: Sequence[SentSeries]) -> float:
     """Of connections, each its last one."""
     return fmean(each.mss_bytes for each in sendings)

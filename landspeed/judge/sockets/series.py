@@ -55,7 +55,7 @@ class End:
         return max((value for value in self.rows[name] if value is not None), default=0)
 
 
-class Sending:
+class SentSeries:
     """One direction of a connection: what one end sent to the other.
 
     Attributes:
@@ -137,19 +137,19 @@ class SocketSamples:
         return [_end(columns, first, after) for first, after in pairwise([*starts, len(numbers)])]
 
     @cached_property
-    def sendings(self) -> list[Sending]:
+    def sendings(self) -> list[SentSeries]:
         """Both directions of every TCP connection in which bytes were sent."""
         known = [end for end in self.ends if end.protocol == "tcp" and end.remote[1]]
         of_address = {end.local[0]: end.node for end in self.ends}
         others = {(end.local, end.remote): end for end in known}
         found = [
-            Sending(end, others.get((end.remote, end.local)), of_address.get(end.remote[0], ""))
+            SentSeries(end, others.get((end.remote, end.local)), of_address.get(end.remote[0], ""))
             for end in known
             if end.last("bytes_sent")
         ]
         return [each for each in found if each.bytes]
 
-    def between(self, source: str, target: str) -> list[Sending]:
+    def between(self, source: str, target: str) -> list[SentSeries]:
         """What the programs of one node sent to those of another by TCP, most bytes first."""
         found = [each for each in self.sendings if (each.source, each.target) == (source, target)]
         return sorted(found, key=lambda each: (-each.bytes, each.sender.number))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from landspeed.judge.sockets.bound import Way
+from landspeed.judge.sockets.socket_limits import Way
 from landspeed.scenario.plan.plan import Link, Plan
 from landspeed.scenario.plan.routing import routes_of
 from landspeed.scenario.theory import physics as ph
-from landspeed.scenario.theory.timing import Line, line_of
+from landspeed.scenario.theory.timing import Serializer, line_of
 
 
 def way_between(plan: Plan, source: str, target: str) -> Way:
@@ -42,8 +42,8 @@ def links_between(plan: Plan, source: str, target: str) -> list[Link]:
     return [plan.links[index] for index in found]
 
 
-def _lines(plan: Plan, source: str, target: str) -> list[Line]:
-    node, found = source, list[Line]()
+def _lines(plan: Plan, source: str, target: str) -> list[Serializer]:
+    node, found = source, list[Serializer]()
     for link in links_between(plan, source, target):
         forward = node == link.a
         found.append(line_of(plan, link, link.forward if forward else link.reverse, forward=forward))

@@ -8,15 +8,15 @@ from typing import Any
 
 from landspeed.base.failures import RunFailed
 from landspeed.judge.sockets.answer import ProbeRun
-from landspeed.judge.sockets.bound import Bound, Way, bound_by
-from landspeed.judge.sockets.datagrams import Hop, bound_by_datagrams
+from landspeed.judge.sockets.datagrams import NextLink, bound_by_datagrams
 from landspeed.judge.sockets.series import SocketSamples
+from landspeed.judge.sockets.socket_limits import Bound, Way, bound_by
 from landspeed.judge.sockets.ways import first_link, way_between
 from landspeed.programs.errors import PathError, ProgramTimeout
 from landspeed.programs.library import path
-from landspeed.programs.path import Path as Held
+from landspeed.programs.node_program import Program
+from landspeed.programs.path import NetworkPath as Held
 from landspeed.programs.probe.spec import Case, Spec
-from landspeed.programs.programs import Program
 from landspeed.results.facts import Spun
 from landspeed.scenario.plan.plan import Plan
 
@@ -98,7 +98,7 @@ def _bounds(
     for other in spec.others:
         for source, target in ((spec.at, other), (other, spec.at)):
             ways[source, target] = way = way_between(plan, source, target)
-            hops = [Hop(*first_link(plan, *each)) for each in ((source, target), (target, source))]
+            hops = [NextLink(*first_link(plan, *each)) for each in ((source, target), (target, source))]
             found = bound_by_datagrams(samples, source, target, way, hops, ipv6=plan.ip_version == 6)
             bounds[source, target] = found or bound_by(samples, source, target, way)
     return bounds, ways

@@ -71,7 +71,7 @@ def at_rtt(
         where = f"{traced[0].a} – {traced[0].b}"
         raise ProbeError(f"link {where} follows a trace, which has its own delays; take that away, or another path")
     total = sum(link.forward.delay_ns + link.reverse.delay_ns for link in way)
-    key, lines = scenario.loaded.scenario.lines_key, scenario.loaded.scenario.lines
+    key, lines = scenario.loaded.scenario.links_key, scenario.loaded.scenario.all_links
     changes: dict[str, Any] = {}
     for link in way:
         share = (rtt_ns / total) if total else 1 / len(way)

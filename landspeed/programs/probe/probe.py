@@ -13,19 +13,19 @@ from typing import Any
 
 from landspeed.base.files import write_atomically
 from landspeed.judge.sockets.answer import Answer, answers
-from landspeed.judge.sockets.bound import HIDDEN
+from landspeed.judge.sockets.socket_limits import HIDDEN
 from landspeed.programs.probe.folder import new_folder
 from landspeed.programs.probe.one_case import CaseRun, run_case
 from landspeed.programs.probe.spec import USUAL_RTTS, Case, Server, Spec, make_spec
 from landspeed.runs.scenario import Scenario
-from landspeed.worlds.making import make_world
+from landspeed.worlds.make_world import make_world
 from landspeed.worlds.options import repeating_words
 
 RESULT = "probe.json"
 
 
 @dataclass(frozen=True)
-class Variant:
+class ProbePoint:
     """What was found at one rate and one loss.
 
     Attributes:
@@ -57,7 +57,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Probe:
+class ProbeResult:
     """What a probe found.
 
     Attributes:
@@ -69,7 +69,7 @@ class Probe:
 
     spec: Spec
     folder: Path
-    variants: list[Variant]
+    variants: list[ProbePoint]
     option_words: Sequence[str] = ()
 
     @property
@@ -131,7 +131,7 @@ def probe(
     jobs: int | None = None,
     progress: Callable[[CaseRun], None] | None = None,
     **options: Any,
-) -> Probe:
+) -> ProbeResult:
     """Run a client over several round-trip times, and say for each direction what holds it back.
 
         found = landspeed.probe(
@@ -168,13 +168,13 @@ def probe(
     )  # fmt: skip
     home = new_folder(Path(folder) if folder is not None else None, spec.command[0])
     runs = _run_all(spec, home, jobs, progress or _nobody, options)
-    variants: list[Variant] = []
+    variants: list[ProbePoint] = []
     for rate in spec.rates_bps:
         for loss in spec.losses:
             own = [each for each in runs if (each.case.rate_bps, each.case.loss) == (rate, loss)]
             known = [each.run for each in own if each.run is not None]
-            variants.append(Variant(rate, loss, own, answers(known) if known else []))
-    found = Probe(spec, home, variants, repeating_words(make_world("emu", **options).options))
+            variants.append(ProbePoint(rate, loss, own, answers(known) if known else []))
+    found = ProbeResult(spec, home, variants, repeating_words(make_world("emu", **options).options))
     write_atomically(home / RESULT, found.to_json().encode())
     return found
 
@@ -201,7 +201,7 @@ def _run_all(
     return [first, *others] if first is not None else []
 
 
-def forget(found: Probe) -> None:
+def forget(found: ProbeResult) -> None:
     """Remove what a probe kept."""
     shutil.rmtree(found.folder)
 

@@ -44,7 +44,7 @@ class Spec:
         at: the client's node.
         command: the client.
         rtts_ns: of propagation between the client's node and the first server's.
-        rates_bps, losses: of the slowest link between them; None leaves it as it is.
+        rates_bps, losses: of the slowest link between them; None leaves it is.
         seed: of everything random; None takes the scenario's.
         timeout: of virtual time, for one run of the client.
         ready: of virtual time, for each server.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from landspeed.base.text import DASH, bytes_text, rate_text
 from landspeed.judge.sockets.answer import Answer
-from landspeed.programs.probe.probe import Probe, Variant
+from landspeed.programs.probe.probe import ProbePoint, ProbeResult
 from landspeed.results.facts import spun_text
 
 WORDS = {
@@ -19,12 +19,12 @@ WORDS = {
 }
 
 
-def tables(found: Probe) -> list[str]:
+def tables(found: ProbeResult) -> list[str]:
     """A text for each rate and loss."""
     return [_table(found, variant) for variant in found.variants]
 
 
-def title_of(variant: Variant) -> str:
+def title_of(variant: ProbePoint) -> str:
     """Its rate and loss; empty for the path's own."""
     words = [f"line rate {rate_text(variant.rate_bps)}"] if variant.rate_bps is not None else []
     words += [f"loss {variant.loss * 100:g} %"] if variant.loss is not None else []
@@ -43,7 +43,7 @@ def sentence(answer: Answer) -> str:
     return f"{way}: {what}: {answer.explanation}"
 
 
-def spinning(variant: Variant) -> list[str]:
+def spinning(variant: ProbePoint) -> list[str]:
     """A sentence for each RTT at which virtual time passed for programs that spun."""
     return [
         f"at {each.case.rtt_ns / 1e6:g} ms virtual time passed for programs that spin: {spun_text(each.spun)}"
@@ -52,7 +52,7 @@ def spinning(variant: Variant) -> list[str]:
     ]
 
 
-def rows(variant: Variant) -> list[list[str]]:
+def rows(variant: ProbePoint) -> list[list[str]]:
     """Head and a row for each RTT: time, and goodput and the word of each direction."""
     directions = variant.directions
     found = [["RTT", "time", *(each for answer in directions for each in (f"{answer.source} → {answer.target}", ""))]]
@@ -70,7 +70,7 @@ def rows(variant: Variant) -> list[list[str]]:
     return found
 
 
-def _table(found: Probe, variant: Variant) -> str:
+def _table(found: ProbeResult, variant: ProbePoint) -> str:
     cells = rows(variant)
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = [

@@ -17,9 +17,9 @@ from typing import Any
 from landspeed.base.failures import NotPossible, NotReady
 from landspeed.runs.one_run import check_world
 from landspeed.runs.sweeps.find import ends_of
-from landspeed.runs.sweeps.grid import Cell, Point, grid_of, point_of
+from landspeed.runs.sweeps.grid import Cell, GridPoint, grid_of, point_of
 from landspeed.runs.sweeps.sweep import Report, State, Sweep, SweepOptions, finish, run_grid, store_of
-from landspeed.runs.sweeps.work import Outcome
+from landspeed.runs.sweeps.work import CellOutcome
 from landspeed.scenario.file.load import change_tree
 from landspeed.scenario.file.ranges import Ends
 from landspeed.scenario.file.vary import Combination, read_space
@@ -37,12 +37,12 @@ class _Curve:
     combination: Combination
     ends: Ends
     learner: Any
-    points: dict[Fraction, Point] = field(default_factory=dict[Fraction, Point])
+    points: dict[Fraction, GridPoint] = field(default_factory=dict[Fraction, GridPoint])
     goodput_bps: dict[Fraction, float] = field(default_factory=dict[Fraction, float])
 
-    def ask(self, key: str, most: int, world: World, seed: int | None) -> list[tuple[Fraction, Point]]:
+    def ask(self, key: str, most: int, world: World, seed: int | None) -> list[tuple[Fraction, GridPoint]]:
         """Values that it has not been told of, up to `most` in all."""
-        found: list[tuple[Fraction, Point]] = []
+        found: list[tuple[Fraction, GridPoint]] = []
         for _ in range(TRIES):
             count = min(AT_ONCE, most - len(self.points))
             if count <= 0 or found:
@@ -99,7 +99,7 @@ def sweep_adaptively(
         )
     curves = [_Curve(each, ends, _learner()) for each in space.combinations()]
     store, total = store_of(how), State()
-    done: list[tuple[Cell, Outcome]] = []
+    done: list[tuple[Cell, CellOutcome]] = []
     interrupted = False
     while not interrupted:
         asked = [(curve, *pair) for curve in curves for pair in curve.ask(key, points, world, seed)]
@@ -130,7 +130,7 @@ def _content(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(values.items())
 
 
-def _goodputs_bps(point: Point, made: Sequence[tuple[Cell, Outcome]]) -> list[float]:
+def _goodputs_bps(point: GridPoint, made: Sequence[tuple[Cell, CellOutcome]]) -> list[float]:
     """Goodput of every seed of a point that ran to its end."""
     own = [outcome for cell, outcome in made if cell.values == point.values and outcome.done]
     return [float(each.figures["goodput_bps"] or 0.0) for each in own]

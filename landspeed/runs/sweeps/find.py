@@ -72,7 +72,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Probe:
+class Trial:
     """A value that was tried: how many of its seeds met the goal."""
 
     value: str
@@ -95,9 +95,9 @@ class Found:
     key: str
     goal: Goal
     most: bool
-    met: Probe
-    missed: Probe
-    probes: tuple[Probe, ...]
+    met: Trial
+    missed: Trial
+    probes: tuple[Trial, ...]
 
     def __str__(self) -> str:
         word = "greatest" if self.most else "least"
@@ -117,7 +117,7 @@ def find(
     seeds: int = 3,
     within: float = 0.05,
     progress: Report = lambda _: None,
-    tell: Callable[[Probe], None] = lambda _: None,
+    tell: Callable[[Trial], None] = lambda _: None,
 ) -> Found:
     """Bisect.
 
@@ -133,9 +133,9 @@ def find(
     """
     key, ends = ends_of(file, overrides, vary)
     store = Store(how.folder)
-    probes: list[Probe] = []
+    probes: list[Trial] = []
 
-    def probe(value: Fraction) -> Probe:
+    def probe(value: Fraction) -> Trial:
         text = ends.written(value)
         words = [*overrides, "vary=null", f'vary={{"seeds": {seeds}}}', override_text(key, text)]
         grid = plan_grid(file, words, world, at_most=seeds)
@@ -146,7 +146,7 @@ def find(
         outcomes = [each for _, each in done]
         if broken := [each for each in outcomes if not each.done]:
             raise RunFailed(f"{key} {text}, seed {broken[0].seed}: {broken[0].error}")
-        probes.append(Probe(str(text), sum(goal.met(each.figures) for each in outcomes), len(outcomes)))
+        probes.append(Trial(str(text), sum(goal.met(each.figures) for each in outcomes), len(outcomes)))
         tell(probes[-1])
         return probes[-1]
 

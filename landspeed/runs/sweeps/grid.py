@@ -46,7 +46,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Point:
+class GridPoint:
     """A combination of everything but the seed."""
 
     values: dict[str, str]
@@ -96,7 +96,7 @@ class Grid:
     title: str
     world: World
     keys: tuple[str, ...]
-    points: tuple[Point, ...]
+    points: tuple[GridPoint, ...]
 
     def cells(self) -> list[Cell]:
         """Every cell, each content once, in the order of the file."""
@@ -124,7 +124,7 @@ def plan_grid(
     return grid_of(points, world)
 
 
-def grid_of(points: Sequence[Point], world: World) -> Grid:
+def grid_of(points: Sequence[GridPoint], world: World) -> Grid:
     """A grid of points that vary the same keys; one or more."""
     scenario = points[0].loaded.scenario
     return Grid(scenario.name, scenario.title, world, tuple(points[0].values), tuple(points))
@@ -134,11 +134,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def point_of(each: Combination, world: World, seed: int | None = None) -> Point:
+def point_of(each: Combination, world: World, seed: int | None = None) -> GridPoint:
     """A combination with its plan.
 
     Raises:
         ScenarioError: the world cannot honour it.
     """
-    plan = world.asked(plan_for(each.loaded, world.name, seed))
-    return Point(each.values, each.loaded, plan, world, world.build_id(plan), each.seeds or (plan.seed,))
+    plan = world.with_options(plan_for(each.loaded, world.name, seed))
+    return GridPoint(each.values, each.loaded, plan, world, world.build_id(plan), each.seeds or (plan.seed,))

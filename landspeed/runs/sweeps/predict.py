@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from landspeed.base.errors import Mark, Source
+from landspeed.base.errors import Source, TextPosition
 from landspeed.base.failures import NotPossible, RunFailed
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.base.units import RATE, format_exact
@@ -25,8 +25,8 @@ from landspeed.results.samples_reader import Samples
 from landspeed.runs.sweeps.grid import plan_grid
 from landspeed.runs.sweeps.store import Store
 from landspeed.runs.sweeps.sweep import Report, SweepOptions, run_grid
-from landspeed.runs.sweeps.work import Outcome
-from landspeed.scenario.file.document import Node, apply_override
+from landspeed.runs.sweeps.work import CellOutcome
+from landspeed.scenario.file.document import YamlNode, apply_override
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.file.vary import read_space
 from landspeed.scenario.plan.plan import Plan
@@ -104,7 +104,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class Predictions:
     """The predictions, in the order of the choices, and first what they leave out."""
 
     amount: float
@@ -163,7 +163,7 @@ def predict_completion(
     seeds: int = SEEDS,
     at_most_s: float = MOST_S,
     progress: Report = lambda _: None,
-) -> Predicted:
+) -> Predictions:
     """Predict the completion time of each choice in each world.
 
     Args:
@@ -186,7 +186,7 @@ def predict_completion(
     words = [*overrides, "expect=null", "transfer.bytes=null", *_limits(file, overrides, host_limit_bps)]
     choices = [dict(zip(choose, values, strict=True)) for values in itertools.product(*choose.values())]
     asked = [
-        [Asked(Choice(each, world.name), _plan(file, [*words, *_set(each)], world)) for each in choices]
+        [PredictionRun(Choice(each, world.name), _plan(file, [*words, *_set(each)], world)) for each in choices]
         for world, _ in worlds
     ]
     _refuse(asked[0][0].plan)
@@ -197,7 +197,7 @@ def predict_completion(
             each.duration_s = min(max(each.duration_s, FIRST_S), at_most_s)
         stage.run(own)
         found += [each.prediction(amount) for each in own]
-    return Predicted(amount, unknown(asked[0][0].plan, host_limit_bps), tuple(found))
+    return Predictions(amount, unknown(asked[0][0].plan, host_limit_bps), tuple(found))
 
 
 def _refuse(plan: Plan) -> None:
@@ -211,7 +211,7 @@ def _refuse(plan: Plan) -> None:
 
 
 @dataclass
-class Asked:
+class PredictionRun:
     """A choice that is being run."""
 
     choice: Choice
@@ -287,7 +287,7 @@ class Stages:
     at_most_s: float
     progress: Report
 
-    def run(self, asked: Sequence[Asked]) -> None:
+    def run(self, asked: Sequence[PredictionRun]) -> None:
         """Until every choice is steady, or as long as may be.
 
         Raises:
@@ -300,7 +300,7 @@ class Stages:
             for each in waiting:
                 each.duration_s = min(2 * each.duration_s, self.at_most_s)
 
-    def _once(self, asked: Sequence[Asked]) -> None:
+    def _once(self, asked: Sequence[PredictionRun]) -> None:
         cases = {
             str(number): {**_plain(each.choice.values), "transfer.duration": f"{each.duration_s:g} s"}
             for number, each in enumerate(asked)
@@ -319,7 +319,7 @@ class Stages:
             each = asked[int(point.values["case"])]
             each.runs = [self._read(known[cell.key], each.choice, point.plan) for cell in point.cells()]
 
-    def _read(self, outcome: Outcome, choice: Choice, plan: Plan) -> tuple[int, Steady, str, int]:
+    def _read(self, outcome: CellOutcome, choice: Choice, plan: Plan) -> tuple[int, Steady, str, int]:
         if not outcome.done or outcome.bundle is None:
             raise RunFailed(f"{choice}, seed {outcome.seed}: {outcome.error}")
         bundle = Path(outcome.bundle)
@@ -368,5 +368,5 @@ def _set(values: Mapping[str, str]) -> list[str]:
 
 def _plain(values: Mapping[str, str]) -> dict[str, Any]:
     """The values as `--set` reads them."""
-    empty = Node(Mark(Source("--choose")), "mapping")
+    empty = YamlNode(TextPosition(Source("--choose")), "mapping")
     return {key: apply_override(empty, f"value={text}").mapping["value"].plain() for key, text in values.items()}

@@ -18,7 +18,7 @@ from landspeed.base.files import read_object, replacing, write_atomically
 from landspeed.results.bundle import OutputError
 from landspeed.runs.preload import IMPORTS
 from landspeed.runs.sweeps.grid import Cell, Grid
-from landspeed.runs.sweeps.work import FIGURES, Outcome
+from landspeed.runs.sweeps.work import FIGURES, CellOutcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,15 +61,15 @@ class Store:
         except OSError as error:
             raise OutputError(f"{self.folder}: {error.strerror or error}; give another folder with --out") from error
 
-    def load(self, key: str) -> Outcome | None:
+    def load(self, key: str) -> CellOutcome | None:
         """What became of a cell; None when it was not run, or its file was cut short."""
         found = read_object(self.cells / f"{key}.json")
         try:
-            return Outcome(**found) if found.get("key") == key else None
+            return CellOutcome(**found) if found.get("key") == key else None
         except TypeError:
             return None
 
-    def keep(self, outcome: Outcome) -> None:
+    def keep(self, outcome: CellOutcome) -> None:
         """Keep what became of a cell.
 
         Raises:
@@ -103,7 +103,7 @@ class Store:
             raise OutputError(f"cannot write {self.table}: {error.strerror or error}") from error
 
 
-def rows_of(done: Iterable[tuple[Cell, Outcome]]) -> list[dict[str, Any]]:
+def rows_of(done: Iterable[tuple[Cell, CellOutcome]]) -> list[dict[str, Any]]:
     """A row for each cell, in their order."""
     return [
         {

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.base.failures import NotPossible
 from landspeed.judge.certainty import enough
-from landspeed.runs.sweeps.grid import MOST_CELLS, Cell, Grid, Point, plan_grid
+from landspeed.runs.sweeps.grid import MOST_CELLS, Cell, Grid, GridPoint, plan_grid
 from landspeed.runs.sweeps.store import Store, arrow_table, rows_of
-from landspeed.runs.sweeps.work import Outcome, work_of
+from landspeed.runs.sweeps.work import CellOutcome, work_of
 from landspeed.runs.sweeps.workers import Workers, cluster_workers, local_workers, usual_jobs
 from landspeed.worlds.world import World
 
@@ -184,18 +184,20 @@ def store_of(how: SweepOptions) -> Store:
 
 def run_grid(
     grid: Grid, store: Store, how: SweepOptions, options: Mapping[str, Any], progress: Report = lambda _: None
-) -> tuple[list[tuple[Cell, Outcome]], bool]:
+) -> tuple[list[tuple[Cell, CellOutcome]], bool]:
     """Run what is not known of a grid.
 
     Returns:
         its cells that are known now, in their order, with their outcomes; and whether the user ended it.
     """
-    going = _Going(grid, store, how, dict(options), progress)
+    going = _SweepRun(grid, store, how, dict(options), progress)
     interrupted = going.run()
     return [(cell, going.outcomes[cell.key]) for cell in going.cells if cell.key in going.outcomes], interrupted
 
 
-def finish(grid: Grid, store: Store, done: Sequence[tuple[Cell, Outcome]], state: State, *, interrupted: bool) -> Sweep:
+def finish(
+    grid: Grid, store: Store, done: Sequence[tuple[Cell, CellOutcome]], state: State, *, interrupted: bool
+) -> Sweep:
     """Write table and page of what was run.
 
     Raises:
@@ -209,13 +211,13 @@ def finish(grid: Grid, store: Store, done: Sequence[tuple[Cell, Outcome]], state
     return Sweep(grid, store, state, rows, interrupted)
 
 
-class _Going:
+class _SweepRun:
     """A sweep under way."""
 
     def __init__(self, grid: Grid, store: Store, how: SweepOptions, options: dict[str, Any], report: Report) -> None:
         self.grid, self.store, self.how, self._options, self._report = grid, store, how, options, report
         self.cells = grid.cells()
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, CellOutcome] = {}
         self.state = State(cells=len(self.cells))
         self._points = {cell.key: point for point in grid.points for cell in point.cells()}
         self._seeds = {id(point): list(point.seeds) for point in grid.points}
@@ -280,7 +282,7 @@ class _Going:
         finally:
             workers.end()
 
-    def _add_seeds(self, point: Point) -> None:
+    def _add_seeds(self, point: GridPoint) -> None:
         """Another seed for a combination whose mean is not certain yet, once those it has are known."""
         if self.how.until is None:
             return

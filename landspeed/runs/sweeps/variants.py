@@ -46,7 +46,7 @@ def plan_variants(file: Path, overrides: Sequence[str], world: World, seed: int 
         NotReady: this host cannot run one of them.
     """
     variants = [
-        Variant(values, loaded, world.asked(plan_for(loaded, world.name, seed)), world)
+        Variant(values, loaded, world.with_options(plan_for(loaded, world.name, seed)), world)
         for values, loaded in load_variants(file, overrides)
     ]
     for variant in variants:

@@ -13,7 +13,7 @@ from landspeed.runs.one_run import run_plan
 from landspeed.runs.scratch import scratch_folder
 from landspeed.runs.sweeps.grid import Cell
 from landspeed.scenario.file.load import LoadedScenario
-from landspeed.worlds.making import make_world
+from landspeed.worlds.make_world import make_world
 from landspeed.worlds.registry import plan_for
 
 FIGURES = (
@@ -32,7 +32,7 @@ FIGURES = (
 
 
 @dataclass(frozen=True)
-class Work:
+class CellWork:
     """What a worker needs to run a cell.
 
     Attributes:
@@ -57,7 +57,7 @@ class OtherBuild(NotReady):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """What became of a cell: its figures, or why there are none. `bundle` and `wall_s` differ from run to run."""
 
     key: str
@@ -74,13 +74,13 @@ class Outcome:
         return self.state == "done"
 
 
-def work_of(cell: Cell, world: str, options: Mapping[str, Any], folder: Path | None) -> Work:
+def work_of(cell: Cell, world: str, options: Mapping[str, Any], folder: Path | None) -> CellWork:
     """The work of a cell."""
     where = None if folder is None else str(folder)
-    return Work(cell.key, cell.loaded, cell.seed, world, options, cell.build, cell.memory_bytes, where)
+    return CellWork(cell.key, cell.loaded, cell.seed, world, options, cell.build, cell.memory_bytes, where)
 
 
-def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Outcome:
+def do(work: CellWork, progress: Callable[[Progress], None] = lambda _: None) -> CellOutcome:
     """Run a cell; a run that breaks is an outcome, too.
 
     Args:
@@ -92,7 +92,7 @@ def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Out
         RunInterrupted: `progress` raised it.
     """
     world = make_world(work.world, **work.options)
-    plan = world.asked(plan_for(work.loaded, work.world, work.seed))
+    plan = world.with_options(plan_for(work.loaded, work.world, work.seed))
     if (here := world.build_id(plan)) != work.build:
         raise OtherBuild(f"this worker has another build: {here} instead of {work.build}; install the same everywhere")
     with scratch_folder(work.folder) as folder:  # a worker may be killed
@@ -103,4 +103,4 @@ def do(work: Work, progress: Callable[[Progress], None] = lambda _: None) -> Out
         figures = {name: getattr(record, name) for name in FIGURES}
         state = "done" if record.complete else "failed"
         bundle = str(run.bundle) if work.folder else None
-        return Outcome(work.key, work.seed, state, record.error, figures, bundle, record.wall_s)
+        return CellOutcome(work.key, work.seed, state, record.error, figures, bundle, record.wall_s)

@@ -18,7 +18,7 @@ from typing import Any
 from landspeed.base.failures import NotReady, RunInterrupted
 from landspeed.base.log import Log
 from landspeed.base.progress import Progress
-from landspeed.runs.sweeps.work import Outcome, Work, do
+from landspeed.runs.sweeps.work import CellOutcome, CellWork, do
 
 LOG = Log(__name__)
 WAIT_S = "15 s"  # for a scheduler's answer
@@ -36,7 +36,7 @@ def _distributed() -> Any:
     return distributed
 
 
-def _run(work: Work, stop: str) -> Outcome:
+def _run(work: CellWork, stop: str) -> CellOutcome:
     """On a worker: run a cell until the sweep is told to end."""
     from distributed import Event
 
@@ -77,7 +77,7 @@ class Workers:
         self._memory_bytes = max(told) if told and all(told) else None
         self._client, self.slots, self.dashboard = client, slots, dashboard
         self._stop = f"landspeed-{uuid.uuid4().hex}"
-        self._works: dict[str, Work] = {}
+        self._works: dict[str, CellWork] = {}
         self._lost: dict[str, int] = {}
         self._going: Any = None
 
@@ -86,7 +86,7 @@ class Workers:
         """Cells handed in and not yet out."""
         return len(self._works)
 
-    def hand_in(self, work: Work) -> None:
+    def hand_in(self, work: CellWork) -> None:
         """Run a cell, when a worker has time."""
         from distributed import as_completed
 
@@ -103,7 +103,7 @@ class Workers:
         else:
             self._going.add(future)
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def outcomes(self) -> Iterator[CellOutcome]:
         """What becomes of the cells, as they are done; ends when none is left. More may be handed in meanwhile.
 
         Raises:
@@ -117,7 +117,7 @@ class Workers:
             if outcome is not None:
                 yield outcome
 
-    def _outcome(self, work: Work, future: Any) -> Outcome | None:
+    def _outcome(self, work: CellWork, future: Any) -> CellOutcome | None:
         from distributed.scheduler import KilledWorker
 
         if future.status == "cancelled" or isinstance(future.exception(), KilledWorker):
@@ -127,7 +127,7 @@ class Workers:
                 self.hand_in(work)
                 return None
             why = f"the worker was lost {TRIES} times while this cell ran"
-            return Outcome(work.key, work.seed, "failed", why, {}, None, None)
+            return CellOutcome(work.key, work.seed, "failed", why, {}, None, None)
         return future.result()
 
     def end(self) -> None:

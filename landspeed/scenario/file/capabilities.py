@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from landspeed.base.errors import Problem
-from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.key_names import special_keys
 from landspeed.scenario.file.load import LoadedScenario
-from landspeed.scenario.file.model import Scenario, Transfer
+from landspeed.scenario.file.model import ScenarioFile, TransferSection
 
 CONGESTION_CONTROLS = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "scalable", "bic", "westwood", "vegas", "illinois", "yeah", "dctcp",
 )  # fmt: skip
 """Every control that a world of this project has; the emulated world's kernel has them all (emu/kernel/config)."""
 
-SPECIAL_KEYS = (*special_keys(Transfer), *special_keys(Scenario))
+SPECIAL_KEYS = (*special_keys(TransferSection), *special_keys(ScenarioFile))
 """Keys of `transfer`, and of the file's top, that not every world honours (model.py marks them)."""
 
 
@@ -52,7 +52,7 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
     """
     scenario, problems = loaded.scenario, list[Problem]()
 
-    def ask(kind: str, asked: str, where: Path, name: str, *, key: bool = False) -> None:
+    def ask(kind: str, asked: str, where: KeyPath, name: str, *, key: bool = False) -> None:
         if asked in getattr(worlds[world], kind):
             return
         able = [other for other, honours in worlds.items() if asked in getattr(honours, kind)]
@@ -63,7 +63,7 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
 
     if scenario.is_network:
         ask("shapes", "network", ("links",), "a network (links and flows)", key=True)
-    given: list[tuple[Transfer, Path]] = [(scenario.transfer, ("transfer",))]
+    given: list[tuple[TransferSection, KeyPath]] = [(scenario.transfer, ("transfer",))]
     given += [(flow, ("flows", number)) for number, flow in enumerate(scenario.flows)]
     for transfer, at in given:
         asked = transfer.congestion_control
@@ -73,8 +73,8 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
             ask("congestion_controls", name, where, f"congestion control '{name}'")
     for name, where in _special(scenario, given):
         ask("special_keys", name, where, ".".join(map(str, where)), key=True)
-    for index, link in enumerate(scenario.lines):
-        place: Path = (scenario.lines_key, index)
+    for index, link in enumerate(scenario.all_links):
+        place: KeyPath = (scenario.links_key, index)
         for side, where in ((link, place), (link.reverse, (*place, "reverse"))):
             if side and side.discipline:
                 name = side.discipline.kind
@@ -88,10 +88,10 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
     return problems
 
 
-def _special(scenario: Scenario, given: list[tuple[Transfer, Path]]) -> Iterator[tuple[str, Path]]:
+def _special(scenario: ScenarioFile, given: list[tuple[TransferSection, KeyPath]]) -> Iterator[tuple[str, KeyPath]]:
     """The special keys that the file has, and where."""
-    yield from ((name, (name,)) for name in special_keys(Scenario) if getattr(scenario, name) is not None)
+    yield from ((name, (name,)) for name in special_keys(ScenarioFile) if getattr(scenario, name) is not None)
     for transfer, at in given:
-        for name in special_keys(Transfer):
-            if getattr(transfer, name) != Transfer.model_fields[name].default:
+        for name in special_keys(TransferSection):
+            if getattr(transfer, name) != TransferSection.model_fields[name].default:
                 yield name, (*at, name)

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from landspeed.base.units import SIZE, format_exact, format_probability
-from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
-from landspeed.scenario.file.model import Link, Scenario, Transfer
-from landspeed.scenario.file.model_recorded import Expect
+from landspeed.scenario.file.model import LinkSection, ScenarioFile, TransferSection
+from landspeed.scenario.file.model_recorded import ExpectSection
 from landspeed.scenario.file.network_checks import check_network, either
 
 IPV6_MIN_MTU = 1280  # RFC 8200 section 5
 
 
-def check_structure(scenario: Scenario) -> list[Fault]:
+def check_structure(scenario: ScenarioFile) -> list[Fault]:
     """Every contradiction in the scenario, in the order of the file's sections."""
     if found := list(either(scenario)):
         return found
@@ -31,17 +31,17 @@ def check_structure(scenario: Scenario) -> list[Fault]:
     ]
 
 
-def _mtus(scenario: Scenario) -> Iterator[Fault]:
+def _mtus(scenario: ScenarioFile) -> Iterator[Fault]:
     if scenario.ip == 6:
-        mtus: list[tuple[Path, int | None]] = [(("mtu",), scenario.mtu)]
-        mtus += [((scenario.lines_key, index, "mtu"), link.mtu) for index, link in enumerate(scenario.lines)]
+        mtus: list[tuple[KeyPath, int | None]] = [(("mtu",), scenario.mtu)]
+        mtus += [((scenario.links_key, index, "mtu"), link.mtu) for index, link in enumerate(scenario.all_links)]
         for where, mtu in mtus:
             if mtu is not None and mtu < IPV6_MIN_MTU:
                 what = f"an MTU of {format_exact(SIZE, mtu)} cannot carry IPv6"
                 yield Fault(where, what, f"write at least {IPV6_MIN_MTU} B (RFC 8200), or ip: 4")
 
 
-def _hosts(scenario: Scenario) -> Iterator[Fault]:
+def _hosts(scenario: ScenarioFile) -> Iterator[Fault]:
     roles: dict[str, str] = {}
     if len(scenario.hosts) != 2:
         amount = "few" if len(scenario.hosts) < 2 else "many"
@@ -62,7 +62,7 @@ def _hosts(scenario: Scenario) -> Iterator[Fault]:
             yield Fault(("routers", name), what, "remove it from one of the two", at_key=True)
 
 
-def _hops(scenario: Scenario) -> Iterator[Fault]:
+def _hops(scenario: ScenarioFile) -> Iterator[Fault]:
     path = scenario.path
     seen = [path[0].from_]
     for index, link in enumerate(path):
@@ -92,25 +92,25 @@ def _hops(scenario: Scenario) -> Iterator[Fault]:
             yield Fault(("routers", name), what, "remove it, or name it in the path", at_key=True)
 
 
-def _links(scenario: Scenario) -> Iterator[Fault]:
-    for index, link in enumerate(scenario.lines):
-        where: Path = (scenario.lines_key, index)
+def _links(scenario: ScenarioFile) -> Iterator[Fault]:
+    for index, link in enumerate(scenario.all_links):
+        where: KeyPath = (scenario.links_key, index)
         yield from _delays(link, where)
         yield from _bursts(link, where)
         yield from _host_queue(scenario, link, where)
         if link.line_rate is None and scenario.line_rate is None and link.trace is None:
             what = f"the link {link.from_} – {link.to} has no line rate"
             yield Fault(where, what, "add line_rate: 10 Gbit/s here or at the top of the file")
-    ends = [(link, index, name) for index, link in enumerate(scenario.lines) for name in (link.from_, link.to)]
+    ends = [(link, index, name) for index, link in enumerate(scenario.all_links) for name in (link.from_, link.to)]
     for link, index, name in ends:
         host, rate = scenario.hosts.get(name), link.line_rate or scenario.line_rate
         if host and host.nic and rate and host.nic < rate:
-            key: Path = (scenario.lines_key, index, "line_rate") if link.line_rate else ("hosts", name, "nic")
+            key: KeyPath = (scenario.links_key, index, "line_rate") if link.line_rate else ("hosts", name, "nic")
             what = f"the link at {name} has a higher line rate than the network interface (nic) of {name}"
             yield Fault(key, what, "write the same rate for both, or a higher nic")
 
 
-def _host_queue(scenario: Scenario, link: Link, where: Path) -> Iterator[Fault]:
+def _host_queue(scenario: ScenarioFile, link: LinkSection, where: KeyPath) -> Iterator[Fault]:
     """A queue where a host sends: its own limit makes its sockets wait, and drops nothing, in every world."""
     hosts = (
         {scenario.path[-1].to} if scenario.path else {name for flow in scenario.flows for name in (flow.from_, flow.to)}
@@ -121,7 +121,7 @@ def _host_queue(scenario: Scenario, link: Link, where: Path) -> Iterator[Fault]:
         yield Fault((*where, "reverse", "queue"), what, fix, at_key=True)
 
 
-def _delays(link: Link, where: Path) -> Iterator[Fault]:
+def _delays(link: LinkSection, where: KeyPath) -> Iterator[Fault]:
     name = f"the link {link.from_} – {link.to}"
     if link.rtt is None and link.one_way_delay is None and link.trace is None:
         yield Fault(where, f"{name} has no delay", "add one_way_delay: 10 ms, or rtt: 20 ms for both directions")
@@ -142,7 +142,7 @@ def _delays(link: Link, where: Path) -> Iterator[Fault]:
             return
 
 
-def _bursts(link: Link, where: Path) -> Iterator[Fault]:
+def _bursts(link: LinkSection, where: KeyPath) -> Iterator[Fault]:
     """Mean lengths that no chain has: between two bursts one packet arrives at least."""
     losses = {direction: _given(link, where, "loss", direction)[0] or 0.0 for direction in ("forward", "reverse")}
     for direction, loss in losses.items():
@@ -165,14 +165,14 @@ def _bursts(link: Link, where: Path) -> Iterator[Fault]:
             return
 
 
-def _given(link: Link, where: Path, key: str, direction: str) -> tuple[Any, Path]:
+def _given(link: LinkSection, where: KeyPath, key: str, direction: str) -> tuple[Any, KeyPath]:
     """What a direction has of a key, and where that stands: under `reverse`, or on the link for both."""
     if direction == "reverse" and link.reverse and (own := getattr(link.reverse, key)) is not None:
         return own, (*where, "reverse", key)
     return getattr(link, key), (*where, key)
 
 
-def _transfers(scenario: Scenario) -> Iterator[Fault]:
+def _transfers(scenario: ScenarioFile) -> Iterator[Fault]:
     """That of a path; of a network, each flow's with what it takes from the file's."""
     if not scenario.is_network:
         yield from _transfer(scenario.transfer, ("transfer",), "the transfer")
@@ -183,7 +183,7 @@ def _transfers(scenario: Scenario) -> Iterator[Fault]:
         yield from _transfer(flow_transfer(scenario, flow), ("flows", number), f"the flow {flow.name}")
 
 
-def _transfer(transfer: Transfer, where: Path, name: str) -> Iterator[Fault]:
+def _transfer(transfer: TransferSection, where: KeyPath, name: str) -> Iterator[Fault]:
     if transfer.bytes is None and transfer.duration is None:
         yield Fault(where, f"{name} has no end", "add duration: 10 s or bytes: 1 GB", at_key=len(where) == 1)
     if transfer.bytes is not None and transfer.duration is not None:
@@ -204,7 +204,7 @@ def _transfer(transfer: Transfer, where: Path, name: str) -> Iterator[Fault]:
     yield from _records(transfer, where)
 
 
-def _records(transfer: Transfer, where: Path) -> Iterator[Fault]:
+def _records(transfer: TransferSection, where: KeyPath) -> Iterator[Fault]:
     """What does not go with records of the data."""
     if transfer.protect == "none":
         return
@@ -221,12 +221,12 @@ def _records(transfer: Transfer, where: Path) -> Iterator[Fault]:
         yield Fault((*where, "send"), what, f"write send: {' or '.join(ways[1:])}, or leave it out")
 
 
-def _expects(scenario: Scenario) -> Iterator[Fault]:
+def _expects(scenario: ScenarioFile) -> Iterator[Fault]:
     yield from _expect(scenario.expect, ("expect",))
     for number, flow in enumerate(scenario.flows):
         yield from _expect(flow.expect, ("flows", number, "expect"))
 
 
-def _expect(expect: Expect | None, where: Path) -> Iterator[Fault]:
+def _expect(expect: ExpectSection | None, where: KeyPath) -> Iterator[Fault]:
     if expect and expect.goodput is not None and expect.tolerance is None:
         yield Fault((*where, "goodput"), "an expected goodput needs a tolerance", "add tolerance: 1 %", at_key=True)

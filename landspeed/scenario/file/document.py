@@ -15,29 +15,29 @@ from typing import Any, cast
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
-from ruamel.yaml.nodes import Node as YamlNode
+from ruamel.yaml.nodes import Node as ParserNode
 from ruamel.yaml.reader import ReaderError
 
-from landspeed.base.errors import Mark, Problem, ScenarioError, Source
+from landspeed.base.errors import Problem, ScenarioError, Source, TextPosition
 from landspeed.base.units import type_word
 
 MAX_VALUES = 20_000  # values after aliases are expanded
 MAX_DEPTH = 32
 MAX_DIGITS = 40
 EXCLUSIVE = (("bytes", "duration"), ("rtt", "one_way_delay"))  # setting one in a later layer removes the other
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 
 @dataclass(slots=True)
-class Node:
+class YamlNode:
     """A value: exactly one of `mapping`, `items` and `scalar` counts, by `kind`."""
 
-    mark: Mark
+    mark: TextPosition
     kind: str  # "mapping" | "list" | "scalar"
     scalar: Any = None
-    mapping: dict[str, Node] = field(default_factory=dict[str, "Node"])
-    keys: dict[str, Mark] = field(default_factory=dict[str, Mark])
-    items: list[Node] = field(default_factory=list["Node"])
+    mapping: dict[str, YamlNode] = field(default_factory=dict[str, "YamlNode"])
+    keys: dict[str, TextPosition] = field(default_factory=dict[str, TextPosition])
+    items: list[YamlNode] = field(default_factory=list["YamlNode"])
 
     def plain(self) -> Any:
         """The value as dicts, lists and scalars."""
@@ -45,14 +45,14 @@ class Node:
             return {key: value.plain() for key, value in self.mapping.items()}
         return [item.plain() for item in self.items] if self.kind == "list" else self.scalar
 
-    def child(self, step: str | int) -> Node | None:
+    def child(self, step: str | int) -> YamlNode | None:
         """The value under a key or index; None if there is none."""
         if self.kind == "mapping":
             return self.mapping.get(str(step))
         in_list = self.kind == "list" and isinstance(step, int) and 0 <= step < len(self.items)
         return self.items[cast(int, step)] if in_list else None
 
-    def locate(self, path: Path, *, key: bool = False) -> Mark:
+    def locate(self, path: KeyPath, *, key: bool = False) -> TextPosition:
         """Where the value (or its key) at `path` stands; for what is missing, the nearest thing above it."""
         node, mark = self, self.mark
         for step in path:
@@ -67,29 +67,33 @@ class Node:
         return mark
 
 
-def parse_yaml(text: str, source: Source, *, first_line: int = 0, first_column: int = 0) -> Node | None:
+def parse_yaml(text: str, source: Source, *, first_line: int = 0, first_column: int = 0) -> YamlNode | None:
     """The tree of a YAML text; None if it is empty. Raises ScenarioError with the place of what is not YAML."""
     try:
         root = YAML(typ="safe", pure=True).compose(text)
     except RecursionError:
-        raise ScenarioError([Problem("nested too deeply", f"nest at most {MAX_DEPTH} deep", Mark(source))]) from None
+        raise ScenarioError(
+            [Problem("nested too deeply", f"nest at most {MAX_DEPTH} deep", TextPosition(source))]
+        ) from None
     except ReaderError as error:
         before = text[: error.position]
         line = before.count("\n")
-        mark = Mark(source, first_line + line, len(before) - (before.rfind("\n") + 1) + (0 if line else first_column))
+        mark = TextPosition(
+            source, first_line + line, len(before) - (before.rfind("\n") + 1) + (0 if line else first_column)
+        )
         what = f"character U+{ord(text[error.position]):04X} is not allowed in YAML"
         raise ScenarioError([Problem(what, "remove it, or write it as an escape in double quotes", mark)]) from None
     except MarkedYAMLError as error:
         place = error.problem_mark or error.context_mark
         line, column = (place.line, place.column) if place else (0, 0)
-        mark = Mark(source, first_line + line, column + (0 if line else first_column))
+        mark = TextPosition(source, first_line + line, column + (0 if line else first_column))
         opened = error.context_mark
         begun = f"{error.context} that begins in line {first_line + opened.line + 1}" if opened else error.context
         said = "; ".join(str(part) for part in (begun, error.problem) if part)
         raise ScenarioError([Problem(f"not YAML: {said}", _syntax_advice(said), mark)]) from None
     except (YAMLError, ValueError) as error:
         what = f"not YAML: {str(error).splitlines()[0]}"
-        raise ScenarioError([Problem(what, "write YAML", Mark(source, first_line, first_column))]) from None
+        raise ScenarioError([Problem(what, "write YAML", TextPosition(source, first_line, first_column))]) from None
     return None if root is None else _Builder(source, first_line, first_column).build(root)
 
 
@@ -115,21 +119,21 @@ class _Builder:
         self.count = 0
         self.problems: list[Problem] = []
 
-    def build(self, root: YamlNode) -> Node:
+    def build(self, root: ParserNode) -> YamlNode:
         """The tree; raises ScenarioError with all problems found."""
         tree = self._node(root, ())
         if self.problems:
             raise ScenarioError(self.problems)
         return tree
 
-    def _mark(self, node: YamlNode) -> Mark:
+    def _mark(self, node: ParserNode) -> TextPosition:
         start, end = node.start_mark, node.end_mark
         shift = 0 if start.line else self.first_column
         scalar = isinstance(node, ScalarNode) and start.line == end.line
         length = end.column - start.column if scalar else 1
-        return Mark(self.source, self.first_line + start.line, start.column + shift, max(1, length))
+        return TextPosition(self.source, self.first_line + start.line, start.column + shift, max(1, length))
 
-    def _node(self, node: YamlNode, above: tuple[int, ...]) -> Node:
+    def _node(self, node: ParserNode, above: tuple[int, ...]) -> YamlNode:
         mark = self._mark(node)
         self.count += 1
         if self.count > MAX_VALUES:
@@ -143,12 +147,12 @@ class _Builder:
         if isinstance(node, MappingNode):
             return self._mapping(node, mark, above)
         if isinstance(node, SequenceNode):
-            return Node(mark, "list", items=[self._node(item, above) for item in node.value])
-        return Node(mark, "scalar", scalar=self._scalar(cast(ScalarNode, node), mark))
+            return YamlNode(mark, "list", items=[self._node(item, above) for item in node.value])
+        return YamlNode(mark, "scalar", scalar=self._scalar(cast(ScalarNode, node), mark))
 
-    def _mapping(self, node: MappingNode, mark: Mark, above: tuple[int, ...]) -> Node:
-        made = Node(mark, "mapping")
-        merged: list[Node] = []
+    def _mapping(self, node: MappingNode, mark: TextPosition, above: tuple[int, ...]) -> YamlNode:
+        made = YamlNode(mark, "mapping")
+        merged: list[YamlNode] = []
         for key_node, value_node in node.value:
             key_mark = self._mark(key_node)
             if not isinstance(key_node, ScalarNode):
@@ -156,7 +160,9 @@ class _Builder:
                 continue
             value = self._node(value_node, above)
             if value.kind == "scalar" and value.scalar is None and value.mark.line != key_mark.line:
-                value.mark = Mark(self.source, key_mark.line, key_mark.column + key_mark.length)  # an empty value
+                value.mark = TextPosition(
+                    self.source, key_mark.line, key_mark.column + key_mark.length
+                )  # an empty value
             if str(key_node.tag) == "tag:yaml.org,2002:merge":
                 merged += value.items if value.kind == "list" else [value]
             elif key_node.value in made.mapping:
@@ -173,7 +179,7 @@ class _Builder:
                     made.mapping[key], made.keys[key] = value, base.keys[key]
         return made
 
-    def _scalar(self, node: ScalarNode, mark: Mark) -> Any:
+    def _scalar(self, node: ScalarNode, mark: TextPosition) -> Any:
         text, tag = str(node.value), str(node.tag).removeprefix("tag:yaml.org,2002:")
         try:
             if tag == "int":
@@ -199,33 +205,33 @@ def _integer(text: str) -> int:
     return int(digits, 0) if digits.lstrip("+-").lower().startswith(("0x", "0o", "0b")) else int(digits)
 
 
-def tree_of(data: Any, source: Source, path: str = "") -> Node:
+def tree_of(data: Any, source: Source, path: str = "") -> YamlNode:
     """The tree of data that was built in Python; its marks have key paths instead of lines.
 
     Raises:
         ScenarioError: something in it is no mapping, list, text, number, truth value or None.
     """
-    mark = Mark(source, key_path=path or "the top")
+    mark = TextPosition(source, key_path=path or "the top")
     if isinstance(data, Mapping):
         given = cast(Mapping[Any, Any], data)
         below = {str(key): tree_of(value, source, f"{path}.{key}".lstrip(".")) for key, value in given.items()}
-        return Node(mark, "mapping", mapping=below, keys={key: node.mark for key, node in below.items()})
+        return YamlNode(mark, "mapping", mapping=below, keys={key: node.mark for key, node in below.items()})
     if isinstance(data, list | tuple):
         listed = cast(Sequence[Any], data)
         below = [tree_of(each, source, f"{path}.{n}".lstrip(".")) for n, each in enumerate(listed)]
-        return Node(mark, "list", items=below)
+        return YamlNode(mark, "list", items=below)
     if data is None or isinstance(data, str | int | float | bool):
-        return Node(mark, "scalar", scalar=data)
+        return YamlNode(mark, "scalar", scalar=data)
     what = f"{type_word(data)} cannot stand in a scenario"
     raise ScenarioError([Problem(what, "write a text with its unit, a number, a list or a dict", mark)])
 
 
-def change(tree: Node, key: str, value: Any, source: Source) -> Node:
+def change(tree: YamlNode, key: str, value: Any, source: Source) -> YamlNode:
     """The tree with a value of Python, or a node, laid over the key at a dotted path. Raises ScenarioError."""
-    steps = [(step, Mark(source, key_path=key)) for step in key.split(".")]
+    steps = [(step, TextPosition(source, key_path=key)) for step in key.split(".")]
     if not all(step.strip() for step, _ in steps):
-        raise ScenarioError([Problem("an empty step in the path", "write key.key", Mark(source, key_path=key))])
-    return _set(tree, steps, value if isinstance(value, Node) else tree_of(value, source, key))
+        raise ScenarioError([Problem("an empty step in the path", "write key.key", TextPosition(source, key_path=key))])
+    return _set(tree, steps, value if isinstance(value, YamlNode) else tree_of(value, source, key))
 
 
 def override_text(key: str, value: Any) -> str:
@@ -239,17 +245,17 @@ def override_text(key: str, value: Any) -> str:
     return f"{key}={json.dumps(value, ensure_ascii=False)}"
 
 
-def merge(base: Node, over: Node) -> Node:
+def merge(base: YamlNode, over: YamlNode) -> YamlNode:
     """`over` laid on `base`: mappings key by key, everything else replaced; `null` removes the key."""
     if base.kind != "mapping" or over.kind != "mapping":
         return over
-    made = Node(over.mark, "mapping", mapping=dict(base.mapping), keys=dict(base.keys))
+    made = YamlNode(over.mark, "mapping", mapping=dict(base.mapping), keys=dict(base.keys))
     for key, value in over.mapping.items():
         _put(made, key, over.keys[key], merge(base.mapping[key], value) if key in base.mapping else value)
     return made
 
 
-def _put(node: Node, key: str, key_mark: Mark, value: Node) -> None:
+def _put(node: YamlNode, key: str, key_mark: TextPosition, value: YamlNode) -> None:
     """Set or, with null, remove a key; what excludes the new key goes."""
     if value.kind == "scalar" and value.scalar is None:
         node.mapping.pop(key, None)
@@ -263,35 +269,37 @@ def _put(node: Node, key: str, key_mark: Mark, value: Node) -> None:
                 del node.mapping[other], node.keys[other]
 
 
-def _older(mark: Mark, than: Mark) -> bool:
+def _older(mark: TextPosition, than: TextPosition) -> bool:
     return mark.source is not than.source
 
 
-def apply_override(tree: Node, override: str) -> Node:
+def apply_override(tree: YamlNode, override: str) -> YamlNode:
     """The tree with `a.b.0.c=VALUE` laid over it; VALUE is YAML. Raises ScenarioError that names the override."""
     source = Source("--set", [override])
     where, equals, text = override.partition("=")
     if not equals or not where.strip() or "\n" in override:
         right = "write --set key.key=value, for example --set transfer.streams=4"
         raise ScenarioError(
-            [Problem("an override is a path, '=' and a value", right, Mark(source, 0, 0, len(override)))]
+            [Problem("an override is a path, '=' and a value", right, TextPosition(source, 0, 0, len(override)))]
         )
-    empty = Node(Mark(source, 0, len(where) + 1), "scalar")
+    empty = YamlNode(TextPosition(source, 0, len(where) + 1), "scalar")
     value = parse_yaml(text, source, first_column=len(where) + 1) or empty
     steps = list(_steps(where, source))
     return _set(tree, steps, value)
 
 
-def _steps(where: str, source: Source) -> Iterator[tuple[str, Mark]]:
+def _steps(where: str, source: Source) -> Iterator[tuple[str, TextPosition]]:
     column = 0
     for step in where.split("."):
         if not step.strip():
-            raise ScenarioError([Problem("an empty step in the path", "write key.key=value", Mark(source, 0, column))])
-        yield step.strip(), Mark(source, 0, column, len(step))
+            raise ScenarioError(
+                [Problem("an empty step in the path", "write key.key=value", TextPosition(source, 0, column))]
+            )
+        yield step.strip(), TextPosition(source, 0, column, len(step))
         column += len(step) + 1
 
 
-def _set(node: Node, steps: list[tuple[str, Mark]], value: Node) -> Node:
+def _set(node: YamlNode, steps: list[tuple[str, TextPosition]], value: YamlNode) -> YamlNode:
     """A copy of `node` in which the value at `steps` is replaced (mappings are merged)."""
     if not steps:
         return merge(node, value) if node.kind == value.kind == "mapping" else value
@@ -301,17 +309,19 @@ def _set(node: Node, steps: list[tuple[str, Mark]], value: Node) -> Node:
     if node.kind == "scalar" and node.scalar is not None:
         what = f"nothing can be set below {type_word(node.scalar)} ('{node.scalar}'), and '{step}' is below it"
         raise ScenarioError([Problem(what, "shorten the path", mark)])
-    made = Node(node.mark, "mapping", mapping=dict(node.mapping), keys=dict(node.keys))
-    below = node.mapping.get(step) or Node(mark, "mapping")
+    made = YamlNode(node.mark, "mapping", mapping=dict(node.mapping), keys=dict(node.keys))
+    below = node.mapping.get(step) or YamlNode(mark, "mapping")
     _put(made, step, mark, _set(below, rest, value))
     return made
 
 
-def _set_item(node: Node, step: str, mark: Mark, rest: list[tuple[str, Mark]], value: Node) -> Node:
+def _set_item(
+    node: YamlNode, step: str, mark: TextPosition, rest: list[tuple[str, TextPosition]], value: YamlNode
+) -> YamlNode:
     last = len(node.items) - 1
     if not step.isdecimal() or int(step) > last:
         what = f"'{step}' is not an entry of a list of {last + 1}"
         raise ScenarioError([Problem(what, f"write an index from 0 to {last}", mark)])
     items = list(node.items)
     items[int(step)] = _set(items[int(step)], rest, value)
-    return Node(node.mark, "list", items=items)
+    return YamlNode(node.mark, "list", items=items)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from landspeed.base.units import TIME, format_exact
-from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
-from landspeed.scenario.file.model import Event as ScenarioEvent
-from landspeed.scenario.file.model import Scenario
+from landspeed.scenario.file.model import EventSection as ScenarioEvent
+from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.network_routes import host_names, node_names
 from landspeed.scenario.plan.plan import Event
 
@@ -27,7 +27,7 @@ KINDS: dict[str, Kind] = {
 """Key of the file → kind in the plan."""
 
 
-def check_events(scenario: Scenario) -> list[Fault]:
+def check_events(scenario: ScenarioFile) -> list[Fault]:
     """Every contradiction in the scenario's events, in their order."""
     found = [
         finding
@@ -37,7 +37,7 @@ def check_events(scenario: Scenario) -> list[Fault]:
     return found or list(_overlaps(scenario))
 
 
-def plan_events(scenario: Scenario) -> list[Event]:
+def plan_events(scenario: ScenarioFile) -> list[Event]:
     """The events in the order in which they happen. The scenario has been checked."""
     planned: list[Event] = []
     for event in scenario.events:
@@ -62,10 +62,10 @@ def _kinds(event: ScenarioEvent) -> list[str]:
     return [key for key in KINDS if getattr(event, key) is not None]
 
 
-def place_of(scenario: Scenario, event: ScenarioEvent) -> tuple[int, Where] | None:
+def place_of(scenario: ScenarioFile, event: ScenarioEvent) -> tuple[int, Where] | None:
     """Link and direction of an event; None if there is no such link."""
     first, second = event.between or (event.from_, event.to)
-    for index, link in enumerate(scenario.lines):
+    for index, link in enumerate(scenario.all_links):
         if event.link is not None and event.link != link.name:
             continue
         if (link.from_, link.to) == (first, second):
@@ -75,7 +75,7 @@ def place_of(scenario: Scenario, event: ScenarioEvent) -> tuple[int, Where] | No
     return None
 
 
-def _check(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fault]:
+def _check(scenario: ScenarioFile, event: ScenarioEvent, where: KeyPath) -> Iterator[Fault]:
     yield from _check_kind(event, where)
     yield from _check_place(scenario, event, where)
     ends = _ends(scenario)
@@ -85,7 +85,7 @@ def _check(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fa
         yield Fault((*where, "at"), what, f"write an earlier time, or transfer: duration above {event.at / 1e9:g} s")
 
 
-def _ends(scenario: Scenario) -> list[int | None]:
+def _ends(scenario: ScenarioFile) -> list[int | None]:
     """When each flow ends; None where its bytes decide that."""
     if not scenario.is_network:
         return [scenario.transfer.duration]
@@ -93,7 +93,7 @@ def _ends(scenario: Scenario) -> list[int | None]:
     return [None if duration is None else start + duration for start, duration in lasting]
 
 
-def _check_kind(event: ScenarioEvent, where: Path) -> Iterator[Fault]:
+def _check_kind(event: ScenarioEvent, where: KeyPath) -> Iterator[Fault]:
     kinds = _kinds(event)
     if not kinds:
         yield Fault(where, "the event does not say what happens", f"add one of: {', '.join(KINDS)}")
@@ -119,7 +119,7 @@ def _check_kind(event: ScenarioEvent, where: Path) -> Iterator[Fault]:
         yield Fault((*where, "background"), "background traffic needs a time", "add for: 10 s", at_key=True)
 
 
-def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fault]:
+def _check_place(scenario: ScenarioFile, event: ScenarioEvent, where: KeyPath) -> Iterator[Fault]:
     names = node_names(scenario)
     if event.between is None and (event.from_ is None or event.to is None):
         lacking = "to" if event.from_ else "from"
@@ -130,7 +130,7 @@ def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Itera
         right = "keep from and to for one direction, or between for both"
         yield Fault((*where, "between"), "the event names its link twice", right, at_key=True)
         return
-    given: list[tuple[Path, str | None]] = [((*where, "from"), event.from_), ((*where, "to"), event.to)]
+    given: list[tuple[KeyPath, str | None]] = [((*where, "from"), event.from_), ((*where, "to"), event.to)]
     if event.between:
         given = [((*where, "between", place), name) for place, name in enumerate(event.between)]
     unknown = [(key, name) for key, name in given if name not in names]
@@ -143,9 +143,9 @@ def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Itera
     if unknown:
         return
     (_, first), (key, second) = given
-    joining = [link for link in scenario.lines if {link.from_, link.to} == {first, second}]
+    joining = [link for link in scenario.all_links if {link.from_, link.to} == {first, second}]
     if not joining:
-        ends = [(link.from_, link.to) for link in scenario.lines if first in (link.from_, link.to)]
+        ends = [(link.from_, link.to) for link in scenario.all_links if first in (link.from_, link.to)]
         near = [b if a == first else a for a, b in ends]
         what = f"{first} and {second} are not neighbours: there is no link between them"
         yield Fault(key, what, f"write {' or '.join(near)}, next to {first}")
@@ -159,7 +159,7 @@ def _check_place(scenario: Scenario, event: ScenarioEvent, where: Path) -> Itera
         yield from _check_background(scenario, event, where)
 
 
-def _check_background(scenario: Scenario, event: ScenarioEvent, where: Path) -> Iterator[Fault]:
+def _check_background(scenario: ScenarioFile, event: ScenarioEvent, where: KeyPath) -> Iterator[Fault]:
     """A host sends the transfer and nothing else."""
     hosts = host_names(scenario)
     entering = event.between or [event.from_]
@@ -170,9 +170,9 @@ def _check_background(scenario: Scenario, event: ScenarioEvent, where: Path) -> 
             yield Fault((*where, key), what, "let it enter at the next router, or set the host's bus lower")
 
 
-def _overlaps(scenario: Scenario) -> Iterator[Fault]:
+def _overlaps(scenario: ScenarioFile) -> Iterator[Fault]:
     """Two events of a kind at once on one direction: which of them holds would be a guess."""
-    lanes: dict[tuple[str, int, str], list[tuple[int, int | None, int]]] = {}
+    directions: dict[tuple[str, int, str], list[tuple[int, int | None, int]]] = {}
     for number, event in enumerate(scenario.events):
         kind = _kinds(event)[0]
         place = place_of(scenario, event)
@@ -181,9 +181,9 @@ def _overlaps(scenario: Scenario) -> Iterator[Fault]:
         until = event.down or event.for_
         for direction in ("forward", "reverse") if place[1] == "both" else (place[1],):
             entry = (event.at, None if until is None else event.at + until, number)
-            lanes.setdefault((kind, place[0], direction), []).append(entry)
+            directions.setdefault((kind, place[0], direction), []).append(entry)
     told: set[int] = set()
-    for (kind, _, _), entries in lanes.items():
+    for (kind, _, _), entries in directions.items():
         for (at, until, first), (later, _, number) in _pairs(sorted(entries)):
             if (later == at or (until is not None and later < until)) and number not in told:
                 told.add(number)

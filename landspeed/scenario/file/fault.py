@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.document import KeyPath
 
 
 @dataclass(frozen=True)
 class Fault:
     """A problem by the path of its key; the caller knows the line."""
 
-    where: Path
+    where: KeyPath
     what: str
     right: str
     at_key: bool = False

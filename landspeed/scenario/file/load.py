@@ -15,14 +15,22 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 
-from landspeed.base.errors import Mark, Problem, ScenarioError, Source
+from landspeed.base.errors import Problem, ScenarioError, Source, TextPosition
 from landspeed.base.units import type_word
 from landspeed.scenario.file.checks import check_structure
-from landspeed.scenario.file.document import Node, apply_override, change, merge, override_text, parse_yaml, tree_of
-from landspeed.scenario.file.document import Path as KeyPath
+from landspeed.scenario.file.document import (
+    KeyPath,
+    YamlNode,
+    apply_override,
+    change,
+    merge,
+    override_text,
+    parse_yaml,
+    tree_of,
+)
 from landspeed.scenario.file.events import check_events
 from landspeed.scenario.file.key_names import keys_meant
-from landspeed.scenario.file.model import Scenario
+from landspeed.scenario.file.model import ScenarioFile
 from landspeed.scenario.file.packaged import is_name, near_name, packaged_file
 
 MAX_BYTES = 1_000_000
@@ -34,10 +42,10 @@ BUILT = "(built in Python)"  # stands for the file of a scenario that has none
 class LoadedScenario:
     """A scenario that is right in itself, with the places of its keys for later errors."""
 
-    scenario: Scenario
+    scenario: ScenarioFile
     path: Path
     overrides: tuple[str, ...] = ()
-    tree: Node = field(repr=False, default_factory=lambda: Node(Mark(Source("")), "mapping"))
+    tree: YamlNode = field(repr=False, default_factory=lambda: YamlNode(TextPosition(Source("")), "mapping"))
 
     def file_of(self, where: KeyPath) -> Path:
         """The file that has a key, which is another one where this one extends it; paths in it are relative to that."""
@@ -69,7 +77,7 @@ def build_scenario(data: Mapping[str, Any]) -> LoadedScenario:
         ScenarioError: with every problem found, each at its key path.
     """
     if "extends" in data:
-        mark = Mark(Source(BUILT), key_path="extends")
+        mark = TextPosition(Source(BUILT), key_path="extends")
         right = "load that file and change what differs: load(FILE).with_({…})"
         raise ScenarioError([Problem("a scenario built in Python extends nothing", right, mark)])
     return check_tree(tree_of(data, Source(BUILT)), Path(BUILT), ())
@@ -80,16 +88,16 @@ def change_scenario(loaded: LoadedScenario, changes: Mapping[str, Any]) -> Loade
     return change_tree(loaded.tree, loaded.path, loaded.overrides, changes)
 
 
-def change_tree(tree: Node, path: Path, overrides: Sequence[str], changes: Mapping[str, Any]) -> LoadedScenario:
+def change_tree(tree: YamlNode, path: Path, overrides: Sequence[str], changes: Mapping[str, Any]) -> LoadedScenario:
     """The scenario of a tree with values, or nodes of a file, laid over dotted keys. Raises ScenarioError."""
     words = list(overrides)
     for key, value in changes.items():
         tree = change(tree, key, value, Source("with_"))
-        words.append(override_text(key, value.plain() if isinstance(value, Node) else value))
+        words.append(override_text(key, value.plain() if isinstance(value, YamlNode) else value))
     return check_tree(tree, path, words)
 
 
-def check_tree(tree: Node, path: Path, overrides: Sequence[str]) -> LoadedScenario:
+def check_tree(tree: YamlNode, path: Path, overrides: Sequence[str]) -> LoadedScenario:
     """The scenario of a tree. Raises ScenarioError with every problem found."""
     if "vary" in tree.mapping:
         what = "this file is many scenarios: it varies " + ", ".join(tree.mapping["vary"].mapping)
@@ -99,7 +107,7 @@ def check_tree(tree: Node, path: Path, overrides: Sequence[str]) -> LoadedScenar
         what, right = "a text with half a character in it", "write the character itself instead of \\u escapes"
         raise ScenarioError([Problem(what, right, mark) for mark in halves])
     try:
-        scenario = Scenario.model_validate(_contents(tree))
+        scenario = ScenarioFile.model_validate(_contents(tree))
     except ValidationError as error:
         raise ScenarioError(_from_pydantic(error, tree)) from None
     if found := check_structure(scenario) or check_events(scenario):
@@ -108,14 +116,14 @@ def check_tree(tree: Node, path: Path, overrides: Sequence[str]) -> LoadedScenar
     return LoadedScenario(scenario, path, tuple(overrides), tree)
 
 
-def _contents(tree: Node) -> dict[str, Any]:
+def _contents(tree: YamlNode) -> dict[str, Any]:
     """The keys of a scenario as plain values."""
     data = tree.plain()
     data.pop("extends", None)
     return data
 
 
-def _half_characters(node: Node) -> Iterator[Mark]:
+def _half_characters(node: YamlNode) -> Iterator[TextPosition]:
     """Places of texts that no encoding can write: `\\ud83d` alone is one half of a pair of UTF-16."""
     texts = [(node.scalar, node.mark), *((key, node.keys[key]) for key in node.mapping)]
     for text, mark in texts:
@@ -125,7 +133,7 @@ def _half_characters(node: Node) -> Iterator[Mark]:
         yield from _half_characters(below)
 
 
-def read_tree(path: Path) -> Node:
+def read_tree(path: Path) -> YamlNode:
     """The tree of a file, laid over what it extends; nothing is checked yet. Raises ScenarioError.
 
     Args:
@@ -134,7 +142,7 @@ def read_tree(path: Path) -> Node:
     return _read_with_base(packaged_file(path) or path, ())
 
 
-def _read_with_base(path: Path, above: tuple[Path, ...]) -> Node:
+def _read_with_base(path: Path, above: tuple[Path, ...]) -> YamlNode:
     """The file's tree laid over the trees of the files it extends."""
     tree = _read(path)
     base_node = tree.mapping.get("extends")
@@ -160,7 +168,7 @@ def _read_with_base(path: Path, above: tuple[Path, ...]) -> Node:
     return merge(_read_with_base(base, above), tree)
 
 
-def _read(path: Path) -> Node:
+def _read(path: Path) -> YamlNode:
     name = str(path)
     try:
         with path.open("rb") as file:
@@ -179,14 +187,14 @@ def _read(path: Path) -> Node:
         before = raw[: error.start]
         line = before.count(b"\n")
         lines = raw.decode("utf-8", "replace").split("\n")
-        mark = Mark(Source(name, lines), line, len(before.rpartition(b"\n")[2].decode("utf-8", "replace")))
+        mark = TextPosition(Source(name, lines), line, len(before.rpartition(b"\n")[2].decode("utf-8", "replace")))
         what = f"byte 0x{raw[error.start]:02x} is not UTF-8"
         raise ScenarioError([Problem(what, "save the file as UTF-8 text", mark)]) from None
     text = text.replace("\r\n", "\n")
     source = Source(name, text.split("\n"))
     tree = parse_yaml(text, source)
     if tree is None:
-        raise ScenarioError([Problem("the file is empty", "begin with format: 1", Mark(source))])
+        raise ScenarioError([Problem("the file is empty", "begin with format: 1", TextPosition(source))])
     if tree.kind != "mapping":
         what = f"the file holds {type_word(tree.plain())} and should be a mapping"
         raise ScenarioError([Problem(what, "write key: value lines, beginning with format: 1", tree.mark)])
@@ -219,7 +227,7 @@ def _dump(data: dict[str, Any]) -> str:
 # --- pydantic's errors, in our words -------------------------------------------------------------------------------
 
 
-def _from_pydantic(error: ValidationError, tree: Node) -> list[Problem]:
+def _from_pydantic(error: ValidationError, tree: YamlNode) -> list[Problem]:
     problems: list[Problem] = []
     for item in error.errors(include_url=False):
         where: KeyPath = tuple(step for step in item["loc"] if step != "[key]")
@@ -289,7 +297,7 @@ def _dotted(where: KeyPath) -> str:
 
 def _keys_at(where: KeyPath) -> list[str]:
     """The keys that the models know at a place of the file."""
-    model: Any = Scenario
+    model: Any = ScenarioFile
     for step in where:
         if isinstance(model, type) and issubclass(model, BaseModel):
             fields = {f.alias or name: f for name, f in model.model_fields.items()}

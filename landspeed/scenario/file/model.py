@@ -31,7 +31,7 @@ from landspeed.base.units import (
 )
 from landspeed.scenario.file.disciplines import Discipline
 from landspeed.scenario.file.key_names import special
-from landspeed.scenario.file.model_recorded import Contest, Expect
+from landspeed.scenario.file.model_recorded import ContestSection, ExpectSection
 from landspeed.scenario.file.position import Position
 from landspeed.scenario.file.section import Section, Text
 from landspeed.scenario.traces.trace_file import TraceSource
@@ -47,7 +47,7 @@ CongestionControl = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
 Framing = Literal["ethernet", "pos"]
 
 
-class Bus(Section):
+class BusSection(Section):
     """How much the machine behind the network interface can move: limits by PCI-X, memory, one CPU."""
 
     rate: Rate = Field(description="Bits of IP packets per second")
@@ -57,7 +57,7 @@ class Bus(Section):
     why: Text | None = Field(None, description="Where the figure comes from")
 
 
-class Host(Section):
+class HostSection(Section):
     """An end of the path, or a node of a network at which flows begin or end. It forwards nothing."""
 
     role: Literal["sender", "receiver"] | None = Field(
@@ -73,12 +73,14 @@ class Host(Section):
         None,
         description="Line rate of the network interface; default: that of the host's link. Not lower than that",
     )
-    bus: Bus | None = Field(None, description="How much the machine behind the interface can move, if that is a limit")
+    bus: BusSection | None = Field(
+        None, description="How much the machine behind the interface can move, if that is a limit"
+    )
     hardware: Text | None = Field(None, description="Note: machine, CPU, network interface")
     software: Text | None = Field(None, description="Note: operating system, program, versions")
 
 
-class Router(Section):
+class RouterSection(Section):
     """Notes on a router of the path. A router without an entry here is allowed."""
 
     place: Text | None = Field(None, description="City, for the table and the report")
@@ -89,7 +91,7 @@ class Router(Section):
     address_note: Text | None = Field(None, description="Recorded address; the worlds choose their own")
 
 
-class Lane(Section):
+class DirectionSection(Section):
     """What a direction of a link can have. On a link it means both directions unless `reverse` says otherwise."""
 
     one_way_delay: Delay | None = Field(None, description="Propagation delay of this direction")
@@ -131,11 +133,11 @@ class Lane(Section):
     )
 
 
-class Reverse(Lane):
+class ReverseSection(DirectionSection):
     """The direction from receiver to sender, where it differs from the forward one."""
 
 
-class Link(Lane):
+class LinkSection(DirectionSection):
     """A link between two neighbouring nodes; its own keys describe the forward direction, from `from` to `to`."""
 
     from_: Name = Field(alias="from", description="The node nearer to the sender; of a network: either end")
@@ -150,10 +152,10 @@ class Link(Lane):
     framing: Framing | None = Field(
         None, description="Bytes beside the IP packet: ethernet 38, pos 9 (PPP over SONET/SDH)"
     )
-    reverse: Reverse | None = Field(None, description="The other direction, where it differs")
+    reverse: ReverseSection | None = Field(None, description="The other direction, where it differs")
 
 
-class Transfer(Section):
+class TransferSection(Section):
     """What is sent. Exactly one of `bytes` and `duration`."""
 
     streams: int = Field(1, ge=1, le=128, description="TCP connections in parallel")
@@ -211,7 +213,7 @@ class Transfer(Section):
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
 
 
-class Event(Section):
+class EventSection(Section):
     """Something that happens to a link during the transfer. Exactly one of the five kinds."""
 
     at: EventTime = Field(description="Time of the event, since the start of the transfer")
@@ -233,14 +235,14 @@ class Event(Section):
     for_: EventSpan | None = Field(None, alias="for", description="How long it lasts; then the former value returns")
 
 
-class Calibration(Section):
+class CalibrationSection(Section):
     """How far the measured path may be from the file before the transfer is refused."""
 
     rtt_tolerance: Probability = Field(0.001, description="Allowed error of each round-trip time; default 0.1 %")
     rate_tolerance: Probability = Field(0.01, description="Allowed error of the bottleneck's rate; default 1 %")
 
 
-class Flow(Transfer):
+class FlowSection(TransferSection):
     """One transfer of a network. Keys that are not here come from the file's `transfer`."""
 
     name: Name = Field(description="Name of the flow in results")
@@ -261,7 +263,7 @@ class Flow(Transfer):
         description="With mptcp: the other route, written in the same way; default: of the routes that share no link "
         "with the first, that with the least round-trip delay",
     )
-    expect: Expect | None = Field(None, description="The wanted result of this flow")
+    expect: ExpectSection | None = Field(None, description="The wanted result of this flow")
 
 
 def _ip_version(value: int) -> int:
@@ -286,7 +288,7 @@ def _kernel(value: Any) -> str:
     raise PydanticCustomError("kernel", "'{value}' is not a version of Linux", {"value": value, "right": right})
 
 
-def _hops(value: list[Link]) -> list[Link]:
+def _hops(value: list[LinkSection]) -> list[LinkSection]:
     if len(value) > MOST_HOPS:
         raise PydanticCustomError(
             "hops",
@@ -296,7 +298,7 @@ def _hops(value: list[Link]) -> list[Link]:
     return value
 
 
-class Scenario(Section):
+class ScenarioFile(Section):
     """A scenario file: hosts, the path hop by hop, the transfer, and the result to expect.
 
     A network has `links` and `flows` instead of the path.
@@ -323,30 +325,30 @@ class Scenario(Section):
     framing: Framing = Field("ethernet", description="Framing of links that do not say")
     line_rate: Rate | None = Field(None, description="Line rate of links that do not say")
     queue: Queue | None = Field(None, description="Queue of links that do not say; default 1 BDP")
-    hosts: dict[Name, Host] = Field(
+    hosts: dict[Name, HostSection] = Field(
         {}, max_length=MOST_NODES, description="The two ends of a path, by name; of a network: notes on its hosts"
     )
-    routers: dict[Name, Router] = Field({}, max_length=MOST_NODES, description="Notes on routers, by name")
-    path: Annotated[list[Link], AfterValidator(_hops)] = Field(
+    routers: dict[Name, RouterSection] = Field({}, max_length=MOST_NODES, description="Notes on routers, by name")
+    path: Annotated[list[LinkSection], AfterValidator(_hops)] = Field(
         [], description="The links in order from sender to receiver", json_schema_extra={"maxItems": MOST_HOPS}
     )
-    links: list[Link] = Field(
+    links: list[LinkSection] = Field(
         [], max_length=MOST_LINKS, description="Instead of path: the links of a network, between any nodes"
     )
-    transfer: Transfer = Field(
-        default_factory=lambda: Transfer.model_validate({}),
+    transfer: TransferSection = Field(
+        default_factory=lambda: TransferSection.model_validate({}),
         description="What is sent; in a network: values for flows that do not say them",
     )
-    flows: list[Flow] = Field(
+    flows: list[FlowSection] = Field(
         [], max_length=MOST_FLOWS, description="With links: who sends what to whom, and from when"
     )
-    events: list[Event] = Field([], max_length=1000, description="What happens to links during the transfer")
-    calibration: Calibration = Field(
-        default_factory=lambda: Calibration.model_validate({}),
+    events: list[EventSection] = Field([], max_length=1000, description="What happens to links during the transfer")
+    calibration: CalibrationSection = Field(
+        default_factory=lambda: CalibrationSection.model_validate({}),
         description="How exact the path must be before the transfer counts",
     )
-    expect: Expect | None = Field(None, description="The recorded or wanted result; a run that misses it fails")
-    contest: Contest | None = Field(None, description="For records: the facts that the contest's rules ask for")
+    expect: ExpectSection | None = Field(None, description="The recorded or wanted result; a run that misses it fails")
+    contest: ContestSection | None = Field(None, description="For records: the facts that the contest's rules ask for")
     vary: dict[str, Any] | None = Field(
         None,
         description="Dotted key → list or range of values, written as for --set: the file is every combination. "
@@ -367,11 +369,11 @@ class Scenario(Section):
         return bool(self.links or self.flows)
 
     @property
-    def lines(self) -> list[Link]:
+    def all_links(self) -> list[LinkSection]:
         """The links of the path or of the network."""
         return self.links if self.is_network else self.path
 
     @property
-    def lines_key(self) -> str:
+    def links_key(self) -> str:
         """The key under which they stand."""
         return "links" if self.is_network else "path"

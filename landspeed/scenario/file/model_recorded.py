@@ -47,14 +47,14 @@ class RecordedTime:
         return {**made, "pattern": made["pattern"].replace(r"^\s*", r"^\s*<?\s*", 1), "examples": ["125 ms", "<1 ms"]}
 
 
-class RecordedHop(Section):
+class RecordedHopSection(Section):
     """A line of a recorded traceroute."""
 
     label: Text = Field(description="Name and address as recorded")
     rtt: list[Annotated[tuple[float, bool], RecordedTime()]] = Field(max_length=16, description="Times as recorded")
 
 
-class Expect(Section):
+class ExpectSection(Section):
     """The recorded or wanted result."""
 
     source: Text = Field(description="Where the figures come from")
@@ -75,15 +75,15 @@ class Expect(Section):
     )
     distance: Distance | None = Field(None, description="Recorded distance")
     score: Score | None = Field(None, description="Goodput × terrestrial distance")
-    forward_traceroute: list[RecordedHop] = Field(
+    forward_traceroute: list[RecordedHopSection] = Field(
         [], max_length=255, description="Recorded at the sender, for the report"
     )
-    reverse_traceroute: list[RecordedHop] = Field(
+    reverse_traceroute: list[RecordedHopSection] = Field(
         [], max_length=255, description="Recorded at the receiver, for the report"
     )
 
 
-class PreviousRecord(Section):
+class PreviousRecordSection(Section):
     """The record of the same class that this one had to beat."""
 
     score: Score | None = Field(None, description="Goodput × terrestrial distance")
@@ -91,7 +91,7 @@ class PreviousRecord(Section):
     what: Text = Field(description="Who, when and where, and the source")
 
 
-class Contest(Section):
+class ContestSection(Section):
     """What a record's documents say about the rules of the Internet2 Land Speed Record, rule by rule."""
 
     date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] = Field(description="Day or month of the record")
@@ -105,4 +105,4 @@ class Contest(Section):
         "not stated", description="What limited the recorded run, as its documents say"
     )
     bound_why: Text | None = Field(None, description="Their words, or what follows from their figures")
-    previous: PreviousRecord | None = Field(None, description="The record of the class before it")
+    previous: PreviousRecordSection | None = Field(None, description="The record of the class before it")

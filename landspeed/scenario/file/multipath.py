@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
-from landspeed.scenario.file.model import Flow, Scenario, Transfer
+from landspeed.scenario.file.model import FlowSection, ScenarioFile, TransferSection
 from landspeed.scenario.file.network_routes import edges_of, flow_routes, host_names, route_of
 from landspeed.scenario.plan.routing import Edge, Routes, nodes_of, second_ends
 
@@ -22,7 +22,7 @@ NOT_OF_LINUX = {
 """Keys of a transfer that its MPTCP sockets do not take (net/mptcp/sockopt.c)."""
 
 
-def check_second_routes(scenario: Scenario) -> list[Fault]:
+def check_second_routes(scenario: ScenarioFile) -> list[Fault]:
     """Everything that is wrong with flows of MPTCP, in a network whose first routes are right."""
     firsts = [each for each in flow_routes(scenario) if not isinstance(each, Fault)]
     faults: list[Fault] = []
@@ -38,7 +38,7 @@ def check_second_routes(scenario: Scenario) -> list[Fault]:
     return faults or list(_together(scenario, firsts, second_routes(scenario, firsts)))
 
 
-def second_routes(scenario: Scenario, firsts: list[list[int]]) -> dict[int, list[int]]:
+def second_routes(scenario: ScenarioFile, firsts: list[list[int]]) -> dict[int, list[int]]:
     """Number of a flow → the links of its second route, for flows of MPTCP.
 
     Args:
@@ -49,7 +49,7 @@ def second_routes(scenario: Scenario, firsts: list[list[int]]) -> dict[int, list
     return {number: each for number, each in found.items() if isinstance(each, list)}
 
 
-def _second(scenario: Scenario, number: int, first: list[int]) -> list[int] | Fault | None:
+def _second(scenario: ScenarioFile, number: int, first: list[int]) -> list[int] | Fault | None:
     """None without MPTCP."""
     flow, edges = scenario.flows[number], edges_of(scenario)
     if not flow_transfer(scenario, flow).mptcp:
@@ -66,8 +66,8 @@ def _second(scenario: Scenario, number: int, first: list[int]) -> list[int] | Fa
     return _no_second(edges, number, flow, first) if found is None else found
 
 
-def _no_second(edges: list[Edge], number: int, flow: Flow, first: list[int]) -> Fault:
-    where: Path = ("flows", number, "mptcp")
+def _no_second(edges: list[Edge], number: int, flow: FlowSection, first: list[int]) -> Fault:
+    where: KeyPath = ("flows", number, "mptcp")
     for end in (flow.from_, flow.to):
         if sum(end in (edge.a, edge.b) for edge in edges) == 1:
             what = f"{end} has one link, and MPTCP of {flow.name} needs two there"
@@ -77,7 +77,7 @@ def _no_second(edges: list[Edge], number: int, flow: Flow, first: list[int]) -> 
     return Fault(where, what, "add links, or give a route that leaves another one free, or remove mptcp", at_key=True)
 
 
-def _unable(transfer: Transfer, number: int) -> Iterator[Fault]:
+def _unable(transfer: TransferSection, number: int) -> Iterator[Fault]:
     for key, what in NOT_OF_LINUX.items():
         if getattr(transfer, key):
             yield Fault(("flows", number, key), what, f"remove {key}, or mptcp", at_key=True)
@@ -86,7 +86,7 @@ def _unable(transfer: Transfer, number: int) -> Iterator[Fault]:
         yield Fault(("flows", number, "send"), what, "write send: auto, or remove mptcp", at_key=True)
 
 
-def _together(scenario: Scenario, firsts: list[list[int]], seconds: dict[int, list[int]]) -> Iterator[Fault]:
+def _together(scenario: ScenarioFile, firsts: list[list[int]], seconds: dict[int, list[int]]) -> Iterator[Fault]:
     """Second routes and second addresses of several flows: Linux has one set of them for a host."""
     edges = edges_of(scenario)
     routes, ends = Routes(edges, host_names(scenario)), dict[str, tuple[str, tuple[int, int]]]()

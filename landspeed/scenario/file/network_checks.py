@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from landspeed.base.units import SECOND, TIME, format_exact
-from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
-from landspeed.scenario.file.model import Flow, Scenario
+from landspeed.scenario.file.model import FlowSection, ScenarioFile
 from landspeed.scenario.file.multipath import check_second_routes
 from landspeed.scenario.file.network_routes import flow_routes, host_names, node_names, one_of
 
@@ -22,7 +22,7 @@ HELP_PATH = {
 }
 
 
-def either(scenario: Scenario) -> Iterator[Fault]:
+def either(scenario: ScenarioFile) -> Iterator[Fault]:
     """A file has path and transfer, or links and flows."""
     given = scenario.model_fields_set
     if "links" in given or "flows" in given:
@@ -45,7 +45,7 @@ def either(scenario: Scenario) -> Iterator[Fault]:
         yield Fault(("path",), "path has too few entries", "write at least 1")
 
 
-def check_network(scenario: Scenario) -> list[Fault]:
+def check_network(scenario: ScenarioFile) -> list[Fault]:
     """Contradictions between nodes, links and flows: routes are looked for where links and flows are right."""
     shape = [*_nodes(scenario), *_links(scenario), *_flows(scenario)]
     return shape or _ways(scenario) or [*check_second_routes(scenario), *_starts(scenario)]
@@ -54,7 +54,7 @@ def check_network(scenario: Scenario) -> list[Fault]:
 # --- Nodes and links -------------------------------------------------------------------------------------------------
 
 
-def _nodes(scenario: Scenario) -> Iterator[Fault]:
+def _nodes(scenario: ScenarioFile) -> Iterator[Fault]:
     known = set(node_names(scenario))
     for key, listed in (("hosts", scenario.hosts), ("routers", scenario.routers)):
         for name in listed:
@@ -74,11 +74,11 @@ def _nodes(scenario: Scenario) -> Iterator[Fault]:
             yield Fault(("routers", name), what, "remove it from one of the two", at_key=True)
 
 
-def _links(scenario: Scenario) -> Iterator[Fault]:
+def _links(scenario: ScenarioFile) -> Iterator[Fault]:
     pairs = Counter(frozenset((link.from_, link.to)) for link in scenario.links)
     names: dict[str, int] = {}
     for index, link in enumerate(scenario.links):
-        where: Path = ("links", index)
+        where: KeyPath = ("links", index)
         if link.from_ == link.to:
             yield Fault((*where, "to"), f"a link from {link.from_} to itself", "write another node")
         elif pairs[frozenset((link.from_, link.to))] > 1 and link.name is None:
@@ -96,10 +96,10 @@ def _links(scenario: Scenario) -> Iterator[Fault]:
 # --- Flows -----------------------------------------------------------------------------------------------------------
 
 
-def _flows(scenario: Scenario) -> Iterator[Fault]:
+def _flows(scenario: ScenarioFile) -> Iterator[Fault]:
     known, names = node_names(scenario), dict[str, int]()
     for number, flow in enumerate(scenario.flows):
-        where: Path = ("flows", number)
+        where: KeyPath = ("flows", number)
         if flow.name in names:
             what = f"flow {names[flow.name] + 1} has the name {flow.name}, too"
             yield Fault((*where, "name"), what, "write another name: results are told apart by it")
@@ -125,11 +125,11 @@ def _flows(scenario: Scenario) -> Iterator[Fault]:
         yield Fault(("flows", 0, "start"), "no flow starts at 0 s", "let the first flow start then: start: 0 s")
 
 
-def _ways(scenario: Scenario) -> list[Fault]:
+def _ways(scenario: ScenarioFile) -> list[Fault]:
     return [each for each in flow_routes(scenario) if isinstance(each, Fault)]
 
 
-def _starts(scenario: Scenario) -> Iterator[Fault]:
+def _starts(scenario: ScenarioFile) -> Iterator[Fault]:
     """A flow that begins when all that began before it have ended: nobody wants a network at rest in between."""
     ends = [_end(scenario, flow) for flow in scenario.flows]
     for number, flow in enumerate(scenario.flows):
@@ -145,7 +145,7 @@ def _starts(scenario: Scenario) -> Iterator[Fault]:
             yield Fault(("flows", number, "start"), what, right)
 
 
-def _end(scenario: Scenario, flow: Flow) -> int | None:
+def _end(scenario: ScenarioFile, flow: FlowSection) -> int | None:
     """When a flow ends; None where its bytes decide that."""
     duration = flow_transfer(scenario, flow).duration
     return None if duration is None else flow.start + duration

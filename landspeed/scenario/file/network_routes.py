@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import itertools
 
-from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
-from landspeed.scenario.file.model import Flow, Link, Scenario
+from landspeed.scenario.file.model import FlowSection, LinkSection, ScenarioFile
 from landspeed.scenario.plan.routing import Edge, Routes
 
 MORE_SHOWN = 8
 
 
-def host_names(scenario: Scenario) -> frozenset[str]:
+def host_names(scenario: ScenarioFile) -> frozenset[str]:
     """The hosts of a network: those with notes, and the ends of flows."""
     return frozenset((*scenario.hosts, *(end for flow in scenario.flows for end in (flow.from_, flow.to))))
 
 
-def node_names(scenario: Scenario) -> list[str]:
+def node_names(scenario: ScenarioFile) -> list[str]:
     """The nodes that links join, in the order of the file."""
-    return list(dict.fromkeys(end for link in scenario.lines for end in (link.from_, link.to)))
+    return list(dict.fromkeys(end for link in scenario.all_links for end in (link.from_, link.to)))
 
 
-def edges_of(scenario: Scenario) -> list[Edge]:
+def edges_of(scenario: ScenarioFile) -> list[Edge]:
     """The links as routing sees them."""
-    return [Edge(link.from_, link.to, _round_trip_ns(link)) for link in scenario.lines]
+    return [Edge(link.from_, link.to, _round_trip_ns(link)) for link in scenario.all_links]
 
 
 class _WrongRouteError(Exception):
@@ -35,7 +35,7 @@ class _WrongRouteError(Exception):
         self.place, self.what, self.right = place, what, right
 
 
-def route_of(scenario: Scenario, flow: Flow, key: str = "route") -> list[int] | Fault:
+def route_of(scenario: ScenarioFile, flow: FlowSection, key: str = "route") -> list[int] | Fault:
     """The links of a given route, or what is wrong with it."""
     route: list[str] = getattr(flow, key) or []
     try:
@@ -43,11 +43,11 @@ def route_of(scenario: Scenario, flow: Flow, key: str = "route") -> list[int] | 
         hops = itertools.pairwise(nodes)
         return [_link_between(scenario, flow, route, hop, over.get(number)) for number, hop in enumerate(hops, start=1)]
     except _WrongRouteError as error:
-        where: Path = ("flows", scenario.flows.index(flow), key, error.place)
+        where: KeyPath = ("flows", scenario.flows.index(flow), key, error.place)
         return Fault(where, error.what, error.right)
 
 
-def _words(scenario: Scenario, flow: Flow, route: list[str]) -> tuple[list[str], dict[int, int]]:
+def _words(scenario: ScenarioFile, flow: FlowSection, route: list[str]) -> tuple[list[str], dict[int, int]]:
     """The nodes of a given route, and for some hops, counted from 1, the link that is named before their end."""
     names = {link.name: index for index, link in enumerate(scenario.links) if link.name}
     known = node_names(scenario)
@@ -69,7 +69,9 @@ def _words(scenario: Scenario, flow: Flow, route: list[str]) -> tuple[list[str],
     return nodes, over
 
 
-def _link_between(scenario: Scenario, flow: Flow, route: list[str], hop: tuple[str, str], named: int | None) -> int:
+def _link_between(
+    scenario: ScenarioFile, flow: FlowSection, route: list[str], hop: tuple[str, str], named: int | None
+) -> int:
     """The link of a hop; `named`: the one whose name stands before the hop's end."""
     here, there = hop
     place = route.index(there)
@@ -92,7 +94,7 @@ def _link_between(scenario: Scenario, flow: Flow, route: list[str], hop: tuple[s
     return joining[0]
 
 
-def flow_routes(scenario: Scenario) -> list[list[int]] | list[Fault]:
+def flow_routes(scenario: ScenarioFile) -> list[list[int]] | list[Fault]:
     """The links of each flow in order, or everything that is wrong with routes."""
     routes = Routes(edges_of(scenario), host_names(scenario))
     faults: list[Fault] = []
@@ -124,7 +126,7 @@ def flow_routes(scenario: Scenario) -> list[list[int]] | list[Fault]:
     return faults or found
 
 
-def _round_trip_ns(link: Link) -> int:
+def _round_trip_ns(link: LinkSection) -> int:
     if link.rtt is not None:
         return link.rtt
     ahead = link.one_way_delay or 0

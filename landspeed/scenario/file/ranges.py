@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from landspeed.base.errors import Mark, Problem, ScenarioError, Source
+from landspeed.base.errors import Problem, ScenarioError, Source, TextPosition
 from landspeed.base.units import DISTANCE, PACKETS, PROBABILITY, RATE, SIZE, TIME, Kind
-from landspeed.scenario.file.document import Node
+from landspeed.scenario.file.document import YamlNode
 
 KEYS = ("from", "to", "by", "points", "scale")
 SCALES = ("linear", "logarithmic")
@@ -56,7 +56,7 @@ def decimal(value: Fraction) -> str:
     return f"{float(value):.9g}"
 
 
-def expand(node: Node, key: str) -> list[Node]:
+def expand(node: YamlNode, key: str) -> list[YamlNode]:
     """The values of a range, each at the place of the range.
 
     Args:
@@ -78,10 +78,10 @@ def expand(node: Node, key: str) -> list[Node]:
     if last < first:
         raise _wrong(node, f"{key}: the range ends before it begins", "exchange from and to", at="to")
     values = _by(node, key, unit, first, last) if "by" in node.mapping else _points(node, key, first, last)
-    return [Node(node.mark, "scalar", unit.written(value)) for value in values]
+    return [YamlNode(node.mark, "scalar", unit.written(value)) for value in values]
 
 
-def _by(node: Node, key: str, unit: _Unit, first: Fraction, last: Fraction) -> list[Fraction]:
+def _by(node: YamlNode, key: str, unit: _Unit, first: Fraction, last: Fraction) -> list[Fraction]:
     """Steps of one size, or by one factor (`x2`)."""
     if "scale" in node.mapping:
         raise _wrong(node, f"{key}: 'scale' goes with 'points'", "write by: x2 for steps by a factor", at="scale")
@@ -105,7 +105,7 @@ def _by(node: Node, key: str, unit: _Unit, first: Fraction, last: Fraction) -> l
     return values
 
 
-def _points(node: Node, key: str, first: Fraction, last: Fraction) -> list[Fraction]:
+def _points(node: YamlNode, key: str, first: Fraction, last: Fraction) -> list[Fraction]:
     """So many values, both ends among them, at equal distances or at equal ratios."""
     points = node.mapping["points"].scalar
     if not isinstance(points, int) or isinstance(points, bool) or points < 2:
@@ -124,19 +124,19 @@ def _points(node: Node, key: str, first: Fraction, last: Fraction) -> list[Fract
     return [first, *(min(max(value, first), last) for value in rounded), last]
 
 
-def _few(node: Node, key: str, count: int) -> None:
+def _few(node: YamlNode, key: str, count: int) -> None:
     if count > MOST_POINTS:
         raise _wrong(node, f"{key}: the range has {count} values", f"at most {MOST_POINTS}: take larger steps")
 
 
-def _unit(node: Node, key: str) -> _Unit:
+def _unit(node: YamlNode, key: str) -> _Unit:
     """The unit of `from`."""
     text = _split(node, "from", key)[1]
     kind = next((kind for kind in _KINDS if text in kind.factors), None)
     return _Unit(text, kind, Fraction(kind.factors[text]) if kind else Fraction(1))
 
 
-def _value(node: Node, end: str, unit: _Unit, key: str) -> Fraction:
+def _value(node: YamlNode, end: str, unit: _Unit, key: str) -> Fraction:
     """A member of the range in base units."""
     number, text = _split(node, end, key)
     if unit.kind is not None and text in unit.kind.factors:
@@ -149,7 +149,7 @@ def _value(node: Node, end: str, unit: _Unit, key: str) -> Fraction:
     return Fraction(number)
 
 
-def _split(node: Node, end: str, key: str) -> tuple[str, str]:
+def _split(node: YamlNode, end: str, key: str) -> tuple[str, str]:
     scalar = node.mapping[end].scalar
     match = None if isinstance(scalar, bool) else _TEXT.fullmatch(str(scalar))
     if match is None:
@@ -157,7 +157,7 @@ def _split(node: Node, end: str, key: str) -> tuple[str, str]:
     return match[1], match[2] or ""
 
 
-def _wrong(node: Node, what: str, right: str, at: str | None = None) -> ScenarioError:
+def _wrong(node: YamlNode, what: str, right: str, at: str | None = None) -> ScenarioError:
     mark = node.mark if at is None else node.mapping[at].mark
     return ScenarioError([Problem(what, right, mark)])
 
@@ -236,9 +236,9 @@ def read_ends(key: str, first: str, last: str, word: str = "--vary") -> Ends:
         ScenarioError: they are no quantities of one kind, or in the wrong order.
     """
     source = Source(f"{word} {key}", [f"{first}..{last}"])
-    node = Node(Mark(source), "mapping")
+    node = YamlNode(TextPosition(source), "mapping")
     for name, text, column in (("from", first, 0), ("to", last, len(first) + 2)):
-        node.mapping[name] = Node(Mark(source, 0, column, max(1, len(text))), "scalar", text.strip())
+        node.mapping[name] = YamlNode(TextPosition(source, 0, column, max(1, len(text))), "scalar", text.strip())
     unit = _unit(node, key)
     ends = Ends(unit, _value(node, "from", unit, key), _value(node, "to", unit, key))
     if ends.last <= ends.first:

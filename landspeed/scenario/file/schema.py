@@ -10,14 +10,23 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from landspeed.scenario.file.model import NAME_PATTERN, Scenario
+from landspeed.scenario.file.model import NAME_PATTERN, ScenarioFile
 
-MERGED = ("Bus", "Host", "Router", "Reverse", "Transfer", "Calibration", "Expect", "Contest")
+MERGED = (
+    "BusSection",
+    "HostSection",
+    "RouterSection",
+    "ReverseSection",
+    "TransferSection",
+    "CalibrationSection",
+    "ExpectSection",
+    "ContestSection",
+)
 
 
 def scenario_schema() -> dict[str, Any]:
     """The schema (draft 2020-12)."""
-    schema = Scenario.model_json_schema(by_alias=True)
+    schema = ScenarioFile.model_json_schema(by_alias=True)
     for name in MERGED:
         schema["$defs"][name].pop("required", None)
     required = schema.pop("required")

@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from landspeed.base.errors import Mark, Problem, ScenarioError
-from landspeed.scenario.file.document import Node, apply_override
+from landspeed.base.errors import Problem, ScenarioError, TextPosition
+from landspeed.scenario.file.document import YamlNode, apply_override
 from landspeed.scenario.file.load import LoadedScenario, change_tree, check_tree, read_tree
 from landspeed.scenario.file.ranges import expand
 
 MOST_VARIANTS = 1000
 FIXED = ("vary", "extends", "format", "name")
 RIGHT = "write key: [value, value] below it, such as transfer.streams: [1, 2, 4]"
-_Choice = tuple[dict[str, str], dict[str, Node]]
+_Choice = tuple[dict[str, str], dict[str, YamlNode]]
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Combination:
 class Space:
     """What a file varies, before any scenario is made of it."""
 
-    tree: Node
+    tree: YamlNode
     path: Path
     overrides: tuple[str, ...]
     axes: tuple[tuple[_Choice, ...], ...]
     seeds: tuple[int, ...]
-    mark: Mark | None
+    mark: TextPosition | None
 
     def __len__(self) -> int:
         """How many scenarios it has, each seed counted."""
@@ -95,7 +95,7 @@ class Space:
         overrides = [*self.overrides, "vary=null"]
         for chosen in itertools.product(*self.axes):
             values: dict[str, str] = {}
-            changes: dict[str, Node] = {}
+            changes: dict[str, YamlNode] = {}
             for names, nodes in chosen:
                 values |= names
                 changes |= nodes
@@ -162,7 +162,7 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _values(key: str, node: Node) -> list[Node]:
+def _values(key: str, node: YamlNode) -> list[YamlNode]:
     """The values of a list or a range."""
     if node.kind == "mapping" and node.mapping.keys() & {"from", "to", "by", "points"}:
         return expand(node, key)
@@ -172,19 +172,19 @@ def _values(key: str, node: Node) -> list[Node]:
     return node.items
 
 
-def _choices(key: str, node: Node, mark: Mark) -> tuple[_Choice, ...]:
+def _choices(key: str, node: YamlNode, mark: TextPosition) -> tuple[_Choice, ...]:
     """The axis of one key."""
     values = _values(key, node)
     _may_vary(key, mark)
     return tuple(({key: _written(value.plain())}, {key: value}) for value in values)
 
 
-def _may_vary(key: str, mark: Mark) -> None:
+def _may_vary(key: str, mark: TextPosition) -> None:
     if key.split(".", maxsplit=1)[0] in FIXED:
         raise ScenarioError([Problem(f"{key} cannot vary", "vary what is sent, or the path", mark)])
 
 
-def _cases(node: Node, fixed: set[str]) -> tuple[_Choice, ...]:
+def _cases(node: YamlNode, fixed: set[str]) -> tuple[_Choice, ...]:
     """The axis of named cases, each a mapping of dotted keys to values."""
     right = "write cases: {small: {transfer.window: 1 MB}, large: {transfer.window: 64 MB}}"
     if node.kind != "mapping" or not node.mapping:
@@ -199,7 +199,7 @@ def _cases(node: Node, fixed: set[str]) -> tuple[_Choice, ...]:
     return tuple(found)
 
 
-def _zips(node: Node, fixed: set[str]) -> Iterator[tuple[_Choice, ...]]:
+def _zips(node: YamlNode, fixed: set[str]) -> Iterator[tuple[_Choice, ...]]:
     """An axis for each entry of `zip`: a mapping of keys whose lists go in step."""
     right = "write zip: [{transfer.streams: [1, 8], transfer.window: [64 MB, 8 MB]}]"
     entries = [node] if node.kind == "mapping" else node.items
@@ -224,7 +224,7 @@ def _zips(node: Node, fixed: set[str]) -> Iterator[tuple[_Choice, ...]]:
         )
 
 
-def _seeds(node: Node, tree: Node) -> tuple[int, ...]:
+def _seeds(node: YamlNode, tree: YamlNode) -> tuple[int, ...]:
     """`seeds: 5` is five from the scenario's own on; or a list, or a range."""
     if node.kind == "scalar" and isinstance(node.scalar, int) and not isinstance(node.scalar, bool) and node.scalar > 0:
         own = tree.mapping["seed"].scalar if "seed" in tree.mapping else 1

@@ -1,10 +1,10 @@
 """What was measured on a real path becomes a scenario: files of iperf3, traceroute, ss, pScheduler and its archive.
 
-evidence.py        What measuring programs told of a path, in one form
 fit_traceroute.py  Link delays from recorded traceroutes of both ends
-importing.py       Files of measurements → a scenario and its text
+import_files.py    Files of measurements → a scenario and its text
 infer.py           A path from what was measured on it: round trip, bottleneck, queue, loss and window
 iperf3.py          iperf3's JSON, of the client or of the server (`--json`), also as one event a line
+path_evidence.py   What measuring programs told of a path, in one form
 peers.py           Whose connections a file of `ss` tells of: only those of the transfer count
 pscheduler.py      pScheduler's results (throughput, rtt, latency, trace)
 reading.py         What the readers share: JSON that may be cut off, members that may be missing
@@ -14,8 +14,9 @@ traceroute.py      traceroute's text: Linux (Dmitry Butskoy's, inetutils'), BSD 
 udp.py             What transfers over UDP tell: what the path carries, and whether their losses are chance
 write.py           What was inferred as a scenario file
 
-    file ──read──► Evidence ──infer──► Inferred ──write──► scenario file
+    file ──read──► PathEvidence ──infer──► InferredPath ──write──► scenario file
 
 A reader (iperf3.py, traceroute.py, sockets.py, pscheduler.py) knows one program's output and says what it measured
-(evidence.py). infer.py makes a path of all of it. write.py writes it down, each value with its source and uncertainty.
+(path_evidence.py). infer.py makes a path of all of it. write.py writes it down, each value with its source and
+uncertainty.
 """

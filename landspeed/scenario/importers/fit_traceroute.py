@@ -27,8 +27,8 @@ from pathlib import Path
 
 from landspeed.base.errors import ScenarioError
 from landspeed.scenario.file.load import load_scenario
-from landspeed.scenario.file.model import Scenario
-from landspeed.scenario.file.model_recorded import RecordedHop
+from landspeed.scenario.file.model import ScenarioFile
+from landspeed.scenario.file.model_recorded import RecordedHopSection
 
 LIGHT_MS_PER_KM = 2 * 1.468 / 299_792.458 * 1000  # round trip in glass
 BELOW_SHARE = 0.5  # "<1 ms" counts as half of it
@@ -37,7 +37,7 @@ OUTLIER_MS = 5.0
 
 
 @dataclass(frozen=True)
-class Fit:
+class DelayFit:
     """Per link: its round trip. Per hop: cumulative round trip and what both lists said of it (ms)."""
 
     links_ms: list[float]
@@ -73,7 +73,7 @@ def isotonic(values: list[float], weights: list[float]) -> list[float]:
     return [mean for mean, _, length in blocks for _ in range(length)]
 
 
-def fit(rtt_ms: float, floors_ms: list[float], forward: list[float | None], reverse: list[float | None]) -> Fit:
+def fit(rtt_ms: float, floors_ms: list[float], forward: list[float | None], reverse: list[float | None]) -> DelayFit:
     """Cumulative RTTs of the hops 1…n (n = number of links; hop n is the receiver, fixed at `rtt_ms`).
 
     `forward[i]` and `reverse[i]` are what the two lists say of hop i+1 as seen from the sender; None if they do not.
@@ -108,10 +108,10 @@ def fit(rtt_ms: float, floors_ms: list[float], forward: list[float | None], reve
     rounded = [min(round(hop / ROUND_MS) * ROUND_MS, limit) for hop, limit in zip(hops, most, strict=True)]
     hops = [*rounded[:-1], rtt_ms]
     links = [hop - before for hop, before in zip(hops, [0.0, *hops[:-1]], strict=True)]
-    return Fit(links, hops, forward, reverse)
+    return DelayFit(links, hops, forward, reverse)
 
 
-def fit_scenario(scenario: Scenario) -> Fit:
+def fit_scenario(scenario: ScenarioFile) -> DelayFit:
     """The fit of a scenario's recorded traceroutes; they must list every hop of its path."""
     expect, count = scenario.expect, len(scenario.path)
     if expect is None or expect.rtt is None or not (expect.forward_traceroute or expect.reverse_traceroute):
@@ -139,7 +139,7 @@ def without_outliers(times_ms: list[float | None]) -> tuple[list[float | None], 
     return kept, dict(sorted(outliers.items()))
 
 
-def _times(hops: list[RecordedHop], count: int) -> list[float | None]:
+def _times(hops: list[RecordedHopSection], count: int) -> list[float | None]:
     if not hops:
         return [None] * count
     if len(hops) != count:
@@ -150,7 +150,7 @@ def _times(hops: list[RecordedHop], count: int) -> list[float | None]:
     ]
 
 
-def report(scenario: Scenario, result: Fit) -> str:
+def report(scenario: ScenarioFile, result: DelayFit) -> str:
     """The fit as a table, and the lines to write into the file."""
     lines = ["  hop  node              list of sender  RTT − list of receiver     fitted   link RTT"]
     for index, link in enumerate(scenario.path):

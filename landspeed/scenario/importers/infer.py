@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from landspeed.base.units_text import rate_text
-from landspeed.scenario.importers.evidence import Evidence, Figure, Interval, Transfer
+from landspeed.scenario.importers.path_evidence import Figure, Interval, MeasuredTransfer, PathEvidence
 from landspeed.scenario.importers.round_trip import RoundTrip, round_trip
 from landspeed.scenario.importers.udp import over_udp
 from landspeed.scenario.theory import physics as ph
@@ -32,7 +32,7 @@ NORMAL = 1.96  # standard deviations of a 95 % interval
 
 
 @dataclass
-class Inferred:
+class InferredPath:
     """The path that was inferred; what is None is not known.
 
     Attributes:
@@ -43,7 +43,7 @@ class Inferred:
 
     round_trip: RoundTrip
     mtu_bytes: int
-    transfer: Transfer | None = None
+    transfer: MeasuredTransfer | None = None
     goodput: Figure | None = None
     bound_by: str = ""
     why: str = ""
@@ -65,7 +65,7 @@ class Inferred:
         return next((rate for rate in STANDARD_BPS if rate >= least), STANDARD_BPS[-1])
 
 
-def infer(evidence: Evidence) -> Inferred:
+def infer(evidence: PathEvidence) -> InferredPath:
     """What the evidence says of the path.
 
     Raises:
@@ -75,10 +75,10 @@ def infer(evidence: Evidence) -> Inferred:
     transfer = _typical(tcp)
     mtu = _mtu(evidence, transfer)
     # A packet's time on the line belongs to what is measured, not to the path's delay; so the rate comes first.
-    rough = Inferred(round_trip(evidence, transfer, mtu, math.inf), mtu, transfer)
+    rough = InferredPath(round_trip(evidence, transfer, mtu, math.inf), mtu, transfer)
     _bound(rough)
     line = rough.rate.value if rough.rate else math.inf
-    made = Inferred(round_trip(evidence, transfer, mtu, line), mtu, transfer)
+    made = InferredPath(round_trip(evidence, transfer, mtu, line), mtu, transfer)
     if transfer is not None:
         made.goodput = _goodput(tcp, transfer)
     _bound(made)
@@ -90,7 +90,7 @@ def infer(evidence: Evidence) -> Inferred:
     return made
 
 
-def _ip_version(evidence: Evidence, transfer: Transfer | None) -> int:
+def _ip_version(evidence: PathEvidence, transfer: MeasuredTransfer | None) -> int:
     """The transfer's; without one, that of the target's address."""
     if transfer is not None:
         return transfer.ip_version
@@ -99,13 +99,13 @@ def _ip_version(evidence: Evidence, transfer: Transfer | None) -> int:
     return 6 if any(":" in end for end in ends) else 4
 
 
-def _typical(transfers: Sequence[Transfer]) -> Transfer | None:
+def _typical(transfers: Sequence[MeasuredTransfer]) -> MeasuredTransfer | None:
     """The one with the median goodput."""
     ordered = sorted(transfers, key=lambda each: each.goodput_bps)
     return ordered[len(ordered) // 2] if ordered else None
 
 
-def _goodput(all_of_them: Sequence[Transfer], transfer: Transfer) -> Figure:
+def _goodput(all_of_them: Sequence[MeasuredTransfer], transfer: MeasuredTransfer) -> Figure:
     if len(all_of_them) > 1:
         rates = [each.goodput_bps for each in all_of_them]
         what = f"{transfer.source}: the median of {len(rates)} transfers"
@@ -114,7 +114,7 @@ def _goodput(all_of_them: Sequence[Transfer], transfer: Transfer) -> Figure:
     return Figure(transfer.goodput_bps, f"{transfer.source}: {transfer.program}", half, half)
 
 
-def _mtu(evidence: Evidence, transfer: Transfer | None) -> int:
+def _mtu(evidence: PathEvidence, transfer: MeasuredTransfer | None) -> int:
     told = [transfer.mtu_bytes if transfer else None, *(each.mtu_bytes for each in evidence.sockets)]
     known = [each for each in told if each]
     if known:
@@ -128,7 +128,7 @@ def _mtu(evidence: Evidence, transfer: Transfer | None) -> int:
     return plain if plain in (1500, 9000, 4470) else plain + ph.TCP_TIMESTAMPS
 
 
-def settled(transfer: Transfer) -> list[Interval]:
+def settled(transfer: MeasuredTransfer) -> list[Interval]:
     """The intervals after the start: from the one after the first that has nine tenths of the highest rate."""
     whole = [each for each in transfer.intervals if each.end_s > each.start_s]
     if len(whole) < 4:
@@ -145,7 +145,7 @@ def _half(values: Sequence[float]) -> float:
     return NORMAL * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
-def _bound(made: Inferred) -> None:
+def _bound(made: InferredPath) -> None:
     """What bound the transfer, and what follows."""
     transfer = made.transfer
     if transfer is None:
@@ -184,13 +184,13 @@ def _bound(made: Inferred) -> None:
     return _at_least(made, rates)
 
 
-def _wire_share(made: Inferred) -> float:
+def _wire_share(made: InferredPath) -> float:
     """Bits on the line for each bit of payload."""
     version = made.transfer.ip_version if made.transfer else 4
     return (made.mtu_bytes + FRAMING) / ph.mss_bytes(made.mtu_bytes, version)
 
 
-def _at_least(made: Inferred, rates: Sequence[float]) -> None:
+def _at_least(made: InferredPath, rates: Sequence[float]) -> None:
     """The line was never filled: it carries the most that was seen, and more."""
     most = max(rates) * _wire_share(made)
     line = next((each for each in STANDARD_BPS if each >= 1.05 * most), STANDARD_BPS[-1])
@@ -202,7 +202,7 @@ def _at_least(made: Inferred, rates: Sequence[float]) -> None:
     )
 
 
-def _by_queue(made: Inferred, parts: Sequence[Interval], base_s: float) -> None:
+def _by_queue(made: InferredPath, parts: Sequence[Interval], base_s: float) -> None:
     transfer = made.transfer
     assert transfer is not None
     highest_s = max(each.rtt_s for each in parts if each.rtt_s is not None)
@@ -232,7 +232,7 @@ def _by_queue(made: Inferred, parts: Sequence[Interval], base_s: float) -> None:
         made.assumptions.append("Queue. It never overflowed, so it may be any longer than what was seen of it.")
 
 
-def _by_window(made: Inferred, parts: Sequence[Interval], rate_bps: float, rtt_s: float) -> bool:
+def _by_window(made: InferredPath, parts: Sequence[Interval], rate_bps: float, rtt_s: float) -> bool:
     """Whether what was in flight filled a window other than the congestion window, which fills where the path binds."""
     transfer = made.transfer
     assert transfer is not None
@@ -259,7 +259,7 @@ def _by_window(made: Inferred, parts: Sequence[Interval], rate_bps: float, rtt_s
     return True
 
 
-def _by_loss(made: Inferred, parts: Sequence[Interval], resent: int) -> None:
+def _by_loss(made: InferredPath, parts: Sequence[Interval], resent: int) -> None:
     transfer = made.transfer
     assert transfer is not None
     payload = ph.mss_bytes(made.mtu_bytes, transfer.ip_version)
@@ -294,7 +294,7 @@ def _chance(lost: int, packets: float, source: str) -> Figure:
     return Figure(share, source, max(0.0, share - (middle - half)), max(0.0, middle + half - share))
 
 
-def _by_probes(made: Inferred, evidence: Evidence) -> None:
+def _by_probes(made: InferredPath, evidence: PathEvidence) -> None:
     """What probes and transfers over UDP tell: losses, and how much the line carries."""
     tcp = [each for each in evidence.transfers if not each.udp]
     seen = [part.rate_bps for each in tcp for part in each.intervals] + [each.goodput_bps for each in tcp]

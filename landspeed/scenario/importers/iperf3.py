@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from landspeed.scenario.importers.evidence import Evidence, Interval, MeasurementError, Transfer
+from landspeed.scenario.importers.path_evidence import Interval, MeasuredTransfer, MeasurementError, PathEvidence
 from landspeed.scenario.importers.peers import plain_address
 from landspeed.scenario.importers.reading import (
     items,
@@ -25,7 +25,7 @@ DRAINING = 0.05  # by so much of a UDP run a queue may empty after its end
 WHAT = "what `iperf3 --json` printed"
 
 
-def read_iperf3(file: Path) -> Evidence:
+def read_iperf3(file: Path) -> PathEvidence:
     """The transfers of a file: of one run, or of several one after another.
 
     Raises:
@@ -37,7 +37,7 @@ def read_iperf3(file: Path) -> Evidence:
         if not any(member(data, name) is not None for name in ("start", "end", "error")):
             raise MeasurementError(f"{file}: not iperf3's JSON; give {WHAT}")
     names = [f"{file.name}:{line}" if len(runs) > 1 else file.name for line, _ in runs]
-    return Evidence(transfers=[transfer_of(data, name) for name, (_, data) in zip(names, runs, strict=True)])
+    return PathEvidence(transfers=[transfer_of(data, name) for name, (_, data) in zip(names, runs, strict=True)])
 
 
 def _events(file: Path) -> dict[str, Any] | None:
@@ -60,7 +60,7 @@ def _events(file: Path) -> dict[str, Any] | None:
     return found
 
 
-def transfer_of(data: dict[str, Any], source: str) -> Transfer:
+def transfer_of(data: dict[str, Any], source: str) -> MeasuredTransfer:
     """The transfer that iperf3's JSON tells of.
 
     Raises:
@@ -91,7 +91,7 @@ def transfer_of(data: dict[str, Any], source: str) -> Transfer:
         none = f"none of its {packets} packets arrived" if udp and packets else "iperf3 reports no received byte"
         raise MeasurementError(f"{source}: {none}; import a run in which some arrived")
     ends = [member(each, "sender") for each in items(end, "streams")]
-    return Transfer(
+    return MeasuredTransfer(
         source=source,
         program=text_of(start, "version") or "iperf3",
         when=text_of(start, "timestamp", "time"),

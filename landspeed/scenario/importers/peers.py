@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import replace
 
-from landspeed.scenario.importers.evidence import Evidence, MeasurementError, Socket
+from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence, Socket
 
 
 def plain_address(text: str) -> str:
@@ -33,7 +33,7 @@ def is_address(text: str) -> bool:
     return True
 
 
-def of_one_path(evidence: Evidence) -> Evidence:
+def of_one_path(evidence: PathEvidence) -> PathEvidence:
     """The evidence, of the connections only those of the transfer.
 
     Raises:
@@ -51,7 +51,7 @@ def of_one_path(evidence: Evidence) -> Evidence:
     return replace(evidence, sockets=kept)
 
 
-def _peers(evidence: Evidence) -> Iterator[str]:
+def _peers(evidence: PathEvidence) -> Iterator[str]:
     """Who receives, as the files have it."""
     yield from (plain_address(each.receiver) for each in evidence.transfers if each.receiver)
     if not evidence.transfers:

@@ -11,8 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from landspeed.scenario.importers.evidence import Evidence, Hop, Interval, MeasurementError, Probes, Trace, Transfer
 from landspeed.scenario.importers.iperf3 import arrived
+from landspeed.scenario.importers.path_evidence import (
+    Interval,
+    MeasuredTransfer,
+    MeasurementError,
+    PathEvidence,
+    Probes,
+    Traceroute,
+    TracerouteHop,
+)
 from landspeed.scenario.importers.reading import (
     items,
     mean,
@@ -31,7 +39,7 @@ ARCHIVED = "the answer of the archive's _search (hits.hits[]._source)"
 RTT_UNIT_S = 1e-6  # pScheduler passes on what iperf3 tells, in µs
 
 
-def read_pscheduler(file: Path) -> Evidence:
+def read_pscheduler(file: Path) -> PathEvidence:
     """The result of a file.
 
     Raises:
@@ -55,13 +63,13 @@ def read_pscheduler(file: Path) -> Evidence:
     return READERS[kind](result, spec, file.name)
 
 
-def read_archive(file: Path) -> Evidence:
+def read_archive(file: Path) -> PathEvidence:
     """Every measurement of a search in perfSONAR's archive that succeeded.
 
     Raises:
         MeasurementError: it is cut off, or has none.
     """
-    found = Evidence()
+    found = PathEvidence()
     failed = 0
     for document in _documents(read_json(file, ARCHIVED)):
         kind, result = text_of(document, "test", "type"), member(document, "result")
@@ -99,7 +107,7 @@ def _kind(result: Any) -> str:
 # --- results as pScheduler has them ----------------------------------------------------------------------------------
 
 
-def _throughput(result: Any, spec: Any, source: str) -> Evidence:
+def _throughput(result: Any, spec: Any, source: str) -> PathEvidence:
     summary = member(result, "summary", "summary")
     got = positive(summary, "receiver-throughput-bits") or positive(summary, "throughput-bits")
     intervals = tuple(_interval(each) for each in items(result, "intervals") if not member(each, "summary", "omitted"))
@@ -115,7 +123,7 @@ def _throughput(result: Any, spec: Any, source: str) -> Evidence:
     sender, receiver = text_of(spec, "source"), text_of(spec, "dest")
     if member(spec, "reverse"):
         sender, receiver = receiver, sender
-    made = Transfer(
+    made = MeasuredTransfer(
         source=source,
         program="pScheduler throughput",
         sender=sender,
@@ -141,7 +149,7 @@ def _throughput(result: Any, spec: Any, source: str) -> Evidence:
         max_rtt_s=max(rtts, default=None),
         intervals=intervals,
     )
-    return Evidence(transfers=[made])
+    return PathEvidence(transfers=[made])
 
 
 def _interval(data: Any) -> Interval:
@@ -156,7 +164,7 @@ def _interval(data: Any) -> Interval:
     )
 
 
-def _rtt(result: Any, spec: Any, source: str) -> Evidence:  # noqa: ARG001 (of every reader)
+def _rtt(result: Any, spec: Any, source: str) -> PathEvidence:  # noqa: ARG001 (of every reader)
     times = [seconds_of(member(each, "rtt")) for each in items(result, "roundtrips")]
     least = seconds_of(member(result, "min"))
     if least is None:
@@ -164,14 +172,14 @@ def _rtt(result: Any, spec: Any, source: str) -> Evidence:  # noqa: ARG001 (of e
     sent, lost = whole(result, "sent") or len(times), whole(result, "lost")
     if lost is None:
         lost = sum(each is None for each in times)
-    return Evidence(probes=[Probes(source, "pScheduler rtt", least, sent, lost)])
+    return PathEvidence(probes=[Probes(source, "pScheduler rtt", least, sent, lost)])
 
 
-def _latency(result: Any, spec: Any, source: str) -> Evidence:
+def _latency(result: Any, spec: Any, source: str) -> PathEvidence:
     buckets: dict[str, Any] = member(result, "histogram-latency") or {}
     width_s = positive(spec, "bucket-width") or 0.001  # spec: seconds; the default is a millisecond
     least = min((float(key) for key in buckets), default=None)
-    return Evidence(
+    return PathEvidence(
         probes=[
             Probes(
                 source,
@@ -186,7 +194,7 @@ def _latency(result: Any, spec: Any, source: str) -> Evidence:
     )
 
 
-def _trace(result: Any, spec: Any, source: str) -> Evidence:
+def _trace(result: Any, spec: Any, source: str) -> PathEvidence:
     paths = items(result, "paths") or items(result, "json")
     hops = [_hop(each) for each in (paths[0] if paths and isinstance(paths[0], list) else paths)]  # pyright: ignore[reportUnknownVariableType]
     while hops and not hops[-1].rtts_ms:
@@ -195,19 +203,19 @@ def _trace(result: Any, spec: Any, source: str) -> Evidence:
         raise MeasurementError(f"{source}: a trace in which no hop answered; import another one")
     target = text_of(spec, "dest")
     reached = bool(target) and any(part.strip("[].") == target for part in hops[-1].label.split())
-    return Evidence(traces=[Trace(source, target or hops[-1].label, tuple(hops), reached)])
+    return PathEvidence(traces=[Traceroute(source, target or hops[-1].label, tuple(hops), reached)])
 
 
-def _hop(data: Any) -> Hop:
+def _hop(data: Any) -> TracerouteHop:
     rtt_s, address, name = seconds_of(member(data, "rtt")), text_of(data, "ip"), text_of(data, "hostname").rstrip(".")
     label = f"{name} [{address}]" if name and address and name != address else name or address
-    return Hop(label, () if rtt_s is None else (rtt_s * 1e3,))
+    return TracerouteHop(label, () if rtt_s is None else (rtt_s * 1e3,))
 
 
 # --- what the archive makes of them ----------------------------------------------------------------------------------
 
 
-def _archived_throughput(result: Any, spec: Any, source: str) -> Evidence:
+def _archived_throughput(result: Any, spec: Any, source: str) -> PathEvidence:
     figures = {
         "throughput-bits": member(result, "throughput"),
         "retransmits": member(result, "retransmits"),
@@ -228,15 +236,15 @@ def _archived_throughput(result: Any, spec: Any, source: str) -> Evidence:
     )
 
 
-def _archived_rtt(result: Any, spec: Any, source: str) -> Evidence:  # noqa: ARG001
+def _archived_rtt(result: Any, spec: Any, source: str) -> PathEvidence:  # noqa: ARG001
     packets = member(result, "packets")
     least, sent = number(result, "rtt", "min"), whole(packets, "sent") or 0
-    return Evidence(probes=[Probes(source, "perfSONAR's archive, rtt", least, sent, whole(packets, "lost") or 0)])
+    return PathEvidence(probes=[Probes(source, "perfSONAR's archive, rtt", least, sent, whole(packets, "lost") or 0)])
 
 
-def _archived_latency(result: Any, spec: Any, source: str) -> Evidence:  # noqa: ARG001
+def _archived_latency(result: Any, spec: Any, source: str) -> PathEvidence:  # noqa: ARG001
     packets, least_ms = member(result, "packets"), number(result, "latency", "min")
-    return Evidence(
+    return PathEvidence(
         probes=[
             Probes(
                 source,

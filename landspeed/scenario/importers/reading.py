@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from landspeed.scenario.importers.evidence import MeasurementError
+from landspeed.scenario.importers.path_evidence import MeasurementError
 
 _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)S)?)?")
 _OBJECT = re.compile(r"^\s*(\{)", re.MULTILINE)

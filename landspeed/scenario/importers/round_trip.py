@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from landspeed.scenario.importers.evidence import Evidence, Figure, MeasurementError, Trace, Transfer
 from landspeed.scenario.importers.fit_traceroute import fit, without_outliers
+from landspeed.scenario.importers.path_evidence import (
+    Figure,
+    MeasuredTransfer,
+    MeasurementError,
+    PathEvidence,
+    Traceroute,
+)
 from landspeed.scenario.theory import physics as ph
 
 OWN_QUEUE = "the least smoothed RTT, an upper bound: its own queue may be in it"
@@ -35,11 +41,11 @@ class RoundTrip:
     hops: list[str] = field(default_factory=list[str])
     links_ms: list[float] = field(default_factory=list[float])
     assumptions: list[str] = field(default_factory=list[str])
-    forward: Trace | None = None
-    reverse: Trace | None = None
+    forward: Traceroute | None = None
+    reverse: Traceroute | None = None
 
 
-def round_trip(evidence: Evidence, transfer: Transfer | None, mtu: int, line_bps: float) -> RoundTrip:
+def round_trip(evidence: PathEvidence, transfer: MeasuredTransfer | None, mtu: int, line_bps: float) -> RoundTrip:
     """The least round trip, and its links.
 
     Args:
@@ -73,7 +79,7 @@ def round_trip(evidence: Evidence, transfer: Transfer | None, mtu: int, line_bps
 
 
 def _candidates(
-    evidence: Evidence, transfer: Transfer | None, mtu: int, line_bps: float
+    evidence: PathEvidence, transfer: MeasuredTransfer | None, mtu: int, line_bps: float
 ) -> Iterator[tuple[Figure, Figure]]:
     """(what an empty path shows TCP, propagation) as each source has it."""
 
@@ -104,7 +110,7 @@ def _candidates(
             yield told(min(seen), full, f"{transfer.source}: {OWN_QUEUE}")
 
 
-def _last_resorts(evidence: Evidence) -> Iterator[tuple[Figure, Figure]]:
+def _last_resorts(evidence: PathEvidence) -> Iterator[tuple[Figure, Figure]]:
     for probe in evidence.probes:
         if probe.min_s and probe.one_way:
             off = 2 * probe.clock_error_s
@@ -117,7 +123,7 @@ def _last_resorts(evidence: Evidence) -> Iterator[tuple[Figure, Figure]]:
             yield figure, figure
 
 
-def _links(made: RoundTrip, evidence: Evidence) -> None:
+def _links(made: RoundTrip, evidence: PathEvidence) -> None:
     """Each link's share, from the traceroutes of one end or of both (fit_traceroute.py says how)."""
     total_ms = made.delay.value * 1e3
     if not evidence.traces:

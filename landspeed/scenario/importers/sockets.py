@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from landspeed.scenario.importers.evidence import Evidence, MeasurementError, Socket
+from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence, Socket
 from landspeed.scenario.importers.peers import plain_address
 from landspeed.scenario.importers.reading import read_text
 
@@ -18,7 +18,7 @@ MOST = {"mss": 65_535, "pmtu": 65_535, "snd_wnd": 2**31, "rtt": 1e7, "minrtt": 1
 """What a field can be at most; times in ms."""
 
 
-def read_ss(file: Path) -> Evidence:
+def read_ss(file: Path) -> PathEvidence:
     """The connections of a file, of each peer those that sent something; the one that sent most comes first.
 
     Raises:
@@ -43,7 +43,7 @@ def read_ss(file: Path) -> Evidence:
     for sent, socket in found:
         best[socket.peer] = max(best[socket.peer], sent)
     kept = [pair for pair in found if pair[0] >= min(LEAST_BYTES, best[pair[1].peer])]
-    return Evidence(sockets=[socket for _, socket in sorted(kept, key=lambda pair: -pair[0])])
+    return PathEvidence(sockets=[socket for _, socket in sorted(kept, key=lambda pair: -pair[0])])
 
 
 class _Line:

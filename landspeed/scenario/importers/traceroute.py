@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from landspeed.scenario.importers.evidence import Evidence, Hop, MeasurementError, Trace
+from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence, Traceroute, TracerouteHop
 from landspeed.scenario.importers.reading import read_text
 
 _HEAD = re.compile(
@@ -24,7 +24,7 @@ _NOTE = re.compile(r"\[(?:MPLS|AS)\b[^\]]*\]|<MPLS:[^>]*>")
 BELOW_SHARE = 0.5  # "<1 ms" counts as half of it, as in fit_traceroute.py
 
 
-def read_traceroute(file: Path) -> Evidence:
+def read_traceroute(file: Path) -> PathEvidence:
     """The traceroute of a file.
 
     Raises:
@@ -34,7 +34,7 @@ def read_traceroute(file: Path) -> Evidence:
     if columns := next((match[1].split() for line in lines if (match := _MTR_HEAD.search(line))), None):
         return _mtr(lines, columns, file)
     head = next((match for line in lines if (match := _HEAD.search(line))), None)
-    hops: dict[int, tuple[Hop, str]] = {}
+    hops: dict[int, tuple[TracerouteHop, str]] = {}
     last = 0
     for line in lines:
         if match := _LINE.fullmatch(line):
@@ -43,43 +43,43 @@ def read_traceroute(file: Path) -> Evidence:
         elif last and line.startswith((" ", "\t")) and _TIME.search(line):  # BSD: another router at the same distance
             before, address = hops[last]
             more, _ = _hop(line)
-            hops[last] = (Hop(before.label, before.rtts_ms + more.rtts_ms), address)
+            hops[last] = (TracerouteHop(before.label, before.rtts_ms + more.rtts_ms), address)
     answered = [number for number, (hop, _) in hops.items() if hop.rtts_ms]
     if not answered:
         raise MeasurementError(
             f"{file}: no hop of a traceroute answered; give what `traceroute HOST`, `tracert HOST` or `mtr --report "
             "HOST` printed"
         )
-    whole = [hops.get(number, (Hop("", ()), "")) for number in range(1, max(answered) + 1)]
+    whole = [hops.get(number, (TracerouteHop("", ()), "")) for number in range(1, max(answered) + 1)]
     name, told = (head[1] or head[3], head[2] or head[4] or "") if head else ("", "")
     target = told or name
     reached = bool(target) and target in (whole[-1][1], whole[-1][0].label.split(" ")[0])
     address = told or (whole[-1][1] if reached else "")
     named = name or whole[-1][0].label
-    return Evidence(traces=[Trace(file.name, named, tuple(hop for hop, _ in whole), reached, address)])
+    return PathEvidence(traces=[Traceroute(file.name, named, tuple(hop for hop, _ in whole), reached, address)])
 
 
-def _mtr(lines: list[str], columns: list[str], file: Path) -> Evidence:
+def _mtr(lines: list[str], columns: list[str], file: Path) -> PathEvidence:
     """mtr's report: of each hop the best time. It names no target; what answered last is taken for it."""
     if "Best" not in columns:
         raise MeasurementError(
             f"{file}: a report of mtr without its column Best; give what `mtr --report HOST` printed"
         )
-    hops: dict[int, tuple[Hop, str]] = {}
+    hops: dict[int, tuple[TracerouteHop, str]] = {}
     for line in lines:
         if not (match := _MTR.fullmatch(line)):
             continue
         times = match[5].split()
         best = times[columns.index("Best")] if len(times) > columns.index("Best") else ""
         answered = match[2] != "???" and re.fullmatch(r"\d{1,9}(\.\d{1,9})?", best)
-        hops[int(match[1])] = (Hop(match[2], (_ms(best),)) if answered else Hop("", ()), match[2])
+        hops[int(match[1])] = (TracerouteHop(match[2], (_ms(best),)) if answered else TracerouteHop("", ()), match[2])
     last = max((number for number, (hop, _) in hops.items() if hop.rtts_ms), default=0)
     if not last:
         raise MeasurementError(f"{file}: no hop of mtr's report answered; give what `mtr --report HOST` printed")
-    whole = tuple(hops.get(number, (Hop("", ()), ""))[0] for number in range(1, last + 1))
+    whole = tuple(hops.get(number, (TracerouteHop("", ()), ""))[0] for number in range(1, last + 1))
     reached = last == max(hops)
     address = whole[-1].label if reached and _ADDRESS.fullmatch(whole[-1].label) else ""
-    return Evidence(traces=[Trace(file.name, whole[-1].label, whole, reached, address)])
+    return PathEvidence(traces=[Traceroute(file.name, whole[-1].label, whole, reached, address)])
 
 
 def _ms(text: str, below: str = "") -> float:
@@ -89,15 +89,15 @@ def _ms(text: str, below: str = "") -> float:
     return BELOW_SHARE * 10.0 ** -len(text.partition(".")[2])
 
 
-def _hop(text: str) -> tuple[Hop, str]:
+def _hop(text: str) -> tuple[TracerouteHop, str]:
     """A line after its number: the hop, and the address of the router that answered first."""
     times = tuple(_ms(ms, below) for below, ms in _TIME.findall(text))
     if not times:
-        return Hop("", ()), ""
+        return TracerouteHop("", ()), ""
     text = _NOTE.sub(" ", text)
     if named := _NAME.search(text):
         name, address = named[1], named[2]
-        return Hop(f"{name} [{address}]" if name != address else address, times), address
+        return TracerouteHop(f"{name} [{address}]" if name != address else address, times), address
     found = _ADDRESS.search(_TIME.sub(" ", text))
     address = found[1] if found else ""
-    return Hop(address or text.split(maxsplit=1)[0], times), address
+    return TracerouteHop(address or text.split(maxsplit=1)[0], times), address

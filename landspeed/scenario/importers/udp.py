@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from landspeed.base.units_text import rate_text
-from landspeed.scenario.importers.evidence import Figure, Transfer
+from landspeed.scenario.importers.path_evidence import Figure, MeasuredTransfer
 from landspeed.scenario.theory import physics as ph
 
 UDP_HEADER = 8  # RFC 768
@@ -31,11 +31,11 @@ class OverUdp:
 
     rate: Figure | None = None
     carried: Figure | None = None
-    chance: list[Transfer] = field(default_factory=list[Transfer])
+    chance: list[MeasuredTransfer] = field(default_factory=list[MeasuredTransfer])
     notes: list[str] = field(default_factory=list[str])
 
 
-def over_udp(transfers: Sequence[Transfer], known_bps: float) -> OverUdp:
+def over_udp(transfers: Sequence[MeasuredTransfer], known_bps: float) -> OverUdp:
     """What they tell.
 
     Args:
@@ -72,7 +72,7 @@ def over_udp(transfers: Sequence[Transfer], known_bps: float) -> OverUdp:
     return found
 
 
-def _overflowed(transfer: Transfer, share: float) -> Figure:
+def _overflowed(transfer: MeasuredTransfer, share: float) -> Figure:
     """The line's rate; the queue emptied for an unknown time after the sender had ended."""
     rate_bps = _arrived_bps(transfer)
     most_bps = (transfer.offered_bps or 0.0) * (1 - share) * _on_the_line(transfer)
@@ -83,11 +83,11 @@ def _overflowed(transfer: Transfer, share: float) -> Figure:
     return Figure(rate_bps, told, 0.0, max(0.0, most_bps - rate_bps))
 
 
-def _arrived_bps(transfer: Transfer) -> float:
+def _arrived_bps(transfer: MeasuredTransfer) -> float:
     return transfer.goodput_bps * _on_the_line(transfer)
 
 
-def _on_the_line(transfer: Transfer) -> float:
+def _on_the_line(transfer: MeasuredTransfer) -> float:
     """Bits on the line for each bit of payload; a packet larger than the MTU goes in fragments (RFC 791)."""
     header, mtu = ph.IP_HEADER[transfer.ip_version], transfer.mtu_bytes or USUAL_MTU
     payload = transfer.packet_bytes or mtu - header - UDP_HEADER

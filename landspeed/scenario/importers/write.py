@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from landspeed.base.units import PROBABILITY, RATE, SIZE, TIME, Kind, format_exact, format_round
 from landspeed.base.units_text import rate_text
 from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
-from landspeed.scenario.importers.evidence import Evidence, Figure, Trace
-from landspeed.scenario.importers.infer import Inferred
+from landspeed.scenario.importers.infer import InferredPath
+from landspeed.scenario.importers.path_evidence import Figure, PathEvidence, Traceroute
 from landspeed.scenario.theory.physics import ETHERNET_FRAMING
 from landspeed.scenario.theory.timing import echo_bytes
 
@@ -20,7 +20,7 @@ SUPER_FROM_BPS = 5e9
 _NAME = re.compile(r"[^a-z0-9]+")
 
 
-def write_scenario(made: Inferred, evidence: Evidence, name: str, title: str = "") -> str:
+def write_scenario(made: InferredPath, evidence: PathEvidence, name: str, title: str = "") -> str:
     """The file's text."""
     ends = _ends(made)
     lines = [
@@ -47,7 +47,7 @@ def write_scenario(made: Inferred, evidence: Evidence, name: str, title: str = "
     return "\n".join(lines) + "\n"
 
 
-def _title(made: Inferred) -> str:
+def _title(made: InferredPath) -> str:
     rate = rate_text(made.rate.value) if made.rate else "a path"
     return f"Measured: {rate} over {made.round_trip.delay.value * 1e3:.4g} ms"
 
@@ -98,13 +98,13 @@ def _names(labels: Sequence[str], taken: Sequence[str]) -> list[str]:
     return found
 
 
-def _ends(made: Inferred) -> list[str]:
+def _ends(made: InferredPath) -> list[str]:
     told = [made.transfer.sender, made.transfer.receiver] if made.transfer else ["", ""]
     names = [_slug(each) for each in told]
     return [names[0] or "sender", names[1] if names[1] and names[1] != names[0] else "receiver"]
 
 
-def _host(name: str, role: str, made: Inferred, bus: Figure | None) -> Iterator[str]:
+def _host(name: str, role: str, made: InferredPath, bus: Figure | None) -> Iterator[str]:
     address = getattr(made.transfer, role) if made.transfer else ""
     yield f"  {name}:"
     yield f"    role: {role}"
@@ -117,7 +117,7 @@ def _host(name: str, role: str, made: Inferred, bus: Figure | None) -> Iterator[
         yield f"      why: {_text(bus.source)}"
 
 
-def _path(made: Inferred, nodes: Sequence[str]) -> Iterator[str]:
+def _path(made: InferredPath, nodes: Sequence[str]) -> Iterator[str]:
     links = made.round_trip.links_ms
     # Not the sender's own link: a queue there holds its sender back and drops nothing.
     narrow = max(range(1, len(links)), key=lambda index: links[index]) if len(links) > 1 else 0
@@ -143,7 +143,7 @@ def _ms(rtt_ms: float) -> str:
     return f"{round(rtt_ms, 5):g} ms" if rtt_ms < 1 else f"{round(rtt_ms, 4):.9g} ms"
 
 
-def _transfer(made: Inferred) -> Iterator[str]:
+def _transfer(made: InferredPath) -> Iterator[str]:
     transfer = made.transfer
     yield f"  streams: {transfer.streams if transfer else 1}"
     control = made.congestion_control
@@ -163,7 +163,7 @@ def _transfer(made: Inferred) -> Iterator[str]:
         yield f"  pacing: {format_exact(RATE, round(made.pacing_bps))}  # asked for"
 
 
-def _expect(made: Inferred) -> Iterator[str]:
+def _expect(made: InferredPath) -> Iterator[str]:
     """What the emulation is held against: figures of the measurement itself."""
     transfer = made.transfer
     if transfer is None or made.goodput is None:
@@ -193,20 +193,20 @@ def _expect(made: Inferred) -> Iterator[str]:
     yield ""
 
 
-def _ping_s(made: Inferred) -> float:
+def _ping_s(made: InferredPath) -> float:
     """What a ping shows on the path as it is written."""
     lines = [made.fast_bps] * (len(made.round_trip.links_ms) - 1) + [made.rate.value if made.rate else made.fast_bps]
     bits = 2 * (echo_bytes(made.ip_version) + ETHERNET_FRAMING) * 8
     return made.round_trip.delay.value + sum(bits / line for line in lines)
 
 
-def _recorded(trace: Trace) -> Iterator[str]:
+def _recorded(trace: Traceroute) -> Iterator[str]:
     for hop in trace.hops:
         times = ", ".join(f"{ms:g} ms" for ms in hop.rtts_ms)
         yield f"    - {{label: {_text(hop.label or '*')}, rtt: [{times}]}}"
 
 
-def _assumptions(made: Inferred) -> Iterator[str]:
+def _assumptions(made: InferredPath) -> Iterator[str]:
     transfer = made.transfer
     if transfer is None:
         yield f"Transfer. None was measured: one stream for {DURATION_S} s is assumed."

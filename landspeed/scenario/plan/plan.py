@@ -311,7 +311,9 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether links change while the transfer runs: by events, or by a trace."""
-        return bool(self.events) or any(lane.trace for link in self.links for lane in (link.forward, link.reverse))
+        return bool(self.events) or any(
+            direction.trace for link in self.links for direction in (link.forward, link.reverse)
+        )
 
     @property
     def sha256(self) -> str:

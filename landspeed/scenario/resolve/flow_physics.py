@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from landspeed.scenario.file.model import Scenario, Transfer
+from landspeed.scenario.file.model import ScenarioFile, TransferSection
 from landspeed.scenario.plan.limits import Limit, LimitKind, Physics
 from landspeed.scenario.plan.plan import Link, Node
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.ack_path import ack_path
 
 
-def flow_physics(scenario: Scenario, transfer: Transfer, nodes: list[Node], links: list[Link]) -> Physics:
+def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[Node], links: list[Link]) -> Physics:
     """What theory says of a transfer from the first of these nodes to the last, over the links between them."""
     ip = scenario.ip
     mtu = min(link.mtu_bytes for link in links)
@@ -74,7 +74,7 @@ def _in_records(physics: Physics, share: float) -> Physics:
     )
 
 
-def both_routes(scenario: Scenario, transfer: Transfer, alone: list[Physics]) -> Physics:
+def both_routes(scenario: ScenarioFile, transfer: TransferSection, alone: list[Physics]) -> Physics:
     """What theory says of MPTCP over two routes: the sum of what each allows, and one window for both (RFC 8684).
 
     RTT and MSS are those of the first route. The routes share no link, so each gives what it would alone.
@@ -109,7 +109,7 @@ def both_routes(scenario: Scenario, transfer: Transfer, alone: list[Physics]) ->
     )
 
 
-def _all_reno(transfer: Transfer) -> bool:
+def _all_reno(transfer: TransferSection) -> bool:
     return set(transfer.congestion_controls or [transfer.congestion_control]) == {"reno"}
 
 

@@ -8,8 +8,8 @@ from typing import cast
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.key_names import plan_values
-from landspeed.scenario.file.model import Scenario
-from landspeed.scenario.file.model import Transfer as ScenarioTransfer
+from landspeed.scenario.file.model import ScenarioFile
+from landspeed.scenario.file.model import TransferSection as ScenarioTransfer
 from landspeed.scenario.file.multipath import second_routes
 from landspeed.scenario.file.network_routes import flow_routes
 from landspeed.scenario.plan.flow_path import path_of, subflows
@@ -32,7 +32,7 @@ UNKNOWN = Physics(
 """Until it is known where queues can form."""
 
 
-def planned_routes(scenario: Scenario) -> list[list[list[int]]]:
+def planned_routes(scenario: ScenarioFile) -> list[list[list[int]]]:
     """The links of each flow, in order: of its one route, or with MPTCP of both. The scenario has been checked."""
     if not scenario.is_network:
         return [[list(range(len(scenario.path)))]]
@@ -43,7 +43,7 @@ def planned_routes(scenario: Scenario) -> list[list[list[int]]]:
     return [[first] + ([seconds[number]] if number in seconds else []) for number, first in enumerate(firsts)]
 
 
-def unproved_flows(scenario: Scenario, nodes: list[Node], routes: list[list[list[int]]]) -> list[Flow]:
+def unproved_flows(scenario: ScenarioFile, nodes: list[Node], routes: list[list[list[int]]]) -> list[Flow]:
     """The flows without their physics."""
     if not scenario.is_network:
         return [
@@ -76,7 +76,7 @@ def unproved_flows(scenario: Scenario, nodes: list[Node], routes: list[list[list
     return found
 
 
-def with_physics(scenario: Scenario, plan: Plan) -> list[Flow]:
+def with_physics(scenario: ScenarioFile, plan: Plan) -> list[Flow]:
     """The flows with what theory says of each, alone on its path or, with MPTCP, on its two."""
     transfers = [flow_transfer(scenario, flow) for flow in scenario.flows] or [scenario.transfer]
     found: list[Flow] = []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from landspeed.scenario.file.model import Scenario, Transfer
-from landspeed.scenario.file.model_recorded import Expect as ScenarioExpect
+from landspeed.scenario.file.model import ScenarioFile, TransferSection
+from landspeed.scenario.file.model_recorded import ExpectSection as ScenarioExpect
 from landspeed.scenario.plan.recorded import Contest, Expect, PreviousRecord, RecordedHop
 
 
-def expected(scenario: Scenario, wanted: ScenarioExpect | None, transfer: Transfer) -> Expect | None:
+def expected(scenario: ScenarioFile, wanted: ScenarioExpect | None, transfer: TransferSection) -> Expect | None:
     """The recorded or wanted result of a transfer."""
     if wanted is None:
         return None
@@ -34,7 +34,7 @@ def expected(scenario: Scenario, wanted: ScenarioExpect | None, transfer: Transf
     )
 
 
-def contest_facts(scenario: Scenario) -> Contest | None:
+def contest_facts(scenario: ScenarioFile) -> Contest | None:
     """What the scenario's documents say on the contest's rules."""
     facts = scenario.contest
     if facts is None:

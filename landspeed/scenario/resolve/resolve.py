@@ -11,13 +11,13 @@ from typing import Any
 from landspeed.base.errors import Problem, ScenarioError
 from landspeed.base.units import TIME, QueueSize, format_exact
 from landspeed.scenario.file.disciplines import Discipline, check_parameters, resolve
-from landspeed.scenario.file.document import Path
+from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.events import plan_events
 from landspeed.scenario.file.flow_transfer import flow_transfer
 from landspeed.scenario.file.key_names import plan_name
 from landspeed.scenario.file.load import LoadedScenario
-from landspeed.scenario.file.model import Host, Lane, Scenario
-from landspeed.scenario.file.model import Link as ScenarioLink
+from landspeed.scenario.file.model import DirectionSection, HostSection, ScenarioFile
+from landspeed.scenario.file.model import LinkSection as ScenarioLink
 from landspeed.scenario.file.network_routes import host_names, node_names
 from landspeed.scenario.plan.plan import Calibration, Direction, Event, Link, Node, Plan
 from landspeed.scenario.plan.trace import Trace
@@ -65,12 +65,12 @@ def make_plan(loaded: LoadedScenario, *, seed: int | None = None) -> Plan:
     return replace(proved, flows=with_physics(scenario, proved))
 
 
-def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
+def _nodes(scenario: ScenarioFile, links: list[Link]) -> list[Node]:
     hosts = host_names(scenario) if scenario.is_network else frozenset(scenario.hosts)
     nodes: list[Node] = []
     for name in node_names(scenario):
         if name in hosts:
-            host = scenario.hosts.get(name) or Host.model_validate({})
+            host = scenario.hosts.get(name) or HostSection.model_validate({})
             bus = host.bus
             latitude, longitude = host.position or (None, None)
             own = [link.forward if link.a == name else link.reverse for link in links if name in (link.a, link.b)]
@@ -82,7 +82,7 @@ def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
                 address_note=host.address_note,
                 latitude_deg=latitude,
                 longitude_deg=longitude,
-                nic_rate_bps=host.nic or max(rate for lane in own for rate in lane.rates_bps),
+                nic_rate_bps=host.nic or max(rate for direction in own for rate in direction.rates_bps),
                 bus_rate_bps=bus.rate if bus else None,
                 bus_fitted=bool(bus and bus.fitted),
                 bus_why=bus.why if bus else None,
@@ -104,7 +104,7 @@ def _nodes(scenario: Scenario, links: list[Link]) -> list[Node]:
 
 
 @dataclass(frozen=True)
-class _Lane:
+class _DirectionKeys:
     """A direction with defaults filled in; `own` tells whether a key stands under `reverse:`."""
 
     delay_ns: int
@@ -124,8 +124,8 @@ RESOLVED_KEYS = (
 )  # a default from elsewhere, or another key, has a part in them
 
 
-def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
-    sides: tuple[Lane, ...] = (link.reverse, link) if reverse and link.reverse else (link,)
+def _direction_keys(scenario: ScenarioFile, link: ScenarioLink, *, reverse: bool) -> _DirectionKeys:
+    sides: tuple[DirectionSection, ...] = (link.reverse, link) if reverse and link.reverse else (link,)
 
     def value(key: str) -> Any:
         return next((getattr(side, key) for side in sides if getattr(side, key) is not None), None)
@@ -133,8 +133,12 @@ def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
     delay = value("one_way_delay")
     if link.rtt is not None:
         delay = link.rtt - link.rtt // 2 if reverse else link.rtt // 2
-    plain = {plan_name(key, field): value(key) for key, field in Lane.model_fields.items() if key not in RESOLVED_KEYS}
-    return _Lane(
+    plain = {
+        plan_name(key, field): value(key)
+        for key, field in DirectionSection.model_fields.items()
+        if key not in RESOLVED_KEYS
+    }
+    return _DirectionKeys(
         delay_ns=delay or 0,
         rate_bps=value("line_rate") or scenario.line_rate or 0,  # checks.py has seen that one of them is there
         queue=value("queue") or scenario.queue or QueueSize(bdp=Fraction(1)),
@@ -145,35 +149,35 @@ def _lane(scenario: Scenario, link: ScenarioLink, *, reverse: bool) -> _Lane:
 
 
 def _traced(
-    loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool = False
-) -> _Lane:
+    loaded: LoadedScenario, index: int, direction: _DirectionKeys, problems: list[Problem], *, reverse: bool = False
+) -> _DirectionKeys:
     """The direction with its trace, whose means over the transfer take the place of the keys that it speaks of."""
-    if lane.source is None or lane.source.file == NO_TRACE:
-        return _checked(loaded, index, lane, problems, reverse=reverse)
-    scenario, link, key = loaded.scenario, loaded.scenario.lines[index], loaded.scenario.lines_key
+    if direction.source is None or direction.source.file == NO_TRACE:
+        return _checked(loaded, index, direction, problems, reverse=reverse)
+    scenario, link, key = loaded.scenario, loaded.scenario.all_links[index], loaded.scenario.links_key
     own = reverse and link.reverse and link.reverse.trace is not None
-    where: Path = (key, index, "reverse", "trace") if own else (key, index, "trace")
+    where: KeyPath = (key, index, "reverse", "trace") if own else (key, index, "trace")
     framing = ph.FRAMING_BYTES[link.framing or scenario.framing]
     try:
-        trace = read_trace(lane.source, loaded.file_of(where), loaded.tree.locate(where), framing)
+        trace = read_trace(direction.source, loaded.file_of(where), loaded.tree.locate(where), framing)
     except ScenarioError as error:
         for problem in error.problems:
             _add(problems, problem)
-        return lane
+        return direction
     until_ns = _lasts_ns(scenario) or trace.lasts_ns
-    plain: dict[str, Any] = {**lane.plain, "trace": trace}
+    plain: dict[str, Any] = {**direction.plain, "trace": trace}
     if trace.loss is not None:
         plain["loss"] = trace.mean(trace.loss, until_ns)
         if "loss_burst" in plain:
             what = "bursts of losses beside a trace of losses: each of its rows would begin anew"
             _add(problems, loaded.problem((*where[:-1], "loss_burst"), what, "leave one of the two out"))
-    rate = max(round(trace.mean(trace.rate_bps, until_ns)), 1) if trace.rate_bps else lane.rate_bps
-    delay = round(trace.mean(trace.delay_ns, until_ns)) if trace.delay_ns else lane.delay_ns
-    lane = replace(lane, rate_bps=rate, delay_ns=delay, plain=plain)
-    return _checked(loaded, index, lane, problems, reverse=reverse)
+    rate = max(round(trace.mean(trace.rate_bps, until_ns)), 1) if trace.rate_bps else direction.rate_bps
+    delay = round(trace.mean(trace.delay_ns, until_ns)) if trace.delay_ns else direction.delay_ns
+    direction = replace(direction, rate_bps=rate, delay_ns=delay, plain=plain)
+    return _checked(loaded, index, direction, problems, reverse=reverse)
 
 
-def _lasts_ns(scenario: Scenario) -> int | None:
+def _lasts_ns(scenario: ScenarioFile) -> int | None:
     """How long something is sent; None where that depends on the goodput."""
     if not scenario.is_network:
         return scenario.transfer.duration
@@ -182,50 +186,55 @@ def _lasts_ns(scenario: Scenario) -> int | None:
     return max(known) if len(known) == len(ends) else None
 
 
-def _checked(loaded: LoadedScenario, index: int, lane: _Lane, problems: list[Problem], *, reverse: bool) -> _Lane:
+def _checked(
+    loaded: LoadedScenario, index: int, direction: _DirectionKeys, problems: list[Problem], *, reverse: bool
+) -> _DirectionKeys:
     """The direction, where a link with a trace leaves nothing out that the trace does not say."""
-    link, made = loaded.scenario.lines[index], lane.plain.get("trace")
-    where: Path = (loaded.scenario.lines_key, index)
+    link, made = loaded.scenario.all_links[index], direction.plain.get("trace")
+    where: KeyPath = (loaded.scenario.links_key, index)
     name = f"the link {link.from_} – {link.to}"
-    if lane.rate_bps == 0:
+    if direction.rate_bps == 0:
         right = "add line_rate: 100 Mbit/s, or a column rate [Mbit/s] to the trace"
         _add(problems, loaded.problem(where, f"{name} has no line rate in one direction", right))
     said = [link.rtt, link.one_way_delay, link.reverse.one_way_delay if reverse and link.reverse else None]
     if all(each is None for each in said) and not (made and made.delay_ns):
         right = "add one_way_delay: 10 ms, or a column delay [ms] to the trace"
         _add(problems, loaded.problem(where, f"{name} has no delay in one direction", right))
-    least_ns = min((made and made.delay_ns) or [lane.delay_ns])
-    if lane.plain.get("jitter_ns", 0) > least_ns:
+    least_ns = min((made and made.delay_ns) or [direction.delay_ns])
+    if direction.plain.get("jitter_ns", 0) > least_ns:
         what = f"jitter is larger than the least delay of {name}, {format_exact(TIME, least_ns)}"
         _add(problems, loaded.problem((*where, "jitter"), what, "write a jitter up to that"))
-    return lane
+    return direction
 
 
 def _links(
     loaded: LoadedScenario, seed: int, events: list[Event], routes: list[list[int]], problems: list[Problem]
 ) -> list[Link]:
     scenario = loaded.scenario
-    lanes = [(_lane(scenario, k, reverse=False), _lane(scenario, k, reverse=True)) for k in scenario.lines]
-    lanes = [
+    directions = [
+        (_direction_keys(scenario, k, reverse=False), _direction_keys(scenario, k, reverse=True))
+        for k in scenario.all_links
+    ]
+    directions = [
         (_traced(loaded, i, there, problems), _traced(loaded, i, back, problems, reverse=True))
-        for i, (there, back) in enumerate(lanes)
+        for i, (there, back) in enumerate(directions)
     ]
     if problems:
         return []
-    rtts_ns = [sum(lane.delay_ns for lane in pair) for pair in lanes]
-    mtus = [link.mtu or scenario.mtu for link in scenario.lines]
+    rtts_ns = [sum(direction.delay_ns for direction in pair) for pair in directions]
+    mtus = [link.mtu or scenario.mtu for link in scenario.all_links]
     links: list[Link] = []
-    for index, (link, pair) in enumerate(zip(scenario.lines, lanes, strict=True)):
+    for index, (link, pair) in enumerate(zip(scenario.all_links, directions, strict=True)):
         framing = link.framing or scenario.framing
         passing = [route for route in routes if index in route] or [[index]]
         # Of the flows that pass: the longest round trip, and the largest packet.
         rtt_ns = max(sum(rtts_ns[each] for each in route) for route in passing)
         mtu = max(min(mtus[each] for each in route) for route in passing)
         made: list[Direction] = []
-        for name, lane in zip(("forward", "reverse"), pair, strict=True):
+        for name, direction in zip(("forward", "reverse"), pair, strict=True):
             here = _Place(loaded, index, name, mtu, ph.FRAMING_BYTES[framing], rtt_ns)
             touching = [event for event in events if event.link == index and name in event.directions]
-            made.append(_direction(here, lane, seed, touching, problems))
+            made.append(_direction(here, direction, seed, touching, problems))
         links.append(
             Link(
                 index=index,
@@ -254,35 +263,37 @@ class _Place:
     framing_bytes: int
     rtt_ns: int
 
-    def key(self, name: str) -> Path:
+    def key(self, name: str) -> KeyPath:
         """The path of a key of this direction in the file: under `reverse` if it stands there."""
-        link, key = self.loaded.scenario.lines[self.index], self.loaded.scenario.lines_key
+        link, key = self.loaded.scenario.all_links[self.index], self.loaded.scenario.links_key
         if self.direction == "reverse" and link.reverse and getattr(link.reverse, name) is not None:
             return (key, self.index, "reverse", name)
         on_link = getattr(link, name) is not None
         return (key, self.index, name) if on_link or name == "packet_limit" else (name,)
 
 
-def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], problems: list[Problem]) -> Direction:
+def _direction(
+    here: _Place, direction: _DirectionKeys, seed: int, events: list[Event], problems: list[Problem]
+) -> Direction:
     mtu, framing = here.path_mtu, here.framing_bytes
-    queue = lane.queue.resolve(ph.bdp_bytes(lane.rate_bps, here.rtt_ns))
+    queue = direction.queue.resolve(ph.bdp_bytes(direction.rate_bps, here.rtt_ns))
     super_packets = here.loaded.scenario.fidelity == "super-packets"
-    if lane.queue.bytes is None:
+    if direction.queue.bytes is None:
         queue = max(queue, MIN_BDP_QUEUE_PACKETS * (ph.SUPER_PACKET_BYTES if super_packets else mtu))
     _check_queue(here, queue, super_packets, problems)
-    discipline, parameters = resolve(lane.discipline, queue)
+    discipline, parameters = resolve(direction.discipline, queue)
     if parameters:
         largest = ph.SUPER_PACKET_BYTES if super_packets else mtu
-        for key, what, right in check_parameters(parameters, queue, lane.rate_bps, largest):
+        for key, what, right in check_parameters(parameters, queue, direction.rate_bps, largest):
             where = (*here.key("discipline"), discipline, key)
             _add(problems, here.loaded.problem(where, f"{what} ({here.direction})", right))
-    packet_limit = lane.plain.get("packet_limit")
+    packet_limit = direction.plain.get("packet_limit")
     if packet_limit is not None:
-        made: Trace | None = lane.plain.get("trace")
+        made: Trace | None = direction.plain.get("trace")
         delays, rates = ((made and each) or [] for each in ((made and made.delay_ns), (made and made.rate_bps)))
-        longest = max([lane.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
-        longest += lane.plain.get("jitter_ns", 0)
-        fastest = max([lane.rate_bps, *rates, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
+        longest = max([direction.delay_ns, *delays, *(event.delay_ns or 0 for event in events)])
+        longest += direction.plain.get("jitter_ns", 0)
+        fastest = max([direction.rate_bps, *rates, *(event.rate_bps or 0 for event in events if event.kind == "rate")])
         needed = ph.packets_needed(fastest, longest, queue, mtu, framing)
         if packet_limit < needed:
             what = (
@@ -292,14 +303,14 @@ def _direction(here: _Place, lane: _Lane, seed: int, events: list[Event], proble
             right = f"write packet_limit: {needed} or more, or leave it out"
             _add(problems, here.loaded.problem(here.key("packet_limit"), what, right))
     return Direction(
-        delay_ns=lane.delay_ns,
-        rate_bps=lane.rate_bps,
+        delay_ns=direction.delay_ns,
+        rate_bps=direction.rate_bps,
         queue_bytes=queue,
         can_queue=True,
         discipline=discipline,
         parameters=parameters,
         seed=direction_seed(seed, here.index, here.direction),
-        **lane.plain,
+        **direction.plain,
     )
 
 

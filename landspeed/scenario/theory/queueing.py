@@ -65,7 +65,7 @@ class _Proofs:
         self._plan, self._before = plan, before
         self._sources = {node.name: node for node in plan.nodes}
         self._lanes = {
-            (link.index, ahead): _Lane(
+            (link.index, ahead): _WorstDirection(
                 link.forward if ahead else link.reverse,
                 link.framing_bytes,
                 _touching(plan.events, link.index, "forward" if ahead else "reverse"),
@@ -91,16 +91,19 @@ class _Proofs:
 
     def _prove(self, place: Place) -> tuple[bool, list[_Bound]]:
         """Whether a queue can form there, and what bounds all that leaves it."""
-        lane = self._lanes[place]
+        direction = self._lanes[place]
         bounds = self._arriving(place)
         proved = any(
-            all((size + lane.framing) * rate <= (size + extra) * lane.slowest_bps for size in self._sizes(place))
+            all(
+                (size + direction.framing) * rate <= (size + extra) * direction.slowest_bps
+                for size in self._sizes(place)
+            )
             for rate, extra in bounds
         )
-        queues = lane.background or lane.has_bucket or not proved
-        leaving = [] if queues or lane.respaces else bounds
-        if not lane.respaces:
-            leaving = [*leaving, (lane.fastest_bps, lane.framing)]
+        queues = direction.background or direction.has_bucket or not proved
+        leaving = [] if queues or direction.respaces else bounds
+        if not direction.respaces:
+            leaving = [*leaving, (direction.fastest_bps, direction.framing)]
         return queues, leaving
 
     def _arriving(self, place: Place) -> list[_Bound]:
@@ -124,7 +127,7 @@ class _Proofs:
         return ph.IP_HEADER[ip_version] + ph.TCP_HEADER, packet_mtu(self._plan, self._plan.links[place[0]])
 
 
-class _Lane:
+class _WorstDirection:
     """A direction with what events make of it in the worst case."""
 
     def __init__(self, direction: Direction, framing: int, events: list[Event]) -> None:

@@ -27,7 +27,7 @@ RTT_FLOOR_MS = 0.001
 
 
 @dataclass(frozen=True)
-class Line:
+class Serializer:
     """One direction of a link, as a packet meets it: first its propagation counts, then the time to send it.
 
     The rate is the line's, or that of the receiving host's bus (which moves bare IP packets) where that is slower.
@@ -53,17 +53,17 @@ def link_name(link: Link) -> str:
     return f"link {link.index + 1} ({link.a} – {link.b})"
 
 
-def line_of(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> Line:
+def line_of(plan: Plan, link: Link, direction: Direction, *, forward: bool) -> Serializer:
     """The line of a direction; `direction` is the link's own, or what an event has made of it."""
     rate, framing, name = direction.rate_bps, link.framing_bytes, link_name(link)
     bus = node_of(plan, link.b if forward else link.a).bus_rate_bps
     mtu = packet_mtu(plan, link)
     if bus is not None and bus * (mtu + framing) < rate * mtu:
         rate, framing, name = bus, 0, f"bus of {link.b if forward else link.a}"
-    return Line(name, direction.delay_ns, direction.jitter_ns, rate, framing)
+    return Serializer(name, direction.delay_ns, direction.jitter_ns, rate, framing)
 
 
-def way(plan: Plan, origin: int, target: int) -> Iterator[Line]:
+def way(plan: Plan, origin: int, target: int) -> Iterator[Serializer]:
     """The lines that a packet passes from one node to another; nodes count from the sender's, 0."""
     forward = target > origin
     links = plan.links[origin:target] if forward else plan.links[target:origin][::-1]
@@ -158,7 +158,7 @@ def slowest_rate_bps(plan: Plan, *, forward: bool) -> float:
 
 def rate_allowed(plan: Plan, tolerance: float, *, forward: bool) -> float:
     """How far a packet train's rate may be from the bottleneck's: jitter moves its ends, and then copies count too."""
-    lanes = [link.forward if forward else link.reverse for link in plan.links]
+    directions = [link.forward if forward else link.reverse for link in plan.links]
     lasts_ns = TRAIN_PACKETS * path_mtu(plan) * 8e9 / slowest_rate_bps(plan, forward=forward)
-    jitter = sum(2 * lane.jitter_ns / lasts_ns for lane in lanes)
-    return tolerance + (jitter + sum(2 * lane.duplicate for lane in lanes) if jitter else 0.0)
+    jitter = sum(2 * direction.jitter_ns / lasts_ns for direction in directions)
+    return tolerance + (jitter + sum(2 * direction.duplicate for direction in directions) if jitter else 0.0)

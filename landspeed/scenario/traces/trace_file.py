@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import core_schema
 
-from landspeed.base.errors import Mark, Problem, ScenarioError, Source
+from landspeed.base.errors import Problem, ScenarioError, Source, TextPosition
 from landspeed.base.units import (
     HOUR,
     MILLISECOND,
@@ -76,7 +76,7 @@ class TraceSource(BaseModel):
         return {"anyOf": [{"type": "string", "minLength": 1, "maxLength": 4000}, handler(core)]}
 
 
-def read_trace(asked: TraceSource, named_in: Path, where: Mark, framing_bytes: int) -> Trace:
+def read_trace(asked: TraceSource, named_in: Path, where: TextPosition, framing_bytes: int) -> Trace:
     """The trace of a file.
 
     Args:
@@ -97,17 +97,17 @@ def read_trace(asked: TraceSource, named_in: Path, where: Mark, framing_bytes: i
         if line.strip() and not line.lstrip().startswith("#")
     ]
     if not lines:
-        raise _wrong("the trace is empty", f"begin with a header: {EXAMPLE}", Mark(source))
+        raise _wrong("the trace is empty", f"begin with a header: {EXAMPLE}", TextPosition(source))
     if _NUMBER.fullmatch(lines[0][1].strip()):
         return _mahimahi(asked, source, lines, framing_bytes)
     return _csv(asked, source, lines)
 
 
-def _wrong(what: str, right: str, mark: Mark) -> ScenarioError:
+def _wrong(what: str, right: str, mark: TextPosition) -> ScenarioError:
     return ScenarioError([Problem(what, right, mark)])
 
 
-def _read(path: Path, name: str, where: Mark) -> str:
+def _read(path: Path, name: str, where: TextPosition) -> str:
     """The text, if it is the text of a file that is not too large."""
     try:
         if not path.is_file():
@@ -134,7 +134,7 @@ def _read(path: Path, name: str, where: Mark) -> str:
         before = raw[: error.start]
         lines = raw.decode("utf-8", "replace").split("\n")
         column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace"))
-        mark = Mark(Source(str(path), lines), before.count(b"\n"), column)
+        mark = TextPosition(Source(str(path), lines), before.count(b"\n"), column)
         what = f"byte 0x{raw[error.start]:02x} is not UTF-8"
         raise _wrong(what, "save the trace as UTF-8 text", mark) from None
 
@@ -156,28 +156,28 @@ def _csv(asked: TraceSource, source: Source, lines: list[tuple[int, str]]) -> Tr
     for number, line in lines[1:]:
         if len(rows["time"]) >= MAX_STEPS:
             right = "write values over longer times, or a part of the trace"
-            raise _wrong(f"a trace has at most {MAX_STEPS} rows", right, Mark(source, number))
+            raise _wrong(f"a trace has at most {MAX_STEPS} rows", right, TextPosition(source, number))
         cells = list(_cells(line))
         if len(cells) != len(columns):
             what = f"{len(cells)} values, and the header has {len(columns)} columns"
-            mark = Mark(source, number, cells[min(len(cells), len(columns)) - 1][0])
+            mark = TextPosition(source, number, cells[min(len(cells), len(columns)) - 1][0])
             raise _wrong(what, f"write one value for each of: {', '.join(name for name, _ in columns)}", mark)
         for (name, unit), (column, cell) in zip(columns, cells, strict=True):
-            mark = Mark(source, number, column, max(len(cell), 1))
+            mark = TextPosition(source, number, column, max(len(cell), 1))
             rows[name].append(_value(name, unit, cell, mark))
             if name == "time":
                 _check_time(rows["time"], unit, mark)
     if len(rows["time"]) < 2:
         what = "a trace of fewer than two rows says nothing of its length"
-        raise _wrong(what, "end it with a row that has the time of its end", Mark(source, lines[-1][0]))
+        raise _wrong(what, "end it with a row that has the time of its end", TextPosition(source, lines[-1][0]))
     times = [round(each) for each in rows["time"]]
     if times[0] != 0:
         what, right = f"the trace begins at {format_exact(TIME, times[0])}", "let its first row be of time 0"
-        raise _wrong(what, right, Mark(source, lines[1][0]))
+        raise _wrong(what, right, TextPosition(source, lines[1][0]))
     last = slice(None, -1) if asked.loop else slice(None)  # of a loop, the last row says only when it ends
     found = {name: values[last] for name, values in rows.items()}
     if "rate" in found:
-        _check_rates(asked, found["rate"], Mark(source, lines[-1][0]))
+        _check_rates(asked, found["rate"], TextPosition(source, lines[-1][0]))
     return Trace(
         file=asked.file,
         at_ns=times[last],
@@ -193,7 +193,7 @@ def _header(source: Source, number: int, line: str) -> list[tuple[str, str]]:
     """Name and unit of each column."""
     columns: list[tuple[str, str]] = []
     for column, cell in _cells(line):
-        mark = Mark(source, number, column, max(len(cell), 1))
+        mark = TextPosition(source, number, column, max(len(cell), 1))
         match = _HEADER.fullmatch(cell)
         name = match["name"].lower() if match else ""
         if match is None or name not in COLUMNS:
@@ -214,11 +214,11 @@ def _header(source: Source, number: int, line: str) -> list[tuple[str, str]]:
     names = [name for name, _ in columns]
     if "time" not in names or len(names) < 2:
         what = "the trace has no column 'time'" if "time" not in names else "the trace has a time and nothing else"
-        raise _wrong(what, f"write a header such as {EXAMPLE}", Mark(source, number))
+        raise _wrong(what, f"write a header such as {EXAMPLE}", TextPosition(source, number))
     return columns
 
 
-def _value(name: str, unit: str, cell: str, mark: Mark) -> Fraction:
+def _value(name: str, unit: str, cell: str, mark: TextPosition) -> Fraction:
     """A cell in base units."""
     kind, most = COLUMNS[name]
     if not _NUMBER.fullmatch(cell):
@@ -233,7 +233,7 @@ def _value(name: str, unit: str, cell: str, mark: Mark) -> Fraction:
     return value
 
 
-def _check_time(times: list[Fraction], unit: str, mark: Mark) -> None:
+def _check_time(times: list[Fraction], unit: str, mark: TextPosition) -> None:
     if len(times) > 1 and round(times[-1]) <= round(times[-2]):
         backwards = "goes backwards" if times[-1] < times[-2] else "stands still"
         before = format_exact(TIME, round(times[-2]))
@@ -245,7 +245,7 @@ def _check_time(times: list[Fraction], unit: str, mark: Mark) -> None:
         )
 
 
-def _check_rates(asked: TraceSource, rates: list[Fraction], mark: Mark) -> None:
+def _check_rates(asked: TraceSource, rates: list[Fraction], mark: TextPosition) -> None:
     if not any(round(each) for each in rates):
         raise _wrong("a rate of 0 from the beginning to the end", "write a rate above 0 somewhere", mark)
     if not asked.loop and round(rates[-1]) == 0:
@@ -261,7 +261,7 @@ def _mahimahi(asked: TraceSource, source: Source, lines: list[tuple[int, str]], 
     times: list[int] = []
     for number, line in lines:
         word = line.strip()
-        mark = Mark(source, number, line.index(word), len(word))
+        mark = TextPosition(source, number, line.index(word), len(word))
         if not word.isascii() or not word.isdigit() or len(word) > 12:
             negative = word.startswith("-")
             said = f"a time of {word} ms is negative" if negative else f"'{word}' is not a time in whole milliseconds"
@@ -275,7 +275,9 @@ def _mahimahi(asked: TraceSource, source: Source, lines: list[tuple[int, str]], 
     lasts_ns = times[-1] * MILLISECOND
     if lasts_ns == 0:
         what = "all packets leave at 0 ms, so the trace has no length"
-        raise _wrong(what, "write later times: the last one says when the trace ends", Mark(source, lines[-1][0]))
+        raise _wrong(
+            what, "write later times: the last one says when the trace ends", TextPosition(source, lines[-1][0])
+        )
     starts = list(range(0, lasts_ns, MAHIMAHI_STEP_NS))
     packets = [0] * len(starts)
     for time in times:
@@ -285,7 +287,7 @@ def _mahimahi(asked: TraceSource, source: Source, lines: list[tuple[int, str]], 
     rates = [
         Fraction(count * bits * 10**9, end - start) for count, start, end in zip(packets, starts, ends, strict=True)
     ]
-    _check_rates(asked, rates, Mark(source, lines[-1][0]))
+    _check_rates(asked, rates, TextPosition(source, lines[-1][0]))
     return Trace(
         file=asked.file, at_ns=starts, lasts_ns=lasts_ns, loops=asked.loop, rate_bps=[round(each) for each in rates]
     )

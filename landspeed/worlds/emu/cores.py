@@ -122,7 +122,7 @@ def check_core(wish: Wish) -> None:
         raise CoreError(f"--core {wish}: this process may use {'core' if len(allowed) == 1 else 'the cores'} {named}")
 
 
-class Seat:
+class CoreLease:
     """A guest's place on a core. Within `with` it is taken: what the thread starts then runs there.
 
     Attributes:
@@ -140,7 +140,7 @@ class Seat:
         self._name: socket.socket | None = None
         self._next_change = 0.0
 
-    def __enter__(self) -> Seat:
+    def __enter__(self) -> CoreLease:
         """Take the least busy core of those with the fewest guests, and bring this thread there.
 
         Raises:

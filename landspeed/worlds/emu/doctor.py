@@ -11,6 +11,7 @@ from pathlib import Path
 
 from landspeed.base.finding import Finding
 from landspeed.base.places import is_clone, runs_dir
+from landspeed.worlds.built_programs import REINSTALL, program_trouble
 from landspeed.worlds.distribution import how_to_install
 from landspeed.worlds.emu.hugepages import huge_pages_possible
 from landspeed.worlds.emu.kernel_build import find_kernel
@@ -20,7 +21,6 @@ from landspeed.worlds.emu.machine import memory_folders
 from landspeed.worlds.emu.memory import available_bytes
 from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH
 from landspeed.worlds.engine.command import ENGINE_BINARY
-from landspeed.worlds.programs import REINSTALL, program_trouble
 
 SMALLEST_RUN_BYTES = 1 << 30
 TOOLS = {  # program → what does without it

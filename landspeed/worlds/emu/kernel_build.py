@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TextIO
 
 from landspeed.base.places import ROOT, is_clone
+from landspeed.worlds.built_programs import REINSTALL, program_trouble
 from landspeed.worlds.emu.kernel_source import (
     PACKAGES_IN,
     KernelError,
@@ -34,7 +35,6 @@ from landspeed.worlds.emu.kernel_source import (
     package_version,
     series_of,
 )
-from landspeed.worlds.programs import REINSTALL, program_trouble
 
 RECIPE = ROOT / "emu" / "kernel"
 PACKED = RECIPE / "built"  # a wheel brings its kernel along (setup/wheel.sh)

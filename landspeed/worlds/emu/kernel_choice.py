@@ -112,7 +112,7 @@ def tracing_words(kernel: Kernel, how: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Listed:
+class KernelRow:
     """A line of `landspeed kernel list`.
 
     Attributes:
@@ -136,7 +136,7 @@ def _apt() -> Apt:
     return Apt(cache_root() / "apt")
 
 
-def listed(*, update: bool = False) -> list[Listed]:
+def listed(*, update: bool = False) -> list[KernelRow]:
     """What is built, and what could be: sources on this machine, and packages that apt knows of.
 
     Args:
@@ -149,20 +149,22 @@ def listed(*, update: bool = False) -> list[Listed]:
     known = fitting(build.RECIPE) if is_clone() else []
     here = archives(build.SOURCES, build.fetched_sources()) if is_clone() else {}
     keys = {series: build.kernel_key(archive) for series, archive in here.items()}
-    lines: list[Listed] = []
+    lines: list[KernelRow] = []
     for kernel in available():
         series = kernel.series
         present = keys.get(series) == kernel.key
         source = str(here.get(series, "")) if present else kernel.source
-        lines.append(Listed(series, series in known, kernel, present, kernel.key == usual, source))
+        lines.append(KernelRow(series, series in known, kernel, present, kernel.key == usual, source))
     done = {line.series for line in lines if line.present}
-    lines += [Listed(each, each in known, source=str(here[each])) for each in here if each not in done]
+    lines += [KernelRow(each, each in known, source=str(here[each])) for each in here if each not in done]
     apt = _apt()
     if update and is_clone():
         apt.look_beside()
     packages = apt.packages() if is_clone() else {}
     seen = {line.series for line in lines}
-    lines += [Listed(each, each in known, source=f"package {packages[each]}") for each in packages if each not in seen]
+    lines += [
+        KernelRow(each, each in known, source=f"package {packages[each]}") for each in packages if each not in seen
+    ]
     return sorted(lines, key=lambda line: (numbers(line.series), not line.present))
 
 

@@ -52,8 +52,8 @@ def _in_flight_bytes(plan: Plan) -> int:
 
 
 def _held_bytes(plan: Plan) -> int:
-    lanes = [lane for link in plan.links for lane in (link.forward, link.reverse)]
-    return sum(ph.bdp_bytes(lane.rate_bps, lane.delay_ns) + lane.queue_bytes for lane in lanes)
+    directions = [direction for link in plan.links for direction in (link.forward, link.reverse)]
+    return sum(ph.bdp_bytes(direction.rate_bps, direction.delay_ns) + direction.queue_bytes for direction in directions)
 
 
 def memory_for_bytes(in_flight_bytes: int, mtu: int, fidelity: str, receive: str) -> int:

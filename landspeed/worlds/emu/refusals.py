@@ -19,8 +19,8 @@ RED_BYTES = (1 << 31) - 1  # net/sched/sch_red.c keeps the average in 32 bits
 def too_large_averages(plan: Plan) -> str | None:
     """The first link whose RED Linux cannot have, and what would be right."""
     for link in plan.links:
-        for lane in (link.forward, link.reverse):
-            asked = lane.parameters.max_bytes or 0 if lane.parameters and lane.discipline == "red" else 0
+        for direction in (link.forward, link.reverse):
+            asked = direction.parameters.max_bytes or 0 if direction.parameters and direction.discipline == "red" else 0
             if asked > RED_BYTES:
                 what = f"link {link.index + 1} ({link.a} – {link.b}): RED with a threshold of {asked} B"
                 return f"{what}; Linux has {RED_BYTES} B at most: write a smaller queue, or another discipline"
@@ -36,8 +36,8 @@ def check_kernel(plan: Plan, kernel: Kernel) -> None:
     here = f"Linux {kernel.version} ({kernel.key}) lacks it"
     right = "`landspeed kernel build 7.3` makes one that has it, for --kernel 7.3"
     for link in plan.links:
-        lanes = [lane for lane in (link.forward, link.reverse) if lane.discipline == "dualpi2"]
-        if lanes and not kernel.can_dualpi2:
+        directions = [direction for direction in (link.forward, link.reverse) if direction.discipline == "dualpi2"]
+        if directions and not kernel.can_dualpi2:
             what = f"link {link.index + 1} ({link.a} – {link.b}): dualpi2 is in Linux from 6.17 on"
             raise KernelError(f"{what}, and {here}; {right}")
     if any(flow.transfer.accurate_ecn for flow in plan.flows) and not kernel.can_accurate_ecn:
@@ -56,7 +56,7 @@ def uncountable_losses(loaded: LoadedScenario) -> list[Problem]:
     for number, event in enumerate(scenario.events):
         if event.loss is None or event.loss.packets is None or (place := place_of(scenario, event)) is None:
             continue
-        link, (index, direction) = scenario.lines[place[0]], place
+        link, (index, direction) = scenario.all_links[place[0]], place
         back = link.reverse.duplicate if link.reverse and link.reverse.duplicate is not None else link.duplicate
         copies = {"forward": link.duplicate, "reverse": back, "both": link.duplicate or back}[direction]
         if copies:

@@ -10,7 +10,7 @@ from typing import Any
 from landspeed.base.log import Log
 from landspeed.results.facts import EmuFacts, GuestFacts
 from landspeed.results.record import CalibrationResult, RunRecord
-from landspeed.worlds.emu.watchdog import Outcome
+from landspeed.worlds.emu.watchdog import GuestOutcome
 
 LOG = Log(__name__)
 
@@ -38,7 +38,7 @@ def with_guest(record: RunRecord, *found: GuestFacts) -> EmuFacts:
     return facts.model_copy(update={"guest": facts.guest.model_copy(update=told)})
 
 
-def with_facts(record: RunRecord, outcome: Outcome, started: float) -> RunRecord:
+def with_facts(record: RunRecord, outcome: GuestOutcome, started: float) -> RunRecord:
     """The record with what the guest was found to be and to measure, as far as it came."""
     walls = outcome.phase_wall_s
     found: dict[str, Any] = {

@@ -29,7 +29,7 @@ DOOR, ASK, ANSWER = "door", "ask.json", "answer.json"  # guest/session/request_f
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.001, 0.02
 
 
-class Session(ProgramSession):
+class GuestSession(ProgramSession):
     """A guest that waits to be asked."""
 
     def __init__(self, guest: Guest, *, stall_wall_s: float, each_look: Callable[[], None] = lambda: None) -> None:

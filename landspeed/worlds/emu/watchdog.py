@@ -33,7 +33,7 @@ class GuestError(RunFailed):
 
 
 @dataclass
-class Outcome:
+class GuestOutcome:
     """How a guest ended. Wall seconds of each phase; the host's cores that it ran on; its own last words in `guest`."""
 
     phase_wall_s: dict[str, float] = field(default_factory=dict[str, float])
@@ -145,11 +145,11 @@ def follow(
     guest: Guest,
     report: Callable[[Progress], None] = lambda _: None,
     *,
-    outcome: Outcome | None = None,
+    outcome: GuestOutcome | None = None,
     stall_wall_s: float = STALL_WALL_S,
     each_poll: Callable[[], None] = lambda: None,
     flow_folders: Sequence[str] = ("",),
-) -> Outcome:
+) -> GuestOutcome:
     """Wait until the guest has ended.
 
     Args:
@@ -165,7 +165,7 @@ def follow(
     """
     console, flows = LineFollower(guest.folder / "log" / "console.log"), LiveFlows(guest.folder, flow_folders)
     started = time.monotonic()
-    progress, outcome = Progress(), outcome or Outcome()
+    progress, outcome = Progress(), outcome or GuestOutcome()
     phase_started, stall = started, StallWatch(guest, stall_wall_s)
     messages: list[str] = []
     next_count = started

@@ -28,10 +28,11 @@ from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.plan.duration import expected_duration_s
 from landspeed.scenario.plan.plan import DisciplineName, Plan
+from landspeed.worlds.built_programs import program_trouble
 from landspeed.worlds.distribution import how_to_install
-from landspeed.worlds.emu import evidence, machine
+from landspeed.worlds.emu import evidence_captures, machine
 from landspeed.worlds.emu import watchdog as watch
-from landspeed.worlds.emu.cores import CoreLoad, Seat, allowed_cores, check_core
+from landspeed.worlds.emu.cores import CoreLease, CoreLoad, allowed_cores, check_core
 from landspeed.worlds.emu.flows import flow_jobs, flow_told, flows_told
 from landspeed.worlds.emu.guest.job import Job
 from landspeed.worlds.emu.hugepages import LAUNCH
@@ -42,11 +43,10 @@ from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.refusals import check_kernel, too_large_averages, uncountable_losses
 from landspeed.worlds.emu.run_facts import cpu_model, with_facts, with_guest
 from landspeed.worlds.emu.sampling import LINKWATCH, SOCKWATCH, check_sampler, sampler_job
-from landspeed.worlds.emu.session import Session
+from landspeed.worlds.emu.session import GuestSession
 from landspeed.worlds.emu.spin_cost import check_cost
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from landspeed.worlds.program_world import ProgramWorld, SocketSampling
-from landspeed.worlds.programs import program_trouble
 from landspeed.worlds.registry import tool
 from landspeed.worlds.tool import ToolError
 
@@ -120,7 +120,7 @@ class EmuWorld(ProgramWorld):
             self._asked_kernels[plan.kernel] = choose(plan.kernel)
         return self._asked_kernels[plan.kernel]
 
-    def asked(self, plan: Plan) -> Plan:
+    def with_options(self, plan: Plan) -> Plan:
         """A kernel that is asked for is part of the work: a version as it was written, another one by its build.
 
         So is what spinning costs.
@@ -168,7 +168,7 @@ class EmuWorld(ProgramWorld):
         for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
-        if self.options.evidence and (missing := evidence.missing_programs()):
+        if self.options.evidence and (missing := evidence_captures.missing_programs()):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
@@ -195,7 +195,7 @@ class EmuWorld(ProgramWorld):
         started = time.monotonic()
         record = self._begin(plan, bundle)
         job = self._transfer(plan)
-        outcome = watch.Outcome()
+        outcome = watch.GuestOutcome()
         try:
             self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
         finally:  # whatever ended it, what is known belongs to the record
@@ -207,7 +207,7 @@ class EmuWorld(ProgramWorld):
             record.guest.captured_packets = {
                 end if plan.is_path else f"{flow.name}: {end}": count
                 for flow in plan.flows
-                for end, count in evidence.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
+                for end, count in evidence_captures.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
             }
         bundle.record = record
         return record
@@ -251,7 +251,7 @@ class EmuWorld(ProgramWorld):
         """
         self._write_inputs(plan, folder, Job(mode="shell"))
         modes = termios.tcgetattr(0) if os.isatty(0) else None
-        with Seat(self.options.core, self._load):
+        with CoreLease(self.options.core, self._load):
             guest = self._start(plan, folder, virtual=False, terminal=True)
             try:
                 guest.process.wait()
@@ -264,7 +264,7 @@ class EmuWorld(ProgramWorld):
     @contextlib.contextmanager
     def session(
         self, plan: Plan, folder: Path, *, visible: Sequence[Path] = (), memory_bytes: int | None = None
-    ) -> Generator[Session]:
+    ) -> Generator[GuestSession]:
         """A guest that does one thing after the other as it is asked, until the block is left.
 
         Args:
@@ -277,11 +277,13 @@ class EmuWorld(ProgramWorld):
             GuestError: the guest broke.
         """
         self._write_inputs(plan, folder, Job(mode="session"), visible)
-        with Seat(self.options.core, self._load) as seat:
+        with CoreLease(self.options.core, self._load) as lease:
             guest = self._start(plan, folder, virtual=True, memory_bytes=memory_bytes)
-            seat.step_aside()
+            lease.step_aside()
             try:
-                yield Session(guest, stall_wall_s=self.options.stall, each_look=lambda: seat.improve(guest.processes))
+                yield GuestSession(
+                    guest, stall_wall_s=self.options.stall, each_look=lambda: lease.improve(guest.processes)
+                )
             finally:
                 guest.stop()
 
@@ -359,21 +361,21 @@ class EmuWorld(ProgramWorld):
         *,
         folder: Path | None = None,
         each_poll: Callable[[], None] = lambda: None,
-        outcome: watch.Outcome | None = None,
-    ) -> watch.Outcome:
+        outcome: watch.GuestOutcome | None = None,
+    ) -> watch.GuestOutcome:
         folder = bundle.path if bundle else folder
         assert folder is not None
         self._write_inputs(plan, folder, job)
         # Programs that begin at one instant of the guest's clock do so one after the other.
         stall_wall_s = self.options.stall + FLOW_STALL_S * max(len(job.flows) - 1, 0)
-        outcome = outcome or watch.Outcome()
-        with Seat(self.options.core, self._load) as seat:
-            outcome.cores = seat.cores
+        outcome = outcome or watch.GuestOutcome()
+        with CoreLease(self.options.core, self._load) as lease:
+            outcome.cores = lease.cores
             guest = self._start(plan, folder, virtual=self.options.clock == "virtual")
-            seat.step_aside()
+            lease.step_aside()
 
             def poll() -> None:
-                seat.improve(guest.processes)
+                lease.improve(guest.processes)
                 each_poll()
 
             folders = [flow.folder for flow in job.flows]
@@ -381,7 +383,9 @@ class EmuWorld(ProgramWorld):
                 guest, report, outcome=outcome, stall_wall_s=stall_wall_s, each_poll=poll, flow_folders=folders
             )
 
-    def _with_transfer(self, record: RunRecord, plan: Plan, bundle: BundleWriter, outcome: watch.Outcome) -> RunRecord:
+    def _with_transfer(
+        self, record: RunRecord, plan: Plan, bundle: BundleWriter, outcome: watch.GuestOutcome
+    ) -> RunRecord:
         assert record.calibration is not None
         if not record.calibration.passed:
             raise RunFailed(

@@ -44,7 +44,7 @@ class Window(_Part):
     warning: str | None = None
 
 
-class CpuTime(_Part):
+class EngineCpuTime(_Part):
     """Processor time of one end, in seconds."""
 
     user_s: float
@@ -54,8 +54,8 @@ class CpuTime(_Part):
 class Cpu(_Part):
     """Processor time of both ends."""
 
-    sender: CpuTime
-    receiver: CpuTime
+    sender: EngineCpuTime
+    receiver: EngineCpuTime
 
 
 class Subflow(_Part):
@@ -118,7 +118,7 @@ class ZeroCopy(_Part):
     copied: int
 
 
-class Sending(_Part):
+class SendMethod(_Part):
     """How the bytes were handed to the kernel, and why so; `way` is null when nothing was sent.
 
     `packet_bytes`: what splice gives the socket for one packet, null when it is another way or not known;
@@ -161,7 +161,7 @@ class EngineResult(_Part):
     receive_mode: Literal["discard", "memory", "verify", "file"]
     files: dict[str, Any] | None = None
     delivery: bool
-    sending: Sending
+    sending: SendMethod
     path: TransferPath
     omitted_s: float
     omitted_bytes: int | None

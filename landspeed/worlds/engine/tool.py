@@ -76,10 +76,10 @@ def stall_ns(plan: Plan) -> int | None:
     four of TCP's timeouts, each twice the one before (RFC 6298 section 5.5), are 15 times the first.
     """
     waits_ns = [
-        lane.queue_bytes * 8 * 10**9 // lane.rate_bps
+        direction.queue_bytes * 8 * 10**9 // direction.rate_bps
         for link in plan.links
-        for lane in (link.forward, link.reverse)
-        if lane.can_queue
+        for direction in (link.forward, link.reverse)
+        if direction.can_queue
     ]
     needed_ns = 15 * (data_rtt_ns(plan) + max(waits_ns, default=0))
     return needed_ns if needed_ns > OWN_STALL_NS else None

@@ -44,7 +44,7 @@ GROUPS = {"sender": "landspeed_senders", "receiver": "landspeed_receivers", "sha
 
 
 @dataclass(frozen=True)
-class Host:
+class InventoryHost:
     """A host as given on the command line: `user@host,address=…`."""
 
     name: str
@@ -52,7 +52,7 @@ class Host:
     options: dict[str, str]
 
     @classmethod
-    def parse(cls, text: str) -> Host:
+    def parse(cls, text: str) -> InventoryHost:
         """Read it.
 
         Raises:
@@ -130,7 +130,7 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
         raise RealError(f"{plan.scenario} has a trace, which is not possible on a real path; remove it")
     transfer, physics = plan.transfer, plan.physics
     build, digest = engine_identity()
-    rate_bps = min(lane.rate_bps for link in plan.links for lane in (link.forward, link.reverse))
+    rate_bps = min(direction.rate_bps for link in plan.links for direction in (link.forward, link.reverse))
     duration_s = (
         transfer.duration_ns / 1e9
         if transfer.duration_ns
@@ -184,7 +184,7 @@ def write_inventory(
     folder: Path,
     loaded: LoadedScenario,
     plan: Plan,
-    hosts: dict[str, Host],
+    hosts: dict[str, InventoryHost],
     *,
     again: bool = False,
     late_timers_ns: int = LATE_TIMERS_NS,

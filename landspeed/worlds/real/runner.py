@@ -34,7 +34,7 @@ REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all t
 PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
 
 
-class Progress:
+class PlaybookProgress:
     """Follows the events of one playbook.
 
     Attributes:
@@ -177,7 +177,7 @@ def run_play(
     variables: dict[str, Any] | None = None,
     options: list[str] | None = None,
     say: Callable[[str], None] | None = None,
-) -> Progress:
+) -> PlaybookProgress:
     """Run a playbook of this folder.
 
     Args:
@@ -198,7 +198,7 @@ def run_play(
     """
     import ansible_runner
 
-    progress = Progress(say or (lambda line: print(line, file=sys.stderr, flush=True)))
+    progress = PlaybookProgress(say or (lambda line: print(line, file=sys.stderr, flush=True)))
     interrupted: list[float] = []
     mark = ""
 

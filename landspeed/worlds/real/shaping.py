@@ -14,7 +14,7 @@ from typing import Any
 
 from landspeed.scenario.plan.plan import Direction, Link, Plan
 from landspeed.scenario.theory.timing import link_name
-from landspeed.worlds.emu.guest.shaping.direction_options import VETH_HEADER_BYTES, lane_options
+from landspeed.worlds.emu.guest.shaping.direction_options import VETH_HEADER_BYTES, direction_options
 from landspeed.worlds.emu.guest.shaping.encode_netem import words as netem_words
 from landspeed.worlds.real.errors import RealError
 
@@ -67,7 +67,7 @@ def _lines(plan: Plan, link: Link, direction: Direction, late_ns: int, *, forwar
             f"{plan.scenario}: link {link.index}, {link.a}–{link.b}: tc cannot set the scenario's RED parameters; "
             "use discipline fifo or fq_codel on a shaped path"
         )
-    netem, bucket = lane_options(plan, link, direction, forward=forward, stock=True)
+    netem, bucket = direction_options(plan, link, direction, forward=forward, stock=True)
     words = [f"root handle 1: netem limit {netem['limit_packets']}", *netem_words(netem)]
     if bucket is not None and "rate_bytes_per_s" in netem:
         words += [f"rate {netem['rate_bytes_per_s'] * 8}bit"]  # at which nothing takes time: jitter keeps the order

@@ -1,11 +1,11 @@
 """The simulated world: the ns-3 program, and its driver.
 
-doctor.py    Can this host simulate? Only the simulated world needs what is looked at here
-flows.py     What the simulator told of each flow, as fields of the record; and where the samples of each go
-measured.py  What the simulator measured of its path before the transfer, against the plan
-process.py   The simulator as a process: started, followed by its progress lines
-program.py   The program that simulates: where it is, which build of it, and what to do where there is none
-world.py     The simulated world: a plan in, the ns-3 program run over it, a bundle out
+calibration_facts.py  What the simulator measured of its path before the transfer, against the plan
+doctor.py             Can this host simulate? Only the simulated world needs what is looked at here
+flows.py              What the simulator told of each flow, as fields of the record
+process.py            The simulator as a process: started, followed by its progress lines
+program.py            The program that simulates: where it is, which build of it
+world.py              The simulated world: a plan in, the ns-3 program run over it, a bundle out
 
 doctor.py is short because there is one thing to look at; program.py because doctor.py and world.py share it.
 """

@@ -13,7 +13,7 @@ from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Flow, Plan
-from landspeed.worlds.sim.measured import calibration
+from landspeed.worlds.sim.calibration_facts import calibration
 
 NS_PER_S = 10**9
 # Of a transfer; the rest is of the simulator itself.

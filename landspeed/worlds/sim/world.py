@@ -23,9 +23,9 @@ from landspeed.scenario.file.capabilities import Capabilities
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.options import option
+from landspeed.worlds.sim.calibration_facts import happened
 from landspeed.worlds.sim.doctor import examine_simulator
 from landspeed.worlds.sim.flows import collect_samples, simulator_facts, with_results
-from landspeed.worlds.sim.measured import happened
 from landspeed.worlds.sim.process import Simulation
 from landspeed.worlds.sim.program import MISSING, SIMULATOR, simulator_key
 from landspeed.worlds.world import World

@@ -115,8 +115,8 @@ def in_turns(mtu: int, congestion: str | None = None) -> list[Row]:
 def making() -> list[Row]:
     """What a verified block costs before it is sent: made, then summed by the library, against one pass and a copy."""
     build = ENGINE.parent
-    subprocess.run(["ninja", "-C", str(build), "bench_making"], check=True, stdout=subprocess.DEVNULL)
-    told = subprocess.run([str(build / "bench_making")], check=True, stdout=subprocess.PIPE, text=True).stdout
+    subprocess.run(["ninja", "-C", str(build), "bench_block_fill"], check=True, stdout=subprocess.DEVNULL)
+    told = subprocess.run([str(build / "bench_block_fill")], check=True, stdout=subprocess.PIPE, text=True).stdout
     apart, *ways, copy = [json.loads(line) for line in told.splitlines()]
     figures = ", ".join(f"{way['seconds_per_gb']:.3f} s/GB ({way['way']})" for way in ways)
     row = f"{apart['seconds_per_gb']:.3f} s/GB → {figures or 'no vectors here'}; {copy['seconds_per_gb']:.3f} s/GB"

@@ -10,8 +10,8 @@
  */
 #define _GNU_SOURCE
 #include "bench_socket.h"
+#include "payload/block_fill.h"
 #include "payload/blocks.h"
-#include "payload/making.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,8 +43,8 @@ static ssize_t block_check(int fd, uint8_t *block, size_t size)
 	uint64_t sum;
 	ssize_t got = recv(fd, block, size, MSG_WAITALL);
 	memcpy(&sum, block, sizeof(sum));
-	if (got == (ssize_t)size && making_sum(making_way_best(), block + sizeof(sum),
-					       size - sizeof(sum), sequence++) != sum) {
+	if (got == (ssize_t)size && block_sum(fill_method_best(), block + sizeof(sum),
+					      size - sizeof(sum), sequence++) != sum) {
 		errno = EBADMSG;
 		return -1;
 	}
@@ -78,8 +78,8 @@ static ssize_t block_send(int fd, uint8_t *block, size_t size)
 	static uint64_t sequence;
 	if (sequence == 0)
 		generator = generator_create(1, 1);
-	uint64_t sum = making_fill(making_way_best(), &generator, block_origin(sequence),
-				   block + sizeof(sum), size - sizeof(sum), sequence);
+	uint64_t sum = block_fill(fill_method_best(), &generator, block_origin(sequence),
+				  block + sizeof(sum), size - sizeof(sum), sequence);
 	sequence++;
 	memcpy(block, &sum, sizeof(sum));
 	for (size_t done = 0; done < size;) {

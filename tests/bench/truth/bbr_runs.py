@@ -8,7 +8,7 @@ from typing import Any
 
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.emu.guest.shaping.apply import CHILD, FIRST_CLASS, ROOT
-from landspeed.worlds.emu.guest.shaping.direction_options import lane_options
+from landspeed.worlds.emu.guest.shaping.direction_options import direction_options
 from landspeed.worlds.emu.guest.shaping.encode_line import options_of
 
 from . import theory
@@ -90,7 +90,7 @@ def _told(plan: Plan, asked: dict[str, Any]) -> dict[str, Any]:
         delay_ns=round(asked["delay_s"] * 1e9) or link.forward.delay_ns,
         loss=asked["loss"],
     )
-    netem, bucket = lane_options(plan, link, ahead, forward=True)
+    netem, bucket = direction_options(plan, link, ahead, forward=True)
     told: dict[str, Any] = {"node": "r1", "device": "eth1", "at_s": asked["at_s"]}
     if asked["rate_bps"]:
         assert bucket is not None

@@ -13,7 +13,7 @@ import pytest
 from landspeed.base.errors import ScenarioError
 from landspeed.base.failures import RunFailed
 from landspeed.judge.calibration_checks import calibration_checks
-from landspeed.worlds.emu.guest.calibration.calibrate import Calibration, _failures
+from landspeed.worlds.emu.guest.calibration.calibrate import MeasuredCalibration, _failures
 from tests.support.emu_fixtures import FIRST, execute, landspeed, plan_of, scenario, transfer, write_scenario
 
 HOP = re.compile(r"^\s*(\d+)\s+(\S+) \((\S+)\)\s+([\d.]+) ms\s+([\d.]+) ms\s+([\d.]+) ms", re.MULTILINE)
@@ -157,7 +157,7 @@ def _judged(tmp_path: Path, **changes: Any) -> list[str]:
             for ttl, (node, ms) in enumerate(zip(order, times, strict=True), start=1)
         ]
 
-    result = Calibration(
+    result = MeasuredCalibration(
         tolerance=0.001,
         rate_tolerance=0.01,
         hops=hops(names[1:], [float(ms) for ms in RTT_MS]),

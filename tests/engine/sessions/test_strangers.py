@@ -26,7 +26,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     wait_until,
 )
 
-PLACES = 2048  # server/crowd.h
+PLACES = 2048  # server/pending_clients.h
 RTT_S = 0.264
 RATE = 400  # connections a second
 TRIES = 6

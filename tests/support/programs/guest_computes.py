@@ -8,7 +8,7 @@ from landspeed.scenario.theory import timing
 from landspeed.worlds.emu import guest
 from landspeed.worlds.emu.guest.joined_links import runs_of
 from landspeed.worlds.emu.guest.reading import read_plan
-from landspeed.worlds.emu.guest.shaping.direction_options import lane_options
+from landspeed.worlds.emu.guest.shaping.direction_options import direction_options
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed
 
 # These ask for more than the stand-ins have, or begin to work.
@@ -23,6 +23,6 @@ for argument in sys.argv[1:]:
     plan = read_plan(Path(argument).read_bytes())
     for link in plan.links:
         for forward, direction in ((True, link.forward), (False, link.reverse)):
-            netem, bucket = lane_options(plan, link, direction, forward=forward)
+            netem, bucket = direction_options(plan, link, direction, forward=forward)
             print(netem, bucket, managed(plan, link, direction, bucket) if bucket else None)
     print([vars(run) for run in runs_of(plan)], timing.echo_ns(plan), plan.events)

@@ -16,7 +16,7 @@ from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.background import Background
 from landspeed.worlds.emu.guest.files import write_json
 from landspeed.worlds.emu.guest.network.network import Network
-from landspeed.worlds.emu.guest.shaping.direction import Lane
+from landspeed.worlds.emu.guest.shaping.direction import DirectionState
 from landspeed.worlds.emu.guest.shaping.traces import Follower
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Agenda:
     def __init__(self, network: Network) -> None:
         """Prepare what can be prepared: sockets of background traffic, the lanes that change."""
         self._network = network
-        self._lanes: dict[tuple[int, str], Lane] = {}
+        self._directions: dict[tuple[int, str], DirectionState] = {}
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self.start_ns = 0
@@ -47,7 +47,7 @@ class Agenda:
         for link in network.plan.links:
             for way, direction in (("forward", link.forward), ("reverse", link.reverse)):
                 if direction.trace:
-                    Follower(self._lane(link.index, way), direction.trace, self._at)
+                    Follower(self._direction(link.index, way), direction.trace, self._at)
 
     def add(self, event: Event) -> None:
         """Let it happen at its time, which is not past."""
@@ -82,89 +82,99 @@ class Agenda:
                 each.stop()
             if record["at_s"] is not None:
                 record["packets_sent"] = sum(each.packets_sent for each in traffic)
-        for lane in self._lanes.values():
-            lane.count()
+        for direction in self._directions.values():
+            direction.count()
         write_json("events.json", self.records)
 
     # --- what the kinds do -------------------------------------------------------------------------------------------
 
     def _plan(self, event: Event, record: dict[str, Any]) -> None:
         ways = event.directions
-        lanes = [self._lane(event.link, way) for way in ways]
+        directions = [self._direction(event.link, way) for way in ways]
         if event.kind == "loss" and (packets := event.packets):
-            self._at(event.at_ns, lambda: self._lose(record, lanes, packets))
+            self._at(event.at_ns, lambda: self._lose(record, directions, packets))
         elif event.kind in ("loss", "down"):
             probability = 1.0 if event.kind == "down" else _given(event.probability)
-            self._at(event.at_ns, lambda: self._lose_share(record, lanes, probability, _given(event.duration_ns)))
+            self._at(event.at_ns, lambda: self._lose_share(record, directions, probability, _given(event.duration_ns)))
         elif event.kind == "delay":
-            self._at(event.at_ns, lambda: self._set_delay(record, lanes, _given(event.delay_ns), event.duration_ns))
+            self._at(
+                event.at_ns, lambda: self._set_delay(record, directions, _given(event.delay_ns), event.duration_ns)
+            )
         elif event.kind == "rate":
-            self._at(event.at_ns, lambda: self._set_rate(record, lanes, _given(event.rate_bps), event.duration_ns))
+            self._at(event.at_ns, lambda: self._set_rate(record, directions, _given(event.rate_bps), event.duration_ns))
         else:
             self._plan_traffic(event, record, ways)
 
-    def _lose(self, record: dict[str, Any], lanes: list[Lane], packets: int) -> None:
+    def _lose(self, record: dict[str, Any], directions: list[DirectionState], packets: int) -> None:
         if self._network.plan.fidelity == "super-packets":
             record["note"] = "packets_lost counts super-packets: each takes all of its packets with it"
-        before = [lane.lost for lane in lanes]
-        for lane in lanes:
-            lane.to_lose += packets
-            lane.change_netem()
+        before = [direction.lost for direction in directions]
+        for direction in directions:
+            direction.to_lose += packets
+            direction.change_netem()
         self._happened(record)
-        self._watch(record, list(zip(lanes, before, strict=True)))
+        self._watch(record, list(zip(directions, before, strict=True)))
 
-    def _watch(self, record: dict[str, Any], lanes: list[tuple[Lane, int]]) -> None:
+    def _watch(self, record: dict[str, Any], directions: list[tuple[DirectionState, int]]) -> None:
         """Come back to a counted loss until it is complete; the last packets are lost by themselves."""
-        waits = [wait for lane, _ in lanes if (wait := lane.follow_loss()) is not None]
-        record["packets_lost"] = sum(lane.lost - before for lane, before in lanes)
+        waits = [wait for direction, _ in directions if (wait := direction.follow_loss()) is not None]
+        record["packets_lost"] = sum(direction.lost - before for direction, before in directions)
         if waits:
-            self._at(self._now_ns() + min(waits), lambda: self._watch(record, lanes))
+            self._at(self._now_ns() + min(waits), lambda: self._watch(record, directions))
             return
         record["until_s"] = self._now_ns() / 1e9
-        for lane, _ in lanes:
-            lane.change_netem()  # back to the link's own chance
+        for direction, _ in directions:
+            direction.change_netem()  # back to the link's own chance
 
-    def _lose_share(self, record: dict[str, Any], lanes: list[Lane], probability: float, duration_ns: int) -> None:
-        for lane in lanes:
-            lane.count()
-        before = [lane.lost for lane in lanes]
-        self._switch(lanes, probability)
+    def _lose_share(
+        self, record: dict[str, Any], directions: list[DirectionState], probability: float, duration_ns: int
+    ) -> None:
+        for direction in directions:
+            direction.count()
+        before = [direction.lost for direction in directions]
+        self._switch(directions, probability)
         self._happened(record)
 
         def end() -> None:
-            self._switch(lanes, None)
-            record["packets_lost"] = sum(lane.lost - was for lane, was in zip(lanes, before, strict=True))
+            self._switch(directions, None)
+            record["packets_lost"] = sum(
+                direction.lost - was for direction, was in zip(directions, before, strict=True)
+            )
             record["until_s"] = self._now_ns() / 1e9
 
         self._at(round(record["planned_s"] * 1e9) + duration_ns, end)
 
-    def _switch(self, lanes: list[Lane], probability: float | None) -> None:
-        for lane in lanes:
-            lane.count()
-            lane.probability = probability
-            lane.change_netem()
+    def _switch(self, directions: list[DirectionState], probability: float | None) -> None:
+        for direction in directions:
+            direction.count()
+            direction.probability = probability
+            direction.change_netem()
 
-    def _set_delay(self, record: dict[str, Any], lanes: list[Lane], delay_ns: int, duration_ns: int | None) -> None:
+    def _set_delay(
+        self, record: dict[str, Any], directions: list[DirectionState], delay_ns: int, duration_ns: int | None
+    ) -> None:
         def change(value: int | None) -> None:
-            for lane in lanes:
-                lane.delay_ns = value
-                lane.change_netem()
+            for direction in directions:
+                direction.delay_ns = value
+                direction.change_netem()
 
         change(delay_ns)
         self._happened(record)
         self._back(record, duration_ns, lambda: change(None))
 
-    def _set_rate(self, record: dict[str, Any], lanes: list[Lane], rate_bps: int, duration_ns: int | None) -> None:
+    def _set_rate(
+        self, record: dict[str, Any], directions: list[DirectionState], rate_bps: int, duration_ns: int | None
+    ) -> None:
         due_ns = round(record["planned_s"] * 1e9)
 
         def change(at_ns: int, value: int | None) -> None:
-            for lane in lanes:
+            for direction in directions:
 
-                def act(lane: Lane = lane) -> None:
-                    lane.rate_bps = value
-                    lane.change_rate()
+                def act(direction: DirectionState = direction) -> None:
+                    direction.rate_bps = value
+                    direction.change_rate()
 
-                self._at(at_ns + lane.queue_delay_ns, act)
+                self._at(at_ns + direction.queue_delay_ns, act)
 
         change(due_ns, rate_bps)
         self._happened(record)
@@ -209,10 +219,12 @@ class Agenda:
     def _now_ns(self) -> int:
         return clock.now_ns() - self.start_ns
 
-    def _lane(self, link: int, way: str) -> Lane:
-        if (link, way) not in self._lanes:
-            self._lanes[link, way] = Lane(self._network, self._network.plan.links[link], forward=way == "forward")
-        return self._lanes[link, way]
+    def _direction(self, link: int, way: str) -> DirectionState:
+        if (link, way) not in self._directions:
+            self._directions[link, way] = DirectionState(
+                self._network, self._network.plan.links[link], forward=way == "forward"
+            )
+        return self._directions[link, way]
 
 
 def _given(field: _Field | None) -> _Field:

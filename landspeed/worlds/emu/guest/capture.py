@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from landspeed.worlds.emu.guest.files import OUT
 
 if TYPE_CHECKING:
-    from landspeed.worlds.emu.guest.network.nodes import Node
+    from landspeed.worlds.emu.guest.network.nodes import GuestNode
 
 SLOT_BYTES = 256  # of it 66 for the kernel's own words: 190 of each packet are kept
 SLOTS = 1 << 15
@@ -28,7 +28,7 @@ EVERYTHING = 3  # ETH_P_ALL
 class Capture:
     """What one interface of a node sends and receives, from now on."""
 
-    def __init__(self, node: Node, interface: str) -> None:
+    def __init__(self, node: GuestNode, interface: str) -> None:
         """Make the ring, and begin."""
         with node.inside():
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)

@@ -16,7 +16,7 @@ from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.network.network import Network
 
 if TYPE_CHECKING:
-    from landspeed.worlds.emu.guest.programs import Programs
+    from landspeed.worlds.emu.guest.spawn import Programs
 
 LIVE = "live.jsonl"
 IN_MODIFY = 2

@@ -95,8 +95,8 @@ def _joined(plan: Plan, way: list[Place], passing: dict[Place, list[int]]) -> li
 def _can_join(plan: Plan, place: Place) -> bool:
     index, ahead = place
     link = plan.links[index]
-    lane, way = (link.forward, "forward") if ahead else (link.reverse, "reverse")
+    direction, way = (link.forward, "forward") if ahead else (link.reverse, "reverse")
     touched = any(event.link == index and way in event.directions for event in plan.events)
-    if lane.can_queue or lane.impairments or touched or lane.trace or lane.packet_limit is not None:
+    if direction.can_queue or direction.impairments or touched or direction.trace or direction.packet_limit is not None:
         return False
-    return line_of(plan, link, lane, forward=ahead).rate_bps == lane.rate_bps  # else a bus that makes it wait
+    return line_of(plan, link, direction, forward=ahead).rate_bps == direction.rate_bps  # else a bus that makes it wait

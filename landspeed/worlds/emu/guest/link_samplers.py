@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.network.network import Network
-from landspeed.worlds.emu.guest.programs import Program
 from landspeed.worlds.emu.guest.shaping.apply import shaped_device
 from landspeed.worlds.emu.guest.shaping.joined import device_name
+from landspeed.worlds.emu.guest.spawn import SpawnedProgram
 
 if TYPE_CHECKING:
     from landspeed.worlds.emu.guest.job import SamplerJob
@@ -60,7 +60,7 @@ class Sampler:
         if not job.interval_ns:
             words = [job.program, "--nothing"]
         with open(f"{OUT}/log/sockwatch.log", "wb") as log:  # noqa: PTH123
-            self._program = Program(words, log.fileno())
+            self._program = SpawnedProgram(words, log.fileno())
         self.pid = self._program.pid
 
     def stop(self) -> int:

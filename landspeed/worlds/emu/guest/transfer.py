@@ -11,8 +11,8 @@ from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.files import OUT, make_key
 from landspeed.worlds.emu.guest.link_samplers import link_words
 from landspeed.worlds.emu.guest.network.network import Network
-from landspeed.worlds.emu.guest.network.nodes import Node
-from landspeed.worlds.emu.guest.programs import Program, Programs
+from landspeed.worlds.emu.guest.network.nodes import GuestNode
+from landspeed.worlds.emu.guest.spawn import Programs, SpawnedProgram
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Flow
@@ -39,7 +39,7 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
         events = Events(network, [each.folder for each in job.flows])
     if job.clock == "virtual":
         clock.start_afresh()
-    receiving: list[Program] = []
+    receiving: list[SpawnedProgram] = []
     for each in job.flows:
         receiving.append(_start(network, flows[each.flow], each, "receiver"))
         _wait_listening(network.node(flows[each.flow].target), receiving[-1], each.port)
@@ -60,14 +60,14 @@ def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
     return {"flows": statuses, "events": events.records if events else []}
 
 
-def _start_senders(network: Network, job: Job) -> tuple[dict[str, Program], dict[str, dict[str, int]]]:
+def _start_senders(network: Network, job: Job) -> tuple[dict[str, SpawnedProgram], dict[str, dict[str, int]]]:
     """Start all senders, those that do not wait for their second at that second.
 
     Returns:
         the programs by flow, and when those were started that do not tell when they begin.
     """
     flows = {flow.name: flow for flow in network.plan.flows}
-    programs, started = dict[str, Program](), dict[str, dict[str, int]]()
+    programs, started = dict[str, SpawnedProgram](), dict[str, dict[str, int]]()
     now_ns = 0 if all(each.waits for each in job.flows) else clock.now_ns()
     for each in sorted(job.flows, key=lambda each: 0 if each.waits else each.seconds):
         seconds = each.seconds if job.clock == "virtual" or each.seconds > 1 else 0
@@ -78,7 +78,7 @@ def _start_senders(network: Network, job: Job) -> tuple[dict[str, Program], dict
     return programs, started
 
 
-def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> Program:
+def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> SpawnedProgram:
     """Start one end of a flow; `seconds`: the engine begins at that whole second, however its libraries were loaded."""
     addresses = {
         "{receiver}": network.address(network.position[flow.target]),
@@ -91,10 +91,10 @@ def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int
     words = [known.get(word, word) for word in words]
     environment = {**os.environ, **({"LANDSPEED_WHOLE_SECOND": str(seconds)} if seconds else {})}
     with open("/".join(filter(None, (OUT, job.folder, "log", f"{end}.log"))), "wb") as log:  # noqa: PTH123
-        return Program(words, log.fileno(), node, environment)
+        return SpawnedProgram(words, log.fileno(), node, environment)
 
 
-def _wait_listening(node: Node, program: Program, port: int) -> None:
+def _wait_listening(node: GuestNode, program: SpawnedProgram, port: int) -> None:
     """Wait until somebody listens on the port in the receiver's namespace, or the program is gone."""
     pattern = f":{port:04X} "
     tables = ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6")
@@ -109,10 +109,10 @@ def _wait_listening(node: Node, program: Program, port: int) -> None:
             signal.sigtimedwait([], 0.01)  # in virtual time this costs nothing
 
 
-def _start_watch(network: Network, job: Job, runs: list[Run]) -> Program:
+def _start_watch(network: Network, job: Job, runs: list[Run]) -> SpawnedProgram:
     """The program that reads every link's qdisc counters at an interval (emu/linkwatch)."""
     words = [*job.watch_command, *link_words(network, runs)]
     if job.clock == "virtual":
         clock.start_afresh()
     with open(f"{OUT}/log/linkwatch.log", "wb") as log:  # noqa: PTH123
-        return Program(words, log.fileno())
+        return SpawnedProgram(words, log.fileno())

@@ -58,7 +58,7 @@ IDENTIFIER = 0x4C53
 
 
 @dataclass
-class Calibration:
+class MeasuredCalibration:
     """Measured against planned. Times in ms, rates in bit/s of IP packets."""
 
     rtt_ms: float | None = None
@@ -95,10 +95,12 @@ def calibrate(
             tolerances are the wider ones of `REAL_CLOCK_…`; in virtual time one measurement is exact.
 
     Returns:
-        the fields of `Calibration`; `failures` names every link out of tolerance.
+        the fields of `MeasuredCalibration`; `failures` names every link out of tolerance.
     """
     plan = network.plan
-    result = Calibration(tolerance=plan.calibration.rtt_tolerance, rate_tolerance=plan.calibration.rate_tolerance)
+    result = MeasuredCalibration(
+        tolerance=plan.calibration.rtt_tolerance, rate_tolerance=plan.calibration.rate_tolerance
+    )
     if real_clock:
         result.rtt_floor_ms = REAL_CLOCK_RTT_FLOOR_MS
         result.rate_tolerance = max(result.rate_tolerance, REAL_CLOCK_RATE_TOLERANCE)
@@ -129,8 +131,8 @@ def calibrate(
 
 def _impaired(plan: Plan) -> bool:
     """Whether chance has a part in what happens to a packet."""
-    lanes = [lane for link in plan.links for lane in (link.forward, link.reverse)]
-    return any(lane.impairments for lane in lanes)
+    directions = [direction for link in plan.links for direction in (link.forward, link.reverse)]
+    return any(direction.impairments for direction in directions)
 
 
 def _patience(plan: Plan) -> int:
@@ -139,7 +141,7 @@ def _patience(plan: Plan) -> int:
     A burst of mean length n has not ended after 10 n packets in one case of 20 000 (geometric). Where nothing ever
     arrives, it is no use to wait.
     """
-    rows = [lane.losses_in_a_row for link in plan.links for lane in (link.forward, link.reverse)]
+    rows = [direction.losses_in_a_row for link in plan.links for direction in (link.forward, link.reverse)]
     return IMPAIRED_ROUNDS if math.isinf(max(rows)) else max(IMPAIRED_ROUNDS, math.ceil(10 * max(rows)))
 
 
@@ -348,7 +350,7 @@ def _path_mtu(network: FlowPath) -> int | None:
 # --- Failures, in words ---------------------------------------------------------------------------------------------
 
 
-def _failures(network: FlowPath, result: Calibration) -> list[str]:
+def _failures(network: FlowPath, result: MeasuredCalibration) -> list[str]:
     """One sentence for each failed check: what is wrong, and which part of the path it points at."""
     plan, failures = network.plan, list[str]()
     failed = {(check.name, check.place): check for check in result.checks if not check.ok}

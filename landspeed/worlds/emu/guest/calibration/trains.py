@@ -56,10 +56,12 @@ def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
     """
     plan = network.plan
     mtu, slowest = path_mtu(plan), slowest_rate_bps(plan, forward=forward)
-    lanes = [link.forward if forward else link.reverse for link in plan.links]
+    directions = [link.forward if forward else link.reverse for link in plan.links]
     position = 0 if forward else len(plan.nodes) - 1
-    arrives = math.prod((1 - lane.loss) * (1 - lane.corrupt) for lane in lanes)
-    moved = any(lane.jitter_ns for lane in lanes)  # then each loss in a queue that overflows costs exactness
+    arrives = math.prod((1 - direction.loss) * (1 - direction.corrupt) for direction in directions)
+    moved = any(
+        direction.jitter_ns for direction in directions
+    )  # then each loss in a queue that overflows costs exactness
     excess, skipped = (SMALL_OVERLOAD if moved else OVERLOAD) / max(arrives, 0.1), 1
     if plan.nodes[position].bus_rate_bps == slowest:
         excess = 2 * excess
@@ -76,7 +78,9 @@ def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
         packets = min(max(packets, round(MOVED_TRAIN_S * slowest / (8 * mtu))), 100 * TRAIN_PACKETS)
     if real_clock:  # late timers are to be little of it; it must fit the smallest queue, for what is lost is counted
         packets = max(packets, round(REAL_CLOCK_TRAIN_S * slowest / (8 * mtu)))
-        room = min((lane.queue_bytes for lane in lanes if lane.can_queue), default=1 << 40) // (mtu + 100)
+        room = min((direction.queue_bytes for direction in directions if direction.can_queue), default=1 << 40) // (
+            mtu + 100
+        )
         packets = max(min(packets, round(room / (1 - 1 / excess))), 16)
     gap_ns = mtu * 8e9 / (slowest * excess)
     return _Train(packets + skipped, skipped, gap_ns)
@@ -122,10 +126,10 @@ def train_rate(
                 data, control, _, _ = receiver.recvmsg(SEQUENCE.size, 64)
                 seconds, nanoseconds = struct.unpack("qq", control[0][2])
                 arrivals.append((SEQUENCE.unpack(data)[0], seconds * 1_000_000_000 + nanoseconds))
-    lanes = [link.forward if forward else link.reverse for link in plan.links]
+    directions = [link.forward if forward else link.reverse for link in plan.links]
     if real_clock:
         return train_rate_bps(arrivals, train.skipped, mtu)
-    return paired_rate_bps(arrivals, train.skipped, mtu, moved=any(lane.jitter_ns for lane in lanes))
+    return paired_rate_bps(arrivals, train.skipped, mtu, moved=any(direction.jitter_ns for direction in directions))
 
 
 def _send(sender: socket.socket, train: _Train, payload_bytes: int) -> int:

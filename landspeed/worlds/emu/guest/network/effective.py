@@ -8,7 +8,7 @@ from typing import Any
 from landspeed.worlds.emu.guest.network import offloads
 from landspeed.worlds.emu.guest.network.netlink import STATISTICS, TCA_KIND, TCA_OPTIONS, TCA_STATS
 from landspeed.worlds.emu.guest.network.network import HOST_WIDE_SYSCTLS, Network, node_sysctls, read_host_wide
-from landspeed.worlds.emu.guest.programs import output_of
+from landspeed.worlds.emu.guest.spawn import output_of
 
 
 def effective_settings(network: Network) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from landspeed.worlds.emu.guest.network.netlink import (
 
 if TYPE_CHECKING:
     from landspeed.worlds.emu.guest.network.network import Network
-    from landspeed.worlds.emu.guest.network.nodes import Node
+    from landspeed.worlds.emu.guest.network.nodes import GuestNode
 
 # linux/netlink.h, linux/genetlink.h, linux/mptcp_pm.h
 NETLINK_GENERIC = 16
@@ -58,7 +58,7 @@ def announce(network: Network) -> None:
 class PathManager:
     """The kernel's path manager in the namespace of a node. What it refuses is an OSError."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: GuestNode) -> None:
         """Open it."""
         with node.inside():
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_GENERIC)

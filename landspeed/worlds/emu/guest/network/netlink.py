@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from landspeed.worlds.emu.guest.network.nodes import Node
+    from landspeed.worlds.emu.guest.network.nodes import GuestNode
 
 # linux/netlink.h, linux/rtnetlink.h
 NLMSG_ERROR, NLMSG_DONE = 2, 3
@@ -81,7 +81,7 @@ def hardware(address: str) -> bytes:
 class Netlink:
     """A socket in the namespace of a node. What the kernel refuses is an OSError."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: GuestNode) -> None:
         """Open it."""
         with node.inside():
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)

@@ -45,7 +45,7 @@ class Network:
         self._ends = interface_names(plan)
         self._own = own_ends(plan)
         self._second = second_ends_of(plan)
-        self.nodes = [nodes.Node(name) for name in self.names]
+        self.nodes = [nodes.GuestNode(name) for name in self.names]
         self._netlink = [nl.Netlink(node) for node in self.nodes]
         self._index: dict[tuple[int, str], int] = {}
         self._counts = [LOOPBACK] * len(self.nodes)  # of interfaces
@@ -55,7 +55,7 @@ class Network:
         for link in plan.links:
             self._add_link(link)
 
-    def node(self, name: str) -> nodes.Node:
+    def node(self, name: str) -> nodes.GuestNode:
         """The node of a name.
 
         Raises:
@@ -116,7 +116,7 @@ class Network:
         ]
         return [*found, *((address, name) for _, address, name in sorted(others, key=lambda other: other[0]))]
 
-    def _set_sysctls(self, position: int, node: nodes.Node) -> None:
+    def _set_sysctls(self, position: int, node: nodes.GuestNode) -> None:
         node.write_sysctls(node_sysctls(self.plan, self.plan.nodes[position]))
         self._netlink[position].set_link(LOOPBACK, up=True)
 

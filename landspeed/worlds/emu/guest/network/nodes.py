@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from landspeed.worlds.emu.guest.network import namespaces
 
 
-class Node:
+class GuestNode:
     """One host or router: a network namespace, named in /run/netns so that `ip netns` knows it too.
 
     Attributes:

@@ -33,7 +33,7 @@ MOST_BYTES = 1 << 15  # of one call
 
 
 @dataclass(frozen=True)
-class Entry:
+class RouteEntry:
     """A route: addresses that begin with these bits leave over a link.
 
     Attributes:
@@ -73,7 +73,7 @@ def add_routes(network: Network) -> None:
             _send(kernel, messages)
 
 
-def _entries(plan: Plan, routes: Routes | None, name: str) -> Iterator[Entry]:
+def _entries(plan: Plan, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
     """What a node sends over each of its links. Its own subnets the kernel knows."""
     version = plan.ip_version
     bits, width = LINK_BITS[version], ADDRESS_BITS[version]
@@ -93,13 +93,13 @@ def _entries(plan: Plan, routes: Routes | None, name: str) -> Iterator[Entry]:
             continue
         for side, way in enumerate(ways):
             if way is not None:
-                yield Entry(BASE[version] + (index << bits) + 1 + side, width, way)
+                yield RouteEntry(BASE[version] + (index << bits) + 1 + side, width, way)
     for first, after, way in runs:
         if not (whole and way == beyond):
             for start, size in _aligned(first, after):
-                yield Entry(BASE[version] + (start << bits), width - bits - size, way)
+                yield RouteEntry(BASE[version] + (start << bits), width - bits - size, way)
     if whole:
-        yield Entry(0, 0, beyond)
+        yield RouteEntry(0, 0, beyond)
 
 
 def _ways(plan: Plan, routes: Routes | None, name: str) -> Iterator[tuple[int | None, int | None]]:
@@ -125,17 +125,17 @@ def _aligned(first: int, after: int) -> Iterator[tuple[int, int]]:
         first += 1 << size
 
 
-def _initial_windows(network: Network, name: str) -> Iterator[Entry]:
+def _initial_windows(network: Network, name: str) -> Iterator[RouteEntry]:
     """A route of its own to each receiver to which a flow begins with a window of its own."""
     plan = network.plan
     for flow in plan.flows:
         packets = flow.transfer.initial_window_packets
         if flow.source == name and packets is not None:  # a TCP of its time may begin with two
             address = _value(network.address(network.position[flow.target]))
-            yield Entry(address, ADDRESS_BITS[plan.ip_version], flow.route[0], packets)
+            yield RouteEntry(address, ADDRESS_BITS[plan.ip_version], flow.route[0], packets)
 
 
-def _second_routes(network: Network, name: str) -> Iterator[Entry]:
+def _second_routes(network: Network, name: str) -> Iterator[RouteEntry]:
     """To the hosts of MPTCP: over the second routes to their second addresses, from second address to second address.
 
     And from own address to own address over the first, since a host would send from the address of the interface.
@@ -153,14 +153,14 @@ def _second_routes(network: Network, name: str) -> Iterator[Entry]:
                 if name in ways:
                     own = values.get(name)
                     width = ADDRESS_BITS[plan.ip_version]
-                    yield Entry(values[destination], width, ways[name], window if own else None, own)
+                    yield RouteEntry(values[destination], width, ways[name], window if own else None, own)
 
 
 def _value(address: str | None) -> int:
     return int(ipaddress.ip_address(address or ""))
 
 
-def _message(version: int, entry: Entry, interface: int, side: int) -> bytes:
+def _message(version: int, entry: RouteEntry, interface: int, side: int) -> bytes:
     """RTM_NEWROUTE (rtnetlink(7))."""
     size = ADDRESS_BITS[version] // 8
     gateway = BASE[version] + (entry.link << LINK_BITS[version]) + 2 - side

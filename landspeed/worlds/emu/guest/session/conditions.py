@@ -8,14 +8,14 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from landspeed.worlds.emu.guest.network.nodes import Node
-    from landspeed.worlds.emu.guest.session.session_programs import Started
+    from landspeed.worlds.emu.guest.network.nodes import GuestNode
+    from landspeed.worlds.emu.guest.session.session_programs import SessionProgram
 
 TABLES = ("tcp", "tcp6", "udp", "udp6")
 LISTENS = {"tcp": "0A", "udp": "07"}  # states of /proc/net: LISTEN; of UDP, not connected
 
 
-def listening(node: Node) -> list[tuple[str, int]]:
+def listening(node: GuestNode) -> list[tuple[str, int]]:
     """Protocol and port of every socket of a node that waits for strangers, in order."""
     found: set[tuple[str, int]] = set()
     with node.inside():
@@ -31,7 +31,7 @@ def listening(node: Node) -> list[tuple[str, int]]:
     return sorted(found)
 
 
-def unsent(node: Node) -> bool:
+def unsent(node: GuestNode) -> bool:
     """Whether a TCP socket of a node has something that is not sent, or not acknowledged."""
     with node.inside():
         for table in ("tcp", "tcp6"):
@@ -75,6 +75,6 @@ def orphans(known: Collection[int]) -> dict[int, str]:
     return left
 
 
-def has_line(program: Started, pattern: str) -> bool:
+def has_line(program: SessionProgram, pattern: str) -> bool:
     """Whether a line of either output matches; only the last 64 KiB are looked at."""
     return any(re.search(pattern.encode(), each.tail, re.MULTILINE) for each in program.outputs)

@@ -24,7 +24,7 @@ DOOR, ASK, ANSWER = "door", "ask.json", "answer.json"
 BESIDE = "/run/landspeed-door"  # the run's folder once more
 
 
-class Door:
+class RequestFifo:
     """What the host asks, one thing after the other."""
 
     def __init__(self) -> None:

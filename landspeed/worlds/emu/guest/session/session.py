@@ -19,15 +19,15 @@ from landspeed.worlds.emu.guest.capture import Capture
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.session.conditions import has_line, listening, orphans, unsent
 from landspeed.worlds.emu.guest.session.loop import Loop
-from landspeed.worlds.emu.guest.session.request_fifo import Door
-from landspeed.worlds.emu.guest.session.session_programs import Started
+from landspeed.worlds.emu.guest.session.request_fifo import RequestFifo
+from landspeed.worlds.emu.guest.session.session_programs import SessionProgram
 from landspeed.worlds.emu.guest.spin_cost import let_time_pass, spun
 
 if TYPE_CHECKING:
     from landspeed.worlds.emu.guest.joined_links import Run
     from landspeed.worlds.emu.guest.link_samplers import Sampler
     from landspeed.worlds.emu.guest.network.network import Network
-    from landspeed.worlds.emu.guest.network.nodes import Node
+    from landspeed.worlds.emu.guest.network.nodes import GuestNode
 
 FIRST_S = 2.0  # iputils' ping takes a clock in its first second for one that it has not read yet
 FIRST_LOOK_NS, LAST_LOOK_NS = 1_000_000, 50_000_000  # how often a condition is looked at
@@ -49,11 +49,11 @@ class Session:
         """Everything is imported and prepared before time counts."""
         self._network, self._runs = network, runs
         self._sampler: Sampler | None = None
-        self._door = Door()
+        self._door = RequestFifo()
         self._agenda = Agenda(network)
         self._loop = Loop(self._agenda)
-        self._programs: dict[int, Started] = {}
-        self._nodes: dict[int, Node] = {}  # where each runs
+        self._programs: dict[int, SessionProgram] = {}
+        self._nodes: dict[int, GuestNode] = {}  # where each runs
         self._tries = 0
         for folder in FOLDERS:
             os.makedirs(f"{OUT}/{folder}", exist_ok=True)  # noqa: PTH103
@@ -110,7 +110,7 @@ class Session:
             "events": self._agenda.records,
         }
 
-    def _told(self, program: Started) -> dict[str, Any]:
+    def _told(self, program: SessionProgram) -> dict[str, Any]:
         state = program.state()
         if state["ended_ns"] is not None:
             state["ended_ns"] -= self._agenda.start_ns
@@ -125,7 +125,7 @@ class Session:
         at = self._network.node(node)
         try:
             os.chdir(cwd)
-            self._programs[number] = Started(
+            self._programs[number] = SessionProgram(
                 number, words, at, self._environment | environment, self._loop, stdin=stdin or os.devnull
             )
         except OSError as error:
@@ -166,7 +166,7 @@ class Session:
 
         def look() -> bool:
             self._tries += 1
-            tried = Started(-self._tries, words, node, self._environment, self._loop)
+            tried = SessionProgram(-self._tries, words, node, self._environment, self._loop)
             self._pass(until_ns, lambda: tried.status is not None)
             if tried.status is None:
                 tried.send_signal(9)

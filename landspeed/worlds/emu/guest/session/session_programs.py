@@ -12,7 +12,7 @@ from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.files import OUT
 
 if TYPE_CHECKING:
-    from landspeed.worlds.emu.guest.network.nodes import Node
+    from landspeed.worlds.emu.guest.network.nodes import GuestNode
     from landspeed.worlds.emu.guest.session.loop import Loop
 
 KEPT_BYTES = 64 << 20  # of each output; of what comes after it, the last
@@ -69,7 +69,7 @@ class Output:
         os.close(self._file)
 
 
-class Started:
+class SessionProgram:
     """A program that was started at a node.
 
     Attributes:
@@ -82,7 +82,7 @@ class Started:
         self,
         number: int,
         words: list[str],
-        node: Node,
+        node: GuestNode,
         environment: Mapping[str, str],
         loop: Loop,
         *,

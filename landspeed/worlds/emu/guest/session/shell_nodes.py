@@ -13,13 +13,13 @@ from typing import Any
 
 from mininet.node import Node as MininetNode
 
-from landspeed.worlds.emu.guest.network.nodes import Node
+from landspeed.worlds.emu.guest.network.nodes import GuestNode
 
 
 class ShellNode(MininetNode):
     """A node of the path to Mininet."""
 
-    def __init__(self, node: Node, **params: Any) -> None:
+    def __init__(self, node: GuestNode, **params: Any) -> None:
         """No program is started."""
         self._node = node
         self._starting = False

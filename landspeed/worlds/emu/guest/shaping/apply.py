@@ -24,7 +24,7 @@ from landspeed.scenario.theory.timing import packet_mtu
 from landspeed.worlds.emu.guest.network.netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, everything_to
 from landspeed.worlds.emu.guest.network.network import Network
 from landspeed.worlds.emu.guest.network.offloads import allow_super_packets
-from landspeed.worlds.emu.guest.shaping.direction_options import LATE_NS, bucket_rate, burst_bytes, lane_options
+from landspeed.worlds.emu.guest.shaping.direction_options import LATE_NS, bucket_rate, burst_bytes, direction_options
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed
 from landspeed.worlds.emu.guest.shaping.encode_line import options_of
 
@@ -70,7 +70,7 @@ def _shape_direction(network: Network, link: Link, *, forward: bool) -> None:
     if name.startswith(IFB):
         _redirect_ingress(network, *network.end(link.index, 1 if forward else 0), name)
     netlink, index = network.netlink(position), network.interface(position, name)
-    netem, bucket = lane_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
+    netem, bucket = direction_options(network.plan, link, direction, forward=forward, late_ns=network.late_ns)
     netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem))
     if bucket is not None:
         netlink.add_qdisc("tbf", index, CHILD, FIRST_CLASS, options_of("tbf", **bucket))

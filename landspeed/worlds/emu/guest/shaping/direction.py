@@ -10,7 +10,7 @@ from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT
 from landspeed.worlds.emu.guest.network.network import Network
 from landspeed.worlds.emu.guest.shaping import lose_next as loss
 from landspeed.worlds.emu.guest.shaping.apply import CHILD, FIRST_CLASS, ROOT, shaped_device
-from landspeed.worlds.emu.guest.shaping.direction_options import delays_after_line, lane_options
+from landspeed.worlds.emu.guest.shaping.direction_options import delays_after_line, direction_options
 from landspeed.worlds.emu.guest.shaping.encode_line import options_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ NUDGE = bytes.fromhex("02000000000002000000000088b5")
 SEED_STEP = 0x9E3779B97F4A7C15  # each change begins another part of the random numbers
 
 
-class Lane:
+class DirectionState:
     """What events have made of one direction.
 
     Attributes:
@@ -54,7 +54,7 @@ class Lane:
         """How much later the queue sees what enters now: the delay comes before it (shaping.py says why and when)."""
         if delays_after_line(self._planned):
             return 0
-        queues = lane_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None
+        queues = direction_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None
         return (self._planned.delay_ns if self.delay_ns is None else self.delay_ns) if queues else 0
 
     def count(self) -> None:
@@ -145,7 +145,7 @@ class Lane:
         rate_bps = planned.rate_bps if self.rate_bps is None else self.rate_bps
         delay_ns = planned.delay_ns if self.delay_ns is None else self.delay_ns
         direction = replace(planned, rate_bps=rate_bps, delay_ns=delay_ns)
-        return lane_options(self._plan, self._link, direction, forward=self._forward, late_ns=self._late_ns)
+        return direction_options(self._plan, self._link, direction, forward=self._forward, late_ns=self._late_ns)
 
     def _read_netem_drops(self) -> int:
         """Drops of the root, which counts those of its child too, less the child's."""

@@ -53,7 +53,7 @@ def delays_after_line(direction: Direction) -> bool:
     return direction.reorder > 0
 
 
-def lane_options(
+def direction_options(
     plan: Plan, link: Link, direction: Direction, *, forward: bool, stock: bool = False, late_ns: int = LATE_NS
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """All options of a direction's netem and, if it can queue, of the line below it.

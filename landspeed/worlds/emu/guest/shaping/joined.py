@@ -22,7 +22,7 @@ from landspeed.worlds.emu.guest.network import offloads
 from landspeed.worlds.emu.guest.network.netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, matching_to, packed
 from landspeed.worlds.emu.guest.network.network import Network, hardware_address
 from landspeed.worlds.emu.guest.shaping.apply import ROOT
-from landspeed.worlds.emu.guest.shaping.direction_options import lane_options
+from landspeed.worlds.emu.guest.shaping.direction_options import direction_options
 from landspeed.worlds.emu.guest.shaping.encode_line import options_of
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def _build(network: Network, run: Run, name: str, *, first: bool) -> None:
 
 def netem_options(network: Network, run: Run) -> dict[str, Any]:
     """Of the netem that is all lines of a run."""
-    lanes: list[dict[str, Any]] = []
+    directions: list[dict[str, Any]] = []
     for index, ahead in run.places:
         link = network.plan.links[index]
-        netem, bucket = lane_options(network.plan, link, link.forward if ahead else link.reverse, forward=ahead)
+        netem, bucket = direction_options(network.plan, link, link.forward if ahead else link.reverse, forward=ahead)
         assert bucket is None, "a run has no link that can queue"
-        lanes.append(netem)
+        directions.append(netem)
     last, ahead = run.places[-1]
     source, destination = (0, 1) if ahead else (1, 0)
     before, leaving = network.end(last, source)
@@ -96,13 +96,18 @@ def netem_options(network: Network, run: Run) -> dict[str, Any]:
         bytes.fromhex(hardware_address(last, destination).replace(":", "")),
     )
     return {
-        "delay_ns": sum(lane["delay_ns"] for lane in lanes),
-        "limit_packets": min(sum(lane["limit_packets"] for lane in lanes), UINT32_MAX),
-        "seed": lanes[0]["seed"],
+        "delay_ns": sum(direction["delay_ns"] for direction in directions),
+        "limit_packets": min(sum(direction["limit_packets"] for direction in directions), UINT32_MAX),
+        "seed": directions[0]["seed"],
         "joined_end": end,
         "joined": [
-            (lane["delay_ns"], lane["rate_bytes_per_s"], lane["line"]["framing_bytes"], lane["line"]["spaced"])
-            for lane in lanes
+            (
+                direction["delay_ns"],
+                direction["rate_bytes_per_s"],
+                direction["line"]["framing_bytes"],
+                direction["line"]["spaced"],
+            )
+            for direction in directions
         ],
     }
 

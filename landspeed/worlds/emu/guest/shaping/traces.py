@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from landspeed.worlds.emu.guest.shaping.direction import Lane
+from landspeed.worlds.emu.guest.shaping.direction import DirectionState
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.trace import Trace
@@ -18,9 +18,9 @@ class Follower:
     delay falls by more than a step lasts, a later rate is due before an earlier one: the earlier one is left out.
     """
 
-    def __init__(self, lane: Lane, trace: Trace, at: Callable[[int, Callable[[], None]], None]) -> None:
+    def __init__(self, direction: DirectionState, trace: Trace, at: Callable[[int, Callable[[], None]], None]) -> None:
         """Begin with the first step; `at` has something done at a time since the transfer's start."""
-        self._lane, self._trace, self._at = lane, trace, at
+        self._lane, self._trace, self._at = direction, trace, at
         self._steps: Iterator[tuple[int, int]] = trace.steps()
         self._number = self._told = 0  # of the step that is due, and of the last one whose rate the line has been told
         self._next()
@@ -31,14 +31,14 @@ class Follower:
             self._at(time_ns, lambda: self._step(time_ns, place))
 
     def _step(self, time_ns: int, place: int) -> None:
-        trace, lane = self._trace, self._lane
-        lane.follow(
+        trace, direction = self._trace, self._lane
+        direction.follow(
             delay_ns=trace.delay_ns[place] if trace.delay_ns else None, loss=trace.loss[place] if trace.loss else None
         )
         self._number += 1
         if trace.rate_bps:
             number, rate_bps = self._number, trace.rate_bps[place]
-            self._at(time_ns + lane.queue_delay_ns, lambda: self._rate(number, rate_bps))
+            self._at(time_ns + direction.queue_delay_ns, lambda: self._rate(number, rate_bps))
         self._next()
 
     def _rate(self, number: int, rate_bps: int) -> None:

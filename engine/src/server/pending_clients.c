@@ -1,0 +1,175 @@
+#include "server/pending_clients.h"
+
+#include "base/descriptors.h"
+#include "base/number.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* Where those begin in by_site that stand behind that site's. */
+static unsigned site_end(const struct pending_clients *pending, const struct in6_addr *site)
+{
+	unsigned low = 0;
+	unsigned high = pending->count;
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+		if (memcmp(&pending->by_site[middle]->site, site, sizeof(*site)) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+unsigned pending_places(void)
+{
+	uint64_t left = number_above(descriptors_limit(), CHILDREN_LIMIT / 2 + 16);
+	return left > PENDING_LIMIT ? PENDING_LIMIT : left > 16 ? (unsigned)left : 16;
+}
+
+void pending_add(struct pending_clients *pending, struct client *client)
+{
+	unsigned at = site_end(pending, &client->site);
+	memmove(&pending->by_site[at + 1], &pending->by_site[at],
+		(pending->count - at) * sizeof(struct client *));
+	pending->by_site[at] = client;
+	pending->list[pending->count++] = client;
+}
+
+static void list_remove(struct client **list, unsigned count, unsigned index)
+{
+	memmove(&list[index], &list[index + 1], (count - index - 1) * sizeof(struct client *));
+}
+
+struct client *pending_take(struct pending_clients *pending, unsigned index)
+{
+	struct client *client = pending->list[index];
+	unsigned at = site_end(pending, &client->site) - 1;
+	while (pending->by_site[at] != client)
+		at--;
+	list_remove(pending->list, pending->count, index);
+	list_remove(pending->by_site, pending->count, at);
+	pending->count--;
+	return client;
+}
+
+unsigned pending_waiting(const struct pending_clients *pending)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < pending->count; i++)
+		count += pending->list[i]->waiting ? 1 : 0;
+	return count;
+}
+
+static unsigned site_count(const struct pending_clients *pending, const struct children *children,
+			   const struct in6_addr *site)
+{
+	unsigned count = children_of_site(children, site);
+	for (unsigned i = 0; i < pending->count; i++)
+		count += net_same_site(&pending->list[i]->site, site) ? 1 : 0;
+	return count;
+}
+
+/* Those who may go, by what they have shown; each kind in the order of by_site. */
+struct candidates {
+	struct client *list[PENDING_LIMIT];
+	unsigned count;
+};
+
+/* Has it shown nothing yet that a stranger cannot have? */
+static bool is_unproved(const struct pending_clients *pending, const struct client *client)
+{
+	return !client->open || (!pending->keyed && client->message == NULL);
+}
+
+/* Of each site those beyond the data connections that its sessions wait for. */
+static void candidates_find(const struct pending_clients *pending, const struct children *children,
+			    const struct in6_addr *site, bool greeted, struct candidates *found)
+{
+	unsigned first = 0; /* of this site, among the found */
+	found->count = 0;
+	for (unsigned i = 0; i < pending->count; i++) {
+		struct client *client = pending->by_site[i];
+		if ((site == NULL || net_same_site(&client->site, site)) &&
+		    is_unproved(pending, client) && client_has_greeted(client) == greeted)
+			found->list[found->count++] = client;
+		if (i + 1 < pending->count &&
+		    net_same_site(&client->site, &pending->by_site[i + 1]->site))
+			continue;
+		unsigned here = found->count - first;
+		if (here > 0 && !greeted)
+			here = (unsigned)number_above(here,
+						      children_awaiting(children, &client->site));
+		found->count = first += here;
+	}
+}
+
+/* Leaves those of the network that has the most of them; of several such, of any one. */
+static void network_choose(struct candidates *from, unsigned level)
+{
+	unsigned best = 0;
+	unsigned most = 0;
+	unsigned equals = 0;
+	for (unsigned first = 0, end = 1; end <= from->count; end++) {
+		if (end < from->count &&
+		    net_same_network(&from->list[first]->site, &from->list[end]->site, level))
+			continue;
+		equals = end - first > most ? 1 : equals + (end - first == most ? 1 : 0);
+		if (end - first > most || (end - first == most && randombytes_uniform(equals) == 0))
+			best = first;
+		most = end - first > most ? end - first : most;
+		first = end;
+	}
+	memmove(from->list, &from->list[best], most * sizeof(struct client *));
+	from->count = most;
+}
+
+static unsigned index_of(const struct pending_clients *pending, const struct client *client)
+{
+	unsigned index = 0;
+	while (pending->list[index] != client)
+		index++;
+	return index;
+}
+
+/*
+ * To make room for a newcomer one goes of those that have proved nothing: of the silent, or of
+ * those that have greeted, of whom there are more, so that neither kind takes the other's places;
+ * of that site (NULL: of any) the oldest, else of the network that has the most of them one at
+ * random: nobody can count on a time, and who means it has no crowd beside him. The count of the
+ * crowd: nobody can go.
+ */
+static unsigned choose(const struct pending_clients *pending, const struct children *children,
+		       const struct in6_addr *site)
+{
+	struct candidates silent;
+	struct candidates greeted;
+	candidates_find(pending, children, site, false, &silent);
+	candidates_find(pending, children, site, true, &greeted);
+	struct candidates *from = greeted.count > silent.count ? &greeted : &silent;
+	if (from->count == 0)
+		return pending->count;
+	if (site != NULL)
+		return index_of(pending, from->list[0]);
+	for (unsigned level = 0; level < NETWORK_LEVELS; level++)
+		network_choose(from, level);
+	return index_of(pending, from->list[randombytes_uniform(from->count)]);
+}
+
+const char *pending_refusal(const struct pending_clients *pending, const struct children *children,
+			    const struct in6_addr *site, unsigned per_address, unsigned *index,
+			    const char **reason)
+{
+	static const char site_full[] = "too many connections from this address";
+	static const char full[] = "too many connections";
+	*reason = NULL;
+	if (site_count(pending, children, site) >=
+	    per_address + children_awaiting(children, site)) {
+		*index = choose(pending, children, site);
+		*reason = site_full;
+	} else if (pending->count >= pending->limit) {
+		*index = choose(pending, children, NULL);
+		*reason = full;
+	}
+	return *reason != NULL && *index == pending->count ? *reason : NULL;
+}

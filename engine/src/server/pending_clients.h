@@ -1,0 +1,39 @@
+/* Those who have come and have no session yet: who gets a place, and who loses it. */
+#ifndef LANDSPEED_SERVER_CROWD_H
+#define LANDSPEED_SERVER_CROWD_H
+
+#include "server/children.h"
+#include "server/client.h"
+
+/*
+ * A stranger holds a place until the idle timeout at most. So many that a client which is far away
+ * still has its own after a round trip: strangers of a thousand networks have two each.
+ */
+#define PENDING_LIMIT 2048
+
+struct pending_clients {
+	bool keyed;     /* clients have to prove a key */
+	unsigned limit; /* of places, as descriptors allow; PENDING_LIMIT at most */
+	struct client *list[PENDING_LIMIT];    /* in the order of their coming, no gaps */
+	struct client *by_site[PENDING_LIMIT]; /* the same: neighbours together, the oldest first */
+	unsigned count;
+};
+
+/* As many as there are descriptors for, PENDING_LIMIT at most: sessions need some, too. */
+unsigned pending_places(void);
+
+/* Behind all others; there must be a place. */
+void pending_add(struct pending_clients *pending, struct client *client);
+/* Its place closes up; the client itself becomes the caller's. */
+struct client *pending_take(struct pending_clients *pending, unsigned index);
+/* Clients in the queue. */
+unsigned pending_waiting(const struct pending_clients *pending);
+/*
+ * NULL when there is a place for one from there, if need be that of the client at *index, which is
+ * to be turned away for *reason (NULL: nobody is). Else why there is none.
+ */
+const char *pending_refusal(const struct pending_clients *pending, const struct children *children,
+			    const struct in6_addr *site, unsigned per_address, unsigned *index,
+			    const char **reason);
+
+#endif

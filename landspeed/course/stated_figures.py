@@ -1,0 +1,65 @@
+"""Figures in a lesson's running text, each beside the formula or the runs that give it.
+
+`STATED` in `lessons/NAME/theory.py` lists them. What is computed is compared with the text by a test; what is measured,
+when the lesson is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from string import Formatter
+
+from landspeed.course.comparison import FigurePoint
+
+Figure = float | str
+Points = Mapping[str, FigurePoint]
+NUMBER = r"[−+-]?\d+(?:[\d .,\u202f]*\d)?"
+
+
+@dataclass(frozen=True)
+class StatedText:
+    """A piece of a lesson's text with its figures.
+
+    Attributes:
+        sentence: as in the text, with a format field for each figure.
+        figures: the points of `key`, by their names → what the fields hold.
+        key: the comparison that measured them; "": they are computed.
+    """
+
+    sentence: str
+    figures: Callable[[Points], Iterable[Figure]]
+    key: str = ""
+
+    def right(self, points: Sequence[FigurePoint] = ()) -> str:
+        """What the text must say."""
+        return self.sentence.format(*self.figures({point.name: point for point in points}))
+
+    def failure(self, text: str, points: Sequence[FigurePoint] = ()) -> str | None:
+        """What is wrong with a lesson's text, in words; None if it says what is right."""
+        right, said = _on_one_line(self.right(points)), _on_one_line(text)
+        if right in said:
+            return None
+        parts = [(re.escape(before), name) for before, name, *_ in Formatter().parse(_on_one_line(self.sentence))]
+        near = re.search("".join(before + (NUMBER if name is not None else "") for before, name in parts), said)
+        return f"the text should say '{right}'; it says " + (f"'{near[0]}'" if near else "nothing of that form")
+
+
+def computed(sentence: str, *figures: Figure) -> StatedText:
+    """A piece of text whose figures a formula gives."""
+    return StatedText(sentence, lambda _: figures)
+
+
+def measured(sentence: str, key: str, figures: Callable[[Points], Iterable[Figure]]) -> StatedText:
+    """A piece of text whose figures are those of a comparison's points."""
+    return StatedText(sentence, figures, key)
+
+
+def thousands(value: float) -> str:
+    """A whole number as running text has it: 15 766."""
+    return f"{value:,.0f}".replace(",", " ")
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
