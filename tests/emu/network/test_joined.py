@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from landspeed.results.samples_reader import Samples
-from landspeed.worlds.emu.guest.joined_links import LEAST_TTL, MOST_LINES, Run, runs_of
+from landspeed.worlds.emu.guest.joined_links import LEAST_TTL, MOST_LINES, JoinedLinks, runs_of
 from tests.support.emu_fixtures import ROOT, execute, measure, plan_of, request, scenario, transfer
 
 RECORD = ROOT / "scenarios" / "records" / "2004-06-25-geneva-pasadena.yaml"
@@ -34,10 +34,10 @@ def test_what_only_takes_time_is_joined_both_ways(tmp_path: Path) -> None:
 def test_the_record_of_2004_is_one_run_but_for_the_line_that_its_bus_slows(tmp_path: Path) -> None:
     """Acknowledgments come at 10 Gbit/s to a bus of 6.7: they may wait there."""
     ahead, back = runs_of(plan_of(tmp_path, RECORD))
-    assert ahead == Run(
+    assert ahead == JoinedLinks(
         tuple((link, True) for link in range(13)), (("pasadena", False),), arrives=(0, 1), from_host=True
     )
-    assert back == Run(
+    assert back == JoinedLinks(
         tuple((link, False) for link in range(12, 0, -1)), (("geneva", False),), arrives=(12, 0), from_host=True
     )
     assert (ahead.routers, back.routers) == (12, 11)

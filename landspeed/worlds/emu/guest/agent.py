@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
     from landspeed.worlds.emu.guest.evidence_gathering import EvidenceGatherer
     from landspeed.worlds.emu.guest.job import Job
-    from landspeed.worlds.emu.guest.joined_links import Run
+    from landspeed.worlds.emu.guest.joined_links import JoinedLinks
     from landspeed.worlds.emu.guest.network.network import Network
 
 # How late a real machine's timers may be. A line makes up for it while packets wait, and only then, so that too much
@@ -119,7 +119,7 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
     return result
 
 
-def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any]) -> None:
+def _transfer(network: Network, job: Job, runs: list[JoinedLinks], result: dict[str, Any]) -> None:
     from landspeed.worlds.emu.guest.network.effective import effective_offloads, effective_qdiscs
     from landspeed.worlds.emu.guest.shaping.interrupt_moderation import moderate
     from landspeed.worlds.emu.guest.spin_cost import let_time_pass, spun
@@ -154,7 +154,7 @@ def _transfer(network: Network, job: Job, runs: list[Run], result: dict[str, Any
     result["qdiscs"] = effective_qdiscs(network)
 
 
-def _execute(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
+def _execute(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[str, Any]:
     """Run the user's program in a node; its output goes to the guest's second and third console."""
     with open("/dev/tty1", "wb", buffering=0) as out, open("/dev/tty2", "wb", buffering=0) as err:  # noqa: PTH123
         for terminal in (out, err):

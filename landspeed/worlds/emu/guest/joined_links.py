@@ -20,7 +20,7 @@ Place: TypeAlias = "tuple[int, bool]"
 
 
 @dataclass(frozen=True)
-class Run:
+class JoinedLinks:
     """Links that are passed in one step.
 
     Attributes:
@@ -46,7 +46,7 @@ class Run:
         return len(self.places) - self.from_host
 
 
-def runs_of(plan: Plan) -> list[Run]:
+def runs_of(plan: Plan) -> list[JoinedLinks]:
     """All runs of a plan: flow by flow, those that its data passes, then those of its acknowledgments.
 
     Links are joined where the same flows pass them all: none comes or goes at a router within. Where a flow comes in
@@ -63,12 +63,12 @@ def runs_of(plan: Plan) -> list[Run]:
     for number, way in enumerate(ways):
         for place in way:
             passing.setdefault(place, []).append(number)
-    found: dict[Place, Run] = {}  # by the first link: flows that share a run share all of it
+    found: dict[Place, JoinedLinks] = {}  # by the first link: flows that share a run share all of it
     for way in ways:
         for start, end in _joined(plan, way, passing):
             hosts = dict.fromkeys(ends[number] for number in passing[way[start]])
             arrives = way[max(start - 1, 0)]
-            run = Run(tuple(way[start:end]), tuple(hosts), (arrives[0], int(arrives[1])), from_host=start == 0)
+            run = JoinedLinks(tuple(way[start:end]), tuple(hosts), (arrives[0], int(arrives[1])), from_host=start == 0)
             found.setdefault(run.places[0], run)
     return list(found.values())
 

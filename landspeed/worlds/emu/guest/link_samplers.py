@@ -13,13 +13,13 @@ from landspeed.worlds.emu.guest.spawn import SpawnedProgram
 
 if TYPE_CHECKING:
     from landspeed.worlds.emu.guest.job import SamplerJob
-    from landspeed.worlds.emu.guest.joined_links import Run
+    from landspeed.worlds.emu.guest.joined_links import JoinedLinks
 
 SECOND_NS = 1_000_000_000
 LOADING_NS = SECOND_NS  # in real time, until it is ready
 
 
-def link_words(network: Network, runs: list[Run]) -> list[str]:
+def link_words(network: Network, runs: list[JoinedLinks]) -> list[str]:
     """A word for each direction of each link; `runs` are the links that are passed in one step."""
     short = {
         place: (enters, network.interface(enters, device_name(number)), line)
@@ -50,7 +50,7 @@ class Sampler:
         begin_ns: that second on the monotonic clock, from which the samples count; then the program may start.
     """
 
-    def __init__(self, network: Network, runs: list[Run], job: SamplerJob, *, real_clock: bool = False) -> None:
+    def __init__(self, network: Network, runs: list[JoinedLinks], job: SamplerJob, *, real_clock: bool = False) -> None:
         """Start it; wait for `begin_ns` with `clock.start_afresh` then, or in real time with `clock.sleep_until`."""
         now_ns = clock.now_ns()
         self.begin_ns = now_ns + LOADING_NS if real_clock else (now_ns // SECOND_NS + 1) * SECOND_NS

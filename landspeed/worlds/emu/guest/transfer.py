@@ -17,13 +17,13 @@ from landspeed.worlds.emu.guest.spawn import Programs, SpawnedProgram
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Flow
     from landspeed.worlds.emu.guest.job import FlowJob, Job
-    from landspeed.worlds.emu.guest.joined_links import Run
+    from landspeed.worlds.emu.guest.joined_links import JoinedLinks
 
 
 SECOND_NS = 1_000_000_000
 
 
-def run_transfer(network: Network, job: Job, runs: list[Run]) -> dict[str, Any]:
+def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[str, Any]:
     """Run the commands of the job's flows, the receivers' first; `runs` are the links that are passed in one step.
 
     Returns:
@@ -109,7 +109,7 @@ def _wait_listening(node: GuestNode, program: SpawnedProgram, port: int) -> None
             signal.sigtimedwait([], 0.01)  # in virtual time this costs nothing
 
 
-def _start_watch(network: Network, job: Job, runs: list[Run]) -> SpawnedProgram:
+def _start_watch(network: Network, job: Job, runs: list[JoinedLinks]) -> SpawnedProgram:
     """The program that reads every link's qdisc counters at an interval (emu/linkwatch)."""
     words = [*job.watch_command, *link_words(network, runs)]
     if job.clock == "virtual":

@@ -13,11 +13,11 @@ from landspeed.worlds.emu.guest.network.network import Network
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from landspeed.worlds.emu.guest.joined_links import Run
+    from landspeed.worlds.emu.guest.joined_links import JoinedLinks
 
 
 def calibrate_flows(
-    network: Network, runs: Sequence[Run] = (), *, with_queues: bool = False, real_clock: bool = False
+    network: Network, runs: Sequence[JoinedLinks] = (), *, with_queues: bool = False, real_clock: bool = False
 ) -> dict[str, Any]:
     """Measure the path of every flow and compare it with the plan; flows that take the same way share it.
 

@@ -24,7 +24,7 @@ from landspeed.worlds.emu.guest.session.session_programs import SessionProgram
 from landspeed.worlds.emu.guest.spin_cost import let_time_pass, spun
 
 if TYPE_CHECKING:
-    from landspeed.worlds.emu.guest.joined_links import Run
+    from landspeed.worlds.emu.guest.joined_links import JoinedLinks
     from landspeed.worlds.emu.guest.link_samplers import Sampler
     from landspeed.worlds.emu.guest.network.network import Network
     from landspeed.worlds.emu.guest.network.nodes import GuestNode
@@ -36,7 +36,7 @@ AT_ONCE_NS = 1_000_000  # what is asked takes a little time itself: the beginnin
 FOLDERS = ("programs", "captures", "shared")
 
 
-def run_session(network: Network, runs: list[Run], spin_cost_ns: int = 0) -> None:
+def run_session(network: Network, runs: list[JoinedLinks], spin_cost_ns: int = 0) -> None:
     """Do what the host asks until it wants no more; `runs` are the links that are passed in one step."""
     let_time_pass(spin_cost_ns)
     Session(network, runs).run()
@@ -45,7 +45,7 @@ def run_session(network: Network, runs: list[Run], spin_cost_ns: int = 0) -> Non
 class Session:
     """One conversation with the host."""
 
-    def __init__(self, network: Network, runs: list[Run]) -> None:
+    def __init__(self, network: Network, runs: list[JoinedLinks]) -> None:
         """Everything is imported and prepared before time counts."""
         self._network, self._runs = network, runs
         self._sampler: Sampler | None = None

@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from landspeed.worlds.emu.guest.joined_links import LEAST_TTL, Run, runs_of
+from landspeed.worlds.emu.guest.joined_links import LEAST_TTL, JoinedLinks, runs_of
 from landspeed.worlds.emu.guest.network import offloads
 from landspeed.worlds.emu.guest.network.netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, matching_to, packed
 from landspeed.worlds.emu.guest.network.network import Network, hardware_address
@@ -32,7 +32,7 @@ UINT32_MAX = (1 << 32) - 1
 ETHERTYPE = {4: 0x0800, 6: 0x86DD}
 
 
-def join(network: Network) -> list[Run]:
+def join(network: Network) -> list[JoinedLinks]:
     """Build the short way of each run that the plan allows; what was built."""
     runs = runs_of(network.plan)
     taken: set[tuple[int, int]] = set()  # where a router has a filter already
@@ -42,7 +42,7 @@ def join(network: Network) -> list[Run]:
     return runs
 
 
-def described(plan: Plan, runs: list[Run]) -> list[dict[str, Any]]:
+def described(plan: Plan, runs: list[JoinedLinks]) -> list[dict[str, Any]]:
     """For the record: of a path, direction, and the first and the last link in its order; else the links in turn."""
     if plan.is_path:
         return [
@@ -57,7 +57,7 @@ def device_name(number: int) -> str:
     return f"join{number}"
 
 
-def _build(network: Network, run: Run, name: str, *, first: bool) -> None:
+def _build(network: Network, run: JoinedLinks, name: str, *, first: bool) -> None:
     plan, (enters, arriving_name) = network.plan, network.end(*run.arrives)
     netlink = network.netlink(enters)
     index = network.new_interface(enters, name)
@@ -77,7 +77,7 @@ def _build(network: Network, run: Run, name: str, *, first: bool) -> None:
         netlink.add_filter("u32", arriving, 1, ETHERTYPE[version], matching_to(index, wanted))
 
 
-def netem_options(network: Network, run: Run) -> dict[str, Any]:
+def netem_options(network: Network, run: JoinedLinks) -> dict[str, Any]:
     """Of the netem that is all lines of a run."""
     directions: list[dict[str, Any]] = []
     for index, ahead in run.places:
