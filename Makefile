@@ -34,7 +34,7 @@ test: setup-test  ## the tests, as many at once as there are cores (JOBS=1: one 
 test-fast: setup-test  ## the tests that need neither guest nor root nor lab and are quick
 	@$(PYTHON) -m pytest $(PARALLEL) -m "not (guest or root or lab or slow)"
 
-fuzz: setup-test  ## libFuzzer on everything that comes from strangers, 60 s each at once
+fuzz: setup-test  ## libFuzzer on all input from other hosts, 60 s each, all at once
 	@engine/fuzz/run.sh $(or $(SECONDS),60)
 
 fuzz-python: setup-test  ## the property tests of Python, each with 2000 examples that nobody has tried (EXAMPLES=…)
@@ -46,13 +46,13 @@ test-changed: setup-test  ## the tests that import what differs from origin/main
 coverage: setup-test  ## lines of Python that the tests run, commands and guests counted; fails below 90 %
 	@$(PYTHON) -m tests.bench.coverage_run $(PARALLEL) $(ONLY)
 
-mutation: setup-test  ## whether the tests notice a changed line of physics, queueing or judge; fails below 85 %
+mutation: setup-test  ## check that the tests notice a changed line of physics, queueing or judge; fails below 85 %
 	@$(PYTHON) -m tests.bench.mutation
 
 sanitize: setup-test  ## the engine under ASan, UBSan and TSan by all tests that drive it, the simulator under ASan and UBSan
 	@tests/bench/sanitize.sh $(JOBS)
 
-coverage-engine: setup-test  ## which lines of the engine's C its tests run, at least 85 %
+coverage-engine: setup-test  ## lines of the engine's C that its tests run, at least 85 %
 	@tests/bench/coverage_engine.sh 85 $(JOBS)
 
 test-loaded: setup-test  ## the tests beside a build of the guest's kernel at nice 19, five times (TIMES=1 for one)
@@ -83,16 +83,16 @@ format: setup-test  ## let the formatters write, and the rooms' maps
 probe-cases: setup-test  ## programs with known windows and round trips, and what `landspeed probe` finds (NAMES=SSH: some)
 	@$(PYTHON) -m tests.bench.probe_cases $(NAMES)
 
-bench: setup  ## the figures the project promises, measured
+bench: setup  ## measure the figures that the project promises
 	@$(PYTHON) -m tests.bench.bench
 
-profile: setup  ## where the wall time of a guest goes, by perf (OPTIONS=--every-hop: every router passed; package linux-perf)
+profile: setup  ## profile the wall time of a guest by perf (OPTIONS=--every-hop: every router passed; package linux-perf)
 	@$(PYTHON) -m tests.bench.profile_guest $(OPTIONS)
 
-profile-start: setup  ## where the wall time of a small run goes, part by part
+profile-start: setup  ## profile the wall time of a small run, part by part
 	@$(PYTHON) -m tests.bench.profile_start
 
-fresh:  ## `make rehearse` by a stranger on a new Debian in a folder (SUITE=trixie for another one; needs root)
+fresh:  ## test the set-up: install Debian into a folder, run `make rehearse` there as a new user (SUITE=trixie; needs root)
 	@setup/fresh.sh $(or $(SUITE),bookworm)
 
 wheel: setup-test  ## build/wheel/landspeed-….whl, all that a run needs, and the simulated world as another one
@@ -110,13 +110,13 @@ workflow: setup-test  ## the `run` steps of docs/how-to/ci/*.yml on a new Ubuntu
 lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
 	@$(PYTHON) -m tests.lab.lab up
 
-lab-down:  ## remove them
+lab-down:  ## remove these three servers
 	@$(PYTHON) -m tests.lab.lab down
 
-truth: setup-test  ## what the network does beside theory, at each rate, in both worlds (WHAT="--rates 10M": some of it)
+truth: setup-test  ## compare the network with theory, at each rate, in both worlds (WHAT="--rates 10M": some of it)
 	@$(PYTHON) -m tests.bench.truth $(WHAT)
 
-random-paths: setup-test  ## random scenarios in both worlds, and whether these agree (FIRST=0 TIMES=200 SEED=1)
+random-paths: setup-test  ## compare both worlds on random scenarios (FIRST=0 TIMES=200 SEED=1)
 	@$(PYTHON) -m tests.bench.random_paths --first $(or $(FIRST),0) --times $(or $(TIMES),200) --seed $(or $(SEED),1)
 
 bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
@@ -133,7 +133,7 @@ record-book: setup  ## rehearse every record that is not rehearsed yet, the late
 	@.venv/bin/landspeed record-book --at-most 300
 	@cp build/record-book/record-book.json docs/
 
-bench-sim: setup  ## what simulating costs, and whether it is right, measured; writes docs/explanation/sim-cost.md
+bench-sim: setup  ## measure the cost and the accuracy of simulating; writes docs/explanation/sim-cost.md
 	@$(PYTHON) -m tests.bench.sim.bench_sim
 	@$(PYTHON) -m tests.bench.sim.bench_sim_tcp
 

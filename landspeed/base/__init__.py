@@ -1,14 +1,14 @@
-"""What every room needs: errors, files, places, progress, units in words, logs, the version.
+"""Modules that every room needs: errors, files, places, progress, units in words, logs, the version.
 
 errors.py         Errors that point at a place in a file: file:line:column, the line, a caret, what is wrong
-failures.py       How a run can fail, the same for every world: before anything was started, or once it ran
+failures.py       Failures of a run, the same for every world: before anything was started, or once it ran
 files.py          Small things about files that every room needs: replaced as a whole, read as JSON
-finding.py        What `landspeed doctor` finds: one thing looked at, its state, its remedy
+finding.py        Findings of `landspeed doctor`: the thing looked at, its state, its remedy
 foreign_units.py  Units of another kind that people write for a rate or a size, and what they are worth
 json_form.py      Dataclasses as plain values of JSON and back, strictly: nothing unknown or missing
 log.py            Logs of what is decided and started: standard logging, a logger for each module
-places.py         Where things are: the folders beside the package that are not Python
-progress.py       What is known while a run goes on, and its words
+places.py         Paths of the folders beside the package that are not Python
+progress.py       State of a run while it goes on, and its text
 text.py           Quantities in words, as the summary and the report show them
 units.py          Quantities with units: exact parsing, formatting, and the pydantic types made from them
 units_text.py     Rates and times in units that fit, without the parser: for the guest too

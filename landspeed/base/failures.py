@@ -1,4 +1,4 @@
-"""How a run can fail, the same for every world: before anything was started, or once it ran."""
+"""Failures of a run, the same for every world: before anything was started, or once it ran."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from landspeed.base.errors import LandspeedError
 
 
 class NotReady(LandspeedError):  # noqa: N818 (these say what happened, as KeyboardInterrupt does)
-    """This host cannot run the world: something is missing. The message says what, and what to do."""
+    """Missing part of this host that the world needs. The message says what, and what to do."""
 
     about_machine = True
 
 
 class NotPossible(NotReady):
-    """What is asked for cannot be had on any host: no such world, tool or option, or not of this one."""
+    """A request that no host can serve: no such world, tool or option, or not of this world."""
 
     about_machine = False
 

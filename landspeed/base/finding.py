@@ -1,4 +1,4 @@
-"""What `landspeed doctor` finds: one thing looked at, its state, its remedy."""
+"""Findings of `landspeed doctor`: the thing looked at, its state, its remedy."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ class FormError(ValueError):
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value of parsed JSON or YAML is an object: its keys are text, its values again anything."""
+    """Return whether a value of parsed JSON or YAML is an object: its keys are text, its values any value."""
     return isinstance(value, dict)
 
 
@@ -24,7 +24,7 @@ def object_of(value: object) -> dict[str, Any]:
 
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Whether a value of parsed JSON or YAML is an array."""
+    """Return whether a value of parsed JSON or YAML is an array."""
     return isinstance(value, list)
 
 

@@ -1,4 +1,4 @@
-"""Where things are: the folders beside the package that are not Python, and those that runs are kept in."""
+"""Paths of the folders beside the package that are not Python, and of those that runs are kept in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").is_file() else PACK
 
 
 def is_clone() -> bool:
-    """Whether the package runs from a clone, which its users may write to."""
+    """Return whether the package runs from a clone, which its users may write to."""
     return PACKAGE.parent == ROOT
 
 

@@ -1,4 +1,4 @@
-"""What is known while a run goes on, and its words. Who shows it is not its concern."""
+"""State of a run while it goes on, and its text. How it is shown is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOVING = ("transfer", "simulate", "end")  # phases in which the transfer's clock
 
 @dataclass
 class Progress:
-    """What is known while a run goes on. Times in s, rates in bit/s; `share` is the part of the transfer done, 0…1.
+    """State of a run while it goes on. Times in s, rates in bit/s; `share` is the part of the transfer done, 0…1.
 
     Its text is one line, so that `progress=print` is useful.
     """
@@ -41,7 +41,7 @@ class Progress:
 
     @property
     def moves(self) -> bool:
-        """Whether the transfer's clock runs."""
+        """True if the transfer's clock runs."""
         return self.phase in MOVING and self.transfer_s > 0
 
     @property

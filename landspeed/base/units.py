@@ -140,7 +140,7 @@ def parse_size(text: str) -> int:
 
 
 def _bare(kind: Kind, number: str, unit: str) -> tuple[str, str]:
-    """What a number without a unit was probably meant to be."""
+    """Guess the number and the unit that were meant by a number without a unit."""
     value = Fraction(number)
     if kind is PROBABILITY and value <= 1:  # a fraction, as most programs want it
         return f"{float(value * 100):g}", "%"
@@ -309,7 +309,7 @@ class QueueQuantity:
 
 @dataclass(frozen=True)
 class LossAmount:
-    """What an event loses: the next so many packets, or each packet of a time with a probability."""
+    """Loss of an event: the next N packets, or each packet of a time with a probability."""
 
     packets: int | None = None
     probability: float | None = None
@@ -351,7 +351,7 @@ def as_text(value: Any, kind: Kind) -> str:
 
 
 def type_word(value: Any) -> str:
-    """What a YAML value is, in words."""
+    """Name the type of a YAML value in words."""
     words: dict[Any, str] = {
         bool: "true or false",
         type(None): "nothing",

@@ -79,7 +79,7 @@ class _Picture:
     """Goodput over time: drawn again at each piece of news on a terminal, written once at the end elsewhere."""
 
     def __init__(self, console: Console, until_s: float, top_bps: float) -> None:
-        """Nothing is drawn yet."""
+        """Prepare the picture; draw nothing yet."""
         self._console, self._until_s, self._top_bps = console, until_s, top_bps
         self._series: list[tuple[float, float]] = []
         self._words = ""
@@ -95,7 +95,7 @@ class _Picture:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What is drawn stays."""
+        """Stop the live display; the picture stays."""
         if self._live is not None:
             self._live.stop()
 

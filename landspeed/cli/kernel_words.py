@@ -9,7 +9,7 @@ from typing import Any
 
 
 def add_kernel(made: argparse.ArgumentParser) -> None:
-    """What is to be done is a word of its own."""
+    """Add one subcommand for each action."""
     actions = made.add_subparsers(required=True, metavar="ACTION")
     shown = actions.add_parser("list", help="releases that are built, and those whose source can be had")
     shown.add_argument("--json", action="store_true", help="a JSON list on standard output")

@@ -60,7 +60,7 @@ def _laboratory(parsed: argparse.Namespace) -> Laboratory:
     from landspeed.course.laboratory import Laboratory
 
     if parsed.jobs is not None and parsed.jobs < 1:
-        raise UsageError(f"--jobs {parsed.jobs}: write a number from 1 on")
+        raise UsageError(f"--jobs {parsed.jobs}: write a positive integer")
     if parsed.quiet:
         return Laboratory(parsed.runs, jobs=parsed.jobs)
     return Laboratory(parsed.runs, jobs=parsed.jobs, tell=SweepReporter())

@@ -70,7 +70,7 @@ landspeed sends real TCP over very long, very fast paths that exist only in this
   landspeed real              do the same on real servers
   landspeed doctor            say what this computer lacks, and how to get it
 landspeed --help lists every command, landspeed COMMAND --help its arguments."""
-"""What a word-less command prints: ten lines for somebody who has never seen it."""
+"""Printed by `landspeed` without arguments."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _skip_the_last_look() -> None:
-    """At the end, looking through all modules for garbage took as long as judging the run.
+    """Skip the last garbage collection: it took as long as judging the run.
 
     Not where DuckDB was used: it would print everything that is left as a leak.
     """

@@ -79,7 +79,7 @@ def do_predict(parsed: argparse.Namespace) -> int:
 
 
 def _own(world: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Those of the given options that are the world's."""
+    """Select the options that the world has."""
     from landspeed.worlds.options import options_of
 
     return {name: value for name, value in given.items() if name in options_of(world.Options)}

@@ -61,7 +61,7 @@ def add_probe(made: argparse.ArgumentParser) -> None:
 
 
 class _Serve(argparse.Action):
-    """Another server."""
+    """The option that adds another server."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:  # noqa: ARG002
         node, equals, command = str(values).partition("=")
@@ -76,7 +76,7 @@ class _Serve(argparse.Action):
 
 
 class _Until(argparse.Action):
-    """When the last server is ready."""
+    """The option that says when the last server is ready."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:  # noqa: ARG002
         if not namespace.servers:
@@ -152,7 +152,7 @@ def do_probe(parsed: argparse.Namespace) -> int:
 
 
 def _warn(message: Warning | str, *_: Any) -> None:
-    """Of a file that the guest does not see."""
+    """Warn of a file that the guest does not see."""
     print(f"Warning: {message}", file=sys.stderr)
 
 

@@ -133,7 +133,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
 
 
 def do_shell(parsed: argparse.Namespace) -> int:
-    """On this terminal."""
+    """Open the prompt on this terminal."""
     from landspeed.base.failures import RunFailed
     from landspeed.runs.scratch import scratch_folder
 

@@ -16,7 +16,7 @@ PLAIN_EVERY_S = 10.0
 
 
 class Reporter(Protocol):
-    """What a run reports to."""
+    """Interface of an object that a run reports to."""
 
     def __call__(self, progress: Progress) -> None:
         """Show the present state."""
@@ -36,10 +36,10 @@ def make_reporter(*, quiet: bool) -> Reporter:
 
 class _Silent:
     def __call__(self, progress: Progress) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class _Plain:
@@ -56,7 +56,7 @@ class _Plain:
             print(f"landspeed: {progress.figures}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing; there is nothing to release."""
 
 
 class _Bar:

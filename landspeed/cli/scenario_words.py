@@ -90,11 +90,11 @@ def do_scenarios(parsed: argparse.Namespace) -> int:
 
 
 def add_schema(made: argparse.ArgumentParser) -> None:
-    """It has none."""
+    """Add no arguments."""
 
 
 def do_schema(_parsed: argparse.Namespace) -> int:
-    """For editors."""
+    """Print the schema for editors."""
     from landspeed.scenario.file.schema import schema_text
 
     print(schema_text(), end="")

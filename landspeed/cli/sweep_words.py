@@ -246,11 +246,11 @@ def _show(done: Sweep) -> None:
 
 
 def silent(_: State) -> None:
-    """Nothing is shown."""
+    """Show nothing."""
 
 
 class SweepReporter:
-    """Where the sweep is: one line that is written again on a terminal, a line now and then elsewhere."""
+    """Progress of a sweep: one line that is rewritten on a terminal, a line now and then elsewhere."""
 
     def __init__(self) -> None:
         self._next = 0.0

@@ -1,11 +1,11 @@
 """The course: lessons that measure, their pages and site, exercises that grade themselves. Nothing is printed here.
 
-comparison.py      What a lesson compares
+comparison.py      Comparisons of a lesson
 execute.py         The code of a lesson, run in this process, cell after cell, as a notebook would
 exercise.py        An exercise: a folder with a path of the student's own, a task, and a file for answers
 figure.py          A figure of a lesson as SVG: measured points over the predicted curve, and the residual below
 grading.py         Grades an exercise by pytest, against theory and a fresh run
-laboratory.py      Where lessons are measured: what is known already of their runs, and what runs the rest
+laboratory.py      The lessons' runs: a store of the runs that are known, and the queue of the rest
 lesson.py          A lesson's folder, read: text, theory, scenarios
 lesson_page.py     A lesson's page: its text with what its cells show
 lesson_run.py      One run of a lesson: what varied, what was planned, what came out

@@ -1,4 +1,4 @@
-"""What a lesson compares: figures of real runs beside theory. `lessons/NAME/theory.py` is made of these."""
+"""Comparisons of a lesson: figures of real runs beside theory. `lessons/NAME/theory.py` is made of these."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FigurePoint:
 
     @property
     def residual(self) -> float:
-        """How far the measured figure is from the predicted one, as a share of that; infinite where that is 0."""
+        """Relative deviation of the measured figure from the predicted one; infinite where the prediction is 0."""
         if self.predicted:
             return self.measured / self.predicted - 1
         return 0.0 if not self.measured else float("inf")
@@ -143,7 +143,7 @@ class LessonFigure:
 
     @property
     def is_law(self) -> bool:
-        """Whether theory stands beside, and not a target or a record."""
+        """True if the comparison is with theory, not with a target or a record."""
         return self.beside == "theory"
 
     def failures(self, points: Iterable[FigurePoint]) -> list[str]:

@@ -22,7 +22,7 @@ class Cells:
     """Cells that share their names."""
 
     def __init__(self, names: dict[str, Any]) -> None:
-        """What is known before the first cell."""
+        """Start with the names that the first cell may use."""
         self._names = {"__name__": "__main__"} | names
 
     def run(self, source: str, where: str) -> tuple[str, Any]:
@@ -60,7 +60,7 @@ class Cells:
 
 
 def html_of(value: Any) -> str:
-    """What a value shows on a page."""
+    """Format a cell's value as HTML."""
     from markupsafe import escape
 
     if value is None:

@@ -50,7 +50,7 @@ class AnswerSpec:
 
     @property
     def hint(self) -> str:
-        """How it is written."""
+        """Hint at the form in which the answer is written."""
         if self.kind in KINDS:
             return f"a {self.kind} with its unit, such as {KINDS[self.kind].example}"
         return f"one of {', '.join(self.words)}" if self.kind == "word" else "a whole number"
@@ -80,7 +80,7 @@ class AnswerSpec:
 
 @dataclass(frozen=True)
 class StudentDraw:
-    """What a student's id gives: the same id gives the same.
+    """An exercise drawn for a student's id: the same id gives the same exercise.
 
     Attributes:
         scenario: the text of the student's scenario file.
@@ -111,7 +111,7 @@ def student_id(text: str) -> str:
 
 
 def folder_name(lesson: str, student: str) -> str:
-    """Of an exercise: plain letters, and a few digits where the id has others, so that two ids never share one."""
+    """Name an exercise's folder: plain letters, and a few digits if the id has others, so that no two ids share one."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", student).strip("-.")
     if plain == student:
         return f"{lesson}-{plain}"
@@ -132,7 +132,7 @@ def exercise_of(name: str) -> Lesson:
 
 
 def draw(lesson: Lesson, student: str, laboratory: Laboratory | None = None) -> StudentDraw:
-    """What the student's folder has. Some exercises hand out the samples of a run; the laboratory makes it."""
+    """Draw the student's exercise. Some exercises hand out the samples of a run; the laboratory makes it."""
     assert lesson.exercise is not None
     return lesson.exercise.draw(chance_of(lesson.name, student), laboratory)
 

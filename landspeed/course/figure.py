@@ -65,7 +65,7 @@ def draw(
 
 
 def alternative(comparison: LessonFigure, points: Sequence[FigurePoint]) -> str:
-    """What the figure shows, for those who do not see it."""
+    """Describe the figure in words for readers who cannot see it."""
     x = comparison.x
     over = f" over {x.name}" if x else ""
     worst = max((abs(point.residual) for point in points if point.x is not None), default=None)
@@ -81,7 +81,7 @@ def _text(axis: FigureAxis) -> str:
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where everything stands: scales, and the colour of each series."""
+    """Layout of a figure: its scales, and the colour of each series."""
 
     comparison: LessonFigure
     x_axis: FigureAxis

@@ -33,7 +33,7 @@ TESTS = "grade_answers.py"
 
 @dataclass(frozen=True)
 class AnswerMark:
-    """What became of one thing that was asked."""
+    """Points for one thing that was asked, and the reason."""
 
     name: str
     asked: str
@@ -43,7 +43,7 @@ class AnswerMark:
 
     @property
     def passed(self) -> bool:
-        """Whether it has all its points."""
+        """True if it has all its points."""
         return self.got >= self.points
 
 
@@ -62,7 +62,7 @@ class ExerciseGrade:
 
     @property
     def passed(self) -> bool:
-        """Whether it has all points."""
+        """True if it has all points."""
         return all(mark.passed for mark in self.marks)
 
     @property
@@ -71,7 +71,7 @@ class ExerciseGrade:
         return sum(mark.got for mark in self.marks), sum(mark.points for mark in self.marks)
 
     def as_json(self) -> dict[str, Any]:
-        """As one object."""
+        """Return the grade as one JSON object."""
         marks = [{"name": m.name, "asked": m.asked, "points": m.points, "got": m.got, "why": m.why} for m in self.marks]
         got, most = self.score
         return {
@@ -93,7 +93,7 @@ class ExerciseGrade:
 
 @dataclass
 class GradingWork:
-    """What a test of answers works with.
+    """Input of a test of answers.
 
     Attributes:
         answers: in base units: bytes, bits per second, nanoseconds, shares; words as written.

@@ -1,4 +1,4 @@
-"""Where lessons are measured: what is known already of their runs, and what runs the rest.
+"""The lessons' runs: a store of the runs that are known, and the queue of the rest.
 
 A run is known by its content, as a cell of a sweep is, and kept as one. Runs of many lessons are one queue, longest
 first, so that no core waits for another at the end.
@@ -33,7 +33,7 @@ Tell = Callable[[State], None]
 
 
 def usual_folder() -> Path:
-    """Where lessons' runs are kept: beside the bundles."""
+    """Folder of the lessons' runs, beside the bundles."""
     return runs_dir().parent / "lessons"
 
 
@@ -55,7 +55,7 @@ class Laboratory:
     """Runs what lessons ask for, and knows what it has run."""
 
     def __init__(self, folder: Path | None = None, *, jobs: int | None = None, tell: Tell = lambda _: None) -> None:
-        """Of a folder.
+        """Make a laboratory that keeps its runs in a folder.
 
         Args:
             folder: for cells, bundles and outputs; None: the usual one.
@@ -68,17 +68,17 @@ class Laboratory:
         self._grids: dict[tuple[Path, str, tuple[str, ...]], Grid] = {}
 
     def elsewhere(self, folder: Path) -> Laboratory:
-        """The same with another folder, in which nothing is known."""
+        """Return a laboratory with another folder, in which no run is known."""
         return Laboratory(folder, jobs=self._jobs, tell=self._tell)
 
     def build(self) -> str:
-        """Of kernel and engine: results of two builds are never mixed."""
+        """Identify the build of kernel and engine: results of two builds are never mixed."""
         return self._world.build_id()
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def wanted(self, lesson: Lesson) -> list[LessonFile]:
-        """What a lesson's comparisons need."""
+        """List the runs that a lesson's comparisons need."""
         found = [
             LessonFile(lesson, file, comparison.program)
             for comparison in lesson.comparisons.values()
@@ -225,7 +225,7 @@ class Laboratory:
 
 
 def _work(point: GridPoint) -> float:
-    """What a run costs, about: the packets that it sends."""
+    """Estimate the work of a run: the packets that it sends."""
     rate_bps = max(1, *(flow.physics.expected_goodput_bps for flow in point.plan.flows))
     unit = 180_000 if point.plan.fidelity == "super-packets" else point.plan.flows[0].physics.mss_bytes
     return rate_bps / 8 / unit * expected_duration_s(point.plan)

@@ -58,7 +58,7 @@ class Lesson:
 
     @cached_property
     def theory(self) -> ModuleType:
-        """Its module of predicted curves.
+        """Module of the lesson's predicted curves.
 
         Raises:
             LessonError: it has none, or it cannot be imported.
@@ -67,17 +67,17 @@ class Lesson:
 
     @cached_property
     def exercise(self) -> ModuleType | None:
-        """Its exercise; None if it has none."""
+        """Module of the lesson's exercise; None if it has none."""
         return _module(self.folder / EXERCISE) if self.has_exercise else None
 
     @property
     def has_exercise(self) -> bool:
-        """Whether there is something to hand in."""
+        """True if there is an exercise to hand in."""
         return (self.folder / EXERCISE).is_file()
 
     @property
     def comparisons(self) -> dict[str, LessonFigure]:
-        """What it compares, by the key that its text uses."""
+        """Comparisons of the lesson, by the key that its text uses."""
         return self.theory.COMPARISONS
 
     @property

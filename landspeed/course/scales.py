@@ -23,7 +23,7 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Where a value stands; what is outside stands at the nearer end."""
+        """Map a value to its position; a value outside the scale goes to the nearer end."""
         if self.log:
             value = max(value, self.low * 1e-9)
             share = math.log(value / self.low) / math.log(self.high / self.low)

@@ -29,13 +29,13 @@ REPORT_CSS = REPORT_TEMPLATES / "report.css"
 
 
 def usual_site() -> Path:
-    """Where the course is written: `build/course` of a clone, else beside the user's bundles."""
+    """Folder that the course is written to: `build/course` of a clone, else beside the user's bundles."""
     return (ROOT / "build" if is_clone() else runs_dir().parent) / "course"
 
 
 @dataclass
 class Made:
-    """What became of the pages.
+    """Result of making the pages.
 
     Attributes:
         pages: name → file.
@@ -57,7 +57,7 @@ class Made:
 
     @property
     def passed(self) -> bool:
-        """Whether every page was made and every promise was kept."""
+        """True if every page was made and every promise was kept."""
         return not any(self.failures.values()) and not self.broken
 
 

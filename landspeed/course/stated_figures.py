@@ -33,11 +33,11 @@ class StatedText:
     key: str = ""
 
     def right(self, points: Sequence[FigurePoint] = ()) -> str:
-        """What the text must say."""
+        """Format the sentence that the text must contain."""
         return self.sentence.format(*self.figures({point.name: point for point in points}))
 
     def failure(self, text: str, points: Sequence[FigurePoint] = ()) -> str | None:
-        """What is wrong with a lesson's text, in words; None if it says what is right."""
+        """Describe the mistake in a lesson's text; None if it has the right sentence."""
         right, said = _on_one_line(self.right(points)), _on_one_line(text)
         if right in said:
             return None

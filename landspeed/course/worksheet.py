@@ -27,7 +27,7 @@ NARROW_CSS = (
 
 @dataclass(frozen=True)
 class CellOutput:
-    """What a cell shows: HTML for pages and notebooks, and plain text for whoever prints it."""
+    """Output of a cell: HTML for pages and notebooks, and plain text for print."""
 
     html: str
     text: str
@@ -45,7 +45,7 @@ class Worksheet:
     """A lesson with its runs. `landspeed.lesson("window")` gives it."""
 
     def __init__(self, lesson: Lesson, laboratory: Laboratory) -> None:
-        """Nothing is run yet."""
+        """Prepare the worksheet; run nothing yet."""
         self.lesson, self.laboratory = lesson, laboratory
         self._runs: dict[str, list[LessonRun]] = {}
         self._points: dict[str, list[FigurePoint]] = {}
@@ -192,7 +192,7 @@ _CURRENT: ContextVar[Worksheet | None] = ContextVar("current", default=None)
 
 @contextmanager
 def current(sheet: Worksheet) -> Generator[None]:
-    """Within the block, `lesson` of this name gives this worksheet: the cells of a page use the page's laboratory."""
+    """Make `lesson` give this worksheet within the block: the cells of a page use the page's laboratory."""
     token = _CURRENT.set(sheet)
     try:
         yield
@@ -218,7 +218,7 @@ def lesson(name: str | Path, folder: str | Path | None = None) -> Worksheet:
 
 
 def told(mine: float, measured: float, unit: str) -> str:
-    """How far a student's number is from the measured one, in words."""
+    """Say in words how far a student's number is from the measured one."""
     if f"{mine:.4g}" == f"{measured:.4g}":
         return f"You wrote {mine:g} {unit}; measured: {measured:.4g} {unit}. Your number is right."
     off = 100 * (mine / measured - 1) if measured else 0.0
@@ -228,7 +228,7 @@ def told(mine: float, measured: float, unit: str) -> str:
 
 
 def promise_text(one: LessonFigure) -> str:
-    """What a comparison promises, in a sentence."""
+    """Say in a sentence what a comparison promises."""
     if one.within is None:
         return f"Nothing is promised here: {one.why}." if one.why else "Nothing is promised here."
     more = f" {one.why[0].upper()}{one.why[1:]}." if one.why else ""

@@ -1,4 +1,4 @@
-"""What theory says of goodput over time: slow start, then losses and growth, until one cycle is like the one before.
+"""Goodput over time in theory: slow start, then losses and growth, until one cycle is like the one before.
 
 All streams are alike, each with its share of the path, and lose together. Random losses come evenly, each 1/p packets,
 as in the square-root law (Mathis et al. 1997). The model leaves out retransmission time-outs and what one stream takes
@@ -47,7 +47,7 @@ class Curve:
 
     @property
     def period_s(self) -> float:
-        """Of the cycle; 0 where nothing changes any more."""
+        """Duration of the cycle; 0 where the window stays as it is."""
         return self.cycle[-1][0]
 
     def mean_level(self, pipe: float, from_s: float, until_s: float) -> float:
@@ -55,7 +55,7 @@ class Curve:
         return (self._filled(pipe, until_s) - self._filled(pipe, from_s)) / (until_s - from_s)
 
     def long_level(self, pipe: float) -> float:
-        """The same in the long run: over a cycle."""
+        """Mean level in the long run: over a cycle."""
         if self.period_s <= 0:
             return min(self.cycle[0][1] / pipe, 1.0)
         return _area(self.cycle, pipe, self.period_s) / self.period_s
@@ -165,7 +165,7 @@ def _slow_start(share: Share, control: str) -> tuple[Nodes, float, float, bool]:
 
 
 def _cycle(share: Share, control: str, floor: float, peak: float) -> tuple[Nodes, float | None]:
-    """From a loss to the next one.
+    """Compute the growth of the window from a loss to the next one.
 
     Returns:
         nodes, and the window at the loss; None: there will be none.
@@ -205,7 +205,7 @@ def _cycle(share: Share, control: str, floor: float, peak: float) -> tuple[Nodes
 
 
 def _first(above: Callable[[float], float], high: float, scale_s: float) -> float:
-    """When a growing window reaches what it is compared with, by false position (Illinois)."""
+    """Find the time at which a growing window reaches a limit, by false position (Illinois)."""
     low, below = 0.0, above(0.0)
     if math.isinf(high):
         high = scale_s

@@ -1,4 +1,4 @@
-"""Which settings are measured beforehand: around the first one, and spread over all the others.
+"""Choice of the settings that are measured beforehand: around the first one, and spread over all the others.
 
 How far two settings are from each other is counted in steps of sliders; another word counts as two.
 """
@@ -23,7 +23,7 @@ Places = tuple[int, ...]
 
 
 def packets_of(setting: Setting) -> float:
-    """What a run costs, about: the packets that it sends."""
+    """Estimate the work of a run: the packets that it sends."""
     return setting.mean_bps * MEAN_S[1] / 8 / setting.mss
 
 
@@ -43,7 +43,7 @@ def settings_around(chosen: Sequence[Slider]) -> list[Setting]:
 
 
 def settings_spread(chosen: Sequence[Slider], measured: Iterable[Setting], count: int) -> list[Setting]:
-    """So many settings, each the one that is farthest from all before it and from those that are measured.
+    """Choose `count` settings, each the farthest from all before it and from those that are measured.
 
     They are chosen from a sample of all settings, the same one every time; where several are as far, the one that
     sends fewest packets.
@@ -68,10 +68,10 @@ def settings_spread(chosen: Sequence[Slider], measured: Iterable[Setting], count
 
 
 def steps(one: Places, other: Places, words: Sequence[bool]) -> int:
-    """How far two settings are from each other."""
+    """Distance of two settings in steps of the sliders; another word counts as two."""
     return sum(2 * (a != b) if word else abs(a - b) for a, b, word in zip(one, other, words, strict=True))
 
 
 def places_of(chosen: Sequence[Slider], setting: Setting) -> Places:
-    """Where the sliders stand at a setting."""
+    """Positions of the sliders at a setting."""
     return tuple(slider.values.index(getattr(setting, slider.key)) for slider in chosen)

@@ -1,4 +1,4 @@
-"""How a stream's window grows after a loss, for each congestion control: pure functions of time, in packets.
+"""Growth of a stream's window after a loss, for each congestion control: pure functions of time, in packets.
 
 A path is seen by one of its streams: it has its share of the pipe and of the queue.
 """

@@ -57,7 +57,7 @@ class ShownRun:
                    run.limited_by, series)  # fmt: skip
 
     def told(self, chosen: Sequence[Slider]) -> dict[str, Any] | None:
-        """For the page; None where a slider has no such value."""
+        """Describe the run for the page; None if a slider has no such value."""
         values = asdict(self.setting)
         if any(values[slider.key] not in slider.values for slider in chosen):
             return None
@@ -75,7 +75,7 @@ class Collection:
     """The runs of a folder, in one world."""
 
     def __init__(self, world: World, folder: Path | None = None, options: dict[str, Any] | None = None) -> None:
-        """Of a folder; None: the usual one, beside the bundles.
+        """Make the collection of a folder; None: the usual one, beside the bundles.
 
         Args:
             options: those that the world was made with.
@@ -93,7 +93,7 @@ class Collection:
         return point.cell(point.plan.seed)
 
     def able(self, settings: Iterable[Setting]) -> list[Setting]:
-        """Those that the world can make: not every one has every congestion control."""
+        """Select the settings that the world can make: not every world has every congestion control."""
         return [setting for setting in settings if self._is_able(setting)]
 
     def _is_able(self, setting: Setting) -> bool:
@@ -104,7 +104,7 @@ class Collection:
         return True
 
     def find(self, setting: Setting) -> ShownRun | None:
-        """What was measured at a setting; None: nothing yet."""
+        """Find the run measured at a setting; None if there is none yet."""
         cell = self.cell(setting)
         return self._read(cell.key, setting)
 
@@ -172,5 +172,5 @@ class Collection:
 
 
 def usual_folder() -> Path:
-    """Where the runs are kept: beside the bundles."""
+    """Folder of the explorer's runs, beside the bundles."""
     return runs_dir().parent / "explore"

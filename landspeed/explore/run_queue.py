@@ -19,7 +19,7 @@ OVER = ("done", "failed", "cancelled")
 
 
 class RequestRefused(Exception):  # noqa: N818
-    """What was asked cannot be done; the message says why."""
+    """A request that cannot be served; the message says why."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class RunRequest:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will become of it."""
+        """True if the request has ended and will not change any more."""
         return self.state in OVER
 
 
@@ -47,7 +47,7 @@ class RunQueue:
     """Takes what is asked, runs it, tells how far it is."""
 
     def __init__(self, chosen: Sequence[Slider], collection: Collection, jobs: int) -> None:
-        """For these sliders.
+        """Serve requests for these sliders.
 
         Args:
             jobs: runs at once.
@@ -109,7 +109,7 @@ class RunQueue:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def told(self, asked: RunRequest) -> dict[str, Any]:
-        """For the page."""
+        """Describe a request for the page."""
         return {
             "id": asked.number,
             "at": asked.at,
@@ -121,7 +121,7 @@ class RunQueue:
         }
 
     def everything(self) -> list[dict[str, Any]]:
-        """What was asked so far."""
+        """List all requests so far."""
         return [self.told(asked) for asked in self._asked.values()]
 
     def listen(self, listener: Callable[[RunRequest], None]) -> Callable[[], None]:

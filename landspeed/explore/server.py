@@ -155,7 +155,7 @@ def make_application(page: str, queue: RunQueue, token: str, port: int) -> Any:
             return self.give(queue.told(asked))
 
     class News(GuardedHandler):
-        """What changes, as server-sent events."""
+        """Stream of changes, as server-sent events."""
 
         def initialize(self) -> None:
             self._wake = asyncio.Event()
@@ -214,4 +214,4 @@ def make_application(page: str, queue: RunQueue, token: str, port: int) -> Any:
 
 
 def _silent(_: Any) -> None:
-    """No line for each request: addresses have the token in them."""
+    """Log no requests: addresses have the token in them."""

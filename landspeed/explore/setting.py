@@ -64,7 +64,7 @@ class Slider:
 
     @property
     def is_word(self) -> bool:
-        """Whether its values have no order."""
+        """True if its values have no order."""
         return isinstance(self.values[0], str)
 
 
@@ -116,7 +116,7 @@ def _beginning(slider: Slider, value: Any) -> Slider:
 
 
 def values_of(plan: Plan) -> dict[str, Any]:
-    """What a plan's path is like, as values of the sliders: its bottleneck, and the sums over all its links."""
+    """Describe a plan's path as values of the sliders: its bottleneck, and the sums over all its links."""
     slowest = min(plan.links, key=lambda link: link.forward.rate_bps)
     transfer, forward = plan.transfer, slowest.forward
     return {

@@ -28,7 +28,7 @@ SPANS_S = (5, 20, 120, 1200, 14_400)  # of the picture over time
 def page_data(
     chosen: Sequence[Slider], measured: Iterable[ShownRun], *, title: str, served: bool, cache: Path | None
 ) -> dict[str, Any]:
-    """Everything that the page knows, for its script.
+    """Collect all data of the page, for its script.
 
     Args:
         title: of the scenario with whose values it begins; "" for none.

@@ -36,7 +36,7 @@ def code(value: float, least: float, steps: int = CURVE_STEPS) -> int:
 
 
 def bound(curve: Curve, share: Share) -> str:
-    """What binds a curve in the long run."""
+    """Name the limit of a curve in the long run."""
     level = curve.long_level(share.pipe)
     if level >= FULL:
         return "line"
@@ -60,7 +60,7 @@ class PackedCurves:
     """The curves, each once."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Begin without curves."""
         self.index: array[int] = array("I")
         self.begins: array[int] = array("I", [0])
         self.cycles: array[int] = array("I")
@@ -102,7 +102,7 @@ class PackedCurves:
         return self._same[same]
 
     def bytes(self) -> bytes:
-        """Everything compressed (zlib): what the page inflates.
+        """Compress all tables (zlib) for the page.
 
         Columns of numbers of 32 bits, each as differences from number to number, the lowest bytes of all first: so they
         compress to a third.
@@ -113,7 +113,7 @@ class PackedCurves:
 
     @property
     def layout(self) -> dict[str, int]:
-        """How many of each there are."""
+        """Numbers of settings, curves and nodes."""
         return {"settings": len(self.index), "curves": len(self.cycles), "nodes": len(self.times)}
 
 
@@ -123,7 +123,7 @@ def _planes(column: Sequence[int]) -> bytes:
 
 
 def theory_tables(chosen: Sequence[Slider], cache: Path | None = None) -> dict[str, Any]:
-    """What the page looks up: `{"layout", "scale", "data"}`, the data in base64.
+    """Compute the tables that the page looks up: `{"layout", "scale", "data"}`, the data in base64.
 
     Args:
         cache: folder where tables are kept; computing them takes some seconds.
@@ -153,7 +153,7 @@ def theory_tables(chosen: Sequence[Slider], cache: Path | None = None) -> dict[s
 
 
 def _content(chosen: Sequence[Slider]) -> str:
-    """Of the values and of the code that computes."""
+    """Hash the values and the code that computes."""
 
     digest = hashlib.sha256(repr([(slider.key, slider.values) for slider in chosen]).encode())
     for file in (__file__, physics.__file__, growth.__file__, setting.__file__, goodput_theory.__file__):

@@ -2,17 +2,17 @@
 
 ack_path.py            Lines that were full while the transfer ran: of the ACK path, where that is a limit
 bbr_probing.py         BBR's own probing: what a run near a limit lost to its looks at the round trip
-bound.py               What bound a run: the window, the bus, the framing, the ACK path, loss, one of the ends
+bound.py               Limit of a run: the window, the bus, the framing, the ACK path, loss, one of the ends
 calibration_checks.py  The checks of a calibration, made once for every world: what was planned
 certainty.py           The mean of a combination over its seeds, and how certain it is
 contest_rules.py       The contest's rules, one by one: met, not met, or not shown, with the evidence
 distance.py            Terrestrial distance of a path, leg by leg, from the positions of its places
-fairness.py            How equally flows share: Jain's index, in total and over time
+fairness.py            Fairness of flows: Jain's index, in total and over time
 judge.py               The judge: what the run is worth, whether it is what was expected, and what bound it
 judge_network.py       The judge of a network: each flow as the transfer over its path
 loaded_delay.py        Delay under load: the round trip that TCP measured while it filled the path
-sample_evidence.py     What the samples show of the span that is judged: which window was full, at which RTT
+sample_evidence.py     Evidence from the samples of the judged span: the window that was full, its RTT
 steady.py              A transfer's end from its beginning: what was start, what is steady
-window_note.py         What is said of the window beside the one cause of a run: what was not granted
+window_note.py         Notes on the window beside the one cause of a run: the part that was not granted
 sockets/               Samples of every socket of a guest, and what they say
 """

@@ -36,7 +36,7 @@ def full_line_back(plan: Plan, world: str, samples: Samples, from_s: float) -> F
 def fullest_line(
     plan: Plan, world: str, samples: Samples, from_s: float, way: Literal["forward", "reverse"]
 ) -> FullLine | None:
-    """The same of one way, there or back."""
+    """Find the fullest line of one way, there or back."""
     columns = ("direction", "link", "time_ns", "bytes", "packets")
     ends: dict[int, list[tuple[int, int, int]]] = {}
     for direction, link, time_ns, sent_bytes, packets in samples.rows("links", *columns):

@@ -22,7 +22,7 @@ LEAST_SHARE = 0.5  # of the time is left between the looks, or nothing is known 
 
 @dataclass(frozen=True)
 class ProbePhases:
-    """What the samples show of it.
+    """Bandwidth probing by BBR as the samples show it.
 
     Attributes:
         looks: how often a stream had the window of one.
@@ -36,7 +36,7 @@ class ProbePhases:
 
 
 def probing(samples: Samples, from_s: float, rtt_s: float) -> ProbePhases | None:
-    """What BBR's looks took from a time on; None where no sample shows one, or too little is left between them."""
+    """Measure BBR's probing from a time on; None if no sample shows it, or too little time is left between."""
     curves = samples.curves
     if curves is None or curves.end_s <= from_s:
         return None
@@ -56,10 +56,10 @@ def probing(samples: Samples, from_s: float, rtt_s: float) -> ProbePhases | None
 def _looks(
     points: Iterable[tuple[float, float]], from_s: float, end_s: float, rtt_s: float
 ) -> list[tuple[float, float]]:
-    """From when to when a stream's looks are felt at the receiver.
+    """Spans of time in which the receiver feels a stream's probing.
 
-    A look began after the sample before it, and had ended by the one after it. It takes a round trip until the path is
-    as full as before, and half of one until the receiver sees it.
+    A look at the RTT began after the sample before it, and had ended by the one after it. It takes a round trip until
+    the path is as full as before, and half of one until the receiver sees it.
     """
     found: list[tuple[float, float]] = []
     before_s, begin_s = 0.0, None

@@ -1,4 +1,4 @@
-"""What bound a run: the window, the bus, the framing, the ACK path, loss, one of the ends, or the time it had.
+"""Limit of a run: the window, the bus, the framing, the ACK path, loss, one of the ends, or the time it had.
 
 Only what happened in the span that is judged counts, or what a loss before it still did there (`sample_evidence.py`).
 """
@@ -43,7 +43,7 @@ class _Shares:
 
 
 def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) -> tuple[LimitedBy | None, str | None]:
-    """What bound the run, and the figures that say so.
+    """Find what limited the run, and the figures that show it.
 
     A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
     by that limit (the nearest). Otherwise a line of the way back that was full of acknowledgments; then TCP's own
@@ -120,7 +120,7 @@ def _what_is_missing(record: RunRecord, evidence: SampleEvidence | None) -> str:
 
 
 def _alone(plan: Plan, samples: Samples | None) -> bool:
-    """Whether nothing but this transfer's packets waits at the lines."""
+    """Return whether only this transfer's packets wait at the lines."""
     return samples is not None and not samples.of_network and not any(e.kind == "background" for e in plan.events)
 
 
@@ -201,7 +201,7 @@ def _starting(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[L
 
 
 def _growing(plan: Plan, record: RunRecord, samples: Samples | None) -> tuple[LimitedBy, str] | None:
-    """No loss made the congestion window smaller, and it held the run: a delay or a mark ended slow start early."""
+    """Find a window that held the run and that no loss made smaller: a delay or a mark ended slow start early."""
     share = samples.congestion_window_share() if samples else None
     if samples is None or share is None or share < LARGE_SHARE or not samples.left_slow_start():
         return None

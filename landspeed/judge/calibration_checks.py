@@ -25,7 +25,7 @@ QUEUE_TOLERANCE, QUEUE_FLOOR_BYTES = 0.01, 200_000  # where a world says nothing
 
 
 class Calibrated(Protocol):
-    """What a world measured: a `CalibrationResult`, or what the guest has before it is one. In ms and bit/s."""
+    """Measurements of a world: a `CalibrationResult`, or the guest's values before it is one. In ms and bit/s."""
 
     @property
     def rtt_ms(self) -> float | None: ...

@@ -45,7 +45,7 @@ def certain(values: Sequence[float], confidence: float = CONFIDENCE) -> Certain:
 
 
 def enough(values: Sequence[float], share: float) -> bool:
-    """Whether the mean is known to `share` of itself."""
+    """Return whether the mean is known to `share` of itself."""
     known = certain(values)
     return known.count >= LEAST and known.relative is not None and known.relative <= share
 
@@ -87,7 +87,7 @@ def difference(first: Sequence[float], second: Sequence[float]) -> MeanDifferenc
 
 
 def beyond_chance(ps: Sequence[float | None]) -> list[bool]:
-    """Which differences are beyond chance, so that with 95 % none of all is named by mistake (Holm 1979)."""
+    """Mark the differences that are beyond chance, so that with 95 % none is named by mistake (Holm 1979)."""
     known = sorted((p, place) for place, p in enumerate(ps) if p is not None)
     found = [False] * len(ps)
     for rank, (p, place) in enumerate(known):

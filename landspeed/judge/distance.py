@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Leg:
-    """From one known place to the next; metres. `stated_m` is None where a link between them has no distance."""
+    """Leg between two known places; metres. `stated_m` is None if a link between them has no distance."""
 
     origin: Node
     target: Node
@@ -59,5 +59,5 @@ def position(node: Node) -> tuple[float, float] | None:
 
 
 def every_place_known(plan: Plan) -> bool:
-    """Whether the legs are the whole path, so that their sum may stand for its distance."""
+    """Return whether the legs are the whole path, so that their sum may stand for its distance."""
     return all(position(node) is not None for node in plan.nodes)

@@ -1,4 +1,4 @@
-"""How equally flows share: Jain's index, in total and over time.
+"""Fairness of flows: Jain's index, in total and over time.
 
 (Σx)² / (n Σx²): 1 where all have the same, 1/n where one has everything (Jain, Chiu, Hawe: A Quantitative Measure of
 Fairness and Discrimination, DEC TR-301, 1984).
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def jain_index(values: Sequence[float]) -> float | None:
-    """Of figures that are not negative; None if there are none, or all are 0."""
+    """Compute Jain's index of figures that are not negative; None if there are none, or all are 0."""
     squares = sum(value * value for value in values)
     return sum(values) ** 2 / (len(values) * squares) if squares > 0 else None
 
 
 class FlowShares:
-    """What each flow got in the times when certain flows ran together."""
+    """Goodput of each flow while certain flows ran together."""
 
     def __init__(self, record: RunRecord, samples: Samples | None) -> None:
         """Each flow's samples are read once."""
@@ -39,7 +39,7 @@ class FlowShares:
                 self._curves[flow.name] = curves
 
     def together_s(self, names: Collection[str]) -> tuple[float, float] | None:
-        """From when to when these flows all ran, in s since the run's start; None if at no time."""
+        """Begin and end of the time when all these flows ran, in s since the run's start; None if they never did."""
         if not names or not all(name in self._spans for name in names):
             return None
         spans = [self._spans[name] for name in names]
@@ -47,7 +47,7 @@ class FlowShares:
         return (begin, end) if end > begin else None
 
     def goodput_bps(self, names: Collection[str]) -> dict[str, float]:
-        """Of each of these flows while all of them ran; empty if they never did, or one was not sampled."""
+        """Goodput of each flow while all of them ran; empty if they never did, or one was not sampled."""
         span, found = self.together_s(names), dict[str, float]()
         if span is None or not all(name in self._curves for name in names):
             return {}

@@ -139,7 +139,7 @@ def _delivery(plan: Plan, record: RunRecord) -> Check:
 
 
 def _subflows(plan: Plan, record: RunRecord) -> Check | None:
-    """With MPTCP: whether data went over both routes."""
+    """Check that MPTCP sent data over both routes; None without MPTCP."""
     if not plan.transfer.mptcp:
         return None
     moved = bytes_of_subflows(record.streams)

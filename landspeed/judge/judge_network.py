@@ -111,7 +111,7 @@ def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[LimitedBy, str]
 
 
 def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
-    """What is said of a full line back, where data of other flows goes over one of these lines, too."""
+    """Explain a full line back if data of other flows goes over one of these lines, too."""
     back = {(step.link, not step.ahead) for step in steps(plan, flow)}
     others = [
         each.name

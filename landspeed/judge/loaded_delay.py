@@ -44,7 +44,7 @@ class Spread:
 
 
 class QueueSample(NamedTuple):
-    """What waits before a line, as a sample has it."""
+    """Backlog before a line, as one sample has it."""
 
     time_s: float
     counted_bytes: int  # with the header that the world counts
@@ -52,7 +52,7 @@ class QueueSample(NamedTuple):
 
 
 def settled_s(end_s: float) -> tuple[float, float]:
-    """From when until when a transfer that ended then was settled, in s."""
+    """Begin and end of the settled part of a transfer that ended at `end_s`, in s."""
     return STEADY_FROM_S if end_s >= STEADY_FROM_S + STEADY_LEAST_S else end_s / 2, end_s
 
 
@@ -116,7 +116,7 @@ def _waiting(samples: Samples) -> dict[tuple[int, str], list[QueueSample]]:
 
 
 class _Capacity:
-    """What a line can send, counted up from the transfer's start; events and traces change its rate."""
+    """Capacity of a line, counted up from the transfer's start; events and traces change its rate."""
 
     def __init__(self, plan: Plan, link: Link, *, ahead: bool, until_s: float) -> None:
         direction = link.forward if ahead else link.reverse
@@ -132,7 +132,7 @@ class _Capacity:
         self._sent_bits = list(itertools.accumulate(((end - at) * rate for (at, end), rate in spans), initial=0.0))
 
     def takes_s(self, time_s: float, bits: float) -> float:
-        """How long it takes to send so many bits from a time on; infinite where nothing leaves any more."""
+        """Time to send so many bits, begun at `time_s`; infinite if the line sends no more."""
         here = bisect_right(self._times_s, time_s) - 1
         target = self._sent_bits[here] + (time_s - self._times_s[here]) * self._rates_bps[here] + bits
         there = max(bisect_left(self._sent_bits, target) - 1, here)
@@ -143,7 +143,7 @@ class _Capacity:
 
 
 def _rates(plan: Plan, link: int, direction: Direction, way: str, until_s: float) -> Iterator[tuple[float, int]]:
-    """When a line's rate changes, in s, and to how many bit/s: by its trace, and by events, which come before it."""
+    """List the changes of a line's rate, in s and bit/s: by its trace, and by events, which override it."""
     events = [each for each in plan.events if each.kind == "rate" and each.link == link and way in each.directions]
     traced = [(0, direction.rate_bps)]
     if (trace := direction.trace) is not None and trace.rate_bps is not None:

@@ -1,4 +1,4 @@
-"""What the samples show of the span that is judged: which window was full, at which RTT, and what losses did to it.
+"""Evidence from the samples of the judged span: the window that was full, its RTT, and the effect of losses on it.
 
 Only what happened in the span counts, or what still held the window there: a loss during the start that the window has
 outgrown is no cause of what came after it.
@@ -28,7 +28,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Resent:
-    """What was sent again in a span.
+    """Retransmissions in a span.
 
     Attributes:
         packets: how many.
@@ -83,11 +83,11 @@ class SampleEvidence:
     """The samples of one transfer from a time on."""
 
     def __init__(self, samples: Samples, from_s: float) -> None:
-        """Nothing is read before it is asked for."""
+        """Keep the samples; read nothing yet."""
         self._samples, self.from_s = samples, from_s
 
     def resent(self) -> Resent | None:
-        """What was sent again; None if not sampled."""
+        """Count the retransmissions; None if not sampled."""
         packets = again = sent = segments = 0
         known = False
         for _, rows in self._streams("retransmits"):
@@ -107,7 +107,7 @@ class SampleEvidence:
         return Resent(packets, share, segments, sum(there) if there else None)
 
     def cut(self) -> Cut | None:
-        """How long windows were full that a loss had made smaller; None if they never were.
+        """Measure how long windows were full that a loss had made smaller; None if they never were.
 
         A window was made smaller where its threshold changed, or it shrank, while something was sent again (RFC 5681
         section 3.1). A tool that does not tell what is in flight counts as one whose window is full.
@@ -135,7 +135,7 @@ class SampleEvidence:
         return Cut(share, last_s, packets) if share else None
 
     def window(self, *, alone: bool) -> WindowTime:
-        """How long the receiver's window was full.
+        """Measure how long the receiver's window was full.
 
         Args:
             alone: nothing else passes the lines, so that what waits there is of this transfer.
@@ -194,7 +194,7 @@ class SampleEvidence:
 
 
 class _Backlog:
-    """What waits at the lines of the way there, over time."""
+    """Backlog at the lines of the way there, over time."""
 
     def __init__(self, samples: Samples) -> None:
         most: dict[float, tuple[float, int]] = {}
@@ -212,5 +212,5 @@ class _Backlog:
 
 
 def _full(row: dict[str, Any]) -> bool:
-    """Whether the congestion window had no room, or what had been lost was still missing."""
+    """Return whether the congestion window had no room, or lost data was still missing."""
     return row["in_flight_packets"] >= NEARLY_FULL * row["cwnd_packets"] or (row["state"] or 0) >= RECOVERY

@@ -47,11 +47,11 @@ class Steady:
 
     @property
     def is_steady(self) -> bool:
-        """Whether its rate can stand for what comes after it."""
+        """True if its rate can stand for the time that follows."""
         return self.found and self.half_bps <= WITHIN * self.rate_bps
 
     def duration_s(self, amount: float) -> float:
-        """When so many bytes have arrived, in s: read off where they have, else at the steady rate.
+        """Time until `amount` bytes have arrived, in s: measured if they have, else at the steady rate.
 
         Raises:
             ValueError: nothing arrives any more.
@@ -121,7 +121,7 @@ def carried_on(divided: Steady, rtt_s: float, limit_bps: float) -> Steady:
 
 
 def truncation(values: Sequence[float]) -> int:
-    """How many of the first values belong to the start: the least of MSER's statistic, up to half of them."""
+    """Count the first values that belong to the start: the least of MSER's statistic, up to half of them."""
     total = squares = 0.0
     best, least = 0, math.inf
     shift = values[-1]  # near the mean: squares of large figures lose digits
@@ -148,7 +148,7 @@ def half_interval(values: Sequence[float]) -> float:
 
 
 def time_of(curves: ByteCurves, amount: float) -> float:
-    """When so many bytes of all streams had been read, in s, to a microsecond."""
+    """Time at which all streams together had read `amount` bytes, in s, to a microsecond."""
     low, high = 0.0, curves.end_s
     while high - low > 1e-6:
         middle = (low + high) / 2

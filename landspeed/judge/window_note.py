@@ -1,4 +1,4 @@
-"""What is said of the window beside the one cause of a run: what was not granted, and what would allow more."""
+"""Notes on the window beside the one cause of a run: the part that was not granted, and what would allow more."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Call:
         }
 
     def result(self, program: Program) -> Any:
-        """What it returned.
+        """Return what the function returned.
 
         Raises:
             Exception: what it raised.

@@ -1,4 +1,4 @@
-"""What can be waited for at a node: somebody listens, a line of output, a command succeeds."""
+"""Conditions that can be waited for at a node: a listening socket, a line of output, a command that succeeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ListeningCondition:
     protocol: Literal["tcp", "udp"]
 
     def question(self) -> tuple[str, dict[str, Any]]:
-        """What the guest is asked."""
+        """Question for the guest."""
         return "wait_listening", {"protocol": self.protocol, "port": self.port}
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class LineCondition:
     pattern: str
 
     def question(self) -> tuple[str, dict[str, Any]]:
-        """What the guest is asked."""
+        """Question for the guest."""
         return "wait_line", {"pattern": self.pattern}
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class SuccessCondition:
     words: tuple[str, ...]
 
     def question(self) -> tuple[str, dict[str, Any]]:
-        """What the guest is asked."""
+        """Question for the guest."""
         return "wait_success", {"words": list(self.words)}
 
     def __str__(self) -> str:

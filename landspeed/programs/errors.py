@@ -1,4 +1,4 @@
-"""What can go wrong with a path in a test's hands. Each message says what, when in virtual time, what would help."""
+"""Errors of a path in a test's hands. Each message says what, when in virtual time, what would help."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class PathEvents:
     """The events of a path: the scenario's own, and those that were added."""
 
     def __init__(self, scenario: Scenario) -> None:
-        """Of a scenario."""
+        """Keep the events of a scenario."""
         lasting: dict[str, Any] = {"transfer.duration": LATEST}
         for number in range(len(scenario.contents.flows or ())):
             lasting[f"flows.{number}.duration"] = LATEST
@@ -27,7 +27,7 @@ class PathEvents:
         self._entries: list[Any] = scenario.loaded.tree.plain().get("events") or []
 
     def add(self, when: str, link: str | Sequence[str] | None, what: Mapping[str, Any]) -> Event:
-        """Another event, checked beside those that are there.
+        """Add an event, checked together with those that are there.
 
         Raises:
             PathError: no such link.
@@ -57,5 +57,5 @@ class PathEvents:
 
 
 def plain(event: Event) -> dict[str, Any]:
-    """For the guest."""
+    """Convert an event to plain values for the guest."""
     return {each.name: getattr(event, each.name) for each in fields(event)}

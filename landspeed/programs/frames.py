@@ -43,7 +43,7 @@ class CaptureReader:
         self._ports: dict[tuple[str, int], str] = {}
 
     def frames(self, ring: Path, start_unix_ns: int) -> Iterator[Frame]:
-        """Those of a ring (results/packet_ring.py)."""
+        """Decode the packets of a ring (results/packet_ring.py)."""
         for packet in packets(ring, start_unix_ns):
             yield Frame(packet.time_ns, self._words(packet.data, packet.length))
 
@@ -95,7 +95,7 @@ class CaptureReader:
 
 @dataclass(frozen=True)
 class CaptureDifference:
-    """Where two captures part.
+    """First difference of two captures.
 
     Attributes:
         number: of the packet, from 1.

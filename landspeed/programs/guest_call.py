@@ -22,7 +22,7 @@ class CallUnpickler(pickle.Unpickler):
         self._where = where
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
-        """As always, but for that module."""
+        """Find a class as pickle does, but look for that one module in its file."""
         if self._where and module_name == self._where[0] and not self._has(module_name):
             name = "__landspeed_main__" if module_name == "__main__" else module_name
             if name not in sys.modules:
@@ -38,7 +38,7 @@ class CallUnpickler(pickle.Unpickler):
         return super().find_class(module_name, global_name)
 
     def _has(self, name: str) -> bool:
-        """Whether that name leads to that file."""
+        """Return whether that name leads to that file."""
         if name == "__main__":
             return False
         try:

@@ -1,4 +1,4 @@
-"""What is kept of a path for people: of a failed test everything, of a passed one its captures, to compare with."""
+"""Files of a path that are kept for people: all of a failed test; the captures of a passed one, to compare with."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Kept:
 
     @classmethod
     def read(cls, folder: File) -> Kept:
-        """What `keep_captures` wrote."""
+        """Read what `keep_captures` wrote."""
         return cls(folder, json.loads((folder / "path.json").read_text()))
 
     def frames(self, node: str) -> list[Frame]:
-        """What passed the interface of an end."""
+        """List the packets that passed the interface of an end."""
         names = {address: name for name, address in self.facts["addresses"].items()}
         return list(CaptureReader(names).frames(self.folder / f"{node}.ring", self.facts["start_unix_ns"]))
 
@@ -125,7 +125,7 @@ def _output_lines(program: Program) -> list[str]:
 
 
 def parting_lines(failed: Kept, passed: Kept) -> list[str]:
-    """Where a failing seed parts from a passing one, at each end."""
+    """Describe, for each end, where a failing seed first differs from a passing one."""
     lines: list[str] = []
     for node in failed.facts["ends"]:
         ours, theirs = failed.frames(node), passed.frames(node)

@@ -13,7 +13,7 @@ from landspeed.worlds.program_world import ProgramSession
 
 
 class LivePath:
-    """What programs and samplings of a path need of it.
+    """A running path, as its programs and samplings need it.
 
     Attributes:
         plan: its figures.
@@ -22,7 +22,7 @@ class LivePath:
     """
 
     def __init__(self, plan: Plan, session: ProgramSession, folder: File) -> None:
-        """Of a session that has begun."""
+        """Attach to a session that has begun."""
         self.plan, self.session, self.folder = plan, session, folder
         self._story = Story()
         self._nodes_of: dict[int, str] = {}  # programs by number → their nodes

@@ -43,22 +43,22 @@ class Program:
 
     @property
     def stdout(self) -> str:
-        """What it has written to standard output: the first 64 MiB, and the last of what came after."""
+        """Standard output so far: the first 64 MiB, and the last part of the rest."""
         return self._output("out").decode(errors="replace")
 
     @property
     def stderr(self) -> str:
-        """The same of standard error."""
+        """Standard error so far: the first 64 MiB, and the last part of the rest."""
         return self._output("err").decode(errors="replace")
 
     @property
     def stdout_bytes(self) -> bytes:
-        """The same as `stdout`, as bytes."""
+        """Standard output so far, as bytes."""
         return self._output("out")
 
     @property
     def written_bytes(self) -> tuple[int, int]:
-        """How many bytes it has written to both outputs, including those that are not kept."""
+        """Bytes written to each of both outputs, including those that are not kept."""
         out, err = self._path.session.programs[self.number]["bytes"]
         return out, err
 
@@ -115,7 +115,7 @@ class Program:
 
     @property
     def command(self) -> str:
-        """Its words as one would type them, in a line."""
+        """Command of the program in one line, as one would type it."""
         return shlex.join(self.words).replace("\n", "\\n")
 
     def __str__(self) -> str:

@@ -131,7 +131,7 @@ class NetworkPath(LivePath):
     def __init__(
         self, scenario: Scenario, plan: Plan, session: ProgramSession, folder: File, seen: Sequence[File]
     ) -> None:
-        """Of a session that has begun. `seen`: folders of this computer that the guest sees."""
+        """Attach to a session that has begun. `seen`: folders of this computer that the guest sees."""
         super().__init__(plan, session, folder)
         self.scenario = scenario
         self.visible = Visible(seen)
@@ -148,7 +148,7 @@ class NetworkPath(LivePath):
 
     @property
     def seed(self) -> int:
-        """Of everything random."""
+        """Seed of all random numbers."""
         return self.plan.seed
 
     @property
@@ -165,7 +165,7 @@ class NetworkPath(LivePath):
 
     @property
     def story(self) -> list[str]:
-        """What has happened so far, one line each, with the virtual time."""
+        """Events so far, one line each, with the virtual time."""
         return self._story.lines(self.plan, self.session.events)
 
     def node(self, name: str) -> PathNode:
@@ -237,7 +237,7 @@ class NetworkPath(LivePath):
         return self._sampling.end()
 
     def bound_by(self, which: Program | PathNode | tuple[str, str]) -> Bound:
-        """What limited what was sent: a window of the program or of TCP, loss, the line, … (`kind`), with figures.
+        """Find what limited the traffic: a window of the program or of TCP, loss, the line, … (`kind`), with figures.
 
         Args:
             which: a program, or a node: the direction between it and another node in which most was sent; or two names
@@ -255,7 +255,7 @@ class NetworkPath(LivePath):
 
     @property
     def is_sampled(self) -> bool:
-        """Whether there are samples, or will be."""
+        """True if there are samples, or will be."""
         return self._sampling.wanted
 
     def wait_sent(self, timeout: str = "60 s") -> bool:

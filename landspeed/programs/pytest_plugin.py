@@ -44,12 +44,12 @@ class PathRequest:
 
     @property
     def name(self) -> str:
-        """In the test's id."""
+        """Name in the test's id."""
         return _name(self.what)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where failures are kept."""
+    """Add the setting for the folder in which failures are kept."""
     text = f"folder for what is kept of failed tests with a path (default: {FOLDER} in the root folder)"
     parser.addini("landspeed_dir", text, default=FOLDER)
 
@@ -152,7 +152,7 @@ def _entered(made: AbstractContextManager[NetworkPath]) -> NetworkPath | str:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Of a failed test, keep and show what is known, while its guest is there; of a passed one, what was captured."""
+    """Keep and show the facts of a failed test while its guest is there; keep the captures of a passed one."""
     report = yield
     path = item.stash.get(_path, None)
     if path is None or call.when != "call":
@@ -189,7 +189,7 @@ def _session_folder(item: pytest.Item) -> File:
 
 @dataclass
 class SeedComparison:
-    """Where failing seeds part from passing ones, told at the end, when all have run.
+    """Comparison of failing seeds with passing ones, shown at the end, when all have run.
 
     Attributes:
         passed: test → folder of one that passed.

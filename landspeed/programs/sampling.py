@@ -18,7 +18,7 @@ class SocketSampler:
     """Begins once, ends once; what was seen is read then."""
 
     def __init__(self, path: LivePath) -> None:
-        """Of a path; nothing is sampled yet."""
+        """Prepare the sampling of a path; sample nothing yet."""
         self._path = path
         self._going = False
         self._ended_ns: int | None = None
@@ -47,7 +47,7 @@ class SocketSampler:
 
     @property
     def wanted(self) -> bool:
-        """Whether there are samples, or will be."""
+        """True if there are samples, or will be."""
         return self._going or self._ended_ns is not None
 
     def bound_by(self, which: str | tuple[str, str]) -> Bound:

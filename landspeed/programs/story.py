@@ -1,4 +1,4 @@
-"""What happened on a path, line by line, each with its virtual time: what a failed test shows first."""
+"""Story of a path, line by line, each with its virtual time: the first thing that a failed test shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Story:
     """Lines with their times, in the order of the times."""
 
     def __init__(self) -> None:
-        """Nothing has happened yet."""
+        """Begin an empty story."""
         self._lines: list[tuple[int, str]] = []
 
     def tell(self, now_ns: int, text: str) -> None:
@@ -26,7 +26,7 @@ class Story:
 
 
 def event_lines(plan: Plan, events: list[dict[str, Any]]) -> list[tuple[int, str]]:
-    """When events began and ended, and what they did."""
+    """Say when events began and ended, and what they did."""
     found: list[tuple[int, str]] = []
     for event in events:
         what = f"{place_words(plan, event)}: {event['kind']}"

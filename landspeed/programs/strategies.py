@@ -37,7 +37,7 @@ MOST_ROUTERS = 4
 
 @dataclass(frozen=True)
 class LinkFault:
-    """Something that happens to a link.
+    """Event on a link.
 
     Attributes:
         at: of the path's clock.
@@ -95,7 +95,7 @@ def paths(
 
 @st.composite
 def faults(draw: st.DrawFn, scenario: Scenario, *, before: str = "10 s", most: int = 3) -> list[LinkFault]:
-    """What happens to the links of a path, each link at most once.
+    """Draw events on the links of a path, each link at most once.
 
     Args:
         draw: Hypothesis gives it.

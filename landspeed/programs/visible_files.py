@@ -1,4 +1,4 @@
-"""Which files of this computer the programs of a path see, and what to do where one is hidden or is no program."""
+"""Files of this computer that the programs of a path see, and advice where one is hidden or is no program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Visible:
         self._folders = [str(each) for each in folders]
 
     def hides(self, name: str) -> bool:
-        """Whether a file is behind a folder that the guest has of its own."""
+        """Return whether a file is behind a folder that the guest has of its own."""
         return _within(name, GUESTS_OWN) and not _within(name, [*self._folders, RUN])
 
     def hidden_words(self, words: Sequence[str]) -> list[str]:
@@ -33,7 +33,7 @@ class Visible:
         return [word for word in words if word not in GUESTS_OWN and self.hides(word) and Path(word).exists()]
 
     def refusal(self, answer: dict[str, Any], words: Sequence[str], folder: str) -> str:
-        """Why a program cannot be started, and what would help."""
+        """Say why a program cannot be started, and what would help."""
         what, number = str(answer["what"]), answer["refused"]
         if self.hides(what):
             return f"{what}: {answer['why']}. {ADVICE}"

@@ -2,27 +2,27 @@
 
 beside_recorded.py   Recorded beside rehearsed: the rows that summary and report share
 book_page.py         The record book's rows and page: every record recorded, emulated and simulated
-chart_parts.py       What every chart is made of: lines, marks, a figure over time (plain dicts)
+chart_parts.py       Parts of every chart: lines, marks, a figure over time (plain dicts)
 charts.py            The report's charts as plotly figures (plain dicts; the page draws them)
 comparison.py        Bundles side by side: the rows of the table, the differences, the overlaid charts
 comparison_page.py   A comparison as one self-contained page: the report's style and script
 comparison_sides.py  One side of a comparison: a bundle, and what its samples say about its start
 configuration.py     The exact configuration of a run as text: scenario, what the guest said of itself, versions
 diagram.py           The path as a drawing (SVG), from the plan: nodes, distances, delays
-differences.py       Where two sides of a comparison differ by more than the tolerance
+differences.py       Differences of two sides of a comparison beyond the tolerance
 line_picture.py      A picture of lines and points as SVG needs it: scales, ticks, pixels
 network_report.py    The report of a network: its links and flows as tables, all flows over time
 network_view.py      A plan of a network for people: its links, its flows
-page_parts.py        What pages share: templates, plotly inside the page or beside it
+page_parts.py        Parts that pages share: templates, plotly inside the page or beside it
 plan_view.py         A plan for people: the path hop by hop, and its physics
 plotly_figure.py     A chart of the report as a Plotly figure with the report's own colours
 probe_page.py        A probe as one self-contained page: the answer on top, goodput against RTT
-queue_table.py       What the queues of a path did: how each was kept, how full it got
+queue_table.py       Table of the queues of a path: their discipline, how full each got, its drops and its marks
 run_report.py        `report.html`: one page per bundle
 submission.py        `submission.html` and its PDF: a run written up as the teams of the contest wrote theirs
-summary.py           What the terminal shows at the end of a run: recorded beside rehearsed, what bound it
+summary.py           Summary on the terminal at the end of a run: recorded beside rehearsed, its limit
 sweep_comparison.py  Sweep against sweep, cell by cell: two kernels, two engines, two worlds
-sweep_figures.py     What a sweep's page shows: a mean for each combination
+sweep_figures.py     Figures of a sweep's page: a mean for each combination
 sweep_page.py        A sweep as one self-contained page: pictures and a table
 tables.py            The report's tables and notes, as plain rows of text; the template only lays them out
 terminal_chart.py    Goodput over time as columns of blocks, for a terminal

@@ -91,7 +91,7 @@ def stream_rates(record: RunRecord) -> list[float]:
 
 
 def wanted_word(plan: Plan | None) -> str:
-    """What to call the figures that a run is held against: a record's were recorded, others are expected."""
+    """Name the figures that a run is compared with: a record's were recorded, others are expected."""
     contest = plan.contest if plan else None
     if plan and plan.expect and plan.expect.measured:
         return "measured"
@@ -99,7 +99,7 @@ def wanted_word(plan: Plan | None) -> str:
 
 
 def outcome_words(record: RunRecord, plan: Plan | None) -> str:
-    """What became of a run, in a word or, where nobody said what is to come out, in a sentence with what theory says.
+    """Say how a run ended: in a word or, if nothing was expected, in a sentence with what theory says.
 
     Then it can pass nothing: that the path was as planned and all data came, its verdicts say.
     """

@@ -167,7 +167,7 @@ def book_groups(entries: list[BookEntry]) -> list[tuple[str, list[BookRow]]]:
 
 
 def book_json(entries: list[BookEntry], facts: dict[str, str]) -> str:
-    """What the book needs of its runs, to be kept where the bundles are not: JSON, a line for each record."""
+    """Write the book's facts of its runs, to be kept where the bundles are not: JSON, a line for each record."""
     runs = {
         entry.plan.scenario: {
             world: _kept(run)
@@ -211,5 +211,5 @@ def _kept(run: RunRecord) -> dict[str, Any]:
 
 
 def _sent(run: RunRecord) -> dict[str, Any]:
-    """What a run sent, as its plan's JSON has it."""
+    """Return the transfer of a run's plan as JSON values."""
     return run.plan.to_dict()["flows"][0]["transfer"] if run.plan else {}

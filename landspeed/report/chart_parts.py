@@ -1,4 +1,4 @@
-"""What every chart is made of: lines, marks, a figure over time (plain dicts).
+"""Parts of every chart: lines, marks, a figure over time (plain dicts).
 
 Colours are names of the page's CSS variables (`--recorded`), which the page replaces, so that charts follow light, dark
 and print. Every line is thinned to at most `POINTS` points, keeping the extremes of every bin.
@@ -50,7 +50,7 @@ class LevelLine:
 
 
 def thin(series: Series, points: int = POINTS) -> Series:
-    """At most `points` of a series in the same order: the least and the most of every bin, and both ends."""
+    """Thin a series to at most `points`, in the same order: the least and the most of every bin, and both ends."""
     if len(series) <= points:
         return series
     bins = (points - 2) // 2
@@ -63,13 +63,13 @@ def thin(series: Series, points: int = POINTS) -> Series:
 
 
 def chart_unit(rates: Iterable[Series]) -> tuple[float, str]:
-    """Of the rates of one picture: bits per second of the unit that suits them, its name. From 0.1 Gbit/s on Gbit/s."""
+    """Choose the unit for the rates of one picture: its bit/s and its name. At least 0.1 Gbit/s: Gbit/s."""
     most = max((value for series in rates for _, value in series), default=0.0)
     return rate_unit(10 * most) if most < 1e8 else (1e9, "Gbit/s")
 
 
 def scaled(series: Series, size: float) -> Series:
-    """In units of that size."""
+    """Convert a series to units of that size."""
     return [(time_s, value / size) for time_s, value in series]
 
 

@@ -252,7 +252,7 @@ def _listed(controls: Controls) -> str:
 
 
 def _goodput_controls(streams: dict[int, Series], controls: Controls) -> Chart | None:
-    """What the streams of each congestion control get together, where any has several."""
+    """Draw the goodput of the streams of each congestion control, summed, if any control has several."""
     if all(len(numbers) == 1 for numbers in controls.values()):
         return None
     groups = [(name, total_of(_chosen(streams, numbers))) for name, numbers in controls.items()]

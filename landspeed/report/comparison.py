@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def recorded(self) -> bool:
-        """Whether any row has something recorded."""
+        """True if any row has a recorded value."""
         return any(row.recorded != DASH for row in self.rows)
 
 

@@ -38,7 +38,7 @@ class SlowStart:
 
 @dataclass(frozen=True)
 class Response:
-    """What an event did to the sum of the congestion windows. Times since the event; `back_s` null: not seen."""
+    """Effect of an event on the sum of the congestion windows. Times since the event; `back_s` null: not seen."""
 
     number: int  # of the event, from 1
     kind: str
@@ -49,7 +49,7 @@ class Response:
 
     @property
     def share(self) -> float:
-        """What was left of the window."""
+        """Share of the window that was left."""
         return self.least_mb / self.before_mb if self.before_mb else 1.0
 
 
@@ -80,7 +80,7 @@ class Side:
 
 
 def world_words(world: str) -> str:
-    """What a world does, in a word; somebody else's world is named."""
+    """Name a world's kind in a word; a world of another package has its own name."""
     return WORLD_WORDS.get(world, f"world {world}")
 
 
@@ -172,7 +172,7 @@ def second_half_bps(curves: ByteCurves, clock_s: float | None, mss_bytes: int) -
 
 
 def _standing(side: Side) -> float:
-    """Nothing came where, at the goodput of the whole, ten packets would have."""
+    """Share of the samples without data; 0 if the samples are too short to tell (ten packets at the mean goodput)."""
     packet_s = 8 * side.plan.physics.mss_bytes / side.record.goodput_bps if side.record.goodput_bps else math.inf
     if side.plan.transfer.sample_interval_ns / 1e9 < 10 * packet_s or not side.goodput:
         return 0.0

@@ -31,7 +31,7 @@ class Bottleneck:
 
 
 def bottleneck(plan: Plan, limited_by: str | None) -> Bottleneck:
-    """Where on the path the limit sits that the judge named, or that the plan expects."""
+    """Find the place on the path of the limit that the judge named, or that the plan expects."""
     limits = sorted(plan.physics.limits, key=lambda each: each.goodput_bps)
     limit = next((each for each in limits if limited_by in (None, word_of(each))), None)
     if limit is None:  # something that theory does not foresee

@@ -1,4 +1,4 @@
-"""Where two sides of a comparison differ by more than the tolerance, and what in their samples makes a cause likely."""
+"""Differences of two sides of a comparison beyond the tolerance, and the causes that their samples make likely."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Difference:
 
 
 def differences(first: Side, other: Side, tolerance: float) -> list[Difference]:
-    """What differs between two sides.
+    """Find the differences of two sides.
 
     Args:
         first: the side that others are held against.
@@ -94,7 +94,7 @@ def _difference(what: str, apart: str, causes: list[tuple[str, str]]) -> Differe
 
 
 def _start_causes(first: Side, other: Side, slack_s: float) -> list[tuple[str, str]]:
-    """What makes the beginnings differ."""
+    """Find the causes of different beginnings."""
     causes: list[tuple[str, str]] = []
     one, two = first.slow_start, other.slow_start
     if one and two and _times_differ(one.exit_s, two.exit_s, slack_s):
@@ -124,13 +124,13 @@ def _start_causes(first: Side, other: Side, slack_s: float) -> list[tuple[str, s
 
 
 def _leaving(first: Side, other: Side) -> str:
-    """What ends slow start without a loss: CUBIC's HyStart, where both have it; else each control's own way."""
+    """Name what ends slow start without a loss: HyStart if both use CUBIC; else each congestion control's own way."""
     controls = {side.plan.transfer.congestion_control for side in (first, other)}
     return "HyStart" if controls == {"cubic"} else f"the congestion control ({', '.join(sorted(controls))})"
 
 
 def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
-    """What makes the levels differ."""
+    """Find the causes of different levels."""
     causes: list[tuple[str, str]] = []
     one, two = first.offered_window_bytes, other.offered_window_bytes
     if one and two and abs(two / one - 1) > 0.02:
@@ -216,7 +216,7 @@ def _timeouts(slower: Side, faster: Side) -> list[tuple[str, str]]:
 
 
 def _leaves_to_chance(side: Side) -> bool:
-    """Whether packets are lost, or seem so, at random."""
+    """Return whether packets are lost, or seem so, at random."""
     directions = [direction for link in side.plan.links for direction in (link.forward, link.reverse)]
     return any(direction.loss or direction.corrupt or direction.reorder for direction in directions) or any(
         event.kind == "loss" and event.probability not in (None, 1.0) for event in side.plan.events

@@ -42,7 +42,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Shape:
-    """What is drawn of one line, in pixels."""
+    """Picture of one line, in pixels."""
 
     name: str
     colour: str
@@ -129,7 +129,7 @@ def _prefix(most: float) -> tuple[float, str]:
 
 
 def _round_ticks(most: float) -> list[float]:
-    """From 0 on to the first round number that is not below `most`, four to six of them."""
+    """Ticks from 0 to the first round number that is not below `most`, four to six of them."""
     size = 10.0 ** math.floor(math.log10(most / 4))
     step = next(size * part for part in (1, 2, 2.5, 5, 10) if size * part * 5 >= most)
     return [step * number for number in range(math.ceil(most / step - 1e-9) + 1)]

@@ -32,7 +32,7 @@ MOST_SECTIONS = 16  # flows that have a section of their own; all are in the tab
 
 @dataclass(frozen=True)
 class FlowReport:
-    """What the page has of one flow. `charts` are keys of the page's figures."""
+    """Section of the page for one flow. `charts` are keys of the page's figures."""
 
     result: FlowResult
     words: str
@@ -96,7 +96,7 @@ def links_table(plan: Plan) -> Table:
 
 
 def routes_table(result: FlowResult, plan: Plan, flow: Flow) -> Table | None:
-    """What each route of a flow over MPTCP carried, all streams together; None without."""
+    """Tabulate the data that each route of a flow over MPTCP carried, all streams together; None without MPTCP."""
     subflows_of_streams = [stream.subflows for stream in result.streams]
     whole = sum(each.bytes for listed in subflows_of_streams for each in listed)
     rows: list[list[str]] = []
@@ -154,7 +154,7 @@ def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
 
 
 def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowReport]:
-    """What is told of each flow alone, as of the transfer over its path."""
+    """Describe each flow alone, like the transfer over its path."""
     # saves 23 ms where it is not needed
     from landspeed.report.diagram import wide_svg
 

@@ -1,4 +1,4 @@
-"""What pages share: templates, plotly inside the page or beside it, data inside a script element."""
+"""Parts that pages share: templates, plotly inside the page or beside it, data inside a script element."""
 
 from __future__ import annotations
 

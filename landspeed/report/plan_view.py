@@ -92,7 +92,7 @@ class _Milliseconds:
         self.decimals = next((d for d in (0, 1, 2) if all(ns % 10 ** (6 - d) == 0 for ns in delays)), 3)
 
     def text(self, ns: int) -> str:
-        """In milliseconds."""
+        """Format a time in milliseconds."""
         return f"{ns / 1e6:.{self.decimals}f}"
 
 
@@ -121,7 +121,7 @@ def _with_details(text: Text, link: Link) -> Text:
 
 
 def _trace(trace: Trace) -> str:
-    """Its length, and between which rates it moves."""
+    """Say how long a trace is, and between which rates it moves."""
     length = format_exact(TIME, trace.lasts_ns) + (", again and again" if trace.loops else "")
     if not trace.rate_bps:
         return length

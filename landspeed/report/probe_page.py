@@ -22,7 +22,7 @@ MSS_BYTES = 1448
 
 @dataclass(frozen=True)
 class Part:
-    """What was found at one rate and loss.
+    """Results at one rate and loss.
 
     Attributes:
         title: of them; empty where there is one.
@@ -143,7 +143,7 @@ def connection_pictures(title: str, sending: SentSeries) -> list[LinePicture]:
 
 
 def arrival_picture(title: str, times_s: Sequence[float], counts: Sequence[float]) -> LinePicture | None:
-    """What arrived of datagrams."""
+    """Draw the arrival of the datagrams."""
     points = list(zip(times_s, counts, strict=True))
     return draw(
         f"{title}: datagrams", Axis("time", "s"), Axis("bytes", "B"), [PlottedLine("arrived", COLOURS[0], points)]

@@ -1,4 +1,4 @@
-"""What the queues of a path did: how each was kept, how full it got, what it dropped and what it marked."""
+"""Table of the queues of a path: their discipline, how full each got, its drops and its marks."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _verdict(record: RunRecord, plan: Plan | None) -> dict[str, str]:
 
 
 def _facts(record: RunRecord) -> list[RecordedRow]:
-    """How the run itself went."""
+    """Tabulate the facts of the run itself."""
     speed = (
         f"{record.duration_s / record.transfer_wall_s:.1f} ×" if record.duration_s and record.transfer_wall_s else DASH
     )

@@ -89,7 +89,7 @@ def render_submission(bundle_dir: Path) -> str:
     if plan is None:
         raise BundleError(f"{bundle_dir}: the run has no plan, there is nothing to submit")
     if not plan.is_path:
-        raise BundleError(f"{bundle_dir}: a submission is of one transfer over a path, and this run is of a network")
+        raise BundleError(f"{bundle_dir}: a submission needs one transfer over a path, and this run is a network")
     samples = Samples(bundle_dir)
     route, load = route_svg(plan), load_svg(samples, plan)
     return (
@@ -206,7 +206,7 @@ def _hosts(bundle: Path, plan: Plan) -> list[dict[str, Any]]:
 
 
 def _commands(bundle: Path, record: RunRecord, plan: Plan) -> str:
-    """What was typed, and what the hosts ran: each as it would be typed on the host itself."""
+    """List the commands: the one that was typed, and those that the hosts ran, as one would type them there."""
     lines = [f"$ {shlex.join(record.command)}", ""]
     told, receiver = read_object(bundle / "job.json"), plan.nodes[-1].name
     flows = told.get("flows")
@@ -247,7 +247,7 @@ def _captures(bundle: Path, record: RunRecord) -> list[dict[str, Any]]:
 
 
 def _settings(bundle: Path) -> list[tuple[str, str]]:
-    """Of each host: the settings before, and what was different after."""
+    """List each host's settings before the run, and the differences after it."""
     # saves 1.1 ms where it is not needed
     import difflib
 

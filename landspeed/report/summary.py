@@ -1,4 +1,4 @@
-"""What the terminal shows at the end of a run: recorded beside rehearsed, what bound it, the verdicts, the paths."""
+"""Summary on the terminal at the end of a run: recorded beside rehearsed, its limit, the verdicts, the paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKS = {True: ("ok", "green"), False: ("FAILED", "bold red"), None: ("not judg
 
 
 class Summary:
-    """What rich prints at the end of a run: a table on a terminal, plain lines elsewhere."""
+    """Summary that rich prints at the end of a run: a table on a terminal, plain lines elsewhere."""
 
     def __init__(self, record: RunRecord, bundle: Path | None, report: Path | None) -> None:
         self._parts = (record, bundle, report)
@@ -77,7 +77,7 @@ def _table(record: RunRecord, bundle: Path | None, report: Path | None) -> Rende
 
 
 def summary_lines(record: RunRecord, bundle: Path | None = None, report: Path | None = None) -> list[str]:
-    """The same without colours, boxes or folding, one fact a line, for logs and pipes."""
+    """Format the summary without colours, boxes or folding, one fact a line, for logs and pipes."""
     lines = [record.title or record.scenario]
     plan = record.plan
     for row in rows(record, plan):

@@ -33,7 +33,7 @@ class SweepSide:
 
     @property
     def label(self) -> str:
-        """Its folder's name, world and build."""
+        """Folder name, world and build of the sweep."""
         return f"{self.folder.name} ({self.world}; {', '.join(self.builds) or 'build not known'})"
 
     def groups(self) -> dict[tuple[str, ...], list[dict[str, Any]]]:
@@ -73,7 +73,7 @@ class SweepComparison:
 
     @property
     def differing(self) -> list[FigurePair]:
-        """What differs beyond its uncertainty, the greatest difference first."""
+        """Differences beyond their uncertainty, the greatest first."""
         return sorted((each for each in self.compared if each.beyond), key=lambda each: -_size(each))
 
     @property
@@ -91,7 +91,7 @@ def _size(each: FigurePair) -> float:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether a folder is that of a sweep."""
+    """Return whether a folder is that of a sweep."""
     return (folder / TABLE).is_file()
 
 
@@ -167,7 +167,7 @@ def _draws(rows: Sequence[Mapping[str, Any]], measure: str) -> list[float]:
 
 
 def verdict_lines(made: SweepComparison) -> list[str]:
-    """What came out, in sentences."""
+    """Say in sentences what the comparison found."""
     count = sum(each.measure == "goodput_bps" for each in made.compared)
     lines: list[str] = []
     for each in made.differing:

@@ -1,4 +1,4 @@
-"""What a sweep's page shows: a mean for each combination, small multiples of lines with error bars, heat maps.
+"""Figures of a sweep's page: a mean for each combination, small multiples of lines with error bars, heat maps.
 
 The axis with most values that are quantities goes along x, the next one makes the lines, and each combination of the
 rest is a picture of its own.
@@ -57,7 +57,7 @@ class SweepLine:
 
     @property
     def points(self) -> str:
-        """For SVG."""
+        """Points of the line, for SVG."""
         return " ".join(f"{bar.x:.1f},{bar.y:.1f}" for bar in self.bars)
 
 
@@ -185,7 +185,7 @@ def _rate_unit(top_bps: float) -> tuple[float, str]:
 
 
 def _round_ticks(most: float) -> list[float]:
-    """From 0 on to the first round number that is not below `most`, four to six of them."""
+    """Ticks from 0 to the first round number that is not below `most`, four to six of them."""
     size = 10.0 ** math.floor(math.log10(most / 4))
     step = next(size * part for part in (1, 2, 2.5, 5, 10) if size * part * 5 >= most)
     return [step * number for number in range(math.ceil(most / step - 1e-9) + 1)]
@@ -220,7 +220,7 @@ def _bar(mean: Mean, x: float, top: float, scale: float, unit: str) -> Bar:
 
 
 def _few(texts: Sequence[str]) -> list[str]:
-    """At most six of the values, both ends among them."""
+    """Choose at most six of the values, both ends among them."""
     if len(texts) <= 6:
         return list(texts)
     return [texts[round(number * (len(texts) - 1) / 5)] for number in range(6)]

@@ -180,7 +180,7 @@ def streams_table(record: RunRecord, expect: Expect | None) -> Table | None:
 
 
 def controls_table(record: RunRecord) -> Table | None:
-    """What the streams of each congestion control got together; None where all have the same."""
+    """Tabulate the goodput of the streams of each congestion control; None if all have the same one."""
     groups: dict[str, list[StreamResult]] = {}
     for stream in record.streams:
         groups.setdefault(stream.congestion_control or DASH, []).append(stream)
@@ -258,7 +258,7 @@ def window_table(record: RunRecord, plan: Plan) -> Table:
 
 
 def limits_table(record: RunRecord, plan: Plan) -> Table:
-    """What theory allows, and the part of it that was reached."""
+    """Tabulate the limits of theory, and the part of each that was reached."""
     reached = record.steady_goodput_bps or record.goodput_bps
     rows = [
         [limit.name, rate_text(limit.goodput_bps), f"{reached / limit.goodput_bps * 100:.2f} %" if reached else DASH]
@@ -277,7 +277,7 @@ EVENT_WORDS = {
 
 
 def events_table(record: RunRecord, plan: Plan) -> Table | None:
-    """What happened to links during the transfer, numbered as in the charts."""
+    """Tabulate the events on links during the transfer, numbered as in the charts."""
     if not record.events:
         return None
     rows: list[list[str]] = []
@@ -315,7 +315,7 @@ def _moderation(record: RunRecord) -> str:
 
 
 def notes(record: RunRecord, plan: Plan) -> list[str]:
-    """What a reader must know before quoting a figure."""
+    """List what a reader must know before quoting a figure."""
     found: list[str] = []
     for node in plan.nodes:
         if node.bus_rate_bps is not None and node.bus_fitted:

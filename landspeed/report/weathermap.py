@@ -80,5 +80,5 @@ def link_load(samples: Samples, plan: Plan) -> tuple[list[tuple[str, list[float]
 
 
 def colour(share: float) -> str:
-    """Of the scale."""
+    """Colour of a share on the scale."""
     return next(shade for least, shade in reversed(SCALE) if share >= least)

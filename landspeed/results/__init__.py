@@ -1,10 +1,10 @@
 """The bundle of a run: its record, its samples, how they are read, and SQL over all bundles.
 
 bundle.py              The bundle: one run's folder
-calibration_result.py  What a world measured of a path before the transfer, as the record has it
+calibration_result.py  Calibration of a path before the transfer, as the record has it
 check.py               A check: one figure against what was planned or wanted, judged once
-facts.py               What is known of the machinery that made a run, a model for each world
-flow_result.py         What is known of one flow of a network's run, and where its files are in the bundle
+facts.py               Facts of the machinery that made a run, a model for each world
+flow_result.py         Result of one flow of a network's run, and the place of its files in the bundle
 flow_rows.py           The view `flows` of queries: a row for each flow of each bundle
 flow_totals.py         The flows of a network's run together: what stands in the record beside each of them
 packet_ring.py         Captures of a session: the kernel's ring of packets
@@ -14,7 +14,7 @@ sample_columns.py      Raw samples
 samples_reader.py      The time series of a bundle: the one reader of `samples.parquet` and `links.parquet`
 series.py              Quantities over time: a series of one quantity, several streams together
 socket_columns.py      Raw samples of sockets: the sampler's CSV files
-tool_result.py         What the tool that made a transfer told of it: the engine, iperf3 or the simulator
+tool_result.py         Report of the tool that made a transfer: the engine, iperf3 or the simulator
 
 calibration_result.py is short because the record and the flows in it need it, check.py because the guest makes checks
 without a record.

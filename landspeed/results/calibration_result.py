@@ -1,4 +1,4 @@
-"""What a world measured of a path before the transfer, as the record has it."""
+"""Calibration of a path before the transfer, as the record has it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from landspeed.results.tool_result import Open
 
 
 class CalibrationResult(Open):
-    """What the built path measured before the transfer, against the plan.
+    """Calibration of the built path before the transfer, against the plan.
 
     `hops` and `reverse_hops` have `ttl`, `node`, `address`, `rtt_ms` and `expected_ms`; `queue` has `link`,
     `direction`, `expected_bytes` and `measured_bytes`. `joined` is there when links are passed in one step: for each

@@ -1,4 +1,4 @@
-"""What is known of the machinery that made a run, a model for each world. Other people's worlds keep what they like."""
+"""Facts of the machinery that made a run, a model for each world. Worlds of other packages keep what they like."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class EmuFacts(Open):
 
 
 class SimulatorFacts(Open):
-    """What the simulator told of itself."""
+    """Facts that the simulator reports of itself."""
 
     ns3_version: str | None = None
     scheduler: str | None = None
@@ -107,7 +107,7 @@ class RealPath(Open):
 
 
 class GateFacts(Open):
-    """What let the attempt through: a rehearsal with this build of the engine, or a reason to go without one."""
+    """Reason that let the attempt through: a rehearsal with this build of the engine, or a reason to go without one."""
 
     bundle: str | None = None
     engine_build: str | None = None

@@ -1,4 +1,4 @@
-"""What is known of one flow of a network's run, and where its files are in the bundle."""
+"""Result of one flow of a network's run, and the place of its files in the bundle."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class FlowResult(Open):
 
 
 def flow_folder(plan: Plan, flow: Flow) -> str:
-    """Where the files of a flow are, relative to the bundle's folder: those of a path's one flow are in it."""
+    """Folder of a flow's files, relative to the bundle's folder: a path's one flow has its files there."""
     return "" if plan.is_path else f"flows/{flow.name}"
 
 
 def planned_flows(plan: Plan) -> list[FlowResult]:
-    """What is known of a network's flows before they begin. A path's one flow is the run itself."""
+    """Describe a network's flows before they begin. A path's one flow is the run itself."""
     if plan.is_path:
         return []
     return [

@@ -28,7 +28,7 @@ class Packet:
 
 
 def packets(ring: Path, start_unix_ns: int = 0) -> Iterator[Packet]:
-    """What is in a ring, in the order in which it came; times since `start_unix_ns`. Empty where there is no file."""
+    """Read the packets of a ring in the order of arrival; times since `start_unix_ns`. Empty if there is no file."""
     content = ring.read_bytes() if ring.exists() else b""
     for at in range(0, len(content), SLOT_BYTES):
         status, length, kept, start, _, seconds, nanoseconds = _HEADER.unpack_from(content, at)

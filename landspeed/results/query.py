@@ -247,7 +247,7 @@ def _run_row(bundle: Path, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def expect_of(data: dict[str, Any]) -> dict[str, Any]:
-    """What was wanted of a path's transfer, as the content of a result.json has it."""
+    """Return the expectations for a path's transfer from the content of a result.json."""
     flows = object_of(data.get("plan")).get("flows")
     return object_of(object_of(flows[0]).get("expect")) if is_array(flows) and len(flows) == 1 else {}
 
@@ -261,7 +261,7 @@ def _wall_time(text: object) -> str | None:
 
 
 def _fits(value: object, kind: str) -> bool:
-    """Whether a value of a JSON file can stand in a column."""
+    """Return whether a value of a JSON file can stand in a column."""
     if value is None or kind in ("JSON", "TIMESTAMP"):
         return True
     if kind == "BOOLEAN" or isinstance(value, bool):
@@ -310,7 +310,7 @@ def _lacking(connection: duckdb.DuckDBPyConnection, files: list[str], columns: l
 
 
 def _readable(connection: duckdb.DuckDBPyConnection, files: list[str], columns: list[str]) -> bool:
-    """Whether DuckDB can tell the columns of the files, and they are those of a time series."""
+    """Return whether DuckDB finds the columns of the files, and they are those of a time series."""
     import duckdb
 
     wanted = {column.split()[0] for column in columns}

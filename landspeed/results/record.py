@@ -36,7 +36,7 @@ class EventResult(Open):
 
 
 class QueueDelay(Open):
-    """What the packets that came to a queue waited in it, while the transfer was settled (as `rtt_loaded_median_ms`).
+    """Queueing delay of the packets that came while the transfer was settled (as `rtt_loaded_median_ms`).
 
     That is the time that the line takes to send what stands in the queue: what a packet waits in a FIFO.
     """
@@ -82,7 +82,7 @@ class _AsPlanJson:
 
 
 class RunRecord(BaseModel):
-    """Everything known about one run; the content of `result.json`."""
+    """Record of one run; the content of `result.json`."""
 
     model_config = ConfigDict(extra="forbid")
 

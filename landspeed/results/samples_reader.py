@@ -34,17 +34,16 @@ PARQUET_MAGIC = b"PAR1"
 
 
 class Samples:
-    """What was sampled during a run. A file that is not there is an empty table.
+    """Samples of a run. A file that is not there is an empty table.
 
-    Streams are numbered anew in each flow, so what is told stream by stream is of a run with one flow: of a network's,
-    take each flow's samples (`of_flow`).
+    Streams are numbered anew in each flow. Per-stream methods need a single flow; for a network call `of_flow` first.
 
     Attributes:
         bundle: the bundle's folder.
     """
 
     def __init__(self, bundle: Path) -> None:
-        """Nothing is opened yet."""
+        """Keep the folder; open nothing yet."""
         self.bundle = Path(bundle)
         self._flow: str | None = None
         self._begins_ns = 0
@@ -65,7 +64,7 @@ class Samples:
 
     @property
     def of_network(self) -> bool:
-        """Whether these are of one flow of a network: others may pass its links."""
+        """True if these are of one flow of a network: others may pass its links."""
         return self._flow is not None
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -195,7 +194,7 @@ class Samples:
         return _share(self.sender.filter(flight.is_valid() & (window > 0)), flight >= window * 0.9)
 
     def stands_since_s(self) -> float | None:
-        """Since when, in seconds, nothing was acknowledged although something was in flight; None: it moves."""
+        """Time of the last acknowledgment, in s, if data is still in flight at the end; None: it moves."""
         rows = list(_rows(self.sender.sort_by("time_ns"), "time_ns", "bytes", "in_flight_packets"))
         if not rows or not rows[-1][2] or len(self.sender["stream"].unique()) != 1:
             return None
@@ -203,7 +202,7 @@ class Samples:
         return first / 1e9 if first < rows[-1][0] else None
 
     def recoveries(self, rtt_s: float) -> int:
-        """How often a stream sent something again, all streams; what begins within a round trip is one recovery."""
+        """Count the recoveries of all streams; retransmissions that begin within a round trip are one recovery."""
         found = 0
         for points in self.by_stream("sender", "retransmits").values():
             known, began_s = 0.0, -rtt_s
@@ -219,7 +218,7 @@ class Samples:
         return _share(self.sender.filter(state.is_valid()), state == LOSS) or 0.0
 
     def backs_off(self) -> bool:
-        """Whether each stream ends waiting for a timeout twice as long as the one before (RFC 6298 section 5.5)."""
+        """Return whether each stream ends waiting for a timeout twice the one before (RFC 6298 section 5.5)."""
         rows = self.rows("sender", "stream", "time_ns", "bytes", "retransmits", "state")
         ends = [
             _backs_off([row[1:] for row in of if None not in row])
@@ -228,7 +227,7 @@ class Samples:
         return bool(ends) and all(ends)
 
     def left_slow_start(self) -> bool | None:
-        """Whether any stream's window has passed its threshold; None if not sampled."""
+        """Return whether any stream's window has passed its threshold; None if not sampled."""
         window, threshold = _fields("cwnd_packets", "ssthresh_packets")
         share = _share(self.sender.filter(window.is_valid() & threshold.is_valid()), window >= threshold)
         return None if share is None else share > 0
@@ -238,7 +237,7 @@ class Samples:
         return {key: count for key, count in self.passed_by_link("drops", from_s).items() if count}
 
     def passed_by_link(self, counter: str, from_s: float | None = None) -> dict[tuple[int, str], int]:
-        """How much a counter of each (link, direction) grew: "packets", "bytes", "drops" or "marks".
+        """Growth of a counter of each (link, direction): "packets", "bytes", "drops" or "marks".
 
         Args:
             counter: its name.
@@ -286,7 +285,7 @@ def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
 
 
 def is_whole_parquet(file: Path) -> bool:
-    """Whether the file has parquet's mark at both ends: it was written to its end."""
+    """Return whether the file has parquet's mark at both ends, so that it was written to its end."""
     try:
         with file.open("rb") as handle:
             begin = handle.read(4)
@@ -373,7 +372,7 @@ def _grouped(streams: pa.Column, times_ns: pa.Column, values: pa.Column) -> dict
 
 
 def _backs_off(rows: Sequence[tuple[int, int, int, int]]) -> bool:
-    """Whether one stream does; each row is of a time, bytes acknowledged, retransmissions and the kernel's state."""
+    """Return whether one stream backs off; a row: time, acknowledged bytes, retransmissions, the kernel's state."""
     steps = [  # something was acknowledged, or sent once more
         (now_ns, moved > before)
         for (_, before, had, _), (now_ns, moved, has, _) in itertools.pairwise(rows)

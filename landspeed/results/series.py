@@ -38,7 +38,7 @@ class ByteCurves:
         return max(ends, default=0.0)
 
     def stopped_s(self, clock_s: float | None) -> float:
-        """Where the measured time ends, in s: with the last byte, or, where the clock ended the transfer, with that.
+        """End of the measured time, in s: the last byte, or, if the clock ended the transfer, that time.
 
         Args:
             clock_s: how long a transfer lasted that was to last so long; None: of one that ended with its data.

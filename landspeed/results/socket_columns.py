@@ -115,7 +115,7 @@ def convert_sockets(run: Path, out: Path, nodes: Sequence[str]) -> int:
 
 
 def _owners(file: Path, nodes: Sequence[str]) -> pa.Table:
-    """Who holds each socket; a socket that is missing (a killed run) has nulls."""
+    """Read the owner of each socket; a socket that is missing (a killed run) has nulls."""
 
     import pyarrow as pa
 

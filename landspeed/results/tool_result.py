@@ -1,4 +1,4 @@
-"""What the tool that made a transfer told of it: the engine, iperf3 or the simulator, in the same terms.
+"""Report of the tool that made a transfer: the engine, iperf3 or the simulator, in the same terms.
 
 Figures that a tool does not tell are null. Members that stand here only in a newer version of a tool are kept.
 """
@@ -18,7 +18,7 @@ class Open(BaseModel):
 
 
 class Verified(Open):
-    """What the receiver found in a stream's verified blocks."""
+    """Check of a stream's verified blocks by the receiver."""
 
     blocks: int = 0
     faults: int = 0
@@ -55,7 +55,7 @@ class StreamResult(Open):
 
 
 def bytes_of_subflows(streams: Sequence[StreamResult]) -> list[int]:
-    """What each subflow carried, all streams together, the first subflow first; empty without MPTCP."""
+    """Bytes that each subflow carried, all streams together, the first subflow first; empty without MPTCP."""
     return [sum(each) for each in zip(*([flow.bytes for flow in stream.subflows] for stream in streams), strict=False)]
 
 
@@ -80,7 +80,7 @@ class CpuTime(Open):
 
 
 class HostUse(Open):
-    """What the transfer took of a host."""
+    """Use of a host by the transfer."""
 
     interrupts: int | None = None
     interrupts_per_s: float | None = None
@@ -90,7 +90,7 @@ class HostUse(Open):
 
 
 class ReverseResult(Open):
-    """What went the other way at the same time, where both ends sent: from the server to the client."""
+    """Transfer in the other direction at the same time, if both ends sent: from the server to the client."""
 
     goodput_bps: float | None = None
     bytes: int | None = None
@@ -100,7 +100,7 @@ class ReverseResult(Open):
 
 
 class ToolResult(Open):
-    """What a tool told of the whole transfer, beside the figures that every record has.
+    """Report of a tool on the whole transfer, beside the figures that every record has.
 
     `cpu` and `hosts` are by end: "sender", "receiver".
     """

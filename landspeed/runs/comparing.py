@@ -23,12 +23,12 @@ NOTHING = "nothing to compare with: name two bundles or files, or two worlds (--
 
 
 class CompareError(LandspeedError):
-    """What was named cannot be compared; the message says what would be right."""
+    """A name that cannot be compared; the message says what would be right."""
 
 
 @dataclass
 class ComparisonOutcome:
-    """What came of comparing. `comparison` and `page` are there unless the user ended it."""
+    """Result of comparing. `comparison` and `page` are there unless the user ended it."""
 
     comparison: Comparison | None = None
     page: Path | None = None
@@ -102,7 +102,7 @@ def _variants(
 
 
 def _many(planned: Path | list[Variant]) -> bool:
-    """Whether it may be several sides by itself: a bundle, which is not read yet, or a network's flows."""
+    """Return whether it may be several sides by itself: a bundle, which is not read yet, or a network's flows."""
     return isinstance(planned, Path) or any(len(variant.plan.flows) > 1 for variant in planned)
 
 

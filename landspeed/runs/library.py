@@ -1,4 +1,4 @@
-"""What `import landspeed` offers to programs: load, run, arun, runs, import_measured. Nothing is printed here."""
+"""Interface of `import landspeed` for programs: load, run, arun, runs, import_measured. It prints nothing."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class RunHandle:
         return self._task
 
     def _work(self) -> Run:
-        """In the run's thread."""
+        """Do the run in its thread."""
         try:
             return self._run(self._tell)
         finally:
@@ -128,7 +128,7 @@ class RunHandle:
         return await asyncio.shield(self._started())
 
     async def __aiter__(self) -> AsyncIterator[Progress]:
-        """Its progress as it comes, until its end."""
+        """Yield its progress as it comes, until its end."""
         while (progress := await self._news.get()) is not None:
             yield progress
 
@@ -275,7 +275,7 @@ def _whole(made: Run) -> Run:
 
 
 def _unheard(_: Progress) -> None:
-    """Nobody asked for the progress."""
+    """Ignore the progress; nobody asked for it."""
 
 
 def _paced(progress: Callable[[Progress], None]) -> Callable[[Progress], None]:

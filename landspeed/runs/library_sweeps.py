@@ -1,4 +1,4 @@
-"""What `import landspeed` offers for many runs: sweep, predict, compare_sweeps. Nothing is printed here."""
+"""Interface of `import landspeed` for many runs: sweep, predict, compare_sweeps. It prints nothing."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def predict(
     jobs: int | None = None,
     progress: Callable[[State], None] | None = None,
 ) -> Predictions:
-    """How long a transfer of many bytes takes, for each choice: shorter ones, and the rest at their steady rate.
+    """Predict how long a transfer of many bytes takes, for each choice: from shorter runs and their steady rate.
 
     Args:
         file, overrides: the scenario; `amount` replaces its duration or bytes.
@@ -149,4 +149,4 @@ def _quantity(kind: Kind, text: str) -> int:
 
 
 def _nobody(_: State) -> None:
-    """Nobody asked how far it is."""
+    """Ignore the progress; nobody asked for it."""

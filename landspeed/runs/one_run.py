@@ -95,7 +95,7 @@ def run_plan(
 
 
 def first_record(world: World, plan: Plan, command: list[str]) -> RunRecord:
-    """What is known of a run before it begins; `command` repeats it."""
+    """Make the record of a run before it begins; `command` repeats it."""
     return RunRecord(
         scenario=plan.scenario,
         title=plan.title,

@@ -1,4 +1,4 @@
-"""What comes after a world's run, imported beside it: half a second in which this process only waits.
+"""Import the judge and report in a thread while the world runs. Saves half a second, in which this process only waits.
 
 Nobody else imports it meanwhile: of two threads that import pyarrow at once, one may be given a module that is half
 there ("partially initialized module").
@@ -34,7 +34,7 @@ class Imports:
     """Imports that are made once, by a thread of their own."""
 
     def __init__(self) -> None:
-        """Nothing is imported yet."""
+        """Prepare the thread; import nothing yet."""
         self._starting = threading.Lock()
         self._alone = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -47,7 +47,7 @@ class Imports:
                 self._thread.start()
 
     def wait(self) -> None:
-        """Until they have ended, if they have begun."""
+        """Wait until the imports have ended, if they have begun."""
         with self._starting:
             thread = self._thread
         if thread is not None:

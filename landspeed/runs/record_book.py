@@ -40,7 +40,7 @@ SIMULATED_S, SIMULATED_BITS = 60.0, 4e11
 
 @dataclass
 class BookOptions:
-    """How to make the book.
+    """Options of the record book.
 
     Attributes:
         runs: folder of the bundles, kept and used again.
@@ -81,7 +81,7 @@ class BookJob:
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """What is laid over the file."""
+        """Overrides that are applied to the file."""
         return self.loaded.overrides
 
     def world(self, options: BookOptions) -> World:
@@ -195,7 +195,7 @@ def _rehearse(jobs: list[BookJob], options: BookOptions, say: Callable[[str], No
 
 
 def _cost(plan: Plan) -> float:
-    """About how long a run takes: bytes times hops."""
+    """Estimate the cost of a run: bytes times hops."""
     seconds = (plan.transfer.duration_ns or 0) / 1e9
     return (plan.transfer.bytes or plan.physics.expected_goodput_bps / 8 * seconds) * len(plan.links)
 

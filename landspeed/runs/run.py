@@ -48,17 +48,17 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether it ran to its end."""
+        """True if it ran to its end."""
         return self.record.complete
 
     @property
     def error(self) -> str | None:
-        """Why it did not."""
+        """Error that ended the run; None if it ran to its end."""
         return self.record.error
 
     @property
     def passed(self) -> bool:
-        """Whether it is complete and no verdict failed."""
+        """True if it is complete and no verdict failed."""
         return self.record.complete and bool(self.record.passed)
 
     @property
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def steady_goodput_bps(self) -> float | None:
-        """The same from the tenth second on; None for a shorter run."""
+        """Goodput from the tenth second on; None for a shorter run."""
         return self.record.steady_goodput_bps
 
     @property
@@ -91,17 +91,17 @@ class Run:
 
     @property
     def rtt_loaded_p99_ms(self) -> float | None:
-        """The same at the 99th percentile."""
+        """RTT under load at the 99th percentile."""
         return self.record.rtt_loaded_p99_ms
 
     @property
     def queue_delays(self) -> list[QueueDelay]:
-        """What packets waited in each queue in which anything stood."""
+        """Queueing delay in each queue that held packets."""
         return self.record.queue_delays
 
     @property
     def limited_by(self) -> str | None:
-        """What limited it: window, bus, framing, pacing, loss, …"""
+        """Limit of the run: window, bus, framing, pacing, loss, …"""
         return self.record.limited_by
 
     @property
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """Of everything random in it."""
+        """Seed of all random numbers of the run."""
         return self.record.seed
 
     @cached_property
@@ -139,7 +139,7 @@ class Run:
 
     @property
     def charts(self) -> list[str]:
-        """What `plot` can draw."""
+        """Names of the charts that `plot` can draw."""
         return [chart.key for chart in self._charts]
 
     def plot(self, chart: str = "goodput") -> go.Figure:

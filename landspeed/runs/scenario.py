@@ -66,22 +66,22 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Its name in the file."""
+        """Name in the file."""
         return self.loaded.scenario.name
 
     @property
     def title(self) -> str:
-        """What it shows, in a line."""
+        """Title: one line on what the scenario shows."""
         return self.loaded.scenario.title
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """Path of the file."""
         return self.loaded.path
 
     @property
     def contents(self) -> Contents:
-        """Its keys, checked, as numbers: bytes, bits per second, nanoseconds."""
+        """Keys of the file, checked, as numbers: bytes, bits per second, nanoseconds."""
         return self.loaded.scenario
 
     @property

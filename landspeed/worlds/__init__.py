@@ -1,7 +1,7 @@
-"""What every world and every transfer tool says of itself, and how they are found. No world is named here.
+"""Interface of every world and every transfer tool, and how they are found. No world is named here.
 
 built_programs.py  A program that is part of landspeed: is it there, can it be executed, and if not
-distribution.py    How a program is installed on this computer's distribution
+distribution.py    Installation of programs on this computer's distribution
 make_world.py      A world by its name, with its options by theirs
 options.py         A world's options as one dataclass
 program_world.py   A world that runs programs of the user's on its paths: one program, a prompt, or a session

@@ -11,7 +11,7 @@ REINSTALL = "install the wheel again: pip install --force-reinstall landspeed-â€
 
 
 def program_trouble(program: Path) -> str:
-    """Why a program of landspeed's own cannot be started, and the remedy; empty when it can."""
+    """Say why a program of landspeed's own cannot be started, and the remedy; empty if it can."""
     if os.access(program, os.X_OK):
         return ""
     if not program.exists():

@@ -1,4 +1,4 @@
-"""How a program is installed on this computer's distribution. Four families are known; others are told all of them."""
+"""Installation of programs on this computer's distribution. Four families are known; others are told all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ("Debian, Ubuntu", "Fedora", "Arch")
 
 
 def family() -> int | None:
-    """Which column of `PACKAGES` is this computer's (os-release(5)); None: another one."""
+    """Column of `PACKAGES` for this computer (os-release(5)); None: another one."""
     try:
         told = platform.freedesktop_os_release()
     except OSError:
@@ -33,7 +33,7 @@ def family() -> int | None:
 
 
 def how_to_install(*programs: str) -> str:
-    """What to type, as root, so that these programs are there; for a distribution that is not known, in each."""
+    """Give the command, to be run as root, that installs these programs; one for each family if this one is unknown."""
     known = family()
     if known is not None:
         return _words(known, programs)

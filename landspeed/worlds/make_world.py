@@ -36,7 +36,7 @@ def make_world(name: str = DEFAULT_WORLD, **options: Any) -> World:
 
 
 def make_program_world(name: str = DEFAULT_WORLD, **options: Any) -> ProgramWorld:
-    """The same, of a world that runs programs of the user's.
+    """Make a world that runs programs of the user's.
 
     Raises:
         UnknownWorld, NotPossible: as of `make_world`, or this world runs none.

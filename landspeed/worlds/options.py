@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """What the command line must know of a field of an options dataclass.
+    """Description of an option's field for the command line.
 
     Attributes:
         help: one line for `--help`.

@@ -56,7 +56,7 @@ class ProgramSession(ABC):
 
     @abstractmethod
     def ask(self, do: str, **words: Any) -> dict[str, Any]:
-        """Have something done, and wait for what is said of it.
+        """Call a function of the guest, and wait for its answer.
 
         Raises:
             RunFailed: the path broke, or stands still.
@@ -64,11 +64,11 @@ class ProgramSession(ABC):
 
     @abstractmethod
     def sampler(self, sampling: SocketSampling) -> dict[str, Any]:
-        """What `ask("sample", sampler=…)` takes."""
+        """Convert the sampling to the argument of `ask("sample", sampler=…)`."""
 
     @abstractmethod
     def check_sampled(self, folder: Path, answer: dict[str, Any]) -> None:
-        """Whether the sampling came to its end, from what `ask("sampled")` said; `folder` is the run's.
+        """Check that the sampling came to its end, by the answer to `ask("sampled")`; `folder` is the run's.
 
         Raises:
             RunFailed: it did not.
@@ -138,7 +138,7 @@ class ProgramWorld(World):
 
 
 def changeable(plan: Plan) -> Plan:
-    """The same work where anything may be sent from anywhere, and any link may change: every direction has its queue.
+    """Return the plan for any traffic and any change of links: every direction has its queue.
 
     The plan proves where no queue can form for its own flows and events, and such links are passed in one step; a
     session's programs and events are not known before.

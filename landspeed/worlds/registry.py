@@ -33,7 +33,7 @@ def _is_foreign(point: EntryPoint) -> bool:
 
 @cache
 def _loaded(group: str) -> tuple[dict[str, Any], list[Finding]]:
-    """What the entry points name, and a finding for each one that cannot be loaded: one bad package stops nothing."""
+    """Load the entry points; make a finding for each that cannot be loaded: one bad package stops nothing."""
     good: dict[str, Any] = {}
     findings: list[Finding] = []
     for name, point in _found(group).items():
@@ -105,6 +105,6 @@ def plan_for(loaded: LoadedScenario, world: str = DEFAULT_WORLD, seed: int | Non
 
 
 def examine() -> list[Finding]:
-    """What every world needs of this host, and every world or tool that cannot be loaded."""
+    """Check this host for every world, and find every world or tool that cannot be loaded."""
     found = [finding for kind in worlds().values() for finding in kind.doctor()]
     return [*found, *_loaded(WORLDS)[1], *_loaded(TOOLS)[1]]

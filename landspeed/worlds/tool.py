@@ -19,7 +19,7 @@ class ToolError(NotReady):
 
 
 class UnknownTool(ToolError):  # noqa: N818 (it says what happened)
-    """No tool has this name; the message lists those that are there."""
+    """Unknown name of a tool; the message lists those that are there."""
 
     about_machine = False
 
@@ -45,7 +45,7 @@ class Tool(ABC):
 
     @abstractmethod
     def refusals(self, plan: Plan) -> list[str]:
-        """What of the plan this tool cannot do, each with what would be right."""
+        """List the parts of the plan that this tool cannot do, each with what would be right."""
 
     def check(self, plan: Plan) -> None:
         """Refuse what cannot be done.
@@ -69,7 +69,7 @@ class Tool(ABC):
         """
 
     def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
-        """The same for one flow of a network, whose receiver listens on this port.
+        """Give the commands for one flow of a network, whose receiver listens on this port.
 
         The sender begins at the whole second of the monotonic clock that LANDSPEED_WHOLE_SECOND says, counted from the
         present one; or it is started at that second (`handshake_ns`).
@@ -85,13 +85,13 @@ class Tool(ABC):
         raise ToolRefused(f"{self.name} has no flows of a network (port {port} of {plan.scenario}, {out})")
 
     def handshake_ns(self, plan: Plan) -> int | None:  # noqa: ARG002
-        """Of a sender that does not wait for LANDSPEED_WHOLE_SECOND, nor tells when it begins: it is started then.
+        """Handshake time of a sender that can neither delay nor report its start. The caller starts it at that second.
 
         Args:
             plan: of the flow's path alone.
 
         Returns:
-            how long it speaks with its receiver, once started, before it can send; None: it does both.
+            time from the start of the sender until it can send; None: it can do both.
         """
         return None
 
@@ -107,5 +107,5 @@ class Tool(ABC):
         """
 
     def build_id(self) -> str:
-        """What tells this build from another; "" when it is not known."""
+        """Identify this build; "" if it is not known."""
         return ""

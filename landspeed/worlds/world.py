@@ -48,7 +48,7 @@ class World(ABC):
 
     @classmethod
     def problems(cls, loaded: LoadedScenario) -> list[Problem]:  # noqa: ARG003 (for subclasses)
-        """What else of a scenario this world cannot do, beyond its capabilities; located in the file."""
+        """List what else of a scenario this world cannot do, beyond its capabilities; located in the file."""
         return []
 
     @classmethod
@@ -58,11 +58,11 @@ class World(ABC):
 
     @classmethod
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:  # noqa: ARG003 (for subclasses)
-        """What this world adds to the output of `landspeed show`: name, value, remark."""
+        """List what this world adds to the output of `landspeed show`: name, value, remark."""
         return []
 
     def with_options(self, plan: Plan) -> Plan:
-        """The plan with what this world's options make another work of it; the plan itself where there is nothing.
+        """Return the plan with the options that change the work; unchanged if none do.
 
         Raises:
             NotReady: an option asks for what is not here.
@@ -97,7 +97,7 @@ class World(ABC):
         return 0
 
     def made(self, record: RunRecord) -> bool:  # noqa: ARG002 (for subclasses)
-        """Whether this very build made a run, as far as its record tells; False where it cannot tell.
+        """Return whether this very build made a run, as far as its record tells; False if it cannot tell.
 
         Raises:
             NotReady: this build is not here.
@@ -122,4 +122,4 @@ class World(ABC):
 
 
 class UnknownWorld(NotPossible):
-    """No world has this name; the message lists those that exist."""
+    """Unknown name of a world; the message lists those that exist."""

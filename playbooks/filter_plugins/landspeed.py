@@ -9,7 +9,7 @@ def landspeed_setting(name: str, value: str) -> dict[str, str]:
 
 
 class FilterModule:
-    """What Ansible looks for."""
+    """Entry point of the plug-in for Ansible."""
 
     def filters(self) -> dict[str, object]:
         """Names and functions."""

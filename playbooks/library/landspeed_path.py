@@ -211,7 +211,7 @@ class Chain:
             self.ip(0, f"{self.version} rule add priority {priority} iif {port} to {host} lookup {priority}")
 
     def _route(self, node: int, host: str, link: int, end: str, table: str = "") -> None:
-        """To a host over a link, of which `end` is the one here."""
+        """Add a route to a host over a link, of which `end` is the one here."""
         gateway = self.address(link, RECEIVERS_END if end == SENDERS_END else SENDERS_END)
         device = self.device(link, end)
         self.ip(node, f"{self.version} route add {host}/{self.width} via {gateway} dev {device} onlink{table}")

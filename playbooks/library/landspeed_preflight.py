@@ -120,7 +120,7 @@ class Examination(Findings):
         )
 
     def libraries(self) -> None:
-        """What the engine is linked with."""
+        """Check the libraries that the engine is linked with."""
         try:
             there = run("/sbin/ldconfig", "-p")
         except Unavailable as error:
@@ -145,7 +145,7 @@ class Examination(Findings):
         )
 
     def clock(self) -> None:
-        """Against the operator's machine; exact to the time that the login took."""
+        """Check the clock against the operator's machine; exact to the time that the login took."""
         offset = time.time() - self.wanted["controller_unix_s"]
         good = -1.0 <= offset <= CLOCK_WARN_S
         remedy = "set up time synchronisation (apt-get install chrony); the timeline of the attempt depends on it"
@@ -158,7 +158,7 @@ class Examination(Findings):
         )
 
     def congestion_control(self) -> None:
-        """Whether the plan's is there or can be loaded."""
+        """Check that the plan's congestion control is there or can be loaded."""
         wanted = self.wanted["congestion_control"]
         there = text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
         state = "pass" if wanted in there else "fail"
@@ -176,7 +176,7 @@ class Examination(Findings):
         self.add("congestion control", state, ", ".join(there), wanted, remedy)
 
     def settings(self) -> None:
-        """What TCP needs on a long path (RFC 7323 window scaling and timestamps, RFC 2018 SACK)."""
+        """Check the TCP options for a long path (RFC 7323 window scaling and timestamps, RFC 2018 SACK)."""
         off = [
             name
             for name in ("tcp_window_scaling", "tcp_timestamps", "tcp_sack")

@@ -66,7 +66,7 @@ def progress(path: str) -> tuple[dict[str, Any], float]:
 
 
 def answers(peer: str) -> bool:
-    """Whether it answers one of three pings."""
+    """Return whether the peer answers one of three pings."""
     try:
         run("ping", "-n", "-q", "-c", "3", "-i", "0.5", "-W", "2", peer)
     except Unavailable:

@@ -88,7 +88,7 @@ class End(TypedDict):
 
 
 class Ends(TypedDict):
-    """Of a link: `near` is the sender's."""
+    """Ends of a link: `near` is the sender's."""
 
     near: End
     far: End
@@ -102,7 +102,7 @@ class Lines(TypedDict, total=False):
 
 
 class Link(Lines):
-    """What the plan says of a link."""
+    """Link, as the plan has it."""
 
     name: str
     mtu_bytes: int
@@ -206,7 +206,7 @@ def train(
 
 
 class Train(NamedTuple):
-    """What a train showed of a link.
+    """Measurement of a link by one train.
 
     Attributes:
         found_bps: its rate where it arrived.
@@ -226,7 +226,7 @@ class Train(NamedTuple):
 
 
 def judge(trains: list[Train], wanted_bps: float, slowest_bps: float) -> str:
-    """What the trains so far say of a link.
+    """Judge a link by the trains so far.
 
     Returns:
         "right"; "at least" where the box cannot fill the link but shows enough of it; "wrong" when so many were off

@@ -48,7 +48,7 @@ from ansible.module_utils.landspeed_state import State, as_text, is_lines, is_pa
 
 
 class Named(TypedDict):
-    """Which setting."""
+    """Kind and name of a setting."""
 
     kind: str
     name: str
@@ -76,7 +76,7 @@ def normal(item: Item, value: Any, present: Any) -> Any:
 
 
 def differs(present: Any, wanted: Any) -> bool:
-    """Whether anything asked for is not so."""
+    """Return whether anything asked for is not so."""
     if is_parts(wanted) and is_parts(present):
         return any(present.get(key, value) != value for key, value in wanted.items())
     return present != wanted

@@ -1,4 +1,4 @@
-"""What is found on a host, one thing after the other: each passed, or with what would be right."""
+"""Findings on a host, one after the other: each passed, or with what would be right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Findings:
     """All that was found so far."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Begin without findings."""
         self.findings: list[Finding] = []
 
     def add(self, check: str, state: str, found: object, wanted: object = "", remedy: str = "") -> None:

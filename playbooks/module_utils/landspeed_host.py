@@ -1,4 +1,4 @@
-"""What the plays' modules ask a host and leave on it: commands, files, counters of its NICs."""
+"""Access of the plays' modules to a host: commands, files, counters of its NICs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ERRORS = ("rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors", "tx_carr
 
 
 class Unavailable(Exception):  # noqa: N818
-    """This host does not have the setting, or lets nobody change it."""
+    """Missing setting of this host, or one that nobody may change."""
 
 
 def run(*words: str) -> str:
@@ -35,7 +35,7 @@ def nic_errors(device: Path) -> int:
 
 
 def beside(path: Path) -> Path:
-    """Where a file is written before it takes the place of the one that is there."""
+    """Path of the new file before it replaces the one that is there."""
     return path.with_name(f".{path.name}.new")
 
 

@@ -32,11 +32,11 @@ class AskedOtherwise(Protocol):
     """A kind whose values are asked for in other words than they are read."""
 
     def wanted(self, name: str, value: Any, /) -> Any:
-        """What was asked for, as it would be read."""
+        """Convert the value asked for to the form in which it would be read."""
 
 
 class Owned(TypedDict):
-    """Whose a file or folder is, and who may what with it."""
+    """Owner and permissions of a file or folder."""
 
     mode: int
     uid: int
@@ -190,14 +190,14 @@ def _taken_by_tc(kind: str, shown: list[str]) -> list[str]:
 
 
 class Presence:
-    """Something that is there or is not; landspeed makes it with other means and takes it away again."""
+    """Presence of an object that landspeed makes by other means and removes again."""
 
     def __init__(self, exists: Callable[[str], bool], remove: Callable[[str], object]) -> None:
         """`exists` tells, `remove` takes it away."""
         self.exists, self.remove = exists, remove
 
     def read(self, name: str) -> bool:
-        """Whether it is there."""
+        """Return whether it is there."""
         return self.exists(name)
 
     def write(self, name: str, value: bool) -> None:
@@ -212,7 +212,7 @@ class PathSetting:
     LARGEST_BYTES = 64 << 20
 
     def read(self, name: str) -> Former | None:
-        """None when absent."""
+        """Read the file or folder; None if it is absent."""
         path = Path(name)
         if not os.path.lexists(name):
             return None
@@ -249,7 +249,7 @@ class PathSetting:
 
 
 class UnitSetting:
-    """Whether a systemd unit is enabled and active."""
+    """State of a systemd unit: enabled and active, or not."""
 
     def read(self, name: str) -> dict[str, str]:
         """Words of systemctl."""

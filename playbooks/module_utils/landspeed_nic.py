@@ -14,7 +14,7 @@ PCIE_GBPS = {"2.5": 2.0, "5.0": 4.0, "8.0": 7.88, "16.0": 15.75, "32.0": 31.5, "
 
 
 class Asked(TypedDict):
-    """What a plan asks of a NIC."""
+    """Requirements of a plan on a NIC."""
 
     interface: str
     numa_node: int

@@ -1,4 +1,4 @@
-"""How long this machine stood still beside a measurement in real time: a process sleeps a millisecond, again and again.
+"""Pauses of this machine beside a measurement in real time: a process sleeps a millisecond, again and again.
 
 Whoever is woken late by a busy machine, a host that takes its virtual processor away, or an interrupt that lasts, is
 late in all that it measures. What the watcher saw says how much of a deviation that explains.

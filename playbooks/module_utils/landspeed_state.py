@@ -1,4 +1,4 @@
-"""What landspeed has changed on a host, and what was there before.
+"""Changes that landspeed made on a host, and the former values.
 
 `STATE` is the one truth that `restore` needs. A former value is in it, flushed to the disk, before the change is made;
 the first value saved stays, however often the plays run. So it is right after a `kill -9` at any point.
@@ -35,7 +35,7 @@ class Entry(TypedDict):
 
 
 class Applied(TypedDict):
-    """What was asked for, and how the system shows it: both as the kind has them."""
+    """Value that was asked for, and the value that the system shows: both as the kind has them."""
 
     asked: Any
     shown: Any
@@ -65,7 +65,7 @@ class State:
             os.close(self._lock)
 
     def has(self, kind: str, name: str) -> bool:
-        """Whether a former value is saved."""
+        """Return whether a former value is saved."""
         return any(entry["kind"] == kind and entry["name"] == name for entry in self.entries)
 
     def remember(self, kind: str, name: str, former: Any, role: str) -> bool:
@@ -95,12 +95,12 @@ class State:
 
 
 def is_parts(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value has several parts, by name."""
+    """Return whether a value has several parts, by name."""
     return isinstance(value, dict)
 
 
 def is_lines(value: object) -> TypeGuard[list[str]]:
-    """Whether a value is a list of lines."""
+    """Return whether a value is a list of lines."""
     return isinstance(value, list)
 
 

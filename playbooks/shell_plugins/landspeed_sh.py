@@ -20,7 +20,7 @@ PREFIX = "landspeed-ansible"  # of the plays' folders (ansible.cfg, runner.py)
 
 
 class ShellModule(PlainShell):
-    """What Ansible looks for."""
+    """Entry point of the plug-in for Ansible."""
 
     def remove(self, path: str, recurse: bool = False) -> str:
         """A command that removes a path.

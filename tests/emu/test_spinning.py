@@ -71,7 +71,7 @@ def test_the_command_refuses_a_number_without_its_unit(capfd: pytest.CaptureFixt
 @pytest.mark.guest
 def test_a_real_clock_needs_no_cost(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["exec", str(FIRST), "--at", "athens", "--clock", "real", "--spin-cost", "1us", "--", "true"]) == 2
-    assert "--spin-cost is of virtual time, and this clock is real" in capfd.readouterr().err
+    assert "--spin-cost needs virtual time, and this clock is real" in capfd.readouterr().err
 
 
 def test_the_plan_changes_only_where_it_is_used(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ print(len(made), made.complete, made.state.reused, len(made.to_pandas()), seen[-
         (("--resume",), "no sweep was begun"),
         (("--at-most", "5"), "the lists make 18 combinations"),
         (("--scheduler", "tcp://127.0.0.1:9"), "no Dask scheduler at tcp://127.0.0.1:9"),
-        (("--jobs", "0"), "whole number from 1 on"),
+        (("--jobs", "0"), "is not a positive integer"),
         (("--out", "/proc/nowhere"), "give another folder with --out"),
         (("--set", "transfer.colour=red"), "unknown key"),
     ],

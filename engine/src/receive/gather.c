@@ -39,8 +39,8 @@ static uint64_t window_bytes(const struct receive_state *state)
 	return request_client_sends(&state->request) ? state->request.window_bytes : 0;
 }
 
-/* The server's port has the session's window, or the largest that sessions wait for: what is ours
- * of that, a socket tells that nobody uses. */
+/* The server's listener carries the largest window that any session waits for. Read our own grant
+ * from a scratch socket instead. */
 static int port_share(struct receive_state *state)
 {
 	struct address address;

@@ -29,8 +29,8 @@ struct client *pending_take(struct pending_clients *pending, unsigned index);
 /* Clients in the queue. */
 unsigned pending_waiting(const struct pending_clients *pending);
 /*
- * NULL when there is a place for one from there, if need be that of the client at *index, which is
- * to be turned away for *reason (NULL: nobody is). Else why there is none.
+ * Return NULL if a client from `site` may enter. If that needs an eviction, set *index and *reason
+ * (*reason is NULL: no eviction). If it may not enter, return why.
  */
 const char *pending_refusal(const struct pending_clients *pending, const struct children *children,
 			    const struct in6_addr *site, unsigned per_address, unsigned *index,

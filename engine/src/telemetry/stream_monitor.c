@@ -276,8 +276,7 @@ void monitor_line(struct stream_monitor *monitor, uint64_t now)
 void monitor_last(struct stream_monitor *monitor, uint64_t now)
 {
 	unsigned count = streams_count(monitor->plan.streams);
-	/* Rows a moment apart would be a division by nearly nothing: the last one replaces the
-	 * other. */
+	/* A smaller gap makes rates meaningless: the last row replaces the one before. */
 	if (monitor->row_ns != 0 && now - monitor->row_ns < crowd_ns(monitor))
 		rows_withdraw(monitor);
 	for (unsigned i = 0; i < count && now > crowd_ns(monitor); i++)

@@ -16,7 +16,7 @@ void monitor_destroy(struct stream_monitor *monitor);
 /* The clock's time at which the transfer began. */
 void monitor_start(struct stream_monitor *monitor, uint64_t start_ns);
 
-/* Rows a moment apart would be a division by nearly nothing: how far apart they must be. */
+/* Minimum gap between rows; a smaller one makes rates meaningless. */
 uint64_t monitor_gap_ns(uint64_t step_ns);
 /* Reads every stream, or takes its answer, and writes the rows. */
 void monitor_sample(struct stream_monitor *monitor, uint64_t now);

@@ -1,9 +1,9 @@
 """Samples of every socket of a guest, and what they say: which connection was held back by what.
 
-answer.py         What held a program back, from its runs at several round-trip times
+answer.py         Limit of a program, from its runs at several round-trip times: one answer for each direction
 datagrams.py      Datagrams: what one node sent to another by UDP, as the counters of its link tell it
-phases.py         What one direction of a connection did, sample by sample: which of TCP's limits held it
-series.py         What was sampled of sockets, as connections: two ends
-socket_limits.py  What held back what the programs of one node sent to those of another, in one run
+phases.py         Phases of one direction of a connection, sample by sample: which of TCP's limits held it
+series.py         Series of socket samples, as connections: two ends
+socket_limits.py  Limit of the TCP traffic from the programs of one node to those of another, in one run
 ways.py           The way between two nodes as a plan has it: what a judge of sockets compares with
 """

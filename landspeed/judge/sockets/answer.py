@@ -1,4 +1,4 @@
-"""What held a program back, from its runs at several round-trip times: one answer for each direction."""
+"""Limit of a program, from its runs at several round-trip times: one answer for each direction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ProbeRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What held one direction back over all round-trip times.
+    """Limit of one direction over all round-trip times.
 
     Attributes:
         source, target: nodes.
@@ -195,7 +195,7 @@ def _standing(
 
 
 def _is_window(fit: GoodputFit, shortest: Way) -> bool:
-    """Whether the curve is near all points, and what does not depend on the RTT is small: else it is no window's."""
+    """Return whether a window explains the points: the curve is near all, and the part without the RTT is small."""
     most_s = OVERHEAD_SHARE * shortest.rtt_s + 2 * fit.window_bytes * 8 / shortest.limit_bps
     near = fit.error is not None and fit.error <= CONSISTENT
     return near and -OVERHEAD_SHARE * shortest.rtt_s <= fit.overhead_s <= most_s

@@ -53,7 +53,7 @@ class ArrivalSeries:
 def arrived(
     samples: SocketSamples, source: str, target: str, hop: NextLink, *, ipv6: bool = False
 ) -> ArrivalSeries | None:
-    """What a node sent to another one in datagrams; None where it has no UDP socket, or sent nothing.
+    """Find the datagrams that a node sent to another; None if it has no UDP socket, or sent nothing.
 
     Raises:
         SamplesError: the samples cannot be read.
@@ -75,7 +75,7 @@ def arrived(
 def bound_by_datagrams(
     samples: SocketSamples, source: str, target: str, way: Way, hops: Sequence[NextLink], *, ipv6: bool = False
 ) -> Bound | None:
-    """What held back the datagrams of one node to another; None where there were none.
+    """Find what limited the datagrams from one node to another; None if there were none.
 
     Args:
         samples: of the run.
@@ -120,7 +120,7 @@ def bound_by_datagrams(
 
 
 def _pauses(ahead: ArrivalSeries, rtt_s: float) -> bool:
-    """Whether what arrives comes in bursts, with pauses that take more than a third of the time."""
+    """Return whether data arrives in bursts, with pauses that take more than a third of the time."""
     silent = 0.0
     quiet = 0.0
     for (at, count), (after, more) in pairwise(zip(ahead.times_s, ahead.counts, strict=True)):

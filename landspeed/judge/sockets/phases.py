@@ -1,4 +1,4 @@
-"""What one direction of a connection did, sample by sample: which of TCP's limits held it, or that nothing did."""
+"""Phases of one direction of a connection, sample by sample: which of TCP's limits held it, or that none did."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PhaseShares:
 
 @dataclass(frozen=True)
 class Plateau:
-    """Where the bytes in flight stand while TCP waits for the program.
+    """Level of the bytes in flight while TCP waits for the program.
 
     Attributes:
         bytes: in flight.
@@ -48,7 +48,7 @@ class Plateau:
 
 
 def shares(sending: SentSeries, from_s: float) -> PhaseShares:
-    """How a direction was held back, from a time until its end."""
+    """Measure the share of each limit of a direction, from a time until its end."""
     rows = sending.rows
     seconds = {"cwnd": 0.0, "line": 0.0, "waits": 0.0}
     first = last = None
@@ -85,7 +85,7 @@ def mean_cwnd_bytes(sending: SentSeries, from_s: float) -> float:
 
 
 def retransmits_that_hold(sending: SentSeries, from_s: float) -> int:
-    """How often something was sent again from a time on; or, if never, before it, where the window has not outgrown it.
+    """Count the retransmissions from a time on; if none, those before it, unless the window has outgrown them.
 
     A window below its threshold is in slow start again (RFC 5681 section 3.1): what was lost before holds it no more.
     """
@@ -153,7 +153,7 @@ def line(
 
 
 def turns_s(sendings: Sequence[SentSeries], quiet_s: float) -> list[float]:
-    """When these began to send after at least so long a silence: the first time, and each further one."""
+    """List the times at which these began to send after at least `quiet_s` of silence, and the first time."""
     times = sorted(
         at
         for each in sendings
@@ -166,5 +166,5 @@ def turns_s(sendings: Sequence[SentSeries], quiet_s: float) -> list[float]:
 
 
 def mean_mss_bytes(sendings: Sequence[SentSeries]) -> float:
-    """Of connections, each its last one."""
+    """Mean MSS of the connections, each with its last one."""
     return fmean(each.mss_bytes for each in sendings)

@@ -1,4 +1,4 @@
-"""What was sampled of sockets, as connections: two ends, and what each sent to the other over time."""
+"""Series of socket samples, as connections: two ends, and the data that each sent to the other over time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class End:
 
     @property
     def times_s(self) -> list[float]:
-        """When it was sampled, in s since the samples' begin."""
+        """Times of the samples, in s since the first one."""
         return [each / 1e9 for each in self.rows["time_ns"]]
 
     def last(self, name: str) -> int:
@@ -111,7 +111,7 @@ class SocketSamples:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is opened yet."""
+        """Keep the folder; open nothing yet."""
         self.folder = Path(folder)
         self._series = Samples(self.folder)
 
@@ -150,7 +150,7 @@ class SocketSamples:
         return [each for each in found if each.bytes]
 
     def between(self, source: str, target: str) -> list[SentSeries]:
-        """What the programs of one node sent to those of another by TCP, most bytes first."""
+        """List the TCP traffic from the programs of one node to those of another, most bytes first."""
         found = [each for each in self.sendings if (each.source, each.target) == (source, target)]
         return sorted(found, key=lambda each: (-each.bytes, each.sender.number))
 

@@ -1,4 +1,4 @@
-"""What held back what the programs of one node sent to those of another, in one run.
+"""Limit of the TCP traffic from the programs of one node to those of another, in one run.
 
 `bound_by` looks at one run, `landspeed.judge.sockets.answer` at the same program over several round-trip times, which
 tells more. Virtual time hides what a program computes: a program that waits only for its own processor is as fast here
@@ -46,7 +46,7 @@ HIDDEN = "what it computes takes no virtual time, so it is not in this"
 
 @dataclass(frozen=True)
 class Way:
-    """What a plan says of the way from one node to another.
+    """Path from one node to another, as the plan has it.
 
     Attributes:
         rtt_s: there and back, of propagation and what a small packet takes.
@@ -59,7 +59,7 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """What held one direction back.
+    """Limit of one direction.
 
     Attributes:
         kind: the one word.
@@ -92,7 +92,7 @@ class Bound:
 
 
 def bound_by(samples: SocketSamples, source: str, target: str, way: Way) -> Bound:
-    """What held back what one node's programs sent to another's by TCP.
+    """Find what limited the TCP traffic from one node's programs to another's.
 
     Args:
         samples: of the run.
@@ -115,7 +115,7 @@ def bound_by(samples: SocketSamples, source: str, target: str, way: Way) -> Boun
 
 
 class _Known:
-    """What every question asks for."""
+    """Values that every question about a direction needs."""
 
     def __init__(self, ahead: list[SentSeries], back: list[SentSeries], total: int, way: Way) -> None:
         self.ahead, self.back, self.total, self.way = ahead, back, total, way
@@ -131,7 +131,7 @@ class _Known:
         self.steady_bps = self.goodput_bps
 
     def bound(self, kind: Kind, explanation: str, **more: float | int | str | None) -> Bound:
-        """With the figures that every kind has."""
+        """Make the result, with the figures that every kind has."""
         return Bound(
             kind=kind,
             source=self.main.source,
@@ -209,7 +209,7 @@ def _of_receiver(known: _Known) -> Bound:
 
 
 def _buffer_words(known: _Known, main: SentSeries, name: str) -> str:
-    """Which buffer it is, who set it, and what would do."""
+    """Say which buffer is the limit, who set it, and which size would do."""
     end = main.sender if name == "sndbuf" else main.receiver
     option, sysctl = ("SO_SNDBUF", "tcp_wmem") if name == "sndbuf" else ("SO_RCVBUF", "tcp_rmem")
     assert end is not None
@@ -242,7 +242,7 @@ def _of_program(known: _Known) -> Bound:
 
 
 def _answered(known: _Known) -> bool:
-    """Whether the receiver's program said something while most of it was sent."""
+    """Return whether the receiver's program sent something during most of the transfer."""
     begin, end = known.main.begins_s, known.main.ends_s
     return any(end > each.begins_s and each.ends_s > begin + (end - begin) / 4 for each in known.back)
 
@@ -263,7 +263,7 @@ def _round_trips(known: _Known) -> float | None:
 
 
 def window_place(main: SentSeries, back: Sequence[SentSeries], window_bytes: float) -> tuple[Place | None, str]:
-    """Whose a window is, by what the sender had sent before the receiver said its first word."""
+    """Find which end owns a window, by what the sender had sent before the receiver's first data."""
     word_s = min((each.begins_s for each in back if each.sender is main.receiver), default=None)
     sent = [count for at, count in zip(main.times_s, main.sent, strict=True) if word_s is None or at <= word_s]
     before = sent[-1] if sent else 0

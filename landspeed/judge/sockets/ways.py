@@ -10,7 +10,7 @@ from landspeed.scenario.theory.timing import Serializer, line_of
 
 
 def way_between(plan: Plan, source: str, target: str) -> Way:
-    """What the plan says of the way from one node to another.
+    """Describe the path from one node to another, as the plan has it.
 
     Its round trip is that of a full packet and an acknowledgment, with what both take on every line.
 

@@ -1,4 +1,4 @@
-"""Where a probe keeps its samples, its output and its page."""
+"""Folder of a probe: its samples, its output and its page."""
 
 from __future__ import annotations
 

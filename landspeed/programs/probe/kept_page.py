@@ -81,7 +81,7 @@ def _part(found: ProbeResult, variant: ProbePoint) -> Part:
 
 
 def _connection(found: ProbeResult, answer: Answer, case: CaseRun) -> list[LinePicture | None]:
-    """Of the connection with most bytes, or of all datagrams."""
+    """Draw the connection with most bytes, or all datagrams."""
     samples = SocketSamples(case.folder)
     title = f"{answer.source} → {answer.target}, {case.case.rtt_ns / 1e6:g} ms"
     plan = found.spec.path(case.case).plan(seed=found.spec.seed)

@@ -27,7 +27,7 @@ LAST_WORDS_BYTES = 2000
 
 @dataclass(frozen=True)
 class CaseRun:
-    """What became of one case.
+    """Result of one case.
 
     Attributes:
         case: the path.

@@ -26,7 +26,7 @@ RESULT = "probe.json"
 
 @dataclass(frozen=True)
 class ProbePoint:
-    """What was found at one rate and one loss.
+    """Results at one rate and one loss.
 
     Attributes:
         rate_bps, loss: as asked; None: the path's own.
@@ -41,11 +41,11 @@ class ProbePoint:
 
     @property
     def complete(self) -> bool:
-        """Whether the client ended well in every run."""
+        """True if the client ended well in every run."""
         return all(each.error is None for each in self.cases)
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the results as JSON values."""
         return {
             "rate_bps": self.rate_bps,
             "loss": self.loss,
@@ -58,7 +58,7 @@ class ProbePoint:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a probe found.
+    """Results of a probe.
 
     Attributes:
         spec: what was asked.
@@ -74,7 +74,7 @@ class ProbeResult:
 
     @property
     def complete(self) -> bool:
-        """Whether the client ended well in every run."""
+        """True if the client ended well in every run."""
         return all(each.complete for each in self.variants)
 
     @property
@@ -241,4 +241,4 @@ def _whole(value: float | None) -> int | None:
 
 
 def _nobody(_: CaseRun) -> None:
-    """Nobody asked how far the probe is."""
+    """Ignore the progress; nobody asked for it."""

@@ -1,4 +1,4 @@
-"""What a probe is to do: servers, a client, and the paths between them."""
+"""Specification of a probe: servers, a client, and the paths between them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Spec:
         return at_rtt(self.scenario, self.ends, case.rtt_ns, rate_bps=case.rate_bps, loss=case.loss)
 
     def interval_of(self, case: Case) -> int:
-        """Of its samples, in ns."""
+        """Sampling interval of a case, in ns."""
         if self.interval_ns is not None:
             return self.interval_ns
         return min(max(case.rtt_ns // SHARE_OF_RTT, LEAST_INTERVAL_NS), MOST_INTERVAL_NS)

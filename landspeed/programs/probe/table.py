@@ -1,4 +1,4 @@
-"""What a probe found, as a table for a terminal."""
+"""Table of a probe's results for a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tables(found: ProbeResult) -> list[str]:
 
 
 def title_of(variant: ProbePoint) -> str:
-    """Its rate and loss; empty for the path's own."""
+    """Name the variant's rate and loss; empty for the path's own."""
     words = [f"line rate {rate_text(variant.rate_bps)}"] if variant.rate_bps is not None else []
     words += [f"loss {variant.loss * 100:g} %"] if variant.loss is not None else []
     return ", ".join(words)

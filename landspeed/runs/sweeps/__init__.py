@@ -8,5 +8,5 @@ store.py     A sweep's folder: one small file for each cell that was run, by its
 sweep.py     A sweep: what is not known of its cells is run, on all cores or on a cluster
 variants.py  A file that varies something: every combination is a variant, with its plan and its world
 work.py      One cell's run, wherever it is made: in this process, in a worker beside it, on another computer
-workers.py   Who runs the cells: threads of this computer, or a cluster that is there; both by Dask
+workers.py   Workers that run the cells: threads of this computer, or a running cluster; both by Dask
 """

@@ -61,7 +61,7 @@ class _Curve:
         return found
 
     def tell(self, value: Fraction, goodputs_bps: Sequence[float]) -> None:
-        """What came out at a value; nothing where every run failed: the curve then bends elsewhere."""
+        """Add the goodputs at a value; ignore a value at which every run failed."""
         if goodputs_bps:
             self.goodput_bps[value] = statistics.fmean(goodputs_bps)
             self.learner.tell(self.ends.place(value), self.goodput_bps[value])

@@ -66,7 +66,7 @@ class Goal:
         return cls(text.strip(), figure, match[2], level)
 
     def met(self, figures: Mapping[str, Any]) -> bool:
-        """Whether a run's figures meet it; a run without the figure does not."""
+        """Return whether a run's figures meet it; a run without the figure does not."""
         value = figures.get(self.figure)
         return value is not None and OPERATORS[self.relation](float(value), self.level)
 

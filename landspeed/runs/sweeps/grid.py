@@ -73,18 +73,18 @@ class GridPoint:
         return expected_duration_s(self.plan), self.build, self.world.memory_bytes(self.plan)
 
     def cell(self, seed: int) -> Cell:
-        """Its cell of a seed."""
+        """Cell of a seed."""
         key = _digest(f"{self.content} {seed}")
         return Cell(key, self.values, seed, self.loaded, *self._facts)
 
     def cells(self) -> Iterator[Cell]:
-        """Its cells of the seeds that the file asks for."""
+        """Yield the cells of the seeds that the file asks for."""
         return map(self.cell, self.seeds)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What a file varies, as work.
+    """Work of a file's `vary:`.
 
     Attributes:
         name: of the scenario.

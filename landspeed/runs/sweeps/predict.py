@@ -54,7 +54,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is predicted of a choice; one entry of `durations_s` for each seed.
+    """Prediction for a choice; one entry of `durations_s` for each seed.
 
     Attributes:
         start_s, start_bytes: of the start, median of the seeds.
@@ -79,7 +79,7 @@ class Prediction:
     recovery_s: float = 0.0
 
     def percentile_s(self, share: float) -> float:
-        """Of the durations over the seeds, between them by interpolation."""
+        """Percentile of the durations over the seeds, interpolated."""
         return percentile(self.durations_s, share)
 
     @property
@@ -89,7 +89,7 @@ class Prediction:
 
     @property
     def how(self) -> str:
-        """What was extrapolated, in a sentence."""
+        """Method of the prediction in a sentence: what was sent, and what was extrapolated."""
         if not self.extrapolated:
             return f"nothing was extrapolated: all of it was sent, in {self.measured_s:.4g} s"
         sent, start = bytes_text(self.measured_bytes), f"the start took {self.start_s:.4g} s"
@@ -201,9 +201,9 @@ def predict_completion(
 
 
 def _refuse(plan: Plan) -> None:
-    """What cannot be extrapolated."""
+    """Raise NotPossible for a plan that cannot be extrapolated."""
     if not plan.is_path:
-        raise NotPossible("a prediction is of one transfer over a path, and this is a network")
+        raise NotPossible("a prediction needs one transfer over a path, and this file is a network")
     if plan.events:
         raise NotPossible(
             "the file has events, and what happens once is not steady: leave them out with --set events=null"
@@ -220,7 +220,7 @@ class PredictionRun:
     duration_s: float = 0.0
 
     def __post_init__(self) -> None:
-        """As long as its start should take, several times."""
+        """Set the duration of its first runs: several times the expected length of the start."""
         physics, streams = self.plan.physics, self.plan.transfer.streams
         window = physics.expected_goodput_bps * physics.rtt_ns // (8 * 10**9 * streams)
         start_s = ph.slow_start_ns(window, physics.mss_bytes, physics.rtt_ns) / 1e9
@@ -228,7 +228,7 @@ class PredictionRun:
 
     @property
     def recovery_s(self) -> float:
-        """How long its congestion control takes back after a loss; 0 where it does not count losses."""
+        """Time that the congestion control takes to recover from a loss; 0 where it does not count losses."""
         control = self.plan.transfer.congestion_control
         if control.startswith("bbr") or not self.runs:
             return 0.0
@@ -241,14 +241,14 @@ class PredictionRun:
 
     @property
     def steady(self) -> bool:
-        """Whether every run is long enough: its rate is steady, and after a loss it had time to recover, twice."""
+        """True if every run is long enough: its rate is steady, and after a loss it had time to recover, twice."""
         return bool(self.runs) and all(
             each.is_steady and (not resent or each.measured_s - each.start_s >= RECOVERIES * self.recovery_s)
             for _, each, _, resent in self.runs
         )
 
     def prediction(self, amount: int) -> Prediction:
-        """What its runs say of so many bytes."""
+        """Predict the transfer of so many bytes from its runs."""
 
         def median(values: Iterable[float]) -> float:
             return percentile(list(values), 50)
@@ -288,7 +288,7 @@ class Stages:
     progress: Report
 
     def run(self, asked: Sequence[PredictionRun]) -> None:
-        """Until every choice is steady, or as long as may be.
+        """Run every choice until it is steady, or as long as `at_most_s`.
 
         Raises:
             RunFailed: a run failed.
@@ -336,7 +336,7 @@ class Stages:
 
 
 def unknown(plan: Plan, host_limit_bps: int | None) -> str:
-    """What virtual time cannot know of this transfer, and what is assumed instead."""
+    """Say what virtual time cannot know of this transfer, and what is assumed instead."""
     here = f"the sending host is taken to make {rate_text(host_limit_bps)}, as given" if host_limit_bps else (
         f"the hosts are taken to fill what binds the path, {rate_text(plan.physics.expected_goodput_bps)} by theory; "
         "measure what one can, and give --host-limit RATE"

@@ -42,7 +42,7 @@ class Store:
     """The folder of a sweep."""
 
     def __init__(self, folder: Path) -> None:
-        """It need not be there yet."""
+        """Keep the folder, which need not be there yet."""
         self.folder = folder
         self.cells, self.bundles = folder / "cells", folder / "bundles"
         self.table, self.page = folder / "table.parquet", folder / "sweep.html"
@@ -62,7 +62,7 @@ class Store:
             raise OutputError(f"{self.folder}: {error.strerror or error}; give another folder with --out") from error
 
     def load(self, key: str) -> CellOutcome | None:
-        """What became of a cell; None when it was not run, or its file was cut short."""
+        """Read the outcome of a cell; None if it was not run, or its file was cut short."""
         found = read_object(self.cells / f"{key}.json")
         try:
             return CellOutcome(**found) if found.get("key") == key else None

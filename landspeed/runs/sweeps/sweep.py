@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How to sweep.
+    """Options of a sweep.
 
     Attributes:
         folder: gets cells, table, page and bundles.
@@ -49,7 +49,7 @@ class SweepOptions:
 
 @dataclass
 class State:
-    """How far a sweep is; times in s."""
+    """State of a sweep; times in s."""
 
     cells: int = 0
     done: int = 0
@@ -62,7 +62,7 @@ class State:
     dashboard: str = ""
 
     def add(self, before: State, now: State) -> None:
-        """What was done before a round, and what this round has done."""
+        """Set this state to the sum of the state before a round and that of the round."""
         vars(self).update(vars(now))
         for name in ("cells", "done", "reused", "failed", "wall_s", "virtual_s"):
             setattr(self, name, getattr(before, name) + getattr(now, name))
@@ -114,7 +114,7 @@ class Sweep:
 
     @property
     def complete(self) -> bool:
-        """Whether every cell ran to its end."""
+        """True if every cell ran to its end."""
         return not self.interrupted and len(self.rows) == self.state.cells and not self.state.failed
 
     def to_arrow(self) -> pa.Table:
@@ -225,7 +225,7 @@ class _SweepRun:
         self._waiting: list[Cell] = []
 
     def run(self) -> bool:
-        """To the end. Returns whether the user ended it."""
+        """Run the sweep to its end. Return whether the user ended it."""
         for cell in self.cells:
             self._want(cell)
         for point in self.grid.points:
@@ -283,7 +283,7 @@ class _SweepRun:
             workers.end()
 
     def _add_seeds(self, point: GridPoint) -> None:
-        """Another seed for a combination whose mean is not certain yet, once those it has are known."""
+        """Add a seed to a combination whose mean is not certain yet, once the runs of its seeds are known."""
         if self.how.until is None:
             return
         seeds = self._seeds[id(point)]

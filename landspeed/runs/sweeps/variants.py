@@ -26,7 +26,7 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """Its values in words."""
+        """Values in words."""
         return ", ".join(f"{key} {value}" for key, value in self.values.items())
 
     def run(self, runs_dir: Path, *, progress: Report = lambda _: None, report: bool = True) -> Run:

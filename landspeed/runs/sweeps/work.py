@@ -33,7 +33,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class CellWork:
-    """What a worker needs to run a cell.
+    """Work of one cell, as a worker needs it.
 
     Attributes:
         key: of the cell.
@@ -58,7 +58,7 @@ class OtherBuild(NotReady):
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """What became of a cell: its figures, or why there are none. `bundle` and `wall_s` differ from run to run."""
+    """Outcome of a cell: its figures, or why there are none. `bundle` and `wall_s` differ from run to run."""
 
     key: str
     seed: int
@@ -70,7 +70,7 @@ class CellOutcome:
 
     @property
     def done(self) -> bool:
-        """Whether it ran to its end, whatever its verdicts say."""
+        """True if it ran to its end, whatever its verdicts say."""
         return self.state == "done"
 
 

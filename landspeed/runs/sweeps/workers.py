@@ -1,4 +1,4 @@
-"""Who runs the cells: threads of this computer, or a cluster that is there; both by Dask.
+"""Workers that run the cells: threads of this computer, or a running cluster; both by Dask.
 
 A run's work is in processes of its own, a guest on a core of its own or a simulator. So on this computer a thread for
 each core waits for them; no worker process has to be started. A cell that the loss of a worker took is run again.
@@ -37,7 +37,7 @@ def _distributed() -> Any:
 
 
 def _run(work: CellWork, stop: str) -> CellOutcome:
-    """On a worker: run a cell until the sweep is told to end."""
+    """Run a cell on a worker until the sweep is told to end."""
     from distributed import Event
 
     told = Event(stop)
@@ -65,7 +65,7 @@ class Workers:
     """Work is handed in, outcomes come out as they are done."""
 
     def __init__(self, client: Any, slots: int, dashboard: str = "") -> None:
-        """Of a client of Dask.
+        """Use a client of Dask.
 
         Args:
             slots: cells that can run at once.
@@ -104,7 +104,7 @@ class Workers:
             self._going.add(future)
 
     def outcomes(self) -> Iterator[CellOutcome]:
-        """What becomes of the cells, as they are done; ends when none is left. More may be handed in meanwhile.
+        """Yield the outcomes of the cells as they are done; end when none is left. More may be handed in meanwhile.
 
         Raises:
             OtherBuild, NotReady, OutputError: a worker cannot work; nothing more is of use.
@@ -141,7 +141,7 @@ class Workers:
 
 @contextlib.contextmanager
 def local_workers(jobs: int) -> Generator[Workers]:
-    """So many cells at once on this computer."""
+    """Start workers for `jobs` cells at once on this computer."""
     distributed = _distributed()
     from dask.config import set as dask_set
 

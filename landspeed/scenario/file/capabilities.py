@@ -1,4 +1,4 @@
-"""What a world can do of what not every world can, and the located refusal of what it cannot."""
+"""Capabilities of a world beyond those that every world has, and the located refusal of anything else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPECIAL_KEYS = (*special_keys(TransferSection), *special_keys(ScenarioFile))
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What a world honours. What it does not name is refused, with the worlds that have it.
+    """Capabilities of a world. A key or name that is not in them is refused, with the worlds that have it.
 
     Attributes:
         congestion_controls: names that `transfer.congestion_control` may have.
@@ -43,7 +43,7 @@ class Capabilities:
 
 
 def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabilities]) -> list[Problem]:
-    """What the scenario asks and the world cannot do, each with the worlds that can.
+    """List the features that the scenario asks for and the world lacks, each with the worlds that have it.
 
     Args:
         loaded: the scenario.

@@ -1,4 +1,4 @@
-"""What several keys of a scenario must agree on: the order of the hops, exclusive keys, the IP version."""
+"""Checks over several keys of a scenario: the order of the hops, exclusive keys, the IP version."""
 
 from __future__ import annotations
 
@@ -166,14 +166,14 @@ def _bursts(link: LinkSection, where: KeyPath) -> Iterator[Fault]:
 
 
 def _given(link: LinkSection, where: KeyPath, key: str, direction: str) -> tuple[Any, KeyPath]:
-    """What a direction has of a key, and where that stands: under `reverse`, or on the link for both."""
+    """Find a direction's value of a key, and its place: under `reverse`, or on the link for both."""
     if direction == "reverse" and link.reverse and (own := getattr(link.reverse, key)) is not None:
         return own, (*where, "reverse", key)
     return getattr(link, key), (*where, key)
 
 
 def _transfers(scenario: ScenarioFile) -> Iterator[Fault]:
-    """That of a path; of a network, each flow's with what it takes from the file's."""
+    """Check the transfer of a path; of a network, each flow's with the file's defaults."""
     if not scenario.is_network:
         yield from _transfer(scenario.transfer, ("transfer",), "the transfer")
         if scenario.transfer.mptcp:
@@ -205,7 +205,7 @@ def _transfer(transfer: TransferSection, where: KeyPath, name: str) -> Iterator[
 
 
 def _records(transfer: TransferSection, where: KeyPath) -> Iterator[Fault]:
-    """What does not go with records of the data."""
+    """Find the keys that contradict records of the data."""
     if transfer.protect == "none":
         return
     if transfer.receive == "discard":

@@ -135,7 +135,7 @@ class Tbf(Parameters):
 
 
 class Discipline(BaseModel):
-    """How a queue is kept: a name, or a name with parameters (`codel: {target: 10 ms}`)."""
+    """Queue discipline: a name, or a name with parameters (`codel: {target: 10 ms}`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -174,12 +174,12 @@ class Discipline(BaseModel):
 
     @property
     def kind(self) -> DisciplineName:
-        """Its name."""
+        """Name of the discipline."""
         return cast(DisciplineName, next(iter(self.model_fields_set)))
 
     @property
     def parameters(self) -> Parameters:
-        """What is said of it, defaults filled in."""
+        """Parameters of the discipline, defaults filled in."""
         return getattr(self, self.kind)
 
 
@@ -204,7 +204,7 @@ def resolve(discipline: Discipline | None, queue_bytes: int) -> tuple[Discipline
 def check_parameters(
     parameters: QueueParameters, queue_bytes: int, line_rate_bps: int, largest_bytes: int
 ) -> Iterator[tuple[str, str, str]]:
-    """What parameters and link contradict each other in: the key, what is wrong, what would be right.
+    """Find the contradictions of parameters and link: the key, what is wrong, what would be right.
 
     Args:
         parameters: as resolved.

@@ -53,7 +53,7 @@ class YamlNode:
         return self.items[cast(int, step)] if in_list else None
 
     def locate(self, path: KeyPath, *, key: bool = False) -> TextPosition:
-        """Where the value (or its key) at `path` stands; for what is missing, the nearest thing above it."""
+        """Find the place of the value (or its key) at `path`; if it is missing, of the nearest one above it."""
         node, mark = self, self.mark
         for step in path:
             if key and node.kind == "mapping" and str(step) in node.keys:

@@ -1,4 +1,4 @@
-"""What happens to links during the transfer: what an event must say, and the plan's form of it."""
+"""Events on links during the transfer: what an event must say, and the plan's form of it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _check(scenario: ScenarioFile, event: ScenarioEvent, where: KeyPath) -> Iter
 
 
 def _ends(scenario: ScenarioFile) -> list[int | None]:
-    """When each flow ends; None where its bytes decide that."""
+    """End of each flow; None if its bytes decide that."""
     if not scenario.is_network:
         return [scenario.transfer.duration]
     lasting = [(flow.start, flow_transfer(scenario, flow).duration) for flow in scenario.flows]

@@ -1,4 +1,4 @@
-"""What a flow of a network sends: its own keys, and the file's `transfer` for the rest."""
+"""Transfer of a network's flow: its own keys, and the file's `transfer` for the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ EITHER = (("bytes", "duration"), ("duration", "bytes"), ("congestion_control", "
 
 
 def flow_transfer(scenario: ScenarioFile, flow: FlowSection) -> TransferSection:
-    """What a flow sends: its own keys, and the file's `transfer` for the rest."""
+    """Merge a flow's own keys with the file's `transfer`."""
     own = {key: getattr(flow, key) for key in flow.model_fields_set & TransferSection.model_fields.keys()}
     for one, other in EITHER:
         if own.get(one) is not None:

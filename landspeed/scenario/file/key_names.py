@@ -1,4 +1,4 @@
-"""How a key of the file is called in the plan, with its unit; and which keys not every world honours."""
+"""Names of the file's keys in the plan, with their units; the keys that not every world honours."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plan_values(section: BaseModel) -> dict[str, Any]:
 
 
 def _quantities(annotation: Any, metadata: list[Any]) -> Iterator[Quantity]:
-    """Those that an annotation such as `Window | None` has."""
+    """Yield the quantities of an annotation such as `Window | None`."""
     yield from (each for each in metadata if isinstance(each, Quantity))
     for part in typing.get_args(annotation):
         yield from _quantities(part, list(getattr(part, "__metadata__", ())))

@@ -48,7 +48,7 @@ Framing = Literal["ethernet", "pos"]
 
 
 class BusSection(Section):
-    """How much the machine behind the network interface can move: limits by PCI-X, memory, one CPU."""
+    """Capacity of the machine behind the network interface: limits by PCI-X, memory, one CPU."""
 
     rate: Rate = Field(description="Bits of IP packets per second")
     fitted: bool = Field(
@@ -92,7 +92,7 @@ class RouterSection(Section):
 
 
 class DirectionSection(Section):
-    """What a direction of a link can have. On a link it means both directions unless `reverse` says otherwise."""
+    """Keys of a link's direction. On a link they mean both directions unless `reverse` says otherwise."""
 
     one_way_delay: Delay | None = Field(None, description="Propagation delay of this direction")
     line_rate: Rate | None = Field(
@@ -156,7 +156,7 @@ class LinkSection(DirectionSection):
 
 
 class TransferSection(Section):
-    """What is sent. Exactly one of `bytes` and `duration`."""
+    """Data to send, and how. Exactly one of `bytes` and `duration`."""
 
     streams: int = Field(1, ge=1, le=128, description="TCP connections in parallel")
     window: Window | None = Field(
@@ -214,7 +214,7 @@ class TransferSection(Section):
 
 
 class EventSection(Section):
-    """Something that happens to a link during the transfer. Exactly one of the five kinds."""
+    """Event on a link during the transfer. Exactly one of the five kinds."""
 
     at: EventTime = Field(description="Time of the event, since the start of the transfer")
     from_: Name | None = Field(None, alias="from", description="The node at which packets enter the link")
@@ -236,7 +236,7 @@ class EventSection(Section):
 
 
 class CalibrationSection(Section):
-    """How far the measured path may be from the file before the transfer is refused."""
+    """Tolerances of the measured path against the file; beyond them the transfer is refused."""
 
     rtt_tolerance: Probability = Field(0.001, description="Allowed error of each round-trip time; default 0.1 %")
     rate_tolerance: Probability = Field(0.01, description="Allowed error of the bottleneck's rate; default 1 %")
@@ -365,7 +365,7 @@ class ScenarioFile(Section):
 
     @property
     def is_network(self) -> bool:
-        """Whether the file has links and flows instead of a path."""
+        """True if the file has links and flows instead of a path."""
         return bool(self.links or self.flows)
 
     @property

@@ -92,7 +92,7 @@ class PreviousRecordSection(Section):
 
 
 class ContestSection(Section):
-    """What a record's documents say about the rules of the Internet2 Land Speed Record, rule by rule."""
+    """Facts of a record's documents for the rules of the Internet2 Land Speed Record, rule by rule."""
 
     date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] = Field(description="Day or month of the record")
     basis: Literal["documents", "public", "what if"] = Field(

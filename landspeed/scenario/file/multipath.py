@@ -23,7 +23,7 @@ NOT_OF_LINUX = {
 
 
 def check_second_routes(scenario: ScenarioFile) -> list[Fault]:
-    """Everything that is wrong with flows of MPTCP, in a network whose first routes are right."""
+    """Find the faults of flows of MPTCP, in a network whose first routes are right."""
     firsts = [each for each in flow_routes(scenario) if not isinstance(each, Fault)]
     faults: list[Fault] = []
     for number, flow in enumerate(scenario.flows):
@@ -50,7 +50,7 @@ def second_routes(scenario: ScenarioFile, firsts: list[list[int]]) -> dict[int, 
 
 
 def _second(scenario: ScenarioFile, number: int, first: list[int]) -> list[int] | Fault | None:
-    """None without MPTCP."""
+    """Find the second route of a flow, or its fault; None without MPTCP."""
     flow, edges = scenario.flows[number], edges_of(scenario)
     if not flow_transfer(scenario, flow).mptcp:
         return None

@@ -1,4 +1,4 @@
-"""What the links and flows of a network must agree on, and that a file is a path or a network, not both."""
+"""Checks over the links and flows of a network; a file is a path or a network, not both."""
 
 from __future__ import annotations
 
@@ -146,6 +146,6 @@ def _starts(scenario: ScenarioFile) -> Iterator[Fault]:
 
 
 def _end(scenario: ScenarioFile, flow: FlowSection) -> int | None:
-    """When a flow ends; None where its bytes decide that."""
+    """End of a flow; None if its bytes decide that."""
     duration = flow_transfer(scenario, flow).duration
     return None if duration is None else flow.start + duration

@@ -25,7 +25,7 @@ def packaged_file(name: Path) -> Path | None:
 
 
 def is_name(path: Path) -> bool:
-    """Whether it may be the name of a packaged scenario: it has neither a folder nor an ending."""
+    """Return whether it may be the name of a packaged scenario: it has neither a folder nor an ending."""
     return len(path.parts) == 1 and path.suffix == ""
 
 

@@ -29,7 +29,7 @@ _FACTOR = re.compile(r"\s*[x×*]\s*([0-9]+(?:\.[0-9]+)?)\s*")
 
 @dataclass(frozen=True)
 class _Unit:
-    """What the numbers of a range count: a unit as written, its kind if it has one, its size in base units."""
+    """Unit of the numbers of a range: as written, its kind if it has one, its size in base units."""
 
     text: str
     kind: Kind | None
@@ -106,7 +106,7 @@ def _by(node: YamlNode, key: str, unit: _Unit, first: Fraction, last: Fraction) 
 
 
 def _points(node: YamlNode, key: str, first: Fraction, last: Fraction) -> list[Fraction]:
-    """So many values, both ends among them, at equal distances or at equal ratios."""
+    """List `points` values, both ends among them, at equal distances or at equal ratios."""
     points = node.mapping["points"].scalar
     if not isinstance(points, int) or isinstance(points, bool) or points < 2:
         raise _wrong(node, f"{key}: points is a whole number of 2 or more", "write points: 7", at="points")
@@ -201,16 +201,16 @@ class Ends:
 
     @property
     def counts(self) -> bool:
-        """Whether its values are whole numbers without a unit."""
+        """True if its values are whole numbers without a unit."""
         return self.unit.kind is None and self.first.denominator == self.last.denominator == 1 and not self.unit.text
 
     @property
     def logarithmic(self) -> bool:
-        """Whether it spans so much that equal ratios are equal steps."""
+        """True if it spans so much that equal ratios are equal steps."""
         return self.first > 0 and self.last >= LOGARITHMIC_FROM * self.first
 
     def place(self, value: Fraction) -> float:
-        """Where a value lies: 0 at the first, 1 at the last."""
+        """Position of a value: 0 at the first, 1 at the last."""
         if self.logarithmic:
             return math.log(value / self.first) / math.log(self.last / self.first)
         return float((value - self.first) / (self.last - self.first))

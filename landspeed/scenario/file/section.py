@@ -1,4 +1,4 @@
-"""What every mapping of a scenario file has in common, and the plain texts in them."""
+"""Base of every mapping of a scenario file, and the plain texts in them."""
 
 from __future__ import annotations
 

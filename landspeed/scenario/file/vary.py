@@ -42,7 +42,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Space:
-    """What a file varies, before any scenario is made of it."""
+    """Axes that a file varies, before any scenario is made of it."""
 
     tree: YamlNode
     path: Path
@@ -52,7 +52,7 @@ class Space:
     mark: TextPosition | None
 
     def __len__(self) -> int:
-        """How many scenarios it has, each seed counted."""
+        """Number of its scenarios, each seed counted."""
         return math.prod(map(len, self.axes)) * max(1, len(self.seeds))
 
     @property
@@ -62,7 +62,7 @@ class Space:
 
     @property
     def keys(self) -> list[str]:
-        """What it varies, seeds among it."""
+        """Keys that it varies, seeds among them."""
         names = [name for axis in self.axes for name in axis[0][0]]
         return [*names, *(["seeds"] if self.seeds else [])]
 
@@ -74,7 +74,7 @@ class Space:
         return []
 
     def without(self, key: str) -> Space:
-        """The same without the axis of a key."""
+        """Return the space without the axis of a key."""
         return replace(self, axes=tuple(axis for axis in self.axes if axis[0][0].keys() != {key}))
 
     def at_most(self, most: int, right: str) -> None:
@@ -103,7 +103,7 @@ class Space:
 
 
 def read_space(path: Path, overrides: Sequence[str] = ()) -> Space:
-    """What a file varies. A key that an override sets is not varied any more.
+    """Read the axes that a file varies. A key that an override sets is not varied any more.
 
     Raises:
         ScenarioError: with every problem of its `vary:`.

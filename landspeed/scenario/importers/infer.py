@@ -66,7 +66,7 @@ class InferredPath:
 
 
 def infer(evidence: PathEvidence) -> InferredPath:
-    """What the evidence says of the path.
+    """Infer the path from the evidence.
 
     Raises:
         MeasurementError: it tells no round-trip time.
@@ -146,7 +146,7 @@ def _half(values: Sequence[float]) -> float:
 
 
 def _bound(made: InferredPath) -> None:
-    """What bound the transfer, and what follows."""
+    """Find what limited the transfer, and what follows for the path."""
     transfer = made.transfer
     if transfer is None:
         return None
@@ -233,7 +233,7 @@ def _by_queue(made: InferredPath, parts: Sequence[Interval], base_s: float) -> N
 
 
 def _by_window(made: InferredPath, parts: Sequence[Interval], rate_bps: float, rtt_s: float) -> bool:
-    """Whether what was in flight filled a window other than the congestion window, which fills where the path binds."""
+    """Return whether the data in flight filled a window other than cwnd, which fills if the path is the limit."""
     transfer = made.transfer
     assert transfer is not None
     in_flight = rate_bps * rtt_s / 8
@@ -282,7 +282,7 @@ def _by_loss(made: InferredPath, parts: Sequence[Interval], resent: int) -> None
 
 
 def _in_bursts(lost: Sequence[int]) -> bool:
-    """Whether counts vary by more than chance lets them: chance's have a variance as large as their mean."""
+    """Return whether counts vary more than by chance: chance's have a variance as large as their mean."""
     return len(lost) > 1 and statistics.variance(lost) >= BURSTS * statistics.fmean(lost)
 
 
@@ -295,7 +295,7 @@ def _chance(lost: int, packets: float, source: str) -> Figure:
 
 
 def _by_probes(made: InferredPath, evidence: PathEvidence) -> None:
-    """What probes and transfers over UDP tell: losses, and how much the line carries."""
+    """Use probes and transfers over UDP: their losses, and how much the line carries."""
     tcp = [each for each in evidence.transfers if not each.udp]
     seen = [part.rate_bps for each in tcp for part in each.intervals] + [each.goodput_bps for each in tcp]
     known_bps = made.rate.value if made.rate and made.rate_known else max(seen, default=0.0) * _wire_share(made)

@@ -140,7 +140,7 @@ def _lost(end: Any) -> int:
 
 
 def _ports(start: Any, name: str) -> tuple[int, ...]:
-    """Of its connections, at the sending end."""
+    """Ports of its connections at the sending end."""
     return tuple(port for each in items(start, "connected") if (port := whole(each, name)))
 
 

@@ -1,4 +1,4 @@
-"""What measuring programs told of a path, in one form. Times in s, rates in bit/s, sizes in bytes."""
+"""Evidence of measuring programs on a path, in one form. Times in s, rates in bit/s, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class PathEvidence:
     sockets: list[Socket] = field(default_factory=list[Socket])
 
     def add(self, more: PathEvidence) -> None:
-        """What another file tells."""
+        """Add the evidence of another file."""
         self.transfers += more.transfers
         self.traces += more.traces
         self.probes += more.probes

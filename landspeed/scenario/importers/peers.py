@@ -1,4 +1,4 @@
-"""Whose connections a file of `ss` tells of: only those of the transfer count.
+"""Peers in a file of `ss`: only the connections of the transfer count.
 
 A host has many connections, and each has its own path. Which one is the transfer's is known from iperf3's or
 pScheduler's file, or from the target of a traceroute. Where no file tells it, the connections must have one peer.
@@ -25,7 +25,7 @@ def plain_address(text: str) -> str:
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an address and no name."""
+    """Return whether it is an address and no name."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -52,7 +52,7 @@ def of_one_path(evidence: PathEvidence) -> PathEvidence:
 
 
 def _peers(evidence: PathEvidence) -> Iterator[str]:
-    """Who receives, as the files have it."""
+    """Yield the receivers' addresses, as the files have them."""
     yield from (plain_address(each.receiver) for each in evidence.transfers if each.receiver)
     if not evidence.transfers:
         yield from (end for each in evidence.traces[:1] for end in (each.address, each.target) if end)

@@ -92,7 +92,7 @@ def _documents(data: Any) -> Iterator[Any]:
 
 
 def _kind(result: Any) -> str:
-    """What test a result alone is of."""
+    """Find which test a single result is of."""
     for kind, name in (
         ("throughput", "summary"),
         ("trace", "paths"),

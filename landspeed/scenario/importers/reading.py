@@ -1,4 +1,4 @@
-"""What the readers share: JSON that may be cut off, members that may be missing, durations as ISO 8601 has them."""
+"""Helpers of the readers: JSON that may be cut off, members that may be missing, durations as ISO 8601 has them."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ def member(data: Any, *names: str) -> Any:
 
 
 def items(data: Any, *names: str) -> list[Any]:
-    """The same for a list; an empty one where there is none."""
+    """Return the list at these names; an empty one if there is none."""
     found = member(data, *names)
     return found if isinstance(found, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
 def number(data: Any, *names: str) -> float | None:
-    """The same for a finite number."""
+    """Return the finite number at these names; None if there is none."""
     found = member(data, *names)
     if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < 1e300:
         return None
@@ -126,19 +126,19 @@ def number(data: Any, *names: str) -> float | None:
 
 
 def whole(data: Any, *names: str) -> int | None:
-    """The same, rounded."""
+    """Return the number at these names, rounded; None if there is none."""
     found = number(data, *names)
     return None if found is None else round(found)
 
 
 def positive(data: Any, *names: str) -> float | None:
-    """The same, and None for zero: what programs write where they know nothing."""
+    """Return the positive number at these names; None for zero, which programs write for unknown."""
     found = number(data, *names)
     return found if found and found > 0 else None
 
 
 def text_of(data: Any, *names: str) -> str:
-    """The same for a text; "" where there is none."""
+    """Return the text at these names; "" if there is none."""
     found = member(data, *names)
     return found if isinstance(found, str) else ""
 

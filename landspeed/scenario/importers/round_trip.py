@@ -86,7 +86,7 @@ def _candidates(
     full = (mtu, ph.ack_bytes(transfer.ip_version if transfer else 4))
 
     def takes_s(sizes: tuple[int, int]) -> float:
-        """On the bottleneck's line, there and back."""
+        """Time on the bottleneck's line, there and back."""
         return (sum(sizes) + 2 * ph.ETHERNET_FRAMING) * 8 / line_bps
 
     def told(seconds: float, sizes: tuple[int, int], source: str, off_s: float = 0.0) -> tuple[Figure, Figure]:

@@ -1,4 +1,4 @@
-"""What `ss -ti` told of TCP connections (ss(8) names the fields)."""
+"""Reader of `ss -ti`: its facts on TCP connections (ss(8) names the fields)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What transfers over UDP tell: what the path carries, and whether their losses are chance.
+"""Transfers over UDP: what the path carries, and whether their losses are chance.
 
 UDP sends on while a queue overflows, so what is lost is first of all what was sent too much. Only where the path is
 known to carry what was offered, by another measurement, no queue can have been full, and the losses are chance.
@@ -21,7 +21,7 @@ OVERFLOW = 0.02  # a loss so large in a run that nothing else explains is a queu
 
 @dataclass
 class OverUdp:
-    """What the transfers tell.
+    """Findings from the transfers over UDP.
 
     Attributes:
         rate: of the line, where one overflowed it.
@@ -36,7 +36,7 @@ class OverUdp:
 
 
 def over_udp(transfers: Sequence[MeasuredTransfer], known_bps: float) -> OverUdp:
-    """What they tell.
+    """Find what the path carries and which losses are chance, from transfers over UDP.
 
     Args:
         transfers: those over UDP.

@@ -1,4 +1,4 @@
-"""What was inferred as a scenario file: each value with its source and its uncertainty in a comment."""
+"""Writer of the inferred scenario: each value with its source and its uncertainty in a comment."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _rounded(value: float, digits: int = 6) -> int:
 
 
 def _off(kind: Kind, figure: Figure) -> str:
-    """How far the truth may be off, in words."""
+    """Format the uncertainty of a figure in words."""
     if not figure.minus and not figure.plus:
         return ""
     if kind is PROBABILITY:
@@ -139,7 +139,7 @@ def _path(made: InferredPath, nodes: Sequence[str]) -> Iterator[str]:
 
 
 def _ms(rtt_ms: float) -> str:
-    """To 10 ns, for it is halved."""
+    """Format an RTT to 10 ns, because it is halved."""
     return f"{round(rtt_ms, 5):g} ms" if rtt_ms < 1 else f"{round(rtt_ms, 4):.9g} ms"
 
 
@@ -164,7 +164,7 @@ def _transfer(made: InferredPath) -> Iterator[str]:
 
 
 def _expect(made: InferredPath) -> Iterator[str]:
-    """What the emulation is held against: figures of the measurement itself."""
+    """Write the expectations that the emulation is compared with: figures of the measurement itself."""
     transfer = made.transfer
     if transfer is None or made.goodput is None:
         return
@@ -194,7 +194,7 @@ def _expect(made: InferredPath) -> Iterator[str]:
 
 
 def _ping_s(made: InferredPath) -> float:
-    """What a ping shows on the path as it is written."""
+    """RTT of a ping on the path as it is written, in s."""
     lines = [made.fast_bps] * (len(made.round_trip.links_ms) - 1) + [made.rate.value if made.rate else made.fast_bps]
     bits = 2 * (echo_bytes(made.ip_version) + ETHERNET_FRAMING) * 8
     return made.round_trip.delay.value + sum(bits / line for line in lines)

@@ -1,4 +1,4 @@
-"""How long a plan's transfer should take."""
+"""Expected duration of a plan's transfer."""
 
 from __future__ import annotations
 

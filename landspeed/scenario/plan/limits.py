@@ -1,4 +1,4 @@
-"""What bounds a flow, and what follows from a plan: figures that are told beside the work."""
+"""Limits of a flow, and other figures that follow from a plan and are shown beside the work."""
 
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Limit:
 
     @property
     def name(self) -> str:
-        """For people; programs ask for `kind`, `place` and `fitted`."""
+        """Name for people; programs ask for `kind`, `place` and `fitted`."""
         what = "loss (square-root law)" if self.kind == "loss" else self.kind
         return what + (f" of {self.place}" if self.place else "") + (" (fitted)" if self.fitted else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Physics:
-    """What theory says about the plan. Formulae and sources are in physics.py."""
+    """Predictions of theory for the plan. Formulae and sources are in physics.py."""
 
     rtt_ns: int
     distance_m: int | None

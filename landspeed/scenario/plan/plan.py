@@ -126,13 +126,13 @@ class Direction:
 
     @property
     def impairments(self) -> dict[str, float]:
-        """What chance does to packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
+        """Random impairments of packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
         found = {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
         return found if self.loss else {name: value for name, value in found.items() if name != "loss_burst"}
 
     @property
     def respaces(self) -> bool:
-        """Whether chance changes the spacing of packets, so that they may come closer together than they were sent."""
+        """True if chance changes the spacing of packets, so that they may come closer together than they were sent."""
         return bool(self.jitter_ns or self.reorder or self.duplicate)
 
     @property
@@ -142,17 +142,17 @@ class Direction:
 
     @property
     def delays_ns(self) -> list[int]:
-        """The same of the delay."""
+        """All delays: the planned one, and those of the trace."""
         return [self.delay_ns, *((self.trace and self.trace.delay_ns) or [])]
 
     @property
     def loss_events(self) -> float:
-        """At what share of the packets a loss begins, for a sender to whom one window's losses are one."""
+        """Share of the packets at which a loss begins, for a sender to whom one window's losses are one."""
         return 1 - (1 - self.loss / max(self.loss_burst, 1)) * (1 - self.corrupt)
 
     @property
     def losses_in_a_row(self) -> float:
-        """How many packets are lost in a row, in the mean, once one is lost; infinite where none arrives."""
+        """Mean number of packets lost in a row, once one is lost; infinite if none arrives."""
         return max(1 / (1 - self.loss), self.loss_burst) if self.loss < 1 else float("inf")
 
 
@@ -177,7 +177,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """What is sent and how. Exactly one of `bytes` (total of all streams) and `duration_ns` is set."""
+    """Data to send, and how. Exactly one of `bytes` (total of all streams) and `duration_ns` is set."""
 
     streams: int
     window_bytes: int | None = None  # per stream, as asked of the system; None: autotuning
@@ -200,7 +200,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What happens to a link during the transfer; which fields are set follows from `kind`.
+    """Event on a link during the transfer; which fields are set follows from `kind`.
 
     loss: the next `packets` IP packets that enter the link are lost, or, if `packets` is null, each one that enters
     within `duration_ns` with `probability`. rate, delay: `rate_bps` or `delay_ns` replaces the plan's figure from then
@@ -227,7 +227,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How far the measured path may be from the plan before a transfer is refused (0…1)."""
+    """Tolerances of the measured path against the plan (0…1); beyond them a transfer is refused."""
 
     rtt_tolerance: float = 0.001
     rate_tolerance: float = 0.01
@@ -281,7 +281,7 @@ class Plan:
 
     @property
     def is_path(self) -> bool:
-        """Whether there is one flow, over all links in their order."""
+        """True if there is one flow, over all links in their order."""
         if len(self.flows) != 1 or self.flows[0].route != list(range(len(self.links))):
             return False
         names = [node.name for node in self.nodes]
@@ -295,29 +295,29 @@ class Plan:
 
     @property
     def transfer(self) -> Transfer:
-        """What the flow of a path sends."""
+        """Transfer of the flow of a path."""
         return self.flow.transfer
 
     @property
     def expect(self) -> Expect | None:
-        """What is wanted of the flow of a path."""
+        """Expectations for the flow of a path."""
         return self.flow.expect
 
     @property
     def physics(self) -> Physics:
-        """What theory says of the flow of a path."""
+        """Theory for the flow of a path."""
         return self.flow.physics
 
     @property
     def changes(self) -> bool:
-        """Whether links change while the transfer runs: by events, or by a trace."""
+        """True if links change while the transfer runs: by events, or by a trace."""
         return bool(self.events) or any(
             direction.trace for link in self.links for direction in (link.forward, link.reverse)
         )
 
     @property
     def sha256(self) -> str:
-        """Hash of the work: two plans with the same hash are to send the same over the same path.
+        """Hash of the work: plans with equal hashes describe the same transfer over the same path.
 
         In it are the nodes' names, kinds, and rates of NIC and bus; the links with all figures of both directions; the
         flows; the events; the tolerances of the calibration; IP version, fidelity and seed; a kernel and what spinning
@@ -362,7 +362,7 @@ class Plan:
         return plan
 
     def to_json(self, indent: int | None = None) -> str:
-        """As text, without needless spaces or with `indent` spaces a level."""
+        """Convert to text, without needless spaces or with `indent` spaces a level."""
         separators = (",", ":") if indent is None else None
         return json.dumps(self.to_dict(), indent=indent, separators=separators, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""What a plan tells of recorded or wanted results, and of a contest's rules. Not part of the work (plan.py)."""
+"""Recorded or expected results of a plan, and facts for a contest's rules. Not part of the work (plan.py)."""
 
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PreviousRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """What a record's documents say on the contest's rules."""
+    """Facts of a record's documents for the contest's rules."""
 
     date: str  # ISO 8601, a day or a month
     basis: Literal["documents", "public", "what if"] = "documents"

@@ -46,7 +46,7 @@ class Routes:
     """
 
     def __init__(self, edges: Sequence[Edge], hosts: frozenset[str]) -> None:
-        """Nothing is computed before it is asked for."""
+        """Keep the edges; compute nothing before it is asked for."""
         self.edges, self.hosts = edges, hosts
         self._links: dict[str, list[int]] = {}
         for index, edge in enumerate(edges):
@@ -87,13 +87,13 @@ class Routes:
         return None
 
     def to(self, destination: str) -> Table:
-        """Where each node sends what goes to a destination; a node that cannot reach it is left out."""
+        """Next links of all nodes to a destination; a node that cannot reach it is left out."""
         if destination not in self._tables:
             self._tables[destination] = self._shortest(destination) | self._given.get(destination, {})
         return self._tables[destination]
 
     def second_to(self, destination: str) -> Table:
-        """Where the nodes of second routes send what goes to a host's second address."""
+        """Next links to a host's second address, for the nodes that have a second route."""
         return self._second.get(destination, {})
 
     def way(self, source: str, target: str, *, without: Collection[int] = ()) -> list[int] | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """What a direction is over time, since the transfer's start. A list that is None leaves its figure as it is.
+    """Changes of a direction over time, since the transfer's start. A list that is None leaves its figure as it is.
 
     The values of place i hold from `at_ns[i]` on; at `lasts_ns` the trace begins again if it `loops`, and if not, its
     last values hold for good.

@@ -1,4 +1,4 @@
-"""What counts of a plan: its work, which `Plan.sha256` is made of, without what is only told of it."""
+"""Work of a plan: the part that counts, which `Plan.sha256` is made of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOT_ASKED = (None, False, "none")
 
 
 def work_of(part: Any, beside: Fields, if_asked: Fields) -> Any:
-    """What counts of a part of the plan, as plain values: no fields that never count, none that were not asked for."""
+    """Reduce a part of the plan to its work, as plain values: no fields that never count or were not asked for."""
     if isinstance(part, list):
         return [work_of(each, beside, if_asked) for each in cast(list[Any], part)]
     if not is_dataclass(part):

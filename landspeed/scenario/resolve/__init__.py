@@ -1,6 +1,6 @@
 """A checked scenario becomes a plan.
 
-flow_physics.py  What theory says of one flow: the limits of the path that it takes, as if it were alone there
+flow_physics.py  Theory for one flow: the limits of the path that it takes, as if it were alone there
 flows.py         Scenario → Plan: the flows
 recorded.py      Scenario → Plan: what was recorded, and what the documents say on the contest's rules
 resolve.py       Scenario → Plan: defaults filled in, both directions of each link spelt out, seeds derived

@@ -1,4 +1,4 @@
-"""What theory says of one flow: the limits of the path that it takes, as if it were alone there."""
+"""Theory for one flow: the limits of the path that it takes, as if it were alone there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from landspeed.scenario.theory.ack_path import ack_path
 
 
 def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[Node], links: list[Link]) -> Physics:
-    """What theory says of a transfer from the first of these nodes to the last, over the links between them."""
+    """Compute the theory for a transfer from the first of these nodes to the last, over the links between them."""
     ip = scenario.ip
     mtu = min(link.mtu_bytes for link in links)
     mptcp = transfer.mptcp
@@ -58,7 +58,7 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
 
 
 def _in_records(physics: Physics, share: float) -> Physics:
-    """The same, where that share of what TCP carries is payload."""
+    """Scale the limits for records: only that share of TCP's payload is data."""
 
     def of(goodput_bps: int | None) -> int | None:
         return None if goodput_bps is None else int(goodput_bps * share)
@@ -75,7 +75,7 @@ def _in_records(physics: Physics, share: float) -> Physics:
 
 
 def both_routes(scenario: ScenarioFile, transfer: TransferSection, alone: list[Physics]) -> Physics:
-    """What theory says of MPTCP over two routes: the sum of what each allows, and one window for both (RFC 8684).
+    """Combine the theory for MPTCP over two routes: the sum of what each allows, one window for both (RFC 8684).
 
     RTT and MSS are those of the first route. The routes share no link, so each gives what it would alone.
 

@@ -35,7 +35,7 @@ def expected(scenario: ScenarioFile, wanted: ScenarioExpect | None, transfer: Tr
 
 
 def contest_facts(scenario: ScenarioFile) -> Contest | None:
-    """What the scenario's documents say on the contest's rules."""
+    """Collect the facts of the scenario's documents for the contest's rules."""
     facts = scenario.contest
     if facts is None:
         return None

@@ -178,7 +178,7 @@ def _traced(
 
 
 def _lasts_ns(scenario: ScenarioFile) -> int | None:
-    """How long something is sent; None where that depends on the goodput."""
+    """Duration of all sending; None if that depends on the goodput."""
     if not scenario.is_network:
         return scenario.transfer.duration
     ends = [(flow_transfer(scenario, flow).duration, flow.start) for flow in scenario.flows]
@@ -254,7 +254,7 @@ def _links(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a direction is: for its seed, its errors and what depends on whole paths."""
+    """Position of a direction: for its seed, its errors and what depends on whole paths."""
 
     loaded: LoadedScenario
     index: int

@@ -2,6 +2,6 @@
 
 ack_path.py  The way back as a limit: how much payload the acknowledgments that fit into it stand for
 physics.py   The physics of a path, each formula once, with its source
-queueing.py  Where on a path a queue can form, and where that can be ruled out
-timing.py    How long a lone packet takes over a path, and what a path carries
+queueing.py  Queues of a path: where one can form, and where that can be ruled out
+timing.py    Timing of a lone packet over a path, and the path's capacity
 """

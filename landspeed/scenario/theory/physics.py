@@ -109,7 +109,7 @@ def window_limit_bps(usable_window_bytes: int, streams: int, rtt_ns: int) -> int
 
 
 def linux_usable_window_bytes(asked_bytes: int, mss: int, fidelity: str) -> int:
-    """What Linux is likely to offer when `asked_bytes` is set as SO_RCVBUF: twice that, times the payload's share.
+    """Window that Linux probably offers for SO_RCVBUF of `asked_bytes`: twice that, times the payload's share.
 
     It cannot offer more than its window scale lets it say, which it chooses at the SYN from the figure asked:
     65535 · 2^(⌊log2 asked⌋ - 15) (tcp_select_initial_window in net/ipv4/tcp_output.c; RFC 7323). Never more than TCP
@@ -135,7 +135,7 @@ def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
 
 
 def bdp_of_routes_bytes(routes: Iterable[tuple[int, int]]) -> int:
-    """What is under way over all routes of a multipath connection, and must be in its one window.
+    """BDP of all routes of a multipath connection together, which its one window must hold.
 
     (Rate, RTT) of each: the sum of the rates × the longest RTT, since what overtook a packet of the slowest route waits
     for it (RFC 6182 section 5.3; one window for all subflows: RFC 8684 section 3.3.4).
@@ -170,7 +170,7 @@ def cubic_recovery_ns(window_bytes: int, mss: int) -> int:
 
 
 def cubic_k_s(origin_packets: float, window_packets: float) -> float:
-    """How long CUBIC needs from a window up to its origin: ((origin − window) / C)^(1/3) (RFC 9438 section 4.2)."""
+    """Time in which CUBIC grows from a window to its origin: ((origin − window) / C)^(1/3) (RFC 9438 section 4.2)."""
     return ((origin_packets - window_packets) / CUBIC_C) ** (1 / 3)
 
 

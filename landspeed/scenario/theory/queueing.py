@@ -1,4 +1,4 @@
-"""Where on a path a queue can form, and where that can be ruled out."""
+"""Queues of a path: where one can form, and where that can be ruled out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Place: TypeAlias = tuple[int, bool]
 
 
 def _before(plan: Plan) -> dict[Place, set[Place | str]]:
-    """What each direction's packets come from: another direction, or a host by its name. ACKs count, too."""
+    """Sources of each direction's packets: another direction, or a host by its name. ACKs count, too."""
     found: dict[Place, set[Place | str]] = {}
     for flow in (each for whole in plan.flows for each in subflows(whole)):
         way = [(step.link, step.ahead) for step in steps(plan, flow)]
@@ -76,7 +76,7 @@ class _Proofs:
         self._found: dict[Place, tuple[bool, list[_Bound]]] = {}
 
     def can_queue(self, place: Place) -> bool:
-        """Whether a queue can form before a direction."""
+        """Return whether a queue can form before a direction."""
         chain = [place]
         while (last := self._only_direction(chain[-1])) is not None and last not in chain and last not in self._found:
             chain.append(last)
@@ -90,7 +90,7 @@ class _Proofs:
         return origin if isinstance(origin, tuple) else None
 
     def _prove(self, place: Place) -> tuple[bool, list[_Bound]]:
-        """Whether a queue can form there, and what bounds all that leaves it."""
+        """Return whether a queue can form there, and the bounds of all traffic that leaves it."""
         direction = self._lanes[place]
         bounds = self._arriving(place)
         proved = any(

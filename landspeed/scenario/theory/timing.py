@@ -1,4 +1,4 @@
-"""How long a lone packet takes over a path, and what a path carries: one formula for every world and every verdict.
+"""Timing of a lone packet over a path, and the path's capacity: one formula for every world and every verdict.
 
 RTT of a probe = propagation + the serialization of the packet that is sent on every line, there and back (each router
 stores and forwards). Queues are empty. The guest uses these very functions, so importing this module stays cheap.
@@ -96,7 +96,7 @@ def one_way_ns(plan: Plan, origin: int, target: int, packet_bytes: int) -> int:
 
 
 def round_trip_ns(plan: Plan, origin: int, target: int, there_bytes: int, back_bytes: int | None = None) -> int:
-    """The same for a packet and its answer, which is as large if nothing is said."""
+    """Time of a packet and its answer, which is as large unless `back_bytes` is given."""
     back = there_bytes if back_bytes is None else back_bytes
     return one_way_ns(plan, origin, target, there_bytes) + one_way_ns(plan, target, origin, back)
 
@@ -129,7 +129,7 @@ def data_rtt_ns(plan: Plan) -> int:
 def rtt_allowed_ms(
     plan: Plan, origin: int, target: int, expected_ms: float, *, tolerance: float, floor_ms: float = RTT_FLOOR_MS
 ) -> float:
-    """How far a measured RTT between two nodes may be from the expected one; the plan's own jitter is no error."""
+    """Tolerance of a measured RTT between two nodes; the plan's own jitter is no error."""
     lines = (*way(plan, origin, target), *way(plan, target, origin))
     return max(tolerance * abs(expected_ms), floor_ms) + sum(line.jitter_ns for line in lines) / 1e6
 
@@ -157,7 +157,7 @@ def slowest_rate_bps(plan: Plan, *, forward: bool) -> float:
 
 
 def rate_allowed(plan: Plan, tolerance: float, *, forward: bool) -> float:
-    """How far a packet train's rate may be from the bottleneck's: jitter moves its ends, and then copies count too."""
+    """Tolerance of a packet train's rate: jitter moves its ends, and then copies count too."""
     directions = [link.forward if forward else link.reverse for link in plan.links]
     lasts_ns = TRAIN_PACKETS * path_mtu(plan) * 8e9 / slowest_rate_bps(plan, forward=forward)
     jitter = sum(2 * direction.jitter_ns / lasts_ns for direction in directions)

@@ -39,7 +39,7 @@ class CoreError(NotPossible):
 
 
 class CoreLoad:
-    """How busy each core of the host is."""
+    """Load of each core of the host."""
 
     def __init__(self) -> None:
         """Count from now on."""
@@ -131,7 +131,7 @@ class CoreLease:
     """
 
     def __init__(self, wish: Wish, load: CoreLoad) -> None:
-        """Nothing is taken yet."""
+        """Prepare the choice of cores; take none yet."""
         self.allowed = allowed_cores()
         self.cores: list[int] = []
         self._wish: Wish = wish
@@ -212,7 +212,7 @@ class CoreLease:
         return False
 
     def _bring_threads(self, cores: set[int]) -> None:
-        """This thread, and those of this process that watch no other guest."""
+        """Move this thread, and those of this process that watch no other guest."""
         _move(os.getpid(), cores, but=_seated.keys() - {threading.get_native_id()})
 
 

@@ -77,7 +77,7 @@ def _machine() -> Finding:
 
 
 def _shared_memory(shm: Path) -> Finding:
-    """As a run looks for it: /dev/shm, then the folder that TMPDIR names, then the usual ones."""
+    """Check shared memory as a run looks for it: /dev/shm, then the folder that TMPDIR names, then the usual ones."""
     first = _memory_folder(shm)
     if first.state == "ok":
         return first

@@ -56,7 +56,7 @@ def cut_to_whole_packets(path: Path) -> int:
 
 
 def first_packets(content: bytes, count: int) -> bytes:
-    """The same file with at most so many packets."""
+    """Cut the file to at most `count` packets."""
     ends = packet_ends(content)[:count]
     return content[: ends[-1] if ends else _GLOBAL_HEADER]
 

@@ -55,7 +55,7 @@ def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
 
 
 def flow_told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: GuestAnswer) -> TransferResult:
-    """What a flow's program told.
+    """Read the report of a flow's program.
 
     Raises:
         RunFailed: it left no result.

@@ -1,4 +1,4 @@
-"""What the guest answers at its end (guest.json), or has written by then (measured.json), typed."""
+"""Answer of the guest at its end (guest.json), or written by then (measured.json), typed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from landspeed.results.tool_result import Open
 
 
 class FlowStatus(Open):
-    """How the two programs of a flow ran."""
+    """Status of the two programs of a flow."""
 
     started_unix_ns: int | None = None  # when the sender was started, of one that does not tell
 

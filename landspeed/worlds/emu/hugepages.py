@@ -19,7 +19,7 @@ LAUNCH = ROOT / "emu" / "launch" / "build" / "landspeed-launch"
 
 @functools.cache
 def huge_pages_possible(place: Path) -> bool:
-    """Whether a tmpfs of huge pages can be mounted on the folder: tried in a process that ends at once."""
+    """Return whether a tmpfs of huge pages can be mounted on the folder: tried in a process that ends at once."""
     try:
         place.mkdir(parents=True, exist_ok=True)
         return subprocess.run([LAUNCH, "--probe", place], check=False, capture_output=True).returncode == 0

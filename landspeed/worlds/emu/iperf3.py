@@ -35,7 +35,7 @@ class Iperf3(Tool):
     networks = True
 
     def refusals(self, plan: Plan) -> list[str]:
-        """What iperf3 does not have: it is refused, not left out. Of a network, with the flows that ask for it."""
+        """List the features that iperf3 lacks; they are refused. Of a network, name the flows that ask for them."""
         found, asking = list[str](), dict[str, list[str]]()
         if plan.changes:
             these = "events" if plan.events else "traces"
@@ -67,7 +67,7 @@ class Iperf3(Tool):
         return _commands(plan.transfer, out, port)
 
     def handshake_ns(self, plan: Plan) -> int:
-        """Its client's round trips before it sends, each waited for (iperf_client_api.c of iperf 3).
+        """Handshake time of iperf3's client before it sends, in round trips (iperf_client_api.c of iperf 3).
 
         One to connect; one each until the server asks for parameters, and for streams; one to connect each stream; and
         one until the server says that the test starts.
@@ -80,7 +80,7 @@ class Iperf3(Tool):
         return TransferResult.of(_convert(folder, plan))
 
     def build_id(self) -> str:
-        """Its version."""
+        """Version of iperf3."""
         if not (program := shutil.which("iperf3")):
             return ""
         said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.split()
@@ -91,7 +91,7 @@ IPERF3 = Iperf3()
 
 
 def _refused(transfer: Transfer) -> list[str]:
-    """What a transfer asks for that iperf3 does not have, each with what would be right."""
+    """List the features of a transfer that iperf3 lacks, each with what would be right."""
     found = list[str]()
     if transfer.mptcp:
         found.append("it has no MPTCP: leave out transfer.mptcp")

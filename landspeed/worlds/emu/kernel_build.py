@@ -89,32 +89,32 @@ class Kernel:
 
     @property
     def can_seccomp(self) -> bool:
-        """Whether it can run programs without ptrace."""
+        """True if it can run programs without ptrace."""
         return TRACING_SYMBOL in self.symbols
 
     @property
     def can_spin(self) -> bool:
-        """Whether virtual time can move on for programs that spin."""
+        """True if virtual time can move on for programs that spin."""
         return SPIN_SYMBOL in self.symbols
 
     @property
     def can_dualpi2(self) -> bool:
-        """Whether it has the queue discipline dualpi2."""
+        """True if it has the queue discipline dualpi2."""
         return DUALPI2_SYMBOL in self.symbols
 
     @property
     def can_accurate_ecn(self) -> bool:
-        """Whether its TCP can negotiate accurate ECN."""
+        """True if its TCP can negotiate accurate ECN."""
         return ACCURATE_ECN_NAME in self.executable.read_bytes()
 
     @property
     def can_tls(self) -> bool:
-        """Whether it can make and open the records of TLS."""
+        """True if it can make and open the records of TLS."""
         return TLS_NAME in self.executable.read_bytes()
 
     @property
     def can_mptcp(self) -> bool:
-        """Whether it has multipath TCP."""
+        """True if it has multipath TCP."""
         return MPTCP_NAME in self.executable.read_bytes()
 
 
@@ -167,12 +167,12 @@ def read_built(folder: Path) -> Kernel | None:
 
 
 def kernels_folder() -> Path:
-    """Where what was built is, each in a folder that its key names."""
+    """Folder of the built kernels, each in a folder that its key names."""
     return cache_root() / "kernel"
 
 
 def built_kernels() -> list[Kernel]:
-    """Everything in the cache, whatever recipe it is of, the newest build of a series before its older ones."""
+    """List all kernels in the cache, of any recipe, the newest build of a series before its older ones."""
     found = [kernel for folder in kernels_folder().glob("*") if (kernel := read_built(folder))]
     return sorted(found, key=lambda each: (numbers(each.series), -each.executable.stat().st_mtime))
 
@@ -260,7 +260,7 @@ def _fails(*command: str, cwd: Path, text: str = "") -> bool:
 
 
 def is_needed(member: str) -> bool:
-    """Whether a file of the source archive can have a part in this kernel: two thirds of them cannot."""
+    """Return whether a file of the source archive can be part of this kernel: two thirds of them cannot."""
     _, _, path = member.partition("/")
     if path.rpartition("/")[2].startswith(CONFIGURING):
         return True

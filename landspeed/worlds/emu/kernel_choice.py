@@ -1,4 +1,4 @@
-"""Which kernel a run has: that of `make setup`, another release of the cache, or one by its path."""
+"""Choice of a run's kernel: that of `make setup`, another release of the cache, or one by its path."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _apt() -> Apt:
 
 
 def listed(*, update: bool = False) -> list[KernelRow]:
-    """What is built, and what could be: sources on this machine, and packages that apt knows of.
+    """List the built kernels and those that could be built: sources on this machine, and packages that apt knows of.
 
     Args:
         update: fetch the lists of packages of the distribution's newer suites first.

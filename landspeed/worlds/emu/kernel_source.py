@@ -84,13 +84,13 @@ class Patch:
 
     @property
     def stem(self) -> str:
-        """Its name without the ending."""
+        """File name without the ending."""
         return self.name.removesuffix(".patch")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What makes a kernel of a source: patches in their order, and files of options, the later ones over the earlier.
+    """Recipe of a kernel: patches in their order, and files of options, the later ones over the earlier.
 
     The folder `series/X.Y` is for that series and all later ones, up to the next such folder. `NAME.patch.diff` there
     is how the patch differs from the general one (`diff -U0 patches/NAME.patch …`). A patch that no general one has the
@@ -164,7 +164,7 @@ def _version_file(archive: Path) -> Path:
 
 
 class Apt:
-    """What apt can bring: by the machine's own sources, and by the suites beside them."""
+    """Kernel sources from apt: from the machine's own suites, and from newer ones beside them."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` is for lists and packages of the suites beside; it is made when it is needed."""
@@ -244,7 +244,7 @@ class Apt:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _run(self, *command: str, beside: bool, check: bool = False, cwd: Path | None = None) -> str:
-        """What it said; nothing where there is no such program or it fails, unless `check`."""
+        """Run a command and return its output; "" if there is no such program or it fails, unless `check`."""
         if beside and not self._beside.exists():
             return ""
         more = {"APT_CONFIG": str(self._beside)} if beside else {}

@@ -65,7 +65,7 @@ class Guest:
         return None if word is None else word / 1e9
 
     def tracing(self) -> str | None:
-        """How its kernel runs programs: "ptrace" or "seccomp"; None when it is gone or not readable."""
+        """Read how its kernel runs programs: "ptrace" or "seccomp"; None if it is gone or not readable."""
         address = self.kernel.symbols.get(TRACING_SYMBOL)
         if address is None:
             return "ptrace"
@@ -129,7 +129,7 @@ class Guest:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def wants_processor(self) -> bool:
-        """Whether any of its processes could run or waits for the disk: one that is stopped, or hangs, does not."""
+        """Return whether any of its processes runs or waits for the disk: one that is stopped, or hangs, does not."""
         return any(words[0] in "RD" for words in self._stats())
 
     def _stats(self) -> list[list[str]]:
@@ -257,7 +257,7 @@ def start(
 
 
 def _first_words(*, whole: bool) -> list[str]:
-    """What the guest's Python is called with (guest/start.py); `whole`: with all that is installed, for Mininet."""
+    """Arguments that start the guest's Python (guest/start.py); `whole`: with all installed packages, for Mininet."""
     if not whole:
         return ["--", "-S", "-P", f'"{PACKAGE / "worlds" / "emu" / "guest" / "start.py"}"']
     # Mininet wants distutils: Python's own while there is one, since setuptools' takes longer to import.
@@ -272,7 +272,7 @@ def _packages() -> Path:
 
 
 def _python() -> Path:
-    """This Python by one name, however it was started."""
+    """Path of this Python, the same however it was started."""
     python = Path(sys.prefix, "bin", "python3")
     return python if python.exists() else Path(sys.executable)
 
@@ -295,7 +295,7 @@ def visible_folders() -> list[str]:
 
 
 def memory_folders(first: Path) -> list[Path]:
-    """Where the guest's memory may be, in the order in which a place is looked for."""
+    """Folders that may hold the guest's memory, in the order of preference."""
     named = [Path(os.environ["TMPDIR"])] if "TMPDIR" in os.environ else []
     return list(dict.fromkeys([first, *named, *FALLBACKS]))
 

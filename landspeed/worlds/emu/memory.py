@@ -26,7 +26,7 @@ NODE_BYTES, MOST_IN_BASE = 1 << 20, 256  # a namespace with its interfaces; thos
 
 
 def guest_memory_bytes(plan: Plan) -> int:
-    """What `mem=` of the guest must be for a plan: for one BDP and full queues of each flow, or its windows if less.
+    """Memory (`mem=`) that the guest needs for a plan: one BDP and full queues of each flow, or its windows if less.
 
     All flows together cannot have more under way than the network's lines and queues hold.
     """
@@ -41,7 +41,7 @@ def guest_memory_bytes(plan: Plan) -> int:
 
 
 def _in_flight_bytes(plan: Plan) -> int:
-    """Of the flow of a path."""
+    """Bytes in flight for the flow of a path."""
     in_flight = plan.physics.bdp_bytes + sum(each.forward.queue_bytes for each in plan.links if each.forward.can_queue)
     transfer = plan.transfer
     if (usable := transfer.window_bytes) is not None:

@@ -13,7 +13,7 @@ from landspeed.worlds.options import option, parse_seconds
 
 @dataclass(frozen=True, kw_only=True)
 class EmuOptions:
-    """How to run a plan in this world."""
+    """Options of this world."""
 
     clock: str = option(
         "virtual", "clock of the run (default: virtual)", choices=("virtual", "real"), words=("exec", "probe")

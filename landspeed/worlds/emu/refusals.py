@@ -1,4 +1,4 @@
-"""What a scenario can ask and Linux's queue disciplines cannot do."""
+"""Refusals of scenarios that Linux's queue disciplines cannot do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def too_large_averages(plan: Plan) -> str | None:
 
 
 def check_kernel(plan: Plan, kernel: Kernel) -> None:
-    """Whether the kernel has what newer ones have and the plan asks for.
+    """Check that the kernel has the newer features that the plan asks for.
 
     Raises:
         KernelError: it has not; the message names the place, and the release from which on Linux has it.

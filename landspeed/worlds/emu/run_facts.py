@@ -1,4 +1,4 @@
-"""What is found of a run: on the host, in the files that the guest left, and into the record with it."""
+"""Facts of a run: found on the host, in the files that the guest left, and put into the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every socket of the guest is sampled, host side: what the guest is told, and whether it was done."""
+"""Sampling of the guest's sockets, host side: the guest's orders, and the check of their result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sampler_job(sampling: SocketSampling | None) -> SamplerJob:
 
 
 def check_sampler(folder: Path, status: int | None) -> None:
-    """Whether the sampler of a run, if it had one, came to its end.
+    """Check that the sampler of a run, if it had one, came to its end.
 
     Raises:
         RunFailed: it did not; the message has its own words.

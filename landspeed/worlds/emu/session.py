@@ -53,7 +53,7 @@ class GuestSession(ProgramSession):
         self.start_unix_ns: int = ready["start_unix_ns"]
 
     def ask(self, do: str, **words: Any) -> dict[str, Any]:
-        """Have the guest do something (a `do_…` of guest/session/session.py) and wait for what it says.
+        """Call a function of the guest (a `do_…` of guest/session/session.py) and wait for its answer.
 
         Raises:
             GuestError: it broke, or stands still.
@@ -72,11 +72,11 @@ class GuestSession(ProgramSession):
         return said
 
     def sampler(self, sampling: SocketSampling) -> dict[str, Any]:
-        """As the guest is told."""
+        """Convert the sampling to the guest's form."""
         return to_plain(sampler_job(sampling))
 
     def check_sampled(self, folder: Path, answer: dict[str, Any]) -> None:
-        """By the sampler's exit status."""
+        """Check the sampler's exit status."""
         check_sampler(folder, answer.get("sampler"))
 
     def _answer(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What programs that spin take of virtual time (patch 0018), as an option: `--spin-cost 1us`."""
+"""Virtual time that spinning programs take (patch 0018), as an option: `--spin-cost 1us`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cost_text(cost_ns: int) -> str:
 
 
 def check_cost(cost_ns: int | None, clock: str, kernel: Kernel) -> None:
-    """Whether that can be had.
+    """Check that `--spin-cost` is possible.
 
     Raises:
         NotPossible: the clock is real, and moves on by itself.
@@ -40,7 +40,7 @@ def check_cost(cost_ns: int | None, clock: str, kernel: Kernel) -> None:
     if cost_ns is None:
         return
     if clock == "real":
-        raise NotPossible("--spin-cost is of virtual time, and this clock is real; leave out one of them")
+        raise NotPossible("--spin-cost needs virtual time, and this clock is real; leave out one of them")
     if not kernel.can_spin:
         raise KernelError(
             f"Linux {kernel.version} ({kernel.key}) was built before --spin-cost was known; "

@@ -34,7 +34,7 @@ class GuestError(RunFailed):
 
 @dataclass
 class GuestOutcome:
-    """How a guest ended. Wall seconds of each phase; the host's cores that it ran on; its own last words in `guest`."""
+    """End of a guest. Wall seconds of each phase; the host's cores that it ran on; its own last words in `guest`."""
 
     phase_wall_s: dict[str, float] = field(default_factory=dict[str, float])
     memory_touched_bytes: int = 0
@@ -54,10 +54,10 @@ class GuestOutcome:
 
 
 class StallWatch:
-    """Whether a guest's clock moves; in real time it does."""
+    """Watch that notices when a guest's clock stands still; a real clock never does."""
 
     def __init__(self, guest: Guest, wall_s: float) -> None:
-        """From now on.
+        """Start watching.
 
         Args:
             guest: a started guest.

@@ -74,19 +74,19 @@ class EmuWorld(ProgramWorld):
     options: EmuOptions
 
     def __init__(self, options: Any = None) -> None:
-        """From now on it is counted how busy the host's cores are."""
+        """Start measuring the load of the host's cores."""
         super().__init__(options)
         self._load = CoreLoad()
         self._asked_kernels: dict[str, Kernel] = {}
 
     @classmethod
     def problems(cls, loaded: LoadedScenario) -> list[Problem]:
-        """What netem cannot do."""
+        """List the parts of the scenario that netem cannot do."""
         return uncountable_losses(loaded)
 
     @classmethod
     def doctor(cls) -> list[Finding]:
-        """Whether this host can run a guest."""
+        """Check whether this host can run a guest."""
         # saves 7 ms where it is not needed
         from landspeed.worlds.emu.doctor import examine
 
@@ -132,7 +132,7 @@ class EmuWorld(ProgramWorld):
 
     @property
     def clock(self) -> str:
-        """As asked."""
+        """Clock as asked for."""
         return self.options.clock
 
     def build_id(self, plan: Plan | None = None) -> str:
@@ -141,11 +141,11 @@ class EmuWorld(ProgramWorld):
         return f"kernel {kernel.key}, {self.options.tool} {tool(self.options.tool).build_id()}"
 
     def made(self, record: RunRecord) -> bool:
-        """By the kernel, which the samples come from."""
+        """Return whether this kernel made the run; the samples come from the kernel."""
         return record.world == self.name and record.guest.kernel_key == self.kernel.key
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Of its guest."""
+        """Memory of the plan's guest."""
         return self.options.memory or guest_memory_bytes(plan)
 
     def check(self, plan: Plan) -> None:

@@ -1,7 +1,7 @@
 """The C transfer engine: its command line and its result, for Python.
 
 command.py   The command lines of the C transfer engine, built from a plan's transfer
-identity.py  Which build of the engine this is
+identity.py  Identity of the engine's build
 result.py    The JSON result of the C transfer engine (`send --json`), checked
 tool.py      The transfer engine as a tool of the worlds
 

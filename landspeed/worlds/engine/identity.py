@@ -1,4 +1,4 @@
-"""Which build of the engine this is."""
+"""Identity of the engine's build."""
 
 from __future__ import annotations
 

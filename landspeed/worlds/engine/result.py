@@ -119,7 +119,7 @@ class ZeroCopy(_Part):
 
 
 class SendMethod(_Part):
-    """How the bytes were handed to the kernel, and why so; `way` is null when nothing was sent.
+    """Way in which the bytes were handed to the kernel, and the reason; `way` is null if nothing was sent.
 
     `packet_bytes`: what splice gives the socket for one packet, null when it is another way or not known;
     `block_bytes`: of a full block of verified payload, null without.
@@ -136,7 +136,7 @@ class SendMethod(_Part):
 
 
 class Verification(_Part):
-    """What the receiver found in verified blocks; further members count each kind of fault."""
+    """Check of verified blocks by the receiver; further members count each kind of fault."""
 
     blocks: int
     payload_bytes: int

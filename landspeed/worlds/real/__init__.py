@@ -1,8 +1,8 @@
 """The real world: Ansible plays that an operator can run by themselves, and what drives them from a scenario.
 
 beside_rehearsal.py  Rehearsed beside real: how far apart they are, and which limit explains it
-collected.py         What `collect` fetched, as a bundle of world `real`: judged and reported like any other
-errors.py            What can go wrong before or while plays run
+collected.py         Bundle of world `real` from what `collect` fetched: judged and reported like any other
+errors.py            Errors before or while plays run
 gate.py              The gate: what goes to real servers was rehearsed, with this plan and this engine
 inventory.py         The inventory of a real attempt, written from a scenario: hosts
 runner.py            Runs a playbook through ansible-runner and tells what happens, a line a task

@@ -82,7 +82,7 @@ def _waited(record: RunRecord, key: str) -> float | None:
 
 
 def _window_bps(record: RunRecord, window_bytes: int) -> float:
-    """What all streams can move with such a window each."""
+    """Goodput of all streams that such a window each allows."""
     return max(1, len(record.streams)) * window_bytes * 8 / (record.rtt_ms / 1e3) if record.rtt_ms else 0.0
 
 

@@ -1,4 +1,4 @@
-"""What `collect` fetched, as a bundle of world `real`: judged and reported like any other."""
+"""Bundle of world `real` from what `collect` fetched: judged and reported like any other."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _begin(
 
 
 def _told(sent: dict[str, bytes]) -> tuple[EngineResult | None, str | None]:
-    """What the sender's engine told, and what went wrong."""
+    """Read the report of the sender's engine, and the error if there is one."""
     if "engine.json" not in sent:
         return None, "the sender's engine left no result: " + last_line(sent.get("send.log"), "see log/")
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong before or while plays run."""
+"""Errors before or while plays run."""
 
 from landspeed.base.errors import LandspeedError
 

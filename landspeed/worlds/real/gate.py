@@ -13,7 +13,7 @@ from landspeed.worlds.real.inventory import engine_identity, write_variables
 
 @dataclass(frozen=True)
 class Passage:
-    """What lets an attempt through.
+    """Permission for an attempt.
 
     Attributes:
         rehearsal: the bundle, or None.

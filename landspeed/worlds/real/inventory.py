@@ -267,7 +267,7 @@ def read_variables(file: Path) -> dict[str, Any]:
 
 
 def _mapping(file: Path, read: Callable[[str], Any], kind: type) -> Any:
-    """What a file says, as a reader of YAML gives it; none when it is empty or encrypted by Ansible Vault.
+    """Read a file's YAML; empty if it has no content or is encrypted by Ansible Vault.
 
     Raises:
         RealError: it is no YAML, or not of this kind.

@@ -117,7 +117,7 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
 
 
 def _host_key(host: str, message: str) -> str:
-    """What ssh says of a host key, as a sentence: whose (a jump host has one, too), what is wrong, what is right."""
+    """Turn ssh's message on a host key into a sentence: whose key, what is wrong, what is right."""
     named = re.search(r"host key (?:for|is known for) (\S+?) (?:has changed|and you)", message, re.IGNORECASE)
     whose = named[1] if named else host
     shown = re.search(r"key sent by the remote host is\s+(SHA256:[\w+/=]+)", message)
@@ -278,7 +278,7 @@ def run_play(
 
 @contextlib.contextmanager
 def _short_name(folder: Path) -> Generator[str]:
-    """Another name of a folder, for sockets: theirs have at most 107 bytes (unix(7)), and TMPDIR may be long.
+    """Make a short name of a folder for sockets: their paths have at most 107 bytes (unix(7)), and TMPDIR may be long.
 
     Yields:
         the name, which goes with the context.

@@ -25,7 +25,7 @@ DEEPEST_BUCKET_BYTES = 2 << 20
 
 
 def shape_links(plan: Plan, late_timers_ns: int = LATE_TIMERS_NS) -> list[dict[str, Any]]:
-    """For each link what the roles need of it.
+    """Describe each link for the roles.
 
     Args:
         plan: of the path.
@@ -56,7 +56,7 @@ def shape_links(plan: Plan, late_timers_ns: int = LATE_TIMERS_NS) -> list[dict[s
 
 
 def _ip_rate_bps(plan: Plan, link: Link, direction: Direction, far: int) -> float:
-    """What IP packets of full size come to on a link's line, or on the bus of the host that it reaches."""
+    """Rate of IP packets of full size on a link's line, or on the bus of the host that it reaches."""
     line_bps = direction.rate_bps * link.mtu_bytes / (link.mtu_bytes + link.framing_bytes)
     return min(line_bps, plan.nodes[far].bus_rate_bps or line_bps)
 

@@ -35,12 +35,12 @@ class RealWorld(World):
 
     @property
     def clock(self) -> str:
-        """There is only one."""
+        """Clock of this world: the real one."""
         return "real"
 
     @classmethod
     def doctor(cls) -> list[Finding]:
-        """Whether plays can be carried out from here."""
+        """Check whether plays can be carried out from here."""
         missing = [
             name
             for name in ("ansible-playbook", "ssh")
@@ -62,7 +62,7 @@ class RealWorld(World):
         raise NotPossible(HOW)
 
     def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None]) -> RunRecord:  # noqa: ARG002
-        """Not by this way.
+        """Refuse: `landspeed real` makes such runs.
 
         Raises:
             NotPossible: always, with what to do.

@@ -1,8 +1,8 @@
 """The simulated world: the ns-3 program, and its driver.
 
-calibration_facts.py  What the simulator measured of its path before the transfer, against the plan
-doctor.py             Can this host simulate? Only the simulated world needs what is looked at here
-flows.py              What the simulator told of each flow, as fields of the record
+calibration_facts.py  Measurements of the simulator on its path before the transfer, against the plan
+doctor.py             Checks of the simulated world
+flows.py              Simulator's results of each flow, as fields of the record
 process.py            The simulator as a process: started, followed by its progress lines
 program.py            The program that simulates: where it is, which build of it
 world.py              The simulated world: a plan in, the ns-3 program run over it, a bundle out

@@ -1,4 +1,4 @@
-"""What the simulator measured of its path before the transfer, against the plan, and what became of the events."""
+"""Measurements of the simulator on its path before the transfer, against the plan, and the outcome of the events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can this host simulate? Only the simulated world needs what is looked at here, so nothing here stops every run."""
+"""Checks of the simulated world. Only that world needs these parts, so no finding here stops every run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from landspeed.worlds.sim.program import INSTALL, PACKAGES, SIMULATOR
 
 
 def examine_simulator(simulator: Path = SIMULATOR, headers: Path = Path("/usr/include")) -> Finding:
-    """Is the simulator built, and if not, is what it is built from there?"""
+    """Check whether the simulator is built, and if not, whether its sources and tools are there."""
     name = "simulator"
     if os.access(simulator, os.X_OK):
         return Finding(name, "ok", str(simulator))

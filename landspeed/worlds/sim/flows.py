@@ -1,4 +1,4 @@
-"""What the simulator told of each flow, as fields of the record; and where the samples of each go."""
+"""Simulator's results of each flow, as fields of the record; and the place of each flow's samples."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def collect_samples(plan: Plan, out: Path, bundle: Path) -> None:
 
 
 def simulator_facts(plan: Plan, result: dict[str, Any]) -> dict[str, Any]:
-    """What the simulator told of itself; of a path, also what it told of its one flow that the record does not have."""
+    """Facts that the simulator reports; of a path, also those of its one flow that the record does not have."""
     told = (_only_flow(result) if plan.is_path else {}) | result
     return {name: value for name, value in told.items() if name not in _ELSEWHERE}
 
@@ -86,7 +86,7 @@ def _flow(plan: Plan, flow: Flow, told: dict[str, Any], run_ns: int, version: st
 
 
 def _transfer(told: dict[str, Any], version: str | None) -> TransferResult:
-    """What the simulator told of a flow."""
+    """Convert the simulator's report on a flow."""
     found = TransferResult.of({name: told[name] for name in (*TransferResult.model_fields, *_TOLD) if name in told})
     found.tool_result.version = version
     return found

@@ -73,7 +73,7 @@ class Simulation:
 
 
 def _read(line: bytes, progress: Progress) -> bool:
-    """Whether the line was one of progress; then its figures are in `progress`."""
+    """Return whether the line was one of progress; then its figures are in `progress`."""
     try:
         figures = json.loads(line)
         progress.transfer_s = progress.virtual_s = float(figures["time_s"])

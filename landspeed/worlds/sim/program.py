@@ -29,5 +29,5 @@ MISSING = (
 
 
 def simulator_key(program: Path = SIMULATOR) -> str | None:
-    """What tells this build of the simulator from another: 12 digits of its SHA-256. None: it is not built."""
+    """Identify the build of the simulator: 12 digits of its SHA-256. None: it is not built."""
     return hashlib.sha256(program.read_bytes()).hexdigest()[:12] if os.access(program, os.X_OK) else None

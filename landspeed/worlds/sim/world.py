@@ -33,7 +33,7 @@ from landspeed.worlds.world import World
 
 @dataclass(frozen=True, kw_only=True)
 class SimOptions:
-    """How to run a plan in this world; `program` is the simulator."""
+    """Options of this world; `program` is the simulator."""
 
     collapse: bool = option(False, "join links that can never queue: faster")
     event_scheduler: str | None = option(None, "event scheduler of ns-3, such as heap", metavar="NAME")
@@ -57,14 +57,14 @@ class SimWorld(World):
 
     @classmethod
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
-        """What its TCP makes of reordering."""
+        """Note how its TCP treats reordering."""
         if not any(way.reorder for link in plan.links for way in (link.forward, link.reverse)):
             return []
         return [("Reordering", "slower than Linux", "ns-3 has no reordering timer (RFC 8985): late counts as lost")]
 
     @classmethod
     def doctor(cls) -> list[Finding]:
-        """Whether the simulator is built."""
+        """Check whether the simulator is built."""
 
         return [examine_simulator()]
 
@@ -73,7 +73,7 @@ class SimWorld(World):
         return simulator_key(self.options.program) or ""
 
     def made(self, record: RunRecord) -> bool:
-        """By the simulator's hash."""
+        """Return whether this build of the simulator made the run, by its hash."""
         build = self.build_id()
         return record.world == self.name and bool(build) and record.versions.get("landspeed-sim") == build
 

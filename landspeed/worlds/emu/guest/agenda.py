@@ -1,4 +1,4 @@
-"""What a plan says shall happen to links, kept by its time: who waits asks for what is due next, and lets it happen.
+"""Agenda of a plan's events on links, by their time: the caller asks for the next due time, then runs what is due.
 
 Each is told to the qdiscs at the nanosecond at which it is due: between waking and the change the virtual clock does
 not move. A queue stands behind its delay (shaping.py), so a rate changes there when what enters the link at the event's
@@ -67,7 +67,7 @@ class Agenda:
 
     @property
     def due_ns(self) -> int | None:
-        """When the next thing is due, by the monotonic clock; None: nothing is left."""
+        """Due time of the next entry, by the monotonic clock; None: nothing is left."""
         return self.start_ns + self._agenda[0][0] if self._agenda else None
 
     def happen(self) -> None:

@@ -178,7 +178,7 @@ def _execute(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[str, A
 
 
 def _run_program(network: Network, job: Job, out: IO[bytes], err: IO[bytes]) -> int:
-    """Its exit status, as a shell has it."""
+    """Run the program and return its exit status, as a shell has it."""
     import subprocess
 
     environment = {
@@ -198,7 +198,7 @@ def _run_program(network: Network, job: Job, out: IO[bytes], err: IO[bytes]) -> 
 
 
 def _make_transparent(descriptor: int) -> None:
-    """No line editing, no newline translation: bytes arrive as they were written."""
+    """Turn off line editing and newline translation: bytes arrive as they were written."""
     import termios
 
     attributes = termios.tcgetattr(descriptor)

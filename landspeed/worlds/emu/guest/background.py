@@ -49,7 +49,7 @@ class Background:
 
     @property
     def packets_sent(self) -> int:
-        """So far."""
+        """Packets sent so far."""
         return struct.unpack("q", self._sent[:8])[0]
 
     def start(self, start_ns: int, duration_ns: int) -> None:

@@ -26,7 +26,7 @@ EVERYTHING = 3  # ETH_P_ALL
 
 
 class Capture:
-    """What one interface of a node sends and receives, from now on."""
+    """Capture of the packets that one interface of a node sends and receives, from now on."""
 
     def __init__(self, node: GuestNode, interface: str) -> None:
         """Make the ring, and begin."""

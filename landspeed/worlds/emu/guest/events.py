@@ -45,7 +45,7 @@ class Events:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """What became of each."""
+        """Records of the events so far."""
         return self._agenda.records
 
     def follow(self, sending: Programs) -> int:

@@ -1,4 +1,4 @@
-"""What the guest is to do: `job.json`, written by the host (world.py) and read by the guest (guest/agent.py)."""
+"""Job of the guest: `job.json`, written by the host (world.py) and read by the guest (guest/agent.py)."""
 
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
@@ -16,7 +16,7 @@ class FlowJob:
         folder: for their logs, relative to the run's; empty: the run's own.
         receiver_command, sender_command: `{receiver}` and `{sender}` stand for addresses, `{key}` for a key's file.
         port: where the receiver listens.
-        seconds: the sender begins at the so-manieth whole second after its start, counted from 1; in virtual time.
+        seconds: N: the sender begins at the N-th whole second after it starts; in virtual time.
         waits: it does so by itself; else it is started at that second.
     """
 
@@ -31,7 +31,7 @@ class FlowJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplerJob:
-    """How every socket is looked at while programs run.
+    """Sampling of all sockets while programs run.
 
     Attributes:
         program: that does it (emu/linkwatch/sockwatch.c).

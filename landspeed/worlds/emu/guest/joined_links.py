@@ -1,4 +1,4 @@
-"""Which links of a plan are passed in one step, because nothing but time can happen to a packet on them."""
+"""Joined links: those of a plan that are passed in one step, because only time can happen to a packet on them."""
 
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
@@ -37,12 +37,12 @@ class JoinedLinks:
 
     @property
     def links(self) -> tuple[int, ...]:
-        """Their indexes."""
+        """Indexes of the links."""
         return tuple(link for link, _ in self.places)
 
     @property
     def routers(self) -> int:
-        """How many count the TTL down within."""
+        """Number of routers inside that decrement the TTL."""
         return len(self.places) - self.from_host
 
 
@@ -74,7 +74,7 @@ def runs_of(plan: Plan) -> list[JoinedLinks]:
 
 
 def _joined(plan: Plan, way: list[Place], passing: dict[Place, list[int]]) -> list[tuple[int, int]]:
-    """Where on a way runs begin, and where they have ended."""
+    """Begins and ends of the runs of joined links on a way."""
     found: list[tuple[int, int]] = []
     start = largest = 0
     joins = False  # whether the link before can be joined with another

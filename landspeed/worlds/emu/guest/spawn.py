@@ -41,13 +41,13 @@ class SpawnedProgram:
         return self._wait(os.WNOHANG)
 
     def wait(self) -> int:
-        """The same when it has ended."""
+        """Wait until it has ended, and return its exit status."""
         status = self._wait(0)
         assert status is not None
         return status
 
     def send_signal(self, number: int) -> None:
-        """Unless it has ended."""
+        """Send a signal to the program, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -75,12 +75,12 @@ class Programs:
         return None if None in statuses else next((status for status in statuses if status), 0)
 
     def wait(self) -> int:
-        """The same, after the end of all."""
+        """Wait for the end of all, and return the first exit status that is not 0, else 0."""
         return next((status for status in [program.wait() for program in self.each] if status), 0)
 
 
 def output_of(words: list[str], node: GuestNode) -> str:
-    """What a program writes, to both its outputs, until its end."""
+    """Run a program to its end and return its output on both descriptors."""
     reading, writing = os.pipe()
     try:
         program = SpawnedProgram(words, writing, node)

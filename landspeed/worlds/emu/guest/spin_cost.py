@@ -12,14 +12,14 @@ PARAMETERS = "/sys/module/spin/parameters"
 
 
 def let_time_pass(cost_ns: int) -> None:
-    """From now on each system call of a program that spins takes so much; 0: none does, as at the start."""
+    """Set the virtual time that each system call of a spinning program takes from now on; 0: none, as at the start."""
     if cost_ns:
         with open(f"{PARAMETERS}/cost_ns", "w") as handle:  # noqa: PTH123
             handle.write(str(cost_ns))
 
 
 def spun(network: Network) -> list[dict[str, Any]]:
-    """Which programs spun, where, and what time passed for them, in the order in which they began to."""
+    """List the programs that spun, where, and the time that passed for them, in the order in which they began to."""
     names = {os.fstat(node.namespace).st_ino: node.name for node in network.nodes}
     with open(f"{PARAMETERS}/told") as handle:  # noqa: PTH123
         lines = [line.rstrip("\n").split(" ", 3) for line in handle]

@@ -130,7 +130,7 @@ def calibrate(
 
 
 def _impaired(plan: Plan) -> bool:
-    """Whether chance has a part in what happens to a packet."""
+    """Return whether chance has a part in what happens to a packet."""
     directions = [direction for link in plan.links for direction in (link.forward, link.reverse)]
     return any(direction.impairments for direction in directions)
 
@@ -260,7 +260,7 @@ def echo_sequence(version: int, packet: bytes) -> int | None:
 
 
 def _joined(network: FlowPath, joined: Sequence[bool], origin: int, *, real_clock: bool) -> dict[str, Any]:
-    """From one end: an echo that goes the short ways, there and back, and a train that goes none of them.
+    """Measure from one end: an echo over the short ways, there and back, and a train that goes hop by hop.
 
     Returns:
         `rtt_ms` and the TTL with which the reply came, beside what is expected of both; the rate hop by hop, there.

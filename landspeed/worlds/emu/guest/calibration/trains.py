@@ -35,7 +35,7 @@ SEQUENCE = struct.Struct("!I")
 
 @dataclass(frozen=True)
 class _Train:
-    """How a train is sent.
+    """Shape of a packet train.
 
     Attributes:
         packets: how many.

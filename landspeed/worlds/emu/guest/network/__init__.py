@@ -1,7 +1,7 @@
 """The network inside the guest: namespaces, veth pairs, addresses, routes, by netlink.
 
 build.py       A plan becomes a network: nodes and links first, then the routes, then the second routes of MPTCP
-effective.py   What the guest's kernel says it really has: addresses, sysctls, offloads
+effective.py   Effective settings of the guest's kernel: addresses, sysctls, offloads
 flow_path.py   The path of one flow, or subflow, in the built network: its nodes in order
 multipath.py   Multipath TCP in the built network: where a second subflow may go
 namespaces.py  Network namespaces by system call: no program is started

@@ -1,4 +1,4 @@
-"""What the guest's kernel says it really has: addresses, sysctls, offloads. The qdiscs are read by `tc` at the end."""
+"""Effective settings of the guest's kernel: addresses, sysctls, offloads. The qdiscs are read by `tc` at the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def effective_settings(network: Network) -> dict[str, Any]:
 
 
 def effective_offloads(network: Network) -> dict[str, dict[str, bool]]:
-    """Which offloads are on at the hosts, by `HOST:INTERFACE`."""
+    """List the offloads of the hosts and their state, by `HOST:INTERFACE`."""
     return {
         f"{network.names[position]}:{interface}": offloads.read_offloads(network.netlink(position), interface)
         for position in _hosts(network)
@@ -44,7 +44,7 @@ def _hosts(network: Network) -> list[int]:
 
 
 def effective_qdiscs(network: Network) -> dict[str, str]:
-    """What `tc -s -d qdisc` says in every node, counters included: asked after the transfer.
+    """Read the output of `tc -s -d qdisc` in every node, counters included: asked after the transfer.
 
     A host without tc has what netlink says: counters, and the options as they are encoded there.
     """

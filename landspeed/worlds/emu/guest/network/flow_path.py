@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FlowPath:
-    """What a flow passes.
+    """Path of a flow in the network.
 
     Attributes:
         network: the whole.
@@ -25,7 +25,7 @@ class FlowPath:
     """
 
     def __init__(self, network: Network, flow: Flow, *, second: bool = False) -> None:
-        """Nothing is built; it stands in the network.
+        """Find the flow's path in the network; build nothing.
 
         Args:
             network: the whole.
@@ -57,7 +57,7 @@ class FlowPath:
 
     @classmethod
     def each(cls, network: Network, flow: Flow) -> list[FlowPath]:
-        """Of each route of a flow."""
+        """Make the path of each route of a flow."""
         return [cls(network, each, second=number > 0) for number, each in enumerate(subflows(flow))]
 
     def interface_name(self, position: int) -> str:

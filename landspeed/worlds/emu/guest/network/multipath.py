@@ -67,7 +67,7 @@ class PathManager:
         (self._family,) = struct.unpack("=H", told[CTRL_FAMILY_ID])
 
     def __enter__(self) -> PathManager:
-        """Nothing to do."""
+        """Do nothing."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -90,7 +90,7 @@ class Netlink:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("qq", 1, 0))
 
     def fileno(self) -> int:
-        """For ioctls on the interfaces of the namespace."""
+        """Descriptor for ioctls on the interfaces of the namespace."""
         return self._socket.fileno()
 
     def close(self) -> None:
@@ -171,7 +171,7 @@ class Netlink:
         return STATISTICS.unpack_from(told[TCA_STATS])[2]
 
     def qdiscs(self) -> list[tuple[int, int, int, dict[int, bytes]]]:
-        """Of all interfaces: index, handle, parent, attributes."""
+        """List the qdiscs of all interfaces: index, handle, parent, attributes."""
         self._send(GET_QDISC, DUMP, TC.pack(0, 0, 0, 0, 0))
         found: list[tuple[int, int, int, dict[int, bytes]]] = []
         while True:
@@ -200,7 +200,7 @@ class Netlink:
 
 
 def family(ip: bytes) -> int:
-    """Of an address as bytes."""
+    """Address family of an address as bytes."""
     return socket.AF_INET if len(ip) == 4 else socket.AF_INET6
 
 
@@ -211,7 +211,7 @@ def veth_end(index: int, name: str, hardware_address: str, mtu: int) -> bytes:
 
 
 def qdisc(kind: str, index: int, handle: int, parent: int, options: bytes) -> bytes:
-    """What a request says of a qdisc."""
+    """Encode a request for a qdisc."""
     return TC.pack(0, index, handle, parent, 0) + attribute(TCA_KIND, kind) + options
 
 

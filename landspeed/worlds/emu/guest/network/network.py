@@ -94,7 +94,7 @@ class Network:
         return self.position[name], interface
 
     def is_host(self, position: int) -> bool:
-        """Whether a node forwards nothing."""
+        """Return whether a node forwards nothing."""
         return self.plan.nodes[position].kind == "host"
 
     def address(self, position: int) -> str:
@@ -224,7 +224,7 @@ def node_sysctls(plan: Plan, node: Node) -> dict[str, object]:
 
 
 def ecn_setting(plan: Plan, node: Node) -> int:
-    """What a host negotiates in all of its flows: 3 accurate ECN, 1 ECN, 2 (Linux's own) what its peer asks for."""
+    """Value of tcp_ecn for a host in all of its flows: 3 accurate ECN, 1 ECN, 2 (Linux's own) as its peer asks."""
     asked = [flow.transfer for flow in plan.flows if node.name in (flow.source, flow.target)]
     if any(transfer.accurate_ecn for transfer in asked):
         return 3

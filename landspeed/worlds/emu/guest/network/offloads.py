@@ -47,5 +47,5 @@ def allow_super_packets(netlink: Netlink, index: int) -> None:
 
 
 def read_offloads(netlink: Netlink, interface: str) -> dict[str, bool]:
-    """Which offloads are on."""
+    """Read the state of each offload."""
     return {name: bool(_ethtool(netlink, interface, command)) for name, (command, _) in COMMANDS.items()}

@@ -74,7 +74,7 @@ def add_routes(network: Network) -> None:
 
 
 def _entries(plan: Plan, routes: Routes | None, name: str) -> Iterator[RouteEntry]:
-    """What a node sends over each of its links. Its own subnets the kernel knows."""
+    """Yield the routes of a node over its links. The kernel knows the node's own subnets."""
     version = plan.ip_version
     bits, width = LINK_BITS[version], ADDRESS_BITS[version]
     own = {link.index for link in plan.links if name in (link.a, link.b)}
@@ -103,7 +103,7 @@ def _entries(plan: Plan, routes: Routes | None, name: str) -> Iterator[RouteEntr
 
 
 def _ways(plan: Plan, routes: Routes | None, name: str) -> Iterator[tuple[int | None, int | None]]:
-    """For each link, over which link of this node one comes to its two ends; None where the kernel knows it."""
+    """Yield, for each link, the link of this node that leads to each of its two ends; None if the kernel knows it."""
     if routes is None:  # a path: what is before this node, and what is behind it
         here = next(position for position, node in enumerate(plan.nodes) if node.name == name)
         for index in range(len(plan.links)):
@@ -136,7 +136,7 @@ def _initial_windows(network: Network, name: str) -> Iterator[RouteEntry]:
 
 
 def _second_routes(network: Network, name: str) -> Iterator[RouteEntry]:
-    """To the hosts of MPTCP: over the second routes to their second addresses, from second address to second address.
+    """Yield the second routes to the hosts of MPTCP: from second address to second address.
 
     And from own address to own address over the first, since a host would send from the address of the interface.
     """

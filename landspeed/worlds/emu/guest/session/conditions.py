@@ -1,4 +1,4 @@
-"""What a session waits for: a port that somebody listens on, a line of output, a command that succeeds."""
+"""Conditions that a session waits for: a listening port, a line of output, a command that succeeds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def listening(node: GuestNode) -> list[tuple[str, int]]:
 
 
 def unsent(node: GuestNode) -> bool:
-    """Whether a TCP socket of a node has something that is not sent, or not acknowledged."""
+    """Return whether a TCP socket of a node has data that is not sent, or not acknowledged."""
     with node.inside():
         for table in ("tcp", "tcp6"):
             path = f"/proc/thread-self/net/{table}"
@@ -76,5 +76,5 @@ def orphans(known: Collection[int]) -> dict[int, str]:
 
 
 def has_line(program: SessionProgram, pattern: str) -> bool:
-    """Whether a line of either output matches; only the last 64 KiB are looked at."""
+    """Return whether a line of either output matches; only the last 64 KiB are searched."""
     return any(re.search(pattern.encode(), each.tail, re.MULTILINE) for each in program.outputs)

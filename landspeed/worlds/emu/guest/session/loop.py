@@ -1,4 +1,4 @@
-"""What PID 1 does while virtual time passes in a session: events at their nanosecond, output and ends of programs."""
+"""Loop of PID 1 while virtual time passes in a session: events at their nanosecond, output and ends of programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Loop:
         self._poll.register(descriptor, select.POLLIN)
 
     def forget(self, descriptor: int) -> None:
-        """No longer."""
+        """Stop watching a descriptor."""
         self._poll.unregister(descriptor)
         del self._calls[descriptor]
 

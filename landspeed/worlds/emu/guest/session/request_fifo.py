@@ -1,4 +1,4 @@
-"""Where the guest stands still until the host asks something of it: its clock does not move meanwhile.
+"""Door of the guest, where it stands still until the host asks: its clock does not move meanwhile.
 
 A program that sleeps lets virtual time jump on, and one that looks again and again moves it a little each time. So
 PID 1 waits inside a system call of the host, which the guest's kernel makes for it: hostfs opens the host's file when a
@@ -25,14 +25,14 @@ BESIDE = "/run/landspeed-door"  # the run's folder once more
 
 
 class RequestFifo:
-    """What the host asks, one thing after the other."""
+    """Requests of the host, one after the other."""
 
     def __init__(self) -> None:
         """Mount the run's folder a second time."""
         namespaces.mount("none", BESIDE, "hostfs", 0, OUT_ON_HOST)
 
     def wait(self) -> dict[str, Any]:
-        """What the host asks next. Virtual time stands still until it does."""
+        """Wait for the host's next request. Virtual time stands still until it comes."""
         os.mknod(f"{OUT}/{DOOR}", stat.S_IFREG | 0o600)
         held = os.open(f"{OUT}/{DOOR}", os.O_PATH)  # keeps what this mount knows of the name
         os.unlink(f"{BESIDE}/{DOOR}")  # noqa: PTH108

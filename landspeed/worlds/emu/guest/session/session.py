@@ -46,7 +46,7 @@ class Session:
     """One conversation with the host."""
 
     def __init__(self, network: Network, runs: list[JoinedLinks]) -> None:
-        """Everything is imported and prepared before time counts."""
+        """Import and prepare everything before time counts."""
         self._network, self._runs = network, runs
         self._sampler: Sampler | None = None
         self._door = RequestFifo()
@@ -134,12 +134,12 @@ class Session:
         return {}
 
     def do_wait(self, number: int, limit_ns: int) -> dict[str, Any]:
-        """Until a program has ended."""
+        """Wait until a program has ended."""
         program = self._programs[number]
         return {"met": self._pass(self._after(limit_ns), lambda: program.status is not None)}
 
     def do_wait_line(self, number: int, pattern: str, limit_ns: int) -> dict[str, Any]:
-        """Until a program has written a line, or has ended."""
+        """Wait until a program has written a line, or has ended."""
         program = self._programs[number]
 
         def seen() -> bool:
@@ -149,7 +149,7 @@ class Session:
         return {"met": seen()}
 
     def do_wait_listening(self, number: int, protocol: str, port: int, limit_ns: int) -> dict[str, Any]:
-        """Until somebody at the program's node listens, or the program has ended."""
+        """Wait until a socket at the program's node listens, or the program has ended."""
         program, node = self._programs[number], self._nodes[number]
 
         def look() -> bool:
@@ -159,7 +159,7 @@ class Session:
         return {"met": met, "listening": [] if met else listening(node)}
 
     def do_wait_success(self, number: int, words: list[str], limit_ns: int) -> dict[str, Any]:
-        """Until a command at the program's node exits with 0, or the program has ended."""
+        """Wait until a command at the program's node exits with 0, or the program has ended."""
         program, node = self._programs[number], self._nodes[number]
         until_ns = self._after(limit_ns)
         last: list[int | None] = [None]
@@ -226,21 +226,21 @@ class Session:
         return {"begin_ns": begin_ns - self._agenda.start_ns, "start_unix_ns": self._start_unix_ns()}
 
     def do_sampled(self) -> dict[str, Any]:
-        """No longer."""
+        """Stop the sampler."""
         sampler, self._sampler = self._sampler, None
         return {"sampler": sampler.stop() if sampler else 0}
 
     def do_spun(self) -> dict[str, Any]:
-        """Which programs spun, where time passes for them (job.Job)."""
+        """List the programs that spun, if time passes for them (job.Job)."""
         return {"spun": spun(self._network)}
 
     def do_wait_sent(self, limit_ns: int) -> dict[str, Any]:
-        """Until no TCP socket of any host has anything more that is not acknowledged."""
+        """Wait until no TCP socket of any host has data that is not acknowledged."""
         hosts = [self._network.nodes[i] for i in range(len(self._network.names)) if self._network.is_host(i)]
         return {"met": self._look_now_and_then(limit_ns, lambda: not any(map(unsent, hosts)), lambda: False)}
 
     def do_wait_left(self, number: int, limit_ns: int) -> dict[str, Any]:
-        """Until nothing runs any more that an ended program left behind; the names of what it left."""
+        """Wait until the processes that an ended program left behind have ended; name them."""
         others = {each.pid for each in self._programs.values() if each.number != number}
         others |= {self._sampler.pid} if self._sampler else set()
         names: list[str] = []

@@ -53,7 +53,7 @@ class Output:
             self.tail = (self.tail + data)[-TAIL_BYTES:]
 
     def finish(self) -> None:
-        """Nothing more is read; where more came than is kept, the last of it stands behind a line that says so."""
+        """Stop reading; if more came than is kept, a line before its last part says so."""
         self.read()
         if self._open:
             self._close()
@@ -132,7 +132,7 @@ class SessionProgram:
         os.close(self._ends)
 
     def send_signal(self, number: int) -> None:
-        """To it and to all of its process group, unless it has ended and left none."""
+        """Send a signal to it and to all of its process group, unless it has ended and left none."""
         try:
             os.killpg(self.pid, number)
         except ProcessLookupError:
@@ -144,7 +144,7 @@ class SessionProgram:
             each.finish()
 
     def state(self) -> dict[str, Any]:
-        """For the host."""
+        """Report the state to the host."""
         return {
             "status": self.status,
             "ended_ns": self.ended_ns,

@@ -37,7 +37,7 @@ The path is up, in real time. {use}`path` shows the hops, `help` the rest, `exit
 
 
 class _Net:
-    """What Mininet's command line asks of a network."""
+    """Network as Mininet's command line needs it."""
 
     def __init__(self, network: Network) -> None:
         self.nodes = {node.name: ShellNode(node) for node in network.nodes}
@@ -126,12 +126,12 @@ def run_shell(network: Network) -> None:
 
 
 def usage(network: Network) -> str:
-    """What one types, with nodes of this path."""
+    """Explain the commands, with nodes of this path."""
     return USE.format(first=network.plan.flow.source, last=network.plan.flow.target)
 
 
 def kept_words(network: Network) -> str:
-    """How much of the path's rate this machine keeps in real time, each way, by a packet train."""
+    """Say how much of the path's rate this machine keeps in real time, each way, by a packet train."""
     said: list[str] = []
     for flow in network.plan.flows[:MOST_TRIED]:
         path = FlowPath(network, flow)

@@ -20,7 +20,7 @@ class ShellNode(MininetNode):
     """A node of the path to Mininet."""
 
     def __init__(self, node: GuestNode, **params: Any) -> None:
-        """No program is started."""
+        """Wrap the node; start no program."""
         self._node = node
         self._starting = False
         super().__init__(node.name, **params)

@@ -6,7 +6,7 @@ direction_options.py     The options of a direction's netem and token bucket, as
 discipline_options.py    The parameters of a direction's discipline as the options of its qdisc
 encode_aqm.py            Disciplines that manage a queue, as bytes
 encode_line.py           The options of each queueing discipline as bytes, in the layouts of linux/pkt_sched.h
-encode_netem.py          What netem is told of a direction: from the plan
+encode_netem.py          Options of netem for a direction: from the plan
 interrupt_moderation.py  Interrupt moderation of busy links, during a transfer of single packets in virtual time
 joined.py                Links at which nothing can queue, passed in one step
 lose_next.py             Losing exactly the next N packets with netem, which knows only chance

@@ -80,7 +80,7 @@ def _shape_direction(network: Network, link: Link, *, forward: bool) -> None:
 
 
 def _redirect_ingress(network: Network, position: int, device: str, ifb: str) -> None:
-    """What arrives at a router from a host goes through an IFB first."""
+    """Send the packets that arrive at a router from a host through an IFB first."""
     netlink = network.netlink(position)
     index = network.new_interface(position, ifb)
     netlink.add_ifb(index, ifb)
@@ -101,7 +101,7 @@ def host_rate(plan: Plan, node: Node, link: Link) -> tuple[int, int]:
 
 
 def _is_fast(node: Node) -> bool:
-    """Whether a host takes TCP's packets of up to 64 KB whole and segments them behind its bucket.
+    """Return whether a host takes TCP's packets of up to 64 KB whole and segments them behind its bucket.
 
     Linux does so without offloads, and a NIC with them: a seventh of the events. The first link spaces them out again.
     """

@@ -22,7 +22,7 @@ SEED_STEP = 0x9E3779B97F4A7C15  # each change begins another part of the random 
 
 
 class DirectionState:
-    """What events have made of one direction.
+    """State of one direction after events.
 
     Attributes:
         rate_bps, delay_ns: as they are now; None is as planned.
@@ -51,7 +51,7 @@ class DirectionState:
 
     @property
     def queue_delay_ns(self) -> int:
-        """How much later the queue sees what enters now: the delay comes before it (shaping.py says why and when)."""
+        """Delay until the queue sees what enters now: the delay comes before it (shaping.py says why and when)."""
         if delays_after_line(self._planned):
             return 0
         queues = direction_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None
@@ -94,7 +94,7 @@ class DirectionState:
             self._netlink.change_qdisc("tbf", self._interface, CHILD, FIRST_CLASS, options)
 
     def follow(self, *, delay_ns: int | None, loss: float | None) -> None:
-        """What a trace says from now on in place of the plan's figures; None: as it is."""
+        """Apply a trace's delay and loss from now on; None: unchanged."""
         now = replace(
             self._planned,
             delay_ns=self._planned.delay_ns if delay_ns is None else delay_ns,
@@ -105,7 +105,7 @@ class DirectionState:
             self.change_netem()
 
     def follow_rate(self, rate_bps: int) -> None:
-        """The same of the rate. What waits for a faster line does not wait for the slower one's time to be over."""
+        """Apply a trace's rate. Packets that wait for a faster line do not wait the slower line's time out."""
         before, self._planned = self._planned.rate_bps, replace(self._planned, rate_bps=rate_bps)
         if rate_bps != before:
             self.change_rate()

@@ -49,7 +49,7 @@ def burst_bytes(plan: Plan, rate_bytes_per_s: int = 0, late_ns: int = LATE_NS) -
 
 
 def delays_after_line(direction: Direction) -> bool:
-    """Whether the delay comes after the line (patch 0023), so that a packet can skip the one and not the other."""
+    """Return whether the delay comes after the line (patch 0023): a packet can then skip one and not the other."""
     return direction.reorder > 0
 
 

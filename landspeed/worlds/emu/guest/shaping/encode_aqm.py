@@ -50,7 +50,7 @@ def _red(options: dict[str, Any]) -> bytes:
 
 
 def red_idle_table(weight_log: int, packet_us: float) -> tuple[int, bytes]:
-    """By how many powers of two RED's average falls while nothing comes: (1 - w)^(idle time / time of a packet).
+    """Compute RED's table of how many times its average halves while idle: (1 - w)^(idle time / time of a packet).
 
     Returns:
         step of the table in microseconds as a power of two, so that its end is where the average has all but gone; the

@@ -1,4 +1,4 @@
-"""What netem is told of a direction: from the plan, and as a netlink message or as words for tc.
+"""Options of netem for a direction: from the plan, as a netlink message or as words for tc.
 
 Pure, as direction_options.py is: the real world's box gets the words. A key that leaves something to chance is told
 here and nowhere else in this world.

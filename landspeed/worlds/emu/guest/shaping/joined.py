@@ -43,7 +43,7 @@ def join(network: Network) -> list[JoinedLinks]:
 
 
 def described(plan: Plan, runs: list[JoinedLinks]) -> list[dict[str, Any]]:
-    """For the record: of a path, direction, and the first and the last link in its order; else the links in turn."""
+    """Describe the runs for the record: of a path, direction, first and last link; else the links in turn."""
     if plan.is_path:
         return [
             {"direction": "forward" if run.places[0][1] else "reverse", "first": min(run.links), "last": max(run.links)}
@@ -78,7 +78,7 @@ def _build(network: Network, run: JoinedLinks, name: str, *, first: bool) -> Non
 
 
 def netem_options(network: Network, run: JoinedLinks) -> dict[str, Any]:
-    """Of the netem that is all lines of a run."""
+    """Options of the netem that stands for all lines of a run."""
     directions: list[dict[str, Any]] = []
     for index, ahead in run.places:
         link = network.plan.links[index]

@@ -17,7 +17,7 @@ MOST_AT_ONCE = 64  # a fitting seed for N packets is found after about N tries
 
 
 def draws(seed: int) -> Iterator[int]:
-    """What the kernel's generator (L'Ecuyer's LFSR113, seeded as prandom_seed_state does) yields."""
+    """Yield the numbers of the kernel's generator (L'Ecuyer's LFSR113, seeded as prandom_seed_state does)."""
     start = ((seed >> 32) ^ (seed << 10) ^ seed) & UINT32_MAX
     s1, s2, s3, s4 = (start + least if start < least else start for least in (2, 8, 16, 128))
     while True:

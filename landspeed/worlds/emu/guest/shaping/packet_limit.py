@@ -15,7 +15,7 @@ UINT32_MAX = (1 << 32) - 1
 
 
 def packet_limit(plan: Plan, link: Link, *, forward: bool) -> int:
-    """What netem may hold of a direction: what the scenario asks for, or enough for the worst that its events make."""
+    """Packet limit of a direction's netem: the scenario's, or enough for the worst that its events make."""
     direction = link.forward if forward else link.reverse
     if direction.packet_limit is not None:
         return direction.packet_limit

@@ -1,4 +1,4 @@
-"""What the guest needs of dataclasses: Python's own imports inspect and compiles each class's methods at its start.
+"""Stand-in for dataclasses: Python's own imports inspect and compiles each class's methods at its start.
 
 Everything is a keyword or positional in the order of the class; nothing is frozen. The host uses Python's own.
 """
@@ -61,7 +61,7 @@ def _made(cls: type) -> type:
 
 
 def is_dataclass(value: object) -> bool:
-    """Whether it is one, or an instance of one."""
+    """Return whether it is a dataclass, or an instance of one."""
     return hasattr(value, _FIELDS)
 
 
@@ -82,7 +82,7 @@ def asdict(value: Any) -> Any:
 
 
 def fields(value: Any) -> Any:
-    """Nothing in the guest asks for them."""
+    """Raise NotImplementedError; nothing in the guest asks for fields."""
     raise NotImplementedError(
         f"the fields of {value}: in the guest, dataclasses are the light ones (guest/stdlib_stand_ins)"
     )

@@ -1,4 +1,4 @@
-"""What the guest needs of typing: names that stand for nothing. Python's own takes longer to import than the rest."""
+"""Stand-in for typing: names without meaning. Python's own takes longer to import than the rest."""
 
 from __future__ import annotations
 
