@@ -61,9 +61,25 @@ def limited_by(plan: Plan, record: RunRecord, samples: Samples | None = None) ->
         apart = _apart(goodput, limit.goodput_bps)
         allowed = f"the {rate_text(limit.goodput_bps)} that the {limit.name} allows"
         return word_of(limit), f"goodput {span} was {rate_text(goodput)}, {apart} {allowed}"
+    if record.retransmits and (overtaken := _above_the_line(plan, goodput)):
+        allowed = f"the {rate_text(overtaken.goodput_bps)} that the {overtaken.name} allows"
+        told = f"goodput {span} was {rate_text(goodput)}, {_apart(goodput, overtaken.goodput_bps)} {allowed}"
+        return word_of(overtaken), f"{told}: some of it had come before, and was delivered then"
     if samples and (full := full_line_back(plan, record.world, samples, from_s)):
         return "ack path", _acks(plan, full, goodput)
     return _from_tcp(plan, record, samples, goodput, from_s)
+
+
+def _above_the_line(plan: Plan, goodput: float) -> Limit | None:
+    """Return the line that a goodput is above, since a hole was filled in the span before which packets had waited.
+
+    A line whose rate changes is no such limit.
+    """
+    changes = any(each.kind == "rate" for each in plan.events) or any(
+        way.trace is not None for link in plan.links for way in (link.forward, link.reverse)
+    )
+    lines = [limit for limit in plan.physics.limits if limit.kind == "framing" and limit.goodput_bps < goodput]
+    return None if changes else min(lines, key=lambda each: each.goodput_bps, default=None)
 
 
 def _settled(record: RunRecord, curves: ByteCurves | None) -> tuple[float | None, float, str]:

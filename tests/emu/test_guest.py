@@ -113,7 +113,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             if not {"..", "__pycache__"} & {*each.parts} and not each.name.startswith("__editable__"):
                 (theirs / each).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(each.locate(), theirs / each)
-    (theirs / "landspeed").symlink_to(root)
+    (theirs / "landspeed").symlink_to(root / "landspeed")
     shutil.copytree(
         cache_root() / "kernel", base / "cache" / "landspeed" / "kernel", ignore=shutil.ignore_patterns("build-*")
     )

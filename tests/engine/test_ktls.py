@@ -23,8 +23,8 @@ from tests.support.engine.faults import REQUEST
 from tests.support.engine.files_fixtures import BLOCK, describe, write_file
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from tests.support.engine.guest import ENGINE, INSIDE, perform, result
+from tests.support.places import PROGRAMS
 
-HERE = Path(__file__).resolve().parent
 UNIT_TEST = ENGINE_BINARY.parent / "test_ktls"
 KEY = "/run/test-key"  # in the guest's memory: of its root, and of nobody else
 MEDDLER_PORT = "7000"
@@ -190,7 +190,7 @@ def test_whoever_carries_it_cannot_read_change_or_cut_it(tmp_path: Path) -> None
     secret = b"nobody shall read this on the way" * 9000
     (tmp_path / "secret").write_bytes(secret)
     (tmp_path / "target").mkdir()
-    words = [sys.executable, str(HERE / "ktls_meddler.py")]
+    words = [sys.executable, str(PROGRAMS / "ktls_meddler.py")]
     acts: list[list[Any]] = [
         ["run", [ENGINE, "key", KEY]],
         ["receive", "r", engine("receive", "receive", "--directory", str(INSIDE / "target"))],

@@ -250,8 +250,8 @@ def read_hosts(folder: Path) -> dict[str, list[str]]:
     if not found["sender"] or not found["receiver"]:
         raise RealError(f"{file}: {wanted}; {AGAIN}")
     for name in names:
-        if names.count(name) > 1:
-            raise RealError(f"{file}: {name} has two roles; sender, receiver and shaper are hosts of their own")
+        if name in found["sender"] and name in found["receiver"]:
+            raise RealError(f"{file}: {name} has two roles; sender and receiver are hosts of their own")
         if "[" in name:
             raise RealError(f"{file}: {name} is a range; write each host by its name")
     return found
