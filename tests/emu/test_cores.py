@@ -150,7 +150,10 @@ def test_other_threads_step_aside_too_but_not_one_with_a_guest_of_its_own() -> N
 
 
 def test_a_seat_ends_with_its_process_however_that_ends(name: str) -> None:
-    script = "from landspeed.worlds.emu import cores; cores.NAME = {!r}; s = cores.CoreLease({}, cores.CoreLoad()).__enter__(); "
+    script = (
+        "from landspeed.worlds.emu import cores; cores.NAME = {!r};"
+        "s = cores.CoreLease({}, cores.CoreLoad()).__enter__(); "
+    )
     words = [sys.executable, "-c", script.format(name, ALLOWED[0]) + "print(s.cores, flush=True); input()"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout

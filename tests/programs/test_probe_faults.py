@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.places import PROGRAMS
+
 ROOT = Path(__file__).resolve().parents[2]
-SERVE = f"{sys.executable} {ROOT}/tests/probe_program.py serve 9000"
+SERVE = f"{sys.executable} {PROGRAMS}/probe_program.py serve 9000"
 CLIENT = ["sh", "-c", "exit 0"]
 BAD_INPUT, FAILED = 2, 1
 

@@ -40,11 +40,12 @@
 	COLUMN("snd_wnd_bytes", raw->snd_wnd)                                                      \
 	COLUMN("bytes_retransmitted", raw->bytes_retrans)                                          \
 	COLUMN("mss_bytes", raw->snd_mss)
-#define ONE(name, value)   +1
+#define ITEM(name, value)  (name),
 #define NAME(name, value)  "," name
 #define VALUE(name, value) (value),
-#define COLUMNS            (0 SERIES(ONE))
 
+static const char *const names[] = {SERIES(ITEM)};
+#define COLUMNS (sizeof(names) / sizeof(names[0]))
 static const char header[] = SERIES(NAME) "\n"; /* after a comma */
 
 struct row {
