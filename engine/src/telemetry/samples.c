@@ -43,9 +43,8 @@
 #define ITEM(name, value)  (name),
 #define NAME(name, value)  "," name
 #define VALUE(name, value) (value),
+#define COLUMNS            (sizeof((const char *const[]){SERIES(ITEM)}) / sizeof(const char *))
 
-static const char *const names[] = {SERIES(ITEM)};
-#define COLUMNS (sizeof(names) / sizeof(names[0]))
 static const char header[] = SERIES(NAME) "\n"; /* after a comma */
 
 struct row {
