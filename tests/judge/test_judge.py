@@ -204,6 +204,15 @@ def test_nearness_of_two_per_cent(goodput: float, near: bool) -> None:
     assert (record.limited_by == "framing") is near
 
 
+@pytest.mark.parametrize(("retransmits", "word"), [(3, "framing"), (0, "unknown")])
+def test_a_goodput_above_the_line_filled_a_hole(retransmits: int, word: str) -> None:
+    """A line carries no more than its rate: the rest had come before and waited, which takes a loss."""
+    plan = make_plan(limits={"framing of link 1 a–b": 1_000_000_000})
+    record = judge(plan, _record(1.04e9).model_copy(update={"retransmits": retransmits}))
+    assert record.limited_by == word
+    assert ("some of it had come before" in (record.limited_by_why or "")) is (word == "framing")
+
+
 def test_steady_goodput_decides_where_there_is_one() -> None:
     plan = make_plan(limits={"framing of link 1 a–b": 9_900_000_000})
     assert judge(plan, _record(8.4e9)).limited_by == "unknown"
