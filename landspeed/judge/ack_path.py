@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES
+
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Link, Plan
 
 FULL = 0.97  # of the line's rate, framing included
-COUNTED_HEADER_BYTES = {"emu": 14}  # beside the IP packet; the simulator counts none
 
 
 @dataclass(frozen=True)

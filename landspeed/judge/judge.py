@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.text import NARROW, grouped, rate_text, signed_percent, tolerance_text
 from landspeed.base.units_text import time_text
+from landspeed.judge.attribution.attribution import Attribution
 from landspeed.judge.bound import limited_by
 from landspeed.judge.contest_rules import check_rules
 from landspeed.judge.judge_network import judge_flows
 from landspeed.judge.loaded_delay import STEADY_FROM_S, loaded_rtt, queue_delays, settled_s
 from landspeed.judge.window_note import window_note
 from landspeed.results.check import Check
+from landspeed.results.flow_result import LimitPhase
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.results.tool_result import bytes_of_subflows
@@ -52,8 +54,10 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
     return judged
 
 
-def _judge_transfer(plan: Plan, record: RunRecord, samples: Samples | None) -> RunRecord:
-    """The record of a transfer over a path, judged."""
+def _judge_transfer(
+    plan: Plan, record: RunRecord, samples: Samples | None, shared: frozenset[int] = frozenset()
+) -> RunRecord:
+    """The record of a transfer over a path, judged; `shared` are links that others' data passes, too."""
     curves = samples.curves if samples else None
     end_s = curves.stopped_s(record.duration_s if plan.transfer.bytes is None else None) if curves else 0.0
     from_s, _ = settled_s(end_s)
@@ -65,7 +69,16 @@ def _judge_transfer(plan: Plan, record: RunRecord, samples: Samples | None) -> R
     if record.rtt_ms is None and record.calibration is not None:
         record.rtt_ms = record.calibration.rtt_ms
     record.score_bit_m_per_s = score(record.goodput_bps, distance_m(plan))
-    record.limited_by, record.limited_by_why = limited_by(plan, record, samples)
+    background = {event.link for event in plan.events if event.kind == "background"}
+    attribution = Attribution(plan, record.world, samples, shared | background) if samples else None
+    if attribution is not None:
+        shares = attribution.shares(from_s, attribution.end_s)
+        record.limit_shares = {state: round(share, 3) for state, share in shares.items()}
+        record.limit_phases = [
+            LimitPhase(state=span.state, begin_s=round(span.begin_s, 3), end_s=round(span.end_s, 3))
+            for span in attribution.phases()
+        ]
+    record.limited_by, record.limited_by_why = limited_by(plan, record, samples, attribution)
     record.window.warning = window_note(plan, record)
     record.verdicts = _verdicts(plan, record, curves)
     record.rules = check_rules(plan, record, distance_m(plan)) if plan.contest else []

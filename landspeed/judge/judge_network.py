@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Flow, Plan
 
 FULL_SHARE = 0.9  # of what a link's framing lets through: flows that lose and grow again do not fill it
-OF_ITSELF = ("window", "bus", "bus (fitted)", "pacing", "token bucket", "receiver", "application")
-"""Bounds that a flow would have alone, too."""
 RTT_LOADED = [name for name in FlowResult.model_fields if name.startswith("rtt_loaded_")]
 MOST_NAMED = 4
 
@@ -28,7 +26,7 @@ def judge_flows(
     plan: Plan,
     record: RunRecord,
     samples: Samples | None,
-    judge_one: Callable[[Plan, RunRecord, Samples | None], RunRecord],
+    judge_one: Callable[[Plan, RunRecord, Samples | None, frozenset[int]], RunRecord],
 ) -> RunRecord:
     """Fill in what is known of each flow, Jain's index, and the verdicts on the whole.
 
@@ -36,7 +34,7 @@ def judge_flows(
         plan: of the network.
         record: what was measured.
         samples: of the run; None without a bundle.
-        judge_one: the judge of one transfer over a path.
+        judge_one: the judge of one transfer over a path, of which others' data passes some links, too.
     """
     shares = FlowShares(record, samples)
     named = {flow.name: flow for flow in plan.flows}
@@ -44,9 +42,10 @@ def judge_flows(
     for flow in record.flows:
         way = steps(plan, named[flow.name])
         alone = samples.of_flow(flow.name, flow.begins_s or 0.0, way) if samples else None
-        found = judge_one(path_of(plan, named[flow.name]), as_record(record, flow), alone)
+        common = _common(plan, named[flow.name])
+        found = judge_one(path_of(plan, named[flow.name]), as_record(record, flow), alone, common)
         bound = found.limited_by, found.limited_by_why
-        if found.limited_by not in OF_ITSELF and (shared := _shared(plan, named[flow.name], shares)):
+        if found.limited_by in {"share", "unknown"} and (shared := _shared(plan, named[flow.name], shares)):
             bound = shared
         elif found.limited_by == "ack path":
             bound = "ack path", _shared_back(plan, named[flow.name], str(found.limited_by_why))
@@ -57,6 +56,8 @@ def judge_flows(
                     **{name: getattr(found, name) for name in RTT_LOADED},
                     "limited_by": bound[0],
                     "limited_by_why": bound[1],
+                    "limit_shares": found.limit_shares,
+                    "limit_phases": found.limit_phases,
                     "window": found.window,
                     "verdicts": found.verdicts,
                     "passed": found.passed,
@@ -78,6 +79,18 @@ def as_record(record: RunRecord, flow: FlowResult) -> RunRecord:
     alone = {name: getattr(flow, name) for name in RunRecord.model_fields.keys() & FlowResult.model_fields.keys()}
     calibration = flow.calibration or record.calibration
     return record.model_copy(update=alone | {"flows": [], "jain_index": None, "calibration": calibration}, deep=True)
+
+
+def _common(plan: Plan, flow: Flow) -> frozenset[int]:
+    """The links of a flow's path, by their numbers along it, that data of other flows passes in its direction."""
+    others = {
+        (step.link, step.ahead)
+        for each in plan.flows
+        if each.name != flow.name
+        for route in subflows(each)
+        for step in steps(plan, route)
+    }
+    return frozenset(n for n, step in enumerate(steps(plan, flow)) if (step.link, step.ahead) in others)
 
 
 def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[LimitedBy, str] | None:

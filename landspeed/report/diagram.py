@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from landspeed.base.text import rate_text
-from landspeed.judge.bound import word_of
+from landspeed.judge.cause_words import word_of
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Link, Node, Plan

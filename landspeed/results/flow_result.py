@@ -31,8 +31,17 @@ LimitedBy = Literal[
     "slow start",
     "congestion window",
     "probing",
+    "outage",
     "unknown",
 ]
+
+
+class LimitPhase(Open):
+    """A time in which one thing held a transfer, in s since the flow's start; of several streams the first one's."""
+
+    state: LimitedBy
+    begin_s: float
+    end_s: float
 
 
 class FlowResult(Open):
@@ -59,6 +68,8 @@ class FlowResult(Open):
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])
     limited_by: LimitedBy | None = None
     limited_by_why: str | None = None
+    limit_shares: dict[str, float] = Field(default_factory=dict[str, float])
+    limit_phases: list[LimitPhase] = Field(default_factory=list[LimitPhase])
     verdicts: list[Check] = Field(default_factory=list[Check])
     passed: bool | None = None
     tool_result: ToolResult = Field(default_factory=ToolResult)

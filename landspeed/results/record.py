@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.facts import EmuFacts, GuestFacts, WorldFacts
-from landspeed.results.flow_result import FlowResult, LimitedBy
+from landspeed.results.flow_result import FlowResult, LimitedBy, LimitPhase
 from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
 from landspeed.scenario.plan.plan import Plan, PlanError
 
@@ -119,6 +119,8 @@ class RunRecord(BaseModel):
     score_bit_m_per_s: float | None = None  # goodput × terrestrial distance
     limited_by: LimitedBy | None = None  # what bound the run
     limited_by_why: str | None = None  # the figures that say so
+    limit_shares: dict[str, float] = Field(default_factory=dict[str, float])  # of the judged time, what held it
+    limit_phases: list[LimitPhase] = Field(default_factory=list[LimitPhase])  # what held it in turn, from the start on
     events: list[EventResult] = Field(default_factory=list[EventResult])  # as they happened
     verdicts: list[Check] = Field(default_factory=list[Check])  # measured against wanted
     passed: bool | None = None  # no verdict failed
