@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from landspeed.base.limits import RunLimit
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Flow, Plan
-
-LimitedBy = Literal[
-    "window",
-    "bus",
-    "bus (fitted)",
-    "framing",
-    "token bucket",
-    "pacing",
-    "ack path",
-    "share",
-    "loss",
-    "reordering",
-    "duplicates",
-    "receiver",
-    "sender",
-    "application",
-    "slow start",
-    "congestion window",
-    "probing",
-    "unknown",
-]
 
 
 class FlowResult(Open):
@@ -57,7 +37,7 @@ class FlowResult(Open):
     rtt_loaded_max_ms: float | None = None
     retransmits: int | None = None
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])
-    limited_by: LimitedBy | None = None
+    limited_by: RunLimit | None = None
     limited_by_why: str | None = None
     verdicts: list[Check] = Field(default_factory=list[Check])
     passed: bool | None = None
