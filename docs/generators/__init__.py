@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import built, bundle, commands, library, record_book, root_page, scenario_keys
+from . import built, bundle, commands, library, limits, record_book, root_page, scenario_keys
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -25,6 +25,8 @@ MAKERS: dict[str, Callable[..., str]] = {
     "module": library.module,
     "result-fields": bundle.result_fields,
     "series-columns": bundle.series_columns,
+    "limit-words": limits.limit_words,
+    "limit-thresholds": limits.limit_thresholds,
     "lessons": built.lessons,
     "course-links": built.course_links,
     "record-book": record_book.record_book,

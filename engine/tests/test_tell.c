@@ -173,26 +173,31 @@ static void verdicts_follow_the_kernels_accounts(void **state)
 	facts.retransmits = 14;
 	verdict_is(&facts, LIMIT_LOSS, "14 of 140000 packets");
 	facts.srtt_us = 130000;
-	verdict_is(&facts, LIMIT_BOTTLENECK, "from 100.000 to 130.000 ms, 14 retransmits");
+	verdict_is(&facts, LIMIT_LINE_RATE, "from 100.000 to 130.000 ms, 14 retransmits");
 	facts.rwnd_limited_us = 9300000;
 	facts.window_bytes = 12500000;
 	verdict_is(&facts, LIMIT_WINDOW,
 		   "93 % of the time: 12500000 bytes on offer over an RTT of 100.000 ms allow "
 		   "1.000 Gbit/s");
 	facts.receiver_cpu_ns = UINT64_C(9500000000);
-	verdict_is(&facts, LIMIT_RECEIVER_CPU, "the receiver's thread computed 95 %");
+	verdict_is(&facts, LIMIT_RECEIVER_PROCESSOR, "the receiver's thread computed 95 %");
+	facts = facts_make();
+	facts.rwnd_limited_us = 5000000; /* half of the time is not more than all the rest */
+	verdict_is(&facts, LIMIT_UNKNOWN, "no loss, no queue");
+	facts.rwnd_limited_us = 5000001;
+	verdict_is(&facts, LIMIT_WINDOW, "50 % of the time");
 	facts = facts_make();
 	facts.sndbuf_limited_us = 6000000;
 	facts.sndbuf_bytes = 4096;
-	verdict_is(&facts, LIMIT_WINDOW, "the send buffer of 4096 bytes was too small 60 %");
+	verdict_is(&facts, LIMIT_SEND_BUFFER, "the send buffer of 4096 bytes was too small 60 %");
 	facts.sender_cpu_ns = UINT64_C(9200000000);
-	verdict_is(&facts, LIMIT_SENDER_CPU, "computed 92 %");
+	verdict_is(&facts, LIMIT_SENDER_PROCESSOR, "computed 92 %");
 	facts = facts_make();
 	facts.busy_us = 2000000;
 	verdict_is(&facts, LIMIT_APPLICATION, "only 20 %");
 	facts.sender_host_percent = 99;
 	facts.sender_cpu_ns = UINT64_C(3000000000);
-	verdict_is(&facts, LIMIT_SENDER_CPU, "host were 99 % busy; the thread got 30 %");
+	verdict_is(&facts, LIMIT_SENDER_PROCESSOR, "host were 99 % busy; the thread got 30 %");
 	facts.pacing_bps = 1050000000;
 	verdict_is(&facts, LIMIT_PACING, "paced to 1.050 Gbit/s");
 	facts.goodput_bps = 0;

@@ -6,6 +6,7 @@ files.py          Small things about files that every room needs: replaced as a 
 finding.py        Findings of `landspeed doctor`: the thing looked at, its state, its remedy
 foreign_units.py  Units of another kind that people write for a rate or a size, and what they are worth
 json_form.py      Dataclasses as plain values of JSON and back, strictly: nothing unknown or missing
+limits.py         Words for what limits a transfer, with a sentence each
 log.py            Logs of what is decided and started: standard logging, a logger for each module
 places.py         Paths of the folders beside the package that are not Python
 progress.py       State of a run while it goes on, and its text

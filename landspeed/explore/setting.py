@@ -161,7 +161,7 @@ class Setting:
         return ph.mss_bytes(self.mtu, IP)
 
     @property
-    def framing_bps(self) -> int:
+    def line_rate_bps(self) -> int:
         """The goodput of a full line."""
         return ph.framing_limit_bps(self.rate, self.mtu, FRAMING, IP)
 
@@ -216,7 +216,7 @@ class Setting:
     @property
     def mean_bps(self) -> float:
         """Goodput between the times of MEAN_S, as theory says."""
-        return self.framing_bps * self.curve.mean_level(self.share.pipe, *MEAN_S)
+        return self.line_rate_bps * self.curve.mean_level(self.share.pipe, *MEAN_S)
 
     def scenario(self) -> Scenario:
         """The path and the transfer that measure it: sender, router, receiver, the slow line behind the router."""

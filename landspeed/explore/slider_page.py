@@ -7,20 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.files import write_atomically
+from landspeed.base.limits import LINE_RATE, LOSS, WINDOW
 from landspeed.base.units import SIZE, format_round
 from landspeed.explore.measured_runs import ShownRun
 from landspeed.explore.setting import DURATION_S, MEAN_S, SAMPLE_MS, Slider
-from landspeed.explore.tables import figure_tables, theory_tables
+from landspeed.explore.tables import QUEUE_LOSS, figure_tables, theory_tables
 from landspeed.report.page_parts import environment, script_json, template_text
 from landspeed.results.bundle import OutputError
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 SCRIPTS = ("tables.js", "draw.js", "pipe.js", "charts.js", "explore.js", "served.js")
 BOUND_WORDS = {
-    "line": "the line: it is full",
-    "window": "the window: it is sent, and then the sender waits for acknowledgments",
-    "loss": "random loss: the window is cut again and again before the line is full",
-    "queue": "losses in the queue: after each the window must grow again",
+    LINE_RATE: "the line rate: the line is full",
+    WINDOW: "the window: it is sent, and then the sender waits for acknowledgments",
+    LOSS: "loss at random: the window is cut again and again before the line is full",
+    QUEUE_LOSS: "loss in the queue, which overflows: after each the window must grow again",
 }
 SPANS_S = (5, 20, 120, 1200, 14_400)  # of the picture over time
 

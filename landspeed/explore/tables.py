@@ -16,6 +16,7 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
+from landspeed.base import limits
 from landspeed.base.files import write_atomically
 from landspeed.explore import goodput_theory, growth, setting
 from landspeed.explore.goodput_theory import Curve, Nodes
@@ -25,9 +26,9 @@ from landspeed.scenario.theory import physics
 
 CURVE_STEPS, MEAN_STEPS = 1500, 6000  # of a decade
 LEAST_TIME_S, LEAST_LEVEL, LEAST_QUEUE_BDP = 1e-4, 1e-8, 1e-4
-BOUNDS = ("line", "window", "loss", "queue")
-"""What keeps the goodput where it is in the long run."""
-FULL = 0.98  # of the line or of the window: that is what binds
+QUEUE_LOSS = f"{limits.LOSS} (queue)"
+BOUNDS = (limits.LINE_RATE, limits.WINDOW, limits.LOSS, QUEUE_LOSS)
+"""What keeps the goodput where it is in the long run; losses are those of the link or of its full queue."""
 
 
 def code(value: float, least: float, steps: int = CURVE_STEPS) -> int:
@@ -38,12 +39,12 @@ def code(value: float, least: float, steps: int = CURVE_STEPS) -> int:
 def bound(curve: Curve, share: Share) -> str:
     """Name the limit of a curve in the long run."""
     level = curve.long_level(share.pipe)
-    if level >= FULL:
-        return "line"
-    if level * share.pipe >= FULL * share.cap:
-        return "window"
+    if level >= limits.THEORY_SHARE:
+        return limits.LINE_RATE
+    if level * share.pipe >= limits.THEORY_SHARE * share.cap:
+        return limits.WINDOW
     peak = max(window for _, window in curve.cycle)
-    return "loss" if math.isfinite(share.spacing) and peak < share.brim else "queue"
+    return limits.LOSS if math.isfinite(share.spacing) and peak < share.brim else QUEUE_LOSS
 
 
 def _with_crossings(nodes: Nodes, pipe: float) -> Nodes:
@@ -156,7 +157,14 @@ def _content(chosen: Sequence[Slider]) -> str:
     """Hash the values and the code that computes."""
 
     digest = hashlib.sha256(repr([(slider.key, slider.values) for slider in chosen]).encode())
-    for file in (__file__, physics.__file__, growth.__file__, setting.__file__, goodput_theory.__file__):
+    for file in (
+        __file__,
+        limits.__file__,
+        physics.__file__,
+        growth.__file__,
+        setting.__file__,
+        goodput_theory.__file__,
+    ):
         digest.update(Path(file).read_bytes())
     return digest.hexdigest()[:16]
 
@@ -164,7 +172,7 @@ def _content(chosen: Sequence[Slider]) -> str:
 def figure_tables(chosen: Sequence[Slider]) -> dict[str, dict[str, Any]]:
     """Figures that a few sliders decide: `{"over": keys, "values": list}`, the last key's values fastest."""
     wanted: dict[str, tuple[tuple[str, ...], Callable[[Setting], float | int | None]]] = {
-        "framing": (("rate", "mtu"), lambda s: s.framing_bps),
+        "lineRate": (("rate", "mtu"), lambda s: s.line_rate_bps),
         "window": (("rtt", "window", "mtu", "streams"), lambda s: s.window_bps),
         "loss": (("rtt", "mtu", "loss", "streams"), lambda s: s.loss_bps),
         "bdp": (("rtt", "rate"), lambda s: s.bdp_bytes),

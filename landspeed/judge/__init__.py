@@ -2,7 +2,7 @@
 
 ack_path.py            Lines that were full while the transfer ran: of the ACK path, where that is a limit
 bbr_probing.py         BBR's own probing: what a run near a limit lost to its looks at the round trip
-bound.py               Limit of a run: the window, the bus, the framing, the ACK path, loss, one of the ends
+bound.py               Limit of a run: the window, the bus, the line rate, the ACK path, loss, one of the ends
 calibration_checks.py  The checks of a calibration, made once for every world: what was planned
 certainty.py           The mean of a combination over its seeds, and how certain it is
 contest_rules.py       The contest's rules, one by one: met, not met, or not shown, with the evidence

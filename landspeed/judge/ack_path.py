@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from landspeed.base.limits import FULL_LINE_SHARE
 from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Link, Plan
-
-FULL = 0.97  # of the line's rate, framing included
 
 
 @dataclass(frozen=True)
@@ -52,4 +51,4 @@ def fullest_line(
             bits, span_s = 8 * (end_bytes - begin_bytes + carried * framing), (end_ns - begin_ns) / 1e9
             found.append(FullLine(link, bits / span_s / getattr(link, way).rate_bps, carried / span_s))
     fullest = max(found, key=lambda line: line.share, default=None)
-    return fullest if fullest and fullest.share >= FULL else None
+    return fullest if fullest and fullest.share >= FULL_LINE_SHARE else None

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from landspeed.base import limits
+from landspeed.base.limits import LARGE_MISSING, LIMIT_NEARNESS, RunLimit
 from landspeed.base.text import rate_text
 from landspeed.judge.ack_path import fullest_line
 from landspeed.judge.bbr_probing import PROBE_PACKETS, probing
 from landspeed.judge.cause_words import Cause, Judged, apart, is_blind, where_dropped, word_of
 from landspeed.judge.sample_evidence import SampleEvidence
-from landspeed.results.flow_result import LimitedBy
 
-LIMIT_NEARNESS = 0.02  # of a limit: where a run would be without the cause
-LARGE_MISSING = 0.1  # of what a line allows: one that carried more is the cause itself
-WHY: dict[LimitedBy, str] = {
-    "outage": "the path was cut, or TCP had not yet grown again,",
-    "loss": "losses held the window down",
-    "reordering": "packets that others had overtaken were taken for lost, and held the window down",
-    "application": "there was nothing to send",
-    "sender": "TCP waited for room in the send buffer",
-    "window": "TCP waited for the receiver's window",
+WHY: dict[RunLimit, str] = {
+    limits.OUTAGE: "the path was cut, or TCP had not yet grown again,",
+    limits.LOSS: "losses held the window down",
+    limits.REORDERING: "packets that others had overtaken were taken for lost, and held the window down",
+    limits.APPLICATION: "there was nothing to send",
+    limits.SEND_BUFFER: "TCP waited for room in the send buffer",
+    limits.WINDOW: "TCP waited for the receiver's window",
 }
 
 
@@ -41,7 +40,7 @@ def beside_goodput(judged: Judged) -> Cause | None:
     )
     if samples is None:
         return None
-    parts = dict[LimitedBy, tuple[float, str]]()
+    parts = dict[RunLimit, tuple[float, str]]()
     if is_blind(plan):
         found = probing(samples, from_s, (record.rtt_ms or plan.physics.rtt_ns / 1e6) / 1e3)
         if found is not None and found.between_bps > goodput:
@@ -49,16 +48,19 @@ def beside_goodput(judged: Judged) -> Cause | None:
                 f"BBR kept {PROBE_PACKETS} packets in flight {_times(found.looks)} to see the round trip; this took "
             )
             looks += f"{found.share * 100:.1f} % of the time, and in the rest it ran at {rate_text(found.between_bps)}"
-            parts["probing"] = 1 - goodput / found.between_bps, looks
+            parts[limits.RTT_PROBING] = 1 - goodput / found.between_bps, looks
         resent = SampleEvidence(samples, from_s).resent()
         if resent is not None and resent.share:
             why = f"{resent.share * 100:.1f} % of what was sent was {resent.packets} packets sent again"
-            parts["loss"] = resent.share, why + where_dropped(judged, from_s)
+            parts[limits.LOSS] = resent.share, why + where_dropped(judged, from_s)
     line = fullest_line(plan, record.world, samples, from_s, "forward") if _alone(judged) else None
     if line is not None and (copies := sum(each.forward.duplicate for each in plan.links[: line.link.index + 1])):
         share = copies / (1 + copies)
         where = f"{line.link.a} → {line.link.b}"
-        parts["duplicates"] = share, f"{where} was full, and {share * 100:.1f} % of what it carried were duplicates"
+        parts[limits.DUPLICATES] = (
+            share,
+            f"{where} was full, and {share * 100:.1f} % of what it carried were duplicates",
+        )
     most = max(parts, key=lambda each: parts[each][0], default=None)
     if most is None:
         return None
@@ -71,12 +73,12 @@ def beside_goodput(judged: Judged) -> Cause | None:
         return None
     return most, (
         f"{rate_text(goodput)} is {apart(goodput, limit.goodput_bps)} the {rate_text(limit.goodput_bps)} that the "
-        f"{limit.name} allows: {why}"
+        f"{limit.name} allows{limit.after_headers}: {why}"
     )
 
 
-def missing_of_line(judged: Judged, lines: Set[LimitedBy]) -> Cause | None:
-    """The state in which half of what is missing is, of a line that was full most of the time and carried too little."""
+def missing_of_line(judged: Judged, lines: Set[RunLimit]) -> Cause | None:
+    """The state that has half of what is missing, of a line that was full most of the time and carried too little."""
     attribution = judged.attribution
     allowed = [limit for limit in judged.plan.physics.limits if word_of(limit) in lines]
     if attribution is None or not allowed:
@@ -84,7 +86,7 @@ def missing_of_line(judged: Judged, lines: Set[LimitedBy]) -> Cause | None:
     limit = min(allowed, key=lambda each: each.goodput_bps)
     missing = 1 - judged.goodput_bps / limit.goodput_bps
     for state, part in attribution.missing(judged.from_s, limit.goodput_bps).items():
-        if state in lines or state == "unknown":
+        if state in lines or state == limits.UNKNOWN:
             continue
         if missing < LARGE_MISSING or part < missing / 2:
             return None
@@ -92,7 +94,7 @@ def missing_of_line(judged: Judged, lines: Set[LimitedBy]) -> Cause | None:
         far = apart(judged.goodput_bps, limit.goodput_bps)
         below = f"{rate_text(judged.goodput_bps)} is {far} the {rate_text(limit.goodput_bps)}"
         why = f"{WHY.get(state, f'it was held by the {state}')} {judged.of_time(held)}"
-        return state, f"{below} that the {limit.name} allows: {why}"
+        return state, f"{below} that the {limit.name} allows{limit.after_headers}: {why}"
     return None
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from landspeed.base import limits
+from landspeed.base.limits import LARGE_SHARE, LIMIT_NEARNESS, RunLimit
 from landspeed.base.text import rate_text
 from landspeed.judge.ack_path import FullLine, full_line_back
 from landspeed.judge.attribution.attribution import Attribution
@@ -23,7 +25,7 @@ from landspeed.judge.cause_words import (
     word_of,
     words,
 )
-from landspeed.results.record import LimitedBy, RunRecord
+from landspeed.results.record import RunRecord
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
@@ -31,12 +33,7 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.limits import Limit
     from landspeed.scenario.plan.plan import Plan
 
-LIMIT_NEARNESS = 0.02  # a goodput this close to a limit is bound by it
-SHARED_WINDOW_NEARNESS = 0.20  # of MPTCP's one window for both routes
-LARGE_SHARE = 0.5
-PACE_NEARNESS = 0.10
-UNKNOWN: LimitedBy = "unknown"
-LINES: frozenset[LimitedBy] = frozenset({"framing", "bus", "bus (fitted)", "token bucket"})
+LINES: frozenset[RunLimit] = frozenset({limits.LINE_RATE, limits.BUS, limits.BUS_FITTED, limits.TOKEN_BUCKET})
 
 
 @dataclass
@@ -50,7 +47,7 @@ class _Shares:
 
 def limited_by(
     plan: Plan, record: RunRecord, samples: Samples | None = None, attribution: Attribution | None = None
-) -> tuple[LimitedBy | None, str | None]:
+) -> tuple[RunLimit | None, str | None]:
     """Find what limited the run, and the figures that show it.
 
     A steady goodput (from 10 s on, in shorter runs that of the second half) within 2 % of a limit of the plan is bound
@@ -71,18 +68,21 @@ def limited_by(
     near = [limit for limit in plan.physics.limits if abs(goodput / limit.goodput_bps - 1) <= LIMIT_NEARNESS + 1e-9]
     if near:
         limit = min(near, key=lambda each: abs(goodput / each.goodput_bps - 1))
-        allowed = f"the {rate_text(limit.goodput_bps)} that the {limit.name} allows"
+        allowed = f"the {rate_text(limit.goodput_bps)} that the {limit.name} allows{limit.after_headers}"
         return word_of(limit), f"goodput {span} was {rate_text(goodput)}, {apart(goodput, limit.goodput_bps)} {allowed}"
     if record.retransmits and (overtaken := _above_the_line(plan, goodput)):
-        allowed = f"the {rate_text(overtaken.goodput_bps)} that the {overtaken.name} allows"
+        allowed = f"the {rate_text(overtaken.goodput_bps)} that the {overtaken.name} allows{overtaken.after_headers}"
         told = f"goodput {span} was {rate_text(goodput)}, {apart(goodput, overtaken.goodput_bps)} {allowed}"
         return word_of(overtaken), f"{told}: some of it had come before, and was delivered then"
     if samples and (full := full_line_back(plan, record.world, samples, from_s)):
-        return "ack path", _acks(plan, full, goodput)
+        return limits.ACK_PATH, _acks(plan, full, goodput)
     made = attribution or Attribution(plan, record.world, samples) if samples else None
     judged = Judged(plan, record, samples, made, goodput, from_s)
     cause = _shared_window(judged) or _paced(judged) or _attributed(judged) or standing(judged) or starting(judged)
-    return cause or ("unknown", f"{rate_text(goodput)} is near no limit of the plan, and {_what_is_missing(judged)}")
+    return cause or (
+        limits.UNKNOWN,
+        f"{rate_text(goodput)} is near no limit of the plan, and {_what_is_missing(judged)}",
+    )
 
 
 def _above_the_line(plan: Plan, goodput: float) -> Limit | None:
@@ -93,7 +93,7 @@ def _above_the_line(plan: Plan, goodput: float) -> Limit | None:
     changes = any(each.kind == "rate" for each in plan.events) or any(
         way.trace is not None for link in plan.links for way in (link.forward, link.reverse)
     )
-    lines = [limit for limit in plan.physics.limits if limit.kind == "framing" and limit.goodput_bps < goodput]
+    lines = [limit for limit in plan.physics.limits if limit.kind == limits.LINE_RATE and limit.goodput_bps < goodput]
     return None if changes else min(lines, key=lambda each: each.goodput_bps, default=None)
 
 
@@ -122,23 +122,23 @@ def _attributed(judged: Judged) -> Cause | None:
     if attribution is None or not attribution.spans:
         return _from_totals(judged)
     shares = attribution.shares(judged.from_s, attribution.end_s)
-    state: LimitedBy = next(iter(shares)) if shares else UNKNOWN
-    if state in LINES or state == UNKNOWN:
+    state: RunLimit = next(iter(shares)) if shares else limits.UNKNOWN
+    if state in LINES or state == limits.UNKNOWN:
         told = beside_goodput(judged) or (missing_of_line(judged, LINES) if state in LINES else None)
         if told:
             return told
-    return _from_totals(judged) if state == UNKNOWN else words(judged, state, shares[state])
+    return _from_totals(judged) if state == limits.UNKNOWN else words(judged, state, shares[state])
 
 
 def _from_totals(judged: Judged) -> Cause | None:
     """The kernel's account of the whole run, where no samples tell more."""
     shares = _shares(judged.record)
     if shares.rwnd is not None and shares.rwnd > LARGE_SHARE:
-        return words(judged, "window", shares.rwnd)
+        return words(judged, limits.WINDOW, shares.rwnd)
     if shares.sndbuf is not None and shares.sndbuf > LARGE_SHARE:
-        return "sender", sndbuf_words(shares.sndbuf)
+        return limits.SEND_BUFFER, sndbuf_words(shares.sndbuf)
     if shares.busy is not None and shares.busy < LARGE_SHARE:
-        return "application", busy_words(shares.busy)
+        return limits.APPLICATION, busy_words(shares.busy)
     return None
 
 
@@ -153,11 +153,11 @@ def _what_is_missing(judged: Judged) -> str:
 
 def _paced(judged: Judged) -> Cause | None:
     """A paced run not far from its pace: short runs and losses stay below, and what had waited behind a hole adds."""
-    pace = next((limit.goodput_bps for limit in judged.plan.physics.limits if limit.kind == "pacing"), None)
-    if pace is None or not abs(judged.goodput_bps / pace - 1) <= PACE_NEARNESS:
+    pace = next((limit.goodput_bps for limit in judged.plan.physics.limits if limit.kind == limits.PACING), None)
+    if pace is None or not abs(judged.goodput_bps / pace - 1) <= limits.PACING_NEARNESS:
         return None
     far = apart(judged.goodput_bps, pace)
-    return "pacing", f"{rate_text(judged.goodput_bps)} is {far} the {rate_text(pace)} to which it was paced"
+    return limits.PACING, f"{rate_text(judged.goodput_bps)} is {far} the {rate_text(pace)} to which it was paced"
 
 
 def _shared_window(judged: Judged) -> Cause | None:
@@ -171,8 +171,8 @@ def _shared_window(judged: Judged) -> Cause | None:
         return None
     told = f"the congestion windows had room {100 - share * 100:.0f} % of the time, and nothing was lost"
     allowed = f"{apart(goodput, most)} the {rate_text(most)} that one window for both routes allows"
-    near = goodput >= most * (1 - SHARED_WINDOW_NEARNESS)
-    return "window" if near else "receiver", f"{rate_text(goodput)} is {allowed}; {told}"
+    near = goodput >= most * (1 - limits.SHARED_WINDOW_NEARNESS)
+    return limits.WINDOW if near else limits.RECEIVER, f"{rate_text(goodput)} is {allowed}; {told}"
 
 
 def _shares(record: RunRecord) -> _Shares:

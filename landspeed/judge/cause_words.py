@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from landspeed.base import limits
+from landspeed.base.limits import LARGE_SHARE, RunLimit
 from landspeed.base.text import rate_text
 from landspeed.judge.bbr_probing import CONTROL
 from landspeed.judge.sample_evidence import SampleEvidence
-from landspeed.results.flow_result import LimitedBy
 from landspeed.scenario.theory import physics as ph
 
 if TYPE_CHECKING:
@@ -21,14 +22,10 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.limits import Limit
     from landspeed.scenario.plan.plan import Plan
 
-Cause: TypeAlias = tuple[LimitedBy, str]
+Cause: TypeAlias = tuple[RunLimit, str]
 """The word, and the figures that show it."""
 
-WINDOW_NEARNESS = 0.10  # rwnd-limited and this close to window / RTT: the window, else a slow reader
-LARGE_SHARE = 0.5
 BLIND_CONTROLS = frozenset({CONTROL})  # a loss does not make their window smaller
-STARTS = 2.0  # so many times what slow start needs
-GROWING = 1.1  # the last fifth this much faster than the rate: still in its start
 
 
 @dataclass(frozen=True)
@@ -60,24 +57,31 @@ class Judged:
         return f"{share * 100:.0f} % of the time from {self.from_s:.3g} s on"
 
 
-def words(judged: Judged, state: LimitedBy, share: float) -> Cause | None:
+def words(judged: Judged, state: RunLimit, share: float) -> Cause | None:
     """A state that is the cause, with the figures that show it; None where these do not."""
     of_time = judged.of_time(share)
-    told: dict[LimitedBy, Callable[[], Cause | None]] = {
-        "window": lambda: _window_or_receiver(judged, share),
-        "sender": lambda: ("sender", sndbuf_words(share)),
-        "application": lambda: ("application", busy_words(1 - share)),
-        "pacing": lambda: ("pacing", f"it ran at its pace {of_time}"),
-        "ack path": lambda: ("ack path", f"the line back {_where(judged, state, 'reverse')} was full {of_time}"),
-        "outage": lambda: ("outage", f"the path was cut, or TCP had not yet grown again, {of_time}"),
-        "slow start": lambda: starting(judged),
-        "congestion window": lambda: standing(judged) or starting(judged) or _growing(judged, share),
+    told: dict[RunLimit, Callable[[], Cause | None]] = {
+        limits.WINDOW: lambda: _window_or_receiver(judged, share),
+        limits.SEND_BUFFER: lambda: (limits.SEND_BUFFER, sndbuf_words(share)),
+        limits.APPLICATION: lambda: (limits.APPLICATION, busy_words(1 - share)),
+        limits.PACING: lambda: (limits.PACING, f"it ran at its pace {of_time}"),
+        limits.ACK_PATH: lambda: (
+            limits.ACK_PATH,
+            f"the line back {_where(judged, state, 'reverse')} was full {of_time}",
+        ),
+        limits.OUTAGE: lambda: (limits.OUTAGE, f"the path was cut, or TCP had not yet grown again, {of_time}"),
+        limits.SLOW_START: lambda: starting(judged),
+        limits.CONGESTION_WINDOW: lambda: standing(judged) or starting(judged) or _growing(judged, share),
     }
-    if state in {"loss", "reordering", "token bucket"} and judged.attribution and judged.attribution.last_loss()[1]:
+    if (
+        state in {limits.LOSS, limits.REORDERING, limits.TOKEN_BUCKET}
+        and judged.attribution
+        and judged.attribution.last_loss()[1]
+    ):
         return state, _lost_words(judged, state, share)
     if state in told:
         return told[state]()
-    whose = ", with others' packets, too" if state == "share" else ""
+    whose = ", with others' packets, too" if state == limits.SHARED_LINE else ""
     full = f"{_where(judged, state, 'forward')} was full {of_time}{whose}"
     return state, f"{full}: {rate_text(judged.goodput_bps)} of goodput"
 
@@ -97,13 +101,13 @@ def is_blind(plan: Plan) -> bool:
     return BLIND_CONTROLS.issuperset(plan.transfer.congestion_controls or [plan.transfer.congestion_control])
 
 
-def _where(judged: Judged, state: LimitedBy, way: str) -> str:
+def _where(judged: Judged, state: RunLimit, way: str) -> str:
     attribution = judged.attribution
     link = attribution.link_of(state, judged.from_s, attribution.end_s) if attribution else None
     return link_words(judged.plan, link, way) if link is not None else f"the bus of {judged.plan.nodes[0].name}"
 
 
-def _lost_words(judged: Judged, state: LimitedBy, share: float) -> str:
+def _lost_words(judged: Judged, state: RunLimit, share: float) -> str:
     """Losses, or packets that came late, that made the window smaller, and how long it was full."""
     assert judged.attribution is not None
     full = f"the window was full {judged.of_time(share)}"
@@ -112,13 +116,13 @@ def _lost_words(judged: Judged, state: LimitedBy, share: float) -> str:
         last_s, packets = judged.attribution.last_loss()
         why = f"{packets} retransmissions, the last at {last_s:.3g} s, held the window down: {full}"
         return why + where_dropped(judged)
-    if state == "reordering":
+    if state == limits.REORDERING:
         why = f"{resent.packets} packets were sent again, and {resent.dropped or 0} were dropped"
         why += ": packets that others had overtaken were taken for lost"
         why += ", since ns-3 has no reordering timer (RFC 8985)" if judged.record.world == "sim" else ""
         return f"{why}; {full}"
     why = f"{resent.packets} retransmissions held the window down: {full}"
-    if state == "token bucket":
+    if state == limits.TOKEN_BUCKET:
         why = f"{resent.packets} packets that found no token were sent again, and held the window down: {full}"
     return why + where_dropped(judged, judged.from_s)
 
@@ -131,7 +135,7 @@ def standing(judged: Judged) -> Cause | None:
     if since_s is None or record.duration_s is None or since_s - known_s > LARGE_SHARE * record.duration_s:
         return None
     why = f"nothing was acknowledged from {since_s:.3g} s on: it ended before TCP's timeout"
-    return "loss", why + where_dropped(judged)
+    return limits.LOSS, why + where_dropped(judged)
 
 
 def starting(judged: Judged) -> Cause | None:
@@ -139,17 +143,17 @@ def starting(judged: Judged) -> Cause | None:
     plan, record, samples, over = judged.plan, judged.record, judged.samples, judged.goodput_bps
     curves = samples.curves if samples else None
     last = curves.goodput_bps(0.8 * curves.end_s) if curves is not None else None
-    if last and last > GROWING * over:
-        return "slow start", f"the last fifth ran at {rate_text(last)}: it was over before its window had grown"
+    if last and last > limits.GROWING_FACTOR * over:
+        return limits.SLOW_START, f"the last fifth ran at {rate_text(last)}: it was over before its window had grown"
     if samples is None or samples.left_slow_start() is not False:
         return None
     physics, streams = plan.physics, plan.transfer.streams
     wanted = physics.expected_goodput_bps * physics.rtt_ns // (8 * 10**9 * streams)
     needs_s = ph.slow_start_ns(wanted, physics.mss_bytes, physics.rtt_ns) / 1e9
-    if record.duration_s is None or record.duration_s > STARTS * needs_s:
+    if record.duration_s is None or record.duration_s > limits.START_FACTOR * needs_s:
         return None
     return (
-        "slow start",
+        limits.SLOW_START,
         f"no stream left it in {record.duration_s:.2f} s; it takes {needs_s:.2f} s to the plan's goodput",
     )
 
@@ -161,7 +165,10 @@ def _growing(judged: Judged, share: float) -> Cause | None:
     untouched = "no loss held it down" if judged.record.retransmits else "nothing was lost or marked"
     told = f"{marks} packets were marked" if marks else untouched
     control = judged.plan.transfer.congestion_control
-    return "congestion window", f"it was full {share * 100:.0f} % of the time; {told}, {control} had left slow start"
+    return (
+        limits.CONGESTION_WINDOW,
+        f"it was full {share * 100:.0f} % of the time; {told}, {control} had left slow start",
+    )
 
 
 def _window_or_receiver(judged: Judged, share: float) -> Cause:
@@ -170,11 +177,11 @@ def _window_or_receiver(judged: Judged, share: float) -> Cause:
     part = window.share if window and window.share else share
     told = f"TCP waited for the receiver's window {part * 100:.0f} % of the time"
     if window is None or window.allowed_bps is None or window.bytes is None or window.rtt_ms is None:
-        return "window", told
+        return limits.WINDOW, told
     allowed = f"{window.bytes / 1e6:.3g} MB per {window.rtt_ms:.1f} ms allow {rate_text(window.allowed_bps)}"
-    if goodput >= window.allowed_bps * (1 - WINDOW_NEARNESS):
-        return "window", f"{told}; {allowed}"
-    return "receiver", f"{told}, though {allowed}: it reads too slowly"
+    if goodput >= window.allowed_bps * (1 - limits.WINDOW_NEARNESS):
+        return limits.WINDOW, f"{told}; {allowed}"
+    return limits.RECEIVER, f"{told}, though {allowed}: it reads too slowly"
 
 
 def where_dropped(judged: Judged, from_s: float = 0.0) -> str:
@@ -198,6 +205,6 @@ def apart(goodput: float, limit: float) -> str:
     return f"{abs(far):.2f} % {'above' if far > 0 else 'below'}"
 
 
-def word_of(limit: Limit) -> LimitedBy:
+def word_of(limit: Limit) -> RunLimit:
     """The judge's word for a limit of the plan."""
-    return "bus (fitted)" if limit.kind == "bus" and limit.fitted else limit.kind
+    return limits.BUS_FITTED if limit.kind == limits.BUS and limit.fitted else limit.kind

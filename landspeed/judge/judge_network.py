@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from landspeed.base import limits
 from landspeed.base.text import rate_text
 from landspeed.judge.fairness import FlowShares, jain_index
 from landspeed.results.check import Check
-from landspeed.results.flow_result import FlowResult, LimitedBy
+from landspeed.results.flow_result import FlowResult
 from landspeed.results.record import RunRecord
 from landspeed.scenario.plan.flow_path import path_of, steps, subflows
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Flow, Plan
 
-FULL_SHARE = 0.9  # of what a link's framing lets through: flows that lose and grow again do not fill it
 RTT_LOADED = [name for name in FlowResult.model_fields if name.startswith("rtt_loaded_")]
 MOST_NAMED = 4
 
@@ -45,10 +45,12 @@ def judge_flows(
         common = _common(plan, named[flow.name])
         found = judge_one(path_of(plan, named[flow.name]), as_record(record, flow), alone, common)
         bound = found.limited_by, found.limited_by_why
-        if found.limited_by in {"share", "unknown"} and (shared := _shared(plan, named[flow.name], shares)):
+        if found.limited_by in {limits.SHARED_LINE, limits.UNKNOWN} and (
+            shared := _shared(plan, named[flow.name], shares)
+        ):
             bound = shared
-        elif found.limited_by == "ack path":
-            bound = "ack path", _shared_back(plan, named[flow.name], str(found.limited_by_why))
+        elif found.limited_by == limits.ACK_PATH:
+            bound = limits.ACK_PATH, _shared_back(plan, named[flow.name], str(found.limited_by_why))
         judged.append(
             flow.model_copy(
                 update={
@@ -58,7 +60,7 @@ def judge_flows(
                     "limited_by_why": bound[1],
                     "limit_shares": found.limit_shares,
                     "limit_phases": found.limit_phases,
-                    "window": found.window,
+                    limits.WINDOW: found.window,
                     "verdicts": found.verdicts,
                     "passed": found.passed,
                 }
@@ -93,7 +95,7 @@ def _common(plan: Plan, flow: Flow) -> frozenset[int]:
     return frozenset(n for n, step in enumerate(steps(plan, flow)) if (step.link, step.ahead) in others)
 
 
-def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[LimitedBy, str] | None:
+def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[limits.RunLimit, str] | None:
     """A link that this flow fills together with others, while all that pass it run.
 
     Not where MPTCP passes: how much of such a flow's goodput went over one link, its goodput does not say.
@@ -112,15 +114,15 @@ def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[LimitedBy, str]
         span, goodput = shares.together_s(others), shares.goodput_bps(others)
         if len(others) < 2 or span is None or not goodput:
             continue
-        allowed, together = _framing_bps(path, link.index), sum(goodput.values())
-        if together >= FULL_SHARE * allowed and (best is None or together / allowed > best[0]):
+        allowed, together = _line_rate_bps(path, link.index), sum(goodput.values())
+        if together >= limits.SHARED_LINE_SHARE * allowed and (best is None or together / allowed > best[0]):
             why = (
                 f"{len(others)} flows share {link.a} → {link.b} (link {place.link + 1}): from {span[0]:.3g} s to "
-                f"{span[1]:.4g} s they got {rate_text(together)} of the {rate_text(allowed)} that its framing allows, "
-                f"this one {goodput[flow.name] / together * 100:.1f} % of it"
+                f"{span[1]:.4g} s they got {rate_text(together)} of the {rate_text(allowed)} that it allows after "
+                f"headers, this one {goodput[flow.name] / together * 100:.1f} % of it"
             )
             best = together / allowed, why
-    return ("share", best[1]) if best else None
+    return (limits.SHARED_LINE, best[1]) if best else None
 
 
 def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
@@ -135,7 +137,7 @@ def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
     return f"{full}: the data of {', '.join(others[:MOST_NAMED])} goes that way, too" if others else why
 
 
-def _framing_bps(path: Plan, index: int) -> float:
+def _line_rate_bps(path: Plan, index: int) -> float:
     # saves 1.5 ms where it is not needed
     from landspeed.scenario.theory import physics as ph
 

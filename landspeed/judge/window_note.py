@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from landspeed.base.limits import SEND_BUFFER, WINDOW
 from landspeed.base.text import grouped
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def window_note(plan: Plan, record: RunRecord) -> str | None:
                     f"the {end} was granted {grouped(granted)} of the {grouped(asked)} B asked for: "
                     f"sysctl -w net.core.{sysctl}={asked} there"
                 )
-    if record.limited_by in {"window", "sender"}:
+    if record.limited_by in {WINDOW, SEND_BUFFER}:
         notes.append(_remedy(plan, record))
     return "; ".join(notes) or None
 

@@ -237,7 +237,7 @@ class NetworkPath(LivePath):
         return self._sampling.end()
 
     def bound_by(self, which: Program | PathNode | tuple[str, str]) -> Bound:
-        """Find what limited the traffic: a window of the program or of TCP, loss, the line, … (`kind`), with figures.
+        """Find what limited the traffic (`kind`: loss, line rate, application window, …), with the figures that say so.
 
         Args:
             which: a program, or a node: the direction between it and another node in which most was sent; or two names

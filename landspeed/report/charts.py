@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from landspeed.base.limits import ACK_PATH, BUS, BUS_FITTED, LINE_RATE, PACING, WINDOW
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.report.beside_recorded import recorded_streams, wanted_word
 from landspeed.report.chart_parts import (
@@ -33,6 +34,7 @@ MOST_LINES = 16  # more streams than this are drawn as a band from the least to 
 LEAST_QUEUE = 0.01  # queues that stay below this part of the largest are told in the caption, not drawn
 START_RTTS = 40
 START_HIDDEN = 5  # a run this many times longer than its start hides it
+LEVELS = frozenset({ACK_PATH, BUS, BUS_FITTED, LINE_RATE, PACING, WINDOW})  # limits that are a level of goodput
 HEADROOM = 2.0  # a limit further above the data than this is told in the caption, not drawn
 
 
@@ -93,7 +95,7 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
     figure["layout"]["annotations"] = labels(marks)
     mean = record.steady_goodput_bps or record.goodput_bps or 0
     caption = "The steep rise at the left is slow start: the window doubles once every round trip."
-    if record.limited_by in {"bus", "bus (fitted)", "window", "framing", "pacing", "ack path"}:
+    if record.limited_by in LEVELS:
         caption += f" The level after it is the limit that bound the run: {record.limited_by}."
     if beyond:
         caption += f" Beyond the picture: {', '.join(beyond)}."

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NO_THRESHOLD_BYTES = 1 << 31  # no window is so large (RFC 7323): a threshold above it is the one of the start
-FULL_SHARE = 0.95  # of the settled goodput: the run has reached its rate
+REACHED_SHARE = 0.95  # of the settled goodput: the run has reached its rate
 RECOVERY_RTTS = 6  # a window's fall after a loss is looked for in this time
 WORLD_WORDS = {"sim": "simulated", "emu": "emulated", "real": "real"}
 
@@ -151,7 +151,7 @@ def _read_samples(side: Side, samples: Samples) -> None:
             clock_s = side.record.duration_s if side.plan.transfer.bytes is None else None
             side.settled_bps = second_half_bps(samples.curves, clock_s, mss)
     if side.settled_bps:
-        level = FULL_SHARE * side.settled_bps / 1e9
+        level = REACHED_SHARE * side.settled_bps / 1e9
         side.full_s = next((time_s for time_s, value in side.goodput if value >= level), None)
     side.slow_start = _slow_start(samples.sender, mss)
     side.offered_window_bytes = samples.largest_send_window()

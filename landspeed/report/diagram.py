@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from landspeed.base.limits import ACK_PATH, BUS, LINE_RATE
 from landspeed.base.text import rate_text
 from landspeed.judge.cause_words import word_of
 
@@ -36,13 +37,13 @@ def bottleneck(plan: Plan, limited_by: str | None) -> Bottleneck:
     limit = next((each for each in limits if limited_by in (None, word_of(each))), None)
     if limit is None:  # something that theory does not foresee
         return Bottleneck(None, frozenset(), str(limited_by))
-    named = f"{limit.name}, {rate_text(limit.goodput_bps)}"
-    links = slowest_links(plan) if limit.kind == "framing" else frozenset[int]()
-    if limit.kind == "ack path":
+    named = f"{limit.name}, {rate_text(limit.goodput_bps)}{limit.after_headers}"
+    links = slowest_links(plan) if limit.kind == LINE_RATE else frozenset[int]()
+    if limit.kind == ACK_PATH:
         links = frozenset(
             link.index for link in plan.links if limit.place == f"link {link.index + 1} {link.b}–{link.a}"
         )
-    return Bottleneck(limit.place if limit.kind == "bus" else None, links, named)
+    return Bottleneck(limit.place if limit.kind == BUS else None, links, named)
 
 
 def slowest_links(plan: Plan) -> frozenset[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from landspeed.base.limits import PACING, SLOW_START, UNKNOWN, WINDOW
 from landspeed.base.text import bytes_text, rate_text, signed_percent
 from landspeed.report.comparison_sides import Side
 from landspeed.results.record import QueueDelay
@@ -150,14 +151,14 @@ def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
         losses = [("loss and its recovery", why)]
     causes += losses + _pacing(first, other)
     bounds = [side.record.limited_by for side in (first, other)]
-    if not causes and bounds == ["window"] * 2 and one and two and first.settled_bps and other.settled_bps:
+    if not causes and bounds == [WINDOW] * 2 and one and two and first.settled_bps and other.settled_bps:
         packets = min(one, two) / first.plan.physics.mss_bytes / first.plan.transfer.streams
         if abs(other.settled_bps / first.settled_bps - 1) <= 0.02 + 1 / packets:
             causes.append(("a small window in whole packets", f"a stream's window holds {packets:.1f} packets"))
-    if "slow start" in bounds:
+    if SLOW_START in bounds:
         why = f"bound by {bounds[0]} {first.label} and by {bounds[1]} {other.label}: it had not settled"
-        return [*causes, ("slow start", why)]
-    if not causes and None not in bounds and "unknown" not in bounds and bounds[0] != bounds[1]:
+        return [*causes, (SLOW_START, why)]
+    if not causes and None not in bounds and UNKNOWN not in bounds and bounds[0] != bounds[1]:
         causes.append(
             ("another bound", "; ".join(f"{side.label}: {side.record.limited_by_why}" for side in (first, other)))
         )
@@ -229,7 +230,7 @@ def _pacing(first: Side, other: Side) -> list[tuple[str, str]]:
         if side.paced_bps and side.settled_bps and against.settled_bps and not against.paced_bps:
             near = side.paced_bps <= 1.25 * side.settled_bps
             if near and side.settled_bps < against.settled_bps:
-                return [("pacing", f"{side.label} was paced at no more than {rate_text(side.paced_bps)}")]
+                return [(PACING, f"{side.label} was paced at no more than {rate_text(side.paced_bps)}")]
     return []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from landspeed.base.limits import SHARED_LINE
 from landspeed.base.text import DASH, bytes_text, grouped, percent_of, rate_text
 from landspeed.base.units_text import rate_unit, time_text
 from landspeed.judge.fairness import FlowShares, flows_goodput, jain_series, total_goodput
@@ -183,7 +184,7 @@ def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowR
             FlowReport(
                 result=flow,
                 words=words,
-                drawing=wide_svg(path, None if flow.limited_by == "share" else flow.limited_by),
+                drawing=wide_svg(path, None if flow.limited_by == SHARED_LINE else flow.limited_by),
                 verdicts=flow.verdicts,
                 charts=charts,
                 tables=[each for each in made if each is not None],

@@ -11,6 +11,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
+from landspeed.base.limits import ACK_PATH, WINDOW
 from landspeed.base.units import DISTANCE, RATE, SCORE, SIZE, TIME, format_exact, format_probability, format_round
 from landspeed.base.units_text import time_text
 from landspeed.report.network_view import network_view
@@ -202,9 +203,9 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     yield "BDP", _size(physics.bdp_bytes), f"{_short_rate(slowest.forward.rate_bps)} × RTT"
     yield _window_row(plan)
     for limit in physics.limits:
-        if limit.kind != "window":
-            name = "ACK path" if limit.kind == "ack path" else limit.kind.capitalize() + " limit"
-            yield name, format_round(RATE, limit.goodput_bps), limit.name
+        if limit.kind != WINDOW:
+            name = "ACK path" if limit.kind == ACK_PATH else limit.kind.capitalize() + " limit"
+            yield name, format_round(RATE, limit.goodput_bps), limit.name + limit.after_headers
     if back := _ack_path(plan):
         yield back
     yield (

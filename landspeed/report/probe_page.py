@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from landspeed.base.files import write_atomically
+from landspeed.base.limits import IDLE
 from landspeed.judge.sockets.answer import Answer, ProbeRun
 from landspeed.judge.sockets.series import SentSeries
 from landspeed.judge.sockets.socket_limits import INITIAL_PACKETS, Way
@@ -78,7 +79,7 @@ def write_probe_page(
 def goodput_picture(answers: Sequence[Answer], runs: Sequence[ProbeRun]) -> LinePicture | None:
     """Goodput against RTT: measured, what the window allows, and what TCP alone would do with as many bytes."""
     lines: list[PlottedLine] = []
-    for number, answer in enumerate(each for each in answers if each.bound_by != "idle"):
+    for number, answer in enumerate(each for each in answers if each.bound_by != IDLE):
         way = (answer.source, answer.target)
         name, colour = f"{answer.source} → {answer.target}", COLOURS[number % len(COLOURS)]
         known = [(run.ways[way], rate) for run, rate in zip(runs, answer.goodput_bps, strict=True) if rate]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from landspeed.base.limits import RunLimit
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
@@ -13,33 +14,11 @@ from landspeed.results.tool_result import Open, StreamResult, ToolResult, Window
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Flow, Plan
 
-LimitedBy = Literal[
-    "window",
-    "bus",
-    "bus (fitted)",
-    "framing",
-    "token bucket",
-    "pacing",
-    "ack path",
-    "share",
-    "loss",
-    "reordering",
-    "duplicates",
-    "receiver",
-    "sender",
-    "application",
-    "slow start",
-    "congestion window",
-    "probing",
-    "outage",
-    "unknown",
-]
-
 
 class LimitPhase(Open):
     """A time in which one thing held a transfer, in s since the flow's start; of several streams the first one's."""
 
-    state: LimitedBy
+    state: RunLimit
     begin_s: float
     end_s: float
 
@@ -66,7 +45,7 @@ class FlowResult(Open):
     rtt_loaded_max_ms: float | None = None
     retransmits: int | None = None
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])
-    limited_by: LimitedBy | None = None
+    limited_by: RunLimit | None = None
     limited_by_why: str | None = None
     limit_shares: dict[str, float] = Field(default_factory=dict[str, float])
     limit_phases: list[LimitPhase] = Field(default_factory=list[LimitPhase])

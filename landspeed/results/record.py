@@ -11,14 +11,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from landspeed.base.limits import RunLimit
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.facts import EmuFacts, GuestFacts, WorldFacts
-from landspeed.results.flow_result import FlowResult, LimitedBy, LimitPhase
+from landspeed.results.flow_result import FlowResult, LimitPhase
 from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
 from landspeed.scenario.plan.plan import Plan, PlanError
 
-RECORD_SCHEMA_VERSION = 2
+RECORD_SCHEMA_VERSION = 3
 
 
 class EventResult(Open):
@@ -117,7 +118,7 @@ class RunRecord(BaseModel):
     retransmits: int | None = None  # packets that all streams sent again
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])  # one by one
     score_bit_m_per_s: float | None = None  # goodput × terrestrial distance
-    limited_by: LimitedBy | None = None  # what bound the run
+    limited_by: RunLimit | None = None  # what bound the run
     limited_by_why: str | None = None  # the figures that say so
     limit_shares: dict[str, float] = Field(default_factory=dict[str, float])  # of the judged time, what held it
     limit_phases: list[LimitPhase] = Field(default_factory=list[LimitPhase])  # what held it in turn, from the start on

@@ -101,7 +101,7 @@ class Run:
 
     @property
     def limited_by(self) -> str | None:
-        """Limit of the run: window, bus, framing, pacing, loss, …"""
+        """Limit of the run: window, bus, line rate, pacing, loss, …"""
         return self.record.limited_by
 
     @property

@@ -1,4 +1,4 @@
-"""Windows fixed and found: min(window / RTT, framing), and no window at all where the system finds it."""
+"""Windows fixed and found: min(window / RTT, line rate after headers), and none where the system finds it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ COMPARISONS = {
         lines=curves,
         x=RTT,
         y=GOODPUT_LOG,
-        source="min(window / RTT, framing)",
+        source="min(window / RTT, line rate after headers)",
         within=0.02,
     ),
     "usual": LessonFigure(
@@ -108,7 +108,7 @@ COMPARISONS = {
         scenarios=("usual.yaml",),
         points=usual,
         y=GOODPUT,
-        source="framing",
+        source="line rate after headers",
         within=None,
         beside="line",
         why="how much of a buffer is payload depends on how packets come",

@@ -98,7 +98,7 @@ COMPARISONS = {
         scenarios=("settings.yaml",),
         points=points,
         y=GOODPUT_GBPS,
-        source="min(windows / RTT, bus, framing)",
+        source="min(windows / RTT, bus, line rate after headers)",
         within=0.03,
         why="the limit of the bus is fitted to the recorded rate; everything else is predicted",
     ),

@@ -38,7 +38,7 @@ Your path carries {rate} Mbit/s, and its round trip is {rtt} ms. With a window o
 
 1. Compute its bandwidth-delay product.
 2. Find the least window that gets at least 97 % of what the line leaves for payload (`landspeed show scenario.yaml`,
-   "Framing limit"). Not more than it needs: at most 10 % above the least one.
+   "Line rate limit"). Not more than it needs: at most 10 % above the least one.
 
 Try with `landspeed run scenario.yaml --set transfer.window="1 MB"`. `landspeed find` can search for you; think first.
 """

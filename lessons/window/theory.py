@@ -1,4 +1,4 @@
-"""What a window lets through: min(window / RTT, framing)."""
+"""What a window lets through: min(window / RTT, line rate after headers)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COMPARISONS = {
         lines=lines,
         x=FigureAxis("window on offer", "MB", 1e6, log=True),
         y=GOODPUT_LOG,
-        source="min(window / RTT, framing), RFC 7323 section 1.1",
+        source="min(window / RTT, line rate after headers), RFC 7323 section 1.1",
         within=0.02,
     )
 }

@@ -276,8 +276,8 @@ def probed(out: Path) -> list[Row]:
     whole = len(down["bytes"]) == 5 and min(down["bytes"]) >= 100_000_000 and found["complete"]
     return [
         Row("probe of 100 MB by curl at five RTTs: wall time", f"{wall_s:.1f} s", "≤ 60 s", wall_s <= 60),
-        Row("… all of it delivered at each; bound by", down["bound_by"], "no program window",
-            whole and down["bound_by"] != "program window"),
+        Row("… all of it delivered at each; bound by", down["bound_by"], "no application window",
+            whole and down["bound_by"] != "application window"),
     ]  # fmt: skip
 
 

@@ -69,7 +69,7 @@ class Case:
             known = answer.window_bytes or 0.0
             if not abs(known / self.window - 1) <= WINDOW_TOLERANCE:
                 said.append(f"window {known:.0f} B, not {self.window}")
-        elif answer.bound_by == "program window":
+        elif answer.bound_by == "application window":
             said.append("a window where there is none")
         if self.turns is not None and not abs((answer.round_trips or 0.0) - self.turns) <= TURNS_TOLERANCE:
             said.append(f"{answer.round_trips} round trips, not {self.turns}")
@@ -86,7 +86,7 @@ def windowed(window: int, at: str, *, down: bool = False) -> Case:
         [*PROGRAM, "serve", "9000"],
         [*PROGRAM, *words, *(["--down"] if down else [])],
         ("b", "a") if down else ("a", "b"),
-        ("program window",),
+        ("application window",),
         window,
         source="tests/support/programs/probe_program.py",
         rtts=LONG if window > 4 * MB else USUAL_RTTS,
@@ -104,7 +104,7 @@ def http_server(file: Path) -> Case:
     """Plain HTTP/1.1: nothing but TCP."""
     server = [sys.executable, "-m", "http.server", "9000", "--directory", str(file.parent)]
     client = ["curl", "-sSo", "/dev/null", f"http://b:9000/{file.name}"]
-    return Case("HTTP/1.1, curl", server, client, ("b", "a"), ("line", "slow start", "tcp window"))
+    return Case("HTTP/1.1, curl", server, client, ("b", "a"), ("line rate", "slow start", "window", "send buffer"))
 
 
 IPERF3 = Case(
@@ -112,7 +112,7 @@ IPERF3 = Case(
     ["iperf3", "-s", "-p", "9000"],
     ["iperf3", "-c", "b", "-p", "9000", "-n", "300M"],
     ("a", "b"),
-    ("line", "slow start", "tcp window"),
+    ("line rate", "slow start", "window", "send buffer"),
     rtts=("0.5 ms", "10 ms", "50 ms"),
 )
 ENGINE = Case(
@@ -120,7 +120,7 @@ ENGINE = Case(
     [str(ENGINE_BINARY), "receive", "--port", "9000", "--quiet"],
     [str(ENGINE_BINARY), "send", "b", "--port", "9000", "--bytes", "3G", "--quiet"],
     ("a", "b"),
-    ("line", "slow start", "tcp window"),
+    ("line rate", "slow start", "window", "send buffer"),
 )
 WINDOWS = (16_384, 65_536, 262_144, 1_000_000, 4_194_304, 16_777_216, 64_000_000)
 

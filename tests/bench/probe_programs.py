@@ -29,7 +29,9 @@ def more_cases(folder: Path) -> list[Case]:
     if Path(ssh.sshd()).exists() and shutil.which("rsync"):
         found += _cases("SSH", ssh.transfers(_made(folder / "ssh")))
     if find_spec("aioquic"):
-        found += _cases("QUIC", quic.transfers(_made(folder / "quic")), words=("program", "line", "slow start"))
+        found += _cases(
+            "QUIC", quic.transfers(_made(folder / "quic")), words=("application", "line rate", "slow start")
+        )
     return found
 
 
@@ -42,7 +44,7 @@ def _cases(
     name: str,
     transfers: list[Transfer],
     *,
-    words: tuple[str, ...] = ("program window",),
+    words: tuple[str, ...] = ("application window",),
     rtts: tuple[str, ...] = USUAL_RTTS,
 ) -> list[Case]:
     from tests.bench.probe_cases import Case

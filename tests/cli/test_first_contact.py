@@ -167,7 +167,7 @@ def test_the_demo_ends_with_what_bound_it_and_what_to_try(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout
     assert "1 Gbit/s ┤" in done.stdout
-    assert re.search(r"^Bound by framing: goodput in the second half was 990\.\d\d Mbit/s", done.stdout, re.MULTILINE)
+    assert re.search(r"^Bound by line rate: goodput in the second half was 990\.\d\d Mbit/s", done.stdout, re.MULTILINE)
     (bundle,) = tmp_path.iterdir()
     assert str(bundle / "report.html") in done.stdout
     for command, _ in NEXT:

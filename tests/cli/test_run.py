@@ -43,7 +43,7 @@ def test_json_has_what_scripts_rely_on(passed: tuple[dict[str, Any], str, Path])
     assert result["rtt_ms"] == pytest.approx(50, rel=1e-3)
     assert result["streams"][0]["goodput_bps"] == pytest.approx(result["goodput_bps"], rel=1e-6)
     assert result["score_bit_m_per_s"] == pytest.approx(result["goodput_bps"] * 2_264_000)
-    assert result["limited_by"] == "framing"
+    assert result["limited_by"] == "line rate"
     assert {verdict["name"] for verdict in result["verdicts"]} >= {"calibration", "rtt", "delivery", "goodput"}
 
 

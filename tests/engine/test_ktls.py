@@ -250,5 +250,5 @@ def test_the_records_take_their_share_of_the_line(tmp_path: Path, protect: str) 
     record, bundle = transfer(plan, tmp_path)
     payload, whole = (FULL, FULL + BESIDE) if protect == "ktls" else (65536, 65560)
     expected = 1e9 * 1448 / 1538 * payload / whole
-    assert record.limited_by == "framing"
+    assert record.limited_by == "line rate"
     assert steady_bps(bundle, 1.0, 2.9) == pytest.approx(expected, rel=1e-4)

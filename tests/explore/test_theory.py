@@ -46,7 +46,7 @@ BASE = Setting(100_000_000, 10**9, 1_000_000_000, 1500, 0.0, 1, 1.0, "fifo", "re
 
 
 def long_bps(setting: Setting) -> float:
-    return setting.framing_bps * setting.curve.long_level(setting.share.pipe)
+    return setting.line_rate_bps * setting.curve.long_level(setting.share.pipe)
 
 
 @pytest.mark.parametrize("loss", [1e-3, 1e-4, 1e-5])
@@ -66,7 +66,7 @@ def test_cubic_leaves_slow_start_in_the_round_that_fills_the_pipe_and_grows_by_a
     """10 × 2^10 packets are the first round beyond a pipe of 8127; a fast line then goes on being full."""
     found = replace(BASE, control="cubic", queue=4.0)
     assert hystart_window(found.share) == pytest.approx(10_240 + 1e9 * 0.1 / 8 / 1538)
-    assert found.mean_bps == pytest.approx(found.framing_bps, rel=1e-6)
+    assert found.mean_bps == pytest.approx(found.line_rate_bps, rel=1e-6)
     share = Share(0.1, 1000.0, 5000.0, math.inf, math.inf)
     assert cubic(share, 2000.0, 2000.0, 0.2) == pytest.approx(2100)  # the queue doubles the RTT: one of 0.2 s
 
@@ -161,7 +161,7 @@ def test_a_curve_never_claims_more_than_its_limits() -> None:
     draw = random.Random(19)
     for _ in range(1500):
         found = setting_at(chosen, [draw.randrange(len(slider.values)) for slider in chosen])
-        assert 0 < found.mean_bps <= 1.0001 * min(found.framing_bps, found.window_bps), found
+        assert 0 < found.mean_bps <= 1.0001 * min(found.line_rate_bps, found.window_bps), found
 
 
 def test_packed_tables_say_the_same() -> None:
@@ -176,7 +176,7 @@ def test_packed_tables_say_the_same() -> None:
     for place, found in enumerate(settings):
         which = columns["index"][place]
         mean = LEAST_LEVEL * 10 ** ((columns["means"][which] - 1) / MEAN_STEPS)
-        assert mean * found.framing_bps == pytest.approx(found.mean_bps, rel=3e-4)
+        assert mean * found.line_rate_bps == pytest.approx(found.mean_bps, rel=3e-4)
         assert BOUNDS[columns["bounds"][which]] == bound(found.curve, found.share)
     assert columns["begins"][-1] == packed.layout["nodes"]
     assert code(0.5, LEAST_LEVEL, CURVE_STEPS) == 1 + round(CURVE_STEPS * math.log10(0.5 / LEAST_LEVEL))
@@ -209,7 +209,7 @@ def test_figures_that_few_sliders_decide() -> None:
     tables = figure_tables(chosen)
     assert tables["bdp"]["over"] == ("rtt", "rate")
     assert tables["bdp"]["values"][3 * 3 + 1] == 12_500_000  # 100 ms × 1 Gbit/s
-    assert tables["framing"]["values"][2] == ph.framing_limit_bps(10**9, 1500, 38, 4)
+    assert tables["lineRate"]["values"][2] == ph.framing_limit_bps(10**9, 1500, 38, 4)
     assert tables["loss"]["values"][0] is None
 
 

@@ -39,10 +39,10 @@ def linked(folder: Path, *rows: str) -> Samples:
 
 
 def test_of_two_limits_that_are_near_the_nearer() -> None:
-    limits = {"window": 1_000_000_000, "pacing": 1_019_000_000, "framing of every link": 990_000_000}
+    limits = {"window": 1_000_000_000, "pacing": 1_019_000_000, "line rate of every link": 990_000_000}
     assert limited_by(make_plan(limits=limits), record_of(1.011e9))[0] == "pacing"
     assert limited_by(make_plan(limits=limits), record_of(1.009e9))[0] == "window"
-    assert limited_by(make_plan(limits=limits), record_of(0.994e9))[0] == "framing"
+    assert limited_by(make_plan(limits=limits), record_of(0.994e9))[0] == "line rate"
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def waiting(rwnd: float = 0, sndbuf: float = 0, busy: float = 60) -> dict[str, A
         (waiting(rwnd=30), "unknown", "near no limit of the plan, and TCP names no reason"),
         (waiting(rwnd=30.6), "window", "TCP waited for the receiver's window 51 % of the time"),
         (waiting(sndbuf=30), "unknown", "near no limit of the plan"),
-        (waiting(sndbuf=30.6), "sender", "TCP waited for room in the send buffer 51 % of the time"),
+        (waiting(sndbuf=30.6), "send buffer", "TCP waited for room in the send buffer 51 % of the time"),
         (waiting(rwnd=31, sndbuf=31), "window", "TCP waited for the receiver's window 52 %"),
-        (waiting(sndbuf=31, busy=1), "sender", "TCP waited for room in the send buffer 52 %"),
+        (waiting(sndbuf=31, busy=1), "send buffer", "TCP waited for room in the send buffer 52 %"),
         (waiting(busy=30), "unknown", "100.00 Mbit/s is near no limit of the plan, and TCP names no reason"),
         (waiting(busy=29.4), "application", "there was something to send only 49 % of the time"),
         ({"duration_s": 60.0}, "unknown", "near no limit of the plan"),

@@ -47,7 +47,7 @@ def test_bbr_below_a_limit_by_its_own_looks_is_named(tmp_path: Path) -> None:
     That is 15.0 to 15.4 s, 4 % of the ten seconds, of which 0.2 s stood still: 0.98 × 99.25 Mbit/s altogether.
     """
     kind, why = limited_by(bbr(), probing_record(97.265e6), probed(tmp_path))
-    assert kind == "probing"
+    assert kind == "RTT probing"
     assert why == (
         "97.27 Mbit/s is 2.73 % below the 100.00 Mbit/s that the bus of geneva allows: BBR kept 4 packets in flight "
         "once to see the round trip; this took 4.0 % of the time, and in the rest it ran at 99.25 Mbit/s"
@@ -76,7 +76,7 @@ def test_other_causes_come_before_probing(tmp_path: Path) -> None:
     samples = probed(tmp_path)
     assert limited_by(bbr(), probing_record(98.1e6), samples)[0] == "bus"
     lossy = probing_record(97.2e6).model_copy(update={"retransmits": 3})
-    assert limited_by(bbr(), lossy, samples)[0] == "probing"  # BBR's window does not follow losses
+    assert limited_by(bbr(), lossy, samples)[0] == "RTT probing"  # BBR's window does not follow losses
     mixed = replace(
         bbr(), flows=[replace(bbr().flow, transfer=replace(bbr().transfer, congestion_controls=["bbr", "cubic"]))]
     )

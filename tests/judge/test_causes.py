@@ -18,14 +18,14 @@ SLOWER = [{"at": "12 s", "line_rate": "50 Mbit/s", "for": "28 s", "between": ["r
 LONGER = [{"at": "10 s", "one_way_delay": "120 ms", "for": "30 s", "between": ["r", "b"]}]
 
 CAUSES: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]], str]] = {
-    "bbr": ({}, BBR, [], "probing"),  # every retransmission came in its start
-    "bbr and a few losses": ({"loss": "0.01 %"}, BBR, [], "probing"),
+    "bbr": ({}, BBR, [], "RTT probing"),  # every retransmission came in its start
+    "bbr and a few losses": ({"loss": "0.01 %"}, BBR, [], "RTT probing"),
     "duplicates": ({"duplicate": "5 %"}, {}, [], "duplicates"),
     "reordering": ({"reorder": "1 %"}, {}, [], "reordering"),
     "losses": (LOSING, {}, [], "loss"),
     "window, longer": ({}, SMALL, LONGER, "window"),
-    "window, slower line": ({}, SMALL, SLOWER, "framing"),  # the window waits in the slow line's queue
-    "slower line": ({}, {}, SLOWER, "framing"),
+    "window, slower line": ({}, SMALL, SLOWER, "line rate"),  # the window waits in the slow line's queue
+    "slower line": ({}, {}, SLOWER, "line rate"),
 }
 
 

@@ -182,8 +182,8 @@ def test_raw_record_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("limits", "kind"),
     [
-        ({"window": 4_350_000_000, "framing of link 1 a–b": 9_900_000_000}, "window"),
-        ({"window": 9_900_000_000, "framing of link 1 a–b": 4_350_000_000}, "framing"),
+        ({"window": 4_350_000_000, "line rate of link 1 a–b": 9_900_000_000}, "window"),
+        ({"window": 9_900_000_000, "line rate of link 1 a–b": 4_350_000_000}, "line rate"),
         ({"bus of geneva": 4_350_000_000, "window": 5_000_000_000}, "bus"),
         ({"bus of geneva (fitted)": 4_350_000_000, "window": 4_430_000_000}, "bus (fitted)"),
         ({"pacing": 4_350_000_000}, "pacing"),
@@ -195,34 +195,34 @@ def test_nearest_limit_of_the_plan(limits: dict[str, int], kind: str) -> None:
     assert record.limited_by == kind
     nearest = next(name for name, rate in limits.items() if rate == 4_350_000_000)
     said = f"goodput over the whole run was 4.360 Gbit/s, 0.23 % above the 4.350 Gbit/s that the {nearest} allows"
-    assert record.limited_by_why == said
+    assert record.limited_by_why == said + (" after headers" if kind == "line rate" else "")
 
 
 @pytest.mark.parametrize(("goodput", "near"), [(0.98, True), (1.02, True), (0.9799, False), (1.0201, False)])
 def test_nearness_of_two_per_cent(goodput: float, near: bool) -> None:
-    record = judge(make_plan(limits={"framing of link 1 a–b": 1_000_000_000}), _record(goodput * 1e9))
-    assert (record.limited_by == "framing") is near
+    record = judge(make_plan(limits={"line rate of link 1 a–b": 1_000_000_000}), _record(goodput * 1e9))
+    assert (record.limited_by == "line rate") is near
 
 
-@pytest.mark.parametrize(("retransmits", "word"), [(3, "framing"), (0, "unknown")])
+@pytest.mark.parametrize(("retransmits", "word"), [(3, "line rate"), (0, "unknown")])
 def test_a_goodput_above_the_line_filled_a_hole(retransmits: int, word: str) -> None:
     """A line carries no more than its rate: the rest had come before and waited, which takes a loss."""
-    plan = make_plan(limits={"framing of link 1 a–b": 1_000_000_000})
+    plan = make_plan(limits={"line rate of link 1 a–b": 1_000_000_000})
     record = judge(plan, _record(1.04e9).model_copy(update={"retransmits": retransmits}))
     assert record.limited_by == word
-    assert ("some of it had come before" in (record.limited_by_why or "")) is (word == "framing")
+    assert ("some of it had come before" in (record.limited_by_why or "")) is (word == "line rate")
 
 
 def test_steady_goodput_decides_where_there_is_one() -> None:
-    plan = make_plan(limits={"framing of link 1 a–b": 9_900_000_000})
+    plan = make_plan(limits={"line rate of link 1 a–b": 9_900_000_000})
     assert judge(plan, _record(8.4e9)).limited_by == "unknown"
-    assert judge(plan, _record(8.4e9, steady_goodput_bps=9.89e9)).limited_by == "framing"
+    assert judge(plan, _record(8.4e9, steady_goodput_bps=9.89e9)).limited_by == "line rate"
 
 
 def test_second_half_decides_in_a_short_run(tmp_path: Path) -> None:
     _samples(tmp_path, [(2.0, 0, 0), (4.0, 0, 250_000_000)])
-    record = judge(make_plan(limits={"framing of link 1 a–b": 1_000_000_000}), _record(0.5e9), tmp_path)
-    assert record.limited_by == "framing"
+    record = judge(make_plan(limits={"line rate of link 1 a–b": 1_000_000_000}), _record(0.5e9), tmp_path)
+    assert record.limited_by == "line rate"
     assert "in the second half" in (record.limited_by_why or "")
 
 
@@ -239,7 +239,7 @@ def test_window_or_a_slow_reader(tmp_path: Path) -> None:
 def test_send_buffer_application_loss(tmp_path: Path) -> None:
     plan = make_plan(limits=BUS)
     full = _streams(1e9, duration_s=60.0, busy_us=60_000_000, rwnd_limited_us=0, sndbuf_limited_us=40_000_000)
-    assert judge(plan, _record(1e9, streams=full)).limited_by == "sender"
+    assert judge(plan, _record(1e9, streams=full)).limited_by == "send buffer"
     idle = _streams(1e9, duration_s=60.0, busy_us=6_000_000, rwnd_limited_us=0, sndbuf_limited_us=0)
     assert judge(plan, _record(1e9, streams=idle, retransmits=3)).limited_by == "application"
     busy = _streams(1e9, duration_s=60.0, busy_us=60_000_000, rwnd_limited_us=0, sndbuf_limited_us=0)

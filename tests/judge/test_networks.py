@@ -100,7 +100,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_flow_has_a_bound_and_verdicts_of_its_own(bundle: Path) -> None:
     record = load_record(bundle)
     first, second = record.flows
-    assert first.limited_by == second.limited_by == "share"
+    assert first.limited_by == second.limited_by == "shared line"
     assert "2 flows share left → right (link 2): from 2 s to 10 s they got 90.00 Mbit/s" in str(second.limited_by_why)
     assert "this one 33.3 % of it" in str(second.limited_by_why)
     assert [verdict.name for verdict in second.verdicts] == ["calibration", "rtt", "delivery", "goodput"]
@@ -141,7 +141,7 @@ def test_links_of_a_flow_are_those_of_its_path_and_face_its_way(bundle: Path) ->
 
 def test_queries_see_flows_and_paths_have_one(bundle: Path) -> None:
     rows = query("SELECT flow, source, target, begins_s, goodput_bps, limited_by FROM flows", bundle.parent).rows
-    assert rows == [("first", "a", "c", 0.0, 60e6, "share"), ("second", "b", "c", 2.0, 30e6, "share")]
+    assert rows == [("first", "a", "c", 0.0, 60e6, "shared line"), ("second", "b", "c", 2.0, 30e6, "shared line")]
     counted = query("SELECT flow, count(*) FROM samples GROUP BY flow ORDER BY flow", bundle.parent).rows
     assert counted == [("first", 200), ("second", 160)]
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from landspeed.base.limits import ProbeLimit
 from landspeed.judge.sockets.answer import ProbeRun, answers, fit_window
 from landspeed.judge.sockets.phases import line, slope
 from landspeed.judge.sockets.series import SocketSamples
-from landspeed.judge.sockets.socket_limits import Bound, Kind, Way, bound_by
+from landspeed.judge.sockets.socket_limits import Bound, Way, bound_by
 from landspeed.report.probe_page import tcp_alone_bps
 from landspeed.results.sample_columns import SamplesError
 from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
@@ -20,7 +21,9 @@ WAY = ("a", "b")
 MSS = 1448
 
 
-def run_at(rtt_s: float, kind: Kind, *, rate_bps: float = 0.0, elapsed_s: float = 0.0, window: float | None = None):
+def run_at(
+    rtt_s: float, kind: ProbeLimit, *, rate_bps: float = 0.0, elapsed_s: float = 0.0, window: float | None = None
+):
     """One run with one direction."""
     bound = Bound(
         kind=kind,
@@ -52,33 +55,33 @@ def test_lines() -> None:
 
 
 def test_the_same_window_at_several_rtts_is_a_window() -> None:
-    runs = [run_at(0.001, "line", rate_bps=9.5e8)]
+    runs = [run_at(0.001, "line rate", rate_bps=9.5e8)]
     runs += [
-        run_at(rtt, "program window", rate_bps=8e6 / (rtt + 0.001), window=1e6 * part)
+        run_at(rtt, "application window", rate_bps=8e6 / (rtt + 0.001), window=1e6 * part)
         for rtt, part in ((0.05, 1.01), (0.1, 0.99))
     ]
     runs += [run_at(0.264, "slow start", rate_bps=2e7)]
     (answer,) = answers(runs)
-    assert answer.bound_by == "program window"
+    assert answer.bound_by == "application window"
     assert (answer.window_bytes, answer.window_error) == pytest.approx((1e6, 0.01))
     assert answer.effective_bytes == pytest.approx(1e6)
-    assert answer.kinds == ["line", "program window", "program window", "slow start"]
+    assert answer.kinds == ["line rate", "application window", "application window", "slow start"]
     assert answer.allowed_bps == pytest.approx([LIMIT_BPS, 8e6 / 0.051, 8e6 / 0.101, 8e6 / 0.265])
 
 
 def test_a_goodput_that_does_not_depend_on_the_rtt_is_the_programs() -> None:
-    (answer,) = answers([run_at(rtt, "program window", rate_bps=8e6, window=1e6 * rtt) for rtt in (0.01, 0.1, 0.2)])
-    assert answer.bound_by == "program"
+    (answer,) = answers([run_at(rtt, "application window", rate_bps=8e6, window=1e6 * rtt) for rtt in (0.01, 0.1, 0.2)])
+    assert answer.bound_by == "application"
     assert "does not depend on the RTT" in answer.explanation
 
 
 def test_two_points_alone_make_no_window() -> None:
     """Any two lie on a curve. What grows with the time, as a congestion window does, leaves a constant too large."""
-    runs = [run_at(rtt, "program window", rate_bps=8 * 1.6e6 / (rtt + 0.13), window=1e5) for rtt in (0.02, 0.1)]
+    runs = [run_at(rtt, "application window", rate_bps=8 * 1.6e6 / (rtt + 0.13), window=1e5) for rtt in (0.02, 0.1)]
     for run in runs:
         run.bounds[WAY] = replace(run.bounds[WAY], datagrams=True)
     (answer,) = answers(runs)
-    assert (answer.bound_by, answer.window_bytes) == ("program", None)
+    assert (answer.bound_by, answer.window_bytes) == ("application", None)
     assert "congestion control" in answer.explanation
 
 
@@ -88,12 +91,12 @@ def test_round_trips_are_the_slope_of_the_time() -> None:
     assert (answer.bound_by, answer.round_trips) == ("round trips", pytest.approx(20.0))  # one opened the connection
 
 
-@pytest.mark.parametrize("kind", ["line", "loss", "slow start", "tcp window", "idle", "program"])
-def test_else_the_longest_rtt_decides(kind: Kind) -> None:
-    runs = [run_at(0.01, "line", rate_bps=9e8), run_at(0.1, kind, rate_bps=1e7, window=5.0)]
+@pytest.mark.parametrize("kind", ["line rate", "loss", "slow start", "window", "send buffer", "idle", "application"])
+def test_else_the_longest_rtt_decides(kind: ProbeLimit) -> None:
+    runs = [run_at(0.01, "line rate", rate_bps=9e8), run_at(0.1, kind, rate_bps=1e7, window=5.0)]
     (answer,) = answers(runs)
     assert answer.bound_by == kind
-    assert answer.window_bytes == (5.0 if kind == "tcp window" else None)
+    assert answer.window_bytes == (5.0 if kind in ("window", "send buffer") else None)
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------
@@ -152,9 +155,9 @@ CUT = {"retransmits": 3, "ssthresh_packets": 1}  # the threshold that a loss lea
 @pytest.mark.parametrize(
     ("more", "kind", "said"),
     [
-        ({"rwnd_limited_us": 90_000}, "tcp window", "server set SO_RCVBUF"),
-        ({"rwnd_limited_us": 90_000, "unread": 10**9}, "program", "whose program did not read"),
-        ({"sndbuf_limited_us": 90_000}, "tcp window", "client set SO_SNDBUF"),
+        ({"rwnd_limited_us": 90_000}, "window", "server set SO_RCVBUF"),
+        ({"rwnd_limited_us": 90_000, "unread": 10**9}, "receiver", "whose program did not read"),
+        ({"sndbuf_limited_us": 90_000}, "send buffer", "client set SO_SNDBUF"),
         ({"notsent_bytes": 9, "cwnd_packets": 1, **CUT}, "loss", "3 retransmissions"),
         ({"notsent_bytes": 9, "cwnd_packets": 1}, "slow start", "would do"),
         # TCP may hold back a part of its window (tcp_tso_should_defer); 863 packets fill the path
@@ -162,7 +165,7 @@ CUT = {"retransmits": 3, "ssthresh_packets": 1}  # the threshold that a loss lea
         ({"notsent_bytes": 9, "cwnd_packets": 900, **CUT}, "slow start", "would do"),
     ],
 )
-def test_what_tcp_says_itself(more: dict[str, int], kind: Kind, said: str, tmp_path: Path) -> None:
+def test_what_tcp_says_itself(more: dict[str, int], kind: ProbeLimit, said: str, tmp_path: Path) -> None:
     samples = flow(tmp_path, steps(100, 1000, 50 * MSS, **more))
     bound = bound_by(samples, "a", "b", Way(0.01, LIMIT_BPS))
     assert (bound.kind, said in bound.explanation) == (kind, True), bound.explanation
@@ -172,7 +175,7 @@ def test_a_window_is_where_the_bytes_in_flight_stand(tmp_path: Path) -> None:
     window, rtt_s = 100_000, 0.02
     samples = flow(tmp_path, steps(400, round(window * 0.001 / rtt_s), window), back=4000)
     bound = bound_by(samples, "a", "b", Way(rtt_s, LIMIT_BPS))
-    assert (bound.kind, bound.window_bytes) == ("program window", window)
+    assert (bound.kind, bound.window_bytes) == ("application window", window)
     assert bound.steady_bps == pytest.approx(window / rtt_s * 8, rel=0.02)
     assert bound_by(samples, "b", "a", Way(rtt_s, LIMIT_BPS)).kind == "idle"
 
@@ -187,12 +190,12 @@ def test_a_window_that_is_granted_in_halves_is_the_whole_of_it(tmp_path: Path) -
         rows.append({"bytes_sent": sent, "bytes_acked": sent - (window if millisecond < 4 else window // 2)})
     rows.append({**rows[-1], "bytes_acked": rows[-1]["bytes_sent"]})
     bound = bound_by(flow(tmp_path, rows, back=4000), "a", "b", Way(rtt_s, LIMIT_BPS))
-    assert (bound.kind, bound.window_bytes) == ("program window", window)
+    assert (bound.kind, bound.window_bytes) == ("application window", window)
 
 
 def test_the_line(tmp_path: Path) -> None:
     samples = flow(tmp_path, steps(100, 125_000, 50 * MSS))
-    assert bound_by(samples, "a", "b", Way(0.001, LIMIT_BPS)).kind == "line"
+    assert bound_by(samples, "a", "b", Way(0.001, LIMIT_BPS)).kind == "line rate"
 
 
 def test_samples_that_are_not_there(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_window_of_http2_is_found(name: str, workspace: Path, tmp_path: Path
     found = transfer.probe(SHORT, folder=tmp_path / "probe")
     answer = found.direction(*transfer.way)
     assert found.complete
-    assert answer.kinds == ["program window"] * 2
+    assert answer.kinds == ["application window"] * 2
     assert answer.window_bytes == pytest.approx(transfer.window_bytes, rel=WINDOW_TOLERANCE)
 
 
@@ -57,7 +57,7 @@ def test_the_window_of_ssh_is_found(name: str, workspace: Path, tmp_path: Path) 
     found = transfer.probe(["40 ms"], folder=tmp_path / "probe")
     answer = found.direction(*transfer.way)
     assert found.complete, found.variants[0].cases
-    assert answer.bound_by == "program window", answer.explanation
+    assert answer.bound_by == "application window", answer.explanation
     assert answer.window_bytes == pytest.approx(ssh.WINDOW, rel=WINDOW_TOLERANCE)
 
 
@@ -68,7 +68,7 @@ def test_quic_has_no_window_that_stays_the_same(workspace: Path, tmp_path: Path)
     found = transfer.probe(SHORT, folder=tmp_path / "probe")
     answer = found.direction(*transfer.way)
     assert found.complete
-    assert answer.bound_by != "program window"
+    assert answer.bound_by != "application window"
     assert all(count > 1_000_000 for count in answer.bytes)  # QUIC's own headers are in them
 
 

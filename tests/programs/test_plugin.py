@@ -192,7 +192,7 @@ def test_upload_survives_264_ms(path):
     done = path.sender.run(["./client", path.receiver.address], timeout="120 s")
     path.at("30 s", link="denver-seattle", down="2 s")
     assert done.returncode == 0 and path.elapsed_s < 60
-    assert path.bound_by(server).kind != "program window"
+    assert path.bound_by(server).kind != "application window"
 """
 CLIENT = """
 s = socket.create_connection((sys.argv[1], 9000))
@@ -222,7 +222,7 @@ def test_the_usual_test_of_an_upload(pytester: pytest.Pytester, turns: int) -> N
     said.assert_outcomes(passed=5 if turns == 1 else 0, failed=0 if turns == 1 else 5, warnings=5)
     assert "denver – seattle: down was planned and has not happened" in said.stdout.str()
     if turns > 1:
-        assert "assert 'program window' != 'program window'" in said.stdout.str()
+        assert "assert 'application window' != 'application window'" in said.stdout.str()
 
 
 @pytest.mark.guest
@@ -255,7 +255,7 @@ def test_bound(path):
     line_s = 2e6 * 8 / 10e6 * 1530 / 1440  # with 52 B of headers and 38 of framing for 1440; a start of few round trips
     assert line_s < server.elapsed_s < line_s + 4 * 0.03
     found = path.bound_by(server)
-    assert (found.kind, found.source, found.bytes) == ("line", "a", 2_000_000), found
+    assert (found.kind, found.source, found.bytes) == ("line rate", "a", 2_000_000), found
 
 @pytest.mark.landspeed("lan", stall=8.0)
 def test_broken(path):

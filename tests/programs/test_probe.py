@@ -46,7 +46,7 @@ def test_known_windows_and_round_trips_are_found(case: Any, tmp_path: Path) -> N
     if case.window:
         answer = found.direction(*case.way)
         assert answer.window_error is not None and answer.window_error <= 0.02
-        assert answer.kinds == ["program window"] * 2
+        assert answer.kinds == ["application window"] * 2
         assert answer.effective_bytes == pytest.approx(case.window, rel=0.1)  # goodput × RTT, granted in eight pieces
         measured = zip(answer.goodput_bps, answer.allowed_bps, strict=True)
         assert all(goodput <= 1.03 * allowed for goodput, allowed in measured)  # the start takes its time
@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_samples_and_the_same_answer(tmp_path: Path
     answer = json.loads(told[0])
     assert (answer["command"], answer["rtts_ms"], answer["complete"]) == (client, [5.0, 20.0], True)
     ahead = answer["directions"][0]
-    assert (ahead["from"], ahead["to"], ahead["bound_by"]) == ("a", "b", "program window")
+    assert (ahead["from"], ahead["to"], ahead["bound_by"]) == ("a", "b", "application window")
     assert ahead["window_bytes"] == pytest.approx(100_000, rel=0.02)
     assert len(ahead["goodput_bps"]) == 2
     assert answer["loss"] == 1e-5

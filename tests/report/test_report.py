@@ -250,9 +250,9 @@ def test_a_band_is_of_all_streams_though_their_rows_come_apart() -> None:
 def test_diagram_marks_what_binds() -> None:
     plan = make_plan()
     assert bottleneck(plan, "bus (fitted)").node == "geneva"
-    assert bottleneck(plan, "framing").links == slowest_links(plan) == frozenset(range(13))
+    assert bottleneck(plan, "line rate").links == slowest_links(plan) == frozenset(range(13))
     assert (bottleneck(plan, "window").node, bottleneck(plan, "window").links) == (None, frozenset())
-    assert wide_svg(plan, "framing").count("link bottleneck") == 13
+    assert wide_svg(plan, "line rate").count("link bottleneck") == 13
     for svg in (wide_svg(plan, "bus (fitted)"), tall_svg(plan, "bus (fitted)")):
         assert svg.count("<circle") == 12
         assert "7\u202f067 km" in svg

@@ -202,10 +202,10 @@ def test_broken_older_and_newer_results_are_named(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path, 2)
     file = bundle / "result.json"
     text = file.read_text()
-    for other in (1, 3):
-        file.write_text(text.replace('"schema_version": 2', f'"schema_version": {other}', 1))
+    for other in (2, 4):
+        file.write_text(text.replace('"schema_version": 3', f'"schema_version": {other}', 1))
         with pytest.raises(
-            BundleError, match=rf"result\.json: schema version {other}, written by landspeed .* reads 2: "
+            BundleError, match=rf"result\.json: schema version {other}, written by landspeed .* reads 3: "
         ):
             load_record(bundle)
     file.write_text(text[:100])

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from landspeed.base.limits import RunLimit
 from landspeed.cli import main as cli
 from landspeed.report import differences as diff
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import render_page
 from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side, second_half_bps
-from landspeed.results.record import LimitedBy
 from landspeed.results.series import ByteCurves
 from landspeed.worlds.sim import world
 from tests.support.browser import dump, requests
@@ -223,7 +223,7 @@ def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
     assert (found.cause, found.evidence) == ("loss and its recovery", "2 recoveries one, none two")
     other.settled_bps = 3.6e8  # who lost packets was faster: they are no cause
     assert diff.differences(side, other, 0.02)[0].cause == ""
-    cases: list[tuple[tuple[LimitedBy, LimitedBy], str]] = [
+    cases: list[tuple[tuple[RunLimit, RunLimit], str]] = [
         (("window", "loss"), "another bound"),
         (("unknown", "loss"), ""),
         (("loss", "slow start"), "slow start"),

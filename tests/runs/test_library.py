@@ -80,7 +80,7 @@ async def watch() -> ls.Run:
 with ls.path("lan", seed=1) as path:
     server = path.receiver.popen(["./server"], until=ls.listening(9000))
     assert_type(path.python(len, "abc"), int)
-    print(path.bound_by(server).kind == "program window")
+    print(path.bound_by(server).kind == "application window")
 print(ls.probe(["true"], [ls.Server("b", ["./server"], ls.listening(9000))], at="a").direction("a", "b").bound_by)
 """
 
@@ -180,7 +180,7 @@ def test_a_run_in_the_guest_and_what_can_be_asked_of_it(tmp_path: Path) -> None:
     assert run.seed == 7
     # 100 Mbit/s in packets of 1500 + 38 B, of which 1448 are payload; the start costs a few round trips of two seconds.
     assert run.goodput_bps == pytest.approx(100e6 * 1448 / 1538, rel=0.05)
-    assert run.limited_by == "framing"
+    assert run.limited_by == "line rate"
     assert all(verdict.ok is not False for verdict in run.verdicts)
     assert "calibrating" in told
     assert run.report_file.exists()

@@ -32,7 +32,7 @@ def test_shares_of_reno_follow_the_round_trip_times(bundles: dict[str, Path], wo
     assert found.ratio == pytest.approx(found.theory, rel=0.15), found
     record = load_record(bundles[world])
     assert record.jain_index is not None and record.jain_index < 0.7
-    assert [flow.limited_by for flow in record.flows] == ["share", "share"]
+    assert [flow.limited_by for flow in record.flows] == ["shared line", "shared line"]
 
 
 def test_both_worlds_give_the_flows_the_same_shares(bundles: dict[str, Path]) -> None:

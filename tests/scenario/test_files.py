@@ -121,7 +121,7 @@ def test_records_of_2003(path: Path, limit: float, record: float, window: int, d
     assert plan.ip_version == 6
     assert physics.rtt_ns == 119_000_000
     assert physics.expected_goodput_bps == physics.framing_limit_bps == pytest.approx(limit, rel=1e-6)
-    assert physics.expected_bottleneck.kind == "framing"
+    assert physics.expected_bottleneck.kind == "line rate"
     assert plan.transfer.window_bytes == window
     assert plan.transfer.duration_ns == round(duration_s * 1e9)
     assert physics.distance_m == 7_067_000

@@ -67,7 +67,7 @@ def test_a_queue_shows_the_line_s_rate_and_the_traceroutes_its_hops() -> None:
     assert scenario.transfer.congestion_control == "cubic"
     assert scenario.expect.measured
     assert scenario.expect.retransmits > 0
-    assert "Bound by: queue" in made.text
+    assert "Bound by: line rate" in made.text
     for line in made.text.splitlines():
         if any(key in line for key in ("line_rate:", "queue:", "goodput:")):
             assert "#" in line, line  # its source
@@ -267,11 +267,11 @@ def transfer_of(rates_bps: list[float], rtts_s: list[float], **more: Any) -> Mea
     ("transfer", "bound", "rate_bps"),
     [
         (transfer_of([5e8] * 8, [0.02] * 8, asked_pacing_bps=5e8), "pacing", 1e9),
-        (transfer_of([941.48e6] * 8, [0.02] * 8), "line", 1e9),  # 1500 B: 941.48 Mbit/s of payload on 1 Gbit/s
+        (transfer_of([941.48e6] * 8, [0.02] * 8), "line rate", 1e9),  # 1500 B: 941.48 Mbit/s of payload on 1 Gbit/s
         (transfer_of([4e8] * 8, [0.02] * 8, window=1_000_000), "window", 1e9),
         (transfer_of([4e8] * 8, [0.02] * 8, window=9_000_000, lost=3), "loss", 1e9),
         (transfer_of([4e8] * 8, [0.02] * 8, window=9_000_000), "host", 1e9),
-        (transfer_of([4e8] * 8, [0.02, *[0.03, 0.04] * 3, 0.02], window=9_000_000), "queue", 4e8 * 1538 / 1448),
+        (transfer_of([4e8] * 8, [0.02, *[0.03, 0.04] * 3, 0.02], window=9_000_000), "line rate", 4e8 * 1538 / 1448),
     ],
 )
 def test_what_bound_a_transfer(transfer: MeasuredTransfer, bound: str, rate_bps: float) -> None:
@@ -279,9 +279,9 @@ def test_what_bound_a_transfer(transfer: MeasuredTransfer, bound: str, rate_bps:
     assert made.bound_by == bound
     assert made.rate is not None
     assert made.rate.value == pytest.approx(rate_bps, rel=1e-4)
-    assert made.rate_known == (bound in ("line", "queue"))
-    if bound == "queue":
-        assert made.queue is not None
+    assert made.rate_known == (bound == "line rate")
+    assert (made.queue is not None) == (rate_bps == 4e8 * 1538 / 1448)
+    if made.queue is not None:
         assert made.queue.value == pytest.approx(0.02 * rate_bps / 8, rel=0.01)
     if bound == "host":
         assert made.host is not None

@@ -116,8 +116,8 @@ def test_the_expected_goodput_is_the_sum_of_both_framing_limits(tmp_path: Path) 
     assert physics.mss_bytes == 1420
     limits = [rate * 1420 // 1538 for rate in (100_000_000, 50_000_000)]
     assert physics.expected_goodput_bps == physics.framing_limit_bps == sum(limits)
-    assert physics.expected_bottleneck.kind == "framing"
-    assert physics.expected_bottleneck.name == "framing of every link and link 2 r2–b"
+    assert physics.expected_bottleneck.kind == "line rate"
+    assert physics.expected_bottleneck.name == "line rate of every link and link 2 r2–b"
     six = load(tmp_path, GOOD.replace("format: 1", "format: 1\nip: 6")).flow.physics
     assert six.expected_goodput_bps == sum(rate * 1400 // 1538 for rate in (100_000_000, 50_000_000))
 

@@ -129,11 +129,11 @@ def test_limits_of_the_transfer(tmp_path: Path) -> None:
     plan = plan_with(tmp_path, "path.1.loss=0.01 %", "transfer.pacing=500 Mbit/s", "hosts.b.bus={rate: 700 Mbit/s}")
     assert [(limit.kind, limit.place, limit.fitted) for limit in plan.physics.limits] == [
         ("bus", "b", False),
-        ("framing", "every link", False),
+        ("line rate", "every link", False),
         ("pacing", None, False),
         ("loss", None, False),
     ]
-    words = ["bus of b", "framing of every link", "pacing", "loss (square-root law)"]
+    words = ["bus of b", "line rate of every link", "pacing", "loss (square-root law)"]
     assert [limit.name for limit in plan.physics.limits] == words
     assert plan.physics.bus_limit_bps == 700_000_000 * 1448 // 1500
     assert plan.physics.expected_bottleneck == plan.physics.limits[3]

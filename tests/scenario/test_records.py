@@ -29,7 +29,7 @@ LULEA = RECORDS / "2004-04-14-san-jose-lulea.yaml"
     ids=lambda value: value.stem if isinstance(value, Path) else "",
 )
 def test_facts(file: Path, facts: tuple[int, ...], goodput: float, km: int, *, hops: int, fitted: bool) -> None:
-    """The table of the records, and that theory is within 3 % of each, 1.5 % where framing bound it."""
+    """The table of the records, and that theory is within 3 % of each, 1.5 % where the line rate bound it."""
     plan = plan_of_file(file)
     streams, ip, mtu, window = facts
     expect, contest = plan.expect, plan.contest
@@ -46,7 +46,7 @@ def test_facts(file: Path, facts: tuple[int, ...], goodput: float, km: int, *, h
     if expect.score_bit_m_per_s:
         assert expect.score_bit_m_per_s == pytest.approx(goodput * km * 1000, rel=0.002)
     if not fitted:
-        limit = 0.015 if contest.bound_by == "framing" else 0.03
+        limit = 0.015 if contest.bound_by == "line rate" else 0.03
         assert plan.physics.expected_goodput_bps == pytest.approx(goodput, rel=limit)
 
 

@@ -60,16 +60,18 @@ QUIET: Change = {"events": None}
 
 PATHS = [
     # --- the line ---
-    Case("line, CUBIC", "framing", {}, FASTER, LARGER),
-    Case("line, Reno", "framing", _of(congestion_control="reno"), FASTER, LARGER),
-    Case("line, four streams", "framing", _of(streams=4), FASTER, LARGER),
-    Case("line, deep queue", "framing", _on(queue="4 BDP"), FASTER, LARGER),
-    Case("line, half a BDP", "framing", _on(queue="0.6 BDP"), FASTER, LARGER),
-    Case("line, 10 Mbit/s", "framing", _on(line_rate="10 Mbit/s"), _on(line_rate="20 Mbit/s"), LARGER),
-    Case("line, FQ-CoDel, 12 ms", "framing", _on(discipline="fq_codel", one_way_delay="1 ms"), FASTER, LARGER),
-    Case("line, slower for a time", "framing", _event("12 s", line_rate="50 Mbit/s", **{"for": "28 s"}), QUIET, LARGER),
-    Case("line, a loss in the start", "framing", _event("1 s", loss="3 packets"), FASTER, QUIET),
-    Case("line, rare losses", "framing", _on(loss="0.0005 %", one_way_delay="5 ms"), FASTER, LARGER),
+    Case("line, CUBIC", "line rate", {}, FASTER, LARGER),
+    Case("line, Reno", "line rate", _of(congestion_control="reno"), FASTER, LARGER),
+    Case("line, four streams", "line rate", _of(streams=4), FASTER, LARGER),
+    Case("line, deep queue", "line rate", _on(queue="4 BDP"), FASTER, LARGER),
+    Case("line, half a BDP", "line rate", _on(queue="0.6 BDP"), FASTER, LARGER),
+    Case("line, 10 Mbit/s", "line rate", _on(line_rate="10 Mbit/s"), _on(line_rate="20 Mbit/s"), LARGER),
+    Case("line, FQ-CoDel, 12 ms", "line rate", _on(discipline="fq_codel", one_way_delay="1 ms"), FASTER, LARGER),
+    Case(
+        "line, slower for a time", "line rate", _event("12 s", line_rate="50 Mbit/s", **{"for": "28 s"}), QUIET, LARGER
+    ),
+    Case("line, a loss in the start", "line rate", _event("1 s", loss="3 packets"), FASTER, QUIET),
+    Case("line, rare losses", "line rate", _on(loss="0.0005 %", one_way_delay="5 ms"), FASTER, LARGER),
     # --- the window ---
     Case("window, 200 kB", "window", _of(window="200 kB"), LARGER, FASTER),
     Case("window, 500 kB of Reno", "window", _of(window="500 kB", congestion_control="reno"), LARGER, FASTER),
@@ -122,7 +124,7 @@ PATHS = [
     ),
     Case(
         "reordering 3 %, Reno, RACK",
-        "framing",
+        "line rate",
         _on(reorder="3 %") | _of(congestion_control="reno"),
         FASTER,
         LARGER,
@@ -132,14 +134,14 @@ PATHS = [
     Case("duplicates 10 %, Reno", "duplicates", _on(duplicate="10 %") | _of(congestion_control="reno"), CLEAN, LARGER),
     Case(
         "probing, BBR",
-        "probing",
+        "RTT probing",
         _of(congestion_control="bbr", duration="60 s"),
         _of(congestion_control="cubic"),
         LARGER,
     ),
     Case(
         "probing, few losses",
-        "probing",
+        "RTT probing",
         _of(congestion_control="bbr", duration="60 s") | _on(loss="0.01 %"),
         FASTER,
         CLEAN,
@@ -212,10 +214,10 @@ def _two(near: Change, far: Change, edges: dict[int, Change] | None = None) -> C
 
 
 NETWORKS = [
-    Case("share, two CUBIC", "share", _two({}, {}), {"flows": [NEAR]}, LARGER, "near"),
+    Case("share, two CUBIC", "shared line", _two({}, {}), {"flows": [NEAR]}, LARGER, "near"),
     Case(
         "share, Reno",
-        "share",
+        "shared line",
         _two({"congestion_control": "reno"}, {"congestion_control": "reno"}),
         {"flows": [NEAR]},
         LARGER,
@@ -223,16 +225,28 @@ NETWORKS = [
     ),
     Case(
         "share, the longer of two",
-        "share",
+        "shared line",
         _two({}, {}, {1: {"one_way_delay": "20 ms"}}),
         {"flows": [FAR]},
         LARGER,
         "far",
     ),
     Case(
-        "share, BBR beside CUBIC", "share", _two({"congestion_control": "bbr"}, {}), {"flows": [NEAR]}, LARGER, "near"
+        "share, BBR beside CUBIC",
+        "shared line",
+        _two({"congestion_control": "bbr"}, {}),
+        {"flows": [NEAR]},
+        LARGER,
+        "near",
     ),
-    Case("share, FQ-CoDel", "share", _two({}, {}, {2: {"discipline": "fq_codel"}}), {"flows": [NEAR]}, LARGER, "near"),
+    Case(
+        "share, FQ-CoDel",
+        "shared line",
+        _two({}, {}, {2: {"discipline": "fq_codel"}}),
+        {"flows": [NEAR]},
+        LARGER,
+        "near",
+    ),
     Case(
         "window beside a bulk flow",
         "window",
@@ -241,9 +255,9 @@ NETWORKS = [
         None,
         "near",
     ),
-    Case("bulk beside a small window", "share", _two({"window": "200 kB"}, {}), {"flows": [FAR]}, LARGER, "far"),
+    Case("bulk beside a small window", "shared line", _two({"window": "200 kB"}, {}), {"flows": [FAR]}, LARGER, "far"),
     Case("loss at the edge", "loss", _two({}, {}, {0: {"loss": "2 %"}}), {"links": EDGES}, None, "near"),
-    Case("a slow edge", "framing", _two({}, {}, {0: {"line_rate": "20 Mbit/s"}}), {"links": EDGES}, None, "near"),
+    Case("a slow edge", "line rate", _two({}, {}, {0: {"line_rate": "20 Mbit/s"}}), {"links": EDGES}, None, "near"),
     Case(
         "pacing beside a bulk flow",
         "pacing",
@@ -254,7 +268,7 @@ NETWORKS = [
     ),
     Case(
         "two that share nothing",
-        "framing",
+        "line rate",
         {
             "links": [
                 {"from": "near", "to": "near-sink", "one_way_delay": "15 ms", "line_rate": "100 Mbit/s"},

@@ -59,7 +59,7 @@ ONE_WAY_MS = [0.05, 62.3, 0.1, 9.6, 2.1, 3.1, 7.4, 4.1, 7.0, 12.2, 8.8, 15.15, 0
 
 LIMITS = {
     "bus of geneva (fitted)": BUS_GOODPUT,
-    "framing of link 1 geneva–cern": 9_900_420_000,
+    "line rate of link 1 geneva–cern": 9_900_420_000,
     "window": 11_288_514_000,
 }
 
@@ -70,7 +70,7 @@ RECORDED_STREAMS = [828.195, 828.792, 827.961, 829.172, 828.107, 827.917, 828.20
 def limit(name: str, goodput_bps: int) -> dict[str, Any]:
     """A limit as JSON, of the words for it."""
     words, _, place = name.removesuffix(" (fitted)").partition(" of ")
-    kind = words.split()[0]
+    kind = words.removesuffix(" (square-root law)")
     return {"kind": kind, "place": place or None, "fitted": "(fitted)" in name, "goodput_bps": goodput_bps}
 
 

@@ -68,7 +68,7 @@ def network_plan(
         )
     names = list(dict.fromkeys(end for a, b, _ in lanes for end in (a, b)))
     nodes = [{"name": name, "kind": "host" if name in hosts else "router"} | hosts.get(name, {}) for name in names]
-    head = {"schema_version": 3, "scenario": "test", "seed": 1, "ip_version": ip, "fidelity": "packets"}
+    head = {"schema_version": 4, "scenario": "test", "seed": 1, "ip_version": ip, "fidelity": "packets"}
     return head | {"nodes": nodes, "links": links, "flows": flows}
 
 

@@ -11,4 +11,4 @@ def test_a_download(path):
     done = path.sender.run(["curl", "-sf", "-o", "/dev/null", "http://b:9000/README.md"], timeout="60 s")
     assert done.returncode == 0
     assert path.elapsed_s < 5
-    assert path.bound_by(server).kind != "program window"
+    assert path.bound_by(server).kind != "application window"

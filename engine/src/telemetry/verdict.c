@@ -3,22 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A share of the time from which on a cause is the cause. */
-#define LARGE_SHARE 0.5
-/* A thread that ran this much of the time, or a host that idled less than the rest. */
-#define THREAD_FULL 0.9
-#define HOST_FULL   97.0
-/* An RTT this much above the smallest one shows a standing queue. */
-#define QUEUE_FACTOR 1.05
-/* A goodput this close below the pacing rate, framing and start left out, is set by it. */
-#define PACING_NEAR 0.9
-
-static const char *const names[] = {
-    [LIMIT_PACING] = "pacing",           [LIMIT_RECEIVER_CPU] = "receiver CPU",
-    [LIMIT_SENDER_CPU] = "sender CPU",   [LIMIT_WINDOW] = "window",
-    [LIMIT_APPLICATION] = "application", [LIMIT_LOSS] = "loss",
-    [LIMIT_BOTTLENECK] = "bottleneck",   [LIMIT_UNKNOWN] = "unknown",
-};
+static const char *const names[] = LIMIT_NAMES;
 
 const char *limit_name(enum limit limit)
 {
@@ -32,16 +17,16 @@ static double share(uint64_t part_us, uint64_t whole_us)
 
 static bool cpu_full(uint64_t cpu_ns, uint64_t duration_ns, double host_percent)
 {
-	return share(cpu_ns, duration_ns) >= THREAD_FULL ||
-	       (host_percent >= HOST_FULL && share(cpu_ns, duration_ns) >= LARGE_SHARE / 2);
+	return share(cpu_ns, duration_ns) >= FULL_THREAD_SHARE ||
+	       (host_percent >= FULL_HOST_PERCENT && share(cpu_ns, duration_ns) >= LARGE_SHARE / 2);
 }
 
 static enum limit cpu_say(enum limit limit, uint64_t cpu_ns, uint64_t duration_ns,
 			  double host_percent, char *text, size_t size)
 {
-	const char *end = limit == LIMIT_SENDER_CPU ? "sender" : "receiver";
+	const char *end = limit == LIMIT_SENDER_PROCESSOR ? "sender" : "receiver";
 	double part = share(cpu_ns, duration_ns);
-	if (part >= THREAD_FULL)
+	if (part >= FULL_THREAD_SHARE)
 		(void)snprintf(text, size, "the %s's thread computed %.0f %% of the time", end,
 			       part * 100);
 	else
@@ -56,7 +41,7 @@ static enum limit cpu_say(enum limit limit, uint64_t cpu_ns, uint64_t duration_n
 static enum limit rwnd_say(const struct verdict_facts *facts, double part, char *text, size_t size)
 {
 	if (cpu_full(facts->receiver_cpu_ns, facts->duration_ns, facts->receiver_host_percent))
-		return cpu_say(LIMIT_RECEIVER_CPU, facts->receiver_cpu_ns, facts->duration_ns,
+		return cpu_say(LIMIT_RECEIVER_PROCESSOR, facts->receiver_cpu_ns, facts->duration_ns,
 			       facts->receiver_host_percent, text, size);
 	(void)snprintf(text, size,
 		       "the receiver's window was full %.0f %% of the time: %" PRIu64
@@ -72,12 +57,12 @@ static enum limit sndbuf_say(const struct verdict_facts *facts, double part, cha
 			     size_t size)
 {
 	if (cpu_full(facts->sender_cpu_ns, facts->duration_ns, facts->sender_host_percent))
-		return cpu_say(LIMIT_SENDER_CPU, facts->sender_cpu_ns, facts->duration_ns,
+		return cpu_say(LIMIT_SENDER_PROCESSOR, facts->sender_cpu_ns, facts->duration_ns,
 			       facts->sender_host_percent, text, size);
 	(void)snprintf(text, size,
 		       "the send buffer of %" PRIu64 " bytes was too small %.0f %% of the time",
 		       facts->sndbuf_bytes, part * 100);
-	return LIMIT_WINDOW;
+	return LIMIT_SEND_BUFFER;
 }
 
 /* Neither window nor application: the congestion window, and what keeps it down. */
@@ -91,7 +76,7 @@ static enum limit path_say(const struct verdict_facts *facts, char *text, size_t
 		    "a queue stood at the bottleneck: the RTT grew from %.3f to %.3f ms, "
 		    "%" PRIu64 " retransmits",
 		    facts->min_rtt_us / 1e3, facts->srtt_us / 1e3, facts->retransmits);
-		return LIMIT_BOTTLENECK;
+		return LIMIT_LINE_RATE;
 	}
 	if (facts->retransmits != 0) {
 		(void)snprintf(text, size,
@@ -116,19 +101,19 @@ enum limit verdict_find(const struct verdict_facts *facts, char *text, size_t si
 		return LIMIT_UNKNOWN;
 	}
 	if (facts->pacing_bps != 0 &&
-	    (double)facts->goodput_bps >= (double)facts->pacing_bps * PACING_NEAR) {
+	    (double)facts->goodput_bps >= (double)facts->pacing_bps * (1 - PACING_NEARNESS)) {
 		(void)snprintf(text, size, "paced to %.3f Gbit/s", (double)facts->pacing_bps / 1e9);
 		return LIMIT_PACING;
 	}
-	if (rwnd >= LARGE_SHARE && rwnd >= sndbuf)
+	if (rwnd > LARGE_SHARE && rwnd >= sndbuf)
 		return rwnd_say(facts, rwnd, text, size);
-	if (sndbuf >= LARGE_SHARE)
+	if (sndbuf > LARGE_SHARE)
 		return sndbuf_say(facts, sndbuf, text, size);
 	if (cpu_full(facts->sender_cpu_ns, facts->duration_ns, facts->sender_host_percent))
-		return cpu_say(LIMIT_SENDER_CPU, facts->sender_cpu_ns, facts->duration_ns,
+		return cpu_say(LIMIT_SENDER_PROCESSOR, facts->sender_cpu_ns, facts->duration_ns,
 			       facts->sender_host_percent, text, size);
 	if (cpu_full(facts->receiver_cpu_ns, facts->duration_ns, facts->receiver_host_percent))
-		return cpu_say(LIMIT_RECEIVER_CPU, facts->receiver_cpu_ns, facts->duration_ns,
+		return cpu_say(LIMIT_RECEIVER_PROCESSOR, facts->receiver_cpu_ns, facts->duration_ns,
 			       facts->receiver_host_percent, text, size);
 	if (busy < LARGE_SHARE) {
 		(void)snprintf(text, size, "there was something to send only %.0f %% of the time",

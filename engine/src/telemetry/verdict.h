@@ -2,20 +2,11 @@
 #ifndef LANDSPEED_TELEMETRY_VERDICT_H
 #define LANDSPEED_TELEMETRY_VERDICT_H
 
+#include "telemetry/limit_words.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum limit {
-	LIMIT_PACING,
-	LIMIT_RECEIVER_CPU,
-	LIMIT_SENDER_CPU,
-	LIMIT_WINDOW, /* the receiver's window or the send buffer */
-	LIMIT_APPLICATION,
-	LIMIT_LOSS,
-	LIMIT_BOTTLENECK,
-	LIMIT_UNKNOWN,
-};
 
 /* One stream, as both ends' kernels account for it. */
 struct verdict_facts {

@@ -46,7 +46,7 @@
 
   function limits(places) {
     var loss = here.figure(data.figures.loss, places);
-    var found = [{ name: "line", level: here.figure(data.figures.framing, places) },
+    var found = [{ name: "line rate", level: here.figure(data.figures.lineRate, places) },
       { name: "window / RTT", level: here.figure(data.figures.window, places) }];
     return loss === null ? found : found.concat([{ name: "loss (Reno)", level: loss }]);
   }

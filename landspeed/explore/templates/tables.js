@@ -56,7 +56,7 @@ window.landspeed = {};
     var scale = data.theory.scale;
     var place = at.reduce(function (sum, each, which) { return sum * sizes[which] + each; }, 0);
     var curve = columns.index[place];
-    var full = here.figure(data.figures.framing, at);
+    var full = here.figure(data.figures.lineRate, at);
     function node(i) {
       return { time: decoded(columns.times[i], scale.time, scale.curve),
         goodput: full * decoded(columns.levels[i], scale.level, scale.curve),

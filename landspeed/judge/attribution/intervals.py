@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from landspeed.base.limits import LARGE_SHARE, NEARLY_FULL
+
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
 
@@ -15,7 +17,6 @@ COLUMNS = (
     *("stream", "time_ns", "bytes", "cwnd_packets", "ssthresh_packets", "retransmits", "in_flight_packets", "state"),
     *("busy_us", "rwnd_limited_us", "sndbuf_limited_us", "snd_wnd_bytes", "mss_bytes", "srtt_us"),
 )
-NEARLY_FULL = 0.9  # of the congestion window
 RECOVERY = 3  # TCP_CA_Recovery; above it TCP_CA_Loss: what was lost is being made good
 
 
@@ -59,7 +60,7 @@ class Interval:
     def window_full(self) -> bool:
         """The receiver's window had no room for a packet: by the kernel's clock, else by what is in flight."""
         if self.rwnd is not None:
-            return self.rwnd >= 0.5
+            return self.rwnd >= LARGE_SHARE
         if self.window_bytes is None or not self.in_flight or not self.mss_bytes:
             return False
         return (self.in_flight + 1) * self.mss_bytes > self.window_bytes

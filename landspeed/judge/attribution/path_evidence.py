@@ -9,6 +9,7 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from landspeed.base.limits import FULL_LINE_SHARE, QUEUED_SHARE
 from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES, LineCapacity
 from landspeed.scenario.theory.timing import line_of, node_of, path_mtu
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Plan
 
-FULL = 0.97  # of a line's rate, framing included: a sample's ends lie between packets
-QUEUED_SHARE = 0.1  # of what is in flight: less in a queue is a burst on its way, more keeps the line busy
 COLUMNS = ("link", "direction", "time_ns", "bytes", "packets", "drops", "marks", "backlog_bytes")
 
 
@@ -98,7 +97,7 @@ class PathEvidence:
         end_s: float,
         in_flight_bytes: int | None = None,
         *,
-        full: float = FULL,
+        full: float = FULL_LINE_SHARE,
         beside: Set[int] = frozenset(),
     ) -> int | None:
         """The fullest link of those that were full in a time: busy all of it, or with enough waiting.
@@ -127,7 +126,7 @@ class PathEvidence:
             return False
         sent = series.at(series.bits, end_s) - series.at(series.bits, begin_s)
         bare = self._mtu_bytes / (self._mtu_bytes + self._plan.links[0].framing_bytes)
-        return sent * bare >= FULL * self._bus_bps * (end_s - begin_s)
+        return sent * bare >= FULL_LINE_SHARE * self._bus_bps * (end_s - begin_s)
 
     def grown(self, counter: str, begin_s: float, end_s: float, links: set[int] | None = None) -> float:
         """Growth of "drops" or "marks" of the way there in a time, of all links or some."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from landspeed.base import limits
+from landspeed.base.limits import ProbeLimit
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.judge.sockets.phases import line
-from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Kind, Place, Way
+from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Place, Way
 
-CONSISTENT = 0.1  # a window that differs more between round-trip times is none
-CONSTANT = 1.2  # a goodput that differs less while the RTT grows tenfold depends on no round trip
 WIDE = 4.0  # so many times the shortest RTT, or nothing can be said of how the goodput depends on it
 OVERHEAD_SHARE = 0.6  # of the shortest RTT, beside what the window takes on the line
 
@@ -55,7 +55,7 @@ class Answer:
 
     source: str
     target: str
-    bound_by: Kind
+    bound_by: ProbeLimit
     explanation: str
     window_bytes: float | None = None
     window_error: float | None = None
@@ -66,7 +66,7 @@ class Answer:
     goodput_bps: list[float | None] = field(default_factory=list[float | None])
     allowed_bps: list[float | None] = field(default_factory=list[float | None])
     bytes: list[int] = field(default_factory=list[int])
-    kinds: list[Kind] = field(default_factory=list[Kind])
+    kinds: list[ProbeLimit] = field(default_factory=list[ProbeLimit])
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _answer(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Answer:
     longest = bounds[-1]
     more: dict[str, object] = {}
     explanation = longest.explanation
-    if kind == "program window":
+    if kind == limits.APPLICATION_WINDOW:
         window, error = _standing(known, way, fit)
         effective = fit.window_bytes if fit else window
         at = {each.window_at for each in bounds if each.kind == kind}
@@ -128,13 +128,13 @@ def _answer(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Answer:
             ],
         }
         explanation = _window_words(known, way, fit, window)
-    elif kind == "round trips":
+    elif kind == limits.ROUND_TRIPS:
         turns = _turns(known, way)
         more = {"round_trips": turns}
         explanation = _turn_words(known, way, turns)
-    elif kind == "tcp window":
+    elif kind in (limits.WINDOW, limits.SEND_BUFFER):
         more = {"window_bytes": longest.window_bytes, "window_at": longest.window_at}
-    elif kind == "program" and longest.kind != "program":
+    elif kind == limits.APPLICATION and longest.kind != limits.APPLICATION:
         why = "goodput does not depend on the RTT: the program makes pauses of its own"
         if longest.datagrams:
             why = "not the same goes in each round trip at every RTT: the program's own congestion control, or pauses"
@@ -159,24 +159,24 @@ def _window_fit(runs: Sequence[ProbeRun], way: tuple[str, str]) -> GoodputFit | 
     points = [
         (run.ways[way].rtt_s, bound.steady_bps / 8)
         for run in runs
-        if (bound := run.bounds[way]).kind == "program window" and bound.steady_bps
+        if (bound := run.bounds[way]).kind == limits.APPLICATION_WINDOW and bound.steady_bps
     ]
     return fit_window(points)
 
 
-def _kind(runs: Sequence[ProbeRun], way: tuple[str, str], fit: GoodputFit | None) -> Kind:
+def _kind(runs: Sequence[ProbeRun], way: tuple[str, str], fit: GoodputFit | None) -> ProbeLimit:
     """A window that is the same at several RTTs; else what binds at the longest one."""
-    kinds: list[Kind] = [run.bounds[way].kind for run in runs]
-    windows = [run for run in runs if run.bounds[way].kind == "program window"]
+    kinds: list[ProbeLimit] = [run.bounds[way].kind for run in runs]
+    windows = [run for run in runs if run.bounds[way].kind == limits.APPLICATION_WINDOW]
     if len(windows) >= 2:
         rates = [run.bounds[way].steady_bps or 0.0 for run in windows]
         wide = windows[-1].ways[way].rtt_s >= WIDE * windows[0].ways[way].rtt_s
-        if wide and max(rates) <= CONSTANT * min(rates):
-            return "program"
+        if wide and max(rates) <= limits.CONSTANT_FACTOR * min(rates):
+            return limits.APPLICATION
         if fit is not None and _is_window(fit, windows[0].ways[way]):
-            return "program window"
+            return limits.APPLICATION_WINDOW
         if windows[0].bounds[way].datagrams:
-            return "program"
+            return limits.APPLICATION
     return kinds[-1]
 
 
@@ -187,7 +187,7 @@ def _standing(
     bounds = [run.bounds[way] for run in runs]
     if fit is not None and bounds[0].datagrams:
         return fit.window_bytes, fit.error
-    found = [each.window_bytes for each in bounds if each.kind == "program window" and each.window_bytes]
+    found = [each.window_bytes for each in bounds if each.kind == limits.APPLICATION_WINDOW and each.window_bytes]
     if not found:
         return None, None
     mean = fmean(found)
@@ -197,13 +197,15 @@ def _standing(
 def _is_window(fit: GoodputFit, shortest: Way) -> bool:
     """Return whether a window explains the points: the curve is near all, and the part without the RTT is small."""
     most_s = OVERHEAD_SHARE * shortest.rtt_s + 2 * fit.window_bytes * 8 / shortest.limit_bps
-    near = fit.error is not None and fit.error <= CONSISTENT
+    near = fit.error is not None and fit.error <= limits.WINDOW_SPREAD
     return near and -OVERHEAD_SHARE * shortest.rtt_s <= fit.overhead_s <= most_s
 
 
 def _window_words(runs: Sequence[ProbeRun], way: tuple[str, str], fit: GoodputFit | None, window: float | None) -> str:
     bounds = [run.bounds[way] for run in runs]
-    words = next(each.explanation for each in reversed(bounds) if each.kind == "program window").split("; ", 1)[1]
+    words = next(each.explanation for each in reversed(bounds) if each.kind == limits.APPLICATION_WINDOW).split(
+        "; ", 1
+    )[1]
     if fit is None or window is None:
         return f"the program never had more than {bytes_text(window)} in flight; {words}"
     slow = runs[-1]

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from landspeed.base import limits
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.judge.sockets.phases import slope
 from landspeed.judge.sockets.series import SocketSamples
-from landspeed.judge.sockets.socket_limits import HIDDEN, LINE_NEARNESS, Bound, Way
+from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Way
 
 HEADERS_BYTES = 14 + 20 + 8  # Ethernet, IPv4 and UDP; IPv6 has 20 more
 MORE_IPV6_BYTES = 20
@@ -104,19 +105,21 @@ def bound_by_datagrams(
     }
     if total < LEAST_BYTES or total < other / 10:
         text = f"there was nothing more to send than {bytes_text(total)} in datagrams"
-        return Bound(kind="idle", explanation=text, **known)  # pyright: ignore[reportArgumentType]
+        return Bound(kind=limits.IDLE, explanation=text, **known)  # pyright: ignore[reportArgumentType]
     rate = ahead.between(*SETTLED) or (goodput or 0.0) / 8
     known["steady_bps"] = rate * 8
-    if rate * 8 >= LINE_NEARNESS * way.limit_bps:
-        text = f"the line was full: {rate_text(rate * 8)} of the {rate_text(way.limit_bps)} that its framing allows"
-        return Bound(kind="line", explanation=text, **known)  # pyright: ignore[reportArgumentType]
+    if rate * 8 >= limits.PROBED_LINE_SHARE * way.limit_bps:
+        text = (
+            f"the line was full: {rate_text(rate * 8)} of the {rate_text(way.limit_bps)} that it allows after headers"
+        )
+        return Bound(kind=limits.LINE_RATE, explanation=text, **known)  # pyright: ignore[reportArgumentType]
     if _pauses(ahead, way.rtt_s):
         window = rate * way.rtt_s
         text = f"{bytes_text(window)} of datagrams come in each round trip; "
         text += "their program's own window or congestion control holds them back"
-        return Bound(kind="program window", explanation=text, window_bytes=window, **known)  # pyright: ignore[reportArgumentType]
+        return Bound(kind=limits.APPLICATION_WINDOW, explanation=text, window_bytes=window, **known)  # pyright: ignore[reportArgumentType]
     text = f"datagrams came without the pauses that a window makes: their program paced them; {HIDDEN}"
-    return Bound(kind="program", explanation=text, **known)  # pyright: ignore[reportArgumentType]
+    return Bound(kind=limits.APPLICATION, explanation=text, **known)  # pyright: ignore[reportArgumentType]
 
 
 def _pauses(ahead: ArrivalSeries, rtt_s: float) -> bool:

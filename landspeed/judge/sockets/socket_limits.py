@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from landspeed.base import limits
+from landspeed.base.limits import LARGE_SHARE, ProbeLimit
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.judge.sockets.phases import (
     PhaseShares,
@@ -26,20 +28,10 @@ from landspeed.judge.sockets.phases import (
 )
 from landspeed.judge.sockets.series import SentSeries, SocketSamples
 
-Kind: TypeAlias = Literal[
-    "program window", "tcp window", "loss", "line", "slow start", "round trips", "program", "idle"
-]
 Place: TypeAlias = Literal["sender", "receiver"]
 
-LARGE_SHARE = 0.5
-LINE_NEARNESS = 0.95  # of what the framing allows
 INITIAL_PACKETS = 10  # TCP's first window (RFC 6928): what is smaller, no window of a program holds back
-PLATEAU_SHARE = 0.6
-SLACK = 1.6  # a window that is granted in halves takes so much longer than a round trip, at most
-SMALL_SHARE = 0.02  # of the bytes of the other direction: what asks, acknowledges and grants
-ROUND_NEARNESS = 0.2  # a pause this close to a number of round trips is so many
 MOST_TURN_RTTS = 4
-FULL_SHARE = 0.5  # a receive queue so full: its program does not read
 HTTP2_WINDOW = 65_535  # which both ends begin with (RFC 9113, section 6.9.2)
 HIDDEN = "what it computes takes no virtual time, so it is not in this"
 
@@ -76,7 +68,7 @@ class Bound:
         datagrams: it is of UDP.
     """
 
-    kind: Kind
+    kind: ProbeLimit
     source: str
     target: str
     explanation: str
@@ -105,12 +97,14 @@ def bound_by(samples: SocketSamples, source: str, target: str, way: Way) -> Boun
     ahead, back = samples.between(source, target), samples.between(target, source)
     total, other = sum(each.bytes for each in ahead), sum(each.bytes for each in back)
     if not total:
-        return Bound(kind="idle", source=source, target=target, explanation="nothing was sent in this direction")
+        return Bound(kind=limits.IDLE, source=source, target=target, explanation="nothing was sent in this direction")
     known = _Known(ahead, back, total, way)
-    small = total <= SMALL_SHARE * other and total <= INITIAL_PACKETS * mean_mss_bytes(ahead) * max(known.rounds, 1)
+    small = total <= limits.IDLE_SHARE * other and total <= INITIAL_PACKETS * mean_mss_bytes(ahead) * max(
+        known.rounds, 1
+    )
     if small and other > INITIAL_PACKETS * mean_mss_bytes(ahead):
         share = f"{bytes_text(total)}, {total / other * 100:.2g} % of what came back"
-        return known.bound("idle", f"there was nothing more to send than {share}")
+        return known.bound(limits.IDLE, f"there was nothing more to send than {share}")
     return _of_line(known) or _of_tcp(known) or _of_program(known)
 
 
@@ -130,7 +124,7 @@ class _Known:
         self.plateau: Plateau = plateau(self.main, self.middle_s)
         self.steady_bps = self.goodput_bps
 
-    def bound(self, kind: Kind, explanation: str, **more: float | int | str | None) -> Bound:
+    def bound(self, kind: ProbeLimit, explanation: str, **more: float | int | str | None) -> Bound:
         """Make the result, with the figures that every kind has."""
         return Bound(
             kind=kind,
@@ -150,10 +144,10 @@ def _of_line(known: _Known) -> Bound | None:
     middle_s = (known.begins_s + known.ends_s) / 2
     late = sum(_acked_after(each, middle_s) for each in known.ahead) * 8 / max(known.ends_s - middle_s, 1e-9)
     most = max(late, known.goodput_bps or 0.0)
-    if most < LINE_NEARNESS * known.way.limit_bps:
+    if most < limits.PROBED_LINE_SHARE * known.way.limit_bps:
         return None
-    text = f"{rate_text(most)} of the {rate_text(known.way.limit_bps)} that the line's framing allows"
-    return known.bound("line", f"the line was full: {text}")
+    text = f"{rate_text(most)} of the {rate_text(known.way.limit_bps)} that it allows after headers"
+    return known.bound(limits.LINE_RATE, f"the line was full: {text}")
 
 
 def _acked_after(sending: SentSeries, from_s: float) -> int:
@@ -170,7 +164,10 @@ def _of_tcp(known: _Known) -> Bound | None:
         window = main.sender.most("sndbuf_bytes")
         text = f"TCP waited for room in the send buffer {part.sndbuf * 100:.0f} % of the time"
         return known.bound(
-            "tcp window", f"{text}; {_buffer_words(known, main, 'sndbuf')}", window_bytes=window, window_at="sender"
+            limits.SEND_BUFFER,
+            f"{text}; {_buffer_words(known, main, 'sndbuf')}",
+            window_bytes=window,
+            window_at="sender",
         )
     if part.waits > LARGE_SHARE:
         return None
@@ -178,11 +175,13 @@ def _of_tcp(known: _Known) -> Bound | None:
     resent = sum(retransmits_that_hold(each, known.middle_s) for each in known.ahead)
     if resent and (part.cwnd > part.line or window < capacity):
         text = f"{resent} retransmissions held the congestion window down"
-        return known.bound("loss", f"{text}: it was {bytes_text(window)}, and {bytes_text(capacity)} fill the path")
+        return known.bound(
+            limits.LOSS, f"{text}: it was {bytes_text(window)}, and {bytes_text(capacity)} fill the path"
+        )
     needs = _needs_bytes(known)
     text = f"TCP's congestion window still grew: {bytes_text(known.total)} are too few to fill a path of "
     text += f"{bytes_text(known.way.limit_bps / 8 * known.way.rtt_s)} under way; {bytes_text(needs)} would do"
-    return known.bound("slow start", text, needs_bytes=needs)
+    return known.bound(limits.SLOW_START, text, needs_bytes=needs)
 
 
 def _needs_bytes(known: _Known) -> int:
@@ -201,11 +200,11 @@ def _of_receiver(known: _Known) -> Bound:
     if main.receiver is not None:
         rows = main.receiver.rows
         queued = sorted(each for each in rows["rqueue_bytes"] if each is not None)
-        if queued[len(queued) // 2] > FULL_SHARE * window:
+        if queued[len(queued) // 2] > limits.UNREAD_SHARE * window:
             full = bytes_text(queued[len(queued) // 2])
-            return known.bound("program", f"{text}, whose program did not read: {full} waited for it; {HIDDEN}")
+            return known.bound(limits.RECEIVER, f"{text}, whose program did not read: {full} waited for it; {HIDDEN}")
         text += f"; {_buffer_words(known, main, 'rcvbuf')}"
-    return known.bound("tcp window", text, window_bytes=window, window_at="receiver")
+    return known.bound(limits.WINDOW, text, window_bytes=window, window_at="receiver")
 
 
 def _buffer_words(known: _Known, main: SentSeries, name: str) -> str:
@@ -223,22 +222,22 @@ def _buffer_words(known: _Known, main: SentSeries, name: str) -> str:
 def _of_program(known: _Known) -> Bound:
     """TCP waited for the program: for a window of its own, for answers, or for itself."""
     flat, rtt_s = known.plateau, known.way.rtt_s
-    if flat.bytes >= INITIAL_PACKETS * known.main.mss_bytes and flat.share >= PLATEAU_SHARE:
+    if flat.bytes >= INITIAL_PACKETS * known.main.mss_bytes and flat.share >= limits.PLATEAU_SHARE:
         rate = steady_bytes_per_s(known.main, flat.bytes)
-        least_s, most_s = 0.9 * rtt_s, SLACK * (rtt_s + flat.bytes * 8 / known.way.limit_bps)
+        least_s, most_s = 0.9 * rtt_s, limits.GRANT_FACTOR * (rtt_s + flat.bytes * 8 / known.way.limit_bps)
         if rate and least_s <= flat.bytes / rate <= most_s and _answered(known):
             known.steady_bps = rate * 8
             place, words = window_place(known.main, known.back, flat.bytes)
             text = f"{bytes_text(flat.bytes)} were in flight and no more, with TCP waiting for the program "
             text += f"{known.shares.waits * 100:.0f} % of the time; {words}"
-            return known.bound("program window", text, window_bytes=flat.bytes, window_at=place)
+            return known.bound(limits.APPLICATION_WINDOW, text, window_bytes=flat.bytes, window_at=place)
     turns = _round_trips(known)
     if turns is not None:
         each = known.total / max(turns, 1)
         text = f"{turns:.0f} round trips one after the other, {bytes_text(each)} in each"
-        return known.bound("round trips", text, round_trips=turns)
+        return known.bound(limits.ROUND_TRIPS, text, round_trips=turns)
     waits = f"TCP waited for the program {known.shares.waits * 100:.0f} % of the time, and not for an answer"
-    return known.bound("program", f"{waits}: it made pauses of its own; {HIDDEN}")
+    return known.bound(limits.APPLICATION, f"{waits}: it made pauses of its own; {HIDDEN}")
 
 
 def _answered(known: _Known) -> bool:
@@ -257,7 +256,7 @@ def _round_trips(known: _Known) -> float | None:
     found = waited = 0.0
     for before, after in pairwise(turns):
         rounds = (after - before) / rtt_s
-        if round(rounds) <= MOST_TURN_RTTS and abs(rounds - round(rounds)) <= ROUND_NEARNESS * round(rounds):
+        if round(rounds) <= MOST_TURN_RTTS and abs(rounds - round(rounds)) <= limits.ROUND_NEARNESS * round(rounds):
             found, waited = found + round(rounds), waited + after - before
     return found + 1 if waited >= LARGE_SHARE * known.span_s else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from landspeed.base.limits import IDLE
 from landspeed.judge.sockets.answer import Answer
 from landspeed.judge.sockets.datagrams import NextLink, arrived
 from landspeed.judge.sockets.series import SocketSamples
@@ -70,12 +71,12 @@ def _part(found: ProbeResult, variant: ProbePoint) -> Part:
     known = [each.run for each in variant.cases if each.run is not None]
     drawn = [goodput_picture(variant.directions, known)] if known else []
     for answer in variant.directions:
-        if answer.bound_by == "idle":
+        if answer.bound_by == IDLE:
             continue
         for case in variant.cases:
             if case.run is not None:
                 drawn += _connection(found, answer, case)
-    telling = sorted(variant.directions, key=lambda each: each.bound_by == "idle")
+    telling = sorted(variant.directions, key=lambda each: each.bound_by == IDLE)
     return Part(title_of(variant), [*(sentence(each) for each in telling), *spinning(variant)], rows(variant),
                 [each for each in drawn if each is not None])  # fmt: skip
 

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
+from landspeed.base.limits import IDLE
 from landspeed.base.text import DASH, bytes_text, rate_text
 from landspeed.judge.sockets.answer import Answer
 from landspeed.programs.probe.probe import ProbePoint, ProbeResult
 from landspeed.results.facts import spun_text
-
-WORDS = {
-    "program window": "bound by a window of the program's own",
-    "tcp window": "bound by a window of TCP's",
-    "loss": "bound by loss",
-    "line": "bound by the line",
-    "slow start": "bound by TCP's slow start",
-    "round trips": "bound by round trips",
-    "program": "bound by the program itself",
-    "idle": "idle",
-}
 
 
 def tables(found: ProbeResult) -> list[str]:
@@ -34,7 +24,7 @@ def title_of(variant: ProbePoint) -> str:
 def sentence(answer: Answer) -> str:
     """One direction in one sentence."""
     way = f"{answer.source} → {answer.target}"
-    what = WORDS[answer.bound_by]
+    what = answer.bound_by if answer.bound_by == IDLE else f"bound by {answer.bound_by}"
     if answer.window_bytes is not None:
         error = f" (± {answer.window_error * 100:.2g} %)" if answer.window_error and answer.window_error >= 1e-6 else ""
         what += f" of {bytes_text(answer.window_bytes)}{error}"

@@ -18,6 +18,7 @@ from typing import Any
 
 from landspeed.base.errors import Source, TextPosition
 from landspeed.base.failures import NotPossible, RunFailed
+from landspeed.base.limits import BUS, UNKNOWN
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.base.units import RATE, format_exact
 from landspeed.judge.steady import Steady, carried_on, steady
@@ -332,7 +333,7 @@ class Stages:
         except ValueError as error:
             raise RunFailed(f"{choice}, seed {outcome.seed}: {error}") from error
         figures = outcome.figures
-        return outcome.seed, divided, figures.get("limited_by") or "unknown", int(figures.get("retransmits") or 0)
+        return outcome.seed, divided, figures.get("limited_by") or UNKNOWN, int(figures.get("retransmits") or 0)
 
 
 def unknown(plan: Plan, host_limit_bps: int | None) -> str:
@@ -351,7 +352,7 @@ def _limits(file: Path, overrides: Sequence[str], host_limit_bps: int | None) ->
     plan = _plan(file, overrides, None)
     mtu = min(link.mtu_bytes for link in plan.links)
     bus = ph.bus_for_goodput_bps(host_limit_bps, mtu, plan.ip_version)
-    if any(limit.kind == "bus" and limit.goodput_bps <= host_limit_bps for limit in plan.physics.limits):
+    if any(limit.kind == BUS and limit.goodput_bps <= host_limit_bps for limit in plan.physics.limits):
         return []
     sender = plan.nodes[0].name
     return [f"hosts.{sender}.bus={json.dumps({'rate': format_exact(RATE, bus), 'why': 'given as --host-limit'})}"]

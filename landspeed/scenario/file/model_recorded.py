@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from pydantic_core import PydanticCustomError
 
+from landspeed.base.limits import NOT_STATED, RecordedLimit
 from landspeed.base.units import TIME as TIME_KIND
 from landspeed.base.units import (
     Amount,
@@ -101,8 +102,6 @@ class ContestSection(Section):
     )
     networks: Text | None = Field(None, description="Networks on the path, and that they were operational")
     payload: Text | None = Field(None, description="What is said about the uniqueness of the data sent")
-    bound_by: Literal["window", "framing", "host", "not stated"] = Field(
-        "not stated", description="What limited the recorded run, as its documents say"
-    )
+    bound_by: RecordedLimit = Field(NOT_STATED, description="What limited the recorded run, as its documents say")
     bound_why: Text | None = Field(None, description="Their words, or what follows from their figures")
     previous: PreviousRecordSection | None = Field(None, description="The record of the class before it")

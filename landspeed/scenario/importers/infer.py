@@ -13,6 +13,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from landspeed.base import limits
+from landspeed.base.limits import ImportLimit
 from landspeed.base.units_text import rate_text
 from landspeed.scenario.importers.path_evidence import Figure, Interval, MeasuredTransfer, PathEvidence
 from landspeed.scenario.importers.round_trip import RoundTrip, round_trip
@@ -22,11 +24,8 @@ from landspeed.scenario.theory import physics as ph
 STANDARD_BPS = (10**7, 10**8, 10**9, 10**10, 4 * 10**10, 10**11, 4 * 10**11)
 UNKNOWN_BPS = 10**9  # where nothing tells of a line
 FRAMING = ph.ETHERNET_FRAMING
-QUEUE_SHARE, QUEUE_LEAST_S = 0.03, 0.0005  # an RTT so far above the path's own is a queue; hosts alone vary by less
+QUEUE_LEAST_S = 0.0005  # an RTT less above the path's own is no queue
 STANDING = 0.25  # of the queue's greatest delay: while it stands higher, the line is busy
-NEAR = 0.1  # a goodput so near to a pace or a window is bound by it
-LINE_NEAR = 0.01  # … to a line
-IDLE = 1.2  # a congestion window so much larger than what is in flight does not bind
 FLAT, BURSTS = 0.1, 2.0  # a policed goodput varies by so little; a variance of losses so far above chance's
 NORMAL = 1.96  # standard deviations of a 95 % interval
 
@@ -36,7 +35,7 @@ class InferredPath:
     """The path that was inferred; what is None is not known.
 
     Attributes:
-        bound_by: "queue", "pacing", "window", "line", "loss", "host", or "" without a transfer.
+        bound_by: the limit of the transfer; None without one. A standing queue, too, shows that the line was full.
         rate: of the bottleneck's line, framing included. `rate_known`: measured, not only a lower bound.
         goodput: of the transfer that stands for all, with the spread of all.
     """
@@ -45,7 +44,7 @@ class InferredPath:
     mtu_bytes: int
     transfer: MeasuredTransfer | None = None
     goodput: Figure | None = None
-    bound_by: str = ""
+    bound_by: ImportLimit | None = None
     why: str = ""
     rate: Figure | None = None
     rate_known: bool = False
@@ -157,14 +156,14 @@ def _bound(made: InferredPath) -> None:
     rate, rtt_s = statistics.fmean(rates), statistics.fmean(rtts) if rtts else base_s
     paced = (transfer.asked_pacing_bps or 0.0) * transfer.streams
     made.pacing_bps = transfer.asked_pacing_bps
-    if paced and abs(rate / paced - 1) <= NEAR:
-        made.bound_by, made.why = "pacing", f"{rate_text(rate)} is the {rate_text(paced)} that was asked for"
+    if paced and abs(rate / paced - 1) <= limits.PACING_NEARNESS:
+        made.bound_by, made.why = limits.PACING, f"{rate_text(rate)} is the {rate_text(paced)} that was asked for"
         return _at_least(made, rates)
-    queued = bool(rtts) and max(rtts) - base_s > max(QUEUE_SHARE * base_s, QUEUE_LEAST_S)
+    queued = bool(rtts) and max(rtts) - base_s > max(limits.QUEUE_SHARE * base_s, QUEUE_LEAST_S)
     wire = rate * _wire_share(made)
-    line = next((each for each in STANDARD_BPS if abs(wire / each - 1) <= LINE_NEAR), None)
+    line = next((each for each in STANDARD_BPS if abs(wire / each - 1) <= limits.IMPORTED_LINE_NEARNESS), None)
     if line and not queued:
-        made.bound_by, made.rate_known = "line", True
+        made.bound_by, made.rate_known = limits.LINE_RATE, True
         made.why = f"{rate_text(rate)} is what a line of {rate_text(line)} carries, and no queue stood"
         half = _half(rates) * _wire_share(made)
         made.rate = Figure(line, f"{transfer.source}: {made.why}", half, half)
@@ -177,7 +176,7 @@ def _bound(made: InferredPath) -> None:
     if resent:
         _by_loss(made, parts, resent)
     else:
-        made.bound_by = "host"
+        made.bound_by = limits.HOST
         made.why = f"{rate_text(rate)}, no loss, no queue, and no window filled: one of the hosts sets the pace"
         bus = rate * made.mtu_bytes / ph.mss_bytes(made.mtu_bytes, transfer.ip_version)
         made.host = Figure(bus, f"{transfer.source}: {made.why}", _half(rates), _half(rates))
@@ -215,7 +214,7 @@ def _by_queue(made: InferredPath, parts: Sequence[Interval], base_s: float) -> N
     busy = busy or [max(each.rate_bps for each in parts)]
     share, rate = _wire_share(made), statistics.fmean(busy)
     half = _half(busy) if len(busy) > 1 else 0.05 * rate
-    made.bound_by, made.rate_known = "queue", True
+    made.bound_by, made.rate_known = limits.LINE_RATE, True
     made.why = f"its round trips grew from {base_s * 1e3:.4g} to {highest_s * 1e3:.4g} ms: a queue stood on the path"
     what = f"goodput {rate_text(rate)} in {len(busy)} intervals with a queue, × {share:.4f} for headers and framing"
     made.rate = Figure(rate * share, f"{transfer.source}: {what}", half * share, half * share)
@@ -238,22 +237,22 @@ def _by_window(made: InferredPath, parts: Sequence[Interval], rate_bps: float, r
     assert transfer is not None
     in_flight = rate_bps * rtt_s / 8
     allowed = [each.cwnd_bytes for each in parts if each.cwnd_bytes]
-    if allowed and statistics.fmean(allowed) < IDLE * in_flight:
+    if allowed and statistics.fmean(allowed) < limits.IDLE_WINDOW_FACTOR * in_flight:
         return False
     told = [each.window_bytes for each in parts if each.window_bytes]
     asked = (transfer.asked_window_bytes or 0) * transfer.streams
     empty = rate_bps * made.round_trip.base.value / 8
-    if told and in_flight >= (1 - NEAR) * max(told):
+    if told and in_flight >= (1 - limits.WINDOW_NEARNESS) * max(told):
         made.why = f"{in_flight / 1e6:.4g} MB were in flight, all of the window of {max(told) / 1e6:.4g} MB"
         window, what, minus = max(told), "the largest window that the receiver offered", 0.0
-    elif asked and (1 - NEAR) * asked <= in_flight <= ph.LINUX_BUFFER_FACTOR * asked:
+    elif asked and (1 - limits.WINDOW_NEARNESS) * asked <= in_flight <= ph.LINUX_BUFFER_FACTOR * asked:
         made.why = (
             f"{in_flight / 1e6:.4g} MB were in flight, as buffers of {asked / 1e6:.4g} MB allow, and cwnd was larger"
         )
         window, what, minus = in_flight, "in flight: its goodput × its round trip", max(0.0, in_flight - empty)
     else:
         return False
-    made.bound_by = "window"
+    made.bound_by = limits.WINDOW
     each = window / transfer.streams
     made.window = Figure(each, f"{transfer.source}: {what}", minus / transfer.streams, 0.0)
     return True
@@ -264,7 +263,7 @@ def _by_loss(made: InferredPath, parts: Sequence[Interval], resent: int) -> None
     assert transfer is not None
     payload = ph.mss_bytes(made.mtu_bytes, transfer.ip_version)
     packets = sum(each.rate_bps * (each.end_s - each.start_s) / 8 for each in parts) / payload + resent
-    made.bound_by, made.why = "loss", f"{resent} of {packets:.0f} packets were sent again, and no queue stood"
+    made.bound_by, made.why = limits.LOSS, f"{resent} of {packets:.0f} packets were sent again, and no queue stood"
     made.loss = _chance(resent, packets, f"{transfer.source}: {made.why}")
     rates = [each.rate_bps for each in parts]
     mean_bps = statistics.fmean(rates)
@@ -307,7 +306,7 @@ def _by_probes(made: InferredPath, evidence: PathEvidence) -> None:
         line = next((each for each in STANDARD_BPS if each >= udp.carried.value), STANDARD_BPS[-1])
         made.rate = Figure(line, f"assumed; {udp.carried.source}")
         made.assumptions.append(f"Bottleneck. {rate_text(line)}: the next rate of Ethernet above what UDP carried.")
-    if made.loss is not None or made.bound_by == "queue":
+    if made.loss is not None or made.queue is not None:
         return
     sent = sum(each.sent for each in evidence.probes) + sum(each.packets or 0 for each in udp.chance)
     lost = sum(each.lost for each in evidence.probes) + sum(each.lost or 0 for each in udp.chance)

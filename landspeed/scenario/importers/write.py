@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from landspeed.base.limits import LOSS
 from landspeed.base.units import PROBABILITY, RATE, SIZE, TIME, Kind, format_exact, format_round
 from landspeed.base.units_text import rate_text
 from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
@@ -174,7 +175,7 @@ def _expect(made: InferredPath) -> Iterator[str]:
     yield f"  goodput: {format_exact(RATE, _rounded(made.goodput.value))}{_remark(RATE, made.goodput)}"
     share = TOLERANCE
     why = "what an emulation is asked for"
-    if made.loss is not None and made.bound_by == "loss":
+    if made.loss is not None and made.bound_by == LOSS:
         share = max(share, LOSS_POWER * made.loss.certain)
         why = "goodput goes with the loss to the power of −0.75, and that is known no better"
     if made.goodput.certain > share:

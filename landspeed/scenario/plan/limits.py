@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-LimitKind: TypeAlias = Literal["window", "bus", "framing", "token bucket", "pacing", "loss", "ack path"]
+from landspeed.base.limits import LINE_RATE, LOSS, TOKEN_BUCKET, PlanLimit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,11 +14,11 @@ class Limit:
 
     Attributes:
         kind: what it is; "loss" is the square-root law of Reno.
-        place: the host of a bus, the links of a framing, the line of an ACK path, in words; None where it has none.
+        place: the host of a bus, the links of a line rate, the line of an ACK path, in words; None where it has none.
         fitted: it was computed from the recorded result.
     """
 
-    kind: LimitKind
+    kind: PlanLimit
     place: str | None = None
     fitted: bool = False
     goodput_bps: int
@@ -27,8 +26,13 @@ class Limit:
     @property
     def name(self) -> str:
         """Name for people; programs ask for `kind`, `place` and `fitted`."""
-        what = "loss (square-root law)" if self.kind == "loss" else self.kind
+        what = "loss (square-root law)" if self.kind == LOSS else self.kind
         return what + (f" of {self.place}" if self.place else "") + (" (fitted)" if self.fitted else "")
+
+    @property
+    def after_headers(self) -> str:
+        """Words to add where the rate that people know of it counts headers and gaps, too; else empty."""
+        return " after headers" if self.kind in (LINE_RATE, TOKEN_BUCKET) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

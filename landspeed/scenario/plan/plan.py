@@ -16,7 +16,7 @@ from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.recorded import Contest, Expect
 from landspeed.scenario.plan.trace import Trace
 
-PLAN_SCHEMA_VERSION = 3
+PLAN_SCHEMA_VERSION = 4
 PATH_FLOW = "transfer"  # name of the one flow of a path
 
 DisciplineName: TypeAlias = Literal[

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from landspeed.base.limits import NOT_STATED, RecordedLimit
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedHop:
@@ -54,6 +56,6 @@ class Contest:
     basis: Literal["documents", "public", "what if"] = "documents"
     networks: str | None = None
     payload: str | None = None
-    bound_by: Literal["window", "framing", "host", "not stated"] = "not stated"
+    bound_by: RecordedLimit = NOT_STATED
     bound_why: str | None = None
     previous: PreviousRecord | None = None

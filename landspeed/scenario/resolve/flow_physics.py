@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from landspeed.base import limits as words
 from landspeed.scenario.file.model import ScenarioFile, TransferSection
-from landspeed.scenario.plan.limits import Limit, LimitKind, Physics
+from landspeed.scenario.plan.limits import Limit, Physics
 from landspeed.scenario.plan.plan import Link, Node
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.ack_path import ack_path
@@ -29,19 +30,19 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
         if not transfer.window_exact:
             usable = ph.linux_usable_window_bytes(transfer.window, mss, scenario.fidelity)
         window = ph.window_limit_bps(usable, transfer.streams, rtt_ns)
-        limits.append(Limit(kind="window", goodput_bps=window))
+        limits.append(Limit(kind=words.WINDOW, goodput_bps=window))
     slowest = [link for link, limit in zip(links, framings, strict=True) if limit == framing]
-    limits.append(Limit(kind="framing", place=_links_in_words(slowest, links), goodput_bps=framing))
+    limits.append(Limit(kind=words.LINE_RATE, place=_links_in_words(slowest, links), goodput_bps=framing))
     limits += [_token_bucket(link, mtu, ip, mptcp=mptcp) for link in links if link.forward.discipline == "tbf"]
     if transfer.pacing:
         pacing = ph.pacing_limit_bps(transfer.pacing, transfer.streams)
-        limits.append(Limit(kind="pacing", goodput_bps=pacing))
+        limits.append(Limit(kind=words.PACING, goodput_bps=pacing))
     if (loss := _path_loss(links)) > 0 and _all_reno(transfer):
         square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
-        limits.append(Limit(kind="loss", goodput_bps=square_root))
+        limits.append(Limit(kind=words.LOSS, goodput_bps=square_root))
     back = ack_path(links, mss=mss, ip_version=ip, fidelity=scenario.fidelity, framing_limit_bps=framing)
     if back and not back.drops:
-        limits.append(Limit(kind="ack path", place=back.place, goodput_bps=back.goodput_bps))
+        limits.append(Limit(kind=words.ACK_PATH, place=back.place, goodput_bps=back.goodput_bps))
     known = [link.distance_m for link in links if link.distance_m is not None]
     physics = Physics(
         rtt_ns=rtt_ns,
@@ -83,22 +84,22 @@ def both_routes(scenario: ScenarioFile, transfer: TransferSection, alone: list[P
         scenario, transfer: what is sent.
         alone: what is known of each route, as if everything went over it.
     """
-    of_routes = [[limit for limit in each.limits if limit.kind not in ("window", "bus")] for each in alone]
+    of_routes = [[limit for limit in each.limits if limit.kind not in (words.WINDOW, words.BUS)] for each in alone]
     least = [min(limits, key=lambda limit: limit.goodput_bps) for limits in of_routes]
-    others: list[LimitKind] = [limit.kind for limit in least if limit.kind != "framing"]
-    kind: LimitKind = others[0] if others else "framing"
-    places = [limit.place if limit.kind == "framing" or others[1:] else limit.name for limit in least]
+    others: list[words.PlanLimit] = [limit.kind for limit in least if limit.kind != words.LINE_RATE]
+    kind: words.PlanLimit = others[0] if others else words.LINE_RATE
+    places = [limit.place if limit.kind == words.LINE_RATE or others[1:] else limit.name for limit in least]
     together = Limit(
         kind=kind,
         place=" and ".join(place for place in places if place),
         goodput_bps=sum(limit.goodput_bps for limit in least),
     )
-    buses = [limit for limit in alone[0].limits if limit.kind == "bus"]
+    buses = [limit for limit in alone[0].limits if limit.kind == words.BUS]
     limits, window = [*buses, together], None
     if transfer.window is not None:
         usable = ph.linux_usable_window_bytes(transfer.window, alone[0].mss_bytes, scenario.fidelity)
         window = ph.window_limit_bps(usable, transfer.streams, max(each.rtt_ns for each in alone))
-        limits.append(Limit(kind="window", goodput_bps=window))
+        limits.append(Limit(kind=words.WINDOW, goodput_bps=window))
     return replace(
         alone[0],
         bdp_bytes=ph.bdp_of_routes_bytes([(each.framing_limit_bps, each.rtt_ns) for each in alone]),
@@ -123,7 +124,7 @@ def _links_in_words(slowest: list[Link], links: list[Link]) -> str:
 
 def _bus_limit(node: Node, mtu: int, ip_version: int) -> Limit:
     goodput = ph.bus_limit_bps(node.bus_rate_bps or 0, mtu, ip_version)
-    return Limit(kind="bus", place=node.name, fitted=node.bus_fitted, goodput_bps=goodput)
+    return Limit(kind=words.BUS, place=node.name, fitted=node.bus_fitted, goodput_bps=goodput)
 
 
 def _token_bucket(link: Link, mtu: int, ip_version: int, *, mptcp: bool) -> Limit:
@@ -131,7 +132,7 @@ def _token_bucket(link: Link, mtu: int, ip_version: int, *, mptcp: bool) -> Limi
     assert parameters is not None
     assert parameters.rate_bps is not None
     goodput = ph.framing_limit_bps(parameters.rate_bps, mtu, link.framing_bytes, ip_version, mptcp=mptcp)
-    return Limit(kind="token bucket", place=f"link {link.index + 1} {link.a}–{link.b}", goodput_bps=goodput)
+    return Limit(kind=words.TOKEN_BUCKET, place=f"link {link.index + 1} {link.a}–{link.b}", goodput_bps=goodput)
 
 
 def _path_loss(links: list[Link]) -> float:

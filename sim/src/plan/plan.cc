@@ -97,8 +97,8 @@ Plan plan_read(const std::string &path)
 	if (!json.is_object())
 		throw PlanError("an object is wanted at the top");
 	Plan plan;
-	if (field.at("schema_version").integer(1, UINT64_MAX) != 3)
-		throw PlanError("schema_version: this program reads version 3");
+	if (field.at("schema_version").integer(1, UINT64_MAX) != 4)
+		throw PlanError("schema_version: this program reads version 4");
 	plan.scenario = field.at("scenario").text();
 	plan.seed = field.at("seed").integer(0, UINT64_MAX);
 	const Field version = field.at("ip_version");

@@ -221,7 +221,7 @@ def zerocopy_receive() -> list[Row]:
 
 
 def guest(rate_gbps: int, streams: int, window: str, *, seconds: int, share: float) -> list[Row]:
-    """264 ms in virtual time; the steady figure against the framing limit."""
+    """264 ms in virtual time; the steady figure against the line rate limit."""
     limit = rate_gbps * 1e9 * 8948 / 9038
     fidelity = "packets" if rate_gbps == 10 else "super-packets"
     settings = {
@@ -243,7 +243,7 @@ def guest(rate_gbps: int, streams: int, window: str, *, seconds: int, share: flo
     return [
         Row(
             f"guest, 264 ms, {rate_gbps} Gbit/s, {streams} streams: from second 10 on",
-            f"{steady / 1e9:.3f} Gbit/s = {steady / limit:.2%} of the framing limit",
+            f"{steady / 1e9:.3f} Gbit/s = {steady / limit:.2%} of the line rate limit",
             f"≥ {share:.0%}",
             steady >= share * limit,
         )

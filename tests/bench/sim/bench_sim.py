@@ -69,7 +69,7 @@ def record_2004_joined(out: Path) -> list[Row]:
 
 
 def geneva_chicago(out: Path) -> list[Row]:
-    """The record of 2003 at both MTUs, against the framing limit and the emulated run."""
+    """The record of 2003 at both MTUs, against the line rate limit and the emulated run."""
     rows, over = [], ("--set", "transfer.duration=20 s", "--set", "expect=null")
     for mtu, scenario in (("9000", CHICAGO), ("1500", CHICAGO_1500)):
         result, _ = run(scenario, *over, "--collapse", out=out)

@@ -74,7 +74,7 @@ def test_it_gets_the_sum_of_both_framing_limits(done: tuple[Plan, RunRecord, Pat
     assert -8 * (held + again) / 10 <= goodput - theory <= 0.0005 * theory
     assert (flow.streams[0].model_extra or {})["receiver_tcp_info"]["rcv_mss"] == mss == plan.flow.physics.mss_bytes
     assert plan.flow.physics.expected_goodput_bps == pytest.approx(theory, abs=2)
-    assert flow.limited_by == "framing" and record.passed
+    assert flow.limited_by == "line rate" and record.passed
 
 
 def test_each_route_carries_its_part(done: tuple[Plan, RunRecord, Path]) -> None:

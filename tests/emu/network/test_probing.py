@@ -15,7 +15,7 @@ RTT_S = 0.08
 LINKS = [{"one_way_delay": delay, "line_rate": "1 Gbit/s"} for delay in ("1 ms", "38 ms", "1 ms")]
 
 
-@pytest.mark.parametrize(("control", "kind"), [("bbr", "probing"), ("cubic", "bus")])
+@pytest.mark.parametrize(("control", "kind"), [("bbr", "RTT probing"), ("cubic", "bus")])
 def test_bbr_under_a_bus_is_held_down_by_its_own_looks(tmp_path: Path, control: str, kind: str) -> None:
     """Every ten seconds four packets for 200 ms, and up to a round trip in which the path fills again."""
     transferred = {"duration": "32 s", "window": "8 MB", "congestion_control": control}

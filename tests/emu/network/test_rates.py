@@ -97,10 +97,10 @@ def test_a_way_back_that_drops_acknowledgments_is_no_limit(tmp_path: Path) -> No
     """A modem's queue overflows with ACKs; each that is left stands for more, and the line ahead is full."""
     links = [{"one_way_delay": "1 ms"}, {"one_way_delay": "20 ms", "reverse": {"line_rate": "2 Mbit/s"}}]
     plan = plan_of(tmp_path, scenario(links, nic="1 Gbit/s", transfer={"duration": "12 s"}))
-    assert plan.physics.expected_bottleneck.kind == "framing"
+    assert plan.physics.expected_bottleneck.kind == "line rate"
     record, _ = transfer(plan, tmp_path)
     assert record.steady_goodput_bps == pytest.approx(1e9 * 1448 / 1538, rel=0.01)
-    assert record.limited_by == "framing"
+    assert record.limited_by == "line rate"
 
 
 @pytest.mark.parametrize("world", ["emu", "sim"])
