@@ -11,6 +11,9 @@ from landspeed.results.facts import spun_text
 from landspeed.results.record import RunRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from landspeed.results.flow_result import LimitPhase
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 _MARKS = {True: ("ok", "green"), False: ("FAILED", "bold red"), None: ("not judged", "yellow")}
@@ -88,10 +91,18 @@ def summary_lines(record: RunRecord, bundle: Path | None = None, report: Path | 
     return lines + [f"{name}: {value}" for name, value in _facts(record, bundle, report)]
 
 
+def phases_text(phases: Sequence[LimitPhase]) -> str:
+    """What held a transfer in turn: "slow start to 3.1 s, then line rate"."""
+    told = [f"{phase.state} to {phase.end_s:.3g} s" for phase in phases[:-1]]
+    return ", then ".join([*told, phases[-1].state])
+
+
 def _facts(record: RunRecord, bundle: Path | None, report: Path | None) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if record.limited_by:
         found.append(("Bound by", f"{record.limited_by}: {record.limited_by_why}"))
+    if len(record.limit_phases) > 1:
+        found.append(("In turn", phases_text(record.limit_phases)))
     if record.wall_s:
         speed = f", {record.duration_s / record.wall_s:.1f} × real time" if record.duration_s else ""
         found.append(("Wall time", duration_text(record.wall_s) + speed))

@@ -111,6 +111,7 @@ PATHS = [
         _on(discipline={"tbf": {"rate": "50 Mbit/s", "burst": "50 kB"}}, queue="15 kB"),
         _on(discipline=None),
         LARGER,
+        worlds=("emu",),
     ),
     # --- not lost, and not used ---
     Case("reordering 1 %", "reordering", _on(reorder="1 %"), CLEAN, FASTER),
