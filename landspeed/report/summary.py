@@ -13,8 +13,9 @@ from landspeed.results.record import RunRecord
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from landspeed.results.flow_result import LimitPhase
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+    from landspeed.results.flow_result import LimitPhase
 
 _MARKS = {True: ("ok", "green"), False: ("FAILED", "bold red"), None: ("not judged", "yellow")}
 
