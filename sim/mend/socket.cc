@@ -3,6 +3,7 @@
 #include "mend/delivery_rate.h"
 #include "mend/deviation.h"
 #include "mend/prr.h"
+#include "mend/reassembly.h"
 #include "mend/scoreboard.h"
 #include "mend/validation.h"
 
@@ -24,18 +25,6 @@ using namespace ns3;
 namespace landspeed
 {
 
-namespace
-{
-
-class NoEvent : public EventImpl
-{
-	void Notify() override
-	{
-	}
-};
-
-} // namespace
-
 NS_OBJECT_ENSURE_REGISTERED(TcpSocket);
 
 TypeId TcpSocket::GetTypeId()
@@ -48,6 +37,7 @@ TypeId TcpSocket::GetTypeId()
 TcpSocket::TcpSocket()
 {
 	m_rateOps = CreateObject<DeliveryRate>();
+	MakeReassembly();
 }
 
 // Of a connection that is accepted: it delivers for itself.
@@ -58,6 +48,7 @@ TcpSocket::TcpSocket(const TcpSocket &sock)
       retransmitted_segments_(sock.retransmitted_segments_), timeouts_(sock.timeouts_)
 {
 	m_rateOps = CreateObject<DeliveryRate>();
+	MakeReassembly();
 }
 
 TcpSocket::~TcpSocket()
@@ -83,11 +74,13 @@ int TcpSocket::Send(Ptr<Packet> p, uint32_t flags)
 	return taken;
 }
 
-Ptr<Packet> TcpSocket::Recv(uint32_t maxSize, uint32_t flags)
+int TcpSocket::Close()
 {
-	Ptr<Packet> packet = TcpSocketBase::Recv(maxSize, flags);
-	read_bytes_ += packet ? packet->GetSize() : 0;
-	return packet;
+	if (Received().Size() > 0) { // RFC 9293 section 3.10.4: what is unread is lost
+		SendRST();
+		return 0;
+	}
+	return TcpSocketBase::Close();
 }
 
 void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &from, const Address &to)
@@ -212,34 +205,6 @@ void TcpSocket::NewAck(const SequenceNumber32 &seq, bool)
 	m_tcb->m_nextTxSequence = std::max(m_tcb->m_nextTxSequence.Get(), seq);
 	if (m_txBuffer->Size() == 0 && m_state != FIN_WAIT_1 && m_state != CLOSING)
 		m_retxEvent.Cancel();
-}
-
-// The library makes a timer for each acknowledgment that it delays, and cancels it with the next
-// segment; cancelled, it waits in the scheduler until its time. It is shown one here that runs and
-// that no scheduler has, and makes none.
-void TcpSocket::ReceivedData(Ptr<Packet> packet, const TcpHeader &tcpHeader)
-{
-	bool waited = m_delAckCount > 0;
-	if (m_delAckEvent.IsExpired())
-		m_delAckEvent = EventId(Create<NoEvent>(), UINT64_MAX, 0, 0);
-	TcpSocketBase::ReceivedData(packet, tcpHeader);
-	if (waited || m_delAckCount == 0)
-		return;
-	acknowledge_at_ = Simulator::Now() + m_delAckTimeout;
-	if (!acknowledge_.IsRunning())
-		acknowledge_ =
-		    Simulator::Schedule(m_delAckTimeout, &TcpSocket::AcknowledgeWhenDue, this);
-}
-
-void TcpSocket::AcknowledgeWhenDue()
-{
-	if (m_delAckCount == 0)
-		return;
-	if (acknowledge_at_ > Simulator::Now())
-		acknowledge_ = Simulator::Schedule(acknowledge_at_ - Simulator::Now(),
-						   &TcpSocket::AcknowledgeWhenDue, this);
-	else
-		DelAckTimeout();
 }
 
 void TcpSocket::ReTxTimeout()

@@ -8,6 +8,7 @@ namespace landspeed
 {
 
 class Deviation;
+class Reassembly;
 
 // What is sampled of a socket at an instant.
 struct TcpFigures {
@@ -64,6 +65,8 @@ public:
 
 	int Send(ns3::Ptr<ns3::Packet> p, uint32_t flags) override;
 	ns3::Ptr<ns3::Packet> Recv(uint32_t maxSize, uint32_t flags) override;
+	uint32_t GetRxAvailable() const override;
+	int Close() override;
 
 protected:
 	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
@@ -81,11 +84,19 @@ protected:
 #endif
 	void NewAck(const ns3::SequenceNumber32 &seq, bool resetRTO) override;
 	void ReceivedData(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
+	void SendEmptyPacket(uint8_t flags) override;
 	void ReTxTimeout() override;
 	void DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address &from,
 			 const ns3::Address &to) override;
 
+	// The way out of what has a sequence number or SACK blocks.
+	virtual void Transmit(const ns3::Ptr<ns3::Packet> &packet, const ns3::TcpHeader &header);
+
 private:
+	void MakeReassembly();
+	Reassembly &Received() const;
+	void Acknowledge();
+	ns3::TcpHeader HeaderOf(uint8_t flags, const ns3::SequenceNumber32 &sequence);
 	ns3::Time Timeout() const;
 	Deviation &Smoothed() const;
 	ns3::Time RoundTripOfSacked(const ns3::TcpHeader &header);
