@@ -8,7 +8,6 @@
 #include <ns3/data-rate.h>
 #include <ns3/nstime.h>
 #include <ns3/string.h>
-#include <ns3/tcp-tx-buffer.h>
 #include <ns3/type-id.h>
 #include <ns3/uinteger.h>
 
@@ -108,13 +107,6 @@ TcpGrant SetTcpDefaults(const TcpSettings &settings)
 	Config::SetDefault("landspeed::Cubic::Paced",
 			   BooleanValue(paced || settings.hystart_paced));
 	return grant;
-}
-
-bool MendsAreInForce()
-{
-	auto buffer = CreateObject<TcpTxBuffer>();
-	buffer->SetMaxBufferSize(UINT32_MAX); // the mended one keeps to what sequence numbers can
-	return buffer->MaxBufferSize() == INT32_MAX;
 }
 
 } // namespace landspeed

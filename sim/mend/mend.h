@@ -44,9 +44,4 @@ std::vector<std::string> CongestionControls();
 // CongestionControls().
 TcpGrant SetTcpDefaults(const TcpSettings &settings);
 
-// Whether the classes that are replaced and not derived from are the ones in use: false if the
-// library was built so that the executable's definitions do not take precedence
-// (-Bsymbolic-functions, LTO). A program must not go on then.
-bool MendsAreInForce();
-
 } // namespace landspeed

@@ -23,14 +23,6 @@ constexpr uint8_t SACK_HEADER = 2, SACK_BLOCK = 8; // bytes of the option (RFC 2
 
 } // namespace
 
-// The library's buffer has only the size that was set.
-void TcpSocket::MakeReassembly()
-{
-	const auto received = CreateObject<Reassembly>();
-	received->SetMaxBufferSize(m_tcb->m_rxBuffer->MaxBufferSize());
-	m_tcb->m_rxBuffer = received;
-}
-
 Reassembly &TcpSocket::Received() const
 {
 	return *static_cast<Reassembly *>(PeekPointer(m_tcb->m_rxBuffer));
@@ -108,26 +100,38 @@ void TcpSocket::AcknowledgeWhenDue()
 // The library does all but the SACK blocks, which it takes from its own buffer.
 void TcpSocket::SendEmptyPacket(uint8_t flags)
 {
-	const TcpOptionSack::SackList &blocks = Received().GetSackList();
-	if (!m_sackEnabled || blocks.empty() || (flags & ~TcpHeader::ECE) != TcpHeader::ACK) {
+	if (!Received().GetSackList().empty() && (flags & ~TcpHeader::ECE) == TcpHeader::ACK)
+		SendAcknowledgment(flags);
+	else
 		TcpSocketBase::SendEmptyPacket(flags);
-		return;
-	}
+}
+
+void TcpSocket::SendAcknowledgment(uint8_t flags)
+{
 	if (m_endPoint == nullptr && m_endPoint6 == nullptr)
 		return;
 	const bool ended = m_state == FIN_WAIT_1 || m_state == LAST_ACK || m_state == CLOSING;
 	TcpHeader header = HeaderOf(flags, m_tcb->m_nextTxSequence.Get() + (ended ? 1 : 0));
-	const auto option = CreateObject<TcpOptionSack>();
-	size_t room =
-	    (header.GetMaxOptionLength() - header.GetOptionLength() - SACK_HEADER) / SACK_BLOCK;
-	for (auto block = blocks.begin(); block != blocks.end() && room > 0; ++block, --room)
-		option->AddSackBlock(*block);
-	header.AppendOption(option);
+	AddBlocks(header);
 	m_delAckCount = 0;
 	m_highTxAck = std::max(m_highTxAck, header.GetAckNumber());
 	const auto packet = Create<Packet>();
 	AddSocketTags(packet);
 	Transmit(packet, header);
+}
+
+void TcpSocket::AddBlocks(TcpHeader &header) const
+{
+	const TcpOptionSack::SackList &blocks = Received().GetSackList();
+	if (blocks.empty())
+		return;
+	const auto option = CreateObject<TcpOptionSack>();
+	size_t room = static_cast<size_t>(header.GetMaxOptionLength() - header.GetOptionLength() -
+					  SACK_HEADER) /
+		      SACK_BLOCK;
+	for (auto block = blocks.begin(); block != blocks.end() && room > 0; ++block, --room)
+		option->AddSackBlock(*block);
+	header.AppendOption(option);
 }
 
 TcpHeader TcpSocket::HeaderOf(uint8_t flags, const SequenceNumber32 &sequence)

@@ -2,9 +2,8 @@
 
 #include "mend/delivery_rate.h"
 #include "mend/deviation.h"
-#include "mend/prr.h"
 #include "mend/reassembly.h"
-#include "mend/scoreboard.h"
+#include "mend/send_buffer.h"
 #include "mend/validation.h"
 
 #include <ns3/node.h>
@@ -13,7 +12,6 @@
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-l4-protocol.h>
 #include <ns3/tcp-recovery-ops.h>
-#include <ns3/tcp-tx-buffer.h>
 #include <ns3/type-id.h>
 
 #include <algorithm>
@@ -36,8 +34,7 @@ TypeId TcpSocket::GetTypeId()
 
 TcpSocket::TcpSocket()
 {
-	m_rateOps = CreateObject<DeliveryRate>();
-	MakeReassembly();
+	MakeBuffers();
 }
 
 // Of a connection that is accepted: it delivers for itself.
@@ -47,13 +44,27 @@ TcpSocket::TcpSocket(const TcpSocket &sock)
       probing_(sock.probing_), written_bytes_(sock.written_bytes_), read_bytes_(sock.read_bytes_),
       retransmitted_segments_(sock.retransmitted_segments_), timeouts_(sock.timeouts_)
 {
-	m_rateOps = CreateObject<DeliveryRate>();
-	MakeReassembly();
+	MakeBuffers();
 }
 
 TcpSocket::~TcpSocket()
 {
 	acknowledge_.Cancel();
+}
+
+// The library has made its own, which have only the sizes that were set.
+void TcpSocket::MakeBuffers()
+{
+	const auto received = CreateObject<Reassembly>();
+	received->SetMaxBufferSize(m_tcb->m_rxBuffer->MaxBufferSize());
+	m_tcb->m_rxBuffer = received;
+	const auto sending = CreateObject<SendBuffer>();
+	sending->SetMaxBufferSize(m_txBuffer->MaxBufferSize());
+	sending->SetSegmentSize(m_tcb->m_segmentSize);
+	sending->SetRWndCallback(MakeCallback(&TcpSocket::GetRWnd, this));
+	m_txBuffer = sending;
+	m_rateOps = CreateObject<DeliveryRate>();
+	m_pacingTimer.SetFunction(&TcpSocket::SendAllowed, this);
 }
 
 TypeId TcpSocket::GetInstanceTypeId() const
@@ -66,18 +77,14 @@ Ptr<TcpSocketBase> TcpSocket::Fork()
 	return CopyObject<TcpSocket>(this);
 }
 
-int TcpSocket::Send(Ptr<Packet> p, uint32_t flags)
-{
-	uint32_t size = p->GetSize();
-	int taken = TcpSocketBase::Send(p, flags);
-	written_bytes_ += taken < 0 ? 0 : size;
-	return taken;
-}
-
 int TcpSocket::Close()
 {
 	if (Received().Size() > 0) { // RFC 9293 section 3.10.4: what is unread is lost
 		SendRST();
+		return 0;
+	}
+	if (Sending().SizeFromSequence(m_tcb->m_nextTxSequence) > 0) {
+		m_closeOnEmpty = true; // the FIN goes with the last of it
 		return 0;
 	}
 	return TcpSocketBase::Close();
@@ -90,7 +97,12 @@ void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &from, const Addre
 	packet->PeekHeader(header);
 	if (m_state == ESTABLISHED && (header.GetFlags() & answer) == answer)
 		SendEmptyPacket(TcpHeader::ACK); // RFC 9293 section 3.10.7.4, RFC 5961 section 4
+	const bool open = m_connected;
 	TcpSocketBase::DoForwardUp(packet, from, to);
+	if (open || !m_connected)
+		return;
+	Sending().Begin();
+	SendAllowed();
 }
 
 void TcpSocket::RestartTimer()
@@ -116,7 +128,7 @@ bool TcpSocket::MayProbe() const
 {
 	return m_state == ESTABLISHED && m_sackEnabled && !probing_ &&
 	       m_tcb->m_congState == TcpSocketState::CA_OPEN && m_rtt->GetNSamples() > 0 &&
-	       m_txBuffer->GetSacked() == 0;
+	       Sending().GetSacked() == 0;
 }
 
 // A segment alone waits for the receiver to give up waiting for a second one. Linux has 200 ms for
@@ -135,7 +147,7 @@ void TcpSocket::Probe()
 	SequenceNumber32 from;
 	SequenceNumber32 to;
 	probing_ = true;
-	if (!m_txBuffer->NextSeg(&from, &to, false)) {
+	if (!Sending().NextSeg(&from, &to, false)) {
 		to = m_tcb->m_highTxMark;
 		from = to - static_cast<int32_t>(std::min(m_tcb->m_segmentSize, UnAckDataCount()));
 	}
@@ -145,40 +157,8 @@ void TcpSocket::Probe()
 	RestartTimer();
 }
 
-#ifdef NS3_TELLS_MORE
-void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpdated,
-			   uint32_t currentDelivered, const SequenceNumber32 &oldHeadSequence,
-			   bool receivedData)
-{
-	TellRecovery(ackNumber > oldHeadSequence);
-	TcpSocketBase::ProcessAck(ackNumber, scoreboardUpdated, currentDelivered, oldHeadSequence,
-				  receivedData);
-	UpdatePacing();
-}
-#else
-void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpdated,
-			   uint32_t currentDelivered, const SequenceNumber32 &oldHeadSequence)
-{
-	TellRecovery(ackNumber > oldHeadSequence);
-	TcpSocketBase::ProcessAck(ackNumber, scoreboardUpdated, currentDelivered, oldHeadSequence);
-	UpdatePacing();
-}
-#endif
-
-// Whether recovery goes well (RFC 9937, safeACK): the scoreboard has been updated just before.
-void TcpSocket::TellRecovery(bool advanced)
-{
-	if (m_tcb->m_congState == TcpSocketState::CA_OPEN)
-		return;
-	const uint64_t losses = Scoreboards().Of(PeekPointer(m_txBuffer)).losses;
-	if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY)
-		if (const auto recovery = DynamicCast<PrrRecovery>(m_recoveryOps))
-			recovery->Learn(advanced && losses == losses_);
-	losses_ = losses;
-}
-
-// Linux: twice the window in a round trip while slow start is far from its end, then 1.2 times. The
-// library has just done it in 32 bits, of the last one. docs/ns3/13-pacing-rate.md.
+// Linux: twice the window in a round trip while slow start is far from its end, then 1.2 times.
+// docs/ns3/13-pacing-rate.md.
 void TcpSocket::UpdatePacing()
 {
 	if (!m_tcb->m_pacing || m_congestionControl->HasCongControl() || m_rtt->GetNSamples() == 0)
@@ -203,7 +183,7 @@ void TcpSocket::NewAck(const SequenceNumber32 &seq, bool)
 	if (GetTxAvailable() > 0)
 		NotifySend(GetTxAvailable());
 	m_tcb->m_nextTxSequence = std::max(m_tcb->m_nextTxSequence.Get(), seq);
-	if (m_txBuffer->Size() == 0 && m_state != FIN_WAIT_1 && m_state != CLOSING)
+	if (Sending().Size() == 0 && m_state != FIN_WAIT_1 && m_state != CLOSING)
 		m_retxEvent.Cancel();
 }
 
@@ -218,8 +198,14 @@ void TcpSocket::ReTxTimeout()
 		Probe();
 		return;
 	}
-	timeouts_ += m_state == ESTABLISHED && m_txBuffer->Size() > 0;
-	TcpSocketBase::ReTxTimeout();
+	// The library's sends a SYN or a FIN once more.
+	const bool has_data = m_state != SYN_SENT && m_state != CLOSED && m_state != TIME_WAIT &&
+			      Sending().Size() > 0;
+	timeouts_ += m_state == ESTABLISHED && has_data;
+	if (has_data)
+		TimeOut();
+	else
+		TcpSocketBase::ReTxTimeout();
 }
 
 TcpFigures TcpSocket::Figures() const
@@ -227,11 +213,12 @@ TcpFigures TcpSocket::Figures() const
 	static const std::array<const char *, TcpSocketState::CA_LAST_STATE> names = {
 	    "open", "disorder", "cwr", "recovery", "loss"};
 	TcpFigures figures{};
-	figures.acknowledged_bytes = written_bytes_ - m_txBuffer->Size();
+	figures.acknowledged_bytes = written_bytes_ - Sending().Size();
 	figures.received_bytes = read_bytes_;
 	figures.congestion_window_bytes = m_tcb->m_cWnd;
 	figures.slow_start_threshold_bytes = m_tcb->m_ssThresh;
-	figures.in_flight_bytes = m_txBuffer->BytesInFlight();
+	figures.lost_bytes = Sending().GetLost();
+	figures.in_flight_bytes = Sending().BytesInFlight();
 	figures.peer_window_bytes = m_rWnd;
 	figures.retransmitted_segments = retransmitted_segments_;
 	figures.retransmission_timeouts = timeouts_;
