@@ -1,9 +1,9 @@
 #pragma once
 
 // ns-3's TCP made fit for long, fast paths. A program calls SetTcpDefaults once, before it makes
-// nodes; then it makes its sockets with CreateTcpSocket, or lets ns-3's applications make theirs
-// (which then have all but the timers and the round-trip measurement of socket.h), and reads them
-// with TcpSocket::Figures. docs/ns3/README.md has what is mended.
+// nodes; then it makes its sockets with CreateTcpSocket, and reads them with TcpSocket::Figures.
+// Those that ns-3's applications make have the congestion control and the recovery only.
+// docs/ns3/README.md has what is mended.
 
 #include "mend/grant.h"
 #include "mend/socket.h"

@@ -114,19 +114,4 @@ Ptr<Packet> Reassembly::Extract(uint32_t most_bytes)
 	return packet;
 }
 
-uint32_t Reassembly::Size() const
-{
-	return stored_bytes_;
-}
-
-uint32_t Reassembly::Available() const
-{
-	return readable_bytes_;
-}
-
-const TcpOptionSack::SackList &Reassembly::GetSackList() const
-{
-	return reported_;
-}
-
 } // namespace landspeed

@@ -27,11 +27,20 @@ public:
 	// would copy it.
 	ns3::Ptr<ns3::Packet> Extract(uint32_t most_bytes);
 
-	uint32_t Size() const; // bytes, those beyond a hole too
-	uint32_t Available() const;
+	uint32_t Size() const // bytes, those beyond a hole too
+	{
+		return stored_bytes_;
+	}
+	uint32_t Available() const
+	{
+		return readable_bytes_;
+	}
 
 	// The blocks beyond a hole, the one that tells the news first (RFC 2018 section 4).
-	const ns3::TcpOptionSack::SackList &GetSackList() const;
+	const ns3::TcpOptionSack::SackList &GetSackList() const
+	{
+		return reported_;
+	}
 
 private:
 	void arrived(ns3::SequenceNumber32 first, ns3::SequenceNumber32 last);

@@ -116,8 +116,19 @@ void TcpSocket::SendAcknowledgment(uint8_t flags)
 	m_delAckCount = 0;
 	m_highTxAck = std::max(m_highTxAck, header.GetAckNumber());
 	const auto packet = Create<Packet>();
-	AddSocketTags(packet);
+	Tag(packet, false);
 	Transmit(packet, header);
+}
+
+// Newer ones of ns-3 leave to the caller which packets may be marked (RFC 3168 section 6.1).
+void TcpSocket::Tag(const Ptr<Packet> &packet, bool again) const
+{
+#ifdef NS3_ASKS_FOR_ECT
+	AddSocketTags(packet, IsEct(packet->GetSize() == 0 ? PURE_ACK : again ? RE_XMT : DATA));
+#else
+	(void)again;
+	AddSocketTags(packet);
+#endif
 }
 
 void TcpSocket::AddBlocks(TcpHeader &header) const

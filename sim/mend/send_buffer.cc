@@ -18,25 +18,6 @@ TypeId SendBuffer::GetTypeId()
 	return id;
 }
 
-SendBuffer::SendBuffer(uint32_t first) : TcpTxBuffer(first)
-{
-}
-
-void SendBuffer::SetSegmentSize(uint32_t bytes)
-{
-	segment_bytes_ = bytes;
-}
-
-void SendBuffer::SetRWndCallback(const Callback<uint32_t> &receive_window)
-{
-	receive_window_ = receive_window;
-}
-
-uint32_t SendBuffer::Size() const
-{
-	return bytes_;
-}
-
 uint32_t SendBuffer::Available() const
 {
 	// Sequence numbers compare within half their range.
@@ -58,26 +39,6 @@ uint32_t SendBuffer::SizeFromSequence(const SequenceNumber32 &seq) const
 uint32_t SendBuffer::BytesInFlight() const
 {
 	return sent_bytes_ - sacked_bytes_ - lost_bytes_ + again_bytes_;
-}
-
-uint32_t SendBuffer::GetLost() const
-{
-	return lost_bytes_;
-}
-
-uint32_t SendBuffer::GetSacked() const
-{
-	return sacked_bytes_;
-}
-
-uint32_t SendBuffer::GetRetransmitsCount() const
-{
-	return again_bytes_;
-}
-
-uint64_t SendBuffer::Losses() const
-{
-	return board_.losses;
 }
 
 bool SendBuffer::Add(const Ptr<Packet> &packet)

@@ -23,20 +23,43 @@ public:
 
 	static ns3::TypeId GetTypeId();
 
-	explicit SendBuffer(uint32_t first = 0);
+	explicit SendBuffer(uint32_t first = 0) : TcpTxBuffer(first)
+	{
+	}
 
-	void SetSegmentSize(uint32_t bytes);
-	void SetRWndCallback(const ns3::Callback<uint32_t> &receive_window);
+	void SetSegmentSize(uint32_t bytes)
+	{
+		segment_bytes_ = bytes;
+	}
+	void SetRWndCallback(const ns3::Callback<uint32_t> &receive_window)
+	{
+		receive_window_ = receive_window;
+	}
 
-	uint32_t Size() const;      // bytes written and not acknowledged
 	uint32_t Available() const; // bytes of room
 	ns3::SequenceNumber32 TailSequence() const;
 	uint32_t SizeFromSequence(const ns3::SequenceNumber32 &seq) const;
 	uint32_t BytesInFlight() const;
-	uint32_t GetLost() const;
-	uint32_t GetSacked() const;
-	uint32_t GetRetransmitsCount() const;
-	uint64_t Losses() const; // since the beginning, lost retransmissions counted again
+	uint32_t Size() const // bytes written and not acknowledged
+	{
+		return bytes_;
+	}
+	uint32_t GetLost() const
+	{
+		return lost_bytes_;
+	}
+	uint32_t GetSacked() const
+	{
+		return sacked_bytes_;
+	}
+	uint32_t GetRetransmitsCount() const
+	{
+		return again_bytes_;
+	}
+	uint64_t Losses() const // since the beginning, lost retransmissions counted again
+	{
+		return board_.losses;
+	}
 
 	// False: it has no room.
 	bool Add(const ns3::Ptr<ns3::Packet> &packet);

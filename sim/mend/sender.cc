@@ -123,7 +123,7 @@ uint32_t TcpSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool 
 		m_ecnCWRSeq = seq;
 		flags |= TcpHeader::CWR;
 	}
-	AddSocketTags(packet);
+	Tag(packet, again);
 	if (m_closeOnEmpty && buffer.SizeFromSequence(seq + size) == 0) {
 		flags |= TcpHeader::FIN;
 		if (m_state == ESTABLISHED)
@@ -417,7 +417,7 @@ void TcpSocket::PersistTimeout()
 	if (const SentSegment *probe = buffer.CopyFromSequence(1, m_tcb->m_nextTxSequence)) {
 		const Ptr<Packet> packet = buffer.Bytes(*probe);
 		buffer.ResetLastSegmentSent();
-		AddSocketTags(packet);
+		Tag(packet, true);
 		Transmit(packet, HeaderOf(0, m_tcb->m_nextTxSequence));
 	}
 	m_persistEvent = Simulator::Schedule(m_persistTimeout, &TcpSocket::PersistTimeout, this);

@@ -28,7 +28,10 @@ struct TcpFigures {
 	const char *state; // "open", "disorder", "cwr", "recovery", "loss"
 };
 
-// ns-3's TCP with the timers and the round-trip measurement that Linux has:
+// ns-3's TCP with the timers and the round-trip measurement that Linux has. ns-3's socket makes and
+// ends connections; what it does with data is not virtual and costs the square of the window, so
+// that data is sent, received and acknowledged here (sender.cc, receiver.cc), from buffers of our
+// own (send_buffer.h, reassembly.h):
 //
 // - Round trips are measured to the nanosecond, of the newest segment acknowledged that was sent
 // once (Karn); ns-3 takes
@@ -100,6 +103,7 @@ protected:
 private:
 	void MakeBuffers();
 	ns3::TcpHeader HeaderOf(uint8_t flags, const ns3::SequenceNumber32 &sequence);
+	void Tag(const ns3::Ptr<ns3::Packet> &packet, bool again) const;
 
 	// sender.cc
 	SendBuffer &Sending() const;
