@@ -163,7 +163,7 @@ class Setting:
     @property
     def line_rate_bps(self) -> int:
         """The goodput of a full line."""
-        return ph.framing_limit_bps(self.rate, self.mtu, FRAMING, IP)
+        return ph.line_rate_limit_bps(self.rate, self.mtu, FRAMING, IP)
 
     @property
     def window_bps(self) -> int:

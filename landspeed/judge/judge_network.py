@@ -143,7 +143,7 @@ def _line_rate_bps(path: Plan, index: int) -> float:
 
     link = path.links[index]
     mtu = min(each.mtu_bytes for each in path.links)
-    return ph.framing_limit_bps(link.forward.rate_bps, mtu, link.framing_bytes, path.ip_version)
+    return ph.line_rate_limit_bps(link.forward.rate_bps, mtu, link.framing_bytes, path.ip_version)
 
 
 def _together(record: RunRecord) -> list[Check]:

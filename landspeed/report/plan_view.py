@@ -248,7 +248,7 @@ def _ack_path(plan: Plan) -> tuple[str, str, str] | None:
         mss=physics.mss_bytes,
         ip_version=plan.ip_version,
         fidelity=plan.fidelity,
-        framing_limit_bps=physics.framing_limit_bps,
+        line_rate_limit_bps=physics.line_rate_limit_bps,
     )
     if back is None or not back.drops:
         return None

@@ -78,7 +78,7 @@ def goodput(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
         packets = run.goodput_bps(FROM_S) / 8 / run.mss_bytes
         note = f"each acknowledgment for {packets / carried(run):.1f} packets"
         yield FigurePoint(
-            run.name, run.goodput_bps(FROM_S), run.plan.physics.framing_limit_bps,
+            run.name, run.goodput_bps(FROM_S), run.plan.physics.line_rate_limit_bps,
             x=run.plan.links[1].reverse.rate_bps, note=note,
         )  # fmt: skip
 
@@ -87,7 +87,7 @@ def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """What two packets for each acknowledgment would allow, and the line ahead."""
     found = [(run.plan.links[1].reverse.rate_bps, two_packets_bps(run)) for run in runs]
     yield FigureLine("two packets an acknowledgment", found, "limit")
-    limit = runs[0].plan.physics.framing_limit_bps
+    limit = runs[0].plan.physics.line_rate_limit_bps
     yield FigureLine("the line ahead", [(found[0][0], limit), (found[-1][0], limit)], "theory")
 
 

@@ -24,7 +24,7 @@ LATE = 0.6  # of the time: CUBIC has filled the path by then
 
 def goodput_bps(run: LessonRun) -> float:
     """A fixed window in each round trip (RFC 7323 section 1.1); the line where it is autotuned."""
-    limit = run.plan.physics.framing_limit_bps
+    limit = run.plan.physics.line_rate_limit_bps
     window = run.plan.transfer.window_bytes
     return limit if window is None else min(window * 8 / run.rtt_s, limit)
 
@@ -48,7 +48,7 @@ def curves(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """The law between the measured distances: a fixed window's curve has a kink."""
     for kind in dict.fromkeys(run.values["case"] for run in runs):
         run = next(each for each in runs if each.values["case"] == kind)
-        limit, window = run.plan.physics.framing_limit_bps, run.plan.transfer.window_bytes
+        limit, window = run.plan.physics.line_rate_limit_bps, run.plan.transfer.window_bytes
         rtts = [0.010 * (0.264 / 0.010) ** (step / 200) for step in range(201)]
         yield FigureLine(f"{kind}, theory", [(rtt, min((window or 2**40) * 8 / rtt, limit)) for rtt in rtts], "theory")
 
@@ -58,7 +58,7 @@ def usual(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     for run in runs:
         mbps, window = map(float, run.output.split())
         note = f"window of {window / 1e6:.2f} MB"
-        yield FigurePoint(f"{run.rtt_s * 1e3:.0f} ms", mbps * 1e6, run.plan.physics.framing_limit_bps, note=note)
+        yield FigurePoint(f"{run.rtt_s * 1e3:.0f} ms", mbps * 1e6, run.plan.physics.line_rate_limit_bps, note=note)
 
 
 def growth(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:

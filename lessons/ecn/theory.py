@@ -38,7 +38,7 @@ def delay(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     for run in runs:
         link = run.plan.links[1].forward
         target_s = 0.005 if "CoDel" in run.name else link.queue_bytes * 8 / link.rate_bps
-        share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps
+        share = run.goodput_bps(FROM_S) / run.plan.physics.line_rate_limit_bps
         note = f"{100 * share:.1f} % of the line, {run.record.retransmits} sent again"
         yield FigurePoint(run.name, percentile(waits(run), 0.95), target_s, note=note)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from landspeed.course.comparison import FigureAxis, FigureLine, FigurePoint, LessonFigure
 from landspeed.course.lesson_run import LessonRun
 from landspeed.course.stated_figures import computed
-from landspeed.scenario.theory.physics import FRAMING_BYTES, framing_limit_bps, mss_bytes
+from landspeed.scenario.theory.physics import FRAMING_BYTES, line_rate_limit_bps, mss_bytes
 
 FROM_S = 1.0
 KINDS = {"IPv4, Ethernet": (4, "ethernet"), "IPv6, Ethernet": (6, "ethernet"), "IPv4, SONET": (4, "pos")}
@@ -17,7 +17,7 @@ def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """One for each packet size."""
     for run in runs:
         link = run.plan.links[-1]
-        predicted = framing_limit_bps(
+        predicted = line_rate_limit_bps(
             link.forward.rate_bps, link.mtu_bytes, link.framing_bytes, run.plan.ip_version
         )  # IEEE 802.3, RFC 2615, RFC 9293
         series = run.name.rpartition(", ")[0]
@@ -30,7 +30,7 @@ def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     for name, (version, framing) in KINDS.items():
         sizes = [1280 * 1.02**n for n in range(100)] if version == 6 else [576 * 1.02**n for n in range(140)]
         curve = [
-            (size, framing_limit_bps(rate_bps, round(size), FRAMING_BYTES[framing], version))
+            (size, line_rate_limit_bps(rate_bps, round(size), FRAMING_BYTES[framing], version))
             for size in sizes
             if size <= 9000
         ]

@@ -30,7 +30,7 @@ def two_lines(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     for run in runs:
         note = f"{run.record.retransmits} sent again, though nothing was lost"
         name = f"{run.rtt_s * 1e3:.0f} ms"
-        yield FigurePoint(name, run.goodput_bps(FROM_S), run.plan.physics.framing_limit_bps, note=note)
+        yield FigurePoint(name, run.goodput_bps(FROM_S), run.plan.physics.line_rate_limit_bps, note=note)
 
 
 def _again(point: FigurePoint) -> float:
@@ -44,7 +44,7 @@ def reordered(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
         share, delay = run.values["path.1.reorder"], run.values["path.1.one_way_delay"]
         note = f"{run.record.retransmits} sent again, though nothing was lost"
         yield FigurePoint(
-            f"{share}, ahead by {delay}", run.goodput_bps(FROM_S), run.plan.physics.framing_limit_bps,
+            f"{share}, ahead by {delay}", run.goodput_bps(FROM_S), run.plan.physics.line_rate_limit_bps,
             x=run.number("path.1.reorder"), series=f"ahead by {delay}", note=note,
         )  # fmt: skip
 

@@ -80,7 +80,7 @@ def goodput(rate: str) -> Callable[[Sequence[LessonRun]], Iterator[FigureLine]]:
 def _reno_curve(run: LessonRun) -> list[tuple[float, float]]:
     """One packet more in each round trip, until the line is full."""
     begins_s, window, _ = after(run)
-    most = run.plan.physics.framing_limit_bps
+    most = run.plan.physics.line_rate_limit_bps
     curve: list[tuple[float, float]] = []
     for step in range(201):
         packets = window * (0.5 + step / 400)

@@ -49,6 +49,6 @@ def test_repaired(work: GradingWork) -> None:
     run = work.program("client", "sh", "-c", RUN, "run", theirs, str(SECONDS), exercise.UNPACED)
     last = run.output.strip().splitlines()[-1:] or [""]
     assert re.fullmatch(r"\d+", last[0]), f"its last line is no rate: {last[0][:200]!r}"
-    share = int(last[0]) / run.plan.physics.framing_limit_bps
+    share = int(last[0]) / run.plan.physics.line_rate_limit_bps
     assert share <= 1.02, f"it says {100 * share:.0f} % of what the line can carry"
     assert share >= WANTED, f"it reaches {100 * share:.1f} %"

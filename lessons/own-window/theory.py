@@ -16,7 +16,7 @@ def goodput_bps(run: LessonRun, blocks: int) -> float:
     The answer to a block is sent when its last byte is there, and the next block starts when the answer is back. The
     router sends a packet on when it has all of it, so the second line is a packet behind the first.
     """
-    rate_bps = run.plan.physics.framing_limit_bps
+    rate_bps = run.plan.physics.line_rate_limit_bps
     block_s = (BLOCK_BYTES + run.mss_bytes) * 8 / rate_bps
     return min(blocks * BLOCK_BYTES * 8 / (run.rtt_s + block_s), rate_bps)
 

@@ -54,7 +54,7 @@ def losses(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
 
 def bursts(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """What each way of sending gets, beside the less of line and pacing."""
-    limit = runs[0].plan.physics.framing_limit_bps
+    limit = runs[0].plan.physics.line_rate_limit_bps
     best = {name: min(rate_bps or limit, limit) for name, rate_bps in WAYS.values()}
     for name, again, each in _ways(runs[0]):
         yield FigurePoint(name, _settled(each), best[name], note=f"{again} sent again")

@@ -16,13 +16,13 @@ def lossy_bps(run: LessonRun, streams: int) -> float:
     """n times the square-root law (Mathis et al. 1997), at most the line; n losses halve one n-th each."""
     loss = run.plan.links[1].forward.loss
     one = square_root_law_bps(run.mss_bytes, round(run.rtt_s * 1e9), loss)
-    return min(streams * one, run.plan.physics.framing_limit_bps)
+    return min(streams * one, run.plan.physics.line_rate_limit_bps)
 
 
 def windows_bps(run: LessonRun, streams: int) -> float:
     """n windows of whole packets in each round trip (RFC 7323 section 1.1), at most the line."""
     window = run.window_bytes // streams // run.mss_bytes * run.mss_bytes
-    return min(streams * window * 8 / run.rtt_s, run.plan.physics.framing_limit_bps)
+    return min(streams * window * 8 / run.rtt_s, run.plan.physics.line_rate_limit_bps)
 
 
 def lossy(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:

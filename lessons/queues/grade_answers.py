@@ -38,5 +38,5 @@ def test_delay(work: GradingWork) -> None:
 def test_goodput(work: GradingWork) -> None:
     """With your queue, the stream gets 95 % of what the line leaves"""
     run = with_theirs(work)
-    share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps
+    share = run.goodput_bps(FROM_S) / run.plan.physics.line_rate_limit_bps
     assert share >= SHARE, f"it gets {100 * share:.1f} %"

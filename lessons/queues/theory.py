@@ -48,13 +48,13 @@ def delay(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
 def goodput(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """What one Reno stream makes of the line."""
     for run in runs:
-        limit = run.plan.physics.framing_limit_bps
+        limit = run.plan.physics.line_rate_limit_bps
         yield FigurePoint(run.name, run.goodput_bps(FROM_S), limit * utilization(buffer_bdp(run)), x=buffer_bdp(run))
 
 
 def goodput_lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """The formula between the points."""
-    limit = runs[0].plan.physics.framing_limit_bps
+    limit = runs[0].plan.physics.line_rate_limit_bps
     yield FigureLine(
         "theory", [(b, limit * utilization(b)) for b in [0.05 * 1.05**n for n in range(95)] if b < 4.3], "theory"
     )
@@ -64,7 +64,7 @@ def disciplines(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """The delay in the queue that 95 % of the time is not exceeded, beside the target."""
     for run in runs:
         waits = [(time_s, max(value - run.rtt_s, 0.0)) for time_s, value in rtts(run)]
-        share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps
+        share = run.goodput_bps(FROM_S) / run.plan.physics.line_rate_limit_bps
         target = TARGETS_S.get(run.name, full_delay_s(run))
         note = f"{100 * share:.1f} % of the line, {run.record.retransmits} sent again"
         yield FigurePoint(run.name, percentile(waits, 0.95), target, note=note)

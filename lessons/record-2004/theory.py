@@ -39,7 +39,7 @@ def goodput_bps(run: LessonRun) -> float:
     """The least of what windows, bus and lines let through; windows as Linux offered them, in whole packets."""
     physics, streams = run.plan.physics, run.plan.transfer.streams
     window = run.window_bytes // streams // run.mss_bytes * run.mss_bytes * streams
-    limits = [window * 8 / run.rtt_s, float(physics.framing_limit_bps)]
+    limits = [window * 8 / run.rtt_s, float(physics.line_rate_limit_bps)]
     return min([*limits, float(physics.bus_limit_bps)] if physics.bus_limit_bps else limits)
 
 

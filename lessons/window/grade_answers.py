@@ -28,7 +28,7 @@ def test_bdp(work: GradingWork) -> None:
 def test_window_fills_the_path(work: GradingWork) -> None:
     """With your window, a fresh run gets 97 % of what the line leaves"""
     run = work.run(exact(work.number("window")))
-    share = run.goodput_bps(FROM_S) / run.plan.physics.framing_limit_bps
+    share = run.goodput_bps(FROM_S) / run.plan.physics.line_rate_limit_bps
     assert share >= WANTED, f"it gets {100 * share:.1f} %"
 
 
@@ -36,6 +36,6 @@ def test_window_fills_the_path(work: GradingWork) -> None:
 def test_window_is_the_least(work: GradingWork) -> None:
     """Your window is at most 10 % above the least one"""
     physics = work.run().plan.physics
-    least = WANTED * physics.framing_limit_bps * physics.rtt_ns / 8e9
+    least = WANTED * physics.line_rate_limit_bps * physics.rtt_ns / 8e9
     over = work.number("window") / least - 1
     assert over <= 0.10, f"it is {100 * over:.0f} % above what is needed"

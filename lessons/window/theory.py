@@ -18,7 +18,7 @@ def goodput_bps(window_bytes: int, rtt_s: float, framing_bps: float) -> float:
 def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
     """One for each window; along x what Linux made of it."""
     for run in runs:
-        predicted = goodput_bps(run.window_bytes, run.rtt_s, run.plan.physics.framing_limit_bps)
+        predicted = goodput_bps(run.window_bytes, run.rtt_s, run.plan.physics.line_rate_limit_bps)
         note = f"{run.window_bytes / 1e6:.3g} MB on offer, bound by {run.record.limited_by}"
         yield FigurePoint(run.name, run.goodput_bps(FROM_S), predicted, x=run.window_bytes, note=note)
 
@@ -26,7 +26,7 @@ def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
 def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     """window / RTT up to the line, then the line."""
     run = runs[0]
-    framing_bps, rtt_s = run.plan.physics.framing_limit_bps, run.rtt_s
+    framing_bps, rtt_s = run.plan.physics.line_rate_limit_bps, run.rtt_s
     bdp = framing_bps * rtt_s / 8
     least, most = (pick(each.window_bytes for each in runs) for pick in (min, max))
     yield FigureLine("theory", [(least, least * 8 / rtt_s), (bdp, framing_bps), (most, framing_bps)], "theory")

@@ -1,7 +1,8 @@
 #include "mend/delivery_rate.h"
 
+#include "mend/scoreboard.h"
+
 #include <ns3/simulator.h>
-#include <ns3/tcp-tx-item.h>
 
 #include <algorithm>
 
@@ -33,22 +34,23 @@ void DeliveryRate::SkbSent(TcpTxItem *skb, bool isStartOfTransmission)
 
 void DeliveryRate::SkbDelivered(TcpTxItem *skb)
 {
+	const auto &segment = *static_cast<const SentSegment *>(skb);
 	auto &sent = skb->GetRateInformation();
 	if (sent.m_deliveredTime == Time::Max())
 		return; // counted when it was sacked
-	rate_.m_delivered += skb->GetSeqSize();
+	rate_.m_delivered += segment.size;
 	rate_.m_deliveredTime = Simulator::Now();
 	rate_.m_txItemDelivered = static_cast<uint32_t>(sent.m_delivered);
 	// Of those sent at the same time, the later one.
-	if (!taken_ || skb->GetLastSent() >= rate_.m_firstSentTime) {
+	if (!taken_ || segment.last_sent >= rate_.m_firstSentTime) {
 		taken_ = true;
 		before_ = sent.m_delivered;
 		sample_.m_priorDelivered = static_cast<uint32_t>(sent.m_delivered);
 		sample_.m_priorTime = sent.m_deliveredTime;
 		sample_.m_isAppLimited = sent.m_isAppLimited;
 		sample_.m_ackElapsed = Simulator::Now() - sent.m_deliveredTime;
-		sample_.m_sendElapsed = skb->GetLastSent() - sent.m_firstSent;
-		rate_.m_firstSentTime = skb->GetLastSent();
+		sample_.m_sendElapsed = segment.last_sent - sent.m_firstSent;
+		rate_.m_firstSentTime = segment.last_sent;
 	}
 	sent.m_deliveredTime = Time::Max();
 }

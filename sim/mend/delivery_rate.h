@@ -12,7 +12,7 @@ namespace landspeed
 // covers, the one sent last makes the sample. ns-3 3.37, as Linux before, takes the first of those
 // that were sent with as much delivered, and the next sample begins when that one was sent: with
 // two segments to an acknowledgment and no more under way, it comes to two thirds of the rate.
-// docs/ns3/16-delivery-rate.md.
+// docs/ns3/16-delivery-rate.md. Its items are those of a SendBuffer.
 class DeliveryRate : public ns3::TcpRateOps
 {
 public:

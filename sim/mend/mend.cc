@@ -7,10 +7,7 @@
 #include <ns3/config.h>
 #include <ns3/data-rate.h>
 #include <ns3/nstime.h>
-#include <ns3/packet.h>
 #include <ns3/string.h>
-#include <ns3/tcp-header.h>
-#include <ns3/tcp-rx-buffer.h>
 #include <ns3/type-id.h>
 #include <ns3/uinteger.h>
 
@@ -110,20 +107,6 @@ TcpGrant SetTcpDefaults(const TcpSettings &settings)
 	Config::SetDefault("landspeed::Cubic::Paced",
 			   BooleanValue(paced || settings.hystart_paced));
 	return grant;
-}
-
-bool MendsAreInForce()
-{
-	// Two segments in order: the library's buffer joins them, the mended one hands them out
-	// singly.
-	auto buffer = CreateObject<TcpRxBuffer>();
-	buffer->SetMaxBufferSize(2);
-	TcpHeader header;
-	for (uint32_t sequence : {0, 1}) {
-		header.SetSequenceNumber(SequenceNumber32(sequence));
-		buffer->Add(Create<Packet>(1), header);
-	}
-	return buffer->Extract(2)->GetSize() == 1;
 }
 
 } // namespace landspeed

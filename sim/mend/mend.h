@@ -1,9 +1,9 @@
 #pragma once
 
 // ns-3's TCP made fit for long, fast paths. A program calls SetTcpDefaults once, before it makes
-// nodes; then it makes its sockets with CreateTcpSocket, or lets ns-3's applications make theirs
-// (which then have all but the timers and the round-trip measurement of socket.h), and reads them
-// with TcpSocket::Figures. docs/ns3/README.md has what is mended.
+// nodes; then it makes its sockets with CreateTcpSocket, and reads them with TcpSocket::Figures.
+// Those that ns-3's applications make have the congestion control and the recovery only.
+// docs/ns3/README.md has what is mended.
 
 #include "mend/grant.h"
 #include "mend/socket.h"
@@ -43,10 +43,5 @@ std::vector<std::string> CongestionControls();
 // std::invalid_argument with a list of what would be right if the congestion control is not one of
 // CongestionControls().
 TcpGrant SetTcpDefaults(const TcpSettings &settings);
-
-// Whether the classes that are replaced and not derived from are the ones in use: false if the
-// library was built so that the executable's definitions do not take precedence
-// (-Bsymbolic-functions, LTO). A program must not go on then.
-bool MendsAreInForce();
 
 } // namespace landspeed

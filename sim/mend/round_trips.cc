@@ -1,12 +1,12 @@
 // What a socket knows of its round trips (socket.h): which segment was sent when, what an
 // acknowledgment measures, and the timeout of that.
 #include "mend/deviation.h"
+#include "mend/send_buffer.h"
 #include "mend/socket.h"
 
 #include <ns3/simulator.h>
 #include <ns3/tcp-option-sack.h>
 #include <ns3/tcp-option-ts.h>
-#include <ns3/tcp-tx-buffer.h>
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 	SequenceNumber32 acknowledged = tcpHeader.GetAckNumber();
 	// What was sacked before has been here before: its acknowledgment measures the repair of
 	// the hole below it.
-	bool holes_filled = m_txBuffer->GetSacked() > 0;
+	bool holes_filled = Sending().GetSacked() > 0;
 	const bool advanced = acknowledged > m_txBuffer->HeadSequence();
 	Time round_trip;
 	while (!m_history.empty()) {

@@ -9,12 +9,6 @@ using namespace ns3;
 namespace landspeed
 {
 
-SideTable<TcpTxBuffer, Scoreboard> &Scoreboards()
-{
-	static auto *boards = new SideTable<TcpTxBuffer, Scoreboard>; // outlives every socket
-	return *boards;
-}
-
 Ptr<Packet> Scoreboard::Cut(const SequenceNumber32 &seq, uint32_t size) const
 {
 	auto after = [](const SequenceNumber32 &value, const Written &each) {
@@ -30,13 +24,6 @@ Ptr<Packet> Scoreboard::Cut(const SequenceNumber32 &seq, uint32_t size) const
 		cut->AddAtEnd(from->packet->CreateFragment(0, there));
 	}
 	return cut;
-}
-
-Ptr<Packet> Scoreboard::OfSize(uint32_t size)
-{
-	if (!of_size_ || of_size_->GetSize() != size)
-		of_size_ = Create<Packet>(size);
-	return of_size_;
 }
 
 uint64_t Scoreboard::Find(const SequenceNumber32 &seq)
@@ -57,7 +44,7 @@ uint64_t Scoreboard::NextUnsacked(uint64_t number)
 {
 	number = std::max(number, First());
 	uint64_t found = number;
-	while (found < End() && At(found).item.IsSacked())
+	while (found < End() && At(found).sacked)
 		found = std::max(found + 1, At(found).skip);
 	while (number < found) {
 		uint64_t next = std::max(number + 1, At(number).skip);
@@ -97,7 +84,7 @@ void Scoreboard::Transmitted(uint64_t number)
 {
 	SentSegment &segment = At(number);
 	segment.transmission = ++transmissions_;
-	if (!segment.item.IsRetrans())
+	if (!segment.m_retrans)
 		return;
 	segment.again = true;
 	lost_again.erase(number);
@@ -108,7 +95,7 @@ void Scoreboard::Transmitted(uint64_t number)
 void Scoreboard::Delivered(uint64_t number)
 {
 	const SentSegment &segment = At(number);
-	Time round_trip = Simulator::Now() - segment.item.GetLastSent();
+	Time round_trip = Simulator::Now() - segment.last_sent;
 	if (segment.again) {
 		// Much sooner than any: what has arrived was sent before. Not to the nanosecond: an
 		// acknowledgment that is not delayed comes a packet's time sooner.
@@ -129,8 +116,7 @@ void Scoreboard::Delivered(uint64_t number)
 // which would widen it, are not sent by ns-3.
 bool Scoreboard::IsLate(const SentSegment &segment) const
 {
-	return Simulator::Now() >=
-	       segment.item.GetLastSent() + newest_round_trip_ + least_round_trip_ / 4;
+	return Simulator::Now() >= segment.last_sent + newest_round_trip_ + least_round_trip_ / 4;
 }
 
 bool Scoreboard::IsOverdue(uint64_t number)
@@ -147,8 +133,7 @@ uint64_t Scoreboard::FindLostAgain()
 		auto [number, transmission] = retransmissions_.front();
 		if (!Has(number) || At(number).transmission != transmission)
 			continue;
-		const TcpTxItem &item = At(number).item;
-		if (item.IsSacked() || !item.IsRetrans())
+		if (At(number).sacked || !At(number).m_retrans)
 			continue;
 		if (transmission >= newest_delivered_)
 			break;

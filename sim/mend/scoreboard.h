@@ -1,13 +1,11 @@
-// What the sender has sent and not yet discarded: the part of ns3::TcpTxBuffer (tx_buffer.cc,
-// tx_scoreboard.cc) that its header has no member for.
+// What the sender has sent and not yet discarded, in the order of its bytes (send_buffer.h).
 #pragma once
 
 #include "mend/ring.h"
-#include "mend/side_table.h"
 
 #include <ns3/nstime.h>
 #include <ns3/packet.h>
-#include <ns3/tcp-tx-buffer.h>
+#include <ns3/tcp-tx-item.h>
 
 #include <cstdint>
 #include <deque>
@@ -18,10 +16,12 @@ namespace landspeed
 
 // One after the other in memory, and no packet of its own: at 80 000 in flight the time to fetch
 // what was put away a round trip ago is what a segment costs.
-struct SentSegment {
-	ns3::TcpTxItem item; // its packet, but for the last one handed out, is only of its size
+// Of ns-3's item the rate's part is used, and whether it is sent again (m_retrans).
+struct SentSegment : ns3::TcpTxItem {
 	ns3::SequenceNumber32 start;
 	uint32_t size = 0;
+	bool sacked = false, lost = false;
+	ns3::Time last_sent = ns3::Time::Max();
 	uint64_t transmission = 0; // the number of its last one; they are counted from 1
 	uint64_t skip = 0;  // if sacked: there is no unsacked segment from this one up to the one
 			    // numbered `skip`
@@ -41,8 +41,6 @@ class Scoreboard
 public:
 	std::deque<Written> written; // and is not all acknowledged; what is sent is cut from it
 	Ring<SentSegment> sent;
-	uint64_t handed_out =
-	    UINT64_MAX;          // the last one that CopyFromSequence gave, with its packet
 	uint64_t lost_end = 0;   // every unsacked segment before it is marked lost
 	uint64_t retransmit = 0; // no segment before it waits for its first retransmission
 	uint64_t sack_end =
@@ -72,9 +70,6 @@ public:
 
 	// The bytes from `seq` on, which were written.
 	ns3::Ptr<ns3::Packet> Cut(const ns3::SequenceNumber32 &seq, uint32_t size) const;
-
-	// A packet of this size, shared with others: the library asks an item how large it is.
-	ns3::Ptr<ns3::Packet> OfSize(uint32_t size);
 
 	// The first segment that begins at `seq` or after it.
 	uint64_t Find(const ns3::SequenceNumber32 &seq);
@@ -117,7 +112,6 @@ private:
 		uint64_t number;
 	};
 
-	ns3::Ptr<ns3::Packet> of_size_;            // the last one that was asked for
 	std::deque<Transmission> retransmissions_; // that may be under way, in order
 	uint64_t transmissions_ = 0;
 	uint64_t newest_delivered_ = 0; // transmission; RACK.xmit_ts is when it was sent
@@ -126,7 +120,5 @@ private:
 	uint64_t delivered_end_ = 0; // the one after the highest that has arrived; RACK.fack
 	bool reordered_ = false;     // RACK.reordering_seen
 };
-
-SideTable<ns3::TcpTxBuffer, Scoreboard> &Scoreboards();
 
 } // namespace landspeed

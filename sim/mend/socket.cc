@@ -2,8 +2,8 @@
 
 #include "mend/delivery_rate.h"
 #include "mend/deviation.h"
-#include "mend/prr.h"
-#include "mend/scoreboard.h"
+#include "mend/reassembly.h"
+#include "mend/send_buffer.h"
 #include "mend/validation.h"
 
 #include <ns3/node.h>
@@ -12,7 +12,6 @@
 #include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-l4-protocol.h>
 #include <ns3/tcp-recovery-ops.h>
-#include <ns3/tcp-tx-buffer.h>
 #include <ns3/type-id.h>
 
 #include <algorithm>
@@ -23,18 +22,6 @@ using namespace ns3;
 
 namespace landspeed
 {
-
-namespace
-{
-
-class NoEvent : public EventImpl
-{
-	void Notify() override
-	{
-	}
-};
-
-} // namespace
 
 NS_OBJECT_ENSURE_REGISTERED(TcpSocket);
 
@@ -47,7 +34,7 @@ TypeId TcpSocket::GetTypeId()
 
 TcpSocket::TcpSocket()
 {
-	m_rateOps = CreateObject<DeliveryRate>();
+	MakeBuffers();
 }
 
 // Of a connection that is accepted: it delivers for itself.
@@ -57,12 +44,27 @@ TcpSocket::TcpSocket(const TcpSocket &sock)
       probing_(sock.probing_), written_bytes_(sock.written_bytes_), read_bytes_(sock.read_bytes_),
       retransmitted_segments_(sock.retransmitted_segments_), timeouts_(sock.timeouts_)
 {
-	m_rateOps = CreateObject<DeliveryRate>();
+	MakeBuffers();
 }
 
 TcpSocket::~TcpSocket()
 {
 	acknowledge_.Cancel();
+}
+
+// The library has made its own, which have only the sizes that were set.
+void TcpSocket::MakeBuffers()
+{
+	const auto received = CreateObject<Reassembly>();
+	received->SetMaxBufferSize(m_tcb->m_rxBuffer->MaxBufferSize());
+	m_tcb->m_rxBuffer = received;
+	const auto sending = CreateObject<SendBuffer>();
+	sending->SetMaxBufferSize(m_txBuffer->MaxBufferSize());
+	sending->SetSegmentSize(m_tcb->m_segmentSize);
+	sending->SetRWndCallback(MakeCallback(&TcpSocket::GetRWnd, this));
+	m_txBuffer = sending;
+	m_rateOps = CreateObject<DeliveryRate>();
+	m_pacingTimer.SetFunction(&TcpSocket::SendAllowed, this);
 }
 
 TypeId TcpSocket::GetInstanceTypeId() const
@@ -75,19 +77,17 @@ Ptr<TcpSocketBase> TcpSocket::Fork()
 	return CopyObject<TcpSocket>(this);
 }
 
-int TcpSocket::Send(Ptr<Packet> p, uint32_t flags)
+int TcpSocket::Close()
 {
-	uint32_t size = p->GetSize();
-	int taken = TcpSocketBase::Send(p, flags);
-	written_bytes_ += taken < 0 ? 0 : size;
-	return taken;
-}
-
-Ptr<Packet> TcpSocket::Recv(uint32_t maxSize, uint32_t flags)
-{
-	Ptr<Packet> packet = TcpSocketBase::Recv(maxSize, flags);
-	read_bytes_ += packet ? packet->GetSize() : 0;
-	return packet;
+	if (Received().Size() > 0) { // RFC 9293 section 3.10.4: what is unread is lost
+		SendRST();
+		return 0;
+	}
+	if (Sending().SizeFromSequence(m_tcb->m_nextTxSequence) > 0) {
+		m_closeOnEmpty = true; // the FIN goes with the last of it
+		return 0;
+	}
+	return TcpSocketBase::Close();
 }
 
 void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &from, const Address &to)
@@ -97,7 +97,12 @@ void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &from, const Addre
 	packet->PeekHeader(header);
 	if (m_state == ESTABLISHED && (header.GetFlags() & answer) == answer)
 		SendEmptyPacket(TcpHeader::ACK); // RFC 9293 section 3.10.7.4, RFC 5961 section 4
+	const bool open = m_connected;
 	TcpSocketBase::DoForwardUp(packet, from, to);
+	if (open || !m_connected)
+		return;
+	Sending().Begin();
+	SendAllowed();
 }
 
 void TcpSocket::RestartTimer()
@@ -123,7 +128,7 @@ bool TcpSocket::MayProbe() const
 {
 	return m_state == ESTABLISHED && m_sackEnabled && !probing_ &&
 	       m_tcb->m_congState == TcpSocketState::CA_OPEN && m_rtt->GetNSamples() > 0 &&
-	       m_txBuffer->GetSacked() == 0;
+	       Sending().GetSacked() == 0;
 }
 
 // A segment alone waits for the receiver to give up waiting for a second one. Linux has 200 ms for
@@ -142,7 +147,7 @@ void TcpSocket::Probe()
 	SequenceNumber32 from;
 	SequenceNumber32 to;
 	probing_ = true;
-	if (!m_txBuffer->NextSeg(&from, &to, false)) {
+	if (!Sending().NextSeg(&from, &to, false)) {
 		to = m_tcb->m_highTxMark;
 		from = to - static_cast<int32_t>(std::min(m_tcb->m_segmentSize, UnAckDataCount()));
 	}
@@ -152,40 +157,8 @@ void TcpSocket::Probe()
 	RestartTimer();
 }
 
-#ifdef NS3_TELLS_MORE
-void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpdated,
-			   uint32_t currentDelivered, const SequenceNumber32 &oldHeadSequence,
-			   bool receivedData)
-{
-	TellRecovery(ackNumber > oldHeadSequence);
-	TcpSocketBase::ProcessAck(ackNumber, scoreboardUpdated, currentDelivered, oldHeadSequence,
-				  receivedData);
-	UpdatePacing();
-}
-#else
-void TcpSocket::ProcessAck(const SequenceNumber32 &ackNumber, bool scoreboardUpdated,
-			   uint32_t currentDelivered, const SequenceNumber32 &oldHeadSequence)
-{
-	TellRecovery(ackNumber > oldHeadSequence);
-	TcpSocketBase::ProcessAck(ackNumber, scoreboardUpdated, currentDelivered, oldHeadSequence);
-	UpdatePacing();
-}
-#endif
-
-// Whether recovery goes well (RFC 9937, safeACK): the scoreboard has been updated just before.
-void TcpSocket::TellRecovery(bool advanced)
-{
-	if (m_tcb->m_congState == TcpSocketState::CA_OPEN)
-		return;
-	const uint64_t losses = Scoreboards().Of(PeekPointer(m_txBuffer)).losses;
-	if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY)
-		if (const auto recovery = DynamicCast<PrrRecovery>(m_recoveryOps))
-			recovery->Learn(advanced && losses == losses_);
-	losses_ = losses;
-}
-
-// Linux: twice the window in a round trip while slow start is far from its end, then 1.2 times. The
-// library has just done it in 32 bits, of the last one. docs/ns3/13-pacing-rate.md.
+// Linux: twice the window in a round trip while slow start is far from its end, then 1.2 times.
+// docs/ns3/13-pacing-rate.md.
 void TcpSocket::UpdatePacing()
 {
 	if (!m_tcb->m_pacing || m_congestionControl->HasCongControl() || m_rtt->GetNSamples() == 0)
@@ -210,36 +183,8 @@ void TcpSocket::NewAck(const SequenceNumber32 &seq, bool)
 	if (GetTxAvailable() > 0)
 		NotifySend(GetTxAvailable());
 	m_tcb->m_nextTxSequence = std::max(m_tcb->m_nextTxSequence.Get(), seq);
-	if (m_txBuffer->Size() == 0 && m_state != FIN_WAIT_1 && m_state != CLOSING)
+	if (Sending().Size() == 0 && m_state != FIN_WAIT_1 && m_state != CLOSING)
 		m_retxEvent.Cancel();
-}
-
-// The library makes a timer for each acknowledgment that it delays, and cancels it with the next
-// segment; cancelled, it waits in the scheduler until its time. It is shown one here that runs and
-// that no scheduler has, and makes none.
-void TcpSocket::ReceivedData(Ptr<Packet> packet, const TcpHeader &tcpHeader)
-{
-	bool waited = m_delAckCount > 0;
-	if (m_delAckEvent.IsExpired())
-		m_delAckEvent = EventId(Create<NoEvent>(), UINT64_MAX, 0, 0);
-	TcpSocketBase::ReceivedData(packet, tcpHeader);
-	if (waited || m_delAckCount == 0)
-		return;
-	acknowledge_at_ = Simulator::Now() + m_delAckTimeout;
-	if (!acknowledge_.IsRunning())
-		acknowledge_ =
-		    Simulator::Schedule(m_delAckTimeout, &TcpSocket::AcknowledgeWhenDue, this);
-}
-
-void TcpSocket::AcknowledgeWhenDue()
-{
-	if (m_delAckCount == 0)
-		return;
-	if (acknowledge_at_ > Simulator::Now())
-		acknowledge_ = Simulator::Schedule(acknowledge_at_ - Simulator::Now(),
-						   &TcpSocket::AcknowledgeWhenDue, this);
-	else
-		DelAckTimeout();
 }
 
 void TcpSocket::ReTxTimeout()
@@ -253,8 +198,14 @@ void TcpSocket::ReTxTimeout()
 		Probe();
 		return;
 	}
-	timeouts_ += m_state == ESTABLISHED && m_txBuffer->Size() > 0;
-	TcpSocketBase::ReTxTimeout();
+	// The library's sends a SYN or a FIN once more.
+	const bool has_data = m_state != SYN_SENT && m_state != CLOSED && m_state != TIME_WAIT &&
+			      Sending().Size() > 0;
+	timeouts_ += m_state == ESTABLISHED && has_data;
+	if (has_data)
+		TimeOut();
+	else
+		TcpSocketBase::ReTxTimeout();
 }
 
 TcpFigures TcpSocket::Figures() const
@@ -262,11 +213,12 @@ TcpFigures TcpSocket::Figures() const
 	static const std::array<const char *, TcpSocketState::CA_LAST_STATE> names = {
 	    "open", "disorder", "cwr", "recovery", "loss"};
 	TcpFigures figures{};
-	figures.acknowledged_bytes = written_bytes_ - m_txBuffer->Size();
+	figures.acknowledged_bytes = written_bytes_ - Sending().Size();
 	figures.received_bytes = read_bytes_;
 	figures.congestion_window_bytes = m_tcb->m_cWnd;
 	figures.slow_start_threshold_bytes = m_tcb->m_ssThresh;
-	figures.in_flight_bytes = m_txBuffer->BytesInFlight();
+	figures.lost_bytes = Sending().GetLost();
+	figures.in_flight_bytes = Sending().BytesInFlight();
 	figures.peer_window_bytes = m_rWnd;
 	figures.retransmitted_segments = retransmitted_segments_;
 	figures.retransmission_timeouts = timeouts_;

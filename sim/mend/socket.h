@@ -8,6 +8,8 @@ namespace landspeed
 {
 
 class Deviation;
+class Reassembly;
+class SendBuffer;
 
 // What is sampled of a socket at an instant.
 struct TcpFigures {
@@ -15,6 +17,7 @@ struct TcpFigures {
 	uint64_t received_bytes;     // read by the application, since the beginning
 	uint32_t congestion_window_bytes;
 	uint32_t slow_start_threshold_bytes;
+	uint32_t lost_bytes;
 	uint32_t in_flight_bytes; // RFC 6675, pipe
 	uint32_t peer_window_bytes;
 	uint64_t retransmitted_segments; // since the beginning
@@ -25,7 +28,10 @@ struct TcpFigures {
 	const char *state; // "open", "disorder", "cwr", "recovery", "loss"
 };
 
-// ns-3's TCP with the timers and the round-trip measurement that Linux has:
+// ns-3's TCP with the timers and the round-trip measurement that Linux has. ns-3's socket makes and
+// ends connections; what it does with data is not virtual and costs the square of the window, so
+// that data is sent, received and acknowledged here (sender.cc, receiver.cc), from buffers of our
+// own (send_buffer.h, reassembly.h):
 //
 // - Round trips are measured to the nanosecond, of the newest segment acknowledged that was sent
 // once (Karn); ns-3 takes
@@ -64,28 +70,66 @@ public:
 
 	int Send(ns3::Ptr<ns3::Packet> p, uint32_t flags) override;
 	ns3::Ptr<ns3::Packet> Recv(uint32_t maxSize, uint32_t flags) override;
+	uint32_t GetTxAvailable() const override;
+	uint32_t GetRxAvailable() const override;
+	int Close() override;
 
 protected:
 	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
 	void EstimateRtt(const ns3::TcpHeader &tcpHeader) override;
 	void UpdateRttHistory(const ns3::SequenceNumber32 &seq, uint32_t sz,
 			      bool isRetransmission) override;
-#ifdef NS3_TELLS_MORE
-	void ProcessAck(const ns3::SequenceNumber32 &ackNumber, bool scoreboardUpdated,
-			uint32_t currentDelivered, const ns3::SequenceNumber32 &oldHeadSequence,
-			bool receivedData) override;
-#else
-	void ProcessAck(const ns3::SequenceNumber32 &ackNumber, bool scoreboardUpdated,
-			uint32_t currentDelivered,
-			const ns3::SequenceNumber32 &oldHeadSequence) override;
-#endif
+	void SetSegSize(uint32_t size) override;
+	uint32_t BytesInFlight() const override;
+	uint32_t SendDataPacket(ns3::SequenceNumber32 seq, uint32_t maxSize, bool withAck) override;
+	void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
 	void NewAck(const ns3::SequenceNumber32 &seq, bool resetRTO) override;
 	void ReceivedData(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &tcpHeader) override;
+	void SendEmptyPacket(uint8_t flags) override;
 	void ReTxTimeout() override;
+	void PersistTimeout() override;
 	void DoForwardUp(ns3::Ptr<ns3::Packet> packet, const ns3::Address &from,
 			 const ns3::Address &to) override;
 
+	// What the window allows.
+	void SendAllowed();
+
+	// A segment without data, with SACK blocks.
+	void SendAcknowledgment(uint8_t flags);
+
+	// The way out of data, and of SendAcknowledgment.
+	virtual void Transmit(const ns3::Ptr<ns3::Packet> &packet, const ns3::TcpHeader &header);
+
 private:
+	void MakeBuffers();
+	ns3::TcpHeader HeaderOf(uint8_t flags, const ns3::SequenceNumber32 &sequence);
+	void Tag(const ns3::Ptr<ns3::Packet> &packet, bool again) const;
+
+	// sender.cc
+	SendBuffer &Sending() const;
+	void Pace(uint32_t sent_bytes);
+	void Retransmit();
+	void EnterRecovery(uint32_t delivered_bytes);
+	void SetState(ns3::TcpSocketState::TcpCongState_t state);
+	void DoRecovery(uint32_t delivered_bytes, bool is_duplicate);
+	void Duplicate(uint32_t delivered_bytes);
+	void HearMarks(const ns3::TcpHeader &header, const ns3::SequenceNumber32 &head,
+		       uint32_t delivered_bytes);
+	void Acknowledged(const ns3::SequenceNumber32 &acknowledged,
+			  const ns3::SequenceNumber32 &head, bool is_duplicate,
+			  uint32_t delivered_bytes);
+	void Repaired(const ns3::SequenceNumber32 &acknowledged, bool is_duplicate,
+		      uint32_t duplicates_before, uint32_t segments, uint32_t bytes);
+	void TellRecovery(bool advanced);
+	void TimeOut();
+
+	// receiver.cc
+	Reassembly &Received() const;
+	void Acknowledge();
+	void AcknowledgeWhenDue();
+	void AddBlocks(ns3::TcpHeader &header) const;
+
+	// socket.cc, round_trips.cc
 	ns3::Time Timeout() const;
 	Deviation &Smoothed() const;
 	ns3::Time RoundTripOfSacked(const ns3::TcpHeader &header);
@@ -93,12 +137,10 @@ private:
 	ns3::Time TimeoutOfHead() const;
 	void RestartTimer();
 	void StartTimer(const ns3::Time &timeout);
-	void TellRecovery(bool advanced);
 	void UpdatePacing();
 	bool MayProbe() const;
 	ns3::Time ProbeTimeout() const;
 	void Probe();
-	void AcknowledgeWhenDue();
 
 	ns3::Time deadline_;
 	ns3::Time head_again_at_;  // when the oldest segment was sent once more, last

@@ -1,5 +1,7 @@
 #include "mend/validation.h"
 
+#include "mend/new_reno.h"
+
 #include <ns3/object-factory.h>
 #include <ns3/type-id.h>
 
@@ -18,7 +20,7 @@ TypeId WindowValidation::GetTypeId()
 			       .SetParent<TcpCongestionOps>()
 			       .AddConstructor<WindowValidation>()
 			       .AddAttribute("Algorithm", "The congestion control inside",
-					     TypeIdValue(TcpNewReno::GetTypeId()),
+					     TypeIdValue(NewReno::GetTypeId()),
 					     MakeTypeIdAccessor(&WindowValidation::algorithm_type_),
 					     MakeTypeIdChecker());
 	return id;

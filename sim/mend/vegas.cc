@@ -21,8 +21,7 @@ NS_OBJECT_ENSURE_REGISTERED(Vegas);
 
 TypeId Vegas::GetTypeId()
 {
-	static TypeId id =
-	    TypeId("landspeed::Vegas").SetParent<TcpNewReno>().AddConstructor<Vegas>();
+	static TypeId id = TypeId("landspeed::Vegas").SetParent<NewReno>().AddConstructor<Vegas>();
 	return id;
 }
 
@@ -47,7 +46,7 @@ void Vegas::CongestionStateSet(Ptr<TcpSocketState> tcb,
 void Vegas::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
 {
 	if (!open_) {
-		TcpNewReno::IncreaseWindow(tcb, segmentsAcked);
+		NewReno::IncreaseWindow(tcb, segmentsAcked);
 	} else if (rounds_.Ended(*tcb)) {
 		judge_round(tcb, segmentsAcked);
 		rounds_.Begin(*tcb);
@@ -59,7 +58,7 @@ void Vegas::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
 void Vegas::judge_round(const Ptr<TcpSocketState> &tcb, uint32_t segments_acked)
 {
 	if (!rounds_.Enough()) {
-		TcpNewReno::IncreaseWindow(tcb, segments_acked);
+		NewReno::IncreaseWindow(tcb, segments_acked);
 		return;
 	}
 	const bool starting = tcb->m_cWnd < tcb->m_ssThresh;

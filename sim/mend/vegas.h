@@ -1,16 +1,15 @@
 // Vegas as Linux has it; ns-3's keeps all but a segment at a loss. docs/ns3/14-htcp-vegas.md.
 #pragma once
 
+#include "mend/new_reno.h"
 #include "mend/rounds.h"
-
-#include <ns3/tcp-congestion-ops.h>
 
 namespace landspeed
 {
 
 // Vegas (Brakmo and Peterson 1995): looks once in a round trip at how much of the window waits in
 // queues, and keeps that between two and four segments; a loss halves the window.
-class Vegas : public ns3::TcpNewReno
+class Vegas : public NewReno
 {
 public:
 	static ns3::TypeId GetTypeId();

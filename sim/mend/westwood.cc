@@ -30,7 +30,7 @@ NS_OBJECT_ENSURE_REGISTERED(Westwood);
 TypeId Westwood::GetTypeId()
 {
 	static TypeId id =
-	    TypeId("landspeed::Westwood").SetParent<TcpNewReno>().AddConstructor<Westwood>();
+	    TypeId("landspeed::Westwood").SetParent<NewReno>().AddConstructor<Westwood>();
 	return id;
 }
 

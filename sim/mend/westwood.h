@@ -2,15 +2,16 @@
 // before the recovery instead of after it. docs/ns3/11-controls.md.
 #pragma once
 
+#include "mend/new_reno.h"
+
 #include <ns3/nstime.h>
-#include <ns3/tcp-congestion-ops.h>
 
 namespace landspeed
 {
 
 // TCP Westwood+ (Grieco and Mascolo 2004): a loss halves the window, as with Reno, and when it is
 // repaired the window becomes what was delivered of late in the shortest round trip.
-class Westwood : public ns3::TcpNewReno
+class Westwood : public NewReno
 {
 public:
 	static ns3::TypeId GetTypeId();

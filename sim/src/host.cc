@@ -19,8 +19,6 @@ using namespace ns3;
 namespace
 {
 
-std::vector<HostDevice *> carrying_hosts; // by the node's number; null: it does not carry
-
 bool sends_data(uint16_t way)
 {
 	return way % 2 == 0;
@@ -57,12 +55,8 @@ void HostDevice::start_carrying(std::vector<StreamSocket *> sockets, uint16_t po
 {
 	sockets_ = std::move(sockets);
 	port_of_first_ = port_of_first;
-	carrying_hosts.at(node_->GetId()) = this;
-}
-
-HostDevice *HostDevice::carrying(const Ptr<ns3::Node> &node)
-{
-	return carrying_hosts[node->GetId()];
+	for (StreamSocket *socket : sockets_)
+		socket->carry_through(*this);
 }
 
 void HostDevice::carry(const Ptr<Packet> &payload, const TcpHeader &header)
@@ -227,7 +221,6 @@ Host host_make(int ip_version, uint16_t mtu_bytes, uint16_t way)
 	Host host;
 	host.node = CreateObject<ns3::Node>();
 	host.device = CreateObject<HostDevice>(ip_version, mtu_bytes, way);
-	carrying_hosts.resize(host.node->GetId() + 1);
 	host.node->AddDevice(host.device);
 	InternetStackHelper stack;
 	stack.SetIpv4StackInstall(ip_version == 4);

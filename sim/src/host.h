@@ -42,8 +42,6 @@ public:
 	/// size of its header. `sockets[i]` is the end of stream i here; `port_of_first` the
 	/// sending port of stream 0.
 	void start_carrying(std::vector<StreamSocket *> sockets, uint16_t port_of_first);
-	/// The device of a node that carries; null: it does not.
-	static HostDevice *carrying(const ns3::Ptr<ns3::Node> &node);
 	void carry(const ns3::Ptr<ns3::Packet> &payload, const ns3::TcpHeader &header);
 	[[nodiscard]] uint64_t corrupted() const
 	{

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 #include <ns3/simulator.h>
-#include <ns3/tcp-tx-buffer.h>
 #include <stdexcept>
 
 namespace landspeed
@@ -141,7 +140,7 @@ void Sampler::write_flow(size_t flow)
 	std::ofstream &sender = series.sender.out(), &receiver = series.receiver.out();
 	for (const auto &stream : streams.all()) {
 		const SocketView view = stream.sender->view();
-		const uint64_t acked = stream.handed_bytes - stream.sender->GetTxBuffer()->Size();
+		const uint64_t acked = stream.sender->Figures().acknowledged_bytes;
 		sender << time_ns << ',' << stream.index << ',' << acked << ',' << view.cwnd_packets
 		       << ',' << view.ssthresh_packets << ',' << view.srtt_us << ','
 		       << view.rttvar_us << ',' << view.min_rtt_us << ',' << view.retransmits << ','

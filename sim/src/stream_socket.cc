@@ -1,10 +1,11 @@
 #include "stream_socket.h"
 
+#include "host.h"
+
 #include <ns3/node.h>
 #include <ns3/rtt-estimator.h>
 #include <ns3/simulator.h>
 #include <ns3/tcp-congestion-ops.h>
-#include <ns3/tcp-tx-buffer.h>
 
 namespace landspeed
 {
@@ -32,6 +33,27 @@ uint32_t StreamSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t most_b
 	if (again)
 		bytes_retransmitted_ += sent;
 	return sent;
+}
+
+void StreamSocket::carry_through(HostDevice &device)
+{
+	device_ = &device;
+}
+
+void StreamSocket::SendEmptyPacket(uint8_t flags)
+{
+	if (device_ != nullptr && (flags & TcpHeader::ACK) != 0)
+		SendAcknowledgment(flags);
+	else
+		TcpSocket::SendEmptyPacket(flags);
+}
+
+void StreamSocket::Transmit(const Ptr<Packet> &packet, const TcpHeader &header)
+{
+	if (device_ != nullptr)
+		device_->carry(packet, header);
+	else
+		TcpSocket::Transmit(packet, header);
 }
 
 void StreamSocket::receive(const Ptr<Packet> &payload, const TcpHeader &header)
@@ -97,7 +119,7 @@ bool StreamSocket::host_is_full() const
 void StreamSocket::wake()
 {
 	if (m_state == ESTABLISHED || m_state == CLOSE_WAIT)
-		SendPendingData(m_connected);
+		SendAllowed();
 }
 
 std::string StreamSocket::congestion_control() const
@@ -121,10 +143,11 @@ SocketView StreamSocket::view() const
 	}
 	if (m_tcb->m_minRtt != Time::Max())
 		view.min_rtt_us = microseconds(m_tcb->m_minRtt);
-	view.retransmits = Figures().retransmitted_segments;
+	const TcpFigures figures = Figures();
+	view.retransmits = figures.retransmitted_segments;
 	view.bytes_retransmitted = bytes_retransmitted_;
-	view.lost_packets = (m_txBuffer->GetLost() + mss - 1) / mss;
-	view.in_flight_packets = (m_txBuffer->BytesInFlight() + mss - 1) / mss;
+	view.lost_packets = (figures.lost_bytes + mss - 1) / mss;
+	view.in_flight_packets = (figures.in_flight_bytes + mss - 1) / mss;
 	view.state = static_cast<uint64_t>(m_tcb->m_congState.Get());
 	if (m_tcb->m_pacing)
 		view.pacing_rate_bps = m_tcb->m_pacingRate.Get().GetBitRate();

@@ -28,6 +28,8 @@ struct HostQueue {
 	uint64_t most_bytes = 0, go_on_bytes = 0;
 };
 
+class HostDevice;
+
 class StreamSocket : public TcpSocket
 {
 public:
@@ -51,6 +53,9 @@ public:
 	/// host's own lane.
 	void limit_host_queue(const Lane &host, const HostQueue &queue);
 
+	/// What is sent goes to the device past ns3::TcpL4Protocol and IP.
+	void carry_through(HostDevice &device);
+
 	/// Nothing is sent any more, and no timer runs.
 	void abandon();
 
@@ -59,6 +64,8 @@ protected:
 	ns3::Ptr<ns3::TcpSocketBase> Fork() override;
 	uint32_t SendDataPacket(ns3::SequenceNumber32 sequence, uint32_t most_bytes,
 				bool with_ack) override;
+	void SendEmptyPacket(uint8_t flags) override;
+	void Transmit(const ns3::Ptr<ns3::Packet> &packet, const ns3::TcpHeader &header) override;
 
 private:
 	struct Sent {
@@ -69,6 +76,7 @@ private:
 	bool host_is_full() const;
 	void wake();
 
+	HostDevice *device_ = nullptr; ///< that carries; null: none
 	const Lane *host_ = nullptr;
 	HostQueue host_queue_;
 	mutable Ring<Sent> in_host_; ///< sent, and not yet known to have left the host

@@ -31,10 +31,6 @@ void check_tcp(const Plan &plan)
 		told << "; the emulated world (--world emu) may have it";
 		throw PlanError(told.str());
 	}
-	if (!MendsAreInForce())
-		throw std::logic_error(
-		    "this build of ns-3 does not let its TCP buffers be replaced; build it "
-		    "without link-time optimisation");
 }
 
 TcpGrant tcp_settle(const Plan &plan, const Flow &flow)

@@ -51,7 +51,7 @@ def answer(folder: Path, **answers: str) -> Path:
 def least_window(folder: Path) -> int:
     """97 % of what the line leaves, each round trip: the theory, from the student's own scenario."""
     physics = Scenario.load(folder / SCENARIO).plan().physics
-    return round(0.97 * physics.framing_limit_bps * physics.rtt_ns / 8e9)
+    return round(0.97 * physics.line_rate_limit_bps * physics.rtt_ns / 8e9)
 
 
 # --- What is drawn ---------------------------------------------------------------------------------------------------

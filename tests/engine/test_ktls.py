@@ -103,7 +103,7 @@ def test_theory_has_the_records_share(tmp_path: Path) -> None:
     """1448 of 1538 bytes are TCP's, and of these 16384 of 16406 the payload."""
     physics = plan_of(tmp_path, gigabit(protect="ktls", window="1 MB")).flows[0].physics
     without = plan_of(tmp_path, gigabit(window="1 MB")).flows[0].physics
-    assert physics.framing_limit_bps == pytest.approx(1e9 * 1448 / 1538 * FULL / (FULL + BESIDE), abs=2)
+    assert physics.line_rate_limit_bps == pytest.approx(1e9 * 1448 / 1538 * FULL / (FULL + BESIDE), abs=2)
     assert physics.expected_goodput_bps == pytest.approx(without.expected_goodput_bps * FULL / (FULL + BESIDE), abs=2)
     assert ph.record_share("aead") == ph.record_share("mac") == 65536 / 65560
     assert ph.record_share("none") == 1

@@ -209,7 +209,7 @@ def test_figures_that_few_sliders_decide() -> None:
     tables = figure_tables(chosen)
     assert tables["bdp"]["over"] == ("rtt", "rate")
     assert tables["bdp"]["values"][3 * 3 + 1] == 12_500_000  # 100 ms × 1 Gbit/s
-    assert tables["lineRate"]["values"][2] == ph.framing_limit_bps(10**9, 1500, 38, 4)
+    assert tables["lineRate"]["values"][2] == ph.line_rate_limit_bps(10**9, 1500, 38, 4)
     assert tables["loss"]["values"][0] is None
 
 

@@ -76,7 +76,7 @@ def test_record_of_2004() -> None:
     assert physics.rtt_ns == 264_000_000
     assert physics.distance_m == 15_766_000
     assert physics.bdp_bytes == 330_000_000
-    assert physics.framing_limit_bps == 9_900_420_447
+    assert physics.line_rate_limit_bps == 9_900_420_447
     assert physics.bus_limit_bps == pytest.approx(6_626_513_000, abs=10)
     assert physics.expected_goodput_bps == physics.bus_limit_bps
     assert physics.expected_bottleneck.name == "bus of geneva (fitted)"
@@ -120,7 +120,7 @@ def test_records_of_2003(path: Path, limit: float, record: float, window: int, d
     physics, expect = plan.physics, plan.expect
     assert plan.ip_version == 6
     assert physics.rtt_ns == 119_000_000
-    assert physics.expected_goodput_bps == physics.framing_limit_bps == pytest.approx(limit, rel=1e-6)
+    assert physics.expected_goodput_bps == physics.line_rate_limit_bps == pytest.approx(limit, rel=1e-6)
     assert physics.expected_bottleneck.kind == "line rate"
     assert plan.transfer.window_bytes == window
     assert plan.transfer.duration_ns == round(duration_s * 1e9)

@@ -110,12 +110,12 @@ def test_a_plan_without_it_is_the_work_that_it_was(tmp_path: Path) -> None:
 # --- Theory ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_expected_goodput_is_the_sum_of_both_framing_limits(tmp_path: Path) -> None:
+def test_the_expected_goodput_is_the_sum_of_both_line_rates(tmp_path: Path) -> None:
     """1500 B: 20 IP, 20 TCP, 12 timestamps, 28 of MPTCP leave 1420 of 1538 B on the line."""
     physics = load(tmp_path).flow.physics
     assert physics.mss_bytes == 1420
     limits = [rate * 1420 // 1538 for rate in (100_000_000, 50_000_000)]
-    assert physics.expected_goodput_bps == physics.framing_limit_bps == sum(limits)
+    assert physics.expected_goodput_bps == physics.line_rate_limit_bps == sum(limits)
     assert physics.expected_bottleneck.kind == "line rate"
     assert physics.expected_bottleneck.name == "line rate of every link and link 2 r2–b"
     six = load(tmp_path, GOOD.replace("format: 1", "format: 1\nip: 6")).flow.physics
@@ -128,7 +128,7 @@ def test_one_window_serves_both_routes_and_lasts_the_longest_round_trip(tmp_path
     usable = ph.linux_usable_window_bytes(200_000, 1420, "packets")
     assert physics.window_limit_bps == 2 * usable * 8 * 10**9 // 30_000_000
     assert physics.expected_bottleneck.kind == "window"
-    assert physics.bdp_bytes == ph.bdp_bytes(physics.framing_limit_bps, 30_000_000)
+    assert physics.bdp_bytes == ph.bdp_bytes(physics.line_rate_limit_bps, 30_000_000)
 
 
 def test_what_bounds_one_route_is_named(tmp_path: Path) -> None:

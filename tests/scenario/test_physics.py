@@ -19,15 +19,15 @@ G, M, MS = 10**9, 10**6, 10**6
         (G, 1500, 4, 38, 941.482e6),
     ],
 )
-def test_framing_limit(rate: int, mtu: int, ip: int, framing: int, goodput: float) -> None:
-    assert ph.framing_limit_bps(rate, mtu, framing, ip) == pytest.approx(goodput, rel=1e-6)
+def test_line_rate_limit(rate: int, mtu: int, ip: int, framing: int, goodput: float) -> None:
+    assert ph.line_rate_limit_bps(rate, mtu, framing, ip) == pytest.approx(goodput, rel=1e-6)
 
 
 def test_framing_of_gigabit_ethernet_by_hand() -> None:
     """8928 of 9038 bytes on the line are payload; 38 are preamble 8, header 14, FCS 4, gap 12."""
     assert ph.ETHERNET_FRAMING == 8 + 14 + 4 + 12
     assert ph.mss_bytes(9000, 6) == 9000 - 40 - 20 - 12 == 8928
-    assert ph.framing_limit_bps(G, 9000, 38, 6) == 8928 * G // 9038
+    assert ph.line_rate_limit_bps(G, 9000, 38, 6) == 8928 * G // 9038
 
 
 def test_bdp_and_window() -> None:

@@ -242,7 +242,7 @@ def test_the_way_back_that_is_filled_first() -> None:
     """Of 2 and 1 Mbit/s back, the slower: 1 Mbit/s × 2896 B / 90 B = 32.18 Mbit/s, from b to a in words."""
     _, links = path(G, G, G)
     links = with_lane(with_lane(links, 0, "reverse", rate_bps=2 * M), 1, "reverse", rate_bps=M, can_queue=False)
-    found = ack_path(links, mss=1448, ip_version=4, fidelity="packets", framing_limit_bps=941 * M)
+    found = ack_path(links, mss=1448, ip_version=4, fidelity="packets", line_rate_limit_bps=941 * M)
     assert found is not None
     joined = 941 * M * round(1_000_000 / 2048) // (8 * 10**9)  # GRO joins what comes in 488 ns: less than two packets
     assert joined < 2 * 1448
@@ -250,7 +250,7 @@ def test_the_way_back_that_is_filled_first() -> None:
     assert found.link is links[1]
     dropping = ack_path(
         with_lane(links, 1, "reverse", can_queue=True), mss=1448, ip_version=4, fidelity="packets",
-        framing_limit_bps=941 * M,
+        line_rate_limit_bps=941 * M,
     )  # fmt: skip
     assert dropping is not None and dropping.drops
 
@@ -260,8 +260,8 @@ def test_a_way_back_that_is_wide_enough_is_no_limit() -> None:
     _, links = path(G)
     carried = G * 2896 // 90
     edge = carried * 2 // 3
-    assert ack_path(links, mss=1448, ip_version=4, fidelity="packets", framing_limit_bps=edge) is None
-    told = ack_path(links, mss=1448, ip_version=4, fidelity="packets", framing_limit_bps=edge + 1)
+    assert ack_path(links, mss=1448, ip_version=4, fidelity="packets", line_rate_limit_bps=edge) is None
+    told = ack_path(links, mss=1448, ip_version=4, fidelity="packets", line_rate_limit_bps=edge + 1)
     assert told is not None and told.goodput_bps == carried
 
 
@@ -270,7 +270,7 @@ def test_a_host_joins_what_comes_while_its_line_waits(delay_ns: int, joined_ns: 
     """A 2048th of the delay, 64 µs at most: acknowledgments are fewer, and the way back is wider."""
     _, links = path(G, G)
     links = with_lane(with_lane(links, 1, "forward", delay_ns=delay_ns), 0, "reverse", rate_bps=M)
-    found = ack_path(links, mss=1448, ip_version=4, fidelity="packets", framing_limit_bps=8 * G)
+    found = ack_path(links, mss=1448, ip_version=4, fidelity="packets", line_rate_limit_bps=8 * G)
     assert found is not None
     assert found.goodput_bps == M * joined_ns // 90
     assert found.place == "link 1 n1–n0"
@@ -279,5 +279,5 @@ def test_a_host_joins_what_comes_while_its_line_waits(delay_ns: int, joined_ns: 
 def test_super_packets_are_acknowledged_once() -> None:
     _, links = path(10 * G)
     links = with_lane(links, 0, "reverse", rate_bps=M)
-    found = ack_path(links, mss=1448, ip_version=4, fidelity="super-packets", framing_limit_bps=9 * G)
+    found = ack_path(links, mss=1448, ip_version=4, fidelity="super-packets", line_rate_limit_bps=9 * G)
     assert found is not None and found.goodput_bps == M * 180_000 // 90

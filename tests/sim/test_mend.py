@@ -10,6 +10,7 @@ import pytest
 
 from landspeed.scenario.theory.physics import linux_usable_window_bytes
 from tests.support import builds
+from tests.support.sim_fixtures import SIMULATOR
 
 # (program, test, what fails unmended: the faults of ns-3 3.37 in docs/ns3)
 TESTS = [
@@ -123,6 +124,26 @@ def test_same_seed_same_samples(programs: Path) -> None:
     first, again, other = (run(programs, "theory", "mended", f"samples-seed-{seed}").stdout for seed in (1, 1, 2))
     assert len(first.splitlines()) > 100
     assert first == again != other
+
+
+def strong_definitions(file: Path) -> set[str]:
+    """Mangled names of ns-3's functions and variables that a program or library defines, inline ones left out."""
+    lines = subprocess.run(
+        ["nm", "-D", "-P", "--defined-only", str(file)], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    relocations = subprocess.run(["readelf", "-rW", str(file)], check=True, capture_output=True, text=True).stdout
+    copies = {line.split()[4] for line in relocations.splitlines() if "R_X86_64_COPY" in line}
+    return {name for name, kind, *_ in map(str.split, lines) if kind in "TDBR" and "3ns3" in name} - copies
+
+
+def test_no_symbol_of_ns3_is_defined_twice() -> None:
+    """The program derives from ns-3's classes and defines none of them anew: the order of linking decides nothing."""
+    linked = subprocess.run(["ldd", str(SIMULATOR)], check=True, capture_output=True, text=True).stdout
+    libraries = [Path(words[2]) for line in linked.splitlines() if (words := line.split())[0].startswith("libns3")]
+    assert {"libns3-internet", "libns3-core"} <= {library.name.split(".")[0] for library in libraries}
+    of_ns3 = set[str]().union(*map(strong_definitions, libraries))
+    assert len(of_ns3) > 1_000
+    assert strong_definitions(SIMULATOR) & of_ns3 == set()
 
 
 @pytest.mark.parametrize("mss", [1448, 8948])

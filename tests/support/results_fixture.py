@@ -150,7 +150,7 @@ def make_plan(
         "distance_m": 15_766_000,
         "bdp_bytes": 330_000_000,
         "mss_bytes": MSS,
-        "framing_limit_bps": 9_900_420_000,
+        "line_rate_limit_bps": 9_900_420_000,
         "window_limit_bps": 11_288_514_000,
         "bus_limit_bps": BUS_GOODPUT,
         "expected_goodput_bps": BUS_GOODPUT,

@@ -43,7 +43,7 @@ class Physics:
     distance_m: int | None
     bdp_bytes: int  # of the slowest link's line rate
     mss_bytes: int
-    framing_limit_bps: int
+    line_rate_limit_bps: int
     window_limit_bps: int | None  # None: autotuning
     bus_limit_bps: int | None  # None: no host has a bus limit
     expected_goodput_bps: int  # least of `limits`

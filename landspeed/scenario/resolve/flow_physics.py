@@ -20,7 +20,7 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
     mss = ph.mss_bytes(mtu, ip, mptcp=mptcp)
     rtt_ns = sum(link.forward.delay_ns + link.reverse.delay_ns for link in links)
     rate = min(link.forward.rate_bps for link in links)
-    framings = [ph.framing_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip, mptcp=mptcp) for k in links]
+    framings = [ph.line_rate_limit_bps(k.forward.rate_bps, mtu, k.framing_bytes, ip, mptcp=mptcp) for k in links]
     framing = min(framings)
     buses = [_bus_limit(node, mtu, ip) for node in (nodes[0], nodes[-1]) if node.bus_rate_bps]
     window = None
@@ -40,7 +40,7 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
     if (loss := _path_loss(links)) > 0 and _all_reno(transfer):
         square_root = transfer.streams * ph.square_root_law_bps(mss, rtt_ns, loss)
         limits.append(Limit(kind=words.LOSS, goodput_bps=square_root))
-    back = ack_path(links, mss=mss, ip_version=ip, fidelity=scenario.fidelity, framing_limit_bps=framing)
+    back = ack_path(links, mss=mss, ip_version=ip, fidelity=scenario.fidelity, line_rate_limit_bps=framing)
     if back and not back.drops:
         limits.append(Limit(kind=words.ACK_PATH, place=back.place, goodput_bps=back.goodput_bps))
     known = [link.distance_m for link in links if link.distance_m is not None]
@@ -49,7 +49,7 @@ def flow_physics(scenario: ScenarioFile, transfer: TransferSection, nodes: list[
         distance_m=sum(known) if known else None,
         bdp_bytes=ph.bdp_bytes(rate, rtt_ns),
         mss_bytes=mss,
-        framing_limit_bps=framing,
+        line_rate_limit_bps=framing,
         window_limit_bps=window,
         bus_limit_bps=min((bus.goodput_bps for bus in buses), default=None),
         expected_goodput_bps=min(limit.goodput_bps for limit in limits),
@@ -67,7 +67,7 @@ def _in_records(physics: Physics, share: float) -> Physics:
     limits = [replace(limit, goodput_bps=int(limit.goodput_bps * share)) for limit in physics.limits]
     return replace(
         physics,
-        framing_limit_bps=int(physics.framing_limit_bps * share),
+        line_rate_limit_bps=int(physics.line_rate_limit_bps * share),
         window_limit_bps=of(physics.window_limit_bps),
         bus_limit_bps=of(physics.bus_limit_bps),
         expected_goodput_bps=min(limit.goodput_bps for limit in limits),
@@ -102,8 +102,8 @@ def both_routes(scenario: ScenarioFile, transfer: TransferSection, alone: list[P
         limits.append(Limit(kind=words.WINDOW, goodput_bps=window))
     return replace(
         alone[0],
-        bdp_bytes=ph.bdp_of_routes_bytes([(each.framing_limit_bps, each.rtt_ns) for each in alone]),
-        framing_limit_bps=sum(each.framing_limit_bps for each in alone),
+        bdp_bytes=ph.bdp_of_routes_bytes([(each.line_rate_limit_bps, each.rtt_ns) for each in alone]),
+        line_rate_limit_bps=sum(each.line_rate_limit_bps for each in alone),
         window_limit_bps=window,
         expected_goodput_bps=min(limit.goodput_bps for limit in limits),
         limits=limits,
@@ -131,7 +131,7 @@ def _token_bucket(link: Link, mtu: int, ip_version: int, *, mptcp: bool) -> Limi
     parameters = link.forward.parameters
     assert parameters is not None
     assert parameters.rate_bps is not None
-    goodput = ph.framing_limit_bps(parameters.rate_bps, mtu, link.framing_bytes, ip_version, mptcp=mptcp)
+    goodput = ph.line_rate_limit_bps(parameters.rate_bps, mtu, link.framing_bytes, ip_version, mptcp=mptcp)
     return Limit(kind=words.TOKEN_BUCKET, place=f"link {link.index + 1} {link.a}–{link.b}", goodput_bps=goodput)
 
 

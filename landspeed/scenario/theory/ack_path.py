@@ -31,7 +31,9 @@ class AckPath:
         return f"link {self.link.index + 1} {self.link.b}–{self.link.a}"
 
 
-def ack_path(links: list[Link], *, mss: int, ip_version: int, fidelity: str, framing_limit_bps: int) -> AckPath | None:
+def ack_path(
+    links: list[Link], *, mss: int, ip_version: int, fidelity: str, line_rate_limit_bps: int
+) -> AckPath | None:
     """The way back of these links, or None where it is wide enough whatever happens.
 
     Args:
@@ -39,13 +41,13 @@ def ack_path(links: list[Link], *, mss: int, ip_version: int, fidelity: str, fra
         mss: payload of a full packet.
         ip_version: 4 or 6.
         fidelity: of the plan; a super-packet is acknowledged once.
-        framing_limit_bps: the goodput that the lines ahead let through.
+        line_rate_limit_bps: the goodput that the lines ahead let through.
     """
     joined_ns = round(min(ph.MODERATION_NS, links[-1].forward.delay_ns * ph.MODERATION_SHARE))
-    acked = ph.bytes_per_ack(mss, fidelity, rate_bps=framing_limit_bps, joined_ns=joined_ns)
+    acked = ph.bytes_per_ack(mss, fidelity, rate_bps=line_rate_limit_bps, joined_ns=joined_ns)
     limits = [ph.ack_limit_bps(link.reverse.rate_bps, link.framing_bytes, ip_version, acked) for link in links]
     least = min(limits)
-    if least >= TELLS * framing_limit_bps:
+    if least >= TELLS * line_rate_limit_bps:
         return None
     link = links[limits.index(least)]
     return AckPath(link, least, link.reverse.can_queue)

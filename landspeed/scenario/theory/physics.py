@@ -75,7 +75,9 @@ def ack_limit_bps(back_rate_bps: int, framing_bytes: int, ip_version: int, acked
     return back_rate_bps * acked_bytes // (ack_bytes(ip_version) + framing_bytes)
 
 
-def framing_limit_bps(line_rate_bps: int, mtu: int, framing_bytes: int, ip_version: int, *, mptcp: bool = False) -> int:
+def line_rate_limit_bps(
+    line_rate_bps: int, mtu: int, framing_bytes: int, ip_version: int, *, mptcp: bool = False
+) -> int:
     """Greatest goodput over a line: line rate × MSS / (MTU + framing). GbE, IPv6, 9000 B: 987.8 Mbit/s."""
     return line_rate_bps * mss_bytes(mtu, ip_version, mptcp=mptcp) // (mtu + framing_bytes)
 

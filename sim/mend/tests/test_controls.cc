@@ -23,9 +23,11 @@
 #include "mend/delivery_rate.h"
 #include "mend/htcp.h"
 #include "mend/illinois.h"
+#include "mend/send_buffer.h"
 #include "mend/vegas.h"
 #include "mend/westwood.h"
 #include "mend/yeah.h"
+using SentBytes = landspeed::SendBuffer;
 using landspeed::Bbr;
 using landspeed::Dctcp;
 using landspeed::DeliveryRate;
@@ -36,6 +38,7 @@ using landspeed::Vegas;
 using landspeed::Westwood;
 using landspeed::Yeah;
 #else
+using SentBytes = ns3::TcpTxBuffer;
 using Bbr = ns3::TcpBbr;
 using Dctcp = ns3::TcpDctcp;
 using DeliveryRate = ns3::TcpRateLinux;
@@ -84,7 +87,7 @@ void BbrAfterTimeouts()
 void RateOfPairs()
 {
 	auto rate = CreateObject<DeliveryRate>();
-	auto buffer = CreateObject<TcpTxBuffer>(1);
+	auto buffer = CreateObject<SentBytes>(1);
 	buffer->SetMaxBufferSize(UINT32_MAX);
 	buffer->SetSegmentSize(MSS);
 	for (uint32_t number = 0; number < 6; ++number)

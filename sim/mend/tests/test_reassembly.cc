@@ -1,9 +1,13 @@
-// The receiver's reassembly, through the interface of ns3::TcpRxBuffer.
+// The receiver's reassembly, and unmended ns3::TcpRxBuffer, which has the same interface.
 
 #include "mend/tests/check.h"
 
 #include <ns3/packet.h>
+#ifdef LANDSPEED_MENDED
+#include "mend/reassembly.h"
+#else
 #include <ns3/tcp-rx-buffer.h>
+#endif
 
 #include <algorithm>
 #include <numeric>
@@ -15,6 +19,12 @@ using namespace ns3;
 namespace
 {
 
+#ifdef LANDSPEED_MENDED
+using Buffer = landspeed::Reassembly;
+#else
+using Buffer = TcpRxBuffer;
+#endif
+
 constexpr uint32_t MSS = 1000;
 
 class Receiver
@@ -22,7 +32,7 @@ class Receiver
 public:
 	Receiver()
 	{
-		buffer = CreateObject<TcpRxBuffer>(0);
+		buffer = CreateObject<Buffer>();
 		buffer->SetMaxBufferSize(UINT32_MAX / 4);
 	}
 
@@ -38,7 +48,7 @@ public:
 		return Arrive(segment * MSS, (segment + 1) * MSS);
 	}
 
-	Ptr<TcpRxBuffer> buffer;
+	Ptr<Buffer> buffer;
 };
 
 // What becomes readable when a hole is filled comes as it was stored; ns-3 joins it, up to a whole

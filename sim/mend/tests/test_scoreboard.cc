@@ -1,10 +1,15 @@
-// The sender's scoreboard, through the interface of ns3::TcpTxBuffer: RFC 6675 and RFC 2018.
+// The sender's scoreboard, and unmended ns3::TcpTxBuffer, which has the same interface: RFC 6675
+// and RFC 2018.
 
 #include "mend/tests/check.h"
 
 #include <ns3/packet.h>
 #include <ns3/simulator.h>
+#ifdef LANDSPEED_MENDED
+#include "mend/send_buffer.h"
+#else
 #include <ns3/tcp-tx-buffer.h>
+#endif
 
 #include <algorithm>
 #include <random>
@@ -15,6 +20,12 @@ using namespace ns3;
 namespace
 {
 
+#ifdef LANDSPEED_MENDED
+using Buffer = landspeed::SendBuffer;
+#else
+using Buffer = TcpTxBuffer;
+#endif
+
 constexpr uint32_t MSS = 1000;
 
 // A buffer with `segments` of data, of which `sent` have been sent.
@@ -24,7 +35,7 @@ public:
 	explicit Sender(uint32_t segments, uint32_t sent, uint32_t window_bytes = UINT32_MAX)
 	    : window_(window_bytes)
 	{
-		buffer = CreateObject<TcpTxBuffer>(1);
+		buffer = CreateObject<Buffer>(1);
 		buffer->SetMaxBufferSize(UINT32_MAX);
 		buffer->SetSegmentSize(MSS);
 		buffer->SetDupAckThresh(3);
@@ -57,7 +68,7 @@ public:
 		return buffer->Update({{Start(from), Start(to)}});
 	}
 
-	Ptr<TcpTxBuffer> buffer;
+	Ptr<Buffer> buffer;
 
 private:
 	uint32_t Window()
@@ -194,7 +205,7 @@ void Timeout()
 {
 	Sender sender(20, 10);
 	sender.Sack(4, 6);
-	sender.buffer->SetSentListLost(false);
+	sender.buffer->SetSentListLost();
 	CheckEqual("in flight after a timeout", sender.buffer->BytesInFlight(), 0);
 	for (int segment : {0, 1, 2, 3, 6, 7, 8, 9, 10})
 		CheckEqual("sent again", sender.SendNext(false), segment);

@@ -76,7 +76,7 @@ def geneva_chicago(out: Path) -> list[Row]:
         emulated, _ = run(scenario, *over, out=out, world="emu")
         what = f"Geneva–Chicago, MTU {mtu}: goodput from 10 s on"
         rows += [
-            within(f"{what}, framing", result, plan_of(result)["flows"][0]["physics"]["framing_limit_bps"], 0.005),
+            within(f"{what}, framing", result, plan_of(result)["flows"][0]["physics"]["line_rate_limit_bps"], 0.005),
             within(f"Geneva–Chicago, MTU {mtu}: … the emulated run", result, steady_bps(emulated), 0.01),
         ]
     return rows

@@ -55,7 +55,7 @@ def test_both_routes_are_measured_as_planned(done: tuple[Plan, RunRecord, Path])
         assert [hop["node"] for hop in found.reverse_hops] == [node.name for node in path.nodes][-2::-1]
 
 
-def test_it_gets_the_sum_of_both_framing_limits(done: tuple[Plan, RunRecord, Path]) -> None:
+def test_it_gets_the_sum_of_both_line_rates(done: tuple[Plan, RunRecord, Path]) -> None:
     """Both queues hold more than the 3/10 that CUBIC takes away, so neither line is ever idle.
 
     What is read in ten seconds may then differ by what the queues and lines hold, 1.3 MB of 173 MB, and by what was
@@ -111,7 +111,7 @@ def test_it_goes_on_over_the_route_that_is_left(tmp_path: Path, broken: str, lef
     assert curves is not None
     meanwhile, before = curves.goodput_bps(8.0, 11.0), curves.goodput_bps(3.0, 5.0)
     assert meanwhile is not None and before is not None
-    left = ph.framing_limit_bps(left_bps, 1500, ph.ETHERNET_FRAMING, 4, mptcp=True)
+    left = ph.line_rate_limit_bps(left_bps, 1500, ph.ETHERNET_FRAMING, 4, mptcp=True)
     assert 0.995 * left <= meanwhile <= 1.0005 * left
     assert before > 1.2 * meanwhile
     again = curves.goodput_bps(17.0, 20.0)

@@ -1,0 +1,27 @@
+// The congestion avoidance that several controls fall back on. docs/ns3/11-controls.md.
+#pragma once
+
+#include <ns3/tcp-congestion-ops.h>
+
+namespace landspeed
+{
+
+// Adds a segment for each window acknowledged (RFC 5681 section 3.1), also where that is less than
+// a byte for each segment. ns-3's adds at least one byte, so that windows above the square of the
+// segment size grow too fast.
+class NewReno : public ns3::TcpNewReno
+{
+public:
+	static ns3::TypeId GetTypeId();
+
+	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
+
+protected:
+	void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> tcb,
+				 uint32_t segmentsAcked) override;
+
+private:
+	double credit_bytes_ = 0; // the part of a byte that the window has grown by
+};
+
+} // namespace landspeed

@@ -1,0 +1,426 @@
+// What a socket (socket.h) sends, and what acknowledgments make of that: RFC 6675 section 5. The
+// congestion controls and the recovery are told what ns-3's socket tells them, in the same order.
+#include "mend/prr.h"
+#include "mend/send_buffer.h"
+#include "mend/socket.h"
+
+#include <ns3/simulator.h>
+#include <ns3/tcp-congestion-ops.h>
+#include <ns3/tcp-option-sack.h>
+#include <ns3/tcp-rate-ops.h>
+
+#include <algorithm>
+
+using namespace ns3;
+
+namespace landspeed
+{
+
+namespace
+{
+
+constexpr uint32_t MOST_WAIT_S = 60; // for a timeout (RFC 6298 section 2.5), and for a probe
+
+} // namespace
+
+SendBuffer &TcpSocket::Sending() const
+{
+	return *static_cast<SendBuffer *>(PeekPointer(m_txBuffer));
+}
+
+int TcpSocket::Send(Ptr<Packet> p, uint32_t)
+{
+	SendBuffer &buffer = Sending();
+	const bool open = m_state == ESTABLISHED || m_state == SYN_SENT || m_state == CLOSE_WAIT;
+	if (!open || m_shutdownSend || !buffer.Add(p)) {
+		m_errno = !open ? ERROR_NOTCONN : m_shutdownSend ? ERROR_SHUTDOWN : ERROR_MSGSIZE;
+		return -1;
+	}
+	written_bytes_ += p->GetSize();
+	m_rateOps->CalculateAppLimited(m_tcb->m_cWnd, m_tcb->m_bytesInFlight, m_tcb->m_segmentSize,
+				       buffer.TailSequence(), m_tcb->m_nextTxSequence,
+				       buffer.GetLost(), buffer.GetRetransmitsCount());
+	// A little later, so that the application can fill the buffer first.
+	if (m_state != SYN_SENT && AvailableWindow() > 0 && !m_sendPendingDataEvent.IsRunning())
+		m_sendPendingDataEvent =
+		    Simulator::Schedule(TimeStep(1), &TcpSocket::SendAllowed, this);
+	return static_cast<int>(p->GetSize());
+}
+
+uint32_t TcpSocket::GetTxAvailable() const
+{
+	return Sending().Available();
+}
+
+void TcpSocket::SetSegSize(uint32_t size)
+{
+	TcpSocketBase::SetSegSize(size);
+	Sending().SetSegmentSize(size);
+}
+
+uint32_t TcpSocket::BytesInFlight() const
+{
+	m_tcb->m_bytesInFlight = Sending().BytesInFlight();
+	return m_tcb->m_bytesInFlight;
+}
+
+// Part (C): what the window allows, if nobody waits for more to send at once.
+void TcpSocket::SendAllowed()
+{
+	SendBuffer &buffer = Sending();
+	if (buffer.Size() == 0 || (m_endPoint == nullptr && m_endPoint6 == nullptr))
+		return;
+	const uint32_t segment_bytes = m_tcb->m_segmentSize;
+	for (uint32_t window = AvailableWindow(); window > 0; window = AvailableWindow()) {
+		SequenceNumber32 from, to;
+		if ((IsPacingEnabled() && m_pacingTimer.IsRunning()) ||
+		    (m_tcb->m_congState == TcpSocketState::CA_OPEN && m_state == FIN_WAIT_1) ||
+		    !buffer.NextSeg(&from, &to, m_tcb->m_congState == TcpSocketState::CA_RECOVERY))
+			return;
+		const uint32_t left = buffer.SizeFromSequence(from);
+		if (left < window)
+			NotifySend(GetTxAvailable());
+		const bool silly = window < segment_bytes && left > window; // RFC 1122 4.2.3.4
+		const bool small = !m_noDelay && UnAckDataCount() > 0 && left < segment_bytes;
+		if (silly || small)
+			return;
+		if (m_tcb->m_bytesInFlight.Get() == 0)
+			m_congestionControl->CwndEvent(m_tcb, TcpSocketState::CA_EVENT_TX_START);
+		m_tcb->m_nextTxSequence = from;
+		const uint32_t most =
+		    std::min({window, segment_bytes, static_cast<uint32_t>(to - from)});
+		const uint32_t sent = SendDataPacket(from, most, m_connected);
+		m_tcb->m_nextTxSequence += sent;
+		if (IsPacingEnabled() && m_pacingTimer.IsExpired()) {
+			Pace(sent);
+			return;
+		}
+	}
+}
+
+void TcpSocket::Pace(uint32_t sent_bytes)
+{
+	m_pacingTimer.Schedule(m_tcb->m_pacingRate.Get().CalculateBytesTxTime(sent_bytes));
+}
+
+uint32_t TcpSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck)
+{
+	SendBuffer &buffer = Sending();
+	const bool starts = BytesInFlight() == 0;
+	SentSegment *segment = buffer.CopyFromSequence(maxSize, seq);
+	m_rateOps->SkbSent(segment, starts);
+	const bool again = segment->m_retrans;
+	const uint32_t size = segment->size;
+	const Ptr<Packet> packet = buffer.Bytes(*segment);
+	if (IsPacingEnabled() && m_pacingTimer.IsExpired())
+		Pace(size);
+	uint8_t flags = withAck ? TcpHeader::ACK : 0;
+	if (withAck)
+		m_delAckCount = 0;
+	if (!again && m_tcb->m_ecnState == TcpSocketState::ECN_ECE_RCVD &&
+	    m_ecnEchoSeq.Get() > m_ecnCWRSeq.Get()) {
+		m_tcb->m_ecnState = TcpSocketState::ECN_CWR_SENT;
+		m_ecnCWRSeq = seq;
+		flags |= TcpHeader::CWR;
+	}
+	Tag(packet, again);
+	if (m_closeOnEmpty && buffer.SizeFromSequence(seq + size) == 0) {
+		flags |= TcpHeader::FIN;
+		if (m_state == ESTABLISHED)
+			m_state = FIN_WAIT_1;
+		else if (m_state == CLOSE_WAIT)
+			m_state = LAST_ACK;
+	}
+	const TcpHeader header = HeaderOf(flags, seq);
+	if (m_retxEvent.IsExpired())
+		m_retxEvent = Simulator::Schedule(m_rto, &TcpSocket::ReTxTimeout, this);
+	Transmit(packet, header);
+	UpdateRttHistory(seq, size, again);
+	if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY ||
+	    m_tcb->m_congState == TcpSocketState::CA_CWR)
+		m_recoveryOps->UpdateBytesSent(size);
+	const SequenceNumber32 end = seq + size;
+	if (!again)
+		Simulator::ScheduleNow(&TcpSocket::NotifyDataSent, this,
+				       static_cast<uint32_t>(end - m_tcb->m_highTxMark.Get()));
+	m_tcb->m_highTxMark = std::max(end, m_tcb->m_highTxMark.Get());
+	return size;
+}
+
+// The segment that is next, whatever the window is; if there is none, the oldest once more.
+void TcpSocket::Retransmit()
+{
+	SequenceNumber32 from, to;
+	if (!Sending().NextSeg(&from, &to, false)) {
+		from = m_txBuffer->HeadSequence();
+		to = from + m_tcb->m_segmentSize;
+	}
+	m_tcb->m_nextTxSequence = from;
+	SendDataPacket(from, static_cast<uint32_t>(to - from), true);
+}
+
+// Step (4).
+void TcpSocket::EnterRecovery(uint32_t delivered_bytes)
+{
+	SendBuffer &buffer = Sending();
+	if (!buffer.IsLost(buffer.HeadSequence()))
+		buffer.MarkHeadAsLost();
+	m_recover = m_tcb->m_highTxMark;
+	m_recoverActive = true;
+	SetState(TcpSocketState::CA_RECOVERY);
+	m_tcb->m_ssThresh = m_congestionControl->GetSsThresh(m_tcb, BytesInFlight());
+	if (!m_congestionControl->HasCongControl())
+		m_recoveryOps->EnterRecovery(m_tcb, m_dupAckCount, UnAckDataCount(),
+					     delivered_bytes);
+	Retransmit();
+}
+
+void TcpSocket::SetState(TcpSocketState::TcpCongState_t state)
+{
+	m_congestionControl->CongestionStateSet(m_tcb, state);
+	m_tcb->m_congState = state;
+}
+
+void TcpSocket::DoRecovery(uint32_t delivered_bytes, bool is_duplicate)
+{
+	if (m_congestionControl->HasCongControl())
+		return;
+#ifdef NS3_TELLS_MORE
+	m_recoveryOps->DoRecovery(m_tcb, delivered_bytes, is_duplicate);
+#else
+	(void)is_duplicate;
+	m_recoveryOps->DoRecovery(m_tcb, delivered_bytes);
+#endif
+}
+
+// An acknowledgment that sacks something new.
+void TcpSocket::Duplicate(uint32_t delivered_bytes)
+{
+	const auto state = m_tcb->m_congState.Get();
+	if (state == TcpSocketState::CA_LOSS)
+		return;
+	if (state == TcpSocketState::CA_RECOVERY) {
+		DoRecovery(delivered_bytes, true);
+		return;
+	}
+	++m_dupAckCount;
+	if (state == TcpSocketState::CA_OPEN)
+		SetState(TcpSocketState::CA_DISORDER);
+	else if (state != TcpSocketState::CA_DISORDER)
+		return;
+	// A recovery that is over is not begun again by what was sent in it.
+	const bool may = m_highRxAckMark.Get() >= m_recover || !m_recoverActive;
+	if ((m_dupAckCount == m_retxThresh && may) ||
+	    Sending().IsLost(m_highRxAckMark.Get() + m_tcb->m_segmentSize))
+		EnterRecovery(delivered_bytes);
+}
+
+void TcpSocket::ReceivedAck(Ptr<Packet> packet, const TcpHeader &tcpHeader)
+{
+	SendBuffer &buffer = Sending();
+	const auto delivered = MakeCallback(&TcpRateOps::SkbDelivered, m_rateOps);
+	const uint32_t lost_before = buffer.GetLost();
+	const uint32_t in_flight_before = m_tcb->m_bytesInFlight;
+	const uint64_t delivered_before = m_rateOps->GetConnectionRate().m_delivered;
+	uint32_t sacked = 0;
+	if (tcpHeader.HasOption(TcpOption::SACK))
+		sacked = buffer.Update(
+		    DynamicCast<const TcpOptionSack>(tcpHeader.GetOption(TcpOption::SACK))
+			->GetSackList(),
+		    delivered);
+	const SequenceNumber32 head = buffer.HeadSequence();
+	const SequenceNumber32 acknowledged = tcpHeader.GetAckNumber();
+	if (acknowledged >= head) {
+		buffer.DiscardUpTo(acknowledged, delivered);
+		const auto delivered_bytes = static_cast<uint32_t>(
+		    m_rateOps->GetConnectionRate().m_delivered - delivered_before);
+		m_tcb->m_lastAckedSackedBytes = delivered_bytes;
+		HearMarks(tcpHeader, head, delivered_bytes);
+		BytesInFlight();
+		TellRecovery(acknowledged > head);
+		Acknowledged(acknowledged, head, sacked > 0, delivered_bytes);
+		UpdatePacing();
+		if (m_congestionControl->HasCongControl()) {
+			const uint32_t lost = buffer.GetLost();
+			m_congestionControl->CongControl(
+			    m_tcb, m_rateOps->GetConnectionRate(),
+			    m_rateOps->GenerateSample(delivered_bytes,
+						      std::max(lost, lost_before) -
+							  std::min(lost, lost_before),
+						      false, in_flight_before, m_tcb->m_minRtt));
+		}
+	}
+	if (packet->GetSize() > 0)
+		ReceivedData(packet, tcpHeader);
+	if (acknowledged >= head)
+		SendAllowed();
+}
+
+// What ECN echoes reduces the window once in a round trip (RFC 3168 section 6.1.2).
+void TcpSocket::HearMarks(const TcpHeader &header, const SequenceNumber32 &head,
+			  uint32_t delivered_bytes)
+{
+	const SequenceNumber32 acknowledged = header.GetAckNumber();
+	const bool marked = (header.GetFlags() & TcpHeader::ECE) != 0;
+	if (m_tcb->m_congState == TcpSocketState::CA_CWR && acknowledged > m_recover) {
+		m_tcb->m_congState = TcpSocketState::CA_OPEN;
+		if (!m_congestionControl->HasCongControl()) {
+			m_tcb->m_cWnd = m_tcb->m_ssThresh.Get();
+			m_recoveryOps->ExitRecovery(m_tcb);
+			m_congestionControl->CwndEvent(m_tcb,
+						       TcpSocketState::CA_EVENT_COMPLETE_CWR);
+		}
+	}
+	if (marked && acknowledged > head && m_tcb->m_ecnState != TcpSocketState::ECN_DISABLED) {
+		if (m_ecnEchoSeq.Get() >= acknowledged)
+			return;
+		m_ecnEchoSeq = acknowledged;
+		m_tcb->m_ecnState = TcpSocketState::ECN_ECE_RCVD;
+		if (m_tcb->m_congState != TcpSocketState::CA_CWR)
+			EnterCwr(delivered_bytes);
+	} else if (!marked && m_tcb->m_ecnState == TcpSocketState::ECN_ECE_RCVD) {
+		m_tcb->m_ecnState = TcpSocketState::ECN_IDLE;
+	}
+}
+
+// Parts (A) and (B). `head`: the oldest byte not acknowledged before.
+void TcpSocket::Acknowledged(const SequenceNumber32 &acknowledged, const SequenceNumber32 &head,
+			     bool is_duplicate, uint32_t delivered_bytes)
+{
+	const uint32_t duplicates_before = m_dupAckCount;
+	m_tcb->m_lastAckedSeq = acknowledged;
+	if (is_duplicate)
+		Duplicate(delivered_bytes);
+	if (acknowledged == head) {
+		if (acknowledged > m_tcb->m_highTxMark.Get())
+			m_tcb->m_nextTxSequence = acknowledged; // of a FIN
+		else if (acknowledged < m_tcb->m_highTxMark.Get())
+			m_congestionControl->PktsAcked(m_tcb, 1, m_tcb->m_lastRtt);
+		return;
+	}
+	// Whole segments; what is left over counts with the next acknowledgment.
+	const uint32_t segment_bytes = m_tcb->m_segmentSize;
+	const auto bytes = static_cast<uint32_t>(acknowledged - head);
+	uint32_t segments = bytes / segment_bytes;
+	m_bytesAckedNotProcessed += bytes % segment_bytes;
+	if (m_bytesAckedNotProcessed >= segment_bytes) {
+		++segments;
+		m_bytesAckedNotProcessed -= segment_bytes;
+	}
+	if (!is_duplicate)
+		m_dupAckCount = 0;
+	const auto state = m_tcb->m_congState.Get();
+	const bool repairs = acknowledged < m_recover;
+	if (repairs && state == TcpSocketState::CA_RECOVERY) {
+		if (segments > 0)
+			DoRecovery(delivered_bytes, is_duplicate);
+		if (!Sending().IsRetransmittedDataAcked(acknowledged + segment_bytes)) {
+			Retransmit();
+			m_tcb->m_cWndInfl =
+			    SafeSubtraction(m_tcb->m_cWndInfl, segments * segment_bytes);
+		}
+		m_congestionControl->PktsAcked(m_tcb, 1, m_tcb->m_lastRtt);
+		NewAck(acknowledged, true);
+	} else if (repairs && state == TcpSocketState::CA_LOSS) {
+		m_congestionControl->PktsAcked(m_tcb, segments, m_tcb->m_lastRtt);
+		m_congestionControl->IncreaseWindow(m_tcb, segments);
+		NewAck(acknowledged, true);
+	} else if (state == TcpSocketState::CA_CWR) {
+		m_congestionControl->PktsAcked(m_tcb, segments, m_tcb->m_lastRtt);
+		if (segments > 0)
+			DoRecovery(delivered_bytes, is_duplicate);
+		NewAck(acknowledged, true);
+	} else {
+		Repaired(acknowledged, is_duplicate, duplicates_before, segments, bytes);
+	}
+}
+
+// All that was lost when it was last asked is repaired, or nothing was.
+void TcpSocket::Repaired(const SequenceNumber32 &acknowledged, bool is_duplicate,
+			 uint32_t duplicates_before, uint32_t segments, uint32_t bytes)
+{
+	const auto state = m_tcb->m_congState.Get();
+	const uint32_t segment_bytes = m_tcb->m_segmentSize;
+	uint32_t told = segments;
+	if (state == TcpSocketState::CA_DISORDER)
+		told -= duplicates_before;
+	else if (state == TcpSocketState::CA_RECOVERY)
+		told = segments = bytes / segment_bytes;
+	else if (state == TcpSocketState::CA_LOSS) // what was sent after the timeout
+		told = segments = static_cast<uint32_t>(acknowledged - m_recover) / segment_bytes;
+	if (state != TcpSocketState::CA_DISORDER || segments >= duplicates_before)
+		m_congestionControl->PktsAcked(m_tcb, told, m_tcb->m_lastRtt);
+	if (state == TcpSocketState::CA_RECOVERY) {
+		m_congestionControl->CwndEvent(m_tcb, TcpSocketState::CA_EVENT_COMPLETE_CWR);
+		m_dupAckCount = 0;
+	}
+	const bool opens =
+	    state == TcpSocketState::CA_DISORDER ? !is_duplicate : state != TcpSocketState::CA_OPEN;
+	if (opens)
+		SetState(TcpSocketState::CA_OPEN);
+	if (acknowledged >= m_recover)
+		m_recoverActive = false;
+	if (state == TcpSocketState::CA_RECOVERY) {
+		NewAck(acknowledged, true);
+		m_tcb->m_cWnd = m_tcb->m_ssThresh.Get();
+		m_recoveryOps->ExitRecovery(m_tcb);
+	}
+	if (m_tcb->m_congState != TcpSocketState::CA_OPEN)
+		return;
+	m_congestionControl->IncreaseWindow(m_tcb, segments);
+	m_tcb->m_cWndInfl = m_tcb->m_cWnd;
+	NewAck(acknowledged, true);
+}
+
+// Whether recovery goes well (RFC 9937, safeACK): the scoreboard has been updated just before.
+void TcpSocket::TellRecovery(bool advanced)
+{
+	if (m_tcb->m_congState == TcpSocketState::CA_OPEN)
+		return;
+	const uint64_t losses = Sending().Losses();
+	if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY)
+		if (const auto recovery = DynamicCast<PrrRecovery>(m_recoveryOps))
+			recovery->Learn(advanced && losses == losses_);
+	losses_ = losses;
+}
+
+// RFC 5681 section 5, RFC 6675 section 5.1: all that was sent is lost, but for what is sacked.
+void TcpSocket::TimeOut()
+{
+	if (m_dataRetrCount == 0) {
+		NotifyErrorClose();
+		DeallocateEndPoint();
+		return;
+	}
+	--m_dataRetrCount;
+	const uint32_t in_flight_bytes = BytesInFlight();
+	m_dupAckCount = 0;
+	Sending().SetSentListLost();
+	m_recover = m_tcb->m_highTxMark;
+	m_recoverActive = true;
+	m_rto = Min(m_rto + m_rto, Seconds(MOST_WAIT_S));
+	m_history.clear();
+	m_tcb->m_ssThresh = m_congestionControl->GetSsThresh(m_tcb, in_flight_bytes);
+	m_congestionControl->CwndEvent(m_tcb, TcpSocketState::CA_EVENT_LOSS);
+	SetState(TcpSocketState::CA_LOSS);
+	m_tcb->m_cWnd = m_tcb->m_segmentSize;
+	m_tcb->m_cWndInfl = m_tcb->m_cWnd;
+	m_pacingTimer.Cancel();
+	SendAllowed();
+}
+
+// RFC 9293 section 3.8.6.1: a byte into the window that is closed.
+void TcpSocket::PersistTimeout()
+{
+	m_persistTimeout = Min(m_persistTimeout + m_persistTimeout, Seconds(MOST_WAIT_S));
+	SendBuffer &buffer = Sending();
+	if (const SentSegment *probe = buffer.CopyFromSequence(1, m_tcb->m_nextTxSequence)) {
+		const Ptr<Packet> packet = buffer.Bytes(*probe);
+		buffer.ResetLastSegmentSent();
+		Tag(packet, true);
+		Transmit(packet, HeaderOf(0, m_tcb->m_nextTxSequence));
+	}
+	m_persistEvent = Simulator::Schedule(m_persistTimeout, &TcpSocket::PersistTimeout, this);
+}
+
+} // namespace landspeed
