@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.text import duration_text
 from landspeed.report.beside_recorded import outcome_words, rows, wanted_word
+from landspeed.report.chart_parts import phases_text
 from landspeed.results.facts import spun_text
 from landspeed.results.record import RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from landspeed.results.flow_result import LimitPhase
 
 _MARKS = {True: ("ok", "green"), False: ("FAILED", "bold red"), None: ("not judged", "yellow")}
 
@@ -90,12 +88,6 @@ def summary_lines(record: RunRecord, bundle: Path | None = None, report: Path | 
         lines.append(f"{row.name}: {row.rehearsed}{beside}")
     lines += [f"{_MARKS[verdict.ok][0]}: {verdict.name}: {verdict.text}" for verdict in record.verdicts]
     return lines + [f"{name}: {value}" for name, value in _facts(record, bundle, report)]
-
-
-def phases_text(phases: Sequence[LimitPhase]) -> str:
-    """What held a transfer in turn: "slow start to 3.1 s, then line rate"."""
-    told = [f"{phase.state} to {phase.end_s:.3g} s" for phase in phases[:-1]]
-    return ", then ".join([*told, phases[-1].state])
 
 
 def _facts(record: RunRecord, bundle: Path | None, report: Path | None) -> list[tuple[str, str]]:
