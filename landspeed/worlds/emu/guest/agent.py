@@ -78,8 +78,8 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
     if job.mode != "shell":  # there a person reads the console
         phase("build")
     from landspeed.worlds.emu.guest.network.build import build_network  # imports belong to the phase that needs them
-    from landspeed.worlds.emu.guest.shaping.apply import shape
     from landspeed.worlds.emu.guest.shaping.joined import described, join
+    from landspeed.worlds.emu.guest.shaping.link_qdiscs import shape
 
     if job.clock == "virtual":
         clock.start_afresh()

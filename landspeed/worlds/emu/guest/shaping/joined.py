@@ -21,9 +21,9 @@ from landspeed.worlds.emu.guest.joined_links import LEAST_TTL, JoinedLinks, runs
 from landspeed.worlds.emu.guest.network import offloads
 from landspeed.worlds.emu.guest.network.netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, matching_to, packed
 from landspeed.worlds.emu.guest.network.network import Network, hardware_address
-from landspeed.worlds.emu.guest.shaping.apply import ROOT
 from landspeed.worlds.emu.guest.shaping.direction_options import direction_options
-from landspeed.worlds.emu.guest.shaping.encode_line import options_of
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
+from landspeed.worlds.emu.guest.shaping.link_qdiscs import ROOT
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
