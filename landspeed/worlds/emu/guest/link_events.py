@@ -4,8 +4,9 @@ They lie in the order of their time: the caller asks for the next due time, then
 the loop of a session).
 
 Each is told to the qdiscs at the nanosecond at which it is due: between waking and the change the virtual clock does
-not move. A queue stands behind its delay (shaping/link_qdiscs.py), so a rate changes there when what enters the link at the
-event's time arrives at it. In real time things happen as soon as they can; the record has the times at which they did.
+not move. A queue stands behind its delay (shaping/link_qdiscs.py), so a rate changes there when what enters the link at
+the event's time arrives at it. In real time things happen as soon as they can; the record has the times at which they
+did.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class DirectionState:
 
     @property
     def queue_delay_ns(self) -> int:
-        """Delay until the queue sees what enters now: the delay comes before it (shaping.py says why and when)."""
+        """Delay until the queue sees what enters now: the delay comes before it (link_qdiscs.py says why and when)."""
         if delays_after_line(self._planned):
             return 0
         queues = direction_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None

@@ -67,7 +67,7 @@ def _build(network: Network, run: JoinedLinks, name: str, *, first: bool) -> Non
     netlink.set_link(index, (TXQLEN, 1000), up=True)
     netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem_options(network, run)))
     arriving = network.interface(enters, arriving_name)
-    if first:  # from a host the way hop by hop begins with one, too (shaping.py)
+    if first:  # from a host the way hop by hop begins with one, too (link_qdiscs.py)
         netlink.add_qdisc("ingress", arriving, INGRESS, PARENT_INGRESS, b"")
     version = plan.ip_version
     for host, second in run.hosts:
