@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from landspeed.worlds.emu.guest import clock
-from landspeed.worlds.emu.guest.capture import Capture
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.link_events import LinkEvents
 from landspeed.worlds.emu.guest.session.conditions import has_line, listening, orphans, unsent
 from landspeed.worlds.emu.guest.session.loop import Loop
+from landspeed.worlds.emu.guest.session.packet_ring import PacketRing
 from landspeed.worlds.emu.guest.session.request_fifo import RequestFifo
 from landspeed.worlds.emu.guest.session.session_programs import SessionProgram
 from landspeed.worlds.emu.guest.spin_cost import let_time_pass, spun
@@ -57,7 +57,7 @@ class Session:
         self._tries = 0
         for folder in FOLDERS:
             os.makedirs(f"{OUT}/{folder}", exist_ok=True)  # noqa: PTH103
-        self._captures = {name: Capture(network.node(name), self._device(name)) for name in self._ends()}
+        self._captures = {name: PacketRing(network.node(name), self._device(name)) for name in self._ends()}
         self._environment = {
             **os.environ,
             **{
