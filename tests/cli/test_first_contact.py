@@ -17,7 +17,8 @@ from landspeed.report.terminal_chart import chart_lines, column_means, round_top
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.file.packaged import packaged_names
 from landspeed.worlds.distribution import how_to_install
-from tests.support.emu_fixtures import FIRST, landspeed
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST
 
 
 def parsed(command: str) -> None:
