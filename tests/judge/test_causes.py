@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import landspeed as ls
-from tests.support.emu_fixtures import FIRST, landspeed
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST
 
 BBR = {"congestion_control": "bbr", "duration": "60 s"}
 SMALL = {"window": "500 kB"}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from landspeed.results.tool_result import TransferResult
     from landspeed.worlds.engine.result import EngineResult
 
-OWN_STALL_NS = 30 * 10**9  # engine/src/options/options.c
+OWN_STALL_NS = 30 * 10**9  # its default of --stall: engine/src/options/options.c
 
 
 class Engine(Tool):
