@@ -4,7 +4,7 @@ Every command, the engine's telemetry and the documents use these words. `python
 engine's part of them, engine/src/telemetry/limit_words.h; docs/reference/limits.md is made from this module.
 """
 
-# The guest imports this: typing is guest/stdlib_stand_ins there.
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias

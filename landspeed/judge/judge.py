@@ -24,14 +24,14 @@ from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.results.tool_result import bytes_of_subflows
 from landspeed.scenario.plan.flow_path import path_of
-from landspeed.scenario.theory.timing import RTT_FLOOR_MS, echo_ns, rtt_allowed_ms
+from landspeed.scenario.theory.timing import echo_ns
+from landspeed.scenario.theory.tolerances import GOODPUT_TOLERANCE, RTT_FLOOR_MS, rtt_allowed_ms
 
 if TYPE_CHECKING:
     from landspeed.results.series import ByteCurves
     from landspeed.scenario.plan.plan import Plan
 
 STREAM_SPREAD = 0.03  # each stream within this of the mean
-GOODPUT_TOLERANCE = 0.01  # when the scenario states none
 SLACK = 1e-9  # boundaries belong to the tolerance
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
-from tests.support.emu_fixtures import COMMAND, FIRST, ROOT, execute, landspeed, plan_of, scenario
+from tests.support.command import COMMAND, landspeed
+from tests.support.emu_fixtures import FIRST, ROOT, execute, plan_of, scenario
 from tests.support.stopwatch import takes_as_long_as, uncounted
 
 pytestmark = pytest.mark.guest

@@ -8,7 +8,8 @@ import pytest
 
 import landspeed as ls
 from tests.support.causes import CASES, Case, write
-from tests.support.emu_fixtures import FIRST, landspeed
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST
 
 RUNS = [pytest.param(case, world, id=f"{world} {case.name}") for case in CASES for world in case.worlds]
 

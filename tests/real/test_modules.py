@@ -130,7 +130,7 @@ def host(tmp_path: Path) -> Host:
 def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Examines the host as it is then: its findings by check, and its NIC."""
     module = play_modules.library("landspeed_preflight", monkeypatch)
-    for each in (module, shared["nic"], shared["findings"]):
+    for each in (module, shared["preflight_nic"], shared["findings"]):
         monkeypatch.setattr(each, "Path", host.path)
         monkeypatch.setattr(each, "run", host.run, raising=False)
 

@@ -372,6 +372,6 @@ def test_a_total_takes_rows_of_one_time_or_of_each_streams_own() -> None:
     ],
 )
 def test_a_logarithmic_axis_has_ticks_however_short_it_is(low: float, high: float, wanted: list[float]) -> None:
-    from landspeed.report.line_picture import _logarithmic_ticks
+    from landspeed.report.svg_lines import _logarithmic_ticks
 
     assert _logarithmic_ticks(low, high) == pytest.approx(wanted)

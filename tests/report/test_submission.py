@@ -22,7 +22,7 @@ from landspeed.runs.record_book import SIMULATED_BITS, record_plans, shortened, 
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.resolve.resolve import make_plan
-from landspeed.worlds.emu.evidence_captures import cut_to_whole_packets, first_packets, packet_ends
+from landspeed.worlds.emu.evidence_decoding import cut_to_whole_packets, first_packets, packet_ends
 from landspeed.worlds.engine.command import engine_commands
 from tests.support.browser import dump, requests
 from tests.support.path_record import path_record

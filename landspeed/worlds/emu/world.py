@@ -30,7 +30,7 @@ from landspeed.scenario.plan.duration import expected_duration_s
 from landspeed.scenario.plan.plan import DisciplineName, Plan
 from landspeed.worlds.built_programs import program_trouble
 from landspeed.worlds.distribution import how_to_install
-from landspeed.worlds.emu import evidence_captures, machine
+from landspeed.worlds.emu import evidence_decoding, machine
 from landspeed.worlds.emu import watchdog as watch
 from landspeed.worlds.emu.cores import CoreLease, CoreLoad, allowed_cores, check_core
 from landspeed.worlds.emu.flows import flow_jobs, flows_told
@@ -168,7 +168,7 @@ class EmuWorld(ProgramWorld):
         for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
-        if self.options.evidence and (missing := evidence_captures.missing_programs()):
+        if self.options.evidence and (missing := evidence_decoding.missing_programs()):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
@@ -207,7 +207,7 @@ class EmuWorld(ProgramWorld):
             record.guest.captured_packets = {
                 end if plan.is_path else f"{flow.name}: {end}": count
                 for flow in plan.flows
-                for end, count in evidence_captures.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
+                for end, count in evidence_decoding.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
             }
         return record
 

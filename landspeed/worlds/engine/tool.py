@@ -16,7 +16,7 @@ from landspeed.worlds.tool import Tool
 if TYPE_CHECKING:
     from landspeed.results.tool_result import TransferResult
 
-OWN_STALL_NS = 30 * 10**9  # engine/src/options/options.c
+OWN_STALL_NS = 30 * 10**9  # its default of --stall: engine/src/options/options.c
 
 
 class Engine(Tool):

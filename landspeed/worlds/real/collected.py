@@ -18,6 +18,7 @@ from landspeed.results.flow_result import FlowResult, planned_flows
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.theory.tolerances import REAL_PATH_RTT_TOLERANCE
 from landspeed.worlds.engine.command import engine_commands
 from landspeed.worlds.engine.result import ResultError, parse_result
 from landspeed.worlds.real.beside_rehearsal import compare
@@ -30,7 +31,6 @@ GATE_VARIABLES = {
     "landspeed_unrehearsed": "unrehearsed",
 }
 """Variables of the inventory that the gate of `landspeed real` writes → members of `GateFacts`."""
-RTT_TOLERANCE = 0.01  # a real path's, against the plan; in the guest it is 0.001
 LARGEST_BYTES = 1 << 30
 SENDER_FILES = {"sender.csv": "sender.csv", "engine.json": "engine.json", "live.jsonl": "live.jsonl"}
 RECEIVER_FILES = {"receiver.csv": "receiver.csv", "receiver.json": "receiver.json"}
@@ -164,7 +164,7 @@ def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
     measured = CalibrationResult(
         rtt_ms=path["rtt_ms"],
         rtt_expected_ms=wanted,
-        tolerance=RTT_TOLERANCE,
+        tolerance=REAL_PATH_RTT_TOLERANCE,
         rtt_floor_ms=0.0,
         path_mtu_bytes=path.get("path_mtu_bytes"),
         mtu_expected_bytes=mtu,
@@ -175,7 +175,7 @@ def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
 
 
 def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, Any], runs_dir: Path) -> RunRecord:
-    tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
+    tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=REAL_PATH_RTT_TOLERANCE))
     judged = judge(tolerant, record, folder)
     name = rehearsal.get("landspeed_rehearsal")
     if not name:

@@ -14,7 +14,8 @@ from landspeed.base.errors import ScenarioError
 from landspeed.base.failures import RunFailed
 from landspeed.judge.calibration_checks import calibration_checks
 from landspeed.worlds.emu.guest.calibration.calibrate import MeasuredCalibration, _failures
-from tests.support.emu_fixtures import FIRST, execute, landspeed, plan_of, scenario, transfer, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST, execute, plan_of, scenario, transfer, write_scenario
 
 HOP = re.compile(r"^\s*(\d+)\s+(\S+) \((\S+)\)\s+([\d.]+) ms\s+([\d.]+) ms\s+([\d.]+) ms", re.MULTILINE)
 LINKS: list[dict[str, Any]] = [

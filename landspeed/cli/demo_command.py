@@ -1,4 +1,4 @@
-"""The word for a first look: demo."""
+"""The command `demo`: a first look at a run."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from landspeed.base.progress import Progress
 from landspeed.cli.arguments import runs_folder
 from landspeed.cli.errors import FAILED
+from landspeed.cli.live_chart import PLAIN_COLUMNS, LiveChart
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.live import Live
 
     from landspeed.runs.run import Run
 
 SCENARIO = "first"
-PLAIN_COLUMNS = 100
 NEXT = (
     ('landspeed run first --set transfer.window="1 MB"', "a small window: what binds it now?"),
     ('landspeed run first --set path.1.loss="0.01 %"', "a line that loses one packet in 10 000"),
@@ -45,7 +43,7 @@ def do_demo(parsed: argparse.Namespace) -> int:
     console = Console() if sys.stdout.isatty() else Console(width=PLAIN_COLUMNS)
     print(f"{plan.title}: {len(plan.links)} links, one TCP connection of a real Linux kernel, in virtual time")
     until_s, top_bps = (plan.transfer.duration_ns or 0) / 1e9, round_top(plan.physics.expected_goodput_bps)
-    with _Picture(console, until_s, top_bps) as shown:
+    with LiveChart(console, until_s, top_bps) as shown:
         run = variant.run(runs_folder(parsed.out), progress=shown)
         if run.complete:
             shown.finish(run)
@@ -73,59 +71,3 @@ def _tell(console: Console, run: Run) -> None:
     ]
     for line in lines:
         console.out(line, highlight=False)
-
-
-class _Picture:
-    """Goodput over time: drawn again at each piece of news on a terminal, written once at the end elsewhere."""
-
-    def __init__(self, console: Console, until_s: float, top_bps: float) -> None:
-        """Prepare the picture; draw nothing yet."""
-        self._console, self._until_s, self._top_bps = console, until_s, top_bps
-        self._series: list[tuple[float, float]] = []
-        self._words = ""
-        self._live: Live | None = None
-
-    def __enter__(self) -> _Picture:
-        """Begin to draw."""
-        if self._console.is_terminal:
-            from rich.live import Live
-
-            self._live = Live(console=self._console, auto_refresh=False)
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop the live display; the picture stays."""
-        if self._live is not None:
-            self._live.stop()
-
-    def __call__(self, progress: Progress) -> None:
-        """News of the run."""
-        if progress.moves and (not self._series or progress.transfer_s > self._series[-1][0]):
-            self._series.append((progress.transfer_s, progress.goodput_bps))
-        elif progress.words == self._words:
-            return
-        self._words = progress.words
-        if self._live is not None:
-            self._draw(progress.figures if progress.moves else progress.words)
-
-    def finish(self, run: Run) -> None:
-        """The whole of it, as it was sampled."""
-        self._series = list(run.samples.goodput())
-        if self._live is not None:
-            self._draw("as sampled every 0.1 s")
-        else:
-            for line in self._lines():
-                self._console.out(line, highlight=False)
-
-    def _lines(self) -> list[str]:
-        from landspeed.report.terminal_chart import chart_lines
-
-        width = min(self._console.width, PLAIN_COLUMNS)
-        return chart_lines(self._series, until_s=self._until_s, top_bps=self._top_bps, width=width)
-
-    def _draw(self, caption: str) -> None:
-        from rich.text import Text
-
-        assert self._live is not None
-        self._live.update(Text("\n".join([*self._lines(), caption]), style="cyan"), refresh=True)

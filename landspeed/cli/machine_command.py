@@ -1,4 +1,4 @@
-"""Words about this machine: doctor."""
+"""The command `doctor`: what this machine can run."""
 
 from __future__ import annotations
 

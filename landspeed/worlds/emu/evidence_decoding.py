@@ -1,4 +1,7 @@
-"""The evidence of a run on the host's side: are the programs there, and what the captures say, decoded by tshark."""
+"""Evidence of a run on the host's side: its captures cut to whole packets and decoded by tshark; the programs it needs.
+
+The guest takes it (guest/evidence_captures.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of each queueing discipline as bytes, in the layouts of linux/pkt_sched.h; 64-bit values throughout."""
+"""Options of each queueing discipline as bytes, in the layouts of linux/pkt_sched.h; 64-bit values throughout."""
 
 from __future__ import annotations
 

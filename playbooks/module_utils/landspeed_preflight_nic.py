@@ -1,4 +1,4 @@
-"""The NIC towards the peer: which it is, its link, and what is near it in the machine."""
+"""Preflight's NIC, the one towards the peer: which it is, its link, and what is near it in the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words about scenario files: check, show, schema."""
+"""The commands `scenarios`, `check`, `show`, `schema`: about scenario files."""
 
 from __future__ import annotations
 

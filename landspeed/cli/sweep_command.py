@@ -1,4 +1,4 @@
-"""Words that make many runs: sweep, find."""
+"""The commands `sweep` and `find`: many runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan's events and traces while the transfer runs (agenda.py): when they count from, and the waiting for them."""
+"""Clock of the plan's events: since when they count, and the wait until each is due (link_events.py)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from landspeed.worlds.emu.guest import clock
-from landspeed.worlds.emu.guest.agenda import Agenda
 from landspeed.worlds.emu.guest.files import OUT
+from landspeed.worlds.emu.guest.link_events import LinkEvents
 from landspeed.worlds.emu.guest.network.network import Network
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ WAKE_BEFORE_NS = 1_000_000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Events:
-    """Makes the events of a plan happen and writes down what they did."""
+class EventClock:
+    """Follows the transfer's time, and lets each event and step of a trace happen when it is due."""
 
     def __init__(self, network: Network, folders: Sequence[str] = ("",)) -> None:
         """Prepare what can be prepared, and a watch over the engines' progress.
@@ -41,12 +41,12 @@ class Events:
         ]
         if self._notify < 0 or min(added) < 0:
             raise OSError(ctypes.get_errno(), "inotify")
-        self._agenda = Agenda(network)
+        self._link_events = LinkEvents(network)
 
     @property
     def records(self) -> list[dict[str, Any]]:
         """Records of the events so far."""
-        return self._agenda.records
+        return self._link_events.records
 
     def follow(self, sending: Programs) -> int:
         """Wait for the senders' end; meanwhile let happen what is due.
@@ -57,13 +57,13 @@ class Events:
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         try:
             if self._wait_start(sending):
-                while (due_ns := self._agenda.due_ns) is not None and self._sleep(sending, due_ns):
-                    self._agenda.happen()
+                while (due_ns := self._link_events.due_ns) is not None and self._sleep(sending, due_ns):
+                    self._link_events.happen()
             status = sending.wait()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.close(self._notify)
-            self._agenda.end()
+            self._link_events.end()
         return status
 
     def _wait_start(self, sending: Programs) -> bool:
@@ -75,7 +75,7 @@ class Events:
                 return False
             if ready.poll(100):
                 os.read(self._notify, 65536)
-        self._agenda.start_ns = start_ns
+        self._link_events.start_ns = start_ns
         return True
 
     def _sleep(self, sending: Programs, time_ns: int) -> bool:

@@ -1,4 +1,4 @@
-"""Words about what was run: results, report, submission, record-book."""
+"""The commands `results`, `report`, `submission`, `record-book`: about what was run."""
 
 from __future__ import annotations
 

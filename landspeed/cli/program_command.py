@@ -1,4 +1,4 @@
-"""Words that run the user's own programs on the emulated path: exec, shell."""
+"""The commands `exec` and `shell`: the user's own programs on the emulated path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python tests/measured/make.py`: the measurements that test_import.py imports, made in the guest.
+"""`python tests/scenario/importer_inputs/make.py`: the measurements that test_import.py imports, made in the guest.
 
 iperf3, traceroute and ss are the distribution's own, run on scenarios/examples/first.yaml by `landspeed exec`.
 pScheduler is in no distribution: its results are made of these by the renaming that its iperf3 tool does
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parent.parent.parent
 FIRST = ROOT / "scenarios" / "examples" / "first.yaml"
 SCRIPT = """
 echo "=== {name}-traceroute.txt"; traceroute athens

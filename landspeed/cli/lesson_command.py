@@ -1,4 +1,4 @@
-"""The word of the course: lesson. It lists lessons, makes their pages, and starts and checks exercises."""
+"""The command `lesson`, of the course. It lists lessons, makes their pages, and starts and checks exercises."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from landspeed.cli.errors import FAILED, UsageError
-from landspeed.cli.sweep_words import SweepReporter
+from landspeed.cli.sweep_command import SweepReporter
 
 if TYPE_CHECKING:
     from landspeed.course.laboratory import Laboratory

@@ -1,4 +1,4 @@
-"""A picture of lines and points as SVG needs it: scales, ticks, pixels. Nothing is loaded and no script runs."""
+"""Lines and points as SVG needs them: scales, ticks, pixels. Nothing is loaded and no script runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The word explore: a page with sliders, theory and measured runs, as a file or served."""
+"""The command `explore`: a page with sliders, theory and measured runs, as a file or served."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from landspeed.cli import values
 from landspeed.cli.arguments import chosen_worlds, given_options, with_overrides, with_world, with_world_options
 from landspeed.cli.errors import FAILED, UsageError
-from landspeed.cli.sweep_words import SweepReporter
+from landspeed.cli.sweep_command import SweepReporter
 
 if TYPE_CHECKING:
     from landspeed.explore.measured_runs import Collection

@@ -1,4 +1,4 @@
-"""The word import: files of measurements become a scenario."""
+"""The command `import`: files of measurements become a scenario."""
 
 from __future__ import annotations
 

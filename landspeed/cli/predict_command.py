@@ -1,4 +1,4 @@
-"""The word predict: how long a transfer of many bytes takes."""
+"""The command `predict`: how long a transfer of many bytes takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from landspeed.cli import values
 from landspeed.cli.arguments import chosen_worlds, given_options, with_output, with_overrides, with_world_options
 from landspeed.cli.errors import UsageError
-from landspeed.cli.sweep_words import SweepReporter, silent
+from landspeed.cli.sweep_command import SweepReporter, silent
 
 if TYPE_CHECKING:
     from landspeed.runs.sweeps.predict import Predictions

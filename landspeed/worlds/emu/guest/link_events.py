@@ -1,8 +1,12 @@
-"""Agenda of a plan's events on links, by their time: the caller asks for the next due time, then runs what is due.
+"""Events on links, what each kind does: loss, outage, delay, rate, background traffic; and the steps of traces.
+
+They lie in the order of their time: the caller asks for the next due time, then runs what is due (event_clock.py, or
+the loop of a session).
 
 Each is told to the qdiscs at the nanosecond at which it is due: between waking and the change the virtual clock does
-not move. A queue stands behind its delay (shaping.py), so a rate changes there when what enters the link at the event's
-time arrives at it. In real time things happen as soon as they can; the record has the times at which they did.
+not move. A queue stands behind its delay (shaping/link_qdiscs.py), so a rate changes there when what enters the link at
+the event's time arrives at it. In real time things happen as soon as they can; the record has the times at which they
+did.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 _Field = TypeVar("_Field")
 
 
-class Agenda:
+class LinkEvents:
     """The events and traces of a plan, and whatever is added later.
 
     Attributes:
@@ -34,10 +38,10 @@ class Agenda:
     """
 
     def __init__(self, network: Network) -> None:
-        """Prepare what can be prepared: sockets of background traffic, the lanes that change."""
+        """Prepare what can be prepared: sockets of background traffic, the directions that change."""
         self._network = network
         self._directions: dict[tuple[int, str], DirectionState] = {}
-        self._agenda: list[tuple[int, int, Callable[[], None]]] = []
+        self._due: list[tuple[int, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self.start_ns = 0
         self.records: list[dict[str, Any]] = []
@@ -68,11 +72,11 @@ class Agenda:
     @property
     def due_ns(self) -> int | None:
         """Due time of the next entry, by the monotonic clock; None: nothing is left."""
-        return self.start_ns + self._agenda[0][0] if self._agenda else None
+        return self.start_ns + self._due[0][0] if self._due else None
 
     def happen(self) -> None:
         """Let happen what is due next."""
-        _, _, act = heapq.heappop(self._agenda)
+        _, _, act = heapq.heappop(self._due)
         act()
 
     def end(self) -> None:
@@ -200,7 +204,7 @@ class Agenda:
     # --- time --------------------------------------------------------------------------------------------------------
 
     def _at(self, time_ns: int, act: Callable[[], None]) -> None:
-        heapq.heappush(self._agenda, (time_ns, next(self._order), act))
+        heapq.heappush(self._due, (time_ns, next(self._order), act))
 
     def _back(self, record: dict[str, Any], duration_ns: int | None, act: Callable[[], None]) -> None:
         if duration_ns is None:

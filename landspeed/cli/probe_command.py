@@ -1,4 +1,4 @@
-"""The word `probe`: what holds any program back on a long path."""
+"""The command `probe`: what holds any program back on a long path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that make runs: run, compare."""
+"""The commands `run` and `compare`: runs, and runs beside one another."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def do_compare(parsed: argparse.Namespace) -> int:
     from landspeed.worlds.registry import world_names
 
     if any(is_sweep(target) for target in parsed.targets):
-        from landspeed.cli.sweep_words import compare_two
+        from landspeed.cli.sweep_command import compare_two
 
         return compare_two(parsed)
 

@@ -1,4 +1,4 @@
-"""Evidence of a submission beside its figures: captures, pings, traceroutes, settings before and after the transfer.
+"""Evidence of a run, taken around its transfer: captures by tcpdump, pings, traceroutes, settings before and after.
 
 Real programs at both hosts of a flow, their output in the folder `evidence` of the bundle, or, in a network, of the
 flow. Each start costs tens of ms of wall time; a capture ends by itself after its first megabytes, so that it does not

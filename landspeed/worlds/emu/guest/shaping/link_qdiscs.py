@@ -26,7 +26,7 @@ from landspeed.worlds.emu.guest.network.network import Network
 from landspeed.worlds.emu.guest.network.offloads import allow_super_packets
 from landspeed.worlds.emu.guest.shaping.direction_options import LATE_NS, bucket_rate, burst_bytes, direction_options
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed
-from landspeed.worlds.emu.guest.shaping.encode_line import options_of
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Link, Node, Plan

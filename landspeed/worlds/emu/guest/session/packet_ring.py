@@ -1,4 +1,4 @@
-"""The first packets at an interface, kept by the kernel in a ring that nobody reads until the end (packet_mmap).
+"""Ring of a session's first packets at an interface, kept by the kernel, read by nobody until the end (packet_mmap).
 
 No program runs and nothing wakes up for a packet; a full ring takes no more. What is written is the ring as it is
 (results/packet_ring.py makes a pcap file of it).
@@ -25,7 +25,7 @@ TPACKET_V2 = 1
 EVERYTHING = 3  # ETH_P_ALL
 
 
-class Capture:
+class PacketRing:
     """Capture of the packets that one interface of a node sends and receives, from now on."""
 
     def __init__(self, node: GuestNode, interface: str) -> None:

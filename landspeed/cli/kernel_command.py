@@ -1,4 +1,4 @@
-"""Words about the guest's kernels: kernel list, build, remove."""
+"""The commands `kernel list`, `build` and `remove`, of the guest's kernels."""
 
 from __future__ import annotations
 

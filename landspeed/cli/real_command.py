@@ -1,4 +1,4 @@
-"""Words of a rollout: `landspeed real PLAY`."""
+"""The command `real PLAY`: a rollout on real servers."""
 
 from __future__ import annotations
 
