@@ -9,11 +9,12 @@ import pytest
 
 from landspeed.base.units_text import rate_text, time_text
 from landspeed.judge.judge import judge
-from landspeed.results.record import CalibrationResult, RunRecord
+from landspeed.results.record import CalibrationResult
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory import timing, tolerances
 from landspeed.worlds.sim.calibration_facts import calibration
 from tests.support.emu_fixtures import plan_of, scenario
+from tests.support.path_record import path_record
 
 SLOW: list[dict[str, Any]] = [
     {"one_way_delay": "1 ms", "line_rate": "100 Mbit/s"},
@@ -65,8 +66,8 @@ def test_each_direction_has_the_interface_that_sends(tmp_path: Path) -> None:
 
 
 def judged_rtt(plan: Plan, rtt_ms: float, **calibrated: Any) -> bool | None:
-    record = RunRecord(
-        scenario="test", world="emu", clock="virtual", seed=1, rtt_ms=rtt_ms,
+    record = path_record(
+        "test", world="emu", clock="virtual", seed=1, rtt_ms=rtt_ms,
         calibration=CalibrationResult(passed=True, rtt_ms=rtt_ms, **calibrated),
     )  # fmt: skip
     return next(verdict.ok for verdict in judge(plan, record).verdicts if verdict.name == "rtt")

@@ -51,16 +51,14 @@ class Paper(World):
     def run(self, plan, bundle, report):
         goodput_bps = self.options.share * plan.physics.expected_goodput_bps
         seconds = (plan.transfer.duration_ns or 0) / 1e9
-        record = bundle.record.model_copy(
-            update={
-                "tool": "pencil",
-                "goodput_bps": goodput_bps,
-                "bytes": round(goodput_bps * seconds / 8),
-                "duration_s": seconds,
-                "rtt_ms": plan.physics.rtt_ns / 1e6,
-                "streams": [StreamResult(stream=0, goodput_bps=goodput_bps)],
-            }
+        record = bundle.record.with_flow(
+            goodput_bps=goodput_bps,
+            bytes=round(goodput_bps * seconds / 8),
+            duration_s=seconds,
+            rtt_ms=plan.physics.rtt_ns / 1e6,
+            streams=[StreamResult(stream=0, goodput_bps=goodput_bps)],
         )
+        record.tool = "pencil"
         bundle.note(record)
         return record
 '''

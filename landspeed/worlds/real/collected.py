@@ -14,6 +14,7 @@ from landspeed.judge.calibration_checks import calibration_checks
 from landspeed.judge.judge import judge
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.check import Check
+from landspeed.results.flow_result import FlowResult, planned_flows
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan
@@ -118,7 +119,7 @@ def _begin(
         "started": started,
         "error": error,
         "plan": plan,
-        "calibration": _calibration(plan, path),
+        "flows": [_flow(plan, engine, path)],
         "transfer_wall_s": engine.duration_s if engine else None,
         "world_facts": {
             "world": "real",
@@ -130,10 +131,16 @@ def _begin(
                 for role, found in zip(("sender", "receiver"), seen, strict=True)
             },
         },
-        **(TransferResult.of(engine.model_dump(mode="json")).fields if engine else {}),
     }
-    record = RunRecord.model_validate(data)
-    return record.model_copy(update={"rtt_ms": path.get("rtt_ms")})
+    return RunRecord.model_validate(data)
+
+
+def _flow(plan: Plan, engine: EngineResult | None, path: dict[str, Any]) -> FlowResult:
+    """The one flow, as the engine and the pings before it told of it."""
+    (flow,) = planned_flows(plan)
+    told = dict(TransferResult.of(engine.model_dump(mode="json"))) if engine else {}
+    known = {"begins_s": 0.0, "calibration": _calibration(plan, path), "rtt_ms": path.get("rtt_ms")}
+    return flow.model_copy(update=told | known)
 
 
 def _told(sent: dict[str, bytes]) -> tuple[EngineResult | None, str | None]:
@@ -181,5 +188,6 @@ def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, An
             more.append(compare(load_record(runs_dir / name), judged))
         except ValueError as error:
             more.append(Check("rehearsed beside real", None, f"not compared: {error}"))
-    judged.verdicts = [*more, *judged.verdicts]
+    (flow,) = judged.flows
+    flow.verdicts = [*more, *flow.verdicts]
     return judged

@@ -93,7 +93,7 @@ def test_calibration_measures_what_was_built(tmp_path: Path, ip: int) -> None:
     assert measured
     for queue in measured:
         assert queue["measured_bytes"] == pytest.approx(200_000, abs=2 * 9014)
-    shown = json.loads((folder / "result.json").read_text())["calibration"]
+    shown = json.loads((folder / "result.json").read_text())["flows"][0]["calibration"]
     assert shown["hops"][2]["node"] == "r3"
 
 

@@ -102,8 +102,9 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
         from landspeed.worlds.emu.guest.calibration.calibrate_flows import calibrate_flows
 
         phase("calibrate")
-        result |= calibrate_flows(network, runs, with_queues=job.with_queues, real_clock=job.clock == "real")
-        if not result["calibration"]["passed"]:
+        measured = calibrate_flows(network, runs, with_queues=job.with_queues, real_clock=job.clock == "real")
+        result["calibrations"] = measured
+        if not all(each["passed"] for each in measured.values()):
             return result
         write_json("measured.json", result)  # kept if the run is ended from outside
     if job.mode == "transfer":
