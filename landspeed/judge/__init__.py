@@ -9,9 +9,9 @@ contest_rules.py       The contest's rules, one by one: met, not met, or not sho
 distance.py            Terrestrial distance of a path, leg by leg, from the positions of its places
 fairness.py            Fairness of flows: Jain's index, in total and over time
 judge.py               The judge: what the run is worth, whether it is what was expected, and what bound it
-judge_network.py       The judge of a network: each flow as the transfer over its path
 loaded_delay.py        Delay under load: the round trip that TCP measured while it filled the path
 sample_evidence.py     Evidence from the samples of the judged span: the window that was full, its RTT
+shared_limit.py        Limit of a flow beside others: a link that they fill together
 steady.py              A transfer's end from its beginning: what was start, what is steady
 window_note.py         Notes on the window beside the one cause of a run: the part that was not granted
 sockets/               Samples of every socket of a guest, and what they say

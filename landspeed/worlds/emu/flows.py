@@ -34,10 +34,7 @@ def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
     for flow in plan.flows:
         folder, port, path = flow_folder(plan, flow), ENGINE_PORT + receivers[flow.target], path_of(plan, flow)
         receivers[flow.target] += 1
-        if plan.is_path:
-            receiver, sender = program.commands(plan, out)
-        else:
-            receiver, sender = program.commands_at(path, f"{out}/{folder}", port)
+        receiver, sender = program.commands(path, f"{out}/{folder}".rstrip("/"), port)
         found.append(
             FlowJob(
                 flow=flow.name,

@@ -20,7 +20,7 @@ from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory.tolerances import REAL_PATH_RTT_TOLERANCE
 from landspeed.worlds.engine.command import engine_commands
-from landspeed.worlds.engine.result import EngineResult, ResultError, parse_result
+from landspeed.worlds.engine.result import ResultError, parse_result
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.inventory import read_hosts, read_variables
@@ -105,7 +105,7 @@ def _begin(
     engine, error = _told(sent)
     seen = [read_object(found.get("seen.json")) for found in files]
     path: dict[str, Any] = seen[0].get("path") or {}
-    start_ns = engine.start_unix_ns if engine else None
+    start_ns = engine.tool_result.start_unix_ns if engine else None
     started = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat(timespec="seconds") if start_ns else None
     gate = {field: rehearsal.get(name) or None for name, field in GATE_VARIABLES.items()}
     data: dict[str, Any] = {
@@ -135,15 +135,15 @@ def _begin(
     return RunRecord.model_validate(data)
 
 
-def _flow(plan: Plan, engine: EngineResult | None, path: dict[str, Any]) -> FlowResult:
+def _flow(plan: Plan, engine: TransferResult | None, path: dict[str, Any]) -> FlowResult:
     """The one flow, as the engine and the pings before it told of it."""
     (flow,) = planned_flows(plan)
-    told = dict(TransferResult.of(engine.model_dump(mode="json"))) if engine else {}
+    told = dict(engine) if engine else {}
     known = {"begins_s": 0.0, "calibration": _calibration(plan, path), "rtt_ms": path.get("rtt_ms")}
     return flow.model_copy(update=told | known)
 
 
-def _told(sent: dict[str, bytes]) -> tuple[EngineResult | None, str | None]:
+def _told(sent: dict[str, bytes]) -> tuple[TransferResult | None, str | None]:
     """Read the report of the sender's engine, and the error if there is one."""
     if "engine.json" not in sent:
         return None, "the sender's engine left no result: " + last_line(sent.get("send.log"), "see log/")
@@ -151,8 +151,8 @@ def _told(sent: dict[str, bytes]) -> tuple[EngineResult | None, str | None]:
         engine = parse_result(sent["engine.json"], "engine.json")
     except ResultError as error:
         return None, f"the sender's engine left no result: {last_line(sent.get('send.log'), 'see log/')}; {error}"
-    if engine.error or not engine.complete:
-        return engine, f"the transfer broke: {engine.error or 'it was stopped'}"
+    if engine.tool_result.error or not engine.tool_result.complete:
+        return engine, f"the transfer broke: {engine.tool_result.error or 'it was stopped'}"
     return engine, None
 
 
