@@ -45,8 +45,8 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
 
     Returns:
         a copy of the record; each of its flows has `steady_goodput_bps`, the delays under load, `limited_by`,
-        `limited_by_why`, `verdicts` and `passed`; the record has the delay of each queue, the score of a path and the
-        contest's rules, and Jain's index of several flows.
+        `limited_by_why`, `verdicts` and `passed`; the record has the delay of each queue, the score of one flow and the
+        contest's rules, and Jain's index of several.
     """
     samples = Samples(bundle_dir) if bundle_dir else None
     record = raw.model_copy(deep=True)
@@ -57,9 +57,10 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
         flow.limited_by, flow.limited_by_why = among_others(plan, planned, flow, shares)
     if record.flows[1:]:
         record.jain_index = jain_index(list(shares.goodput_bps([flow.name for flow in record.flows]).values()))
-    if plan.is_path:
-        record.score_bit_m_per_s = score(record.goodput_bps, distance_m(plan))
-        record.rules = check_rules(plan, record, distance_m(plan)) if plan.contest else []
+    else:
+        path = path_of(plan, plan.flow)
+        record.score_bit_m_per_s = score(record.goodput_bps, distance_m(path))
+        record.rules = check_rules(path, record, distance_m(path)) if plan.contest else []
     if samples is not None and record.duration_s:
         record.queue_delays = queue_delays(plan, record.world, samples, settled_s(record.duration_s))
     return record
