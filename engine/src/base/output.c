@@ -18,9 +18,10 @@ static bool path_is_file(const char *path)
 	return path != NULL && strcmp(path, "-") != 0;
 }
 
+/* Sessions are processes, and several may end at once. */
 static int temporary_name(const char *path, char *name, size_t size, struct failure *failure)
 {
-	int length = snprintf(name, size, "%s" TEMPORARY_SUFFIX, path);
+	int length = snprintf(name, size, "%s" TEMPORARY_SUFFIX ".%ld", path, (long)getpid());
 	if (length < 0 || (size_t)length >= size)
 		return failure_set(failure, "the path '%.100s...' is too long", path);
 	return 0;

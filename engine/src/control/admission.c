@@ -24,6 +24,15 @@ static int files_check(const struct admission *admission, const struct request *
 	return 0;
 }
 
+int admission_streams(const struct admission *admission, unsigned asked, struct failure *failure)
+{
+	return asked <= admission->max_streams
+		   ? 0
+		   : failure_set(failure, "this receiver allows %u stream%s, not %u",
+				 admission->max_streams, admission->max_streams == 1 ? "" : "s",
+				 asked);
+}
+
 static int request_check(const struct admission *admission, const struct request *request,
 			 struct failure *failure)
 {
@@ -36,10 +45,8 @@ static int request_check(const struct admission *admission, const struct request
 		return failure_set(failure, "this receiver wants --protect %s, not %s",
 				   protect_mode_name(admission->protect),
 				   protect_mode_name(request->protect));
-	if (request_connections(request) > admission->max_streams)
-		return failure_set(failure, "this receiver allows %u stream%s, not %u",
-				   admission->max_streams, admission->max_streams == 1 ? "" : "s",
-				   request_connections(request));
+	if (admission_streams(admission, request_connections(request), failure) != 0)
+		return -1;
 	if (request->kind == REQUEST_FILES)
 		return files_check(admission, request, failure);
 	if (request_server_sends(request) && !admission->sends)

@@ -26,6 +26,8 @@ enum admission_verdict { ADMISSION_SERVE, ADMISSION_QUEUE, ADMISSION_REFUSE };
 enum admission_verdict admission_decide(const struct admission *admission,
 					const struct request *request, unsigned serving,
 					unsigned waiting, struct failure *failure);
+/* 0, or -1: so many data connections are too many. */
+int admission_streams(const struct admission *admission, unsigned asked, struct failure *failure);
 /*
  * When a session that began at `start_ns` is ended, whatever its client says: after
  * max_duration_ns, and as long as round trips of one that keeps to it may take. UINT64_MAX: never.

@@ -24,6 +24,9 @@ void frame_decoder_limit(struct frame_decoder *decoder, uint32_t bytes);
  */
 size_t frame_decoder_room(const struct frame_decoder *decoder);
 
+/* What the next frame announces, in its own four bytes; 0 when they are not there. */
+uint32_t frame_decoder_announced(const struct frame_decoder *decoder);
+
 /* Append received bytes. 0, -ENOMEM, or -EMSGSIZE when a frame above the limit was announced. */
 int frame_decoder_push(struct frame_decoder *decoder, const void *bytes, size_t count);
 

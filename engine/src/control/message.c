@@ -80,7 +80,7 @@ static void words_tame(cJSON *item)
 int message_parse(const char *payload, size_t length, cJSON **message, enum message_type *type,
 		  struct failure *failure)
 {
-	cJSON *parsed = cJSON_ParseWithLength(payload, length);
+	cJSON *parsed = json_parse(payload, length);
 	if (message_check(parsed, type, failure) != 0) {
 		cJSON_Delete(parsed);
 		return -1;

@@ -94,14 +94,24 @@ int session_expect(struct waiter *waiter, struct control *control, enum message_
 int session_send(struct control *control, cJSON *message, struct failure *failure)
 {
 	struct failure broken = {0};
-	struct failure ignored = {0};
+	struct failure heard = {0};
 	enum message_type type;
 	cJSON *said;
 	if (control_send(control, message, &broken) == 0)
 		return 0;
-	if (control_take(control, &said, &type, &ignored) == CONTROL_MESSAGE)
+	/* What it said before it closed is the reason, if it is the engine's language or not. */
+	switch (control_take(control, &said, &type, &heard)) {
+	case CONTROL_MESSAGE:
 		return session_refuse(said, type, failure);
-	return failure_set(failure, "%s", broken.text);
+	case CONTROL_INVALID:
+		return failure_set(failure, "%s", heard.text);
+	case CONTROL_CLOSED:
+	case CONTROL_PENDING:
+	default:
+		return failure_set(
+		    failure, "%s: the peer closes where a receiver of this engine would answer",
+		    broken.text);
+	}
 }
 
 /* Sends what the handshake answers; what is open from then on is tagged. */

@@ -156,21 +156,38 @@ static int named_add(struct walk *walk, const char *path)
 	return done;
 }
 
+/* Without names that change nothing: "run" of "./run", "." of "./". True: what is in it is meant.
+ */
+static bool path_clean(const char *path, char own[FILE_PATH_BYTES + 1])
+{
+	size_t used = 0;
+	bool contents = true;
+	for (const char *at = path; *at != '\0'; at += *at == '/' ? 1 : 0) {
+		size_t count = strcspn(at, "/");
+		contents = count == 0 || (count == 1 && at[0] == '.');
+		if (!contents)
+			used += (size_t)snprintf(own + used, FILE_PATH_BYTES + 1 - used, "%s%.*s",
+						 used != 0 ? "/" : "", (int)count, at);
+		at += count;
+		contents = contents || *at == '/';
+	}
+	if (used == 0)
+		(void)snprintf(own, FILE_PATH_BYTES + 1, ".");
+	return contents;
+}
+
 static int path_add(struct walk *walk, const char *path)
 {
 	char own[FILE_PATH_BYTES + 1];
-	size_t length = strlen(path);
-	bool contents = strcmp(path, ".") == 0 || (length > 1 && path[length - 1] == '/');
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	if (length > FILE_PATH_BYTES)
+	if (strlen(path) > FILE_PATH_BYTES)
 		return path_refuse(walk, "...", "too long");
-	(void)snprintf(own, sizeof(own), "%.*s", (int)length, path);
-	const char *fault = strcmp(own, ".") == 0 ? NULL : file_path_fault(own, length);
+	if (path[0] == '/')
+		return path_refuse(walk, path, file_path_fault(path, strlen(path)));
+	bool contents = path_clean(path, own);
+	const char *fault = strcmp(own, ".") == 0 ? NULL : file_path_fault(own, strlen(own));
 	if (fault != NULL)
 		return path_refuse(walk, path, fault);
-	return contents || strcmp(own, ".") == 0 ? contents_add(walk, own, length)
-						 : named_add(walk, own);
+	return contents ? contents_add(walk, own, strlen(own)) : named_add(walk, own);
 }
 
 int file_set_fill_below(struct file_set *set, int root, char *const *paths, unsigned count,

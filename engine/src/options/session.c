@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 
 #define FLOW_LABEL_MAX 0xfffff
+/* With less a writer waits for all that it wrote before (seen with Linux 6.18). */
+#define MPTCP_NOTSENT_LEAST_BYTES (UINT64_C(64) << 10)
 
 static int reverse_apply(const char *name, const char *value, struct options *options,
 			 struct failure *failure)
@@ -86,6 +88,11 @@ int options_check_session(struct options *options, struct failure *failure)
 	options->family = options->ipv4 ? AF_INET : options->ipv6 ? AF_INET6 : AF_UNSPEC;
 	if (options->flow_label != 0 && options->ipv4)
 		return failure_set(failure, "--flow-label is one of IPv6");
+	if (options->mptcp && options->notsent_bytes != 0 &&
+	    options->notsent_bytes < MPTCP_NOTSENT_LEAST_BYTES)
+		return failure_set(
+		    failure, "--notsent-lowat: a socket of MPTCP takes nearly nothing with less "
+			     "than 64Ki; ask for more, or go without --mptcp");
 	if (options->direction == DIRECTION_FORWARD)
 		return 0;
 	if (options->congestion != NULL &&

@@ -139,8 +139,9 @@ static int hello_send(struct send_state *state, unsigned index, const struct ope
 	hello_prove(&hello, state->secret, nonce);
 	hello_encode(&hello, bytes);
 	/* Fits whole into the empty buffer of a new connection. */
-	if (send(connection_fd(state, index), bytes, HELLO_BYTES, MSG_NOSIGNAL) != HELLO_BYTES)
-		return opening_refuse(state, index, errno != 0 ? errno : EIO);
+	ssize_t sent = send(connection_fd(state, index), bytes, HELLO_BYTES, MSG_NOSIGNAL);
+	if (sent != HELLO_BYTES)
+		return opening_refuse(state, index, sent < 0 ? errno : EIO);
 	return 0;
 }
 

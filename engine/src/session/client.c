@@ -161,9 +161,16 @@ static void stream_correct(cJSON *stream, const struct receive_state *receive, u
 		   cJSON_Duplicate(receive->report.stream[index].tcp_info, true));
 }
 
+/* Of ours each number is exact, and so text. */
+static bool is_number(const cJSON *item)
+{
+	return cJSON_IsNumber(item) || cJSON_IsRaw(item);
+}
+
 static bool same_kind(const cJSON *a, const cJSON *b)
 {
-	if (cJSON_IsNull(a) || cJSON_IsNull(b) || (cJSON_IsBool(a) && cJSON_IsBool(b)))
+	if (cJSON_IsNull(a) || cJSON_IsNull(b) || (cJSON_IsBool(a) && cJSON_IsBool(b)) ||
+	    (is_number(a) && is_number(b)))
 		return true;
 	return (a->type & 0xff) == (b->type & 0xff);
 }

@@ -84,6 +84,17 @@ def test_what_a_path_stands_for(bench: Bench, served: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("path", ["./a/b/one", "a//b/one", "a/./b/./one", "././/a/b/one"])
+@pytest.mark.parametrize("ending", ["", "/", "/."])
+def test_names_that_change_nothing_may_stand_in_a_path(bench: Bench, served: Path, path: str, ending: str) -> None:
+    """ "./a" is "a"; what ends in "/" or "." is a directory's contents, which a file has not."""
+    (served / "a" / "b" / "one").mkdir(parents=True)
+    write_file(served / "a" / "b" / "one" / "file", 10)
+    get(bench, path + ending)
+    assert [entry.name for entry in (bench.folder / "here").iterdir()] == ["file" if ending else "one"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("protect", ["none", "mac", "aead", None])
 def test_with_a_key_it_is_encrypted_unless_said_otherwise(bench: Bench, tmp_path: Path, protect: str | None) -> None:
     (tmp_path / "served").mkdir()

@@ -2,12 +2,15 @@
  * A disk that fails or is slow, for a program that is started with this in LD_PRELOAD:
  * DISK_SYNC_ERROR=N: fsync(2) of a directory, or with DISK_SYNC_FILES of a file, fails with errno
  * N. DISK_SYNC_MS=N: fsync(2) takes that long at least. DISK_READ_MS=N: pread(2) of a whole block
- * takes that long at least, each thread by itself.
+ * takes that long at least, each thread by itself. DISK_LOCK_GATE=FILE: flock(2) waits while FILE
+ * is there, once it has made FILE.reached: whoever locks is caught between opening and locking.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -26,6 +29,20 @@ static long setting(const char *name)
 {
 	const char *value = getenv(name);
 	return value != NULL ? atol(value) : 0;
+}
+
+int flock(int fd, int operation)
+{
+	char reached[4096];
+	const char *gate = getenv("DISK_LOCK_GATE");
+	int (*next)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "flock");
+	if (gate != NULL && access(gate, F_OK) == 0) {
+		(void)snprintf(reached, sizeof(reached), "%s.reached", gate);
+		(void)close(open(reached, O_CREAT | O_CLOEXEC, 0600));
+		while (access(gate, F_OK) == 0)
+			take(1);
+	}
+	return next(fd, operation);
 }
 
 int fsync(int fd)
