@@ -312,7 +312,7 @@ static void every_default_is_what_the_help_says(void **state)
 	assert_int_equal(defaults_check(&options_of_payload, true), 1);
 	assert_int_equal(defaults_check(&options_of_path, true), 1);
 	assert_int_equal(defaults_check(&options_of_receive, false), 1);
-	assert_int_equal(defaults_check(&options_of_server, false), 5);
+	assert_int_equal(defaults_check(&options_of_server, false), 6);
 	assert_int_equal(defaults_check(&options_of_writing, false), 2);
 }
 

@@ -47,6 +47,10 @@ static int request_check(const struct admission *admission, const struct request
 				   protect_mode_name(request->protect));
 	if (admission_streams(admission, request_connections(request), failure) != 0)
 		return -1;
+	if (admission->max_window_bytes != 0 && request->window_bytes > admission->max_window_bytes)
+		return failure_set(failure, "this receiver allows a window of %llu bytes, not %llu",
+				   (unsigned long long)admission->max_window_bytes,
+				   (unsigned long long)request->window_bytes);
 	if (request->kind == REQUEST_FILES)
 		return files_check(admission, request, failure);
 	if (request_server_sends(request) && !admission->sends)
@@ -89,7 +93,7 @@ enum admission_verdict admission_decide(const struct admission *admission,
 		(void)failure_set(failure,
 				  "the receiver is busy with %u transfers, and %u wait already",
 				  serving, waiting);
-	return ADMISSION_REFUSE;
+	return admission->queue != 0 ? ADMISSION_FULL : ADMISSION_REFUSE;
 }
 
 uint64_t admission_end_ns(const struct admission *admission, uint64_t start_ns)

@@ -11,6 +11,8 @@ struct admission {
 	unsigned max_streams;
 	uint64_t max_rate_bps;     /* over all streams; 0: any */
 	uint64_t max_duration_ns;  /* 0: any */
+	uint64_t max_window_bytes; /* of a stream; 0: any */
+	uint64_t min_rate_bps;     /* below it a transfer is one that has come to rest */
 	uint64_t max_file_bytes;   /* of a transfer of files, together; 0: any */
 	unsigned modes;            /* a bit per receive_mode */
 	enum protect_mode protect; /* at least */
@@ -20,7 +22,12 @@ struct admission {
 	bool third_party;
 };
 
-enum admission_verdict { ADMISSION_SERVE, ADMISSION_QUEUE, ADMISSION_REFUSE };
+enum admission_verdict {
+	ADMISSION_SERVE,
+	ADMISSION_QUEUE,
+	ADMISSION_FULL, /* it may wait if another one gives way */
+	ADMISSION_REFUSE,
+};
 
 /* `serving` and `waiting` clients are there already. The failure is the reason to refuse. */
 enum admission_verdict admission_decide(const struct admission *admission,

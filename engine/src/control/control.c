@@ -19,7 +19,7 @@
 
 struct control {
 	int fd;
-	bool known;
+	uint32_t limit;         /* of a message */
 	unsigned challenge_due; /* bytes of it that are still to come */
 	uint8_t challenge[CHALLENGE_BYTES];
 	struct frame_decoder *decoder;
@@ -62,10 +62,15 @@ void control_expect_challenge(struct control *control)
 	control->challenge_due = CHALLENGE_BYTES;
 }
 
+void control_limit(struct control *control, uint32_t bytes)
+{
+	control->limit = bytes;
+	frame_decoder_limit(control->decoder, bytes);
+}
+
 void control_trust(struct control *control, bool known)
 {
-	control->known = known;
-	frame_decoder_limit(control->decoder, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+	control_limit(control, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
 }
 
 void control_secure(struct control *control, const struct auth_channel *channel)
@@ -180,7 +185,7 @@ static enum control_status decoder_refuse(const struct control *control, int sta
 		(void)failure_set(failure,
 				  "the peer announced a control message above %u bytes, or speaks "
 				  "another protocol than this engine's",
-				  control->known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+				  control->limit);
 	else if (status == -EBADMSG)
 		(void)failure_set(failure, "the peer sent an empty control message");
 	else

@@ -13,6 +13,12 @@
 /* Of a peer that has not said who it is. */
 #define FRAME_STRANGER_BYTES UINT32_C(4096)
 
+/*
+ * Of a request that anybody may make: a server's one loop reads those of all. A session has a
+ * process of its own, and so the greatest.
+ */
+#define FRAME_REQUEST_BYTES (UINT32_C(16) << 10)
+
 struct frame_decoder;
 
 struct frame_decoder *frame_decoder_create(void);

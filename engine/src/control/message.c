@@ -135,6 +135,13 @@ int grant_decode(const cJSON *message, struct grant *grant, struct failure *fail
 	return 0;
 }
 
+cJSON *queued_encode(uint64_t place)
+{
+	cJSON *message = message_create(MESSAGE_QUEUED);
+	json_add_u64(message, "place", place);
+	return message;
+}
+
 cJSON *error_encode(const char *text)
 {
 	cJSON *message = message_create(MESSAGE_ERROR);

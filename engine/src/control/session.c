@@ -25,7 +25,11 @@ static int queue_wait(struct waiter *waiter, cJSON *message, struct failure *fai
 	uint64_t place = 0;
 	(void)json_get_u64(message, "place", 0, JSON_INTEGER_MAX, &place);
 	cJSON_Delete(message);
-	output_note("the receiver is busy: waiting at place %llu", (unsigned long long)place);
+	if (place == 0)
+		output_note("the server looks through its files");
+	else
+		output_note("the receiver is busy: waiting at place %llu",
+			    (unsigned long long)place);
 	return waiter_disarm(waiter, failure);
 }
 

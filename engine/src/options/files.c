@@ -1,11 +1,15 @@
 /* What `send` and `receive` take for transfers of files. */
 #include "base/json.h"
 #include "base/quantity.h"
+#include "control/frame.h"
 #include "files/direct.h"
 #include "files/wanted.h"
 #include "options/option.h"
 
 #include <string.h>
+
+/* Of all else that a request has. */
+#define REQUEST_ROOM_BYTES 2048
 
 static int direct_option(const char *name, const char *value, struct options *options,
 			 struct failure *failure)
@@ -129,10 +133,18 @@ int options_check_get(struct options *options, struct failure *failure)
 	    options->receive != RECEIVE_DISCARD)
 		return failure_set(failure, "get has whole files sent: --bytes, --time, --omit and "
 					    "--receive do not go with it");
+	size_t bytes = REQUEST_ROOM_BYTES;
 	for (unsigned i = 0; i < options->path_count; i++) {
 		if (options->paths[i][0] == '\0')
 			return failure_set(failure, "get: a PATH is empty");
+		bytes += strlen(options->paths[i]) + sizeof("\"\",") - 1;
 	}
+	if (options->key == NULL && bytes > FRAME_REQUEST_BYTES)
+		return failure_set(
+		    failure,
+		    "get: without a key the PATHs may have some %u bytes together; ask "
+		    "for a directory, or for fewer at once",
+		    FRAME_REQUEST_BYTES - REQUEST_ROOM_BYTES);
 	options->direction = DIRECTION_REVERSE;
 	return 0;
 }

@@ -69,7 +69,11 @@ static const struct options defaults = {
     .connect_timeout_ns = UINT64_C(30000000000),
     .streams = 1,
     .dscp = DSCP_NONE,
-    .admission = {.clients = 1, .per_address = 32, .max_streams = STREAMS_LIMIT, .modes = UINT_MAX},
+    .admission = {.clients = 1,
+		  .per_address = 32,
+		  .max_streams = STREAMS_LIMIT,
+		  .min_rate_bps = 100,
+		  .modes = UINT_MAX},
 };
 
 void options_default(struct options *options)

@@ -86,6 +86,7 @@ static bool message_follow(struct files_reception *session, cJSON *message, enum
 		session->end_ns = most_ns != 0 ? now_ns + most_ns : UINT64_MAX;
 		stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
 			    now_ns);
+		stall_demand(&state->stall, state->options->admission.min_rate_bps);
 		session->early_bytes = streams_arrived(state->streams);
 		(void)gate_open(streams_gate(state->streams), now_ns);
 		return timer_next(session) != 0;
@@ -181,7 +182,7 @@ static bool is_stalled(struct files_reception *session, bool busy)
 	struct stall *stall = &state->stall;
 	uint64_t now_ns = clock_monotonic_ns();
 	if (busy)
-		stall_start(stall, stall->limit_ns, stall->moved, now_ns);
+		stall_excuse(stall, now_ns);
 	if (now_ns < session->look_ns)
 		return false;
 	session->look_ns = stall_look_ns(stall, now_ns);
@@ -205,8 +206,7 @@ static bool on_timer(void *context)
 		return true;
 	}
 	if (is_stalled(session, busy)) {
-		(void)failure_set(&state->failure, "no data came from the sender for %.3g s",
-				  (double)state->options->stall_ns / 1e9);
+		receive_stalled(state);
 		return true;
 	}
 	return progress_send(session, busy) != 0 || timer_next(session) != 0;

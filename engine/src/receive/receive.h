@@ -69,6 +69,8 @@ bool receive_on_timer(struct receive_state *state, uint64_t now_ns);
 void receive_end(struct receive_state *state);
 /* The failure for a stream that ended with that errno. */
 void receive_lost(struct receive_state *state, unsigned index, int error);
+/* The failure for a sender that has come to rest. */
+void receive_stalled(struct receive_state *state);
 /* What was read of one stream, and of all. */
 struct goodput receive_stream_goodput(const struct receive_state *state, unsigned index);
 struct goodput receive_goodput(const struct receive_state *state);

@@ -85,6 +85,7 @@ static void go_take(struct receive_state *state)
 	state->start_unix_ns = clock_unix_ns();
 	state->limit_ns = admission_end_ns(&state->options->admission, now_ns);
 	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams), now_ns);
+	stall_demand(&state->stall, state->options->admission.min_rate_bps);
 	(void)gate_open(streams_gate(state->streams), now_ns);
 	timer_choose(state);
 }
@@ -141,6 +142,19 @@ bool receive_on_streams(struct receive_state *state)
 	return true;
 }
 
+void receive_stalled(struct receive_state *state)
+{
+	double limit_s = (double)state->options->stall_ns / 1e9;
+	if (streams_moved(state->streams) == state->stall.moved)
+		(void)failure_set(&state->failure, "no data came from the sender for %.3g s",
+				  limit_s);
+	else
+		(void)failure_set(
+		    &state->failure,
+		    "less than %llu bit/s came from the sender for %.3g s (--min-rate)",
+		    (unsigned long long)state->options->admission.min_rate_bps, limit_s);
+}
+
 bool receive_on_timer(struct receive_state *state, uint64_t now_ns)
 {
 	if (now_ns >= streams_end_ns(state->streams)) {
@@ -152,8 +166,7 @@ bool receive_on_timer(struct receive_state *state, uint64_t now_ns)
 	else if (now_ns >= state->limit_ns)
 		(void)admission_over(&state->options->admission, &state->failure);
 	else if (stall_look(&state->stall, streams_moved(state->streams), now_ns))
-		(void)failure_set(&state->failure, "no data came from the sender for %.3g s",
-				  (double)state->options->stall_ns / 1e9);
+		receive_stalled(state);
 	timer_choose(state);
 	return state->failure.set;
 }

@@ -64,6 +64,7 @@ int send_open(struct send_state *state)
 	(void)gate_open(streams_gate(state->streams), state->start_ns);
 	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
 		    state->start_ns);
+	stall_demand(&state->stall, state->options->admission.min_rate_bps);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ static int congestion_check(const struct served_session *session, struct failure
 	return 0;
 }
 
-static int files_list(struct served_session *session, const cJSON *request, int root)
+static int files_list(struct served_session *session, cJSON *request, int root)
 {
 	unsigned count;
 	char *paths[WANTED_LIMIT];
@@ -56,7 +56,7 @@ static int files_list(struct served_session *session, const cJSON *request, int 
 		   : -1;
 }
 
-int served_session_prepare(struct served_session *session, const cJSON *request, int root)
+int served_session_prepare(struct served_session *session, cJSON *request, int root)
 {
 	struct receive_state *receive = session->receive;
 	struct send_state *send = &session->send;

@@ -312,6 +312,10 @@ def test_a_directory_that_becomes_a_link_meanwhile(bench: Bench, served: Path, t
         (["127.0.0.1", "a", "--bidir"], "without --reverse and --bidir"),
         (["127.0.0.1", "a", "--directory", "/nonexistent"], "--directory '/nonexistent': No such file"),
         (["127.0.0.1", ""], "a PATH is empty"),
+        (
+            ["127.0.0.1", *(f"{number:0100}" for number in range(150))],
+            "without a key the PATHs may have some 14336 bytes",
+        ),
     ],
 )
 def test_wrong_usage(bench: Bench, words: list[str], said: str) -> None:

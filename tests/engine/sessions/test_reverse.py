@@ -144,6 +144,13 @@ def test_what_the_server_tells_is_exact(bench: Bench, direction: str) -> None:
     assert ours["packets_sent"] == theirs["packets_sent"] > 0
 
 
+def test_no_larger_window_than_allowed_is_sent_with_either(bench: Bench) -> None:
+    bench.receive("--may-send", "--max-window", "1M")
+    said = "this receiver allows a window of 1000000 bytes, not 2000000"
+    assert said in (fail(bench, "--reverse", "--window", "2M", "--bytes", "1M").error or "")
+    send(bench, "--reverse", "--window", "1M", "--bytes", "1M")
+
+
 def test_limits_of_the_server_hold_in_both_directions(bench: Bench) -> None:
     bench.receive("--may-send", "--max-streams", "3", "--max-time", "2", "--max-rate", "100M")
     assert "allows 3 streams, not 4" in (fail(bench, "--bidir", "--time", "1", "--streams", "2").error or "")

@@ -134,6 +134,11 @@ def test_who_waits_is_told_that_the_receiver_ends(bench: Bench) -> None:
         (["--max-streams", "2"], ["--streams", "3"], "this receiver allows 2 streams, not 3"),
         (["--max-time", "5s"], ["--time", "6"], "this receiver allows 5.000 s: ask for --time 5.000"),
         (["--max-time", "5s"], ["--bytes", "1M"], "this receiver allows 5.000 s: ask for --time 5.000"),
+        (
+            ["--max-window", "1M"],
+            ["--window", "1000001"],
+            "this receiver allows a window of 1000000 bytes, not 1000001",
+        ),
         (["--allow", "memory"], ["--receive", "discard"], "this receiver does not allow --receive discard"),
     ],
 )

@@ -24,7 +24,6 @@ from tests.support.engine.third_party import (  # noqa: F401  (fixtures)
     three_fixture,
 )
 
-
 # Linux does not pace a connection's first ten segments, and those of the loopback device have that many bytes.
 UNPACED_BITS = 10 * 65483 * 8
 

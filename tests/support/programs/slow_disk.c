@@ -2,8 +2,9 @@
  * A disk that fails or is slow, for a program that is started with this in LD_PRELOAD:
  * DISK_SYNC_ERROR=N: fsync(2) of a directory, or with DISK_SYNC_FILES of a file, fails with errno
  * N. DISK_SYNC_MS=N: fsync(2) takes that long at least. DISK_READ_MS=N: pread(2) of a whole block
- * takes that long at least, each thread by itself. DISK_LOCK_GATE=FILE: flock(2) waits while FILE
- * is there, once it has made FILE.reached: whoever locks is caught between opening and locking.
+ * takes that long at least, each thread by itself. DISK_WALK_MS=N: so does each name of a walk.
+ * DISK_LOCK_GATE=FILE: flock(2) waits while FILE is there, once it has made FILE.reached: whoever
+ * locks is caught between opening and locking.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,6 +16,10 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Of fts(3) with files beyond 2 GiB. */
+struct _ftsent;
+struct _fts;
 
 #define BLOCK_BYTES (1 << 20)
 
@@ -56,6 +61,22 @@ int fsync(int fd)
 		return next(fd);
 	errno = (int)setting("DISK_SYNC_ERROR");
 	return -1;
+}
+
+int fstatat64(int directory, const char *path, struct stat64 *status, int flags)
+{
+	int (*next)(int, const char *, struct stat64 *, int) =
+	    (int (*)(int, const char *, struct stat64 *, int))dlsym(RTLD_NEXT, "fstatat64");
+	take(setting("DISK_WALK_MS"));
+	return next(directory, path, status, flags);
+}
+
+struct _ftsent *fts64_read(struct _fts *walk)
+{
+	struct _ftsent *(*next)(struct _fts *) =
+	    (struct _ftsent * (*)(struct _fts *)) dlsym(RTLD_NEXT, "fts64_read");
+	take(setting("DISK_WALK_MS"));
+	return next(walk);
 }
 
 ssize_t pread64(int fd, void *buffer, size_t count, off64_t offset)
