@@ -73,7 +73,8 @@ def test_a_sender_of_memory_that_falls_silent(bench: Bench, mode: str, first: by
             told = result(control)
             took_s = time.monotonic() - begun
             assert told["complete"] is False
-            assert told["error"] == f"no data came from the sender for {LIMIT_S} s"
+            little = "less than 100 bit/s" if first else "no data"
+            assert (told["error"] or "").startswith(f"{little} came from the sender for {LIMIT_S} s")
             assert told["bytes"] == len(first)
             # Its place is free, though it has not hung up.
             sender = bench.send("--bytes", "1M")
