@@ -73,8 +73,9 @@ def test_a_sender_of_memory_that_falls_silent(bench: Bench, mode: str, first: by
             told = result(control)
             took_s = time.monotonic() - begun
             assert told["complete"] is False
-            little = "less than 100 bit/s" if first else "no data"
-            assert (told["error"] or "").startswith(f"{little} came from the sender for {LIMIT_S} s")
+            # The byte may have come before the word to begin was read.
+            little = ("less than 100 bit/s", "no data") if first else ("no data",)
+            assert told["error"].partition(" came from the sender for 0.6 s")[0] in little
             assert told["bytes"] == len(first)
             # Its place is free, though it has not hung up.
             sender = bench.send("--bytes", "1M")
