@@ -1,4 +1,4 @@
-"""Goodput in the guest is what the kernel's capture says: delivered payload by the kernel's clock, never above the line.
+"""Goodput in the guest is what the kernel's capture says: what it delivered by its clock, never above the line.
 
 The whole table, to 1 GB: `python -m tests.bench.engine.bench_engine goodput`.
 """

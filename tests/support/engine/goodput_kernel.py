@@ -17,7 +17,7 @@ from tests.support.engine.fixtures import HELLO
 from tests.support.engine.guest import ENGINE, INSIDE, perform
 
 LINE_BPS = 100e6
-# Payload of a full packet with timestamps, of MTU 1500, beside what it has of the line (landspeed counts preamble and gap).
+# Payload of a full packet with timestamps, of MTU 1500, beside what it takes of the line, preamble and gap included.
 PAYLOAD, PACKET = 1448, 1538
 NANOSECONDS, COOKED = 0xA1B23C4D, 276  # pcap-savefile(5); LINKTYPE_LINUX_SLL2
 COOKED_BYTES = 20
@@ -74,7 +74,7 @@ def frames(file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def segments(file: Path) -> dict[int, list[tuple[int, int, int]]]:
-    """Of each connection, by its source port: time, sequence number and payload bytes of what came; the SYN's is 1 B."""
+    """Of each connection, by its source port: time, sequence number and bytes of what came; a SYN has one."""
     found: dict[int, list[tuple[int, int, int]]] = {}
     for time_ns, packet in frames(file):
         assert packet[0] >> 4 == 4
@@ -96,7 +96,7 @@ def in_order(came: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
         at = sequence - begin & 0xFFFFFFFF
         waiting[at] = max(length, waiting.get(at, 0))
         before = reached
-        while any((ends := start + more) > reached and start <= reached for start, more in waiting.items()):
+        while any(start + more > reached >= start for start, more in waiting.items()):
             reached = max(start + more for start, more in waiting.items() if start <= reached)
             waiting = {start: more for start, more in waiting.items() if start + more > reached}
         payload = reached - 1 - HELLO
