@@ -287,7 +287,11 @@ static cJSON *files_json(struct files_reception *session)
 	store_count(store, &counts);
 	store_times(store, &written_ns, &durable_ns);
 	counts_add(object, &counts);
+	/* Size and mtime say nothing of who had the bytes before. */
+	uint64_t unproved = state->request.protect != PROTECT_NONE ? counts.files_kept : 0;
+	json_add_u64(object, "files_kept_unproved", unproved);
 	anew_tell(counts.files_anew);
+	kept_tell(unproved);
 	written_ns = number_above(written_ns, start_ns);
 	durable_ns = number_above(durable_ns, start_ns);
 	uint64_t travelled = counts.bytes_verified - counts.bytes_zero;
