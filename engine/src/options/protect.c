@@ -47,6 +47,12 @@ static int kernel_check(const struct options *options, struct failure *failure)
 				   "--protect ktls: the kernel makes the records in memory of its "
 				   "own, so --send %s does not go with it",
 				   send_method_name(options->send_method));
+	if (options->bytes / options->streams > TLS_KEY_RECORDS * TLS_PAYLOAD_BYTES)
+		return failure_set(
+		    failure,
+		    "--protect ktls: the key of a stream protects %llu GB at most "
+		    "(RFC 8446, 5.5): use more --streams, or --protect aead",
+		    (unsigned long long)(TLS_KEY_RECORDS * TLS_PAYLOAD_BYTES / 1000000000));
 	return 0;
 }
 

@@ -334,9 +334,7 @@ static void events_follow(struct send_state *state)
 		return;
 	/* The control connection said nothing better. */
 	if (state->files->lost_error != 0)
-		(void)failure_set_errno(&state->failure, state->files->lost_error,
-					"stream %u was lost (run again to resume)",
-					state->files->lost_stream);
+		send_lost(state, state->files->lost_stream, state->files->lost_error);
 	(void)failure_set(&state->failure, "the receiver did not report (run again to resume)");
 }
 

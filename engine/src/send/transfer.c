@@ -4,6 +4,8 @@
 #include "control/session.h"
 #include "send/send.h"
 
+#include <errno.h>
+
 int send_threads_start(struct send_state *state, int (*start)(struct send_state *state))
 {
 	const struct options *options = state->options;
@@ -118,6 +120,22 @@ bool send_on_signal(struct send_state *state, int signal)
 	return control_send(state->control, message_create(MESSAGE_STOP), &ignored) != 0;
 }
 
+void send_lost(struct send_state *state, unsigned index, int error)
+{
+	const char *again = state->files != NULL ? " (run again to resume)" : "";
+	if (error == EKEYEXPIRED)
+		(void)failure_set(
+		    &state->failure,
+		    "stream %u: its key has protected the %llu GB that one may "
+		    "(--protect ktls; RFC 8446, 5.5): more streams have more keys, and "
+		    "--protect aead changes its own%s",
+		    index, (unsigned long long)(TLS_KEY_RECORDS * TLS_PAYLOAD_BYTES / 1000000000),
+		    again);
+	else
+		(void)failure_set_errno(&state->failure, error, "stream %u was lost%s", index,
+					again);
+}
+
 bool send_on_streams(struct send_state *state)
 {
 	unsigned index;
@@ -125,7 +143,7 @@ bool send_on_streams(struct send_state *state)
 	streams_acknowledge(state->streams);
 	if (!streams_first_error(state->streams, &index, &error) || state->failure.set)
 		return false;
-	(void)failure_set_errno(&state->failure, error, "stream %u was lost", index);
+	send_lost(state, index, error);
 	word_await(state, SEND_REASON_NS);
 	return false;
 }
