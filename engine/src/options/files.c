@@ -129,8 +129,8 @@ int options_check_get(struct options *options, struct failure *failure)
 		return failure_set(failure, "get needs a PATH after HOST");
 	if (options->path_count > WANTED_LIMIT)
 		return failure_set(failure, "get takes at most %d PATHs", WANTED_LIMIT);
-	if (options->bytes != 0 || options->duration_ns != 0 || options->omit_ns != 0 ||
-	    options->receive != RECEIVE_DISCARD)
+	if (options->asked.bytes != 0 || options->asked.duration_ns != 0 ||
+	    options->asked.omit_ns != 0 || options->asked.receive != RECEIVE_DISCARD)
 		return failure_set(failure, "get has whole files sent: --bytes, --time, --omit and "
 					    "--receive do not go with it");
 	size_t bytes = REQUEST_ROOM_BYTES;
@@ -145,7 +145,7 @@ int options_check_get(struct options *options, struct failure *failure)
 		    "get: without a key the PATHs may have some %u bytes together; ask "
 		    "for a directory, or for fewer at once",
 		    FRAME_REQUEST_BYTES - REQUEST_ROOM_BYTES);
-	options->direction = DIRECTION_REVERSE;
+	options->asked.direction = DIRECTION_REVERSE;
 	return 0;
 }
 
@@ -153,7 +153,8 @@ int options_check_files(const struct options *options, struct failure *failure)
 {
 	if (options->path_count == 0)
 		return failure_set(failure, "--files needs a PATH after HOST");
-	if (options->bytes != 0 || options->duration_ns != 0 || options->omit_ns != 0)
+	if (options->asked.bytes != 0 || options->asked.duration_ns != 0 ||
+	    options->asked.omit_ns != 0)
 		return failure_set(
 		    failure,
 		    "--files sends whole files: --bytes and --time do not go with it, nor --omit");

@@ -14,7 +14,9 @@ int send_threads_start(struct send_state *state, int (*start)(struct send_state 
 	    .side = TUNE_SEND,
 	    .preamble_bytes = state->preamble_bytes,
 	    .interval_ns = options->interval_ns,
-	    .limit_ns = options->duration_ns != 0 ? options->omit_ns + options->duration_ns : 0,
+	    .limit_ns = options->asked.duration_ns != 0
+			    ? options->asked.omit_ns + options->asked.duration_ns
+			    : 0,
 	    .samples = state->samples,
 	    .tcp_info = state->tcp_info,
 	    .live = state->live,
@@ -78,18 +80,18 @@ static bool barrier_open(struct send_state *state)
 	 * With a time limit the receiver's clock decides: it starts with the first byte that it
 	 * reads, and the streams are full until it has reported.
 	 */
-	state->deadline_ns = state->options->duration_ns == 0
+	state->deadline_ns = state->options->asked.duration_ns == 0
 				 ? UINT64_MAX
-				 : state->start_ns + state->options->omit_ns +
-				       state->options->duration_ns + PATIENCE_NS;
+				 : state->start_ns + state->options->asked.omit_ns +
+				       state->options->asked.duration_ns + PATIENCE_NS;
 	timer_choose(state);
 	return false;
 }
 
 void send_take_result(struct send_state *state, const cJSON *message)
 {
-	state->reported = receiver_report_decode(message, state->options->streams, &state->report,
-						 &state->failure) == 0;
+	state->reported = receiver_report_decode(message, state->options->asked.streams,
+						 &state->report, &state->failure) == 0;
 	if (state->reported && !state->report.complete)
 		(void)failure_set(&state->failure, "%s",
 				  state->report.error[0] != '\0' ? state->report.error

@@ -55,21 +55,22 @@ static void word_add(struct words *words, const char *format, const char *a, con
 static int order_limit(const struct run *run, struct words *words, struct failure *failure)
 {
 	char rate[24];
-	struct options asked;
+	struct options sending;
 	const struct admission *admission = &run->session->options->admission;
 	uint64_t most_bps = admission->max_rate_bps;
 	struct words copy = *words; /* getopt(3) puts words into another order */
 	for (unsigned i = 0; i < copy.count; i++)
 		copy.list[i] = copy.text[i];
-	if (options_parse_send((int)words->count - 1, copy.list + 1, &asked, failure) != 0)
+	if (options_parse_send((int)words->count - 1, copy.list + 1, &sending, failure) != 0)
 		return -1;
-	unsigned streams = asked.streams * (asked.direction == DIRECTION_BOTH ? 2 : 1);
+	unsigned streams = request_connections(&sending.asked);
 	if (admission_streams(admission, streams, failure) != 0)
 		return -1;
 	if (most_bps == 0)
 		return 0;
-	if (asked.pacing_total_bps != 0 && asked.pacing_total_bps < most_bps)
-		most_bps = asked.pacing_total_bps;
+	if (sending.asked.settings.pacing_total_bps != 0 &&
+	    sending.asked.settings.pacing_total_bps < most_bps)
+		most_bps = sending.asked.settings.pacing_total_bps;
 	(void)snprintf(rate, sizeof(rate), "%llu", (unsigned long long)most_bps);
 	word_add(words, "--%s=%s", "pacing-total", rate);
 	return 0;

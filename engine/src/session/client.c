@@ -68,8 +68,8 @@ static void result_await(struct send_state *send)
 	if (session_expect(send->waiter, send->control, MESSAGE_RESULT, ACCOUNT_NS, &message,
 			   &signal, &ignored) != 0)
 		return;
-	send->reported =
-	    receiver_report_decode(message, send->options->streams, &send->report, &ignored) == 0;
+	send->reported = receiver_report_decode(message, send->options->asked.streams,
+						&send->report, &ignored) == 0;
 	cJSON_Delete(message);
 }
 
@@ -254,7 +254,7 @@ cJSON *client_session_report(const struct client_session *session)
 	bool reverse_only = reads(session) && !sends(session);
 	cJSON *object = reverse_only ? account_correct(session) : send_report(send);
 	member_set(object, "direction",
-		   cJSON_CreateString(direction_name(send->options->direction)));
+		   cJSON_CreateString(direction_name(send->options->asked.direction)));
 	if (reverse_only) {
 		member_set(object, "options", send_options_json(send->options));
 		verdict_set(object, session);

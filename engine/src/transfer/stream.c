@@ -122,11 +122,6 @@ static void parts_advance(struct msghdr *message, size_t count)
 int stream_send_parts(struct stream *stream, struct iovec *parts, size_t count, bool payload)
 {
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
-	int error = 0;
-	for (size_t i = 0; i < count && error == 0 && stream->kernel != NULL; i++)
-		error = stream_seal(stream, parts[i].iov_len);
-	if (error != 0)
-		return error;
 	while (message.msg_iovlen > 0) {
 		ssize_t sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
 		if (sent < 0 && errno == EINTR)
