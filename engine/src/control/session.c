@@ -40,6 +40,21 @@ static bool is_late(enum message_type type, enum message_type wanted)
 	       (wanted == MESSAGE_RESULT || wanted == MESSAGE_ACCOUNT);
 }
 
+int session_take(struct control *control, cJSON **message, enum message_type *type,
+		 struct failure *failure)
+{
+	switch (control_take(control, message, type, failure)) {
+	case CONTROL_PENDING:
+		return 0;
+	case CONTROL_MESSAGE:
+		return 1;
+	case CONTROL_CLOSED:
+	case CONTROL_INVALID:
+	default:
+		return -1;
+	}
+}
+
 /* 1: it is there; 0: nothing whole is; -1 with the failure set. */
 static int message_accept(struct waiter *waiter, struct control *control, enum message_type wanted,
 			  cJSON **message, struct failure *failure)
@@ -47,16 +62,9 @@ static int message_accept(struct waiter *waiter, struct control *control, enum m
 	/* Those that came together are in the decoder: the socket says nothing of them. */
 	for (;;) {
 		enum message_type type;
-		switch (control_take(control, message, &type, failure)) {
-		case CONTROL_PENDING:
-			return 0;
-		case CONTROL_MESSAGE:
-			break;
-		case CONTROL_CLOSED:
-		case CONTROL_INVALID:
-		default:
-			return -1;
-		}
+		int came = session_take(control, message, &type, failure);
+		if (came <= 0)
+			return came;
 		if (type == wanted)
 			return 1;
 		if (is_late(type, wanted))

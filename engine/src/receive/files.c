@@ -316,12 +316,7 @@ static void report_finish(struct files_reception *session)
 	struct receive_state *state = session->state;
 	state->report.files = files_json(session);
 	failed_files_say(session, state->report.files);
-	if (sampler_error(state->sampler) != NULL)
-		(void)failure_set(&state->failure, "receiver: %s", sampler_error(state->sampler));
-	state->report.complete = !state->failure.set;
-	if (state->failure.set)
-		(void)snprintf(state->report.error, sizeof(state->report.error), "%s",
-			       state->failure.text);
+	receive_report_close(state);
 }
 
 int files_receive(struct receive_state *state)

@@ -76,6 +76,8 @@ struct goodput receive_stream_goodput(const struct receive_state *state, unsigne
 struct goodput receive_goodput(const struct receive_state *state);
 /* What the streams brought, into the report; after they have ended. */
 void receive_report_make(struct receive_state *state);
+/* Whether all was well, once all that can go wrong is known. */
+void receive_report_close(struct receive_state *state);
 /* Sends the report and waits until the sender has taken it. */
 void receive_deliver(struct receive_state *state);
 /* Waits until the client has taken all and closes: the streams are reset only after that. */

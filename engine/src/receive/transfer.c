@@ -244,6 +244,16 @@ void receive_report_make(struct receive_state *state)
 	state->reported = true;
 }
 
+void receive_report_close(struct receive_state *state)
+{
+	struct receiver_report *report = &state->report;
+	if (sampler_error(state->sampler) != NULL)
+		(void)failure_set(&state->failure, "receiver: %s", sampler_error(state->sampler));
+	report->complete = !state->failure.set;
+	if (state->failure.set)
+		(void)snprintf(report->error, sizeof(report->error), "%s", state->failure.text);
+}
+
 static void verification_check(struct receive_state *state)
 {
 	char text[256];
@@ -273,12 +283,7 @@ static void completeness_check(struct receive_state *state)
 	if (!all && !state->time_up)
 		(void)failure_set(&state->failure, "the sender ended after %" PRIu64 " bytes",
 				  state->report.bytes);
-	if (sampler_error(state->sampler) != NULL)
-		(void)failure_set(&state->failure, "receiver: %s", sampler_error(state->sampler));
-	state->report.complete = !state->failure.set;
-	if (state->failure.set)
-		(void)snprintf(state->report.error, sizeof(state->report.error), "%s",
-			       state->failure.text);
+	receive_report_close(state);
 }
 
 void receive_end(struct receive_state *state)

@@ -57,10 +57,8 @@ static int client_look(struct send_state *state, struct failure *failure)
 {
 	cJSON *message;
 	enum message_type type;
-	enum control_status status = control_take(state->control, &message, &type, failure);
-	if (status == CONTROL_MESSAGE)
-		return session_refuse(message, type, failure);
-	return status == CONTROL_PENDING ? 0 : -1;
+	int came = session_take(state->control, &message, &type, failure);
+	return came > 0 ? session_refuse(message, type, failure) : came;
 }
 
 static int walk_look(void *context, struct failure *failure)
