@@ -14,6 +14,7 @@ struct admission {
 	uint64_t max_window_bytes; /* of a stream; 0: any */
 	uint64_t min_rate_bps;     /* below it a transfer is one that has come to rest */
 	uint64_t max_file_bytes;   /* of a transfer of files, together; 0: any */
+	uint64_t max_files;        /* entries of such a transfer; 0: any */
 	unsigned modes;            /* a bit per receive_mode */
 	enum protect_mode protect; /* at least */
 	bool files;                /* are taken */

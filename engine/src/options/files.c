@@ -48,6 +48,13 @@ static int max_bytes_apply(const char *name, const char *value, struct options *
 	return 0;
 }
 
+static int max_files_apply(const char *name, const char *value, struct options *options,
+			   struct failure *failure)
+{
+	return option_integer(name, value, 1, FILES_LIMIT, "a number of files from 1 to 16777216",
+			      &options->admission.max_files, failure);
+}
+
 static int symlinks_apply(const char *name, const char *value, struct options *options,
 			  struct failure *failure)
 {
@@ -84,6 +91,8 @@ static const struct option_rule directory_rules[] = {
 static const struct option_rule writing_rules[] = {
     {"max-bytes", "BYTES", "greatest size of all files of one transfer (any)",
      READ(max_bytes_apply), HERE},
+    {"max-files", "N", "greatest number of files, directories and links of one transfer (any)",
+     READ(max_files_apply), HERE},
     {"direct", "auto|on|off", "write past the page cache; auto: files from 64 MiB (auto)",
      READ(direct_option), HERE},
     {"no-sync", NULL, "do not wait until files are on the disk", FLAG(no_sync), HERE},
@@ -107,6 +116,9 @@ int options_check_directory(const struct options *options, struct failure *failu
 	bool any = options->directory != NULL || options->serve_directory != NULL;
 	if (options->admission.max_file_bytes != 0 && options->directory == NULL)
 		return failure_set(failure, "--max-bytes speaks of files: it needs --directory DIR "
+					    "too");
+	if (options->admission.max_files != 0 && options->directory == NULL)
+		return failure_set(failure, "--max-files speaks of files: it needs --directory DIR "
 					    "too");
 	if (options->anonymous && !any)
 		return failure_set(failure, "--anonymous speaks of files: it needs --directory DIR "

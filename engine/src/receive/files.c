@@ -38,6 +38,7 @@ static int threads_start(struct files_reception *session)
 				  .direct = state->options->direct,
 				  .links = state->options->links,
 				  .max_bytes = state->options->admission.max_file_bytes,
+				  .max_files = state->options->admission.max_files,
 				  .wanted = state->options->paths,
 				  .wanted_count = state->options->path_count,
 				  .notify = notify,

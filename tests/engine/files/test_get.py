@@ -213,6 +213,12 @@ def test_more_than_the_client_wants(bench: Bench, served: Path) -> None:
     write_file(served / "file", 2000)
     result = get(bench, "--max-bytes", "1k", "file", status=1)
     assert "'file' is beyond the 1000 bytes" in (result.error or "")
+    (served / "many").mkdir()
+    for number in range(5):
+        (served / "many" / f"{number}").touch()
+    result = get(bench, "--max-files", "5", "many", status=1)
+    assert "'many/4' is beyond the 5 files" in (result.error or "")
+    get(bench, "--max-files", "6", "many")
 
 
 @pytest.mark.parametrize(
