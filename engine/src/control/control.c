@@ -1,6 +1,7 @@
 #include "control/control.h"
 
 #include "base/clock.h"
+#include "base/wire.h"
 #include "control/frame.h"
 #include "control/hello.h"
 #include "net/net.h"
@@ -18,8 +19,9 @@
 
 struct control {
 	int fd;
-	bool known;
+	uint32_t limit;         /* of a message */
 	unsigned challenge_due; /* bytes of it that are still to come */
+	uint8_t challenge[CHALLENGE_BYTES];
 	struct frame_decoder *decoder;
 	struct auth_channel channel;
 };
@@ -60,10 +62,15 @@ void control_expect_challenge(struct control *control)
 	control->challenge_due = CHALLENGE_BYTES;
 }
 
+void control_limit(struct control *control, uint32_t bytes)
+{
+	control->limit = bytes;
+	frame_decoder_limit(control->decoder, bytes);
+}
+
 void control_trust(struct control *control, bool known)
 {
-	control->known = known;
-	frame_decoder_limit(control->decoder, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+	control_limit(control, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
 }
 
 void control_secure(struct control *control, const struct auth_channel *channel)
@@ -154,12 +161,31 @@ int control_send(struct control *control, cJSON *message, struct failure *failur
 	return status;
 }
 
+/* The first word of HTTP, SSH and others whose peers talk in text. */
+static bool is_text(const uint8_t bytes[FRAME_HEADER_BYTES])
+{
+	for (unsigned i = 0; i < FRAME_HEADER_BYTES; i++) {
+		if (bytes[i] < ' ' || bytes[i] > '~')
+			return false;
+	}
+	return true;
+}
+
 static enum control_status decoder_refuse(const struct control *control, int status,
 					  struct failure *failure)
 {
-	if (status == -EMSGSIZE)
-		(void)failure_set(failure, "the peer announced a control message above %u bytes",
-				  control->known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+	uint8_t head[FRAME_HEADER_BYTES];
+	(void)wire_put_u32(head, frame_decoder_announced(control->decoder));
+	if (status == -EMSGSIZE && is_text(head))
+		(void)failure_set(failure,
+				  "the peer speaks another protocol than this engine's: it begins "
+				  "with '%.4s'",
+				  (const char *)head);
+	else if (status == -EMSGSIZE)
+		(void)failure_set(failure,
+				  "the peer announced a control message above %u bytes, or speaks "
+				  "another protocol than this engine's",
+				  control->limit);
 	else if (status == -EBADMSG)
 		(void)failure_set(failure, "the peer sent an empty control message");
 	else
@@ -176,7 +202,7 @@ int control_feed(struct control *control, const void *bytes, size_t count, struc
 		   : failure_set_errno(failure, -status, "control connection");
 }
 
-/* Bytes of what has come that are the challenge's: it is for data, and of no use here. */
+/* Bytes of what has come that are the challenge's: its nonce is for data, and of no use here. */
 static size_t challenge_skip(struct control *control, const uint8_t *bytes, size_t count)
 {
 	if (control->challenge_due == 0)
@@ -185,6 +211,7 @@ static size_t challenge_skip(struct control *control, const uint8_t *bytes, size
 	if (control->challenge_due == CHALLENGE_BYTES && !hello_begins(bytes[0]))
 		control->challenge_due = 0;
 	size_t skipped = count < control->challenge_due ? count : control->challenge_due;
+	memcpy(control->challenge + CHALLENGE_BYTES - control->challenge_due, bytes, skipped);
 	control->challenge_due -= (unsigned)skipped;
 	return skipped;
 }
@@ -234,6 +261,14 @@ enum control_status control_take(struct control *control, cJSON **message, enum 
 		    recv(control->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes), 0);
 		if (got > 0) {
 			size_t from = challenge_skip(control, bytes, (size_t)got);
+			uint8_t nonce[NONCE_BYTES];
+			if (from > 0 && control->challenge_due == 0 &&
+			    !challenge_decode(control->challenge, nonce)) {
+				(void)failure_set(failure,
+						  "the peer is of another version: use the same "
+						  "build on both ends");
+				return CONTROL_INVALID;
+			}
 			int pushed =
 			    frame_decoder_push(control->decoder, bytes + from, (size_t)got - from);
 			if (pushed != 0)

@@ -29,6 +29,8 @@ void control_expect_challenge(struct control *control);
 int control_feed(struct control *control, const void *bytes, size_t count, struct failure *failure);
 /* Large frames are for peers that are known: small ones only until `known` is true. */
 void control_trust(struct control *control, bool known);
+/* Messages may have that many bytes from now on. */
+void control_limit(struct control *control, uint32_t bytes);
 /* From now on frames carry tags, if the channel has keys; copies it. */
 void control_secure(struct control *control, const struct auth_channel *channel);
 /* The session's secret as the key makes it; NULL where there is no key. */

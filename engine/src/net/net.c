@@ -1,5 +1,7 @@
 #include "net/net.h"
 
+#include "net/resolve.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -23,29 +25,6 @@
 #ifndef MPTCP_INFO_FLAG_FALLBACK
 #define MPTCP_INFO_FLAG_FALLBACK 1
 #endif
-
-int net_resolve(const char *host, uint16_t port, int family, struct addrinfo **list,
-		struct failure *failure)
-{
-	char service[8];
-	struct addrinfo hints = {.ai_family = family,
-				 .ai_socktype = SOCK_STREAM,
-				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV |
-					     (host == NULL ? AI_PASSIVE : 0)};
-	(void)snprintf(service, sizeof(service), "%u", port);
-	int status = getaddrinfo(host, service, &hints, list);
-	if (status == EAI_NONAME) {
-		hints.ai_flags &= ~AI_NUMERICHOST;
-		status = getaddrinfo(host, service, &hints, list);
-	}
-	if (status != 0)
-		return failure_set(failure, "cannot find %s address of '%s': %s",
-				   family == AF_INET    ? "an IPv4"
-				   : family == AF_INET6 ? "an IPv6"
-							: "the",
-				   host != NULL ? host : "*", gai_strerror(status));
-	return 0;
-}
 
 void net_address_text(const struct address *address, char text[ADDRESS_TEXT_BYTES])
 {

@@ -17,12 +17,6 @@ struct address {
 
 #define ADDRESS_TEXT_BYTES (NI_MAXHOST + NI_MAXSERV + 4)
 
-/*
- * Literal addresses never reach DNS. `host` NULL: every local address. `family` AF_UNSPEC: of any.
- * The caller frees *list.
- */
-int net_resolve(const char *host, uint16_t port, int family, struct addrinfo **list,
-		struct failure *failure);
 void net_address_text(const struct address *address, char text[ADDRESS_TEXT_BYTES]);
 int net_local_address(int fd, struct address *address, struct failure *failure);
 int net_peer_address(int fd, struct address *address, struct failure *failure);
