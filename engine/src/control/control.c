@@ -15,10 +15,11 @@
 #include <unistd.h>
 
 /* A peer that does not take a message of ours within this is not there. */
-#define SEND_PATIENCE_NS (30 * NS_PER_S)
+#define USUAL_PATIENCE_NS (30 * NS_PER_S)
 
 struct control {
 	int fd;
+	uint64_t patience_ns;
 	uint32_t limit;         /* of a message */
 	unsigned challenge_due; /* bytes of it that are still to come */
 	uint8_t challenge[CHALLENGE_BYTES];
@@ -34,9 +35,11 @@ struct control *control_create(int fd, struct failure *failure)
 		(void)failure_set(failure, "out of memory");
 		goto refuse;
 	}
-	if (net_set_blocking(fd, false, failure) != 0 || net_keep_alive(fd, failure) != 0)
+	if (net_set_blocking(fd, false, failure) != 0 ||
+	    net_keep_alive(fd, USUAL_PATIENCE_NS, failure) != 0)
 		goto refuse;
 	control->fd = fd;
+	control->patience_ns = USUAL_PATIENCE_NS;
 	control->decoder = decoder;
 	control_trust(control, false);
 	return control;
@@ -55,6 +58,14 @@ void control_destroy(struct control *control)
 	(void)close(control->fd);
 	sodium_memzero(&control->channel, sizeof(control->channel));
 	free(control);
+}
+
+int control_await(struct control *control, uint64_t patience_ns, struct failure *failure)
+{
+	if (patience_ns <= control->patience_ns)
+		return 0;
+	control->patience_ns = patience_ns;
+	return net_keep_alive(control->fd, patience_ns, failure);
 }
 
 void control_expect_challenge(struct control *control)
@@ -110,9 +121,11 @@ static bool writable_wait(int fd, uint64_t until_ns)
 	       poll(&writable, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1) != 0;
 }
 
-static int bytes_send(int fd, const uint8_t *bytes, size_t count, struct failure *failure)
+static int bytes_send(const struct control *control, const uint8_t *bytes, size_t count,
+		      struct failure *failure)
 {
-	uint64_t until_ns = clock_monotonic_ns() + SEND_PATIENCE_NS;
+	int fd = control->fd;
+	uint64_t until_ns = clock_monotonic_ns() + control->patience_ns;
 	while (count > 0) {
 		ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
 		if (sent >= 0) {
@@ -156,7 +169,7 @@ int control_send(struct control *control, cJSON *message, struct failure *failur
 	free(text);
 	if (status != 0)
 		return failure_set_errno(failure, -status, "control message");
-	status = bytes_send(control->fd, frame, length, failure);
+	status = bytes_send(control, frame, length, failure);
 	free(frame);
 	return status;
 }

@@ -23,6 +23,9 @@ struct control *control_create(int fd, struct failure *failure);
 void control_destroy(struct control *control);
 int control_fd(const struct control *control);
 
+/* A peer of which nothing is heard is not given up within this: 30 s, and minutes where we wait. */
+int control_await(struct control *control, uint64_t patience_ns, struct failure *failure);
+
 /* At the client, before anything is read: the server's challenge comes before its frames. */
 void control_expect_challenge(struct control *control);
 /* What was read of the connection before it was known to be one of control. */

@@ -41,7 +41,9 @@ static int control_open(struct send_state *state)
 				  .device = options->device,
 				  .timeout_ns = options->connect_timeout_ns};
 	state->control = control_dial(state->waiter, &dial, &state->signal, &state->failure);
-	return state->control != NULL ? 0 : -1;
+	return state->control != NULL
+		   ? control_await(state->control, options->stall_ns, &state->failure)
+		   : -1;
 }
 
 /* With a key it is the key's: a token is then of no use, whoever sent it. */

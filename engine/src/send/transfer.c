@@ -37,6 +37,13 @@ static void word_await(struct send_state *state, uint64_t ns)
 	state->wake_ns = state->deadline_ns;
 }
 
+/* For a word that the receiver says at once; where a transfer may rest for longer, so may the word.
+ */
+static uint64_t patience_ns(const struct send_state *state)
+{
+	return number_most(PATIENCE_NS, state->options->stall_ns);
+}
+
 static int streams_begin(struct send_state *state)
 {
 	return streams_send(state->streams, &state->sending, &state->failure);
@@ -46,7 +53,7 @@ int send_begin(struct send_state *state)
 {
 	if (send_threads_start(state, streams_begin) != 0)
 		return -1;
-	word_await(state, PATIENCE_NS);
+	word_await(state, patience_ns(state));
 	return 0;
 }
 
@@ -83,7 +90,7 @@ static bool barrier_open(struct send_state *state)
 	state->deadline_ns = state->options->asked.duration_ns == 0
 				 ? UINT64_MAX
 				 : state->start_ns + state->options->asked.omit_ns +
-				       state->options->asked.duration_ns + PATIENCE_NS;
+				       state->options->asked.duration_ns + patience_ns(state);
 	timer_choose(state);
 	return false;
 }
@@ -155,7 +162,7 @@ bool send_on_timer(struct send_state *state, uint64_t now_ns)
 	if (now_ns >= state->deadline_ns && state->start_ns == 0)
 		(void)failure_set(&state->failure, "no '%s' from the peer within %llu s",
 				  message_type_name(MESSAGE_READY),
-				  (unsigned long long)(PATIENCE_NS / NS_PER_S));
+				  (unsigned long long)(patience_ns(state) / NS_PER_S));
 	else if (state->start_ns != 0 && now_ns >= state->limit_ns)
 		(void)admission_over(&state->options->admission, &state->failure);
 	else if (now_ns >= state->deadline_ns)

@@ -116,6 +116,8 @@ int served_session_run(struct served_session *session)
 {
 	struct receive_state *receive = session->receive;
 	int status = -1;
+	if (control_await(receive->control, receive->options->stall_ns, &receive->failure) != 0)
+		return -1;
 	if (!sends(session) || send_start(session) == 0)
 		status = directions_follow(session);
 	if (session->send.failure.set)

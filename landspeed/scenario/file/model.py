@@ -27,6 +27,7 @@ from landspeed.base.units import (
     Queue,
     Rate,
     Stagger,
+    Stall,
     Window,
 )
 from landspeed.scenario.file.disciplines import Discipline
@@ -211,6 +212,11 @@ class TransferSection(Section):
     )
     pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
+    stall: Stall | None = Field(
+        None,
+        description="The transfer is given up when nothing has moved for this long; default: 30 s, or more where the "
+        "plan's round trips, queues and outages take longer",
+    )
 
 
 class EventSection(Section):

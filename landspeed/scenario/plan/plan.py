@@ -196,6 +196,7 @@ class Transfer:
     mptcp: bool = False  # over both routes of the flow
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
+    stall_ns: int | None = None  # given up when nothing has moved for so long; None: 30 s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,9 +388,10 @@ NOT_WORK: dict[type, frozenset[str]] = {
     Link: frozenset(("distance_m",)),
     Direction: frozenset(("can_queue",)),
     Trace: frozenset(("file",)),
+    Transfer: frozenset(("stall_ns",)),
 }
 """Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
-make another plan."""
+make another plan. Nor does the time after which a transfer is given up: it changes nothing that moves."""
 
 WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),

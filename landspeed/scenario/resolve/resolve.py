@@ -27,6 +27,7 @@ from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.queueing import prove_queueing
 from landspeed.scenario.traces.trace_file import NO_TRACE, TraceSource, read_trace
 
+FRAME_HEADER_BYTES = 14  # a queue of Linux counts it with the packet
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
 
 
@@ -315,7 +316,7 @@ def _direction(
 
 
 def _check_queue(here: _Place, queue: int, super_packets: bool, problems: list[Problem]) -> None:
-    least, holds = here.path_mtu, "one packet of the path's MTU"
+    least, holds = here.path_mtu + FRAME_HEADER_BYTES, "one frame: a packet of the path's MTU with its Ethernet header"
     if super_packets:
         least, holds = ph.SUPER_PACKET_BYTES, "one super-packet of 180 kB"
     if queue < least:
