@@ -19,7 +19,7 @@ namespace landspeed
 namespace
 {
 
-constexpr uint32_t MOST_WAIT_S = 120; // Linux: TCP_RTO_MAX
+constexpr uint32_t MOST_WAIT_S = 120; // for a timeout, and for a probe; Linux: TCP_RTO_MAX
 
 } // namespace
 
