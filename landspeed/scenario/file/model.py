@@ -101,7 +101,8 @@ class DirectionSection(Section):
     )
     queue: Queue | None = Field(
         None,
-        description="Buffer before the line, in bytes or BDP, without packets in flight; in BDP, at least 10 packets",
+        description="Buffer before the line, in bytes or BDP, without packets in flight; in BDP, at least 10 packets. "
+        "A host has none before its own line, and its sockets wait; under `reverse` of the receiver's link it gets one",
     )
     discipline: Discipline | None = Field(
         None, description="How the queue is managed: a name, or a name with its parameters; default fifo"
