@@ -19,8 +19,8 @@
 
 struct control {
 	int fd;
-	uint32_t limit; /* of a message */
 	uint64_t patience_ns;
+	uint32_t limit;         /* of a message */
 	unsigned challenge_due; /* bytes of it that are still to come */
 	uint8_t challenge[CHALLENGE_BYTES];
 	struct frame_decoder *decoder;
