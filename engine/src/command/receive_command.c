@@ -1,9 +1,12 @@
+#include "base/descriptors.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/output.h"
 #include "command/commands.h"
 #include "files/root.h"
 #include "probe/serve.h"
 #include "receive/receive.h"
+#include "server/children.h"
 #include "server/server.h"
 #include "server/third_party.h"
 #include "session/serve.h"
@@ -159,6 +162,8 @@ int receive_main(int argc, char **argv)
 		output_note("Error: %s", failure.text);
 		return EXIT_USAGE;
 	}
+	options.admission.max_streams = (unsigned)number_least(
+	    options.admission.max_streams, descriptors_for_streams(CHILDREN_LIMIT));
 	options.admission.files = root >= 0;
 	options.admission.serves = serve_root >= 0;
 	const struct server_plan plan = {.options = &options,
