@@ -30,6 +30,7 @@ GOES_ON_S = float(os.environ.get("LANDSPEED_STATES", "0"))
 BATCH = 40  # sessions at once; a server has at most 64
 ALLOWED_S, IDLE_S, STALL_S, GRACE_S = 1.5, 1, 1, 5
 LIMIT_S = IDLE_S + ALLOWED_S + GRACE_S + 1.5 * STALL_S  # ADMISSION_GRACE_NS
+FAREWELL_S = 10  # DELIVERY_NS: a process stays so long for a client that has its result and does not go
 LATE_S = 2  # of a busy machine
 LEAVES_S = 5  # after the second signal
 SIZE = 300_000
@@ -74,7 +75,7 @@ class Bed:
     """A server, and sessions with it."""
 
     def __init__(self, bench: Bench, folder: Path, keyed: bool) -> None:
-        self.bench, self.folder = bench, folder
+        self.bench, self.folder, self.told = bench, folder, 0
         self.taken, self.handed, self.source = folder / "taken", folder / "handed", folder / "source"
         for each in (self.taken, self.handed, self.source):
             each.mkdir()
@@ -136,9 +137,9 @@ class Bed:
         assert _contents(session.target) == _contents(session.source), session.story
 
     def ends(self) -> dict[str, list[dict[str, Any]]]:
-        """What the log has of each session, by the client's address."""
+        """What the log has of each session of the batch, by the client's port, which another one may have later."""
         found: dict[str, list[dict[str, Any]]] = {}
-        for line in self.server.errors.splitlines():
+        for line in self.server.errors[self.told :].splitlines():
             event = json.loads(line)
             if event["event"] in ("session", "end"):
                 found.setdefault(event["peer"].rpartition(":")[2], []).append(event)
@@ -181,12 +182,15 @@ def check_session(session: Session, events: list[dict[str, Any]]) -> None:
 def batch(bed: Bed, seeds: range) -> list[Session]:
     """So many sessions at once; then what holds for all of them."""
     kinds = list(KINDS)
+    bed.told = len(bed.server.errors)
     sessions = [bed.begin(kinds[seed % len(kinds)], seed) for seed in seeds]
-    end = time.monotonic() + (LIMIT_S + LATE_S + 2 * IDLE_S) * builds.patience()
+    begun = time.monotonic()
+    end = begun + (LIMIT_S + LATE_S + 2 * IDLE_S) * builds.patience()
     while time.monotonic() < end and any(session.program.process.poll() is None for session in sessions):
         time.sleep(0.05)
-    # Also where the client goes on.
-    wait_until(lambda: None if children(bed.server) else True, LATE_S, bed.server.process)
+    # Also where the client, or the wire, goes on.
+    left_s = begun + LIMIT_S + FAREWELL_S + 2 * IDLE_S + LATE_S - time.monotonic()
+    wait_until(lambda: None if children(bed.server) else True, left_s, bed.server.process)
     bed.finish(sessions)
     ends = bed.ends()
     for session in sessions:

@@ -100,7 +100,7 @@ class Wire:
 
     def _frames(self, source: socket.socket, target: socket.socket, way: str) -> None:
         held, number = b"", 0
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError, struct.error):
             while head := source.recv(4, socket.MSG_WAITALL):
                 frame = head + source.recv(struct.unpack(">I", head)[0], socket.MSG_WAITALL)
                 fault = self.faults.frames.get((way, number), "")
