@@ -107,14 +107,15 @@ class Server:
         """A session of that kind."""
         return Client(self.bench.port, **KINDS[NAMES[kind]][1] | asked)
 
-    def ends_within(self, client: Client, seconds: float) -> None:
+    def ends_within(self, client: Client, seconds: float, not_before: float = 0) -> None:
         """The session: its client is told, or cut; once that has gone the process, too."""
-        end = time.monotonic() + seconds + LATE_S
+        begun = time.monotonic()
+        end = begun + seconds + LATE_S
         client.control.settimeout(seconds + LATE_S)
         with contextlib.suppress(ConnectionError, struct.error):  # at its end there is no message
             while take(client.control)["type"] not in ("error", "result", "account"):
                 pass
-        assert time.monotonic() <= end
+        assert begun + not_before <= time.monotonic() <= end
         client.close()
         wait_until(lambda: None if children(self.program) else True, LATE_S, self.program.process)
 
@@ -235,6 +236,9 @@ def begin_and_rest(client: Client, kind: str) -> None:
     client.connect(2 if kind == "bidir" else 1)
     if kind in ("reverse", "bidir", "get"):
         client.say("ready")
+    if kind in ("send", "bidir", "files", "rr"):
+        while take(client.control)["type"] != "ready":
+            pass
     if kind in ("send", "bidir", "files"):
         client.say("go")
 
@@ -263,7 +267,8 @@ def test_the_server_ends_who_goes_on(bench: Bench, limit: str, kind: str) -> Non
     try:
         if limit == "--stall":
             begin_and_rest(client, kind)
-        server.ends_within(client, 1.5 * ALLOWED_S if limit == "--stall" else ALLOWED_S)
+        most = 1.5 * ALLOWED_S if limit == "--stall" else ALLOWED_S
+        server.ends_within(client, most, not_before=0.5 * ALLOWED_S)
     finally:
         client.close()
 
