@@ -8,6 +8,7 @@ import re
 import socket
 import struct
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     engine_fixture,
     wait_until,
 )
+from tests.support.engine.hostile import entry, listed
 from tests.support.engine.limits_hostile import ALLOWED_S, KINDS, PROBE, REQUEST, Client
 
 GRACE_S = 5  # ADMISSION_GRACE_NS: round trips of a client that keeps to its time
@@ -143,6 +145,11 @@ class Server:
 # Limits: options of the server, what a request beyond them has, and what is said of it.
 BEYOND: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "--max-streams": (["--max-streams", "1"], {"streams": 2}, "this receiver allows 1 stream, not "),
+    "--max-window": (
+        ["--max-window", "1M"],
+        {"window_bytes": 1_000_001},
+        "allows a window of 1000000 bytes, not 1000001",
+    ),
     "--max-rate": (
         ["--max-rate", "1M"],
         {"probe": PROBE | {"request_bytes": 40, "rate_bps": 2_000_000}},
@@ -185,6 +192,9 @@ def refused_by_command(bench: Bench, limit: str, kind: str) -> None:
     if limit == "--protect":
         run = Server(bench, *key, "--protect", "aead").run(*COMMANDS[kind], *key, *weak(kind))
         assert "wants --protect aead, not none" in run.stderr
+    elif limit == "--max-streams":
+        run = Server(bench, *key, "--third-party", limit, "1").third("--streams", "2")
+        assert "this receiver allows 1 stream, not 2" in run.stderr
     elif limit == "leave":
         run = Server(bench, *key).third()
         assert "this host sends for nobody: start it with --third-party" in run.stderr
@@ -243,6 +253,18 @@ def begin_and_rest(client: Client, kind: str) -> None:
         client.say("go")
 
 
+def trickle(client: Client, kind: str) -> None:
+    """A byte now and then, so that something moves."""
+    head = iter(b"lsf\1" + struct.pack(">IIIQ", 1, 0, 1 << 20, 0) + bytes(1 << 10))
+    with contextlib.suppress(OSError):
+        while True:
+            time.sleep(0.1)
+            if kind in ("send", "bidir", "files"):
+                client.data[0].sendall(bytes([next(head)]) if kind == "files" else b"x")
+            if kind in ("reverse", "bidir", "get"):
+                client.data[-1].recv(1000)
+
+
 @pytest.mark.slow
 @cells("ends")
 def test_the_server_ends_who_goes_on(bench: Bench, limit: str, kind: str) -> None:
@@ -262,12 +284,23 @@ def test_the_server_ends_who_goes_on(bench: Bench, limit: str, kind: str) -> Non
         finally:
             client.close()
         return
-    server = Server(bench, limit, f"{ALLOWED_S}s")
+    if limit == "--max-files":
+        server = Server(bench, limit, "1")
+        client = server.begins(kind)
+        begin_and_rest(client, kind)
+        client.data[0].sendall(listed(entry(b"one"), entry(b"two")))
+        server.ends_within(client, 0)
+        assert "beyond the 1 files, directories and links" in server.program.errors
+        return
+    slow = limit == "--min-rate"
+    server = Server(bench, "--stall" if slow else limit, f"{ALLOWED_S}s", *(["--min-rate", "10M"] if slow else []))
     client = server.begins(kind, duration_ns=60 * 10**9)
     try:
-        if limit == "--stall":
+        if limit in ("--stall", "--min-rate"):
             begin_and_rest(client, kind)
-        most = 1.5 * ALLOWED_S if limit == "--stall" else ALLOWED_S
+        if slow:
+            threading.Thread(target=trickle, args=(client, kind), daemon=True).start()
+        most = ALLOWED_S if limit == "--idle-timeout" else 1.5 * ALLOWED_S + slow * ALLOWED_S
         server.ends_within(client, most, not_before=0.5 * ALLOWED_S)
     finally:
         client.close()
@@ -282,6 +315,13 @@ def check_rate(count: int, seconds: float) -> None:
 @pytest.mark.slow
 @cells("paced")
 def test_what_the_server_sends_is_paced(bench: Bench, limit: str, kind: str) -> None:
+    if kind == "third":
+        key = ["--key", str(make_key(bench))]
+        server = Server(bench, *key, "--third-party", "--clients", "2", limit, str(RATE_BPS))
+        run = server.third("--bytes", str(PACED_BYTES))
+        assert run.returncode == 0, run.stderr
+        check_rate(PACED_BYTES, json.loads(run.stdout)["duration_s"])
+        return
     server = Server(bench, limit, str(RATE_BPS))
     if kind == "get":  # whoever takes no part in it gets a list, and no file
         run = server.run("get", "paced", "--json", "-")
