@@ -17,5 +17,6 @@ sample_evidence.py     Evidence from the samples of the judged span: the window 
 shared_limit.py        Limit of a flow beside others: a link that they fill together
 steady.py              A transfer's end from its beginning: what was start, what is steady
 window_note.py         Notes on the window beside the one cause of a run: the part that was not granted
+attribution/           States of a flow over time: what kept it from sending more, interval by interval
 sockets/               Samples of every socket of a guest, and what they say
 """

@@ -46,7 +46,7 @@ def test_the_bundle_tells_it(tmp_path: Path) -> None:
     (result,) = tmp_path.glob("*/result.json")
     told = json.loads(result.read_text())
     assert told["versions"]["landspeed"] == __version__
-    assert told["tool_result"]["version"] == __version__  # the engine's
+    assert told["flows"][0]["tool_result"]["version"] == __version__  # the engine's
 
 
 def test_it_is_written_once() -> None:

@@ -1,4 +1,4 @@
-"""How long nothing may move in a transfer before it is given up: longer than TCP itself may be silent on the path."""
+"""Patience of a transfer: how long nothing may move before it is given up, longer than TCP itself may be silent."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def send_command(
 
 
 def _waits(stall_ns: int | None, *others: str) -> list[str]:
-    """How long an end waits for something to move; the other end's words take at least as long to come."""
+    """Time for which an end waits for something to move; the other end's words take at least as long to come."""
     if stall_ns is None:
         return []
     return [
