@@ -47,7 +47,7 @@ unsigned descriptors_for_strangers(unsigned sessions)
 
 unsigned descriptors_for_streams(unsigned sessions)
 {
-	uint64_t left = number_above(descriptors_limit(), 2 * OWN) / 3;
+	uint64_t left = number_above(descriptors_limit(), OWN + OWN) / 3;
 	return (unsigned)number_least(left > 0 ? left : 1, descriptors_for_strangers(sessions));
 }
 

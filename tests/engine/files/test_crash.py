@@ -23,7 +23,7 @@ from tests.support.places import PROGRAMS
 
 POINTS = int(os.environ.get("LANDSPEED_CRASHES", "40"))
 RUNS = max(POINTS // 100, 1)  # threads write in another order each time
-HEADER, ENTRY = 64, 24  # bytes of a journal's header and of a claim (files/journal.h)
+HEADER, ENTRY = 64, 24  # bytes of a journal's header and of a claim (engine/src/files/journal.h)
 
 
 def make_source(root: Path) -> None:

@@ -35,9 +35,9 @@ REQUEST = {
 class Client:
     """A session that has begun, of a client that then does what the test says."""
 
-    def __init__(self, port: int, streams: int = 1, source: str = "127.0.0.1", **asked: Any) -> None:
-        self.port, self.source = port, source
-        self.control = control_connection(port, source)
+    def __init__(self, port: int, streams: int = 1, **asked: Any) -> None:
+        self.port, self.source = port, asked.pop("source", "127.0.0.1")  # the address that it comes from
+        self.control = control_connection(port, self.source)
         greeting = frame({"type": "greeting", "nonce": "00" * 32, "key": False})
         self.control.sendall(greeting + frame(REQUEST | {"streams": streams} | asked))
         self.grant = take(self.control)
