@@ -18,7 +18,7 @@ from landspeed.scenario.importers.registry import all_readers, reader_of
 from landspeed.scenario.importers.write import write_scenario
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-_VALUE = re.compile(r"^ *(?:- )?(\w+): ([^#]*?) +# (.*)$", re.MULTILINE)
+_VALUE = re.compile(r"^ *(?:- )?(\w+): (\S[^#\n]*?) +# (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ QUEUE_LEAST_S = 0.0005  # an RTT less above the path's own is no queue
 STANDING = 0.25  # of the queue's greatest delay: while it stands higher, the line is busy
 FLAT, BURSTS = 0.1, 2.0  # a policed goodput varies by so little; a variance of losses so far above chance's
 USUAL_MTU = 1500
+FEWEST = 100  # probes; of fewer, one that is lost would be a loss that no TCP survives
 NORMAL = 1.96  # standard deviations of a 95 % interval
 
 
@@ -298,7 +299,12 @@ def _by_probes(made: InferredPath, evidence: PathEvidence) -> None:
         return
     sent = sum(each.sent for each in evidence.probes) + sum(each.packets or 0 for each in udp.chance)
     lost = sum(each.lost for each in evidence.probes) + sum(each.lost or 0 for each in udp.chance)
-    if lost and sent:
+    if lost and 0 < sent < FEWEST:
+        made.assumptions.append(
+            f"Loss. {lost} of {sent} packets of probes were lost: too few were sent to make a loss of it, and none is "
+            "assumed."
+        )
+    elif lost and sent:
         names = ", ".join(dict.fromkeys([each.source for each in (*evidence.probes, *udp.chance)]))
         made.loss = _chance(lost, sent, f"{names}: {lost} of {sent} packets lost")
         made.assumptions.append(

@@ -129,7 +129,7 @@ def _links(made: RoundTrip, evidence: PathEvidence) -> None:
     if not evidence.traces:
         made.hops, made.links_ms = ["router"], [0.0, total_ms]
         made.assumptions.append(
-            "Hops. No traceroute: one router stands for all, close to the sender, and the delay lies behind it."
+            "Hops. No traceroute: one router is assumed for all, close to the sender, and the delay lies behind it."
         )
         return
     made.forward, made.reverse = evidence.traces[0], evidence.traces[1] if len(evidence.traces) > 1 else None

@@ -23,7 +23,7 @@ from landspeed.scenario.importers.reading import (
     member,
     number,
     parse_json,
-    positive,
+    plain_number,
     text_of,
     usable,
     whole,
@@ -42,7 +42,6 @@ def read_flent(file: Path) -> PathEvidence:
         MeasurementError: it has neither.
     """
     data = parse_json(file, _text(file), WHAT)
-    at_s = [number(each) for each in items(data, "x_values")]
     series: dict[str, Any] = member(data, "results") if isinstance(member(data, "results"), dict) else {}
     told = member(data, "metadata")
     pings = {name: _figures(series, name) for name in series if _PING.search(name) and "::" not in name}
@@ -58,17 +57,12 @@ def read_flent(file: Path) -> PathEvidence:
         made.probes.append(Probes(file.name, f"Flent's {ping}", min(answered) / 1e3, len(answered), 0))
     if len(ways) > 1:
         made.notes.append(
-            f"Transfer. {file.name} sent both ways at once ({text_of(told, 'NAME') or 'Flent'}): only its ping is used. "
-            "A test of one way, such as tcp_nup, would tell the rate."
+            f"Transfer. {file.name} sent both ways at once ({text_of(told, 'NAME') or 'Flent'}): only its ping is "
+            "used. A test of one way, such as tcp_nup, would tell the rate."
         )
     elif ways:
-        made.transfers.append(
-            usable(
-                _transfer(
-                    file, told, at_s, [_figures(series, each) for each in streams], pings.get(ping or ""), ways.pop()
-                )
-            )
-        )
+        rates = [_figures(series, each) for each in streams]
+        made.transfers.append(usable(_transfer(file, data, rates, pings.get(ping or "", []), ways.pop())))
     if not made.probes and not made.transfers:
         raise MeasurementError(f"{file}: no TCP stream and no ping of Flent with a figure; give {WHAT}")
     return made
@@ -96,19 +90,15 @@ def _figures(series: dict[str, Any], name: str) -> list[float | None]:
 
 
 def _transfer(
-    file: Path,
-    told: Any,
-    at_s: Sequence[float | None],
-    streams: Sequence[Sequence[float | None]],
-    ping_ms: Sequence[float | None] | None,
-    way: str,
+    file: Path, data: Any, streams: Sequence[Sequence[float | None]], ping_ms: Sequence[float | None], way: str
 ) -> MeasuredTransfer:
     """All streams as one; each value is the mean rate until its time, in Mbit/s."""
+    told, at_s = member(data, "metadata"), [number(each) for each in items(data, "x_values")]
     parts: list[Interval] = []
     before: float | None = None
     for at, x in enumerate(at_s):
         rates = [values[at] for values in streams if at < len(values) and values[at] is not None]
-        ms = ping_ms[at] if ping_ms and at < len(ping_ms) else None
+        ms = ping_ms[at] if at < len(ping_ms) else None
         if x is not None and before is not None and x > before and rates and sum(each or 0 for each in rates) > 0:
             rate = sum(each or 0.0 for each in rates) * 1e6
             parts.append(Interval(before, x, rate, ms / 1e3 if ms and ms > 0 else None))
@@ -137,7 +127,7 @@ def _transfer(
 
 def _hosts(file: Path, told: Any) -> list[HostFacts]:
     """The sending host's MTU and control, as Flent notes them."""
-    mtu = whole(positive(told, "EGRESS_INFO", "mtu"))
+    mtu = round(plain_number(str(member(told, "EGRESS_INFO", "mtu"))))
     return [HostFacts(file.name, mtu_bytes=mtu)] if mtu and 576 <= mtu <= 65_535 else []
 
 

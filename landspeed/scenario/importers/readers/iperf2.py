@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from landspeed.scenario.importers.path_evidence import (
     Interval,
@@ -56,6 +57,17 @@ def read_iperf2(file: Path) -> PathEvidence:
     return PathEvidence(transfers=[transfer], sockets=connects if report.client else [])
 
 
+class _Row(NamedTuple):
+    """A line with a rate; `again`: sent again over TCP; `lost` of `packets` over UDP."""
+
+    stream: str
+    part: Interval
+    moved_bytes: float
+    again: int | None
+    lost: int | None
+    packets: int | None
+
+
 class _Report:
     """The lines of a report."""
 
@@ -71,7 +83,7 @@ class _Report:
         self.rows += [self._csv_row(match) for match in self.csv]
         if not self.rows:
             raise MeasurementError(f"{file}: no line with a rate of iperf2; give {WHAT}")
-        self.udp = any(row[5] is not None for row in self.rows) or "UDP port" in text
+        self.udp = any(row.packets is not None for row in self.rows) or "UDP port" in text
 
     @property
     def connected(self) -> list[tuple[int, float]]:
@@ -80,8 +92,7 @@ class _Report:
         return [(int(match[2]), float(ms[1]) / 1e3) for match, ms in told if ms and float(ms[1])]
 
     @staticmethod
-    def _row(match: re.Match[str]) -> tuple[str, Interval, float, int | None, int | None, int | None]:
-        """A line: stream, interval, bytes, and what was sent again, or was lost of so many."""
+    def _row(match: re.Match[str]) -> _Row:
         rate = _scaled(match[6], match[7], 1000)
         tcp, udp = _TCP_MORE.match(match[8]), _UDP_MORE.match(match[8])
         part = Interval(
@@ -92,32 +103,32 @@ class _Report:
             retransmits=int(tcp[1]) if tcp else None,
             cwnd_bytes=int(tcp[2]) * 1024 if tcp and int(tcp[2]) > 0 else None,
         )
-        lost = (int(udp[1]), int(udp[2])) if udp else (None, None)
-        return match[1], part, _scaled(match[4], match[5], 1024), part.retransmits, *lost
+        lost, packets = (int(udp[1]), int(udp[2])) if udp else (None, None)
+        return _Row(match[1], part, _scaled(match[4], match[5], 1024), part.retransmits, lost, packets)
 
     @staticmethod
-    def _csv_row(match: re.Match[str]) -> tuple[str, Interval, float, int | None, int | None, int | None]:
+    def _csv_row(match: re.Match[str]) -> _Row:
         part = Interval(float(match[6]), float(match[7]), float(match[9]))
-        lost = (int(match[10]), int(match[11])) if match[10] else (None, None)
-        return "SUM" if match[5] == "-1" else match[5], part, float(match[8]), None, *lost
+        lost, packets = (int(match[10]), int(match[11])) if match[10] else (None, None)
+        return _Row("SUM" if match[5] == "-1" else match[5], part, float(match[8]), None, lost, packets)
 
     def transfer(self) -> MeasuredTransfer:
         """All streams as one."""
-        last = max(part.end_s for _, part, *_ in self.rows)
-        wholes = [row for row in self.rows if row[1].end_s - row[1].start_s >= (1 - CLOSE) * last]
+        last = max(row.part.end_s for row in self.rows)
+        wholes = [row for row in self.rows if row.part.end_s - row.part.start_s >= (1 - CLOSE) * last]
         if not wholes:
             raise MeasurementError(f"{self.file}: cut off: no line over the whole {last:g} s; give the whole of {WHAT}")
-        own = [row for row in wholes if row[0] != "SUM"]
-        streams = len(dict.fromkeys(row[0] for row in own)) or 1
-        newest = {row[0]: row for row in wholes}  # over UDP a report of the server follows the client's
+        own = [row for row in wholes if row.stream != "SUM"]
+        streams = len(dict.fromkeys(row.stream for row in own)) or 1
+        newest = {row.stream: row for row in wholes}  # over UDP a report of the server follows the client's
         parts = (
             [newest["SUM"]] if "SUM" in newest and self.udp is False else [r for n, r in newest.items() if n != "SUM"]
         )
         parts = parts or [newest["SUM"]]
-        lasted = max(part.end_s - part.start_s for _, part, *_ in parts)
-        moved = sum(row[2] for row in parts)
-        known = [(row[4], row[5]) for row in parts if row[4] is not None and row[5]]
-        lost, packets = sum(pair[0] or 0 for pair in known), sum(pair[1] or 0 for pair in known)
+        lasted = max(row.part.end_s - row.part.start_s for row in parts)
+        moved = sum(row.moved_bytes for row in parts)
+        known = [(row.lost, row.packets) for row in parts if row.lost is not None and row.packets]
+        lost, packets = sum(pair[0] for pair in known), sum(pair[1] for pair in known)
         if packets and lost >= packets:
             raise MeasurementError(
                 f"{self.file}: none of its {packets} packets arrived; import a run in which some did"
@@ -127,7 +138,7 @@ class _Report:
                 f"{self.file}: a run over UDP without the server's report, so nobody knows what arrived; give the "
                 "server's output"
             )
-        rate = sum(row[1].rate_bps for row in parts)
+        rate = sum(row.part.rate_bps for row in parts)
         here, there = (self.ends[0][1], self.ends[0][3]) if self.ends else self._csv_ends()
         sender, receiver = (here, there) if self.client else (there, here)
         version = re.search(r"iperf (?:v|version )(2\.\S+)", self.text)
@@ -147,7 +158,7 @@ class _Report:
             streams=streams,
             mss_bytes=int(mss[1]) if mss and not self.udp else None,
             asked_window_bytes=round(_scaled(window[1], window[2], 1024)) or None if window and not self.udp else None,
-            retransmits=None if self.udp else total([row[3] for row in parts]),
+            retransmits=None if self.udp else total([row.again for row in parts]),
             packets=packets or None,
             lost=lost if packets else None,
             packet_bytes=int(payload[1]) if payload else None,

@@ -38,9 +38,9 @@ def read_ndt7(file: Path) -> PathEvidence:
         taken = [each for each in values if text_of(each, "Test") in ("download", "") and member(each, "TCPInfo")]
         if any(text_of(each, "Test") == "upload" for each in values):
             notes.append(f"Upload. {file.name} has one too; a path is imported from one direction, the download.")
-        ends = next((found for each in taken if isinstance(found := member(each, "ConnectionInfo"), dict)), None)
+        ends: Any = next((member(each, "ConnectionInfo") for each in taken if member(each, "ConnectionInfo")), None)
         sender, receiver = (_address(text_of(ends, name)) for name in ("Server", "Client"))
-    snapshots = [found for each in taken if isinstance(found := member(each, "TCPInfo"), dict)]
+    snapshots = [member(each, "TCPInfo") for each in taken]
     snapshots = [each for each in snapshots if positive(each, "ElapsedTime") and positive(each, "BytesAcked")]
     if not snapshots:
         raise MeasurementError(f"{file}: no download with TCPInfo, which the server's kernel tells; give {WHAT}")

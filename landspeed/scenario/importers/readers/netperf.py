@@ -166,7 +166,7 @@ def _by_pairs(file: Path, text: str, pairs: dict[str, str], head: re.Match[str] 
 
 
 _LIKE = re.compile(
-    r"(?:STREAM|MAERTS|SENDFILE|REQUEST/RESPONSE|OMNI) (?:Send\|?Recv )?TEST from|^THROUGHPUT(?:_UNITS)?=|^Interim result:",
+    r"(?:STREAM|MAERTS|SENDFILE|REQUEST/RESPONSE|OMNI) (?:\S+ )?TEST from|^THROUGHPUT(?:_UNITS)?=|^Interim result:",
     re.MULTILINE,
 )
 READER = Reader("netperf", "netperf's result", _LIKE.search, read_netperf)

@@ -42,7 +42,7 @@ def read_ping(file: Path) -> PathEvidence:
         sent, got = int(windows[1]), int(windows[2])
     elif cisco:
         sent, got = int(cisco[2]), int(cisco[1])
-    told = [*times, *([plain_number(least[1])] if least else []), *([float(cisco[3])] if cisco and cisco[3] else [])]
+    told = [*([plain_number(least[1])] if least else times), *([float(cisco[3])] if cisco and cisco[3] else [])]
     known = [ms for ms in told if ms > 0]
     if not known or not sent:
         raise MeasurementError(f"{file}: no answer to a ping with a time; give {WHAT}, of a host that answers")

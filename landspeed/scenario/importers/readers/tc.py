@@ -32,16 +32,17 @@ def read_tc(file: Path) -> PathEvidence:
     """
     found: list[Discipline] = []
     head: re.Match[str] | None = None
+    place = "a device"  # lines of classes do not name it
     for line in read_text(file).splitlines():
         if head is not None and (sent := _SENT.search(line)):
-            found.append(_discipline(file, head, int(sent[1]), int(sent[2])))
+            found.append(_discipline(file, head, place, (int(sent[1]), int(sent[2]))))
             head = None
         elif begin := _HEAD.match(line):
             if head is not None:
-                found.append(_discipline(file, head, 0, 0))
-            head = begin
+                found.append(_discipline(file, head, place, (0, 0)))
+            head, place = begin, begin[2] or place
     if head is not None:
-        found.append(_discipline(file, head, 0, 0))
+        found.append(_discipline(file, head, place, (0, 0)))
     if not found:
         raise MeasurementError(f"{file}: no discipline of tc; give {WHAT}")
     return PathEvidence(disciplines=found)
@@ -52,7 +53,8 @@ def _bits(match: re.Match[str]) -> float:
     return plain_number(match[1]) * (_BINARY if match[2].endswith("i") else _DECIMAL)[prefix]
 
 
-def _discipline(file: Path, head: re.Match[str], packets: int, dropped: int) -> Discipline:
+def _discipline(file: Path, head: re.Match[str], place: str, counts: tuple[int, int]) -> Discipline:
+    """A discipline. `counts`: packets sent, packets dropped."""
     text = head[3]
     rate = _CEIL.search(text) or _RATE.search(text)
     rate_bps = _bits(rate) if rate else None
@@ -72,13 +74,13 @@ def _discipline(file: Path, head: re.Match[str], packets: int, dropped: int) -> 
     return Discipline(
         source=file.name,
         kind=head[1],
-        place=head[2] or "a device",
+        place=place,
         rate_bps=rate_bps,
         limit_bytes=limit,
         limit_packets=int(count[1]) or None if count and not size else None,
         loss=share,
-        dropped=dropped,
-        packets=packets,
+        dropped=counts[1],
+        packets=counts[0],
     )
 
 
