@@ -1,4 +1,4 @@
-"""Measurements of a real path become a scenario: files of iperf3, traceroute, ss, pScheduler and its archive.
+"""Measurements of a real path become a scenario, from the files of nearly every program that measures one.
 
 agreement.py       Agreement of several files on one path: which traceroute goes which way
 configured.py      Settings of devices and hosts put to the measured path: a shaper's rate and queue
@@ -17,7 +17,7 @@ readers/           Readers of measuring programs' files, a module each
 
     file ──read──► PathEvidence ──infer──► InferredPath ──write──► scenario file
 
-A reader (iperf3.py, traceroute.py, sockets.py, pscheduler.py) knows one program's output and says what it measured
-(path_evidence.py). infer.py makes a path of all of it. write.py writes it down, each value with its source and
-uncertainty.
+A reader (readers/) knows one program's output and says what it measured (path_evidence.py). registry.py finds out
+which reader a file is for. infer.py makes a path of all of it. write.py writes it down, each value with its source
+and uncertainty.
 """
