@@ -13,6 +13,7 @@ from landspeed.base.errors import ScenarioError
 from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.importers.path_evidence import MeasuredTransfer, MeasurementError, PathEvidence
 from landspeed.scenario.importers.registry import all_readers, reader_of
+from tests.support.command import landspeed
 from tests.support.fuzzing import damaged_bytes, examples
 from tests.support.places import TESTS
 
@@ -254,6 +255,55 @@ def test_a_capture_and_a_stranger_are_refused(tmp_path: Path) -> None:
     for name, said in (("x.pcap", "a packet capture, which is not read; give"), ("x.txt", "give one of: ")):
         with pytest.raises(MeasurementError, match=said):
             reader_of(tmp_path / name)
+
+
+ATLAS = (HERE / "atlas.json").read_text()
+SCAMPER = (HERE / "scamper.json").read_text()
+UDP = (HERE / "iperf2-udp.txt").read_text()
+
+
+REFUSED = {
+    "both ways at once": "Server listening on TCP port 5001\n" + (HERE / "iperf2.txt").read_text(),
+    "without the server's report": UDP.partition("[  3] Server Report")[0],
+    "none of its 17007 packets arrived": UDP.replace("8946/17007", "17007/17007"),
+    "no line over the whole 2 s": "\n".join((HERE / "iperf2.txt").read_text().splitlines()[:10]),
+    "no result of nuttcp": "\n".join((HERE / "nuttcp.txt").read_text().splitlines()[:6]),
+    "no row of netperf's table": (HERE / "netperf.txt").read_text().partition("131072")[0],
+    "results of 2 probes": ATLAS.replace('"prb_id":1001', '"prb_id":1002', 1),
+    "cut off": ATLAS[:700],
+    "2 targets (192.0.2.80, 192.0.2.81": SCAMPER + SCAMPER.replace("192.0.2.80", "192.0.2.81"),
+    "is no rate of a line": (HERE / "tc-tbf.txt").read_text().replace("100Mbit", "100000000Mbit"),
+    "devices of 2 speeds": (HERE / "sysctl.txt").read_text() + "\tSpeed: 1000Mb/s\n",
+    "a path MTU of 12 B": (HERE / "tracepath.txt").read_text().replace("1492", "12"),
+    "no answer to a ping": "PING 192.0.2.80 (192.0.2.80) 56(84) bytes of data.\n\n2 packets transmitted, 0 received",
+    "no download with TCPInfo": '{"Key": "measurement", "Value": {"AppInfo": {"ElapsedTime": 1}, "Test": "download"}}',
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_tells_no_path_is_refused_with_its_remedy(said: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text(REFUSED[said])
+    with pytest.raises(MeasurementError) as error:
+        import_files({}, found=[tmp_path / "bad.txt"])
+    assert said in str(error.value)
+    assert "bad.txt" in str(error.value)
+    assert "give" in str(error.value) or "import a run" in str(error.value)
+
+
+@pytest.mark.slow
+def test_the_door_of_the_command_line(tmp_path: Path) -> None:
+    done = landspeed("import", HERE / "ping-mac.txt", HERE / "tc-tbf.txt", "--out", tmp_path / "a.yaml")
+    assert done.returncode == 0
+    told = done.stdout.splitlines()
+    assert told[0] == f"{HERE / 'ping-mac.txt'}: what ping prints"
+    assert "  queue: 657.8 kB (tc-tbf.txt: tbf at eth1, its limit as configured)" in told
+    assert landspeed("import", "--as", "ping", HERE / "ping-mac.txt").stdout == imported("ping-mac.txt")
+    (tmp_path / "x.txt").write_text("hello\n")
+    for words in ([tmp_path / "x.txt"], ["--as", "pong", HERE / "ping.txt"], [tmp_path / "none"], [tmp_path]):
+        done = landspeed("import", *words)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert "give" in done.stderr or "right is one of" in done.stderr
 
 
 @examples(40)

@@ -54,7 +54,7 @@ def read_ping(file: Path) -> PathEvidence:
 
 
 _LIKE = re.compile(
-    r"^PING6? |packets transmitted, |\bicmp_seq=|[=<]\d+ ?ms TTL=|Success rate is \d+ percent|^Ping .*[\[(]",
+    r"^PING6? |packets transmitted, |\bicmp_seq=|[=<]\d+ ?ms TTL=|Success rate is \d+ percent|^Ping\w* .*[\[(]",
     re.MULTILINE,
 )
 READER = Reader("ping", "what ping prints", _LIKE.search, read_ping)

@@ -69,4 +69,6 @@ def _ping(data: Any, source: str) -> Probes | None:
     return Probes(source, "RIPE Atlas, ping", least / 1e3, sent, lost, address=text_of(data, "dst_addr"))
 
 
-READER = Reader("ripe_atlas", "results of RIPE Atlas", re.compile(r'"(?:msm_id|prb_id)"\s*:').search, read_ripe_atlas)
+READER = Reader(
+    "ripe_atlas", "results of RIPE Atlas", re.compile(r'"(?:msm_id|prb_id|mver|lts)"\s*:').search, read_ripe_atlas
+)
