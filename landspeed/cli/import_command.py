@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from landspeed.cli.errors import UsageError
 
+OPTIONS = ("iperf3", "pscheduler", "traceroute", "ss", "perfsonar_archive")
+"""Kinds of file that have an option of their own."""
+
 
 def add_import(made: argparse.ArgumentParser) -> None:
     """Arguments of `import`."""
+    made.add_argument(
+        "files", type=Path, nargs="*", metavar="FILE", help="what a measuring program printed; which, is found out"
+    )
+    made.add_argument(
+        "--as", nargs=2, action="append", default=[], dest="named", metavar=("KIND", "FILE"), help="a file of this kind"
+    )
     for word, text in (
         ("--iperf3", "output of `iperf3 --json` at the sending end"),
         ("--pscheduler", "a result of pScheduler as JSON: throughput, rtt, latency, trace"),
@@ -33,12 +43,18 @@ def add_import(made: argparse.ArgumentParser) -> None:
 
 def do_import(parsed: argparse.Namespace) -> int:
     """Writes the scenario, or prints it."""
-    from landspeed.scenario.importers.import_files import READERS, import_files
+    from landspeed.scenario.importers.import_files import import_files
 
     name = parsed.name or (parsed.out.stem if parsed.out else "measured")
     if parsed.out is not None and parsed.out.exists():
         raise UsageError(f"{parsed.out} exists already, perhaps with your changes; give another name with --out")
-    made = import_files({kind: getattr(parsed, kind) for kind in READERS}, name, parsed.title)
+    given: dict[str, list[Path]] = {kind: list(getattr(parsed, kind)) for kind in OPTIONS}
+    for kind, file in parsed.named:
+        given.setdefault(kind, []).append(Path(file))
+    made = import_files(given, name, parsed.title, parsed.files)
+    told = sys.stderr if parsed.out is None else sys.stdout  # without --out, the scenario itself is the output
+    for file, what in made.files:
+        print(f"{file}: {what}", file=told)
     if parsed.out is None:
         print(made.text, end="")
         return 0
@@ -46,5 +62,7 @@ def do_import(parsed: argparse.Namespace) -> int:
         parsed.out.write_text(made.text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{parsed.out}: {error.strerror or error}; give another name with --out") from error
+    for key, value, source in made.values():
+        print(f"  {key}: {value} ({source})")
     print(f"{parsed.out}: look at its assumptions, then: landspeed run {parsed.out}")
     return 0

@@ -35,7 +35,7 @@ COMMANDS = {
     ),
     "explore": ("explore_command", "Make a page with sliders: what theory predicts for a path, and what was measured."),
     "predict": ("predict_command", "Predict how long a very large transfer takes, for each choice that is given."),
-    "import": ("import_command", "Make a scenario from what iperf3, traceroute, ss or pScheduler measured."),
+    "import": ("import_command", "Make a scenario from what iperf, traceroute, ss and others measured."),
     "compare": ("run_command", "Compare runs: bundles, scenario files, one file in several worlds, two sweeps."),
     "exec": ("program_command", "Run your own program on the emulated path, in virtual time."),
     "probe": (

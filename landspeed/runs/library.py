@@ -158,7 +158,7 @@ async def arun(
 
 
 def import_measured(
-    *,
+    *files: str | Path,
     iperf3: Files = (),
     pscheduler: Files = (),
     traceroute: Files = (),
@@ -170,6 +170,7 @@ def import_measured(
     """Make a scenario from what was measured on a real path, as far as the figures allow.
 
     Args:
+        files: what measuring programs printed; of which each is, is found out.
         iperf3: what `iperf3 --json` printed, of the sending end.
         pscheduler: results of pScheduler as JSON: throughput, rtt, latency, trace.
         traceroute: from the sender; a second one from the receiver back.
@@ -188,8 +189,8 @@ def import_measured(
 
     given = {"iperf3": iperf3, "pscheduler": pscheduler, "traceroute": traceroute, "ss": ss}
     given["perfsonar_archive"] = perfsonar_archive
-    files = {kind: [Path(each) for each in _listed(those)] for kind, those in given.items()}
-    made = import_files(files, name, title)
+    kinds = {kind: [Path(each) for each in _listed(those)] for kind, those in given.items()}
+    made = import_files(kinds, name, title, [Path(each) for each in files])
     return ImportedScenario(made.text, Scenario(made.loaded))
 
 

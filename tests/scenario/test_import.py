@@ -16,12 +16,13 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.importers.fit_traceroute import fit_scenario
 from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.importers.infer import infer, settled
-from landspeed.scenario.importers.iperf3 import read_iperf3
 from landspeed.scenario.importers.path_evidence import MeasuredTransfer, MeasurementError, PathEvidence, Traceroute
-from landspeed.scenario.importers.pscheduler import read_archive, read_pscheduler
+from landspeed.scenario.importers.readers.iperf3 import read_iperf3
+from landspeed.scenario.importers.readers.perfsonar_archive import read_archive
+from landspeed.scenario.importers.readers.pscheduler import read_pscheduler
+from landspeed.scenario.importers.readers.ss import read_ss
+from landspeed.scenario.importers.readers.traceroute import read_traceroute
 from landspeed.scenario.importers.reading import seconds_of
-from landspeed.scenario.importers.sockets import read_ss
-from landspeed.scenario.importers.traceroute import read_traceroute
 from tests.support.command import landspeed
 from tests.support.places import ROOT
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from landspeed.base.errors import LandspeedError
 from landspeed.scenario.importers.import_files import import_files
-from landspeed.scenario.importers.infer import InferredPath, infer
-from landspeed.scenario.importers.iperf3 import read_iperf3, transfer_of
+from landspeed.scenario.importers.infer import infer
+from landspeed.scenario.importers.infer_form import InferredPath
 from landspeed.scenario.importers.path_evidence import (
     Interval,
     MeasuredTransfer,
@@ -22,7 +22,8 @@ from landspeed.scenario.importers.path_evidence import (
     PathEvidence,
     Probes,
 )
-from landspeed.scenario.importers.pscheduler import read_pscheduler
+from landspeed.scenario.importers.readers.iperf3 import read_iperf3, transfer_of
+from landspeed.scenario.importers.readers.pscheduler import read_pscheduler
 from tests.support.fuzzing import damaged, examples
 from tests.support.places import TESTS
 

@@ -18,7 +18,7 @@ from landspeed.scenario.importers.path_evidence import (
     Traceroute,
 )
 from landspeed.scenario.importers.peers import of_one_path, plain_address
-from landspeed.scenario.importers.sockets import read_ss
+from landspeed.scenario.importers.readers.ss import read_ss
 from tests.support.fuzzing import examples
 from tests.support.places import TESTS
 

@@ -12,7 +12,7 @@ from landspeed.base.errors import ScenarioError
 from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.importers.infer import infer
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence, Traceroute, TracerouteHop
-from landspeed.scenario.importers.traceroute import read_traceroute
+from landspeed.scenario.importers.readers.traceroute import read_traceroute
 from landspeed.scenario.importers.write import write_scenario
 from tests.support.fuzzing import damaged_bytes, examples
 from tests.support.places import TESTS

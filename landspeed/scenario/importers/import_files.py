@@ -3,48 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from landspeed.base.errors import Source
 from landspeed.scenario.file.document import parse_yaml
 from landspeed.scenario.file.load import BUILT, LoadedScenario, check_tree
+from landspeed.scenario.importers.agreement import put_in_order
 from landspeed.scenario.importers.infer import infer
-from landspeed.scenario.importers.iperf3 import read_iperf3
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence
 from landspeed.scenario.importers.peers import of_one_path
-from landspeed.scenario.importers.pscheduler import read_archive, read_pscheduler
-from landspeed.scenario.importers.sockets import read_ss
-from landspeed.scenario.importers.traceroute import read_traceroute
+from landspeed.scenario.importers.registry import all_readers, reader_of
 from landspeed.scenario.importers.write import write_scenario
 
-READERS: dict[str, Callable[[Path], PathEvidence]] = {
-    "iperf3": read_iperf3,
-    "pscheduler": read_pscheduler,
-    "traceroute": read_traceroute,
-    "ss": read_ss,
-    "perfsonar_archive": read_archive,
-}
-"""Kind of file → what reads it. The names are those of the command's arguments."""
-
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_VALUE = re.compile(r"^ *(?:- )?(\w+): (\S[^#\n]*?) +# (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class InferredScenario:
-    """A scenario that was inferred; its text has the source and the uncertainty of each value as comments."""
+    """A scenario that was inferred; its text has the source and the uncertainty of each value as comments.
+
+    Attributes:
+        files: each file with what it was taken for.
+    """
 
     text: str
     loaded: LoadedScenario
+    files: Sequence[tuple[Path, str]] = ()
+
+    def values(self) -> Iterator[tuple[str, str, str]]:
+        """Each value that has a source: its key, itself, the source with the uncertainty."""
+        head = self.text.partition("\nsources:")[0].partition("\n")[2]
+        yield from ((key, value, source) for key, value, source in _VALUE.findall(head))
 
 
-def import_files(files: Mapping[str, Iterable[Path]], name: str = "measured", title: str = "") -> InferredScenario:
+def import_files(
+    files: Mapping[str, Iterable[Path]], name: str = "measured", title: str = "", found: Iterable[Path] = ()
+) -> InferredScenario:
     """The scenario that the files tell of.
 
     Args:
-        files: kind of file (READERS) → the files. Of two traceroutes the second is the receiver's.
+        files: kind of file (registry.py) → the files. Of two traceroutes the second is the receiver's.
         name, title: of the scenario.
+        found: files whose kind is found out.
 
     Raises:
         MeasurementError: there is no file, one cannot be used, or together they tell too little.
@@ -52,15 +55,20 @@ def import_files(files: Mapping[str, Iterable[Path]], name: str = "measured", ti
     """
     if not _NAME.fullmatch(name):
         raise MeasurementError(f"--name {name}: write lower-case letters, digits and dashes, such as geneva-tokyo")
+    known = all_readers()
+    if unknown := [kind for kind in files if kind not in known]:
+        raise MeasurementError(f"{unknown[0]}: no kind of file that is read; right is one of {', '.join(known)}")
+    given = [(Path(file), known[kind]) for kind, those in files.items() for file in those]
+    given += [(Path(file), reader_of(Path(file))) for file in found]
+    if not given:
+        raise MeasurementError("nothing to import: name the files that the measuring programs printed")
     evidence = PathEvidence()
-    for kind, given in files.items():
-        for file in given:
-            evidence.add(READERS[kind](Path(file)))
-    if not evidence:
-        options = ", ".join(f"--{kind.replace('_', '-')}" for kind in READERS)
-        raise MeasurementError(f"nothing to import: name one file or more with {options}")
+    for file, reader in given:
+        evidence.add(reader.read(file))
+    put_in_order(evidence)
     evidence = of_one_path(evidence)
     text = write_scenario(infer(evidence), evidence, name, title)
     tree = parse_yaml(text, Source("imported", text.split("\n")))
     assert tree is not None
-    return InferredScenario(text, check_tree(tree, Path(BUILT), ()))
+    loaded = check_tree(tree, Path(BUILT), ())
+    return InferredScenario(text, loaded, [(file, reader.what) for file, reader in given])

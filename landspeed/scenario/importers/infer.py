@@ -11,57 +11,23 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from landspeed.base import limits
-from landspeed.base.limits import ImportLimit
 from landspeed.base.units_text import rate_text
+from landspeed.scenario.importers.agreement import contradictions
+from landspeed.scenario.importers.configured import apply_settings
+from landspeed.scenario.importers.infer_form import STANDARD_BPS, InferredPath
 from landspeed.scenario.importers.path_evidence import Figure, Interval, MeasuredTransfer, PathEvidence
-from landspeed.scenario.importers.round_trip import RoundTrip, round_trip
+from landspeed.scenario.importers.round_trip import round_trip
 from landspeed.scenario.importers.udp import over_udp
 from landspeed.scenario.theory import physics as ph
 
-STANDARD_BPS = (10**7, 10**8, 10**9, 10**10, 4 * 10**10, 10**11, 4 * 10**11)
-UNKNOWN_BPS = 10**9  # where nothing tells of a line
-FRAMING = ph.ETHERNET_FRAMING
 QUEUE_LEAST_S = 0.0005  # an RTT less above the path's own is no queue
 STANDING = 0.25  # of the queue's greatest delay: while it stands higher, the line is busy
 FLAT, BURSTS = 0.1, 2.0  # a policed goodput varies by so little; a variance of losses so far above chance's
+USUAL_MTU = 1500
+FEWEST = 100  # probes; of fewer, one that is lost would be a loss that no TCP survives
 NORMAL = 1.96  # standard deviations of a 95 % interval
-
-
-@dataclass
-class InferredPath:
-    """The path that was inferred; what is None is not known.
-
-    Attributes:
-        bound_by: the limit of the transfer; None without one. A standing queue, too, shows that the line was full.
-        rate: of the bottleneck's line, framing included. `rate_known`: measured, not only a lower bound.
-        goodput: of the transfer that stands for all, with the spread of all.
-    """
-
-    round_trip: RoundTrip
-    mtu_bytes: int
-    transfer: MeasuredTransfer | None = None
-    goodput: Figure | None = None
-    bound_by: ImportLimit | None = None
-    why: str = ""
-    rate: Figure | None = None
-    rate_known: bool = False
-    queue: Figure | None = None
-    loss: Figure | None = None
-    window: Figure | None = None
-    host: Figure | None = None
-    pacing_bps: float | None = None
-    ip_version: int = 4
-    congestion_control: str | None = None
-    assumptions: list[str] = field(default_factory=list[str])
-
-    @property
-    def fast_bps(self) -> int:
-        """The line rate of all other links: the next of Ethernet's that is twice as fast."""
-        least = 2 * self.rate.value if self.rate else UNKNOWN_BPS
-        return next((rate for rate in STANDARD_BPS if rate >= least), STANDARD_BPS[-1])
 
 
 def infer(evidence: PathEvidence) -> InferredPath:
@@ -72,7 +38,7 @@ def infer(evidence: PathEvidence) -> InferredPath:
     """
     tcp = [each for each in evidence.transfers if not each.udp]
     transfer = _typical(tcp)
-    mtu = _mtu(evidence, transfer)
+    mtu, mtu_source = _mtu(evidence, transfer)
     # A packet's time on the line belongs to what is measured, not to the path's delay; so the rate comes first.
     rough = InferredPath(round_trip(evidence, transfer, mtu, math.inf), mtu, transfer)
     _bound(rough)
@@ -81,11 +47,13 @@ def infer(evidence: PathEvidence) -> InferredPath:
     if transfer is not None:
         made.goodput = _goodput(tcp, transfer)
     _bound(made)
+    made.mtu_source = mtu_source
     _by_probes(made, evidence)
-    made.assumptions += made.round_trip.assumptions
+    apply_settings(made, evidence)
+    made.assumptions += [*made.round_trip.assumptions, *evidence.notes, *contradictions(evidence)]
     made.ip_version = _ip_version(evidence, transfer)
-    told = [transfer.congestion_control if transfer else None, *(each.congestion_control for each in evidence.sockets)]
-    made.congestion_control = next((each for each in told if each), None)
+    told = [transfer, *evidence.sockets, *evidence.hosts]
+    made.congestion_control = next((each.congestion_control for each in told if each and each.congestion_control), None)
     return made
 
 
@@ -94,7 +62,7 @@ def _ip_version(evidence: PathEvidence, transfer: MeasuredTransfer | None) -> in
     if transfer is not None:
         return transfer.ip_version
     ends = [*(each.receiver for each in evidence.transfers), *(each.address for each in evidence.traces)]
-    ends += [each.peer for each in evidence.sockets]
+    ends += [*(each.peer for each in evidence.sockets), *(each.address for each in evidence.probes)]
     return 6 if any(":" in end for end in ends) else 4
 
 
@@ -113,18 +81,20 @@ def _goodput(all_of_them: Sequence[MeasuredTransfer], transfer: MeasuredTransfer
     return Figure(transfer.goodput_bps, f"{transfer.source}: {transfer.program}", half, half)
 
 
-def _mtu(evidence: PathEvidence, transfer: MeasuredTransfer | None) -> int:
-    told = [transfer.mtu_bytes if transfer else None, *(each.mtu_bytes for each in evidence.sockets)]
-    known = [each for each in told if each]
+def _mtu(evidence: PathEvidence, transfer: MeasuredTransfer | None) -> tuple[int, str]:
+    """The MTU, and what tells it; "" where nothing does."""
+    told = [*([transfer] if transfer else []), *evidence.sockets]
+    known = [each for each in (*told, *evidence.traces, *evidence.hosts) if each.mtu_bytes]
     if known:
-        return min(known)
-    segments = [transfer.mss_bytes if transfer else None, *(each.mss_bytes for each in evidence.sockets)]
-    mss = next((each for each in segments if each), None)
-    if mss is None:
-        return 1500
+        least = min(known, key=lambda each: each.mtu_bytes or 0)
+        return least.mtu_bytes or USUAL_MTU, least.source
+    segment = next((each for each in told if each.mss_bytes), None)
+    if segment is None or segment.mss_bytes is None:
+        return USUAL_MTU, ""
     headers = ph.IP_HEADER[transfer.ip_version if transfer else 4] + ph.TCP_HEADER
-    plain = mss + headers  # an MSS told before the connection was made has no time stamps in it
-    return plain if plain in (1500, 9000, 4470) else plain + ph.TCP_TIMESTAMPS
+    plain = segment.mss_bytes + headers  # an MSS told before the connection was made has no time stamps in it
+    mtu = plain if plain in (1500, 9000, 4470) else plain + ph.TCP_TIMESTAMPS
+    return mtu, f"{segment.source}: MSS of {segment.mss_bytes} B and its headers"
 
 
 def settled(transfer: MeasuredTransfer) -> list[Interval]:
@@ -158,14 +128,17 @@ def _bound(made: InferredPath) -> None:
     made.pacing_bps = transfer.asked_pacing_bps
     if paced and abs(rate / paced - 1) <= limits.PACING_NEARNESS:
         made.bound_by, made.why = limits.PACING, f"{rate_text(rate)} is the {rate_text(paced)} that was asked for"
+        made.sure, made.second = "likely", "a shaper of that very rate on the path"
         return _at_least(made, rates)
     queued = bool(rtts) and max(rtts) - base_s > max(limits.QUEUE_SHARE * base_s, QUEUE_LEAST_S)
-    wire = rate * _wire_share(made)
+    wire = rate * made.wire_share
     line = next((each for each in STANDARD_BPS if abs(wire / each - 1) <= limits.IMPORTED_LINE_NEARNESS), None)
     if line and not queued:
         made.bound_by, made.rate_known = limits.LINE_RATE, True
-        made.why = f"{rate_text(rate)} is what a line of {rate_text(line)} carries, and no queue stood"
-        half = _half(rates) * _wire_share(made)
+        no_queue = "no queue stood" if rtts else "no file tells whether a queue stood"
+        made.why = f"{rate_text(rate)} is what a line of {rate_text(line)} carries, and {no_queue}"
+        made.sure, made.second = "likely", "a shaper or policer of that rate, or an interface of a host"
+        half = _half(rates) * made.wire_share
         made.rate = Figure(line, f"{transfer.source}: {made.why}", half, half)
         return None
     if _by_window(made, parts, rate, rtt_s):
@@ -173,30 +146,32 @@ def _bound(made: InferredPath) -> None:
     if queued:
         return _by_queue(made, parts, base_s)
     resent = sum(each.retransmits or 0 for each in parts)
+    if not any(each.retransmits is not None for each in parts):
+        resent, parts = transfer.retransmits or 0, [_as_one(transfer)]
     if resent:
-        _by_loss(made, parts, resent)
+        _by_loss(made, parts, resent, seen=bool(rtts))
     else:
-        made.bound_by = limits.HOST
-        made.why = f"{rate_text(rate)}, no loss, no queue, and no window filled: one of the hosts sets the pace"
+        made.bound_by, made.sure = limits.HOST, "possible"
+        if rtts:
+            made.why = f"{rate_text(rate)}, no loss, no queue, and no window filled: one of the hosts sets the pace"
+            made.second = "traffic of others on the path, or a window that no file tells"
+        else:
+            lossless = "no loss" if transfer.retransmits is not None else "no file tells losses"
+            made.why = f"{rate_text(rate)}, {lossless}, and no file tells round trips under load or windows"
+            made.second = "a line of that rate, or a window; what `ss -tin` printed meanwhile would tell"
         bus = rate * made.mtu_bytes / ph.mss_bytes(made.mtu_bytes, transfer.ip_version)
         made.host = Figure(bus, f"{transfer.source}: {made.why}", _half(rates), _half(rates))
     return _at_least(made, rates)
 
 
-def _wire_share(made: InferredPath) -> float:
-    """Bits on the line for each bit of payload."""
-    version = made.transfer.ip_version if made.transfer else 4
-    return (made.mtu_bytes + FRAMING) / ph.mss_bytes(made.mtu_bytes, version)
-
-
 def _at_least(made: InferredPath, rates: Sequence[float]) -> None:
     """The line was never filled: it carries the most that was seen, and more."""
-    most = max(rates) * _wire_share(made)
+    most = max(rates) * made.wire_share
     line = next((each for each in STANDARD_BPS if each >= 1.05 * most), STANDARD_BPS[-1])
     source = made.transfer.source if made.transfer else ""
-    made.rate = Figure(line, f"assumed; {source}: it carried {rate_text(most)}, framing included, and was not full")
+    made.rate = Figure(line, f"assumed; {source}: it carried {rate_text(most)}, framing included, and nothing shows it full")
     made.assumptions.append(
-        f"Bottleneck. No measurement filled the line: {rate_text(line)} is the next rate of Ethernet above the "
+        f"Bottleneck. No measurement shows the line full: {rate_text(line)} is the next rate of Ethernet above the "
         f"{rate_text(most)} that it carried."
     )
 
@@ -212,7 +187,7 @@ def _by_queue(made: InferredPath, parts: Sequence[Interval], base_s: float) -> N
         if (each.rtt_s or 0.0) >= enough_s and (before is None or (before.rtt_s or 0.0) >= enough_s)
     ]
     busy = busy or [max(each.rate_bps for each in parts)]
-    share, rate = _wire_share(made), statistics.fmean(busy)
+    share, rate = made.wire_share, statistics.fmean(busy)
     half = _half(busy) if len(busy) > 1 else 0.05 * rate
     made.bound_by, made.rate_known = limits.LINE_RATE, True
     made.why = f"its round trips grew from {base_s * 1e3:.4g} to {highest_s * 1e3:.4g} ms: a queue stood on the path"
@@ -222,6 +197,7 @@ def _by_queue(made: InferredPath, parts: Sequence[Interval], base_s: float) -> N
     size = (peak_s - base_s) * made.rate.value / 8
     overflowed = bool(transfer.retransmits)
     told = f"{transfer.source}: round trips up to {peak_s * 1e3:.4g} ms, above {base_s * 1e3:.4g} ms; at least this"
+    made.sure, made.second = "certain", "a queue that others' traffic filled; then the line is faster"
     made.queue = Figure(size, told, 0.0, size * (0.25 if overflowed else 1.0))
     if overflowed:
         made.assumptions.append(
@@ -252,25 +228,38 @@ def _by_window(made: InferredPath, parts: Sequence[Interval], rate_bps: float, r
         window, what, minus = in_flight, "in flight: its goodput × its round trip", max(0.0, in_flight - empty)
     else:
         return False
-    made.bound_by = limits.WINDOW
+    made.bound_by, made.second = limits.WINDOW, "a program that had no more to send"
+    made.sure = "certain" if told and window == max(told) else "likely"
     each = window / transfer.streams
     made.window = Figure(each, f"{transfer.source}: {what}", minus / transfer.streams, 0.0)
     return True
 
 
-def _by_loss(made: InferredPath, parts: Sequence[Interval], resent: int) -> None:
+def _as_one(transfer: MeasuredTransfer) -> Interval:
+    """The whole transfer as an interval, where its intervals do not tell what was sent again."""
+    return Interval(0.0, transfer.bytes * 8 / transfer.goodput_bps, transfer.goodput_bps)
+
+
+def _by_loss(made: InferredPath, parts: Sequence[Interval], resent: int, *, seen: bool) -> None:
+    """Take the losses as chance. `seen`: round trips under load are known, and show no queue."""
     transfer = made.transfer
     assert transfer is not None
     payload = ph.mss_bytes(made.mtu_bytes, transfer.ip_version)
     packets = sum(each.rate_bps * (each.end_s - each.start_s) / 8 for each in parts) / payload + resent
-    made.bound_by, made.why = limits.LOSS, f"{resent} of {packets:.0f} packets were sent again, and no queue stood"
+    no_queue = "no queue stood" if seen else "no file tells whether a queue stood"
+    made.bound_by, made.why = limits.LOSS, f"{resent} of {packets:.0f} packets were sent again, and {no_queue}"
+    made.sure = "likely" if seen else "one of two"
+    made.second = "overflows of a queue" + (
+        " too short to be seen in the round trips" if seen else " at the bottleneck"
+    )
     made.loss = _chance(resent, packets, f"{transfer.source}: {made.why}")
     rates = [each.rate_bps for each in parts]
     mean_bps = statistics.fmean(rates)
     if _in_bursts([each.retransmits or 0 for each in parts]) and statistics.stdev(rates) <= FLAT * mean_bps:
+        made.sure, made.second = "one of two", "a policer"
         made.assumptions.append(
             "Loss. Two readings fit: each packet is lost for itself, which is written here; or a policer at "
-            f"{rate_text(mean_bps * _wire_share(made))}, for the goodput is flat, the losses come in "
+            f"{rate_text(mean_bps * made.wire_share)}, for the goodput is flat, the losses come in "
             "bursts and the round trip does not grow. For a policer write discipline: {tbf: …} and a queue of few "
             "packets."
         )
@@ -297,7 +286,7 @@ def _by_probes(made: InferredPath, evidence: PathEvidence) -> None:
     """Use probes and transfers over UDP: their losses, and how much the line carries."""
     tcp = [each for each in evidence.transfers if not each.udp]
     seen = [part.rate_bps for each in tcp for part in each.intervals] + [each.goodput_bps for each in tcp]
-    known_bps = made.rate.value if made.rate and made.rate_known else max(seen, default=0.0) * _wire_share(made)
+    known_bps = made.rate.value if made.rate and made.rate_known else max(seen, default=0.0) * made.wire_share
     udp = over_udp([each for each in evidence.transfers if each.udp], known_bps)
     made.assumptions += udp.notes
     if udp.rate is not None and not made.rate_known:
@@ -310,7 +299,12 @@ def _by_probes(made: InferredPath, evidence: PathEvidence) -> None:
         return
     sent = sum(each.sent for each in evidence.probes) + sum(each.packets or 0 for each in udp.chance)
     lost = sum(each.lost for each in evidence.probes) + sum(each.lost or 0 for each in udp.chance)
-    if lost and sent:
+    if lost and 0 < sent < FEWEST:
+        made.assumptions.append(
+            f"Loss. {lost} of {sent} packets of probes were lost: too few were sent to make a loss of it, and none is "
+            "assumed."
+        )
+    elif lost and sent:
         names = ", ".join(dict.fromkeys([each.source for each in (*evidence.probes, *udp.chance)]))
         made.loss = _chance(lost, sent, f"{names}: {lost} of {sent} packets lost")
         made.assumptions.append(

@@ -104,13 +104,17 @@ class TracerouteHop:
 
 @dataclass(frozen=True)
 class Traceroute:
-    """A traceroute. `reached`: its last line is the target, whose address is "" where it is not told."""
+    """A traceroute. `reached`: its last line is the target, whose address is "" where it is not told.
+
+    `mtu_bytes`: of the path, where it was probed.
+    """
 
     source: str
     target: str
     hops: tuple[TracerouteHop, ...]
     reached: bool
     address: str = ""
+    mtu_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,11 +128,15 @@ class Probes:
     lost: int
     one_way: bool = False
     clock_error_s: float = 0.0
+    address: str = ""
 
 
 @dataclass(frozen=True)
 class Socket:
-    """A TCP connection as the sending kernel tells of it (ss -ti). The peer is an address, without its port."""
+    """A TCP connection as the sending kernel tells of it (ss -ti). The peer is an address, without its port.
+
+    `least_of`: what the least round trip is, in the words of its program.
+    """
 
     source: str
     peer: str
@@ -141,16 +149,52 @@ class Socket:
     congestion_control: str | None = None
     packets: int | None = None
     retransmits: int | None = None
+    least_of: str = "minrtt"
+
+
+@dataclass(frozen=True)
+class Discipline:
+    """A queueing discipline on the path as it is configured (tc). Its rate counts frames without preamble and gap.
+
+    Attributes:
+        place: the device.
+        dropped, packets: since it was made; those that were sent are in `packets`.
+    """
+
+    source: str
+    kind: str
+    place: str
+    rate_bps: float | None = None
+    limit_bytes: int | None = None
+    limit_packets: int | None = None
+    loss: float | None = None
+    dropped: int = 0
+    packets: int = 0
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """Settings of a host (sysctl, ethtool, ip link)."""
+
+    source: str
+    congestion_control: str | None = None
+    send_buffer_bytes: int | None = None
+    receive_buffer_bytes: int | None = None
+    nic_bps: float | None = None
+    mtu_bytes: int | None = None
 
 
 @dataclass
 class PathEvidence:
-    """All that is known of one path."""
+    """All that is known of one path. `notes`: what a reader left out, and why."""
 
     transfers: list[MeasuredTransfer] = field(default_factory=list[MeasuredTransfer])
     traces: list[Traceroute] = field(default_factory=list[Traceroute])
     probes: list[Probes] = field(default_factory=list[Probes])
     sockets: list[Socket] = field(default_factory=list[Socket])
+    disciplines: list[Discipline] = field(default_factory=list[Discipline])
+    hosts: list[HostFacts] = field(default_factory=list[HostFacts])
+    notes: list[str] = field(default_factory=list[str])
 
     def add(self, more: PathEvidence) -> None:
         """Add the evidence of another file."""
@@ -158,9 +202,12 @@ class PathEvidence:
         self.traces += more.traces
         self.probes += more.probes
         self.sockets += more.sockets
+        self.disciplines += more.disciplines
+        self.hosts += more.hosts
+        self.notes += more.notes
 
     def __bool__(self) -> bool:
-        return bool(self.transfers or self.traces or self.probes or self.sockets)
+        return bool(self.transfers or self.traces or self.probes or self.sockets or self.disciplines or self.hosts)
 
     def sources(self) -> Iterator[str]:
         """Each file once, with what measured it."""
@@ -173,4 +220,8 @@ class PathEvidence:
             told.setdefault(probe.source, probe.what)
         for socket in self.sockets:
             told.setdefault(socket.source, "ss -ti")
+        for discipline in self.disciplines:
+            told.setdefault(discipline.source, "tc -s qdisc")
+        for host in self.hosts:
+            told.setdefault(host.source, "settings of a host")
         yield from (f"{name}: {what}" for name, what in told.items())

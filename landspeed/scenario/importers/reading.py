@@ -8,11 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from landspeed.scenario.importers.path_evidence import MeasurementError
+from landspeed.scenario.importers.path_evidence import MeasuredTransfer, MeasurementError
 
 _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)S)?)?")
 _OBJECT = re.compile(r"^\s*(\{)", re.MULTILINE)
 _NO_NUMBER = re.compile(r"[-+]?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
+_PLAIN = re.compile(r"\d{1,15}(?:\.\d{0,15})?|\.\d{1,15}")
 MOST_BYTES = 256 * 2**20
 
 
@@ -62,7 +63,11 @@ def read_json(file: Path, what: str) -> Any:
     Raises:
         MeasurementError: it is none, or cut off.
     """
-    text = read_text(file)
+    return parse_json(file, read_text(file), what)
+
+
+def parse_json(file: Path, text: str, what: str) -> Any:
+    """The JSON of a file's text."""
     data, end = _json_at(file, text, len(text) - len(text.lstrip()), what)
     if rest := text[end:].strip():
         line = text.count("\n", 0, len(text) - len(text[end:].lstrip())) + 1
@@ -83,6 +88,17 @@ def read_json_documents(file: Path, what: str) -> list[tuple[int, Any]]:
         data, at = _json_at(file, text, begin.start(1), what)
         found.append((line, data))
     return found or [(1, read_json(file, what))]
+
+
+def read_json_list(file: Path, what: str) -> list[Any]:
+    """The members of a JSON list, or the objects of a file one after another.
+
+    Raises:
+        MeasurementError: there is none, or one is cut off.
+    """
+    if read_text(file).lstrip().startswith("["):
+        return items({"all": read_json(file, what)}, "all")
+    return [data for _, data in read_json_documents(file, what)]
 
 
 def _json_at(file: Path, text: str, begin: int, what: str) -> tuple[Any, int]:
@@ -164,3 +180,31 @@ def mean(values: list[float | None]) -> float | None:
     """The mean of those that are known."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def usable(transfer: MeasuredTransfer) -> MeasuredTransfer:
+    """The transfer, whose figures can be one's.
+
+    Raises:
+        MeasurementError: nothing moved, it took no time, or a figure is none of a network.
+    """
+    for what, value, least, most in (
+        ("rate", transfer.goodput_bps, 1.0, 1e13),
+        ("duration", transfer.duration_s, 1e-3, 1e7),
+        ("number of streams", transfer.streams, 1, 1000),
+        ("packet", transfer.packet_bytes or 1, 1, 65_535),
+        ("MSS", transfer.mss_bytes or 536, 64, 65_535),
+        *(("rate of an interval", each.rate_bps, 0.0, 1e13) for each in transfer.intervals),
+        *(("round trip", each.rtt_s or 0.0, 0.0, 1e4) for each in transfer.intervals),
+    ):
+        if not least <= value <= most:
+            raise MeasurementError(
+                f"{transfer.source}: {value:g} is no {what} of a transfer; give the whole, unchanged output of one "
+                "that moved data"
+            )
+    return transfer
+
+
+def plain_number(text: str) -> float:
+    """A decimal number of at most 15 digits, as programs print it; 0 for anything else."""
+    return float(text) if _PLAIN.fullmatch(text) else 0.0

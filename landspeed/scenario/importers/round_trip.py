@@ -102,7 +102,7 @@ def _candidates(
     for socket in evidence.sockets:
         if socket.min_rtt_s:
             # The handshake's packets count in it, and they are small.
-            yield told(socket.min_rtt_s, HANDSHAKE, f"{socket.source}: minrtt", 5e-6)
+            yield told(socket.min_rtt_s, HANDSHAKE, f"{socket.source}: {socket.least_of}", 5e-6)
     if transfer is not None:
         seen = [each.rtt_s for each in transfer.intervals if each.rtt_s]
         seen += [transfer.min_rtt_s] if transfer.min_rtt_s else []
@@ -129,7 +129,7 @@ def _links(made: RoundTrip, evidence: PathEvidence) -> None:
     if not evidence.traces:
         made.hops, made.links_ms = ["router"], [0.0, total_ms]
         made.assumptions.append(
-            "Hops. No traceroute: one router stands for all, close to the sender, and the delay lies behind it."
+            "Hops. No traceroute: one router is assumed for all, close to the sender, and the delay lies behind it."
         )
         return
     made.forward, made.reverse = evidence.traces[0], evidence.traces[1] if len(evidence.traces) > 1 else None

@@ -9,7 +9,7 @@ from landspeed.base.limits import LOSS
 from landspeed.base.units import PROBABILITY, RATE, SIZE, TIME, Kind, format_exact, format_round
 from landspeed.base.units_text import rate_text
 from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
-from landspeed.scenario.importers.infer import InferredPath
+from landspeed.scenario.importers.infer_form import InferredPath
 from landspeed.scenario.importers.path_evidence import Figure, PathEvidence, Traceroute
 from landspeed.scenario.theory.physics import ETHERNET_FRAMING
 from landspeed.scenario.theory.timing import echo_bytes
@@ -30,9 +30,9 @@ def write_scenario(made: InferredPath, evidence: PathEvidence, name: str, title:
         f"name: {name}",
         f"title: {_text(title or _title(made))}",
         "",
-        f"ip: {made.ip_version}",
-        f"mtu: {made.mtu_bytes} B",
-        f"line_rate: {format_exact(RATE, made.fast_bps)}  # assumed, of every link but the bottleneck",
+        f"ip: {made.ip_version}{'' if _tells_version(evidence) else '  # assumed: no file tells an address'}",
+        f"mtu: {made.mtu_bytes} B  # {made.mtu_source or 'assumed: no file tells it'}",
+        f"line_rate: {format_exact(RATE, made.fast_bps)}  # {_fast(made)}assumed, of every link but the bottleneck",
     ]
     if made.rate and made.rate.value >= SUPER_FROM_BPS:
         lines += ["fidelity: super-packets  # fast enough for this rate; see docs/reference/scenario.md"]
@@ -46,6 +46,16 @@ def write_scenario(made: InferredPath, evidence: PathEvidence, name: str, title:
     lines += ["sources:", *(f"  - {_text(each)}" for each in evidence.sources())]
     lines += ["", "assumptions:", *(f"  - {_text(each)}" for each in _assumptions(made))]
     return "\n".join(lines) + "\n"
+
+
+def _tells_version(evidence: PathEvidence) -> bool:
+    """Return whether a file tells an address, of which the version is known."""
+    ends = [each.peer for each in evidence.sockets] + [each.address for each in (*evidence.traces, *evidence.probes)]
+    return bool(evidence.transfers) or any(ends)
+
+
+def _fast(made: InferredPath) -> str:
+    return f"{made.nic.source}; " if made.nic else ""
 
 
 def _title(made: InferredPath) -> str:
@@ -146,7 +156,7 @@ def _ms(rtt_ms: float) -> str:
 
 def _transfer(made: InferredPath) -> Iterator[str]:
     transfer = made.transfer
-    yield f"  streams: {transfer.streams if transfer else 1}"
+    yield f"  streams: {transfer.streams}" if transfer else "  streams: 1  # assumed: no transfer was measured"
     control = made.congestion_control
     if control in CONGESTION_CONTROLS:
         yield f"  congestion_control: {control}"
@@ -154,7 +164,7 @@ def _transfer(made: InferredPath) -> Iterator[str]:
         yield f"  bytes: {transfer.asked_bytes} B"
     else:
         seconds = (transfer.asked_s or transfer.duration_s) if transfer else DURATION_S
-        yield f"  duration: {max(1, round(seconds or DURATION_S))} s"
+        yield f"  duration: {max(1, round(seconds or DURATION_S))} s{'' if transfer else '  # assumed'}"
     if made.window is not None:
         yield f"  window: {round(made.window.value)} B{_remark(SIZE, made.window)}"
         yield "  window_exact: true"
@@ -212,9 +222,12 @@ def _assumptions(made: InferredPath) -> Iterator[str]:
     if transfer is None:
         yield f"Transfer. None was measured: one stream for {DURATION_S} s is assumed."
     elif made.why:
-        yield f"Bound by: {made.bound_by}. {made.why[0].upper()}{made.why[1:]}."
+        sure = f" ({made.sure})" if made.sure else ""
+        yield f"Bound by: {made.bound_by}{sure}. {made.why[0].upper()}{made.why[1:]}."
+        if made.second:
+            yield f"Second reading: {made.second}."
     if made.rate is None:
-        yield f"Bottleneck. Nothing tells of it: every link has {rate_text(made.fast_bps)}."
+        yield f"Bottleneck. Nothing tells of it: {rate_text(made.fast_bps)} are assumed on every link."
     else:
         yield (
             "Place. Which link is the bottleneck no end can tell: it is the one with most delay. All others and the "
@@ -222,11 +235,11 @@ def _assumptions(made: InferredPath) -> Iterator[str]:
         )
     yield from made.assumptions
     if made.queue is None:
-        yield "Queue. None was seen: each link has the format's own, 1 BDP."
+        yield "Queue. None was seen: each link is assumed to have the format's own, 1 BDP."
     yield "Framing. Ethernet's 38 B on every link. The way back is taken as the way there."
     if transfer is not None and transfer.mss_bytes is None and transfer.mtu_bytes is None:
-        yield f"MTU. No file tells it: {made.mtu_bytes} B."
+        yield f"MTU. {made.mtu_source or f'No file tells it: {made.mtu_bytes} B are assumed'}."
     control = made.congestion_control
     if control is None or control not in CONGESTION_CONTROLS:
         told = f"{control} was used, which no world here has" if control else "no file tells it"
-        yield f"Congestion control. {told[0].upper()}{told[1:]}: CUBIC."
+        yield f"Congestion control. {told[0].upper()}{told[1:]}: CUBIC is assumed."

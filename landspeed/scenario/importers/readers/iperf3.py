@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from landspeed.scenario.importers.reading import (
     total,
     whole,
 )
+from landspeed.scenario.importers.registry import Reader
 
 DRAINING = 0.05  # by so much of a UDP run a queue may empty after its end
 WHAT = "what `iperf3 --json` printed"
@@ -170,3 +172,13 @@ def _least(values_us: list[float | None]) -> float | None:
 
 def _greatest(values_us: list[float | None]) -> float | None:
     return max((value / 1e6 for value in values_us if value is not None), default=None)
+
+
+READER = Reader(
+    "iperf3",
+    "iperf3's JSON",
+    re.compile(
+        r'"(?:test_start|connected|tcp_mss_default)"\s*:|^\s*\{"event"|^Connecting to host |^iperf Done', re.MULTILINE
+    ).search,
+    read_iperf3,
+)

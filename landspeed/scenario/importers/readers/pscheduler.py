@@ -1,17 +1,15 @@
-"""pScheduler's results (throughput, rtt, latency, trace), and what perfSONAR's archive keeps of them.
+"""pScheduler's results (throughput, rtt, latency, trace).
 
 The formats are those of pScheduler's own schemas (pscheduler-test-*/validate.py). A file is a result, a result with its
-test (`{"test": …, "result": …}`, as archivers get it), or a run as the REST interface gives it (`result-merged`). The
-archive (OpenSearch) has the same figures under other names, which its Logstash pipeline gives them.
+test (`{"test": …, "result": …}`, as archivers get it), or a run as the REST interface gives it (`result-merged`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Any
 
-from landspeed.scenario.importers.iperf3 import arrived
 from landspeed.scenario.importers.path_evidence import (
     Interval,
     MeasuredTransfer,
@@ -21,6 +19,7 @@ from landspeed.scenario.importers.path_evidence import (
     Traceroute,
     TracerouteHop,
 )
+from landspeed.scenario.importers.readers.iperf3 import arrived
 from landspeed.scenario.importers.reading import (
     items,
     mean,
@@ -33,9 +32,9 @@ from landspeed.scenario.importers.reading import (
     total,
     whole,
 )
+from landspeed.scenario.importers.registry import Reader
 
 WHAT = "what `pscheduler task --format json …` printed, or a run of its REST interface"
-ARCHIVED = "the answer of the archive's _search (hits.hits[]._source)"
 RTT_UNIT_S = 1e-6  # pScheduler passes on what iperf3 tells, in µs
 
 
@@ -63,34 +62,6 @@ def read_pscheduler(file: Path) -> PathEvidence:
     return READERS[kind](result, spec, file.name)
 
 
-def read_archive(file: Path) -> PathEvidence:
-    """Every measurement of a search in perfSONAR's archive that succeeded.
-
-    Raises:
-        MeasurementError: it is cut off, or has none.
-    """
-    found = PathEvidence()
-    failed = 0
-    for document in _documents(read_json(file, ARCHIVED)):
-        kind, result = text_of(document, "test", "type"), member(document, "result")
-        if kind not in ARCHIVE_READERS or not isinstance(result, dict):
-            continue
-        if member(result, "succeeded") is False:
-            failed += 1
-            continue
-        found.add(ARCHIVE_READERS[kind](result, member(document, "test", "spec"), file.name))
-    if not found:
-        also = f" ({failed} that failed)" if failed else ""
-        raise MeasurementError(f"{file}: no measurement of {', '.join(ARCHIVE_READERS)}{also}; give {ARCHIVED}")
-    return found
-
-
-def _documents(data: Any) -> Iterator[Any]:
-    listed = data if isinstance(data, list) else items(data, "hits", "hits") or [data]  # pyright: ignore[reportUnknownVariableType]
-    for each in listed:  # pyright: ignore[reportUnknownVariableType]
-        yield member(each, "_source") or each
-
-
 def _kind(result: Any) -> str:
     """Find which test a single result is of."""
     for kind, name in (
@@ -104,10 +75,8 @@ def _kind(result: Any) -> str:
     return "rtt" if "mean" in result and "sent" in result else ""
 
 
-# --- results as pScheduler has them ----------------------------------------------------------------------------------
-
-
-def _throughput(result: Any, spec: Any, source: str) -> PathEvidence:
+def throughput(result: Any, spec: Any, source: str) -> PathEvidence:
+    """The transfer of a throughput test."""
     summary = member(result, "summary", "summary")
     got = positive(summary, "receiver-throughput-bits") or positive(summary, "throughput-bits")
     intervals = tuple(_interval(each) for each in items(result, "intervals") if not member(each, "summary", "omitted"))
@@ -194,7 +163,8 @@ def _latency(result: Any, spec: Any, source: str) -> PathEvidence:
     )
 
 
-def _trace(result: Any, spec: Any, source: str) -> PathEvidence:
+def trace(result: Any, spec: Any, source: str) -> PathEvidence:
+    """The traceroute of a trace test."""
     paths = items(result, "paths") or items(result, "json")
     hops = [_hop(each) for each in (paths[0] if paths and isinstance(paths[0], list) else paths)]  # pyright: ignore[reportUnknownVariableType]
     while hops and not hops[-1].rtts_ms:
@@ -212,58 +182,12 @@ def _hop(data: Any) -> TracerouteHop:
     return TracerouteHop(label, () if rtt_s is None else (rtt_s * 1e3,))
 
 
-# --- what the archive makes of them ----------------------------------------------------------------------------------
-
-
-def _archived_throughput(result: Any, spec: Any, source: str) -> PathEvidence:
-    figures = {
-        "throughput-bits": member(result, "throughput"),
-        "retransmits": member(result, "retransmits"),
-        "sent": member(result, "packets_sent"),
-        "lost": member(result, "packets_lost"),
-        "start": 0.0,
-        "end": seconds_of(member(spec, "duration")) or 0.0,
-    }
-    return _throughput(
-        {
-            "summary": {"summary": figures, "streams": items(result, "streams", "json")},
-            "intervals": items(result, "intervals", "json"),
-            "mss": member(result, "mss"),
-            "mtu": member(result, "mtu"),
-        },
-        spec,
-        source,
-    )
-
-
-def _archived_rtt(result: Any, spec: Any, source: str) -> PathEvidence:  # noqa: ARG001
-    packets = member(result, "packets")
-    least, sent = number(result, "rtt", "min"), whole(packets, "sent") or 0
-    return PathEvidence(probes=[Probes(source, "perfSONAR's archive, rtt", least, sent, whole(packets, "lost") or 0)])
-
-
-def _archived_latency(result: Any, spec: Any, source: str) -> PathEvidence:  # noqa: ARG001
-    packets, least_ms = member(result, "packets"), number(result, "latency", "min")
-    return PathEvidence(
-        probes=[
-            Probes(
-                source,
-                "perfSONAR's archive, latency",
-                None if least_ms is None else least_ms / 1e3,
-                whole(packets, "sent") or 0,
-                whole(packets, "lost") or 0,
-                one_way=True,
-                clock_error_s=(number(result, "max_clock_error") or 0.0) / 1e3,
-            )
-        ]
-    )
-
-
-READERS = {"throughput": _throughput, "rtt": _rtt, "latency": _latency, "trace": _trace}
-ARCHIVE_READERS = {
-    "throughput": _archived_throughput,
-    "rtt": _archived_rtt,
-    "latency": _archived_latency,
-    "latencybg": _archived_latency,
-    "trace": _trace,
-}
+READERS = {"throughput": throughput, "rtt": _rtt, "latency": _latency, "trace": trace}
+READER = Reader(
+    "pscheduler",
+    "pScheduler's JSON",
+    re.compile(
+        r'\A(?![\s\S]*"(?:hits|_source)")\s*\{(?=[\s\S]*"(?:succeeded|result-merged|result-full|roundtrips|packets-sent)"\s*:)'
+    ).match,
+    read_pscheduler,
+)

@@ -8,6 +8,7 @@ from pathlib import Path
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence, Socket
 from landspeed.scenario.importers.peers import plain_address
 from landspeed.scenario.importers.reading import read_text
+from landspeed.scenario.importers.registry import Reader
 
 # State and protocol are missing where ss was asked for one state, or for one protocol.
 _ENDS = re.compile(r"^(?:(?:tcp|mptcp)\s+)?(?:[A-Z][A-Z0-9-]+\s+)?\d+\s+\d+\s+(\S+):(\S+)\s+(\S+):\S+")
@@ -86,3 +87,11 @@ class _Line:
             packets=self.whole("data_segs_out"),
             retransmits=int(resent) if re.fullmatch(r"\d{1,12}", resent) else 0,
         )
+
+
+READER = Reader(
+    "ss",
+    "what `ss -tin` prints",
+    re.compile(r"(?<!\S)rto:\d\S* .*\brtt:[\d.]+/").search,
+    read_ss,
+)

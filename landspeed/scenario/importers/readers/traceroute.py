@@ -7,6 +7,7 @@ from pathlib import Path
 
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence, Traceroute, TracerouteHop
 from landspeed.scenario.importers.reading import read_text
+from landspeed.scenario.importers.registry import Reader
 
 _HEAD = re.compile(
     r"(?:traceroute6?|Tracing (?:the )?route) to ([^\s,]+)(?: ?[\[(]([0-9A-Fa-f.:]+)[\])])?"
@@ -101,3 +102,10 @@ def _hop(text: str) -> tuple[TracerouteHop, str]:
     found = _ADDRESS.search(_TIME.sub(" ", text))
     address = found[1] if found else ""
     return TracerouteHop(address or text.split(maxsplit=1)[0], times), address
+
+
+_LIKE = re.compile(
+    r"^traceroute6? to |^(?:\S*[Tt]racing|Type escape).*(?:route|trace)|Loss%\s+Snt|^\s{1,2}1\s+\S.*\d\s?ms(?:ec)?\b",
+    re.MULTILINE,
+)
+READER = Reader("traceroute", "a traceroute, a tracert or mtr's report", _LIKE.search, read_traceroute)
