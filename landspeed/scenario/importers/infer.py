@@ -169,7 +169,9 @@ def _at_least(made: InferredPath, rates: Sequence[float]) -> None:
     most = max(rates) * made.wire_share
     line = next((each for each in STANDARD_BPS if each >= 1.05 * most), STANDARD_BPS[-1])
     source = made.transfer.source if made.transfer else ""
-    made.rate = Figure(line, f"assumed; {source}: it carried {rate_text(most)}, framing included, and nothing shows it full")
+    made.rate = Figure(
+        line, f"assumed; {source}: it carried {rate_text(most)}, framing included, and nothing shows it full"
+    )
     made.assumptions.append(
         f"Bottleneck. No measurement shows the line full: {rate_text(line)} is the next rate of Ethernet above the "
         f"{rate_text(most)} that it carried."
