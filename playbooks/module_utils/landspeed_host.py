@@ -13,19 +13,28 @@ class Unavailable(Exception):  # noqa: N818
     """Missing setting of this host, or one that nobody may change."""
 
 
-def run(*words: str) -> str:
-    """Output of a command.
+def run(*words: str, given: str = "") -> str:
+    """Output of a command, which reads what is `given`.
 
     Raises:
         Unavailable: it is not installed, or failed.
     """
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, input=given)
     except FileNotFoundError as error:
         raise Unavailable(f"{words[0]} is not installed") from error
     if done.returncode:
         raise Unavailable(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
+
+
+def cpu_mask(bits: int) -> str:
+    """Mask of processors as sysfs takes it: hexadecimal, in words of 32 bits."""
+    words: list[str] = []
+    while bits or not words:
+        words.append(f"{bits & 0xFFFFFFFF:x}" if bits <= 0xFFFFFFFF else f"{bits & 0xFFFFFFFF:08x}")
+        bits >>= 32
+    return ",".join(reversed(words))
 
 
 def nic_errors(device: Path) -> int:

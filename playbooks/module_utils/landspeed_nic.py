@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ansible.module_utils.landspeed_findings import Findings, group_of, text
-from ansible.module_utils.landspeed_host import Unavailable, nic_errors, run
+from ansible.module_utils.landspeed_host import Unavailable, cpu_mask, nic_errors, run
 
 PCIE_GBPS = {"2.5": 2.0, "5.0": 4.0, "8.0": 7.88, "16.0": 15.75, "32.0": 31.5, "64.0": 60.5}  # a lane, after encoding
 
@@ -162,14 +162,10 @@ def look_at_hardware(found: Findings, nic: Nic, wanted: Asked) -> None:
 
 
 def mask(cpulist: str) -> str:
-    """A list such as `0-3,8` as the hexadecimal mask of sysfs, in words of 32 bits."""
+    """A list such as `0-3,8` as the hexadecimal mask of sysfs."""
     bits = 0
     for part in cpulist.split(","):
         first, _, last = part.partition("-")
         for cpu in range(int(first), int(last or first) + 1):
             bits |= 1 << cpu
-    words: list[str] = []
-    while bits or not words:
-        words.append(f"{bits & 0xFFFFFFFF:x}" if bits <= 0xFFFFFFFF else f"{bits & 0xFFFFFFFF:08x}")
-        bits >>= 32
-    return ",".join(reversed(words))
+    return cpu_mask(bits)

@@ -36,12 +36,13 @@ def ask(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[
 
 
 @pytest.fixture
-def restore(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+def restore(tmp_path: Path, shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """Puts former values back."""
     module = play_modules.library("landspeed_restore", monkeypatch)
 
     def call(*roles: str, check_mode: bool = False) -> dict[str, Any]:
-        return play_modules.call(module, monkeypatch, check_mode=check_mode, roles=list(roles))
+        attempts = str(tmp_path / "attempts")
+        return play_modules.call(module, monkeypatch, check_mode=check_mode, roles=list(roles), attempts=attempts)
 
     return call
 
@@ -122,10 +123,10 @@ class Programs:
         self.broken: set[str] = set()
         self.asked: list[str] = []
 
-    def __call__(self, *words: str) -> str:
+    def __call__(self, *words: str, given: str = "") -> str:
         """As `run` of the modules."""
         line = " ".join(words)
-        self.asked.append(line)
+        self.asked += [line, *([f"given: {given}"] if given else [])]
         if any(line.startswith(each) for each in self.broken):
             raise self.unavailable(f"{line}: not supported")
         self.said |= next((more for command, more in self.then.items() if line.startswith(command)), {})
@@ -168,6 +169,29 @@ def test_of_a_nic_only_what_differs_is_set(programs: Programs, shared: Modules, 
     assert programs.changes("ethtool -K") == ["ethtool -K eth7 tcp-segmentation-offload off"]
 
 
+def test_each_part_is_set_on_its_own_where_one_cannot_be(programs: Programs, shared: Modules, ask: Ask) -> None:
+    """One is fixed, one is refused by the driver; the others are set, and only those are saved."""
+    one, two = "ethtool -K eth7 tcp-segmentation-offload on", "ethtool -K eth7 generic-receive-offload on"
+    shown = "Features for eth7:\ntcp-segmentation-offload: {}\ngeneric-receive-offload: off\nlarge-receive-offload: on [fixed]\n"
+    programs.said["ethtool -k eth7"] = shown.format("off")
+    programs.broken |= {"ethtool -K eth7 tcp-segmentation-offload on generic-receive-offload on", two}
+    programs.then = {one: {"ethtool -k eth7": shown.format("on")}}
+    values = {"tcp-segmentation-offload": "on", "generic-receive-offload": "on", "large-receive-offload": "off"}
+    item = {"kind": "offload", "name": "eth7", "value": values}
+    told = ask(item)
+    assert told["changed"] is True
+    assert told["diff"]["after"] == "offload eth7: generic-receive-offload off, tcp-segmentation-offload on\n"
+    assert told["unavailable"] == ["eth7: this driver has no large-receive-offload to set", f"{two}: not supported"]
+    former = {"tcp-segmentation-offload": "off", "generic-receive-offload": "off"}
+    assert saved(shared) == [("eth7", former)]
+    programs.changes()
+    # What was refused is known, and would not be a change: so `attempt` sees whether all that can be is in force.
+    told = ask(item, check_mode=True)
+    assert (told["changed"], told["unavailable"][1]) == (False, f"{two}: not supported")
+    programs.said["ethtool -k eth7"] = shown.format("off")
+    assert ask(item, check_mode=True)["changed"] is True
+
+
 def test_a_change_that_fails_half_way_is_undone(programs: Programs, ask: Ask) -> None:
     programs.said["ethtool -k eth7"] = OFFLOADS.format("off")
     programs.broken.add("ethtool -K")
@@ -206,6 +230,29 @@ def test_a_tree_of_qdiscs_is_replaced_root_first_and_known_again(programs: Progr
     assert programs.changes("tc qdisc del", "tc qdisc add") == ["tc qdisc del dev eth7 root"]
 
 
+@pytest.mark.parametrize(("queues", "root"), [(1, []), (3, ["root handle 1: mq"])])
+def test_fq_is_below_mq_where_there_are_several_queues(
+    programs: Programs, shared: Modules, ask: Ask, restore: Ask, tmp_path: Path, queues: int, root: list[str]
+) -> None:
+    """One root fq would be one lock for all transmit queues. And a tree of mq that was there comes back."""
+    for number in range(queues):
+        (tmp_path / "eth7" / "queues" / f"tx-{number}").mkdir(parents=True)
+    path = shared["kinds"].Path
+    shared["kinds"].Path = lambda *parts: path(tmp_path, *parts[1:]) if parts[0] == "/sys/class/net" else path(*parts)
+    before = "qdisc mq 8001: root \nqdisc fq_codel 0: parent 8001:2 limit 10240p\nqdisc fq 8002: parent 8001:1 limit 10p"
+    programs.said["tc qdisc show dev eth7"] = before if root else "qdisc fq 8002: root refcnt 2 limit 10p"
+    item = {"kind": "qdisc", "name": "eth7", "value": ["each queue: fq limit 100000"]}
+    ask(item)
+    below = [f"parent 1:{number} handle 100{number}: fq limit 100000" for number in range(1, queues + 1)]
+    expected = [*root, *(below if root else ["root handle 1: fq limit 100000"])]
+    assert programs.changes("tc qdisc add") == [f"tc qdisc add dev eth7 {line}" for line in expected]
+    programs.said["tc qdisc show dev eth7"] = "qdisc fq 1: root refcnt 2 limit 100000p"
+    restore()
+    former = ["root handle 8001: mq", "parent 8001:1 handle 8002: fq limit 10p"]
+    former = former if root else ["root handle 8002: fq limit 10p"]
+    assert programs.changes("tc qdisc add") == [f"tc qdisc add dev eth7 {line}" for line in former]
+
+
 def test_what_could_not_be_put_back_is_not_touched(programs: Programs, shared: Modules, ask: Ask) -> None:
     programs.said["tc qdisc show dev eth7"] = "qdisc htb 1: root refcnt 2 r2q 10 default 0x1"
     told = ask({"kind": "qdisc", "name": "eth7", "value": ["root handle 1: fq"]})
@@ -233,6 +280,61 @@ def test_what_cannot_be_put_back_now_stays_written_down(
     (tmp_path / "two").write_text("after")
     assert restore("shape")["changed"] is False  # of another role
     assert restore("tune", "shape")["restored"] == [f"sysfs {tmp_path / 'two'}"]
+
+
+def test_an_attempt_that_nobody_has_a_copy_of_stays(tmp_path: Path, ask: Ask, restore: Ask) -> None:
+    """Nothing of the engine is removed before it is collected."""
+    attempts, number = tmp_path / "attempts", tmp_path / "number"
+    number.write_text("1")
+    ask({"kind": "path", "name": str(attempts)}, {"kind": "sysfs", "name": str(number), "value": "9"})
+    for name, files in {"first": ["send.log"], "second": ["receive.log", "collected"], "unbegun": ["seen.json"]}.items():
+        (attempts / name).mkdir(parents=True)
+        for file in files:
+            (attempts / name / file).touch()
+    for check_mode in (True, False):
+        told = restore(check_mode=check_mode)
+        assert told["failed"] is True
+        assert told["msg"].startswith("not collected: first. Nothing was removed. Remedy: landspeed real collect ")
+        assert (number.read_text(), (attempts / "first" / "send.log").exists()) == ("9", True)
+    (attempts / "first" / "collected").touch()
+    assert restore()["restored"] == [f"sysfs {number}", f"path {attempts}"]
+
+
+def test_what_a_reboot_undid_is_not_put_back(  # noqa: PLR0917
+    tmp_path: Path, shared: Modules, ask: Ask, restore: Ask, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After it numbers of interrupts are of other devices, and sysctls what /etc/sysctl.d says by then."""
+    boot, irq, file = tmp_path / "boot_id", tmp_path / "smp_affinity", tmp_path / "file"
+    boot.write_text("one\n")
+    monkeypatch.setattr(shared["state"], "BOOT_ID", boot)
+    irq.write_text("1")
+    affinity = {"kind": "cpumask", "name": str(irq), "value": "2"}
+    qdisc = {"kind": "qdisc", "name": "eth7", "value": ["root handle 1: fq"]}
+    programs.then = {"tc qdisc add": {"tc qdisc show dev eth7": "qdisc fq 1: root refcnt 2 limit 10p"}}
+    ask(affinity, qdisc, {"kind": "path", "name": str(file)})
+    file.write_text("ours")
+    boot.write_text("two\n")
+    irq.write_text("8")  # of another device
+    programs.said["tc qdisc show dev eth7"] = ""
+    assert ask(affinity, qdisc, check_mode=True)["changed"] is True  # nothing of it is in force
+    told = restore()
+    assert (told["restored"], file.exists()) == ([f"path {file}"], False)
+    assert told["forgotten"] == [f"cpumask {irq}", "qdisc eth7"]
+    assert irq.read_text() == "8"
+    assert not shared["state"].FOLDER.exists()
+
+
+def test_what_is_set_again_after_a_reboot_comes_back_to_the_value_of_then(
+    tmp_path: Path, shared: Modules, ask: Ask, restore: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot, number = tmp_path / "boot_id", tmp_path / "number"
+    monkeypatch.setattr(shared["state"], "BOOT_ID", boot)
+    for name, value in (("one", "1"), ("two", "7")):
+        boot.write_text(name)
+        number.write_text(value)
+        ask({"kind": "sysfs", "name": str(number), "value": "9"})
+    restore()
+    assert number.read_text() == "7"
 
 
 # --- Kinds ----------------------------------------------------------------------------------------------------------
@@ -264,7 +366,6 @@ def test_a_unit_is_stopped_and_disabled_where_it_was_not_running(
 @pytest.mark.parametrize(
     ("kind", "name", "shown", "command"),
     [
-        ("nft_table", "inet landspeed", "table ip other\ntable inet landspeed\n", "nft delete table inet landspeed"),
         ("netns", "landspeed-hop1", "landspeed-hop2\nlandspeed-hop1 (id: 3)\n", "ip netns delete landspeed-hop1"),
         ("ip_rule", "-4 7801", "7801: from all lookup 7801\n", "ip -4 rule delete priority 7801"),
     ],
@@ -276,12 +377,34 @@ def test_what_landspeed_made_is_taken_away(  # noqa: PLR0917
     assert setting.read(name) is False
     setting.write(name, False)
     looks = len(programs.asked)
-    programs.said |= {"nft list tables": shown, "ip netns list": shown, "ip -4 rule show": shown}
+    programs.said |= {"ip netns list": shown, "ip -4 rule show": shown}
     assert setting.read(name) is True
     setting.write(name, True)  # it was there before: it stays
     assert len(programs.asked) == looks + 1
     setting.write(name, False)
     assert programs.asked[-1] == command
+
+
+def test_a_table_is_replaced_in_one_step_known_again_and_put_back(programs: Programs, ask: Ask, restore: Ask) -> None:
+    """Also one of the same name that was there before."""
+    ours, before = ["table inet landspeed {", "  chain input {", "  }", "}"], ["table inet landspeed {", "\tset s {", "}"]
+    item = {"kind": "nft_table", "name": "inet landspeed", "value": ours, "required": True}
+    shown = {"nft list table inet landspeed": "table inet landspeed {\n\tchain input {\n\t}\n}\n"}
+    programs.said |= {"nft list tables": "table ip other\ntable inet landspeed\n"}
+    programs.said |= {"nft list table inet landspeed": "\n".join(before) + "\n"}
+    programs.then = {"nft -f -": shown}
+    assert ask(item, check_mode=True)["changed"] is True
+    assert programs.changes("nft -f", "given") == []
+    ask(item)
+    head = "table inet landspeed\ndelete table inet landspeed\n"
+    assert programs.changes("nft -f", "given") == ["nft -f -", f"given: {head}" + "\n".join(ours) + "\n"]
+    assert [ask(item, check_mode=mode)["changed"] for mode in (False, True)] == [False, False]
+    programs.said["nft list tables"] = ""  # as a reboot, or whoever flushes the rules, leaves it
+    assert ask(item, check_mode=True)["changed"] is True
+    programs.said["nft list tables"] = "table inet landspeed\n"
+    programs.changes()
+    assert restore()["restored"] == ["nft_table inet landspeed"]
+    assert programs.changes("nft -f", "given") == ["nft -f -", f"given: {head}" + "\n".join(before) + "\n"]
 
 
 def test_what_this_machine_has(programs: Programs, shared: Modules) -> None:
@@ -299,6 +422,33 @@ def test_what_this_machine_has(programs: Programs, shared: Modules) -> None:
     kinds["link"].write("lo", False)
     kinds["user"].write("root", False)
     assert programs.asked == ["ip link set dev lo mtu 9000", "ip link delete lo", "userdel root"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [("ffff,0000ffff", "0000ffff,0000ffff"), ("ff00", "00000000,0000ff00"), ("f", "f"), ("3", "00000003\n")],
+)
+def test_masks_of_processors_are_numbers(  # noqa: PLR0917
+    shared: Modules, ask: Ask, restore: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, shown: str
+) -> None:
+    """The kernel pads what it shows to the number of processors that it could have (lib/vsprintf.c, %*pb)."""
+    mask, former = tmp_path / "smp_affinity", shown.replace("f", "1").replace("3", "1")
+    mask.write_text(former)
+    write_text = Path.write_text
+    monkeypatch.setattr(Path, "write_text", lambda path, text: write_text(path, {asked: shown}.get(text, text)))
+    item = {"kind": "cpumask", "name": str(mask), "value": asked}
+    told = ask(item)
+    assert (told["changed"], told["unavailable"]) == (True, [])
+    assert ask(item)["changed"] is False
+    restore()
+    assert int(mask.read_text().replace(",", ""), 16) == int(former.replace(",", ""), 16)
+    assert all(len(word) == 8 for word in mask.read_text().split(",")[1:])  # as bitmap_parse() takes it
+
+
+def test_a_mask_that_is_none_is_unavailable(shared: Modules, ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "mask").write_text("")
+    told = ask({"kind": "cpumask", "name": str(tmp_path / "mask"), "value": "f"})
+    assert told["unavailable"] == [f"{tmp_path / 'mask'}: '' is not a mask of processors"]
 
 
 def test_a_choice_shows_the_one_in_force(shared: Modules, tmp_path: Path) -> None:

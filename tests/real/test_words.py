@@ -25,7 +25,7 @@ Played = list[tuple[str, dict[str, Any], list[str]]]
 @pytest.fixture
 def inventory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """An inventory as the command writes it."""
-    scenario, folder = write_lab_scenario(tmp_path / "lab.yaml"), tmp_path / "inventory"
+    scenario, folder = write_lab_scenario(tmp_path / "lab.yaml", duration="1 s"), tmp_path / "inventory"
     hosts = ["--sender", "anna@192.0.2.1", "--receiver", "ben@192.0.2.2"]
     assert main(["real", "inventory", str(scenario), "--out", str(folder), *hosts]) == 0
     assert f"next: landspeed real preflight {folder}" in capsys.readouterr().out
@@ -161,7 +161,8 @@ def collected(inventory: Path, bench: Bench, played: Played) -> Callable[..., No
     """Puts archives of a transfer over the loopback device where the play `collect` puts those of hosts."""
     bench.receive("--one-off")
     live = bench.folder / "live.jsonl"
-    sender = bench.send("--receive", "verify", "--streams", "2", "--time", "1", "--pacing", "100M", "--live", str(live))
+    options = "--receive verify --streams 2 --time 1 --pacing 45M --congestion reno"
+    sender = bench.send(*options.split(), "--live", str(live))
     assert sender.wait() == 0, sender.errors
     seen = {
         "findings": [{"check": "kernel", "state": "pass", "found": "6.12", "wanted": "", "remedy": ""}],
@@ -208,7 +209,7 @@ def test_an_attempt_becomes_a_bundle_like_any_other(
     _, bundle = collect(inventory, tmp_path, "first")
     record = load_record(bundle)
     assert (record.world, record.clock, record.complete, record.error) == ("real", "real", True, None)
-    assert record.goodput_bps == pytest.approx(200e6, rel=0.5)  # what loopback was asked for
+    assert record.goodput_bps == pytest.approx(90e6, rel=0.5)  # what loopback was asked for
     assert record.rtt_ms == 264.1  # of the pings, not of the loopback device
     assert record.calibration is not None
     assert (record.calibration.passed, record.calibration.path_mtu_bytes) == (True, 9000)
@@ -262,6 +263,31 @@ def test_a_transfer_that_did_not_end_well_is_told_in_the_engines_words(
 
 
 @pytest.mark.slow
+def test_what_was_not_rehearsed_has_not_passed(
+    inventory: Path, collected: Callable[..., None], bench: Bench, tmp_path: Path
+) -> None:
+    """Whatever came into the inventory or onto the hosts: the engine tells what it was run with."""
+    engine = bench.result()
+    engine["options"]["time_s"] = 25.0
+    engine["engine"]["build"] = "0123456789abcdef"
+    seen = {"figures_sha256": "0" * 64, "unavailable": ["eth7: ethtool -c shows nothing to set"]}
+    (inventory / "group_vars" / "all" / "rehearsal.yml").write_text(
+        "landspeed_rehearsal: ''\nlandspeed_rehearsed_engine_build: fedcba9876543210\n"
+    )
+    collected("other", engine_json=json.dumps(engine).encode(), seen_json=json.dumps(seen).encode())
+    status, bundle = collect(inventory, tmp_path, "other")
+    assert status == 1
+    record = load_record(bundle)
+    verdicts = {verdict.name: verdict for verdict in record.verdicts}
+    assert (record.passed, verdicts["plan"].ok) == (False, False)
+    assert verdicts["plan"].text == (
+        "not what the plan asks for; time_s 25.0, the plan's 1.0; engine 0123456789abcdef, rehearsed with "
+        "fedcba9876543210; the plays' figures at the sender were others; the plays' figures at the receiver were others"
+    )
+    assert verdicts["settings of the sender"].text == "not in force: eth7: ethtool -c shows nothing to set"
+
+
+@pytest.mark.slow
 def test_a_rehearsal_that_is_gone_is_not_compared(
     inventory: Path, collected: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -269,9 +295,8 @@ def test_a_rehearsal_that_is_gone_is_not_compared(
     collected("first", seen_json=b"{}")
     _, bundle = collect(inventory, tmp_path, "first")
     record = load_record(bundle)
-    verdicts = {verdict.name: verdict for verdict in record.verdicts}
-    assert verdicts["rehearsal"].text == "rehearsed in lab-gone, same plan, same build of the engine"
-    assert verdicts["rehearsed beside real"].text.startswith("not compared: ")
+    (rehearsal,) = [verdict for verdict in record.verdicts if verdict.name == "rehearsal"]
+    assert rehearsal.ok is None and rehearsal.text.startswith("rehearsed in lab-gone, which is not compared: ")
     assert record.calibration is None  # nobody has measured the path
 
 

@@ -14,6 +14,7 @@ from landspeed.judge.calibration_checks import calibration_checks
 from landspeed.judge.judge import judge
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.check import Check
+from landspeed.results.facts import RealFacts
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan
@@ -21,7 +22,8 @@ from landspeed.worlds.engine.command import engine_commands
 from landspeed.worlds.engine.result import EngineResult, ResultError, parse_result
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
-from landspeed.worlds.real.inventory import read_hosts, read_variables
+from landspeed.worlds.real.inventory import plan_variables, read_hosts, read_variables
+from landspeed.worlds.real.unchanged import differences, rehearsed_otherwise
 
 GATE_VARIABLES = {
     "landspeed_rehearsal": "bundle",
@@ -88,7 +90,8 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
             bundle.fail(broken, record)
         else:
             bundle.convert()
-            record = _judged(record, plan, bundle.path, rehearsal, runs_dir)
+            otherwise = _otherwise(plan, (sent, received), rehearsal)
+            record = _judged(record, plan, bundle.path, rehearsal, runs_dir, otherwise)
             bundle.finish(record)
     return bundle.path
 
@@ -126,7 +129,10 @@ def _begin(
             "rehearsal": gate,
             "path": path,
             "hosts": {
-                role: {"name": hosts[role], "findings": found.get("findings") or [], "nic": found.get("nic") or {}}
+                role: {
+                    "name": hosts[role],
+                    **{part: found[part] for part in ("findings", "nic", "unavailable") if found.get(part)},
+                }
                 for role, found in zip(("sender", "receiver"), seen, strict=True)
             },
         },
@@ -167,19 +173,43 @@ def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
     return measured.model_copy(update={"checks": checks, "passed": not failures, "failures": failures})
 
 
-def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, Any], runs_dir: Path) -> RunRecord:
+def _otherwise(plan: Plan, files: tuple[dict[str, bytes], dict[str, bytes]], rehearsal: dict[str, Any]) -> list[str]:
+    """Differences between what was made and the plan of the inventory, in words."""
+    build = str(rehearsal.get("landspeed_rehearsed_engine_build") or "") or None
+    found = differences(plan, build, parse_result(files[0]["engine.json"], "engine.json"))
+    figures = plan_variables(plan)["landspeed_figures_sha256"]
+    ends = zip(("sender", "receiver"), files, strict=True)
+    seen = {end: read_object(each.get("seen.json")).get("figures_sha256", figures) for end, each in ends}
+    return found + [f"the plays' figures at the {end} were others" for end, digest in seen.items() if digest != figures]
+
+
+def _judged(
+    record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, Any], runs_dir: Path, otherwise: list[str]
+) -> RunRecord:
     tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
     judged = judge(tolerant, record, folder)
     name = rehearsal.get("landspeed_rehearsal")
-    if not name:
-        reason = rehearsal.get("landspeed_unrehearsed") or "no reason was given"
-        more = [Check("rehearsal", None, f"UNREHEARSED: {reason}")]
-    else:
-        text = f"rehearsed in {name}, same plan, same build of the engine"
-        more = [Check("rehearsal", True, text)]
+    more: list[Check] = []
+    if name:
         try:
-            more.append(compare(load_record(runs_dir / name), judged))
+            rehearsed = load_record(runs_dir / name)
         except ValueError as error:
-            more.append(Check("rehearsed beside real", None, f"not compared: {error}"))
+            more.append(Check("rehearsal", None, f"rehearsed in {name}, which is not compared: {error}"))
+        else:
+            otherwise += rehearsed_otherwise(rehearsed, plan, judged.tool_result.build or "")
+            same = "same plan and options, same build of the engine"
+            more = [Check("rehearsal", True, f"rehearsed in {name}, {same}"), compare(rehearsed, judged)]
+    else:
+        reason = rehearsal.get("landspeed_unrehearsed") or "no reason was given"
+        more.append(Check("rehearsal", None, f"UNREHEARSED: {reason}"))
+    if otherwise:
+        text = "; ".join([f"not what was rehearsed in {name}" if name else "not what the plan asks for", *otherwise])
+        more = [Check("rehearsal", False, text), *more[1:]] if name else [*more, Check("plan", False, text)]
+    facts = judged.world_facts
+    assert isinstance(facts, RealFacts)
+    for end, host in facts.hosts.items():
+        if host.unavailable:
+            more.append(Check(f"settings of the {end}", None, f"not in force: {'; '.join(host.unavailable)}"))
     judged.verdicts = [*more, *judged.verdicts]
+    judged.passed = bool(judged.passed) and not otherwise
     return judged

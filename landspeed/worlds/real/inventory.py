@@ -14,11 +14,12 @@ from __future__ import annotations
 import hashlib
 import io
 import ipaddress
+import json
 import re
 import shlex
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,26 @@ ENGINE_UNIT = MAN_PAGE.parent / "systemd" / "landspeed-engine.service"
 AGAIN = "mend it, or write the inventory again with `--again`"
 HOST_OPTIONS = ("address", "interface", "jump", "ssh_config")
 HOST_FORM = "user@host, with any of ,address=IP ,interface=NIC ,jump=user@host ,ssh_config=FILE"
+OF_A_MACHINE = (
+    "landspeed_scenario_file",
+    "landspeed_engine_sha256",
+    "landspeed_engine_libraries",
+    "landspeed_engine_binary",
+    "landspeed_engine_man_page",
+    "landspeed_engine_unit",
+)
+"""Figures that say where something is here, or how it was built; a host of another kind may have its own engine."""
+FREE: dict[str, Any] = {
+    "landspeed_interface": "",
+    "landspeed_numa_node": -1,
+    "landspeed_engine_key": "",
+    "landspeed_rehearsal": "",
+    "landspeed_rehearsed_engine_build": "",
+    "landspeed_unrehearsed": "",
+    "landspeed_attempt": "manual",
+    "landspeed_capture_packets": 0,
+}
+"""What other files of the inventory, or words of the command line, may say otherwise."""
 GROUPS = {"sender": "landspeed_senders", "receiver": "landspeed_receivers", "shaper": "landspeed_shapers"}
 
 
@@ -137,9 +158,12 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
         else 16 * (transfer.bytes or 0) / physics.expected_goodput_bps
     )
     peer = "{{ landspeed_peer }}"
-    receive = receive_command(transfer.sample_interval_ns, samples="receiver.csv", json="receiver.json")
+    here = "{{ landspeed_address }}"
+    receive = receive_command(
+        transfer.sample_interval_ns, samples="receiver.csv", json="receiver.json", bind="ADDRESS"
+    )
     send = send_command(transfer, "PEER", samples="sender.csv", live="live.jsonl", json="engine.json")
-    return {
+    figures: dict[str, Any] = {
         "landspeed_scenario": plan.scenario,
         "landspeed_scenario_file": str(Path(plan.scenario_file).resolve()),
         "landspeed_plan_sha256": plan.sha256,
@@ -160,24 +184,17 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
         "landspeed_expected_goodput_bps": physics.expected_goodput_bps,
         "landspeed_time_limit_s": int(60 + 1.5 * duration_s),
         "landspeed_port": ENGINE_PORT,
-        "landspeed_receive_options": shlex.join(receive[2:]),
+        "landspeed_receive_options": shlex.join(receive[2:]).replace("ADDRESS", here, 1),
         "landspeed_send_options": shlex.join(send[2:]).replace("PEER", peer, 1),
         "landspeed_shape": shape_links(plan, late_timers_ns) if shaped else [],
         "landspeed_late_timers_s": late_timers_ns / 1e9,
-        # What other files of the inventory, or words of the command line, may say otherwise.
-        "landspeed_interface": "",
-        "landspeed_numa_node": -1,
-        "landspeed_engine_key": "",
-        "landspeed_rehearsal": "",
-        "landspeed_rehearsed_engine_build": "",
-        "landspeed_unrehearsed": "",
-        "landspeed_attempt": "manual",
-        "landspeed_capture_packets": 0,
         "landspeed_peer": (
             "{{ hostvars[groups['landspeed_receivers' if inventory_hostname in groups['landspeed_senders']"
             " else 'landspeed_senders'][0]].landspeed_address }}"
         ),
     }
+    text = json.dumps({name: value for name, value in figures.items() if name not in OF_A_MACHINE}, sort_keys=True)
+    return {**figures, "landspeed_figures_sha256": hashlib.sha256(text.encode()).hexdigest(), **FREE}
 
 
 def write_inventory(
@@ -240,7 +257,7 @@ def read_hosts(folder: Path) -> dict[str, list[str]]:
     Raises:
         RealError: a file cannot be read, or sender or receiver is missing; the message has file and line.
     """
-    for file in sorted(each for part in ("group_vars", "host_vars") for each in (folder / part).rglob("*.y*ml")):
+    for file in variable_files(folder):
         _mapping(file, YAML().compose, MappingNode)
     file = folder / "hosts.yml"
     wanted = "a host in landspeed_senders and one in landspeed_receivers are wanted"
@@ -255,6 +272,27 @@ def read_hosts(folder: Path) -> dict[str, list[str]]:
         if "[" in name:
             raise RealError(f"{file}: {name} is a range; write each host by its name")
     return found
+
+
+def variable_files(folder: Path) -> list[Path]:
+    """Files of an inventory in which Ansible looks for variables, but hosts.yml."""
+    found = (each for part in ("group_vars", "host_vars") for each in (folder / part).rglob("*"))
+    return sorted(each for each in found if each.is_file() and each.suffix in {"", ".yml", ".yaml", ".json"})
+
+
+def variable_names(file: Path) -> Iterator[str]:
+    """Names of all that a file of the inventory says, on every level; none of an encrypted one.
+
+    Raises:
+        RealError: it cannot be read; the message names file and line.
+    """
+    left: list[Any] = [_mapping(file, YAML().compose, MappingNode)]
+    while left:
+        node = left.pop()
+        if isinstance(node, MappingNode):
+            pairs: list[tuple[Any, Any]] = node.value
+            yield from (str(name.value) for name, _ in pairs)
+            left += (value for _, value in pairs)
 
 
 def read_variables(file: Path) -> dict[str, Any]:
