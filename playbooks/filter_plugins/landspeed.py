@@ -8,9 +8,9 @@ from pathlib import Path
 SUFFIXES = (".yml", ".j2", ".py", ".cfg")
 
 
-def landspeed_setting(name: str, value: str) -> dict[str, str]:
-    """A value of a file in /sys or /proc as an item of landspeed_settings."""
-    return {"kind": "sysfs", "name": name, "value": value}
+def landspeed_setting(name: str, value: object, kind: str = "sysfs", **more: object) -> dict[str, object]:
+    """A value as an item of landspeed_settings: of a file in /sys or /proc, or of another kind."""
+    return {"kind": kind, "name": name, "value": value, **more}
 
 
 def landspeed_digest(folder: str) -> str:

@@ -37,10 +37,23 @@ def cpu_mask(bits: int) -> str:
     return ",".join(reversed(words))
 
 
+def below(device: Path) -> list[Path]:
+    """An interface, whose folder in /sys/class/net this is, and all that it stands on, the lowest first."""
+    found: list[Path] = []
+    for link in sorted(device.glob("lower_*")):
+        found += (each for each in below(device.parent / link.name.removeprefix("lower_")) if each not in found)
+    return [*found, device]
+
+
+def cards(device: Path) -> list[Path]:
+    """NICs of an interface: a VLAN's, those of a bond or bridge, else itself."""
+    return [each for each in below(device) if (each / "device").exists()] or [device]
+
+
 def nic_errors(device: Path) -> int:
-    """Sum of the error counters of an interface, whose folder in /sys/class/net this is."""
-    counters = device / "statistics"
-    return sum(int((counters / name).read_text()) for name in ERRORS if (counters / name).exists())
+    """Sum of the error counters of an interface's NICs."""
+    counters = [card / "statistics" / name for card in cards(device) for name in ERRORS]
+    return sum(int(counter.read_text()) for counter in counters if counter.exists())
 
 
 def beside(path: Path) -> Path:

@@ -239,7 +239,9 @@ def test_fq_is_below_mq_where_there_are_several_queues(
         (tmp_path / "eth7" / "queues" / f"tx-{number}").mkdir(parents=True)
     path = shared["kinds"].Path
     shared["kinds"].Path = lambda *parts: path(tmp_path, *parts[1:]) if parts[0] == "/sys/class/net" else path(*parts)
-    before = "qdisc mq 8001: root \nqdisc fq_codel 0: parent 8001:2 limit 10240p\nqdisc fq 8002: parent 8001:1 limit 10p"
+    before = (
+        "qdisc mq 8001: root \nqdisc fq_codel 0: parent 8001:2 limit 10240p\nqdisc fq 8002: parent 8001:1 limit 10p"
+    )
     programs.said["tc qdisc show dev eth7"] = before if root else "qdisc fq 8002: root refcnt 2 limit 10p"
     item = {"kind": "qdisc", "name": "eth7", "value": ["each queue: fq limit 100000"]}
     ask(item)
@@ -287,7 +289,11 @@ def test_an_attempt_that_nobody_has_a_copy_of_stays(tmp_path: Path, ask: Ask, re
     attempts, number = tmp_path / "attempts", tmp_path / "number"
     number.write_text("1")
     ask({"kind": "path", "name": str(attempts)}, {"kind": "sysfs", "name": str(number), "value": "9"})
-    for name, files in {"first": ["send.log"], "second": ["receive.log", "collected"], "unbegun": ["seen.json"]}.items():
+    for name, files in {
+        "first": ["send.log"],
+        "second": ["receive.log", "collected"],
+        "unbegun": ["seen.json"],
+    }.items():
         (attempts / name).mkdir(parents=True)
         for file in files:
             (attempts / name / file).touch()
@@ -387,7 +393,10 @@ def test_what_landspeed_made_is_taken_away(  # noqa: PLR0917
 
 def test_a_table_is_replaced_in_one_step_known_again_and_put_back(programs: Programs, ask: Ask, restore: Ask) -> None:
     """Also one of the same name that was there before."""
-    ours, before = ["table inet landspeed {", "  chain input {", "  }", "}"], ["table inet landspeed {", "\tset s {", "}"]
+    ours, before = (
+        ["table inet landspeed {", "  chain input {", "  }", "}"],
+        ["table inet landspeed {", "\tset s {", "}"],
+    )
     item = {"kind": "nft_table", "name": "inet landspeed", "value": ours, "required": True}
     shown = {"nft list table inet landspeed": "table inet landspeed {\n\tchain input {\n\t}\n}\n"}
     programs.said |= {"nft list tables": "table ip other\ntable inet landspeed\n"}

@@ -65,7 +65,9 @@ def test_a_figure_that_is_said_elsewhere_is_refused(
     """Ansible would take it from there."""
     file = inventory / name
     if name == "hosts.yml":
-        file.write_text(file.read_text().replace("      hosts:", "      vars: {landspeed_time_limit_s: 9}\n      hosts:", 1))
+        file.write_text(
+            file.read_text().replace("      hosts:", "      vars: {landspeed_time_limit_s: 9}\n      hosts:", 1)
+        )
     else:
         file.write_text('{"landspeed_time_limit_s": 9}')
     assert play("attempt", inventory) == 2
