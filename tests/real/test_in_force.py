@@ -96,7 +96,9 @@ class Steps:
     def role(self, name: str, tasks_from: str = "main", **variables: object) -> None:
         """A role, or a part of it; what it says when it fails is told."""
         include = {"include_role": {"name": name, "tasks_from": tasks_from}, "vars": variables}
-        failed = "(ansible_failed_result.results | default([ansible_failed_result]) | selectattr('failed', 'true') | first)"
+        failed = (
+            "(ansible_failed_result.results | default([ansible_failed_result]) | selectattr('failed', 'true') | first)"
+        )
         said = {"set_fact": {"said": f"{{{{ said + [{failed}.msg] }}}}"}}
         self.tasks.append({"block": [include, {"set_fact": {"said": "{{ said + ['done'] }}"}}], "rescue": [said]})
 

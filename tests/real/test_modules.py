@@ -130,7 +130,7 @@ def host(tmp_path: Path) -> Host:
 def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Examines the host as it is then: its findings by check, and its NIC."""
     module = play_modules.library("landspeed_preflight", monkeypatch)
-    for each in (module, shared["nic"], shared["findings"]):
+    for each in (module, *(shared[name] for name in ("nic", "findings", "tracking"))):
         monkeypatch.setattr(each, "Path", host.path)
         monkeypatch.setattr(each, "run", host.run, raising=False)
 
@@ -144,7 +144,6 @@ def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.Monke
             "memory_bytes": 10**9,
             "congestion_control": "cubic",
             "libraries": ["libcjson.so.1"],
-            "controller_unix_s": time.time(),
             "with_path": False,
         }
         examination = module.Examination(wanted | more)
@@ -171,7 +170,13 @@ def test_preflight_reads_the_nic_and_what_is_near_it(examine: Any, host: Host) -
 def test_a_vlan_a_bond_and_a_bridge_are_walked_down_to_their_nics(examine: Any, host: Host, name: str) -> None:
     """As the kernel links them in sysfs; a port of a bridge that is no NIC stays what it is."""
     net = "sys/class/net"
-    for upper, lower in (("bond0.100", "bond0"), ("bond0", "eth7"), ("bond0", "eth8"), ("br0", "bond0"), ("br0", "tap1")):
+    for upper, lower in (
+        ("bond0.100", "bond0"),
+        ("bond0", "eth7"),
+        ("bond0", "eth8"),
+        ("br0", "bond0"),
+        ("br0", "tap1"),
+    ):
         host.write(f"{net}/{upper}/lower_{lower}/mtu", "9000")
     for each in ("bond0.100", "bond0", "eth8", "tap1", "br0"):
         host.write(f"{net}/{each}/operstate", "up")
@@ -230,7 +235,10 @@ def test_preflight_says_what_is_too_little(
 
 def test_preflight_says_what_is_missing(examine: Any, host: Host) -> None:
     findings, _ = examine(
-        interface="eth9", libraries=["liburing.so.2"], memory_bytes=10**12, controller_unix_s=time.time() + 60
+        interface="eth9",
+        libraries=["liburing.so.2"],
+        memory_bytes=10**12,
+        clock={"offset_s": -60.0, "within_s": 0.1},
     )
     assert findings["interface"] == ("fail", "no eth9")
     assert findings["libraries"] == ("fail", "missing: liburing.so.2")

@@ -31,6 +31,7 @@ CANNOT_SEND = "Data could not be sent to remote host"  # Ansible's, when ssh end
 NO_WAY = "Connection closed by UNKNOWN port 65535"  # ssh's words when what goes to the jump host has ended
 WORK_PREFIX = "landspeed-real-"
 REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all that begin so
+QUOTES = "'\""
 PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
 
 
@@ -110,6 +111,11 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
             return f"{host}: sudo does not answer ({last}). Remedy: a busy host? try again"
         remedy = "is it up, is the address right, is a jump host needed (,jump=…)?"
         return f"{host}: cannot be reached over ssh ({last}). Remedy: {remedy}"
+    if "Incorrect sudo password" in message:
+        return f"{host}: the password for sudo is wrong. Remedy: give the right one (--ask-become-pass)"
+    if no_python := re.search(r"(\S*python\S*?)['\"]?:? (?:was )?(?:not found|No such file)", message):
+        remedy = "install python3 there, or name another one in host_vars (ansible_python_interpreter)"
+        return f"{host}: there is no {no_python[1].lstrip(QUOTES)}. Remedy: {remedy}"
     if re.search(r"sudo: |password is required|Missing sudo|not in the sudoers", message):
         remedy = "allow sudo for the user, or give --ask-become-pass"
         return f"{host}: no root there ({message.splitlines()[-1]}). Remedy: {remedy}"

@@ -41,7 +41,9 @@ def check_figures(folder: Path, plan: Plan) -> None:
         if name not in found or found[name] != value:
             there = f"{name} is {_short(found[name])}" if name in found else f"{name} is missing"
             engine = "; the engine has been built anew?" if "engine" in name else ""
-            raise RealError(f"{file}: {there}, by the plan and the engine here it is {_short(value)}{engine}; {_REMEDY}")
+            raise RealError(
+                f"{file}: {there}, by the plan and the engine here it is {_short(value)}{engine}; {_REMEDY}"
+            )
     named = {*figures} - {*FREE} - {*OF_A_MACHINE}
     for other in (folder / "hosts.yml", *variable_files(folder)):
         for name in () if other == file else variable_names(other):
