@@ -12,7 +12,7 @@ description:
   - It also notes what a play made the host ready with, so that a later one can compare.
 options:
   owner: {description: Who asks., type: str, required: true}
-  inventory: {description: With which inventory; another one of the same person's is another owner., type: str, required: true}
+  inventory: {description: With which inventory; another one is another owner., type: str, required: true}
   plan: {description: For what., type: str, required: true}
   hours: {description: For how long from now; nothing is taken when it is 0., type: float, default: 0}
   force: {description: Take it, whosever it is., type: bool, default: false}

@@ -96,14 +96,7 @@ def apply(module: AnsibleModule, state: State, item: Item) -> tuple[list[str], s
             state.remember(kind, name, present, module.params["role"])
         return [], "", ""
     wanted = normal(item, item["value"], present)
-    unavailable: list[str] = []
-    if is_parts(wanted) and is_parts(present) and kind != "path":  # each on its own
-        if missing := sorted(set(wanted) - set(present)):
-            unavailable = [f"{name}: this driver has no {', '.join(missing)} to set"]
-        wanted = {key: value for key, value in wanted.items() if key in present}
-        former = {key: present[key] for key in wanted}
-    else:
-        former = present
+    wanted, former, unavailable = parts_to_set(item, wanted, present)
     before = state.applied.get(f"{kind} {name}", {})
     if (before.get("asked"), before.get("shown")) == (wanted, present) and (module.check_mode or is_lines(wanted)):
         refused = before.get("refused")
@@ -128,6 +121,20 @@ def apply(module: AnsibleModule, state: State, item: Item) -> tuple[list[str], s
         return unavailable, "", ""
     after = {key: now.get(key) for key in wanted} if is_parts(wanted) and is_parts(now) else wanted
     return unavailable, as_text(former), as_text(after)
+
+
+def parts_to_set(item: Item, wanted: Any, present: Any) -> tuple[Any, Any, list[str]]:
+    """Reduce what is wanted to the parts that this driver has: each is set on its own.
+
+    Returns:
+        what is wanted, its former value, and what there is not.
+    """
+    if item["kind"] == "path" or not (is_parts(wanted) and is_parts(present)):
+        return wanted, present, []
+    missing = ", ".join(sorted(set(wanted) - set(present)))
+    wanted = {key: value for key, value in wanted.items() if key in present}
+    unavailable = [f"{item['name']}: this driver has no {missing} to set"] if missing else []
+    return wanted, {key: present[key] for key in wanted}, unavailable
 
 
 def write(kind: str, name: str, wanted: Any, present: Any) -> tuple[str, Any]:

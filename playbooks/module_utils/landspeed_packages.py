@@ -13,6 +13,7 @@ PACKAGES = {
     "tc": ("iproute2", "iproute-tc", "iproute2", "iproute2"),
     "ethtool": ("ethtool", "ethtool", "ethtool", "ethtool"),
     "ping": ("iputils-ping", "iputils", "iputils", "iputils"),
+    "traceroute": ("traceroute", "traceroute", "traceroute", "traceroute"),
     "nft": ("nftables", "nftables", "nftables", "nftables"),
     "chronyc": ("chrony", "chrony", "chrony", "chrony"),
     "libcjson.so.1": ("libcjson1", "cjson", "libcjson1", "cjson"),
@@ -35,11 +36,10 @@ def family() -> int | None:
 def how_to_install(*names: str) -> str:
     """Command that installs these programs and libraries here; one for each family where this one is unknown."""
     known = family()
-    columns = range(len(INSTALL)) if known is None else [known]
-    lines = [
-        f"{INSTALL[column]} {' '.join(dict.fromkeys(PACKAGES[name][column] if name in PACKAGES else name for name in names))}"
-        for column in columns
-    ]
+    lines: list[str] = []
+    for column in range(len(INSTALL)) if known is None else [known]:
+        packages = [PACKAGES[name][column] if name in PACKAGES else name for name in names]
+        lines.append(f"{INSTALL[column]} {' '.join(dict.fromkeys(packages))}")
     if known is not None:
         return lines[0]
     return "; ".join(f"{name}: {line}" for name, line in zip(NAMES, lines, strict=True))

@@ -146,7 +146,7 @@ def test_the_port_is_open_for_the_peers_address_alone(steps: Steps, version: int
     steps.inventory(own.format(2), own.format(1))
     steps.role("deploy", "firewall")
     assert steps.run() == ["done"]
-    shown = in_namespace(RECEIVER, *"ip -o -6 address show dev stranger scope link".split())
+    shown = in_namespace(RECEIVER, *["ip", "-o", "-6", "address", "show", "dev", "stranger", "scope", "link"])
     link_local = shown.split()[3].partition("/")[0] + "%data0"
     words = ["ip", "netns", "exec", RECEIVER, sys.executable, "-c", LISTEN]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listening:

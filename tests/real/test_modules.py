@@ -10,7 +10,6 @@ import math
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -131,7 +130,7 @@ def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.Monke
     """Examines the host as it is then: its findings by check, and its NIC."""
     module = play_modules.library("landspeed_preflight", monkeypatch)
     for each in (module, *(shared[name] for name in ("nic", "findings", "tracking"))):
-        monkeypatch.setattr(each, "Path", host.path)
+        monkeypatch.setattr(each, "Path", host.path, raising=False)
         monkeypatch.setattr(each, "run", host.run, raising=False)
 
     def call(**more: Any) -> tuple[dict[str, tuple[str, str]], dict[str, Any]]:
@@ -144,6 +143,7 @@ def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.Monke
             "memory_bytes": 10**9,
             "congestion_control": "cubic",
             "libraries": ["libcjson.so.1"],
+            "clock": {"offset_s": 0.2, "within_s": 0.05},
             "with_path": False,
         }
         examination = module.Examination(wanted | more)

@@ -172,7 +172,8 @@ def test_of_a_nic_only_what_differs_is_set(programs: Programs, shared: Modules, 
 def test_each_part_is_set_on_its_own_where_one_cannot_be(programs: Programs, shared: Modules, ask: Ask) -> None:
     """One is fixed, one is refused by the driver; the others are set, and only those are saved."""
     one, two = "ethtool -K eth7 tcp-segmentation-offload on", "ethtool -K eth7 generic-receive-offload on"
-    shown = "Features for eth7:\ntcp-segmentation-offload: {}\ngeneric-receive-offload: off\nlarge-receive-offload: on [fixed]\n"
+    shown = "Features for eth7:\ntcp-segmentation-offload: {}\n"
+    shown += "generic-receive-offload: off\nlarge-receive-offload: on [fixed]\n"
     programs.said["ethtool -k eth7"] = shown.format("off")
     programs.broken |= {"ethtool -K eth7 tcp-segmentation-offload on generic-receive-offload on", two}
     programs.then = {one: {"ethtool -k eth7": shown.format("on")}}
@@ -231,14 +232,20 @@ def test_a_tree_of_qdiscs_is_replaced_root_first_and_known_again(programs: Progr
 
 
 @pytest.mark.parametrize(("queues", "root"), [(1, []), (3, ["root handle 1: mq"])])
-def test_fq_is_below_mq_where_there_are_several_queues(
-    programs: Programs, shared: Modules, ask: Ask, restore: Ask, tmp_path: Path, queues: int, root: list[str]
+def test_fq_is_below_mq_where_there_are_several_queues(  # noqa: PLR0917
+    programs: Programs,
+    shared: Modules,
+    ask: Ask,
+    restore: Ask,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    queues: int,
+    root: list[str],
 ) -> None:
     """One root fq would be one lock for all transmit queues. And a tree of mq that was there comes back."""
     for number in range(queues):
         (tmp_path / "eth7" / "queues" / f"tx-{number}").mkdir(parents=True)
-    path = shared["kinds"].Path
-    shared["kinds"].Path = lambda *parts: path(tmp_path, *parts[1:]) if parts[0] == "/sys/class/net" else path(*parts)
+    monkeypatch.setattr(shared["kinds"], "Path", lambda *parts: Path(tmp_path, *parts[1:]))
     before = (
         "qdisc mq 8001: root \nqdisc fq_codel 0: parent 8001:2 limit 10240p\nqdisc fq 8002: parent 8001:1 limit 10p"
     )
@@ -444,7 +451,7 @@ def test_masks_of_processors_are_numbers(  # noqa: PLR0917
     mask, former = tmp_path / "smp_affinity", shown.replace("f", "1").replace("3", "1")
     mask.write_text(former)
     write_text = Path.write_text
-    monkeypatch.setattr(Path, "write_text", lambda path, text: write_text(path, {asked: shown}.get(text, text)))
+    monkeypatch.setattr(Path, "write_text", lambda path, text: write_text(path, shown if text == asked else text))
     item = {"kind": "cpumask", "name": str(mask), "value": asked}
     told = ask(item)
     assert (told["changed"], told["unavailable"]) == (True, [])

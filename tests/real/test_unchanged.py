@@ -41,7 +41,7 @@ def play(word: str, inventory: Path) -> int:
         ("rate 100000000bit", "rate 90000000bit", "landspeed_shape is "),
     ],
 )
-def test_an_edited_figure_is_refused(
+def test_an_edited_figure_is_refused(  # noqa: PLR0917
     inventory: Path, word: str, old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = inventory / "group_vars" / "all" / "plan.yml"

@@ -18,7 +18,7 @@ TX:			4096
 
 
 # As chronyc(1) tells it for programs: the clock is 0.2 ms off, the root's delay 8 ms, its dispersion 1.8 ms.
-CHRONY = "C0000201,192.0.2.1,3,1790000000.1,-0.000200000,-0.0001,0.0002,-18.3,0.001,0.02,0.008000000,0.001800000,64.2,Normal\n"
+CHRONY = "C0000201,192.0.2.1,3,1790000000.1,-0.000200000,-0.0001,0.0002,-18.3,0.001,0.02,0.008,0.0018,64.2,Normal\n"
 
 
 class Host:

@@ -90,9 +90,10 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
             bundle.fail(broken, record)
         else:
             bundle.convert()
+            tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
+            judged = judge(tolerant, record, bundle.path)
             otherwise = _otherwise(plan, (sent, received), rehearsal)
-            record = _judged(record, plan, bundle.path, rehearsal, runs_dir, otherwise)
-            bundle.finish(record)
+            bundle.finish(_beside_rehearsal(judged, plan, rehearsal, runs_dir, otherwise))
     return bundle.path
 
 
@@ -183,11 +184,10 @@ def _otherwise(plan: Plan, files: tuple[dict[str, bytes], dict[str, bytes]], reh
     return found + [f"the plays' figures at the {end} were others" for end, digest in seen.items() if digest != figures]
 
 
-def _judged(
-    record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, Any], runs_dir: Path, otherwise: list[str]
+def _beside_rehearsal(
+    judged: RunRecord, plan: Plan, rehearsal: dict[str, Any], runs_dir: Path, otherwise: list[str]
 ) -> RunRecord:
-    tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
-    judged = judge(tolerant, record, folder)
+    """Put in front of the verdicts what the rehearsal says, and what was not as it should have been."""
     name = rehearsal.get("landspeed_rehearsal")
     more: list[Check] = []
     if name:

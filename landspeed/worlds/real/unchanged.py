@@ -28,7 +28,7 @@ def check_figures(folder: Path, plan: Plan) -> None:
     """See that an inventory's variables are the plan's: those of `group_vars/all/plan.yml`, and no others anywhere.
 
     Raises:
-        RealError: one is another, is missing, or is said elsewhere; the message has the file, both values and what to do.
+        RealError: one is another, is missing, or is said elsewhere; the message has file, values and remedy.
     """
     file = folder / "group_vars" / "all" / "plan.yml"
     found = read_variables(file)
