@@ -78,6 +78,21 @@ def test_an_inventory_is_not_written_over_unasked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("receiver", "said"),
+    [
+        ("ben@192.0.2.1", "192.0.2.1 is sender and receiver; each is a host of its own"),
+        ("ben@gate,address=192.0.2.1", "192.0.2.1 is the address of both ends; add ,address=IP to them"),
+    ],
+)
+def test_one_host_is_not_both_ends(tmp_path: Path, receiver: str, said: str) -> None:
+    loaded = load_scenario(write_lab_scenario(tmp_path / "lab.yaml"))
+    hosts = HOSTS | {"receiver": InventoryHost.parse(receiver)}
+    with pytest.raises(RealError, match=said):
+        write_inventory(tmp_path / "inventory", loaded, make_plan(loaded), hosts)
+    assert not (tmp_path / "inventory").exists()
+
+
+@pytest.mark.parametrize(
     "text", ["", "a b@host", "x@host,adress=1.2.3.4", "host,address=", "-oProxyCommand=x", "a@h;rm"]
 )
 def test_what_is_no_host_is_refused(text: str) -> None:
@@ -205,6 +220,13 @@ def test_events_are_refused(tmp_path: Path) -> None:
         ("otto@h: Permission denied (publickey).", True, "ssh-copy-id"),
         ("Host key verification failed.", True, "ssh-keygen -R h"),
         ("Missing sudo password", False, "allow sudo"),
+        ("Incorrect sudo password", False, "the password for sudo is wrong"),
+        (
+            "The module interpreter '/usr/bin/python3.99' was not found.",
+            False,
+            "there is no /usr/bin/python3.99. Remedy: in",
+        ),
+        ("/bin/sh: 1: /usr/bin/python3: not found", False, "there is no /usr/bin/python3. Remedy: install"),
     ],
 )
 def test_failures_name_host_and_remedy(message: str, unreachable: bool, words: str) -> None:

@@ -21,6 +21,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,9 @@ def write_inventory(
     """
     if (folder / "hosts.yml").exists() and not again:
         raise RealError(f"{folder} is an inventory already; give another folder with --out, or --again to overwrite it")
+    for role, other in combinations(hosts, 2):
+        if hosts[role].name == hosts[other].name:
+            raise RealError(f"{hosts[role].name} is {role} and {other}; each is a host of its own")
     variables = plan_variables(plan, shaped="shaper" in hosts, late_timers_ns=late_timers_ns)
     children: dict[str, Any] = {}
     for role, group in GROUPS.items():
@@ -225,6 +229,11 @@ def write_inventory(
         if role in hosts:
             members = {hosts[role].name: hosts[role].variables(plan.ip_version, on_path=role != "shaper")}
         children[group] = {"hosts": members}
+    addresses = [_one(children[GROUPS[end]]["hosts"])["landspeed_address"] for end in ("sender", "receiver")]
+    if addresses[0] == addresses[1]:
+        raise RealError(
+            f"{addresses[0]} is the address of both ends; add ,address=IP to them, each its own on the path"
+        )
     (folder / "group_vars" / "all").mkdir(parents=True, exist_ok=True)
     (folder / "host_vars").mkdir(exist_ok=True)
     head = f"# Written by `landspeed real inventory` from {plan.scenario_file}.\n"
@@ -233,6 +242,12 @@ def write_inventory(
     (folder / "group_vars" / "all" / "plan.yml").write_text(figures + _yaml(variables))
     (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
     (folder / "scenario.yaml").write_text(loaded.text_resolved)
+
+
+def _one(hosts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Variables of the one host of a group."""
+    (variables,) = hosts.values()
+    return variables
 
 
 def read_plan(folder: Path) -> Plan:
@@ -269,7 +284,30 @@ def read_hosts(folder: Path) -> dict[str, list[str]]:
             raise RealError(f"{file}: {name} has two roles; sender and receiver are hosts of their own")
         if "[" in name:
             raise RealError(f"{file}: {name} is a range; write each host by its name")
+    _check_addresses(folder, groups, found)
     return found
+
+
+def _check_addresses(folder: Path, groups: dict[str, Any], found: dict[str, list[str]]) -> None:
+    """See that both ends have addresses on the path, of one version, each its own; unless other files say them.
+
+    Raises:
+        RealError: one is missing or is none, or both are the same.
+    """
+    if any("landspeed_address" in variable_names(file) for file in variable_files(folder)):
+        return
+    addresses: dict[str, str] = {}
+    for end in ("sender", "receiver"):
+        hosts = object_of(object_of(groups.get(GROUPS[end])).get("hosts"))
+        addresses |= {name: str(object_of(hosts[name]).get("landspeed_address", "missing")) for name in found[end]}
+    try:
+        versions = {ipaddress.ip_address(address).version for address in addresses.values()}
+    except ValueError:
+        versions = set[int]()
+    if len(versions) != 1 or len({*addresses.values()}) < len(addresses):
+        said = ", ".join(f"{name}: {address}" for name, address in addresses.items())
+        wanted = "landspeed_address is each host's own IP address on the path, all of one version"
+        raise RealError(f"{folder / 'hosts.yml'}: {wanted}, and not {said}; {AGAIN}")
 
 
 def variable_files(folder: Path) -> list[Path]:

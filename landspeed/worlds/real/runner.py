@@ -111,7 +111,7 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
 CAUSES = (
     ("Incorrect sudo password", "the password for sudo is wrong. Remedy: give the right one (--ask-become-pass)"),
     (
-        r"([^\s'\"]*python[^\s'\"]*)['\"]?:? (?:was )?(?:not found|No such file)",
+        r"([^\s'\":]*python[^\s'\":]*)['\"]?:? (?:was )?(?:not found|No such file)",
         "there is no {0}. Remedy: install python3 there, or name another one in host_vars (ansible_python_interpreter)",
     ),
     (
