@@ -15,6 +15,7 @@ from landspeed.cli.main import main
 from landspeed.results.bundle import load_record
 from landspeed.results.facts import RealFacts
 from landspeed.worlds.real import runner
+from landspeed.worlds.real.inventory import read_variables
 from landspeed.worlds.real.runner import PlaybookProgress
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from tests.support.real_fixtures import write_lab_scenario
@@ -26,8 +27,9 @@ Played = list[tuple[str, dict[str, Any], list[str]]]
 def inventory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """An inventory as the command writes it."""
     scenario, folder = write_lab_scenario(tmp_path / "lab.yaml", duration="1 s"), tmp_path / "inventory"
-    hosts = ["--sender", "anna@192.0.2.1", "--receiver", "ben@192.0.2.2"]
-    assert main(["real", "inventory", str(scenario), "--out", str(folder), *hosts]) == 0
+    hosts = ["--sender", "anna@192.0.2.1", "--receiver", "ben@192.0.2.2", "--shaper", "carl@192.0.2.3"]
+    words = ["--out", str(folder), *hosts, "--late-timers", "7 ms"]
+    assert main(["real", "inventory", str(scenario), *words]) == 0
     assert f"next: landspeed real preflight {folder}" in capsys.readouterr().out
     return folder
 
@@ -168,6 +170,7 @@ def collected(inventory: Path, bench: Bench, played: Played) -> Callable[..., No
         "findings": [{"check": "kernel", "state": "pass", "found": "6.12", "wanted": "", "remedy": ""}],
         "nic": {"name": "eth7"},
         "path": {"rtt_ms": 264.1, "path_mtu_bytes": 9000},
+        "figures_sha256": read_variables(inventory / "group_vars/all/plan.yml")["landspeed_figures_sha256"],
     }
     sent = {name: (bench.folder / f"send.{name}").read_bytes() for name in ("json", "csv")}
     files: dict[str, dict[str, bytes]] = {
@@ -218,7 +221,7 @@ def test_an_attempt_becomes_a_bundle_like_any_other(
     assert (facts.attempt, facts.hosts["sender"].name) == ("first", "192.0.2.1")
     verdicts = {verdict.name: verdict for verdict in record.verdicts}
     assert (verdicts["rehearsal"].ok, verdicts["rehearsal"].text) == (None, "UNREHEARSED: the beam is on")
-    assert verdicts["rtt"].ok is True
+    assert verdicts["rtt"].ok is True and "plan" not in verdicts
     assert (bundle / "samples.parquet").exists()
     assert "UNREHEARSED: the beam is on" in (bundle / "report.html").read_text()
     # Nothing of the archive that lies elsewhere than right in the attempt's folder.

@@ -22,7 +22,7 @@ from landspeed.worlds.engine.command import engine_commands
 from landspeed.worlds.engine.result import EngineResult, ResultError, parse_result
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
-from landspeed.worlds.real.inventory import plan_variables, read_hosts, read_variables
+from landspeed.worlds.real.inventory import read_hosts, read_variables
 from landspeed.worlds.real.unchanged import differences, rehearsed_otherwise
 
 GATE_VARIABLES = {
@@ -92,7 +92,8 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
             bundle.convert()
             tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
             judged = judge(tolerant, record, bundle.path)
-            otherwise = _otherwise(plan, (sent, received), rehearsal)
+            figures = read_variables(inventory / "group_vars" / "all" / "plan.yml")
+            otherwise = _otherwise(plan, (sent, received), rehearsal, figures)
             bundle.finish(_beside_rehearsal(judged, plan, rehearsal, runs_dir, otherwise))
     return bundle.path
 
@@ -174,14 +175,17 @@ def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
     return measured.model_copy(update={"checks": checks, "passed": not failures, "failures": failures})
 
 
-def _otherwise(plan: Plan, files: tuple[dict[str, bytes], dict[str, bytes]], rehearsal: dict[str, Any]) -> list[str]:
+def _otherwise(
+    plan: Plan, files: tuple[dict[str, bytes], dict[str, bytes]], rehearsal: dict[str, Any], figures: dict[str, Any]
+) -> list[str]:
     """Differences between what was made and the plan of the inventory, in words."""
     build = str(rehearsal.get("landspeed_rehearsed_engine_build") or "") or None
     found = differences(plan, build, parse_result(files[0]["engine.json"], "engine.json"))
-    figures = plan_variables(plan)["landspeed_figures_sha256"]
-    ends = zip(("sender", "receiver"), files, strict=True)
-    seen = {end: read_object(each.get("seen.json")).get("figures_sha256", figures) for end, each in ends}
-    return found + [f"the plays' figures at the {end} were others" for end, digest in seen.items() if digest != figures]
+    digest = figures.get("landspeed_figures_sha256")
+    for end, each in zip(("sender", "receiver"), files, strict=True):
+        if read_object(each.get("seen.json")).get("figures_sha256", digest) != digest:
+            found.append(f"the plays' figures at the {end} were others")
+    return found
 
 
 def _beside_rehearsal(
