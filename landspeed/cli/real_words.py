@@ -64,6 +64,7 @@ def add_real(parser: argparse.ArgumentParser) -> None:
 
     texts = {
         "preflight": "look at the hosts and the path; change nothing",
+        "advise": "say what tune would change, and why; change nothing",
         "tune": "set the hosts up for the plan's window; former values are saved",
         "deploy": "install the engine (needs a rehearsal that passed)",
         "shape": "turn a Linux router between the hosts into the scenario's path",

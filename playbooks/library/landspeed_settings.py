@@ -17,7 +17,7 @@ options:
   settings:
     description:
       - Each with C(kind), C(name) and C(value). Without C(value) the former value is only saved, for another module to
-        change. With C(at_least) numbers are only raised.
+        change. With C(at_least) numbers are only raised. C(why) stands beside the change in C(advice).
       - A setting that the host does not have is reported in C(unavailable), unless C(required) is true.
     type: list
     elements: dict
@@ -34,6 +34,10 @@ EXAMPLES = r"""
 RETURN = r"""
 unavailable:
   description: What the host does not have or does not let change, with the reason.
+  type: list
+  returned: always
+advice:
+  description: Each change with its reason; in check mode what would be changed.
   type: list
   returned: always
 """
@@ -60,6 +64,7 @@ class Item(Named, total=False):
     value: Any
     at_least: bool
     required: bool
+    why: str
 
 
 def normal(item: Item, value: Any, present: Any) -> Any:
@@ -169,6 +174,7 @@ def main() -> None:
     before: list[str] = []
     after: list[str] = []
     unavailable: list[str] = []
+    advice: list[str] = []
     items: list[Item] = module.params["settings"]
     with State() as state:
         for item in items:
@@ -186,8 +192,9 @@ def main() -> None:
             if old != new:
                 before.append(f"{item['kind']} {item['name']}: {old}")
                 after.append(f"{item['kind']} {item['name']}: {new}")
+                advice.append(f"{item['kind']} {item['name']}: {old} → {new}: {item.get('why', '')}")
     difference = {"before": "\n".join([*before, ""]), "after": "\n".join([*after, ""])}
-    module.exit_json(changed=bool(after), unavailable=unavailable, diff=difference)
+    module.exit_json(changed=bool(after), unavailable=unavailable, advice=advice, diff=difference)
 
 
 if __name__ == "__main__":

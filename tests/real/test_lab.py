@@ -79,12 +79,13 @@ def test_preflight_names_host_and_remedy(
 
 def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) -> None:
     """And says what would change."""
-    plays = ("tune", "deploy", "shape")
+    plays = ("tune", "deploy", "shape", "advise")
     with ThreadPoolExecutor() as pool:
         dry = dict(zip(plays, pool.map(lambda play: servers.play(play, "--check"), plays), strict=True))
     for done in dry.values():
         assert done.returncode == 0, done.stderr
     assert re.search(r"tcp_congestion_control: \w+ → reno", dry["tune"].stderr)
+    assert re.search(r"    sysctl net\.ipv4\.tcp_congestion_control: \w+ → reno: the plan's \(", dry["advise"].stderr)
     assert "deploy: Install the engine: sender changed" in dry["deploy"].stderr
     assert "shape: Make this box the path: shaper changed" in dry["shape"].stderr
     assert_as_before(servers, before)

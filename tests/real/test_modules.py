@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -290,6 +291,7 @@ def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
     )
     items = json.loads((tmp_path / "settings.json").read_text())
     found = {f"{item['kind']} {item['name']}": item["value"] for item in items}
+    assert not [item for item in items if not re.search(r"\(.+\)$", item["why"])]  # each with a source
     window = 330_000_000
     expected = {
         "sysctl net.core.rmem_max": 2 * window,

@@ -62,11 +62,12 @@ def test_a_value_is_set_once_and_comes_back(tmp_path: Path, shared: Modules, ask
     choice.write_text("always\n")
     number.write_text("4096 131072\t6291456\n")
     settings = (
-        {"kind": "sysfs", "name": str(choice), "value": "never"},
+        {"kind": "sysfs", "name": str(choice), "value": "never", "why": "a source says so"},
         {"kind": "sysfs", "name": str(number), "value": "4096 4096 9000000", "at_least": True},
     )
     dry = ask(*settings, check_mode=True)
     assert (choice.read_text(), saved(shared)) == ("always\n", [])
+    assert dry["advice"][0] == f"sysfs {choice}: always → never: a source says so"
     first = ask(*settings)
     assert dry["diff"] == first["diff"] == {
         "before": f"sysfs {choice}: always\nsysfs {number}: 4096 131072 6291456\n",
