@@ -502,3 +502,33 @@ def test_values_as_lines_of_a_diff(shared: Modules) -> None:
     assert as_text({"mode": 384, "content": "c2VjcmV0", "gid": 0}) == "gid 0, mode 384"  # a file's content stays secret
     assert as_text(["root fq", "parent 1:"]) == "root fq; parent 1:"
     assert as_text(None) == "None"
+
+
+@pytest.mark.root
+def test_the_kernel_takes_and_shows_the_tree_below_mq(
+    tmp_path: Path, shared: Modules, ask: Ask, restore: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a veth with three queues, in a network namespace: set once, known again, and the default is back after."""
+    run = shared["host"].run
+    for number in range(3):
+        (tmp_path / "eth7" / "queues" / f"tx-{number}").mkdir(parents=True)
+    monkeypatch.setattr(shared["kinds"], "Path", lambda *parts: Path(tmp_path, *parts[1:]))
+    monkeypatch.setattr(shared["kinds"], "run", lambda *words: run("ip", "netns", "exec", "lstest-mq", *words))
+    run("ip", "netns", "add", "lstest-mq")
+    try:
+        words = "link add eth7 numtxqueues 3 numrxqueues 3 type veth peer name eth8 numtxqueues 3 numrxqueues 3"
+        run("ip", "-n", "lstest-mq", *words.split())
+        before = shared["kinds"].run("tc", "qdisc", "show", "dev", "eth7")
+        item = {"kind": "qdisc", "name": "eth7", "value": ["each queue: pfifo limit 900"]}
+        assert [ask(item)["changed"], ask(item)["changed"], ask(item, check_mode=True)["changed"]] == [
+            True,
+            False,
+            False,
+        ]
+        shown = sorted(shared["kinds"].run("tc", "qdisc", "show", "dev", "eth7").splitlines())
+        assert shown[0].startswith("qdisc mq 1: root")
+        assert shown[1:] == [f"qdisc pfifo 100{each}: parent 1:{each} limit 900p" for each in (1, 2, 3)]
+        restore()
+        assert shared["kinds"].run("tc", "qdisc", "show", "dev", "eth7") == before
+    finally:
+        run("ip", "netns", "delete", "lstest-mq")

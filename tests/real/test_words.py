@@ -17,6 +17,7 @@ from landspeed.results.facts import RealFacts
 from landspeed.worlds.real import runner
 from landspeed.worlds.real.inventory import read_variables
 from landspeed.worlds.real.runner import PlaybookProgress
+from landspeed.worlds.real.unchanged import playbooks_sha256
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from tests.support.real_fixtures import write_lab_scenario
 
@@ -171,6 +172,7 @@ def collected(inventory: Path, bench: Bench, played: Played) -> Callable[..., No
         "nic": {"name": "eth7"},
         "path": {"rtt_ms": 264.1, "path_mtu_bytes": 9000},
         "figures_sha256": read_variables(inventory / "group_vars/all/plan.yml")["landspeed_figures_sha256"],
+        "playbooks_sha256": playbooks_sha256(),
     }
     sent = {name: (bench.folder / f"send.{name}").read_bytes() for name in ("json", "csv")}
     files: dict[str, dict[str, bytes]] = {
@@ -273,7 +275,11 @@ def test_what_was_not_rehearsed_has_not_passed(
     engine = bench.result()
     engine["options"]["time_s"] = 25.0
     engine["engine"]["build"] = "0123456789abcdef"
-    seen = {"figures_sha256": "0" * 64, "unavailable": ["eth7: ethtool -c shows nothing to set"]}
+    seen = {
+        "figures_sha256": "0" * 64,
+        "playbooks_sha256": "0" * 64,
+        "unavailable": ["eth7: ethtool -c shows nothing to set"],
+    }
     (inventory / "group_vars" / "all" / "rehearsal.yml").write_text(
         "landspeed_rehearsal: ''\nlandspeed_rehearsed_engine_build: fedcba9876543210\n"
     )
@@ -285,7 +291,8 @@ def test_what_was_not_rehearsed_has_not_passed(
     assert (record.passed, verdicts["plan"].ok) == (False, False)
     assert verdicts["plan"].text == (
         "not what the plan asks for; time_s 25.0, the plan's 1.0; engine 0123456789abcdef, rehearsed with "
-        "fedcba9876543210; the plays' figures at the sender were others; the plays' figures at the receiver were others"
+        "fedcba9876543210; the plays' figures at the sender were others; the playbooks at the sender were others than "
+        "these; the plays' figures at the receiver were others; the playbooks at the receiver were others than these"
     )
     assert verdicts["settings of the sender"].text == "not in force: eth7: ethtool -c shows nothing to set"
 

@@ -23,7 +23,7 @@ from landspeed.worlds.engine.result import EngineResult, ResultError, parse_resu
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.inventory import read_hosts, read_variables
-from landspeed.worlds.real.unchanged import differences, rehearsed_otherwise
+from landspeed.worlds.real.unchanged import differences, playbooks_sha256, rehearsed_otherwise
 
 GATE_VARIABLES = {
     "landspeed_rehearsal": "bundle",
@@ -182,9 +182,13 @@ def _otherwise(
     build = str(rehearsal.get("landspeed_rehearsed_engine_build") or "") or None
     found = differences(plan, build, parse_result(files[0]["engine.json"], "engine.json"))
     digest = figures.get("landspeed_figures_sha256")
+    playbooks = playbooks_sha256()
     for end, each in zip(("sender", "receiver"), files, strict=True):
-        if read_object(each.get("seen.json")).get("figures_sha256", digest) != digest:
+        seen = read_object(each.get("seen.json"))
+        if seen.get("figures_sha256", digest) != digest:
             found.append(f"the plays' figures at the {end} were others")
+        if seen.get("playbooks_sha256", playbooks) != playbooks:
+            found.append(f"the playbooks at the {end} were others than these")
     return found
 
 

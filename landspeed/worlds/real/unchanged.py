@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from landspeed.worlds.real.inventory import (
     variable_files,
     variable_names,
 )
+from landspeed.worlds.real.runner import PLAYBOOKS
 from landspeed.worlds.real.shaping import LATE_TIMERS_NS
 
 OWN_PLACES = ("landspeed_scenario_file",)  # also depends on the folder in which a command is given
@@ -84,6 +86,11 @@ def differences(plan: Plan, build: str | None, engine: EngineResult) -> list[str
     if build and engine.engine.build != build:
         found.append(f"engine {engine.engine.build}, rehearsed with {build}")
     return found
+
+
+def playbooks_sha256() -> str:
+    """Digest of the playbooks as an attempt notes it: by their own filter."""
+    return runpy.run_path(str(PLAYBOOKS / "filter_plugins" / "landspeed.py"))["landspeed_digest"](PLAYBOOKS)
 
 
 def rehearsed_otherwise(rehearsal: RunRecord, plan: Plan, build: str) -> list[str]:
