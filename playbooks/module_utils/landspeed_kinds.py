@@ -260,7 +260,7 @@ class NftTable:
     """A table of nftables, as the lines in which `nft list table` shows it; none: there is no such table."""
 
     def read(self, name: str) -> list[str]:
-        """Its lines."""
+        """Lines of the table."""
         if any(line.split()[1:] == name.split() for line in run("nft", "list", "tables").splitlines()):
             return run("nft", "list", "table", *name.split()).splitlines()
         return []

@@ -50,7 +50,7 @@ class Applied(TypedDict, total=False):
 
 
 class Lease(TypedDict):
-    """Whose a host is, for which plan, until when, and which plays made it ready: play → digest of what it ran with."""
+    """Owner of a host, for which plan, until when, and which plays made it ready: play → digest of what it ran with."""
 
     owner: str
     inventory: str

@@ -25,21 +25,21 @@ def tracking() -> tuple[str, float] | None:
 
 
 def _chrony() -> tuple[str, float] | None:
-    """What chronyc(1) tells: the error is at most that of the clock, the dispersion and half of the delay."""
+    """Account of chronyc(1): the error is at most that of the clock, the dispersion and half of the delay."""
     fields = run("chronyc", "-c", "-n", "tracking").strip().split(",")
     system, delay, dispersion = (abs(float(fields[at])) for at in (4, 10, 11))
     return ("chrony", system + dispersion + delay / 2) if fields[13] == "Normal" else None
 
 
 def _ptp() -> tuple[str, float] | None:
-    """What pmc(8) tells of ptp4l; it does not tell the kernel, as the others do."""
+    """Account of ptp4l by pmc(8); it does not tell the kernel, as the others do."""
     told = run("pmc", "-u", "-b", "0", "GET TIME_STATUS_NP")
     offset = re.search(r"master_offset\s+(-?\d+)", told)
     return ("PTP", abs(int(offset[1])) / 1e9) if offset and re.search(r"gmPresent\s+true", told) else None
 
 
 def _kernel() -> tuple[str, float] | None:
-    """What whoever keeps the clock has told the kernel: ntpd, systemd-timesyncd and others."""
+    """Account that the kernel has of whoever keeps the clock: ntpd, systemd-timesyncd and others."""
     content = ctypes.create_string_buffer(TIMEX_BYTES)
     if ctypes.CDLL(None, use_errno=True).adjtimex(content) < 0:
         return None

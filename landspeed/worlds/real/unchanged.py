@@ -1,4 +1,4 @@
-"""What runs is what was rehearsed: the inventory's figures against the plan, the engine's own account against both."""
+"""Comparison of what runs with what was rehearsed: the inventory's figures against the plan, the engine's own account against both."""
 
 from __future__ import annotations
 
