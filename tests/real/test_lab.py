@@ -375,7 +375,7 @@ KILLS = [
         Kill("tune", "tune: Find the NIC of the path: sender", "Show what this host does not have"),
     ],
     [Kill("lease", "lease: See whose the host is: sender", "Show whose it was", play="tune")],
-    [Kill("deploy", "deploy: Install its unit: receiver", "Load it")],
+    [Kill("deploy", "deploy: Install its unit: receiver", "Load the firewall table")],
     [Kill("shape", "shape: Set the box up for the path: shaper", "Measure the rate of each link")],
 ]
 

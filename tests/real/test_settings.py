@@ -448,7 +448,7 @@ def test_what_this_machine_has(programs: Programs, shared: Modules) -> None:
 def test_masks_of_processors_are_numbers(  # noqa: PLR0917
     shared: Modules, ask: Ask, restore: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, shown: str
 ) -> None:
-    """The kernel pads what it shows to the number of processors that it could have (lib/vsprintf.c, %*pb)."""
+    """The kernel pads what it shows to the number of processors that it could have (its format %*pb)."""
     mask, former = tmp_path / "smp_affinity", shown.replace("f", "1").replace("3", "1")
     mask.write_text(former)
     write_text = Path.write_text
