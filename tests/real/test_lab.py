@@ -174,15 +174,18 @@ def test_somebody_else_gets_no_host(servers: Servers, converged: object) -> None
 
 def test_what_is_not_in_force_stops_an_attempt(servers: Servers, converged: object) -> None:
     """As somebody else's change, or a reboot, leaves it."""
+    former = servers.lab.root("receiver", "sysctl -n net.ipv4.tcp_rmem").strip()
     servers.lab.root("receiver", "sysctl -w net.ipv4.tcp_rmem='4096 131072 262144'")
     servers.lab.root("sender", "nft delete table inet landspeed")
-    done = servers.play("attempt", "--attempt", "bare")
+    try:
+        done = servers.play("attempt", "--attempt", "bare")
+    finally:
+        servers.lab.root("receiver", f"sysctl -w net.ipv4.tcp_rmem='{former}'")
     assert done.returncode == 1
     assert re.search(
         r"receiver: settings are not in force \(sysctl net.ipv4.tcp_rmem: 4096 131072 262144\)", done.stderr
     )
     assert "Remedy: landspeed real tune" in done.stderr
-    assert set(servers.must("tune").values()) == {0, 1}
     done = servers.play("attempt", "--attempt", "bare")
     assert "sender: the firewall table that closes port 5201 is not in force" in done.stderr
     servers.must("deploy")
