@@ -1,4 +1,4 @@
-"""Comparison of what runs with what was rehearsed: the inventory's figures against the plan, the engine's own account against both."""
+"""Comparison of what runs with what was rehearsed: figures of the inventory, and the engine's own account."""
 
 from __future__ import annotations
 
