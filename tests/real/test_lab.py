@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -26,11 +25,13 @@ from tests.support.lab_fixtures import (  # noqa: F401  (fixtures)
     before_fixture,
     beside_fixture,
     bundle_of,
+    collect_all,
     converged_fixture,
     key_fixture,
     servers_fixture,
 )
 from tests.support.real_fixtures import Servers, changes, kill_session, read_until
+from tests.support.real_kills import KILLS, Kill
 from tests.support.stalls import RETRANSMISSION_S, Beside
 
 UNIT_EXPOSURE_AT_MOST = 2.5
@@ -347,42 +348,6 @@ def test_the_operator_ends_an_attempt(servers: Servers, converged: object) -> No
 # --- Cleanup, destroy ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Kill:
-    """Where a role's play is killed.
-
-    Attributes:
-        role: of the play of the same name, or with `play`.
-        line: when this is said.
-        left: a task of the role that it does not come to any more.
-        words: for the play.
-        play: that has the role, where its name is another.
-    """
-
-    role: str
-    line: str
-    left: str
-    words: tuple[str, ...] = ()
-    play: str = ""
-
-
-KILLS = [
-    # The first of the servers that have all in place, one after the other: each begins with what the one before left.
-    [
-        Kill("attempt", "sender: time_s", "Look at the host after", ("--attempt", "killed", "--capture", "1000000")),
-        Kill("collect", "collect: Look at what the attempt left: sender", "Fetch it"),
-        Kill("restore", "restore: Put former values back: ", "Remove temporary files of killed plays"),
-    ],
-    [
-        Kill("preflight", "preflight: See whether sudo works: sender", "Show the findings"),
-        Kill("tune", "tune: Find the NIC of the path: sender", "Show what this host does not have"),
-    ],
-    [Kill("lease", "lease: See whose the host is: sender", "Show whose it was", play="tune")],
-    [Kill("deploy", "deploy: Install its unit: receiver", "Load the firewall table")],
-    [Kill("shape", "shape: Set the box up for the path: shaper", "Measure the rate of each link")],
-]
-
-
 def test_every_role_is_killed() -> None:
     """A new role needs a row above."""
     roles = {folder.name for folder in (PLAYBOOKS / "roles").iterdir()}
@@ -391,16 +356,6 @@ def test_every_role_is_killed() -> None:
         for kill in row:
             tasks = "".join(file.read_text() for file in (PLAYBOOKS / "roles" / kill.role / "tasks").iterdir())
             assert f"- name: {kill.left}\n" in tasks
-
-
-def collect_all(servers: Servers) -> None:
-    """Collect what was begun: until then nothing of it is removed."""
-    done = servers.play("restore", "--remove-engine")
-    assert done.returncode == 1
-    (left,) = {*re.findall(r"sender: not collected: ([^.]*)\. Nothing was removed\.", done.stderr)}
-    assert "killed" in left.split(", ")
-    for name in left.split(", "):
-        servers.play("collect", "--attempt", name)  # its engine may have left no result, and the bundle says so
 
 
 @pytest.mark.parametrize("row", KILLS, ids=lambda row: "-".join(kill.role for kill in row))
