@@ -15,7 +15,7 @@ from landspeed.worlds.real.errors import RealError
 
 TAKES_A_HOST = ("tune", "deploy", "shape", "attempt", "site")
 GATED = ("deploy", "attempt", "site")
-ALWAYS = ("restore", "stop")  # possible also where the plan or the engine is another by now
+ALWAYS = ("restore", "stop", "collect")  # possible also where figures are others by now; what is collected says so
 LONGEST_HOURS = 24 * 31
 AT_THE_SHAPER = ("shape", "restore", "site")
 

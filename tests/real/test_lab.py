@@ -94,8 +94,7 @@ def test_check_mode_changes_nothing(servers: Servers, before: dict[str, str]) ->
 
 def test_a_link_of_another_rate(servers: Servers, before: dict[str, str]) -> None:
     """The box is told to make one direction of one link a tenth slower than the plan's: its calibration names it."""
-    plan = servers.inventory / "group_vars" / "all" / "plan.yml"
-    links = read_variables(plan)["landspeed_shape"]
+    links = read_variables(servers.inventory / "group_vars" / "all" / "plan.yml")["landspeed_shape"]
     slower = links[1]["reverse"][-1].replace("rate 100000000bit", "rate 90000000bit")
     assert slower != links[1]["reverse"][-1]
     links[1]["reverse"][-1] = slower

@@ -30,14 +30,14 @@ def play(word: str, inventory: Path) -> int:
     return main(["real", word, str(inventory), *words])
 
 
-@pytest.mark.parametrize("word", sorted({*PLAYS} - {"restore", "stop"}))
+@pytest.mark.parametrize("word", sorted({*PLAYS} - {"restore", "stop", "collect"}))
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("--time 6", "--time 25", "landspeed_send_options is "),
         ("landspeed_stream_bytes: 1650000", "landspeed_stream_bytes: 1", "landspeed_stream_bytes is 1, by the plan"),
         ("landspeed_port: 5201\n", "", "landspeed_port is missing, by the plan"),
-        ("landspeed_engine_build: ", "landspeed_engine_build: 0", "the engine has been built anew?"),
+        ("landspeed_engine_build: ", "landspeed_engine_build: 0", "; has the engine been built anew?"),
         ("rate 100000000bit", "rate 90000000bit", "landspeed_shape is "),
     ],
 )
@@ -85,8 +85,8 @@ def test_what_is_of_a_host_or_a_machine_may_be_said(inventory: Path) -> None:
         main(["real", "tune", str(inventory), "--vault-password-file", str(inventory / "hosts.yml")])
 
 
-@pytest.mark.parametrize("word", ["restore", "stop"])
-def test_what_only_ends_is_always_possible(inventory: Path, word: str) -> None:
+@pytest.mark.parametrize("word", ["restore", "stop", "collect"])
+def test_what_only_ends_or_fetches_is_always_possible(inventory: Path, word: str) -> None:
     file = inventory / "group_vars" / "all" / "plan.yml"
     file.write_text(file.read_text().replace("--time 6", "--time 25"))
     with pytest.raises(pytest.fail.Exception, match="begun"):

@@ -298,6 +298,24 @@ def test_what_was_not_rehearsed_has_not_passed(
 
 
 @pytest.mark.slow
+def test_an_attempt_is_collected_whatever_became_of_the_inventory(
+    inventory: Path, collected: Callable[..., None], tmp_path: Path
+) -> None:
+    """Another engine here by then says nothing of it; an edited figure does."""
+    collected("first")
+    file = inventory / "group_vars" / "all" / "plan.yml"
+    file.write_text(file.read_text().replace("landspeed_engine_build: ", "landspeed_engine_build: 0"))
+    _, bundle = collect(inventory, tmp_path, "first")
+    assert not [verdict for verdict in load_record(bundle).verdicts if verdict.name == "plan"]
+    file.write_text(file.read_text().replace("--time 1 ", "--time 25 "))
+    collected("second")
+    status, bundle = collect(inventory, tmp_path, "second")
+    (verdict,) = [verdict for verdict in load_record(bundle).verdicts if verdict.name == "plan"]
+    assert (status, verdict.ok) == (1, False)
+    assert f"{file}: landspeed_send_options is " in verdict.text
+
+
+@pytest.mark.slow
 def test_a_rehearsal_that_is_gone_is_not_compared(
     inventory: Path, collected: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from landspeed.worlds.engine.result import EngineResult, ResultError, parse_resu
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.inventory import read_hosts, read_variables
-from landspeed.worlds.real.unchanged import differences, playbooks_sha256, rehearsed_otherwise
+from landspeed.worlds.real.unchanged import differences, other_figures, playbooks_sha256, rehearsed_otherwise
 
 GATE_VARIABLES = {
     "landspeed_rehearsal": "bundle",
@@ -93,7 +93,10 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
             tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
             judged = judge(tolerant, record, bundle.path)
             figures = read_variables(inventory / "group_vars" / "all" / "plan.yml")
-            otherwise = _otherwise(plan, (sent, received), rehearsal, figures)
+            otherwise = [
+                *other_figures(inventory, plan, engine=False),
+                *_otherwise(plan, (sent, received), rehearsal, figures),
+            ]
             bundle.finish(_beside_rehearsal(judged, plan, rehearsal, runs_dir, otherwise))
     return bundle.path
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,28 +33,36 @@ def check_figures(folder: Path, plan: Plan) -> None:
     Raises:
         RealError: one is another, is missing, or is said elsewhere; the message has file, values and remedy.
     """
+    for text in other_figures(folder, plan):
+        raise RealError(f"{text}; change the scenario, not the inventory, and rehearse it; {AGAIN}")
+
+
+def other_figures(folder: Path, plan: Plan, *, engine: bool = True) -> Iterator[str]:
+    """Figures of an inventory that are not the plan's, in words.
+
+    Args:
+        folder: of the inventory.
+        plan: its plan.
+        engine: those of the engine that is here, too.
+    """
     file = folder / "group_vars" / "all" / "plan.yml"
     found = read_variables(file)
     late_s = found.get("landspeed_late_timers_s")
     late_ns = round(late_s * 1e9) if isinstance(late_s, (int, float)) else LATE_TIMERS_NS
     figures = plan_variables(plan, shaped=bool(read_hosts(folder)["shaper"]), late_timers_ns=late_ns)
     for name, value in figures.items():
-        if name in OWN_PLACES or name in FREE:
+        of_engine = "_engine_" in name or name == "landspeed_figures_sha256"
+        if name in OWN_PLACES or name in FREE or (of_engine and not engine):
             continue
         if name not in found or found[name] != value:
             there = f"{name} is {_short(found[name])}" if name in found else f"{name} is missing"
-            engine = "; the engine has been built anew?" if "engine" in name else ""
-            raise RealError(
-                f"{file}: {there}, by the plan and the engine here it is {_short(value)}{engine}; {_REMEDY}"
-            )
+            anew = "; has the engine been built anew?" if of_engine else ""
+            yield f"{file}: {there}, by the plan and the engine here it is {_short(value)}{anew}"
     named = {*figures} - {*FREE} - {*OF_A_MACHINE}
     for other in (folder / "hosts.yml", *variable_files(folder)):
         for name in () if other == file else variable_names(other):
             if name in named:
-                raise RealError(f"{other}: {name} is the plan's figure, and stands in plan.yml alone; {_REMEDY}")
-
-
-_REMEDY = f"change the scenario, not the inventory, and rehearse it; {AGAIN}"
+                yield f"{other}: {name} is the plan's figure, and stands in plan.yml alone"
 
 
 def differences(plan: Plan, build: str | None, engine: EngineResult) -> list[str]:
