@@ -21,7 +21,8 @@ def result_fields() -> str:
         if model is not RunRecord:
             lines += [f"(record-{model.__name__.lower()})=", f"### {model.__name__}", ""]
         lines += [(inspect.getdoc(model) or "").replace("\n", " "), "", "| field | type | |", "|---|---|---|"]
-        said = dict(COMMENT.findall(inspect.getsource(model)))
+        parents = [each for each in model.__mro__ if each.__module__.startswith("landspeed.")]
+        said = {name: text for each in parents[::-1] for name, text in COMMENT.findall(inspect.getsource(each))}
         for name, field in model.model_fields.items():
             text = (field.description or said.get(name, "")).replace("|", "\\|")
             lines.append(f"| `{name}` | {_type(field.annotation)} | {text} |")

@@ -4,7 +4,7 @@ Every command, the engine's telemetry and the documents use these words. `python
 engine's part of them, engine/src/telemetry/limit_words.h; docs/reference/limits.md is made from this module.
 """
 
-# The guest imports this: typing is guest/stdlib_stand_ins there.
+# The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
@@ -24,6 +24,7 @@ RECEIVER: Final = "receiver"
 CONGESTION_WINDOW: Final = "congestion window"
 SLOW_START: Final = "slow start"
 RTT_PROBING: Final = "RTT probing"
+OUTAGE: Final = "outage"
 PACING: Final = "pacing"
 BUS: Final = "bus"
 BUS_FITTED: Final = "bus (fitted)"
@@ -51,6 +52,7 @@ RunLimit: TypeAlias = Literal[
     "slow start",
     "congestion window",
     "RTT probing",
+    "outage",
     "unknown",
 ]
 """Limits of a whole transfer: `landspeed run`, sweeps, predictions, comparisons, reports."""
@@ -104,6 +106,7 @@ MEANINGS: dict[LimitWord, str] = {
     SLOW_START: "The transfer was over before TCP's start had brought the window to what the path carries.",
     RTT_PROBING: "BBR keeps almost nothing in flight every ten seconds to measure the round trip (ProbeRTT); that time "
     "is missing.",
+    OUTAGE: "An event cut the path, or TCP had not yet grown again after one.",
     PACING: "The sender was told to send at this rate, evenly spaced.",
     BUS: "The bus of a host moves no more.",
     BUS_FITTED: "The bus of a host moves no more; its rate was computed from the recorded result.",
@@ -133,8 +136,18 @@ PACING_NEARNESS: Final = 0.10
 """A goodput this close to the pace is set by it: short runs and losses stay below."""
 FULL_LINE_SHARE: Final = 0.97
 """Part of its rate, headers and gaps included, from which on a line was full: its counters are read between packets."""
-BUSY_QUEUE_SHARE: Final = 0.9
-"""Part of the time with a queue from which on a line was full, though losses kept the goodput lower."""
+OWN_LINE_SHARE: Final = 0.9
+"""Part of its rate from which on a line that only one flow uses is full, while a line that others use is full, too."""
+BLIND_LINE_SHARE: Final = 0.9
+"""The same of BBR: it sends 1.25, 0.75 and 1 times what it has found, in turns."""
+QUEUED_SHARE: Final = 0.1
+"""Part of what is in flight that waits in a queue from which on its line is busy: less is a burst on its way."""
+NEARLY_FULL: Final = 0.9
+"""Part of a congestion window from which on it has no room: acknowledgments come in groups."""
+LARGE_MISSING: Final = 0.1
+"""Part of what a full line allows: if less is missing, the line is the cause; else what is missing has its own."""
+PHASE_SHARE: Final = 0.1
+"""Part of a run that is told as a phase."""
 SHARED_LINE_SHARE: Final = 0.9
 """Part of what a shared line allows after headers: flows that lose and grow again do not fill all of it."""
 PROBED_LINE_SHARE: Final = 0.95

@@ -1,24 +1,25 @@
 """The command line: words to calls, progress on a terminal, errors to exit statuses.
 
-arguments.py       Arguments that several commands share, and the options of worlds as arguments
-demo_words.py      The word for a first look: demo
-errors.py          Exit statuses, and errors of the command line itself
-explore_words.py   The word explore: a page with sliders, theory and measured runs, as a file or served
-import_words.py    The word import: files of measurements become a scenario
-kernel_words.py    Words about the guest's kernels: kernel list, build, remove
-lesson_words.py    The word of the course: lesson
-machine_words.py   Words about this machine: doctor
-main.py            The command `landspeed`: which file has which word, and errors to exit statuses
-predict_words.py   The word predict: how long a transfer of many bytes takes
-probe_words.py     The word `probe`: what holds any program back on a long path
-program_words.py   Words that run the user's own programs on the emulated path: exec, shell
-progress.py        Progress of a run on standard error: a bar on a terminal, a plain line now and then elsewhere
-real_words.py      Words of a rollout: `landspeed real PLAY`
-result_words.py    Words about what was run: results, report, submission, record-book
-run_words.py       Words that make runs: run, compare
-scenario_words.py  Words about scenario files: check, show, schema
-sweep_words.py     Words that make many runs: sweep, find
-values.py          Values of arguments: text to value, with a message that says what would be right
+arguments.py         Arguments that several commands share, and the options of worlds as arguments
+demo_command.py      The command `demo`: a first look at a run
+errors.py            Exit statuses, and errors of the command line itself
+explore_command.py   The command `explore`: a page with sliders, theory and measured runs, as a file or served
+import_command.py    The command `import`: files of measurements become a scenario
+kernel_command.py    The commands `kernel list`, `build` and `remove`, of the guest's kernels
+lesson_command.py    The command `lesson`, of the course
+live_chart.py        Live chart of a run's goodput in a terminal, drawn again while the run goes on
+machine_command.py   The command `doctor`: what this machine can run
+main.py              The command `landspeed`: which file has which of its commands, and errors to exit statuses
+predict_command.py   The command `predict`: how long a transfer of many bytes takes
+probe_command.py     The command `probe`: what holds any program back on a long path
+program_command.py   The commands `exec` and `shell`: the user's own programs on the emulated path
+progress.py          Progress of a run on standard error: a bar on a terminal
+real_command.py      The command `real PLAY`: a rollout on real servers
+result_command.py    The commands `results`, `report`, `submission`, `record-book`: about what was run
+run_command.py       The commands `run` and `compare`: runs, and runs beside one another
+scenario_command.py  The commands `scenarios`, `check`, `show`, `schema`: about scenario files
+sweep_command.py     The commands `sweep` and `find`: many runs
+values.py            Values of arguments: text to value, with a message that says what would be right
 
-errors.py is short because every file of the room needs it, machine_words.py because it is a family of its own.
+errors.py is short because every file of the room needs it, machine_command.py because it is a family of its own.
 """

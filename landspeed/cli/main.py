@@ -1,4 +1,4 @@
-"""The command `landspeed`: which file has which word, and errors to exit statuses.
+"""The command `landspeed`: which file has which of its commands, and errors to exit statuses.
 
 Exit status 0: done. 1: it ran, and failed, broke or was interrupted. 2: bad input, or this host lacks something.
 """
@@ -21,38 +21,38 @@ from landspeed.base.log import listen, wanted_level
 from landspeed.base.version import __version__
 from landspeed.cli.errors import BAD_INPUT, FAILED, say
 
-WORDS = {
-    "demo": ("demo_words", "Run one example: goodput over time, what limited it, and what to try next."),
-    "scenarios": ("scenario_words", "List the scenarios that come with landspeed; a name stands for its file."),
-    "check": ("scenario_words", "Check scenario files."),
-    "show": ("scenario_words", "Print the path hop by hop and its physics."),
-    "run": ("run_words", "Calibrate the path, make the transfer, judge it."),
-    "sweep": ("sweep_words", "Run every combination of the values that a file varies, on all cores or on a cluster."),
-    "find": ("sweep_words", "Find the least or greatest value of a key with which a goal is met."),
+COMMANDS = {
+    "demo": ("demo_command", "Run one example: goodput over time, what limited it, and what to try next."),
+    "scenarios": ("scenario_command", "List the scenarios that come with landspeed; a name stands for its file."),
+    "check": ("scenario_command", "Check scenario files."),
+    "show": ("scenario_command", "Print the path hop by hop and its physics."),
+    "run": ("run_command", "Calibrate the path, make the transfer, judge it."),
+    "sweep": ("sweep_command", "Run every combination of the values that a file varies, on all cores or on a cluster."),
+    "find": ("sweep_command", "Find the least or greatest value of a key with which a goal is met."),
     "lesson": (
-        "lesson_words",
+        "lesson_command",
         "Run a lesson of the course, compare it with theory and make its page; grade an exercise.",
     ),
-    "explore": ("explore_words", "Make a page with sliders: what theory predicts for a path, and what was measured."),
-    "predict": ("predict_words", "Predict how long a very large transfer takes, for each choice that is given."),
-    "import": ("import_words", "Make a scenario from what iperf3, traceroute, ss or pScheduler measured."),
-    "compare": ("run_words", "Compare runs: bundles, scenario files, one file in several worlds, two sweeps."),
-    "exec": ("program_words", "Run your own program on the emulated path, in virtual time."),
+    "explore": ("explore_command", "Make a page with sliders: what theory predicts for a path, and what was measured."),
+    "predict": ("predict_command", "Predict how long a very large transfer takes, for each choice that is given."),
+    "import": ("import_command", "Make a scenario from what iperf3, traceroute, ss or pScheduler measured."),
+    "compare": ("run_command", "Compare runs: bundles, scenario files, one file in several worlds, two sweeps."),
+    "exec": ("program_command", "Run your own program on the emulated path, in virtual time."),
     "probe": (
-        "probe_words",
+        "probe_command",
         "Say what limits a program on long paths: its own window, round trips, TCP, the line.",
     ),
-    "shell": ("program_words", "Open a prompt on the emulated path, in real time."),
-    "doctor": ("machine_words", "Check whether this computer can run everything; print a remedy for each finding."),
-    "kernel": ("kernel_words", "List, build or remove the releases of Linux that runs can use."),
-    "results": ("result_words", "List the runs, or query them with SQL (tables: runs, flows, samples, links)."),
-    "report": ("result_words", "Write a bundle's report.html again."),
-    "real": ("real_words", "Take a rehearsed scenario to real servers."),
-    "submission": ("result_words", "Write a run up as a record team would: page and PDF."),
-    "record-book": ("result_words", "Rehearse every record that is not rehearsed yet, and write the record book."),
-    "schema": ("scenario_words", "Print the JSON Schema of scenario files."),
+    "shell": ("program_command", "Open a prompt on the emulated path, in real time."),
+    "doctor": ("machine_command", "Check whether this computer can run everything; print a remedy for each finding."),
+    "kernel": ("kernel_command", "List, build or remove the releases of Linux that runs can use."),
+    "results": ("result_command", "List the runs, or query them with SQL (tables: runs, flows, samples, links)."),
+    "report": ("result_command", "Write a bundle's report.html again."),
+    "real": ("real_command", "Take a rehearsed scenario to real servers."),
+    "submission": ("result_command", "Write a run up as a record team would: page and PDF."),
+    "record-book": ("result_command", "Rehearse every record that is not rehearsed yet, and write the record book."),
+    "schema": ("scenario_command", "Print the JSON Schema of scenario files."),
 }
-"""Word → the module of this folder that has `add_WORD(parser)` and `do_WORD(parsed)`, and its line of help."""
+"""Word of a command → the module of this folder that has `add_WORD(parser)` and `do_WORD(parsed)`, and its help."""
 
 VERBOSE = ("-v", "--verbose")
 
@@ -156,7 +156,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"landspeed {__version__}")
     parser.add_argument(*VERBOSE, action="count", default=0, help="log decisions on standard error; -vv: and details")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for word, (module, text) in WORDS.items():
+    for word, (module, text) in COMMANDS.items():
         made = commands.add_parser(word, help=text, description=text)
         if only is None or only == word:
             home = import_module(f".{module}", __package__)

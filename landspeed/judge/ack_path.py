@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from landspeed.base.limits import FULL_LINE_SHARE
+from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Link, Plan
-
-COUNTED_HEADER_BYTES = {"emu": 14}  # beside the IP packet; the simulator counts none
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The checks of a calibration, made once for every world: what was planned, what was measured, what was allowed.
 
-A world measures and says its tolerances (`tolerance`, `rtt_floor_ms`, `rate_tolerance`); here they become checks, which
-its gate decides by, the record keeps and the report draws. The guest imports this module, so it stays light.
+A world measures and says its tolerances (`tolerance`, `rtt_floor_ms`, `rate_tolerance`; their values are in
+scenario/theory/tolerances.py); here they become checks, which its gate decides by, the record keeps and the report
+draws. The guest imports this module, so it stays light.
 """
 
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
@@ -10,7 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from landspeed.results.check import Check
-from landspeed.scenario.theory.timing import rate_allowed, rtt_allowed_ms
+from landspeed.scenario.theory.tolerances import (
+    FORMER_RTT_FLOOR_MS,
+    QUEUE_FLOOR_BYTES,
+    QUEUE_TOLERANCE,
+    rate_allowed,
+    rtt_allowed_ms,
+)
 
 if TYPE_CHECKING:
     from landspeed.results.record import CalibrationResult
@@ -20,8 +27,6 @@ WHAT = {"rtt": "RTT", "mtu": "path MTU", "rate": "bottleneck rate", "queue": "qu
 IN_ONE_STEP, HOP_BY_HOP = "in one step", "hop by hop"
 BY_BOTH_WAYS = (IN_ONE_STEP, HOP_BY_HOP)
 """How the places of checks end where some links are passed in one step, and both ways are measured."""
-FORMER_RTT_FLOOR_MS = 0.05  # of records from before it was written down
-QUEUE_TOLERANCE, QUEUE_FLOOR_BYTES = 0.01, 200_000  # where a world says nothing of a queue's
 
 
 class Calibrated(Protocol):

@@ -14,7 +14,6 @@ from landspeed.results.series import Series, rounds_of, total_of
 if TYPE_CHECKING:
     from landspeed.results.record import RunRecord
     from landspeed.results.samples_reader import Samples
-    from landspeed.results.series import ByteCurves
 
 
 def jain_index(values: Sequence[float]) -> float | None:
@@ -27,16 +26,15 @@ class FlowShares:
     """Goodput of each flow while certain flows ran together."""
 
     def __init__(self, record: RunRecord, samples: Samples | None) -> None:
-        """Each flow's samples are read once."""
+        """Each flow's samples are read once, when they are needed."""
         self._spans: dict[str, tuple[float, float]] = {}
-        self._curves: dict[str, ByteCurves] = {}
+        self._samples: dict[str, Samples] = {}
         for flow in record.flows:
             if flow.begins_s is None or flow.duration_s is None:
                 continue
             self._spans[flow.name] = flow.begins_s, flow.begins_s + flow.duration_s
-            curves = samples.of_flow(flow.name, flow.begins_s).curves if samples else None
-            if curves is not None:
-                self._curves[flow.name] = curves
+            if samples:
+                self._samples[flow.name] = samples.of_flow(flow.name, flow.begins_s)
 
     def together_s(self, names: Collection[str]) -> tuple[float, float] | None:
         """Begin and end of the time when all these flows ran, in s since the run's start; None if they never did."""
@@ -49,11 +47,11 @@ class FlowShares:
     def goodput_bps(self, names: Collection[str]) -> dict[str, float]:
         """Goodput of each flow while all of them ran; empty if they never did, or one was not sampled."""
         span, found = self.together_s(names), dict[str, float]()
-        if span is None or not all(name in self._curves for name in names):
+        if span is None:
             return {}
         for name in names:
-            begins_s = self._spans[name][0]
-            goodput = self._curves[name].goodput_bps(span[0] - begins_s, span[1] - begins_s)
+            begins_s, curves = self._spans[name][0], self._samples[name].curves if name in self._samples else None
+            goodput = curves.goodput_bps(span[0] - begins_s, span[1] - begins_s) if curves is not None else None
             if goodput is None:
                 return {}
             found[name] = goodput

@@ -11,66 +11,87 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.text import NARROW, grouped, rate_text, signed_percent, tolerance_text
 from landspeed.base.units_text import time_text
+from landspeed.judge.attribution.attribution import Attribution
 from landspeed.judge.bound import limited_by
 from landspeed.judge.contest_rules import check_rules
-from landspeed.judge.judge_network import judge_flows
+from landspeed.judge.fairness import FlowShares, jain_index
 from landspeed.judge.loaded_delay import STEADY_FROM_S, loaded_rtt, queue_delays, settled_s
+from landspeed.judge.shared_limit import among_others, common_links
 from landspeed.judge.window_note import window_note
 from landspeed.results.check import Check
+from landspeed.results.flow_result import LimitPhase
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.results.tool_result import bytes_of_subflows
-from landspeed.scenario.theory.timing import RTT_FLOOR_MS, echo_ns, rtt_allowed_ms
+from landspeed.scenario.plan.flow_path import path_of
+from landspeed.scenario.theory.timing import echo_ns
+from landspeed.scenario.theory.tolerances import GOODPUT_TOLERANCE, RTT_FLOOR_MS, rtt_allowed_ms
 
 if TYPE_CHECKING:
     from landspeed.results.series import ByteCurves
     from landspeed.scenario.plan.plan import Plan
 
 STREAM_SPREAD = 0.03  # each stream within this of the mean
-GOODPUT_TOLERANCE = 0.01  # when the scenario states none
 SLACK = 1e-9  # boundaries belong to the tolerance
 
 
 def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunRecord:
-    """Fill in steady goodput, score, limit and verdicts.
+    """Judge each flow as the transfer over its path, and all of them together.
 
     Args:
         plan: what was to be done.
         raw: what was measured.
-        bundle_dir: folder with `samples.parquet` and `links.parquet`; without it `raw.steady_goodput_bps` stays.
+        bundle_dir: folder with `samples.parquet` and `links.parquet`; without it `steady_goodput_bps` stays.
 
     Returns:
-        a copy of the record with `steady_goodput_bps`, the delays under load, `score_bit_m_per_s`, `limited_by`,
-        `limited_by_why`, `verdicts` and `passed`; of a network with these for each flow, Jain's index, the delay of
-        each queue, and verdicts on the whole.
+        a copy of the record; each of its flows has `steady_goodput_bps`, the delays under load, `limited_by`,
+        `limited_by_why`, `verdicts` and `passed`; the record has the delay of each queue, the score of one flow and the
+        contest's rules, and Jain's index of several.
     """
     samples = Samples(bundle_dir) if bundle_dir else None
-    copy = raw.model_copy(deep=True)
-    judged = judge_flows(plan, copy, samples, _judge_transfer) if raw.flows else _judge_transfer(plan, copy, samples)
-    if samples is not None and judged.duration_s:
-        judged.queue_delays = queue_delays(plan, judged.world, samples, settled_s(judged.duration_s))
-    return judged
+    record = raw.model_copy(deep=True)
+    shares = FlowShares(record, samples)
+    for flow, planned in zip(record.flows, plan.flows, strict=True):
+        own = samples.alone(plan, flow) if samples else None
+        _judge_flow(path_of(plan, planned), record.alone(flow), own, common_links(plan, planned))
+        flow.limited_by, flow.limited_by_why = among_others(plan, planned, flow, shares)
+    if record.flows[1:]:
+        record.jain_index = jain_index(list(shares.goodput_bps([flow.name for flow in record.flows]).values()))
+    else:
+        path = path_of(plan, plan.flow)
+        record.score_bit_m_per_s = score(record.goodput_bps, distance_m(path))
+        record.rules = check_rules(path, record, distance_m(path)) if plan.contest else []
+    if samples is not None and record.duration_s:
+        record.queue_delays = queue_delays(plan, record.world, samples, settled_s(record.duration_s))
+    return record
 
 
-def _judge_transfer(plan: Plan, record: RunRecord, samples: Samples | None) -> RunRecord:
-    """The record of a transfer over a path, judged."""
+def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, shared: frozenset[int]) -> None:
+    """Judge the one flow of a record as the transfer over its path; others' data passes the `shared` links, too."""
+    (flow,) = record.flows
     curves = samples.curves if samples else None
-    end_s = curves.stopped_s(record.duration_s if plan.transfer.bytes is None else None) if curves else 0.0
+    end_s = curves.stopped_s(flow.duration_s if plan.transfer.bytes is None else None) if curves else 0.0
     from_s, _ = settled_s(end_s)
     if curves is not None and from_s == STEADY_FROM_S:
-        record.steady_goodput_bps = curves.goodput_bps(from_s, end_s)
+        flow.steady_goodput_bps = curves.goodput_bps(from_s, end_s)
     if samples is not None and (loaded := loaded_rtt(samples, (from_s, end_s))):
         for name, value in asdict(loaded).items():
-            setattr(record, f"rtt_loaded_{name}", value)
-    if record.rtt_ms is None and record.calibration is not None:
-        record.rtt_ms = record.calibration.rtt_ms
-    record.score_bit_m_per_s = score(record.goodput_bps, distance_m(plan))
-    record.limited_by, record.limited_by_why = limited_by(plan, record, samples)
-    record.window.warning = window_note(plan, record)
-    record.verdicts = _verdicts(plan, record, curves)
-    record.rules = check_rules(plan, record, distance_m(plan)) if plan.contest else []
-    record.passed = all(verdict.ok is not False for verdict in record.verdicts)
-    return record
+            setattr(flow, f"rtt_loaded_{name}", value)
+    if flow.rtt_ms is None and flow.calibration is not None:
+        flow.rtt_ms = flow.calibration.rtt_ms
+    background = {event.link for event in plan.events if event.kind == "background"}
+    attribution = Attribution(plan, record.world, samples, shared | background) if samples else None
+    if attribution is not None:
+        shares = attribution.shares(from_s, attribution.end_s)
+        flow.limit_shares = {state: round(share, 3) for state, share in shares.items()}
+        flow.limit_phases = [
+            LimitPhase(state=span.state, begin_s=round(span.begin_s, 3), end_s=round(span.end_s, 3))
+            for span in attribution.phases()
+        ]
+    flow.limited_by, flow.limited_by_why = limited_by(plan, record, samples, attribution)
+    flow.window.warning = window_note(plan, record)
+    flow.verdicts = _verdicts(plan, record, curves)
+    flow.passed = all(verdict.ok is not False for verdict in flow.verdicts)
 
 
 def distance_m(plan: Plan) -> int | None:

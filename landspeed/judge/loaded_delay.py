@@ -13,19 +13,19 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from landspeed.judge.ack_path import COUNTED_HEADER_BYTES
+from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES, LineCapacity
 from landspeed.results.record import QueueDelay
-from landspeed.scenario.theory.timing import line_of, packet_mtu
+from landspeed.scenario.theory.timing import packet_mtu
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.results.series import Series
-    from landspeed.scenario.plan.plan import Direction, Link, Plan
+    from landspeed.scenario.plan.plan import Plan
 
 STEADY_FROM_S = 10.0
 STEADY_LEAST_S = 1.0  # a shorter steady part says nothing
@@ -68,7 +68,7 @@ def queue_delays(plan: Plan, world: str, samples: Samples, span_s: tuple[float, 
     found: list[QueueDelay] = []
     for (index, way), rows in _waiting(samples).items():
         link, ahead = plan.links[index], way == "forward"
-        line = _Capacity(plan, link, ahead=ahead, until_s=span_s[1])
+        line = LineCapacity(plan, link, ahead=ahead, until_s=span_s[1])
         header = COUNTED_HEADER_BYTES.get(world, 0)
         full = packet_mtu(plan, link) + header
         waits: Series = []
@@ -113,48 +113,3 @@ def _waiting(samples: Samples) -> dict[tuple[int, str], list[QueueSample]]:
         if any(row.counted_bytes for row in known):
             found[key] = known
     return found
-
-
-class _Capacity:
-    """Capacity of a line, counted up from the transfer's start; events and traces change its rate."""
-
-    def __init__(self, plan: Plan, link: Link, *, ahead: bool, until_s: float) -> None:
-        direction = link.forward if ahead else link.reverse
-        bucket_bps = direction.parameters and direction.parameters.rate_bps
-        steps = list(_rates(plan, link.index, direction, "forward" if ahead else "reverse", until_s))
-        self.framing_bytes = line_of(plan, link, direction, forward=ahead).framing_bytes
-        self._times_s = [time_s for time_s, _ in steps]
-        self._rates_bps = [
-            min(line_of(plan, link, replace(direction, rate_bps=rate), forward=ahead).rate_bps, bucket_bps or rate)
-            for _, rate in steps
-        ]
-        spans = zip(itertools.pairwise(self._times_s), self._rates_bps, strict=False)
-        self._sent_bits = list(itertools.accumulate(((end - at) * rate for (at, end), rate in spans), initial=0.0))
-
-    def takes_s(self, time_s: float, bits: float) -> float:
-        """Time to send so many bits, begun at `time_s`; infinite if the line sends no more."""
-        here = bisect_right(self._times_s, time_s) - 1
-        target = self._sent_bits[here] + (time_s - self._times_s[here]) * self._rates_bps[here] + bits
-        there = max(bisect_left(self._sent_bits, target) - 1, here)
-        rate, left = self._rates_bps[there], target - self._sent_bits[there]
-        if left <= 0:
-            return 0.0
-        return self._times_s[there] + left / rate - time_s if rate else math.inf
-
-
-def _rates(plan: Plan, link: int, direction: Direction, way: str, until_s: float) -> Iterator[tuple[float, int]]:
-    """List the changes of a line's rate, in s and bit/s: by its trace, and by events, which override it."""
-    events = [each for each in plan.events if each.kind == "rate" and each.link == link and way in each.directions]
-    traced = [(0, direction.rate_bps)]
-    if (trace := direction.trace) is not None and trace.rate_bps is not None:
-        passed = itertools.takewhile(lambda step: step[0] < until_s * 1e9, trace.steps())
-        traced = [(at_ns, trace.rate_bps[place]) for at_ns, place in passed]
-    begins = [at_ns for at_ns, _ in traced]
-    changes = {*begins, *(event.at_ns for event in events)}
-    changes |= {event.at_ns + event.duration_ns for event in events if event.duration_ns}
-    for now_ns in sorted(changes):
-        rate = traced[bisect_right(begins, now_ns) - 1][1]
-        for event in events:
-            if event.at_ns <= now_ns and (event.duration_ns is None or now_ns < event.at_ns + event.duration_ns):
-                rate = event.rate_bps or rate
-        yield now_ns / 1e9, rate

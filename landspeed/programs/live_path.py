@@ -38,13 +38,13 @@ class LivePath:
 
     def ask(self, do: str, **words: Any) -> dict[str, Any]:
         """Ask the session, and tell of the programs that ended meanwhile."""
-        running = [number for number in self._nodes_of if self.session.programs[number]["status"] is None]
+        running = [number for number in self._nodes_of if self.session.programs[number].status is None]
         answer = self.session.ask(do, **words)
         for number in running:
             program = self.session.programs[number]
-            if (status := program["status"]) is not None:
+            if (status := program.status) is not None and program.ended_ns is not None:
                 how = f"exit status {status}" if status >= 0 else f"signal {-status}"
-                self._story.tell(program["ended_ns"], f"{self._nodes_of[number]}: program {number} ended, {how}")
+                self._story.tell(program.ended_ns, f"{self._nodes_of[number]}: program {number} ended, {how}")
         return answer
 
     def duration(self, text: str) -> int:

@@ -33,12 +33,12 @@ class Program:
     @property
     def returncode(self) -> int | None:
         """Exit status, or minus the signal that ended it; None while it runs."""
-        return self._path.session.programs[self.number]["status"]
+        return self._path.session.programs[self.number].status
 
     @property
     def elapsed_s(self) -> float:
         """Virtual time that it has taken, so far or in total."""
-        ended_ns = self._path.session.programs[self.number]["ended_ns"]
+        ended_ns = self._path.session.programs[self.number].ended_ns
         return (self._path.elapsed_s if ended_ns is None else ended_ns / 1e9) - self.started_s
 
     @property
@@ -59,8 +59,7 @@ class Program:
     @property
     def written_bytes(self) -> tuple[int, int]:
         """Bytes written to each of both outputs, including those that are not kept."""
-        out, err = self._path.session.programs[self.number]["bytes"]
-        return out, err
+        return self._path.session.programs[self.number].bytes
 
     def wait(self, timeout: str = "10 min") -> Program:
         """Let virtual time pass until it has ended.

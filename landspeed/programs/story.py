@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from landspeed.base.units import TIME, format_round
 from landspeed.scenario.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from landspeed.results.record import EventResult
 
 
 class Story:
@@ -19,33 +24,33 @@ class Story:
         """Add a line."""
         self._lines.append((now_ns, text))
 
-    def lines(self, plan: Plan, events: list[dict[str, Any]]) -> list[str]:
+    def lines(self, plan: Plan, events: Sequence[EventResult]) -> list[str]:
         """All of it, with what became of the links' events, as text."""
         told = [*self._lines, *event_lines(plan, events)]
         return [f"{now_ns / 1e9:12.6f} s  {text}" for now_ns, text in sorted(told, key=lambda each: each[0])]
 
 
-def event_lines(plan: Plan, events: list[dict[str, Any]]) -> list[tuple[int, str]]:
+def event_lines(plan: Plan, events: Sequence[EventResult]) -> list[tuple[int, str]]:
     """Say when events began and ended, and what they did."""
     found: list[tuple[int, str]] = []
     for event in events:
-        what = f"{place_words(plan, event)}: {event['kind']}"
-        if event["at_s"] is None:
-            found.append((round(event["planned_s"] * 1e9), f"{what} was planned and has not happened"))
+        what = f"{place_words(plan, event)}: {event.kind}"
+        if event.at_s is None:
+            found.append((round(event.planned_s * 1e9), f"{what} was planned and has not happened"))
             continue
-        found.append((round(event["at_s"] * 1e9), f"{what} begins"))
-        if event["until_s"] is not None:
-            lost = event["packets_lost"]
+        found.append((round(event.at_s * 1e9), f"{what} begins"))
+        if event.until_s is not None:
+            lost = event.packets_lost
             more = "" if lost is None else f", {lost} packet{'s' * (lost != 1)} lost"
-            found.append((round(event["until_s"] * 1e9), f"{what} is over{more}"))
+            found.append((round(event.until_s * 1e9), f"{what} is over{more}"))
     return found
 
 
-def place_words(plan: Plan, event: dict[str, Any]) -> str:
+def place_words(plan: Plan, event: EventResult) -> str:
     """The link of an event, as people write it."""
-    link = plan.links[int(event["link"])]
-    first, second = (link.b, link.a) if event["direction"] == "reverse" else (link.a, link.b)
-    return f"{first} {'–' if event['direction'] == 'both' else '→'} {second}"
+    link = plan.links[event.link]
+    first, second = (link.b, link.a) if event.direction == "reverse" else (link.a, link.b)
+    return f"{first} {'–' if event.direction == 'both' else '→'} {second}"
 
 
 def time_text(time_ns: float) -> str:

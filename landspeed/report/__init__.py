@@ -10,7 +10,6 @@ comparison_sides.py  One side of a comparison: a bundle, and what its samples sa
 configuration.py     The exact configuration of a run as text: scenario, what the guest said of itself, versions
 diagram.py           The path as a drawing (SVG), from the plan: nodes, distances, delays
 differences.py       Differences of two sides of a comparison beyond the tolerance
-line_picture.py      A picture of lines and points as SVG needs it: scales, ticks, pixels
 network_report.py    The report of a network: its links and flows as tables, all flows over time
 network_view.py      A plan of a network for people: its links, its flows
 page_parts.py        Parts that pages share: templates, plotly inside the page or beside it
@@ -21,6 +20,7 @@ queue_table.py       Table of the queues of a path: their discipline, how full e
 run_report.py        `report.html`: one page per bundle
 submission.py        `submission.html` and its PDF: a run written up as the teams of the contest wrote theirs
 summary.py           Summary on the terminal at the end of a run: recorded beside rehearsed, its limit
+svg_lines.py         Lines and points as SVG needs them: scales, ticks, pixels
 sweep_comparison.py  Sweep against sweep, cell by cell: two kernels, two engines, two worlds
 sweep_figures.py     Figures of a sweep's page: a mean for each combination
 sweep_page.py        A sweep as one self-contained page: pictures and a table

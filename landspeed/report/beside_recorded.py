@@ -29,7 +29,7 @@ class RecordedRow:
 
 def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
     """The comparison, in the order in which one reads a record; of a network, the whole and then flow by flow."""
-    if record.flows:
+    if record.flows[1:]:
         return _network_rows(record)
     expect = plan.expect if plan else None
     found = [_total(record, expect)]

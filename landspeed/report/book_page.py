@@ -22,9 +22,11 @@ GROUPS = {
 }
 
 # What is kept of a run where its bundle is not.
-KEPT = {
-    *("scenario", "world", "started", "complete", "error", "passed", "wall_s", "versions"),
-    *("goodput_bps", "steady_goodput_bps", "bytes", "duration_s", "limited_by", "score_bit_m_per_s", "rules"),
+KEPT_OF_FLOW = {"name", "source", "target", "start_s", "goodput_bps", "steady_goodput_bps", "bytes", "duration_s"}
+KEPT: dict[str, Any] = {
+    "flows": {"__all__": KEPT_OF_FLOW | {"limited_by", "passed"}},
+    **dict.fromkeys(("scenario", "world", "started", "complete", "error", "wall_s", "versions"), True),
+    **dict.fromkeys(("score_bit_m_per_s", "rules"), True),
 }
 
 

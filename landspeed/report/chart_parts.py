@@ -14,9 +14,12 @@ from landspeed.base.units_text import rate_unit
 from landspeed.results.series import Series
 
 if TYPE_CHECKING:
+    from landspeed.results.flow_result import LimitPhase
     from landspeed.results.record import EventResult
 
 POINTS = 1500
+BAND = 0.05  # of a chart's height: what held the transfer
+LABELLED = 0.12  # of its width: what is narrower has no room for a word
 SVG_DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3"}
 
 
@@ -158,6 +161,36 @@ def labels(marks: Sequence[LevelLine]) -> list[dict[str, Any]]:
         }
         for group in groups
     ]
+
+
+def phases_text(phases: Sequence[LimitPhase]) -> str:
+    """What held a transfer in turn: "slow start to 3.1 s, then line rate"."""
+    told = [f"{phase.state} to {phase.end_s:.3g} s" for phase in phases[:-1]]
+    return ", then ".join([*told, phases[-1].state])
+
+
+def mark_phases(figure: dict[str, Any], phases: Sequence[LimitPhase]) -> None:
+    """A band at the foot of a figure over time: what held the transfer, in colours, with its word where it fits."""
+    layout = figure["layout"]
+    end_s = layout["xaxis"]["range"][1]
+    words = list(dict.fromkeys(phase.state for phase in phases))
+    for phase in phases if len(phases) > 1 else ():
+        colour = f"--series-{words.index(phase.state) % 8}"
+        layout.setdefault("shapes", []).append(
+            {
+                "type": "rect",
+                "layer": "below",
+                "x0": phase.begin_s,
+                "x1": min(phase.end_s, end_s),
+                "yref": "paper",
+                "y0": 0,
+                "y1": BAND,
+                "line": {"width": 0},
+                "fillcolor": colour,
+                "opacity": 0.35,
+                "label": {"text": phase.state if phase.end_s - phase.begin_s > LABELLED * end_s else ""},
+            }
+        )
 
 
 def mark_events(figure: dict[str, Any], events: Sequence[EventResult]) -> None:

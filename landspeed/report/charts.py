@@ -17,6 +17,8 @@ from landspeed.report.chart_parts import (
     labels,
     line,
     mark_events,
+    mark_phases,
+    phases_text,
     scaled,
     thin,
 )
@@ -93,10 +95,13 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
             beyond.append(f"{limit.name} ({level:.3g} {unit})")
     figure = figure_over_time(traces, marks, unit, end_s=total[-1][0])
     figure["layout"]["annotations"] = labels(marks)
+    mark_phases(figure, record.limit_phases)
     mean = record.steady_goodput_bps or record.goodput_bps or 0
     caption = "The steep rise at the left is slow start: the window doubles once every round trip."
     if record.limited_by in LEVELS:
         caption += f" The level after it is the limit that bound the run: {record.limited_by}."
+    if len(record.limit_phases) > 1:
+        caption += f" The band at its foot shows what held it: {phases_text(record.limit_phases)}."
     if beyond:
         caption += f" Beyond the picture: {', '.join(beyond)}."
     words = f"Total goodput over {total[-1][0]:.0f} s; steady at {rate_text(mean)}, at most {rate_text(most * size)}."

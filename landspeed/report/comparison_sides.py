@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.failures import BundleError, telling_of
 from landspeed.judge.fairness import flows_goodput, total_goodput
-from landspeed.judge.judge_network import as_record
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.results.series import ByteCurves, Series, total_of
-from landspeed.scenario.plan.flow_path import path_of, steps
+from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -104,17 +103,15 @@ def load_sides(bundle: Path, label: str | None = None) -> list[Side]:
         plan = record.plan
         if plan is None:
             raise BundleError(f"{bundle}: the run ended before it had a plan")
-        named, samples = {flow.name: flow for flow in plan.flows}, Samples(bundle)
-        sides: list[Side] = []
-        for flow in record.flows:
-            path, way = path_of(plan, named[flow.name]), steps(plan, named[flow.name])
-            side = Side(flow.name, bundle, as_record(record, flow), path, flow=flow.name)
-            side.share = _share(flow.goodput_bps, record)
-            _read_samples(side, samples.of_flow(flow.name, flow.begins_s or 0.0, way))
+        samples, sides = Samples(bundle), list[Side]()
+        for flow, planned in zip(record.flows, plan.flows, strict=True):
+            side = Side(flow.name, bundle, record.alone(flow), path_of(plan, planned), flow=flow.name)
+            if plan.is_path:
+                side.label, side.flow = label or f"{record.scenario}, {world_words(record.world)}", ""
+            else:
+                side.share = _share(flow.goodput_bps, record)
+            _read_samples(side, samples.alone(plan, flow))
             sides.append(side)
-        if not sides:
-            sides.append(Side(label or f"{record.scenario}, {world_words(record.world)}", bundle, record, plan))
-            _read_samples(sides[0], samples)
         return sides
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from landspeed.base.limits import ACK_PATH, BUS, LINE_RATE
 from landspeed.base.text import rate_text
-from landspeed.judge.bound import word_of
+from landspeed.judge.cause_words import word_of
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Link, Node, Plan

@@ -9,7 +9,6 @@ from landspeed.base.limits import SHARED_LINE
 from landspeed.base.text import DASH, bytes_text, grouped, percent_of, rate_text
 from landspeed.base.units_text import rate_unit, time_text
 from landspeed.judge.fairness import FlowShares, flows_goodput, jain_series, total_goodput
-from landspeed.judge.judge_network import as_record
 from landspeed.report import tables
 from landspeed.report.chart_parts import Chart, figure_over_time, line, mark_events
 from landspeed.report.charts import MOST_LINES, PALETTE, make_charts
@@ -163,8 +162,7 @@ def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowR
     found: list[FlowReport] = []
     for number, flow in enumerate(record.flows[:MOST_SECTIONS]):
         planned = named[flow.name]
-        path, alone = path_of(plan, planned), as_record(record, flow)
-        own = samples.of_flow(flow.name, flow.begins_s or 0.0, steps(plan, planned))
+        path, alone, own = path_of(plan, planned), record.alone(flow), samples.alone(plan, flow)
         alone.events = []  # they are of the run, and marked in its charts
         charts = [replace(chart, key=f"flow-{number}-{chart.key}") for chart in make_charts(own, alone, path)]
         made = [

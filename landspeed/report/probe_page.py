@@ -11,9 +11,9 @@ from landspeed.base.limits import IDLE
 from landspeed.judge.sockets.answer import Answer, ProbeRun
 from landspeed.judge.sockets.series import SentSeries
 from landspeed.judge.sockets.socket_limits import INITIAL_PACKETS, Way
-from landspeed.report import line_picture as pictures
-from landspeed.report.line_picture import Axis, LinePicture, PlottedLine, draw
+from landspeed.report import svg_lines as pictures
 from landspeed.report.page_parts import environment, template_text
+from landspeed.report.svg_lines import Axis, LinePicture, PlottedLine, draw
 from landspeed.results.bundle import OutputError
 
 COLOURS = ("--series-1", "--series-2", "--series-3", "--series-5")

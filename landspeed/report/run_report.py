@@ -117,9 +117,9 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
         "flows_table": None,
         "links_table": None,
     }
-    if plan is not None and record.flows:
+    if plan is not None and not plan.is_path:
         context |= _network_context(Samples(bundle_dir), record, plan)
-    elif plan is not None and plan.is_path:
+    elif plan is not None:
         context |= {
             "charts": make_charts(Samples(bundle_dir), record, plan),
             "path": {

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.text import duration_text
 from landspeed.report.beside_recorded import outcome_words, rows, wanted_word
+from landspeed.report.chart_parts import phases_text
 from landspeed.results.facts import spun_text
 from landspeed.results.record import RunRecord
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
 
 _MARKS = {True: ("ok", "green"), False: ("FAILED", "bold red"), None: ("not judged", "yellow")}
 
@@ -92,6 +94,8 @@ def _facts(record: RunRecord, bundle: Path | None, report: Path | None) -> list[
     found: list[tuple[str, str]] = []
     if record.limited_by:
         found.append(("Bound by", f"{record.limited_by}: {record.limited_by_why}"))
+    if len(record.limit_phases) > 1:
+        found.append(("In turn", phases_text(record.limit_phases)))
     if record.wall_s:
         speed = f", {record.duration_s / record.wall_s:.1f} × real time" if record.duration_s else ""
         found.append(("Wall time", duration_text(record.wall_s) + speed))

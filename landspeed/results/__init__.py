@@ -4,10 +4,10 @@ bundle.py              The bundle: one run's folder
 calibration_result.py  Calibration of a path before the transfer, as the record has it
 check.py               A check: one figure against what was planned or wanted, judged once
 facts.py               Facts of the machinery that made a run, a model for each world
-flow_result.py         Result of one flow of a network's run, and the place of its files in the bundle
+flow_result.py         Result of one flow of a run, and the place of its files in the bundle
 flow_rows.py           The view `flows` of queries: a row for each flow of each bundle
-flow_totals.py         The flows of a network's run together: what stands in the record beside each of them
-packet_ring.py         Captures of a session: the kernel's ring of packets
+flow_totals.py         All flows of a run together
+packet_ring.py         Captures of a session: the kernel's ring of packets, as the guest wrote it
 query.py               Queries over all bundles of a folder: DuckDB in memory, the bundles read in place
 record.py              The record of one run: `result.json` as a model
 sample_columns.py      Raw samples

@@ -48,6 +48,7 @@ class BundleWriter:
     Attributes:
         name: the bundle's name: scenario, UTC time, random suffix; two runs at once never meet.
         path: the folder to write into now; the final one after `finish` or `fail`.
+        record: what is known so far; what was written, after `finish` or `fail`.
         links_origin_ns: the transfer's start on the clock of `links.csv`; 0: its times count from there already.
     """
 
@@ -128,8 +129,10 @@ class BundleWriter:
 
         sender, receiver = RAW_SAMPLES
         flows = [RawFlow(self.path / sender, self.path / receiver)]
+        folders = {flow.name: self.path / "flows" / flow.name for flow in self.record.flows}
         for flow in self.record.flows:
-            folder = self.path / "flows" / flow.name
+            if not (folder := folders[flow.name]).is_dir():
+                continue  # a path's one flow has its files in the bundle's folder
             begins_s = flow.start_s if flow.begins_s is None else flow.begins_s
             flows.append(RawFlow(folder / sender, folder / receiver, flow.name, round(begins_s * 1e9)))
         raw = [file for flow in flows for file in (flow.sender_csv, flow.receiver_csv) if file and file.exists()]
@@ -138,7 +141,7 @@ class BundleWriter:
                 convert_flows(flows, self.path / SAMPLES)
                 for file in raw:
                     file.unlink()
-                _remove_empty([self.path / "flows" / flow.name for flow in self.record.flows], self.path / "flows")
+                _remove_empty(list(folders.values()), self.path / "flows")
             if (self.path / RAW_LINKS).exists():
                 convert_links(self.path / RAW_LINKS, self.path / LINKS, self.links_origin_ns)
                 (self.path / RAW_LINKS).unlink()
@@ -154,7 +157,8 @@ class BundleWriter:
         Raises:
             OutputError: it cannot be written; call `fail` to keep the rest.
         """
-        self._write_result(record.model_copy(update={"complete": True, "error": None}))
+        self.record = record.model_copy(update={"complete": True, "error": None})
+        self._write_result(self.record)
         return self._settle()
 
     def fail(self, error: str, record: RunRecord | None = None) -> Path:
@@ -170,13 +174,13 @@ class BundleWriter:
             OutputError: not even the mark could be written; the folder stays as `NAME.partial`.
         """
         (self.path / _RESERVE).unlink(missing_ok=True)
-        last = (record or self.record).model_copy(update={"complete": False, "error": error, "passed": False})
-        self._write_result(last)
+        self.record = (record or self.record).model_copy(update={"complete": False, "error": error})
+        self._write_result(self.record)
         try:
             self.convert()
         except Exception as problem:
-            last = last.model_copy(update={"error": f"{error} (samples left as CSV: {problem})"})
-            self._write_result(last)
+            self.record.error = f"{error} (samples left as CSV: {problem})"
+            self._write_result(self.record)
         return self._settle()
 
     def _write_result(self, record: RunRecord) -> None:

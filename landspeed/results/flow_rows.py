@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-from landspeed.base.json_form import is_array, is_object, object_of
-from landspeed.scenario.plan.plan import PATH_FLOW
 
 if TYPE_CHECKING:
     import duckdb
+
+    from landspeed.results.flow_result import FlowResult
 
 FLOW_COLUMNS = {
     "bundle": "VARCHAR",
@@ -35,13 +34,13 @@ FLOW_COLUMNS = {
     "limited_by": "VARCHAR",
     "passed": "BOOLEAN",
 }
-_NUMBERS = ("DOUBLE", "BIGINT", "INTEGER")
+_BITS = {"BIGINT": 64, "INTEGER": 32}
 
 
-def make_flows(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]]) -> None:
-    """Make the table, of rows that have `bundle` and the whole of `result.json` as `result`."""
+def make_flows(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple[dict[str, Any], list[FlowResult]]]) -> None:
+    """Make the table, of the rows of `runs` and the flows of each."""
     typed = ", ".join(f'"{name}": "{kind}"' for name, kind in FLOW_COLUMNS.items())
-    texts = [json.dumps(flow) for row in rows for flow in _flows(row["bundle"], row["result"])]
+    texts = [json.dumps(_flow_row(run, flow)) for run, flows in rows for flow in flows]
     connection.execute(
         "CREATE TABLE flows AS SELECT row.* FROM "
         f"(SELECT from_json(text, '{{{typed}}}') AS row FROM (SELECT unnest($1::JSON[]) AS text))",
@@ -49,33 +48,23 @@ def make_flows(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, A
     )
 
 
-def _flows(bundle: str, data: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    listed = data.get("flows")
-    flows = [each for each in listed if is_object(each)] if is_array(listed) else []
-    for flow in flows or [_only(data)]:
-        told = flow.get("streams")
-        streams = [each for each in told if is_object(each)] if is_array(told) else []
-        row = {name: flow.get(name) for name in FLOW_COLUMNS} | {
-            "bundle": bundle,
-            "scenario": data.get("scenario"),
-            "flow": flow.get("name"),
-            "streams": len(streams) or None,
-            "congestion_control": next((each.get("congestion_control") for each in streams), None),
-        }
-        yield {name: value if _fits(value, FLOW_COLUMNS[name]) else None for name, value in row.items()}
+def _flow_row(run: dict[str, Any], flow: FlowResult) -> dict[str, Any]:
+    row = {name: getattr(flow, name, None) for name in FLOW_COLUMNS} | {
+        "bundle": run["bundle"],
+        "scenario": run["scenario"],
+        "flow": flow.name,
+        "streams": len(flow.streams) or None,
+        "congestion_control": next((each.congestion_control for each in flow.streams), None),
+    }
+    return {name: value if fits(value, FLOW_COLUMNS[name]) else None for name, value in row.items()}
 
 
-def _only(data: dict[str, Any]) -> dict[str, Any]:
-    """The one flow of a path: it is the run."""
-    nodes = object_of(data.get("plan")).get("nodes")
-    names = [object_of(node).get("name") for node in nodes] if is_array(nodes) and nodes else [None]
-    return {**data, "name": PATH_FLOW, "source": names[0], "target": names[-1], "start_s": 0.0, "begins_s": 0.0}
-
-
-def _fits(value: object, kind: str) -> bool:
-    if value is None:
+def fits(value: object, kind: str) -> bool:
+    """Return whether a value of a JSON file can stand in a column."""
+    if value is None or kind in ("JSON", "TIMESTAMP"):
         return True
-    if kind in _NUMBERS:
-        whole = isinstance(value, int) and abs(value) < 1 << 31 + 32 * (kind != "INTEGER")
-        return not isinstance(value, bool) and (whole if kind != "DOUBLE" else isinstance(value, (int, float)))
-    return isinstance(value, bool) if kind == "BOOLEAN" else isinstance(value, str)
+    if kind == "BOOLEAN" or isinstance(value, bool):
+        return kind == "BOOLEAN" and isinstance(value, bool)
+    if kind in _BITS:
+        return isinstance(value, int) and abs(value) < 1 << _BITS[kind] - 1
+    return isinstance(value, (int, float) if kind == "DOUBLE" else str)

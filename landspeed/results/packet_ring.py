@@ -1,4 +1,4 @@
-"""Captures of a session: the kernel's ring of packets (guest/capture.py) as packets and as a pcap file."""
+"""Captures of a session: the kernel's ring of packets, as the guest wrote it, as packets and as a pcap file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-SLOT_BYTES = 256  # guest/capture.py
+SLOT_BYTES = 256  # worlds/emu/guest/session/packet_ring.py
 NANOSECONDS, ETHERNET = 0xA1B23C4D, 1
 _HEADER = struct.Struct("<IIIHHII")  # struct tpacket2_hdr, up to the time
 

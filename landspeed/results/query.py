@@ -14,12 +14,16 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from landspeed.base.errors import LandspeedError
 from landspeed.base.failures import BundleError
-from landspeed.base.json_form import is_array, is_object, object_of
+from landspeed.base.json_form import is_array, object_of
 from landspeed.base.text import DASH, grouped, percent_of, rate_text, scientific
 from landspeed.results.bundle import LINKS, SAMPLES, list_bundles, read_result
-from landspeed.results.flow_rows import make_flows
+from landspeed.results.flow_result import Figures, FlowResult
+from landspeed.results.flow_rows import fits, make_flows
+from landspeed.results.flow_totals import whole_of
 from landspeed.results.record import RunRecord
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
 from landspeed.results.samples_reader import is_whole_parquet
@@ -66,14 +70,15 @@ _RUN_COLUMNS = {
 _FIELDS = {
     name: RunRecord.model_fields[name].default
     for name in _RUN_COLUMNS
-    if name in RunRecord.model_fields and name not in {"streams", "started"}
+    if name in RunRecord.model_fields and name != "started"
 }
 """Columns that are a member of result.json as it is, and what stands there when the member is not."""
+_TOTALS = [name for name in _RUN_COLUMNS if name in Figures.model_fields and name not in {"passed", "streams"}]
+"""Columns that follow from the flows."""
 
 
 NEWER = {"marks": "NULL::BIGINT", "flow": f"'{PATH_FLOW}'"}
 """Columns that a time series may lack (of an old bundle; `flow`, of a path), and what then stands there."""
-_BITS = {"BIGINT": 64, "INTEGER": 32}
 
 
 class QueryError(LandspeedError):
@@ -132,7 +137,8 @@ def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     connection = duckdb.connect(":memory:")
-    rows = list(_run_rows(runs_dir, with_result=True))
+    found = list(_run_rows(runs_dir, with_result=True))
+    rows = [row for row, _ in found]
     # One column as one list of JSON texts: a statement for each row took most of the time of a query.
     typed = ", ".join(f'"{name}": "{kind}"' for name, kind in _RUN_COLUMNS.items())
     connection.execute(
@@ -140,7 +146,7 @@ def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
         f"(SELECT from_json(text, '{{{typed}}}') AS row FROM (SELECT unnest($1::JSON[]) AS text))",
         [[json.dumps(row) for row in rows]],
     )
-    make_flows(connection, rows)
+    make_flows(connection, found)
     bundles = [Path(row["path"]) for row in rows]
     _series_view(
         connection, "samples", bundles, SAMPLES, ["end VARCHAR", *SAMPLE_COLUMNS, "goodput_bps DOUBLE", "flow VARCHAR"]
@@ -151,7 +157,8 @@ def connect(runs_dir: Path) -> duckdb.DuckDBPyConnection:
 
 def show_runs(runs_dir: Path) -> str:
     """The table of all runs, for a terminal or, tab-separated, for a pipe."""
-    found = sorted(_run_rows(runs_dir), key=lambda row: (row["started"] is None, row["started"] or "", row["bundle"]))
+    known = [row for row, _ in _run_rows(runs_dir)]
+    found = sorted(known, key=lambda row: (row["started"] is None, row["started"] or "", row["bundle"]))
     if not found:
         return f"no runs in {runs_dir} yet; `landspeed run FILE` makes one"
     header = ["bundle", "goodput", "retransmits", "score (bit·m/s)", "of record", "bound by", "result"]
@@ -213,8 +220,8 @@ def _laid_out(header: list[str], rows: list[list[str]], *, right: Sequence[int],
     return capture.get().rstrip("\n")
 
 
-def _run_rows(runs_dir: Path, *, with_result: bool = False) -> Iterator[dict[str, Any]]:
-    """A row for each bundle whose `result.json` can be read, without the cost of a checked record.
+def _run_rows(runs_dir: Path, *, with_result: bool = False) -> Iterator[tuple[dict[str, Any], list[FlowResult]]]:
+    """A row for each bundle whose `result.json` can be read, and its flows, without the cost of a checked plan.
 
     Args:
         runs_dir: folder of bundles.
@@ -223,27 +230,32 @@ def _run_rows(runs_dir: Path, *, with_result: bool = False) -> Iterator[dict[str
     for bundle in list_bundles(runs_dir):
         try:
             data = read_result(bundle)
-        except BundleError:
+            flows = [FlowResult.model_validate(each) for each in data["flows"]] if is_array(data.get("flows")) else []
+        except (BundleError, ValidationError):
             continue
-        row = _run_row(bundle, data)
-        if all(_fits(row[name], kind) for name, kind in _RUN_COLUMNS.items()):
-            yield row | ({"result": data} if with_result else {})
+        row = _run_row(bundle, data, flows)
+        if all(fits(row[name], kind) for name, kind in _RUN_COLUMNS.items()):
+            yield row | ({"result": data} if with_result else {}), flows
 
 
-def _run_row(bundle: Path, data: dict[str, Any]) -> dict[str, Any]:
-    listed = data.get("streams")
-    streams = [each for each in listed if is_object(each)] if is_array(listed) else []
-    expect, started = expect_of(data), data.get("started")
-    return {name: data.get(name, default) for name, default in _FIELDS.items()} | {
-        "bundle": bundle.name,
-        "started": _wall_time(started),
-        "streams": len(streams) or None,
-        "congestion_control": next((each.get("congestion_control") for each in streams), None),
-        "window_asked_bytes": object_of(data.get("window")).get("asked_bytes"),
-        "record_score_bit_m_per_s": expect.get("score_bit_m_per_s"),
-        "path": str(bundle.resolve()),
-        "result": None,
-    }
+def _run_row(bundle: Path, data: dict[str, Any], flows: list[FlowResult]) -> dict[str, Any]:
+    whole, expect, started = whole_of(flows), expect_of(data), data.get("started")
+    members = {name: data.get(name, default) for name, default in _FIELDS.items()}
+    return (
+        members
+        | {name: getattr(whole, name) for name in _TOTALS}
+        | {
+            "bundle": bundle.name,
+            "started": _wall_time(started),
+            "passed": False if members["error"] is not None else whole.passed,
+            "streams": len(whole.streams) or None,
+            "congestion_control": next((each.congestion_control for each in whole.streams), None),
+            "window_asked_bytes": whole.window.asked_bytes,
+            "record_score_bit_m_per_s": expect.get("score_bit_m_per_s"),
+            "path": str(bundle.resolve()),
+            "result": None,
+        }
+    )
 
 
 def expect_of(data: dict[str, Any]) -> dict[str, Any]:
@@ -258,17 +270,6 @@ def _wall_time(text: object) -> str | None:
         return datetime.fromisoformat(str(text)).astimezone(UTC).replace(tzinfo=None).isoformat()
     except (ValueError, OverflowError):
         return None
-
-
-def _fits(value: object, kind: str) -> bool:
-    """Return whether a value of a JSON file can stand in a column."""
-    if value is None or kind in ("JSON", "TIMESTAMP"):
-        return True
-    if kind == "BOOLEAN" or isinstance(value, bool):
-        return kind == "BOOLEAN" and isinstance(value, bool)
-    if kind in _BITS:
-        return isinstance(value, int) and abs(value) < 1 << _BITS[kind] - 1
-    return isinstance(value, (int, float) if kind == "DOUBLE" else str)
 
 
 def _series_view(

@@ -1,7 +1,8 @@
 """The record of one run: `result.json` as a model.
 
 Every rate is in bit/s, every time in s unless the name says otherwise, sizes in bytes. Goodput is what the receiving
-application read. Figures that were not measured are null, never zero.
+application read. Figures that were not measured are null, never zero. A path's run has one flow; figures of the whole
+stand nowhere but in the flows, and `Total`s of the record are taken from them (flow_totals.py).
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from landspeed.base.limits import RunLimit
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.facts import EmuFacts, GuestFacts, WorldFacts
-from landspeed.results.flow_result import FlowResult
+from landspeed.results.flow_result import Figures, FlowResult, LimitPhase
+from landspeed.results.flow_totals import Total, whole_of
 from landspeed.results.tool_result import Open, StreamResult, ToolResult, WindowResult
 from landspeed.scenario.plan.plan import Plan, PlanError
 
-RECORD_SCHEMA_VERSION = 3
+RECORD_SCHEMA_VERSION = 4
 
 
 class EventResult(Open):
@@ -85,7 +87,7 @@ class _AsPlanJson:
 class RunRecord(BaseModel):
     """Record of one run; the content of `result.json`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", ignored_types=(Total,))
 
     schema_version: int = RECORD_SCHEMA_VERSION  # of this table
     complete: bool = False  # whether the run came to its end
@@ -105,34 +107,55 @@ class RunRecord(BaseModel):
     calibrate_s: float | None = None  # wall time
     transfer_wall_s: float | None = None  # wall time
 
-    goodput_bps: float | None = None  # payload that the receiver read, over the whole run
-    steady_goodput_bps: float | None = None  # from the tenth second on
-    bytes: int | None = None  # the same, as an amount
-    duration_s: float | None = None  # on the run's clock, first to last byte read
-    rtt_ms: float | None = None  # calibrated, end to end, of the idle path
-    rtt_loaded_median_ms: float | None = None  # under load: TCP's own, all streams, from 10 s on or of the second half
-    rtt_loaded_p95_ms: float | None = None  # 95 % of that time it was no longer
-    rtt_loaded_p99_ms: float | None = None
-    rtt_loaded_max_ms: float | None = None
+    flows: list[FlowResult] = Field(default_factory=list[FlowResult])  # one by one; of a path one
+    jain_index: float | None = None  # of the flows' goodput while all of them ran: 1 is equal shares; of one: null
     queue_delays: list[QueueDelay] = Field(default_factory=list[QueueDelay])  # of queues in which anything waited
-    retransmits: int | None = None  # packets that all streams sent again
-    streams: list[StreamResult] = Field(default_factory=list[StreamResult])  # one by one
-    score_bit_m_per_s: float | None = None  # goodput × terrestrial distance
-    limited_by: RunLimit | None = None  # what bound the run
-    limited_by_why: str | None = None  # the figures that say so
+    score_bit_m_per_s: float | None = None  # of one flow: goodput × terrestrial distance
     events: list[EventResult] = Field(default_factory=list[EventResult])  # as they happened
-    verdicts: list[Check] = Field(default_factory=list[Check])  # measured against wanted
-    passed: bool | None = None  # no verdict failed
-    flows: list[FlowResult] = Field(default_factory=list[FlowResult])  # of a network, one by one; of a path none
-    jain_index: float | None = None  # of the flows' goodput while all of them ran: 1 is equal shares
     rules: list[RuleCheck] = Field(default_factory=list[RuleCheck])  # of the contest, where a scenario has one
 
-    tool_result: ToolResult = Field(default_factory=ToolResult)  # what the tool told
-    window: WindowResult = Field(default_factory=WindowResult)  # asked, granted, needed
-    calibration: CalibrationResult | None = None  # the path before the transfer
     versions: dict[str, str] = Field(default_factory=dict[str, str])  # of landspeed, Python, the kernel, …
     world_facts: WorldFacts | None = None  # the machinery that made the run
     plan: Annotated[Plan | None, _AsPlanJson()] = None  # the work, as in plan.json
+
+    goodput_bps = Total[float | None]()
+    steady_goodput_bps = Total[float | None]()
+    bytes = Total[int | None]()
+    duration_s = Total[float | None]()
+    rtt_ms = Total[float | None]()
+    rtt_loaded_median_ms = Total[float | None]()
+    rtt_loaded_p95_ms = Total[float | None]()
+    rtt_loaded_p99_ms = Total[float | None]()
+    rtt_loaded_max_ms = Total[float | None]()
+    retransmits = Total[int | None]()
+    streams = Total[list[StreamResult]]()
+    limited_by = Total[RunLimit | None]()
+    limited_by_why = Total[str | None]()
+    limit_shares = Total[dict[str, float]]()
+    limit_phases = Total[list[LimitPhase]]()
+    verdicts = Total[list[Check]]()
+    tool_result = Total[ToolResult]()
+    window = Total[WindowResult]()
+    calibration = Total[CalibrationResult | None]()
+
+    @property
+    def whole(self) -> Figures:
+        """Figures of all flows together."""
+        return whole_of(self.flows)
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether no verdict failed; False of a run that broke, None before it is judged."""
+        return False if self.error is not None else self.whole.passed
+
+    def alone(self, flow: FlowResult) -> RunRecord:
+        """The record of a run that had nothing but this flow."""
+        return self.model_copy(update={"flows": [flow], "jain_index": None})
+
+    def with_flow(self, **figures: Any) -> RunRecord:
+        """The record with these figures of its one flow."""
+        (flow,) = self.flows
+        return self.model_copy(update={"flows": [flow.model_copy(update=figures)]})
 
     @property
     def guest(self) -> GuestFacts:
@@ -141,6 +164,7 @@ class RunRecord(BaseModel):
 
 
 def command_json(record: RunRecord, bundle: object) -> dict[str, Any]:
-    """The one object that `landspeed run --json` prints: the record without plan and guest, and the bundle's folder."""
+    """The one object that `landspeed run --json` prints: the record without plan and guest, its totals, the folder."""
     data = record.model_dump(mode="json", exclude={"plan": True, "world_facts": {"guest"}})
-    return {**data, "bundle": str(bundle)}
+    totals = record.whole.model_dump(mode="json", include=set(Figures.model_fields)) | {"passed": record.passed}
+    return {**data, **totals, "bundle": str(bundle)}

@@ -99,6 +99,12 @@ class ReverseResult(Open):
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])
 
 
+class DataPath(Open):
+    """The way of the data connections: what carried them, beside what was asked for."""
+
+    mptcp: bool | None = None
+
+
 class ToolResult(Open):
     """Report of a tool on the whole transfer, beside the figures that every record has.
 
@@ -118,35 +124,27 @@ class ToolResult(Open):
     bytes_retransmitted: int | None = None
     direction: str | None = None  # who sent: "forward" the client, "reverse" the server, "both"
     reverse: ReverseResult | None = None
+    path: DataPath | None = None
     cpu: dict[str, CpuTime] = Field(default_factory=dict[str, CpuTime])
     hosts: dict[str, HostUse] = Field(default_factory=dict[str, HostUse])
 
 
-class TransferResult(BaseModel):
-    """A transfer as its tool told of it: the figures that every record and every flow has, and the rest."""
+class TransferResult(Open):
+    """A transfer as its tool told of it: the figures that every flow has, and the rest."""
 
-    goodput_bps: float | None = None
-    bytes: int | None = None
-    duration_s: float | None = None
-    retransmits: int | None = None
-    streams: list[StreamResult] = Field(default_factory=list[StreamResult])
-    window: WindowResult = Field(default_factory=WindowResult)
-    tool_result: ToolResult = Field(default_factory=ToolResult)
+    goodput_bps: float | None = None  # payload that the receiver read, over the whole transfer
+    bytes: int | None = None  # the same, as an amount
+    duration_s: float | None = None  # on the run's clock, first to last byte read
+    retransmits: int | None = None  # packets that all streams sent again
+    streams: list[StreamResult] = Field(default_factory=list[StreamResult])  # one by one
+    window: WindowResult = Field(default_factory=WindowResult)  # asked, granted, needed
+    tool_result: ToolResult = Field(default_factory=ToolResult)  # what the tool told beside that
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> Self:
         """Read a tool's JSON in the engine's terms."""
         known = {name: told[name] for name in cls.model_fields if told.get(name) is not None}
-        return cls.model_validate(known | {"tool_result": tool_fields(told)})
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """Fields of a record or of a flow, by their names."""
-        return {name: getattr(self, name) for name in TransferResult.model_fields}
-
-
-def tool_fields(told: dict[str, Any]) -> dict[str, Any]:
-    """Members of a tool's JSON, in the engine's terms, that are fields of `ToolResult`."""
-    rest = {name: value for name, value in told.items() if name not in (*TransferResult.model_fields, "engine")}
-    program: dict[str, Any] = told.get("engine") or {}
-    return {"version": program.get("version"), "build": program.get("build")} | rest
+        rest = {name: value for name, value in told.items() if name not in (*cls.model_fields, "engine")}
+        program: dict[str, Any] = told.get("engine") or {}
+        versions = {"version": program.get("version"), "build": program.get("build")}
+        return cls.model_validate(known | {"tool_result": versions | rest})

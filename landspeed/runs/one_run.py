@@ -13,6 +13,7 @@ from landspeed.base.log import Log
 from landspeed.base.progress import Progress
 from landspeed.base.version import __version__
 from landspeed.results.bundle import EVIDENCE, BundleWriter
+from landspeed.results.flow_result import planned_flows
 from landspeed.results.record import RunRecord
 from landspeed.runs.preload import IMPORTS
 from landspeed.runs.run import Run
@@ -78,18 +79,18 @@ def run_plan(
         record = _judged(record, plan, bundle)
         record = record.model_copy(update={"wall_s": time.monotonic() - started})
         bundle.finish(record)
-        record = record.model_copy(update={"complete": True})
     except (KeyboardInterrupt, RunInterrupted):
-        record, interrupted = _kept(bundle, "interrupted"), True
+        interrupted = True
+        _keep(bundle, "interrupted")
     except (RunFailed, NotReady, MemoryError) as error:
-        record = _kept(bundle, str(error))
+        _keep(bundle, str(error))
     except BaseException as error:
-        _kept(bundle, f"{type(error).__name__}: {error}")
+        _keep(bundle, f"{type(error).__name__}: {error}")
         raise
-    run = Run(record, bundle.path, interrupted)
+    run = Run(bundle.record, bundle.path, interrupted)
     if report:
         run.report()
-        if record.complete and (bundle.path / EVIDENCE).is_dir():
+        if run.complete and (bundle.path / EVIDENCE).is_dir():
             run.submission()
     return run
 
@@ -106,6 +107,7 @@ def first_record(world: World, plan: Plan, command: list[str]) -> RunRecord:
         command=command,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         plan=plan,
+        flows=planned_flows(plan),
         versions={"landspeed": __version__, "python": platform.python_version()},
     )
 
@@ -129,7 +131,6 @@ def _judged(record: RunRecord, plan: Plan, bundle: BundleWriter) -> RunRecord:
     return judged
 
 
-def _kept(bundle: BundleWriter, error: str) -> RunRecord:
+def _keep(bundle: BundleWriter, error: str) -> None:
     IMPORTS.wait()
-    bundle.fail(error, bundle.record)
-    return bundle.record.model_copy(update={"complete": False, "error": error, "passed": False})
+    bundle.fail(error)

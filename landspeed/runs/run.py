@@ -165,9 +165,11 @@ class Run:
         from landspeed.report.charts import make_charts
         from landspeed.report.network_report import network_charts
 
-        if self.record.flows:
-            return network_charts(self.samples, self.record)
-        return make_charts(self.samples, self.record, self.plan) if self.plan is not None else []
+        if self.plan is None:
+            return []
+        if self.plan.is_path:
+            return make_charts(self.samples, self.record, self.plan)
+        return network_charts(self.samples, self.record)
 
     @property
     def report_file(self) -> Path:

@@ -14,6 +14,7 @@ from landspeed.worlds.world import World
 if TYPE_CHECKING:
     from landspeed.base.progress import Progress
     from landspeed.results.facts import Spun
+    from landspeed.results.record import EventResult
     from landspeed.scenario.plan.plan import Plan
 
 SAMPLE_INTERVAL_NS = 10_000_000
@@ -35,6 +36,15 @@ class SocketSampling:
     folder: str = ""
 
 
+@dataclass(frozen=True)
+class ProgramState:
+    """A program of a session: `status` is None while it runs; `bytes` are those of both outputs."""
+
+    status: int | None
+    ended_ns: int | None
+    bytes: tuple[int, int]
+
+
 class ProgramSession(ABC):
     """A path that does as it is asked; between two questions its clock stands still.
 
@@ -42,7 +52,7 @@ class ProgramSession(ABC):
         addresses: of the nodes, by name.
         start_unix_ns: the path's calendar when the session started.
         now_ns: virtual time since the session's start, as of the last answer.
-        programs: by number: `status` (None while it runs), `ended_ns`, `bytes` of both outputs.
+        programs: by number.
         events: what became of each event, in the order in which they were planned.
         broken: nothing more can be asked.
     """
@@ -50,8 +60,8 @@ class ProgramSession(ABC):
     addresses: dict[str, str]
     start_unix_ns: int
     now_ns: int
-    programs: dict[int, dict[str, Any]]
-    events: list[dict[str, Any]]
+    programs: dict[int, ProgramState]
+    events: list[EventResult]
     broken: bool
 
     @abstractmethod

@@ -60,29 +60,17 @@ class Tool(ABC):
             raise ToolRefused(f"{self.name} cannot make this transfer: " + "; ".join(found))
 
     @abstractmethod
-    def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
-        """Command lines of the receiver and the sender; `{receiver}` stands for the receiver's address.
-
-        Args:
-            plan: the work.
-            out: folder for what they write, as they see it.
-        """
-
-    def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
-        """Give the commands for one flow of a network, whose receiver listens on this port.
+    def commands(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
+        """Command lines of the receiver and the sender of a flow; `{receiver}` stands for the receiver's address.
 
         The sender begins at the whole second of the monotonic clock that LANDSPEED_WHOLE_SECOND says, counted from the
         present one; or it is started at that second (`handshake_ns`).
 
         Args:
-            plan: of that flow's path alone.
+            plan: of the flow's path alone.
             out: folder for what they write, as they see it.
-            port: TCP port.
-
-        Raises:
-            Refused: it has no networks.
+            port: TCP port on which the receiver listens.
         """
-        raise ToolRefused(f"{self.name} has no flows of a network (port {port} of {plan.scenario}, {out})")
 
     def handshake_ns(self, plan: Plan) -> int | None:  # noqa: ARG002
         """Handshake time of a sender that can neither delay nor report its start. The caller starts it at that second.

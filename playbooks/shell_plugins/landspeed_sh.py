@@ -16,7 +16,7 @@ description:
 extends_documentation_fragment:
   - shell_common
 """
-PREFIX = "landspeed-ansible"  # of the plays' folders (ansible.cfg, runner.py)
+PREFIX = "landspeed-ansible"  # of the plays' folders (ansible.cfg, worlds/real/runner.py)
 
 
 class ShellModule(PlainShell):

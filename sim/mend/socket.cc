@@ -97,12 +97,12 @@ void TcpSocket::DoForwardUp(Ptr<Packet> packet, const Address &from, const Addre
 	packet->PeekHeader(header);
 	if (m_state == ESTABLISHED && (header.GetFlags() & answer) == answer)
 		SendEmptyPacket(TcpHeader::ACK); // RFC 9293 section 3.10.7.4, RFC 5961 section 4
-	const bool open = m_connected;
+	const bool was_connected = m_connected, was_shut = m_persistEvent.IsRunning();
 	TcpSocketBase::DoForwardUp(packet, from, to);
-	if (open || !m_connected)
-		return;
-	Sending().Begin();
-	SendAllowed();
+	if (!was_connected && m_connected)
+		Sending().Begin();
+	if (was_connected != m_connected || (was_shut && !m_persistEvent.IsRunning()))
+		SendAllowed();
 }
 
 void TcpSocket::RestartTimer()

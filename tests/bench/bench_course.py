@@ -20,9 +20,9 @@ from landspeed.base.places import ROOT
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import Lesson, all_lessons
 from landspeed.course.worksheet import Worksheet
+from tests.support.command import COMMAND
 
 FROM_NOTHING_S, AGAIN_S, MOST_BYTES = 720.0, 5.0, 30_000_000
-COMMAND = Path(sys.executable).parent / "landspeed"
 
 
 def make(place: Path, jobs: int) -> tuple[float, float, int]:

@@ -19,9 +19,9 @@ from pyarrow import parquet
 
 from tests.bench.bench import ROOT, Row
 from tests.bench.intervals import inside
+from tests.support.command import COMMAND
 from tests.support.toy_world import environment, make_site
 
-PROGRAM = str(Path(sys.executable).parent / "landspeed")
 FIRST = ROOT / "scenarios" / "examples" / "first.yaml"
 SEEDS, TRIALS, SHARE = 400, 100, 0.02
 PLAN = """
@@ -38,7 +38,7 @@ print(len(cells), time.monotonic() - began, resource.getrusage(resource.RUSAGE_S
 def sweep(file: Path, out: Path, *words: str, **options: Any) -> dict[str, Any]:
     """A sweep by the command; its JSON, and the wall time of the whole command in `command_s`."""
     began = time.monotonic()
-    line = [PROGRAM, "sweep", str(file), "--out", str(out), "--json", "--quiet", *words]
+    line = [COMMAND, "sweep", str(file), "--out", str(out), "--json", "--quiet", *words]
     done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True, **options)
     return {**json.loads(done.stdout), "command_s": time.monotonic() - began}
 

@@ -32,7 +32,8 @@ from hypothesis import strategies as st
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_sides import Side, load_side, world_words
 from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
-from tests.support.emu_fixtures import ROOT, landspeed, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import ROOT, write_scenario
 
 EXAMPLES = 200
 KEPT = ROOT / "build" / "random-paths"

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.emu_fixtures import COMMAND, FIRST, landspeed, wait_until
+from tests.support.command import COMMAND, landspeed
+from tests.support.emu_fixtures import FIRST, wait_until
 from tests.support.stopwatch import one_of_few, undisturbed
 
 pytestmark = pytest.mark.guest

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.cli.demo_words import NEXT
-from landspeed.cli.main import FIRST_WORDS, WORDS, main, make_parser, split_program
+from landspeed.cli.demo_command import NEXT
+from landspeed.cli.main import COMMANDS, FIRST_WORDS, main, make_parser, split_program
 from landspeed.report.terminal_chart import chart_lines, column_means, round_top
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.file.packaged import packaged_names
 from landspeed.worlds.distribution import how_to_install
-from tests.support.emu_fixtures import FIRST, landspeed
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST
 
 
 def parsed(command: str) -> None:
@@ -36,7 +37,7 @@ def test_without_words_it_says_in_ten_lines_what_it_can(capsys: pytest.CaptureFi
     told = [re.split(r" {2,}", line.strip())[0] for line in FIRST_WORDS.splitlines() if line.startswith("  landspeed")]
     assert len(told) == 8
     for command in told:
-        assert command.split()[1] in WORDS
+        assert command.split()[1] in COMMANDS
         if command.split()[1] != "real":
             parsed(command)
 
@@ -47,7 +48,7 @@ def test_what_a_signal_did_before_it_does_afterwards(
     """A program that calls `main` keeps its own handlers; SIGHUP that is ignored stays so meanwhile."""
     own, heeded = (signal.SIGTERM, signal.SIGHUP), list[object]()
     monkeypatch.setattr(
-        "landspeed.cli.scenario_words.do_check", lambda _: heeded.extend(map(signal.getsignal, own)) or 0
+        "landspeed.cli.scenario_command.do_check", lambda _: heeded.extend(map(signal.getsignal, own)) or 0
     )
     before = [signal.signal(number, handler) for number, handler in zip(own, (_handler, signal.SIG_IGN), strict=True)]
     try:
@@ -55,7 +56,7 @@ def test_what_a_signal_did_before_it_does_afterwards(
         assert heeded[0] not in (_handler, signal.SIG_DFL)
         assert heeded[1] is signal.SIG_IGN
         assert list(map(signal.getsignal, own)) == [_handler, signal.SIG_IGN]
-        monkeypatch.setattr("landspeed.cli.scenario_words.do_check", lambda _: signal.raise_signal(signal.SIGTERM))
+        monkeypatch.setattr("landspeed.cli.scenario_command.do_check", lambda _: signal.raise_signal(signal.SIGTERM))
         assert main(["check", "first"]) == 1
         assert "interrupted" in capsys.readouterr().err
         with pytest.raises(SystemExit):

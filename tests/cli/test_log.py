@@ -99,7 +99,7 @@ def test_a_run_tells_what_it_decided_and_started(tmp_path: Path) -> None:
     assert f"worlds.emu.cores: core {guest['host_cores'][0]} of " in told
     assert re.findall(r"phase (\w[\w ]*) took", told) == ["boot", "build", "calibrate", "transfer", "read back"]
     assert "worlds.emu.run_facts: calibration: passed" in told
-    assert told.count("calibration: ") == 1 + len(record["calibration"]["checks"])
+    assert told.count("calibration: ") == 1 + len(record["flows"][0]["calibration"]["checks"])
     assert re.search(r"processes: starts \S*/landspeed-launch \d.* um_seed=1 ", told)
     assert f"runs.one_run: run: first, world emu, seed {record['seed']}, in {tmp_path}" in told
 

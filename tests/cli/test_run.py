@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.emu_fixtures import FIRST, ROOT, landspeed, scenario, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST, ROOT, scenario, write_scenario
 from tests.support.stopwatch import one_of_few, undisturbed
 
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect.from=1 s")
@@ -281,7 +282,7 @@ def test_a_reader_that_goes_away_is_no_trace(tmp_path: Path) -> None:
     """`landspeed show … | head -1`."""
     import subprocess
 
-    from tests.support.emu_fixtures import COMMAND
+    from tests.support.command import COMMAND
 
     done = subprocess.run(
         ["sh", "-c", f"{COMMAND} show --json {FIRST} | head -1"], capture_output=True, text=True, check=False

@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,11 +22,11 @@ from landspeed.course.lesson import HOME, Lesson, read_lesson
 from landspeed.course.site import Made, make_site
 from landspeed.course.worksheet import Worksheet
 from tests.support import browser
+from tests.support.command import COMMAND
 from tests.support.emu_fixtures import wait_until
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
 GRAVE = ("serious", "critical")
-COMMAND = Path(sys.executable).parent / "landspeed"
 
 
 @dataclass

@@ -8,21 +8,20 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.command import landspeed
+
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
-PROGRAM = Path(sys.executable).parent / "landspeed"
 CORES = sorted(os.sched_getaffinity(0))
 PLACES = {"a": CORES[:1], "another-one, é": CORES}
 
 
-def landspeed(cores: list[int], *words: object) -> subprocess.CompletedProcess[str]:
+def on_cores(cores: list[int], *words: object) -> subprocess.CompletedProcess[str]:
     """The command, on these cores only."""
-    command = [str(word) for word in ("taskset", "-c", ",".join(map(str, cores)), PROGRAM, *words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    return landspeed(*words, under=("taskset", "-c", ",".join(map(str, cores))), timeout=900)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -34,12 +33,12 @@ def test_an_exercise_has_the_same_files_and_grades(tmp_path: Path) -> None:
     found = []
     for name, cores in PLACES.items():
         folder = tmp_path / name / "hers"
-        started = landspeed(cores, "lesson", "start", "fairness", "--student", "阿達 7", "--out", folder)
+        started = on_cores(cores, "lesson", "start", "fairness", "--student", "阿達 7", "--out", folder)
         assert started.returncode == 0, started.stderr
         assert (folder / "streams.csv").stat().st_size > 10_000
         (folder / "answers.yaml").write_text("bbr: 1\njain: 50 %\n")
         more = ("--junit", folder / "grades.xml", "--gradescope", folder / "results.json")
-        checked = landspeed(cores, "lesson", "check", folder, "--quiet", *more)
+        checked = on_cores(cores, "lesson", "check", folder, "--quiet", *more)
         assert checked.returncode == 1, checked.stderr
         found.append((content(folder), checked.stdout))
     assert found[0] == found[1]
@@ -51,7 +50,7 @@ def test_a_page_has_the_same_bytes(tmp_path: Path) -> None:
     for name, cores in PLACES.items():
         place = tmp_path / name
         more = ("--runs", place / "runs", "--out", place / "site", "--jobs", len(cores), "--quiet")
-        made = landspeed(cores, "lesson", "slow-start", *more)
+        made = on_cores(cores, "lesson", "slow-start", *more)
         assert made.returncode == 0, made.stderr
         shutil.rmtree(place / "runs")
         found.append(content(place / "site"))

@@ -11,7 +11,7 @@ import pytest
 from landspeed.report.book_page import book_entries, book_groups
 from landspeed.results.bundle import list_bundles, load_record
 from landspeed.runs.record_book import record_plans
-from tests.support.emu_fixtures import COMMAND
+from tests.support.command import COMMAND
 
 pytestmark = pytest.mark.guest
 

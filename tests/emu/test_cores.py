@@ -21,7 +21,8 @@ import pytest
 from landspeed.worlds.emu import cores
 from landspeed.worlds.emu.cores import CoreError, CoreLease, CoreLoad, Wish, best_first, hardware_threads
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
-from tests.support.emu_fixtures import FIRST, execute, landspeed, plan_of, processes_in, scenario, transfer, wait_until
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST, execute, plan_of, processes_in, scenario, transfer, wait_until
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect.from=1 s")

@@ -16,8 +16,9 @@ from landspeed.results.bundle import list_bundles
 from landspeed.worlds.emu import machine
 from landspeed.worlds.emu.kernel_build import SYMBOLS, Kernel
 from landspeed.worlds.emu.watchdog import GuestError, follow
+from tests.support.command import COMMAND, landspeed
 from tests.support.emu_faults import Running, nothing_left, only_record  # noqa: F401 (nothing_left is used by every test)
-from tests.support.emu_fixtures import COMMAND, FIRST, landspeed, processes_in, wait_until
+from tests.support.emu_fixtures import FIRST, processes_in, wait_until
 from tests.support.stopwatch import one_of_few, undisturbed
 
 pytestmark = pytest.mark.guest

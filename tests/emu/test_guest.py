@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from landspeed.worlds.emu.kernel_build import cache_root
-from tests.support.emu_fixtures import FIRST, ROOT, execute, landspeed, plan_of, scenario, wait_until
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST, ROOT, execute, plan_of, scenario, wait_until
 
 pytestmark = pytest.mark.guest
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)

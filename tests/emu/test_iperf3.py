@@ -17,7 +17,8 @@ from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.emu.iperf3 import IPERF3
 from landspeed.worlds.tool import ToolRefused
-from tests.support.emu_fixtures import landspeed, plan_of, transfer, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import plan_of, transfer, write_scenario
 
 LINKS = [
     {"from": "near", "to": "left", "one_way_delay": "1 ms"},

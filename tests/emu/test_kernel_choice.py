@@ -19,7 +19,8 @@ from landspeed.worlds.emu.kernel_build import SYMBOLS, TRACING_SYMBOL
 from landspeed.worlds.emu.kernel_source import Apt, KernelError
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
 from landspeed.worlds.registry import plan_for
-from tests.support.emu_fixtures import landspeed, plan_of, scenario, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import plan_of, scenario, write_scenario
 
 PLAIN = scenario([{"one_way_delay": "1 ms"}] * 2)
 KEYS = {"6.12.117": "aaaaaaaaaaaaaaaa", "7.3.4": "bbbbbbbbbbbbbbbb", "7.3.3": "bbbbbbbb00000000"}

@@ -16,7 +16,7 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.emu.guest.network.netlink import attribute, attributes, everything_to, matching_to
 from landspeed.worlds.emu.guest.reading import read_plan
-from landspeed.worlds.emu.guest.shaping.encode_line import options_of
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
 from landspeed.worlds.emu.guest.shaping.joined import keys
 from landspeed.worlds.emu.guest.stdlib_stand_ins import dataclasses as light
 from tests.support.places import PROGRAMS, ROOT

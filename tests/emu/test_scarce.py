@@ -11,8 +11,9 @@ import pytest
 
 from landspeed.results.bundle import list_bundles, load_record
 from landspeed.worlds.emu import machine, memory
+from tests.support.command import landspeed
 from tests.support.emu_faults import nothing_left  # noqa: F401 (used by every test)
-from tests.support.emu_fixtures import FIRST, landspeed, plan_of, processes_in, wait_until
+from tests.support.emu_fixtures import FIRST, plan_of, processes_in, wait_until
 
 pytestmark = pytest.mark.guest
 

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
-from tests.support.emu_fixtures import COMMAND, FIRST, ROOT, execute, landspeed, plan_of, scenario
+from tests.support.command import COMMAND, landspeed
+from tests.support.emu_fixtures import FIRST, ROOT, execute, plan_of, scenario
 from tests.support.stopwatch import takes_as_long_as, uncounted
 
 pytestmark = pytest.mark.guest
@@ -89,7 +90,7 @@ def test_a_long_path_is_calibrated_hop_by_hop(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, content)
     status = EmuWorld(EmuOptions()).execute(plan, tmp_path, at="alpha", command=["true"])
     assert status == 0
-    found = json.loads((tmp_path / "guest.json").read_text())["calibration"]
+    found = json.loads((tmp_path / "guest.json").read_text())["calibrations"]["transfer"]
     assert [hop["rtt_ms"] for hop in found["hops"]] == pytest.approx(
         [(2.5 + 2 * 122 * 8e-6) * n for n in range(1, 42)], rel=1e-3, abs=0.01
     )

@@ -10,8 +10,8 @@ import pytest
 
 from landspeed.scenario.plan.plan import Transfer
 from landspeed.worlds.engine.command import engine_commands, seconds_text
-from landspeed.worlds.engine.result import read_result
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.result import read_result
 from tests.support.stopwatch import one_of_few, undisturbed
 
 HOSTS = ("127.0.0.1", "::1")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from landspeed.worlds.engine.tool import OWN_STALL_NS
 from tests.support import builds
 from tests.support.engine.auth import Client
 from tests.support.engine.fixtures import ENGINE_FOLDER, Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
@@ -74,6 +75,12 @@ def options(engine: Path, command: str) -> list[Option]:
     found = [re.fullmatch(r"--(\S+)(?: ([A-Z][^ ]*|[a-z]+(?:\|[a-z]+)+))? +(.*)", line) for line in lines]
     assert all(found), lines
     return [Option(match[1], match[2] or "", match[3]) for match in found if match]
+
+
+def test_the_worlds_know_the_engines_own_stall() -> None:
+    told = re.search(r"\.stall_ns = UINT64_C\((\d+)\)", (ENGINE_FOLDER / "src" / "options" / "options.c").read_text())
+    assert told is not None
+    assert int(told[1]) == OWN_STALL_NS
 
 
 @cache

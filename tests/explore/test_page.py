@@ -99,7 +99,7 @@ def test_sliders_move_the_curve(static: tuple[Page, Seen]) -> None:
     page.locator("#s-control").select_option("reno")
     slide(page, "window", 7)
     slide(page, "loss", 4)
-    assert "random loss" in page.locator("#theory-bound").inner_text()
+    assert "loss at random" in page.locator("#theory-bound").inner_text()
     assert "Reno" in page.locator("#time").inner_text()  # the limit's line has its name
     page.locator("#reset").click()
     expect(page.locator(CURVE)).to_have_attribute("d", str(before))

@@ -75,7 +75,7 @@ def test_what_the_samples_do_not_show_stays_unknown(
 def test_other_causes_come_before_probing(tmp_path: Path) -> None:
     samples = probed(tmp_path)
     assert limited_by(bbr(), probing_record(98.1e6), samples)[0] == "bus"
-    lossy = probing_record(97.2e6).model_copy(update={"retransmits": 3})
+    lossy = probing_record(97.2e6).with_flow(retransmits=3)
     assert limited_by(bbr(), lossy, samples)[0] == "RTT probing"  # BBR's window does not follow losses
     mixed = replace(
         bbr(), flows=[replace(bbr().flow, transfer=replace(bbr().transfer, congestion_controls=["bbr", "cubic"]))]

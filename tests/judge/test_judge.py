@@ -16,6 +16,7 @@ from landspeed.results.record import CalibrationResult, RunRecord, StreamResult
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, convert_links, convert_samples
 from landspeed.results.tool_result import WindowResult
 from landspeed.scenario.plan.plan import Plan
+from tests.support.path_record import path_record
 from tests.support.results_fixture import BUS_GOODPUT, NS, make_bundle, make_plan, make_record
 
 HEADER = ",".join(SAMPLE_COLUMNS)
@@ -24,7 +25,7 @@ BUS = {"bus of geneva (fitted)": BUS_GOODPUT}
 
 def _record(goodput: float | None = 6.6e9, **fields: Any) -> RunRecord:
     known: dict[str, Any] = {"bytes": 1000, "duration_s": 60.0, "retransmits": 0, "rtt_ms": 264.0}
-    return RunRecord(scenario="x", goodput_bps=goodput, **(known | fields))
+    return path_record("x", goodput_bps=goodput, **(known | fields))
 
 
 def _streams(*rates: float, **fields: Any) -> list[StreamResult]:
@@ -208,7 +209,7 @@ def test_nearness_of_two_per_cent(goodput: float, near: bool) -> None:
 def test_a_goodput_above_the_line_filled_a_hole(retransmits: int, word: str) -> None:
     """A line carries no more than its rate: the rest had come before and waited, which takes a loss."""
     plan = make_plan(limits={"line rate of link 1 a–b": 1_000_000_000})
-    record = judge(plan, _record(1.04e9).model_copy(update={"retransmits": retransmits}))
+    record = judge(plan, _record(1.04e9).with_flow(retransmits=retransmits))
     assert record.limited_by == word
     assert ("some of it had come before" in (record.limited_by_why or "")) is (word == "line rate")
 
@@ -297,7 +298,7 @@ def test_whole_fixture(tmp_path: Path) -> None:
 
 def test_iperf3_without_tcp_figures_is_judged_too(tmp_path: Path) -> None:
     plan: Plan = make_plan()
-    raw = make_record(plan, [1] * 8, 60).model_copy(update={"tool": "iperf3", "engine": {}})
+    raw = make_record(plan, [1] * 8, 60).model_copy(update={"tool": "iperf3"})
     for stream in raw.streams:
         stream.busy_us = stream.rwnd_limited_us = stream.sndbuf_limited_us = None
     assert judge(plan, raw, tmp_path).limited_by in {"loss", "unknown"}
@@ -319,7 +320,7 @@ def test_what_would_allow_more_is_said_beside_the_cause_only(
     engine_says = "the receiver's window held the streams back for 25 % of the time; ask for a larger --window"
     plan = make_plan(transfer={"window_bytes": asked})
     record = _record(1e9, limited_by=limited_by)
-    record.window = WindowResult(asked_bytes=asked, warning=engine_says)
+    record.flows[0].window = WindowResult(asked_bytes=asked, warning=engine_says)
     note = window_note(plan, record)
     assert (note is None) if said is None else (said in (note or ""))
     assert "--window" not in (note or "")
@@ -327,7 +328,7 @@ def test_what_would_allow_more_is_said_beside_the_cause_only(
 
 def test_a_window_that_was_not_granted_is_still_told() -> None:
     record = _record(1e9, limited_by="loss")
-    record.window = WindowResult(
+    record.flows[0].window = WindowResult(
         asked_bytes=5_000_000, sender_granted_bytes=212_992, receiver_granted_bytes=5_000_000, warning="the sender was"
     )
     assert window_note(make_plan(), record) == (

@@ -86,7 +86,7 @@ def made(out: Path, plan: Plan) -> Path:
                     f"{time_ns},{link},{way},{time_ns // 10_000 * (link + 1)},{link},{link},0,0,0" for way in (0, 1)
                 ]
         (bundle.path / "links.csv").write_text("\n".join(rows) + "\n")
-        bundle.record = record.model_copy(update={"flows": flows, "bytes": 97_500_000})
+        bundle.record = record.model_copy(update={"flows": flows})
         bundle.convert()
         bundle.finish(judge(plan, bundle.record, bundle.path))
     return bundle.path

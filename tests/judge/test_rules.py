@@ -11,6 +11,7 @@ from landspeed.judge.contest_rules import check_rules, contest_class, previous_s
 from landspeed.judge.distance import geodesic_m, legs
 from landspeed.results.record import CalibrationResult, RunRecord, StreamResult
 from landspeed.scenario.plan.plan import Plan
+from tests.support.path_record import path_record
 from tests.support.plans import plan_of_file
 
 RECORDS = Path(__file__).resolve().parents[2] / "scenarios" / "records"
@@ -39,7 +40,7 @@ def record_of(plan: Plan, **fields: Any) -> RunRecord:
         "tool_result": {"receive_mode": "verify"},
         "calibration": CalibrationResult(hops=routers, reverse_hops=back),
     }
-    return RunRecord(scenario=plan.scenario, **(known | fields))
+    return path_record(plan.scenario, **(known | fields))
 
 
 def states(plan: Plan, record: RunRecord, distance_m: int | None = 15_766_000) -> dict[str, str]:
@@ -261,7 +262,7 @@ def test_ten_per_cent_to_the_bit() -> None:
     ],
 )
 def test_a_transfer_in_one_line(fields: dict[str, Any], said: str) -> None:
-    assert transferred_text(RunRecord(scenario="x", **fields)) == said
+    assert transferred_text(path_record("x", **fields)) == said
 
 
 def test_a_summary_leaves_out_what_there_is_none_of() -> None:

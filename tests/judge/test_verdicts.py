@@ -10,8 +10,9 @@ import pytest
 
 from landspeed.judge.judge import judge
 from landspeed.results.check import Check
-from landspeed.results.record import CalibrationResult, RunRecord, StreamResult
+from landspeed.results.record import CalibrationResult, StreamResult
 from landspeed.scenario.plan.plan import Plan
+from tests.support.path_record import path_record
 from tests.support.results_fixture import make_plan
 
 THIN = "\u202f"
@@ -21,7 +22,7 @@ ECHO_MS = 264.00253952  # … and 84 + 38 B on 13 lines of 10 Gbit/s each way, t
 
 def verdict(plan: Plan, name: str, goodput: float | None = 6.6e9, **fields: Any) -> Check | None:
     known: dict[str, Any] = {"bytes": 1000, "duration_s": 60.0, "retransmits": 0, "rtt_ms": PLANNED_MS}
-    record = RunRecord.model_validate({"scenario": "x", "goodput_bps": goodput, **(known | fields)})
+    record = path_record("x", **({"goodput_bps": goodput} | known | fields))
     found = {each.name: each for each in judge(plan, record).verdicts}
     return found.get(name)
 
@@ -198,12 +199,12 @@ def test_an_rtt_that_nobody_recorded_is_the_plans() -> None:
 def test_a_calibrated_rtt_counts_where_the_run_has_none_of_its_own() -> None:
     calibration = CalibrationResult(passed=True, rtt_ms=264.1)
     plan = make_plan()
-    assert judge(plan, RunRecord(scenario="x", calibration=calibration)).rtt_ms == 264.1
-    assert judge(plan, RunRecord(scenario="x", rtt_ms=5.0, calibration=calibration)).rtt_ms == 5.0
+    assert judge(plan, path_record("x", calibration=calibration)).rtt_ms == 264.1
+    assert judge(plan, path_record("x", rtt_ms=5.0, calibration=calibration)).rtt_ms == 5.0
 
 
 def test_rules_are_checked_where_there_is_a_contest(tmp_path: Path) -> None:
-    record = RunRecord(scenario="x", goodput_bps=1e9)
+    record = path_record("x", goodput_bps=1e9)
     with_rules = judge(make_plan(), record, tmp_path)
     assert [rule.name for rule in with_rules.rules][:2] == ["amount", "distance"]
     assert {rule.name: rule.state for rule in with_rules.rules}["distance"] == "met"

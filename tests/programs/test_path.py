@@ -128,9 +128,9 @@ def test_an_outage_happens_at_its_nanosecond_and_loses_what_it_should() -> None:
         done = path.sender.run(["ping", "-c", "10", "-i", "0.1", "-W", "1", "b"])
         assert sorted(map(int, re.findall(r"icmp_seq=(\d+)", done.stdout))) == [1, 2, 3, 7, 8, 9, 10]
         (event,) = path.session.events
-        assert event["at_s"] == pytest.approx(0.25, abs=1e-6)
-        assert event["until_s"] == pytest.approx(0.55, abs=1e-6)
-        assert event["packets_lost"] == 3
+        assert event.at_s == pytest.approx(0.25, abs=1e-6)
+        assert event.until_s == pytest.approx(0.55, abs=1e-6)
+        assert event.packets_lost == 3
         assert any("a → switch: down is over, 3 packets lost" in line for line in path.story)
 
 
@@ -153,7 +153,7 @@ def test_a_network_has_its_nodes(scenario: Path) -> None:
         link = path.plan.links[0]
         path.at("5 s", link=(link.a, link.b), down="1 s")
         path.advance("10 s")
-        assert path.session.events[-1]["until_s"] == pytest.approx(6.0, abs=1e-6)
+        assert path.session.events[-1].until_s == pytest.approx(6.0, abs=1e-6)
 
 
 # --- programs --------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from landspeed.programs.probe.spec import Server, make_spec
 from landspeed.results.bundle import OutputError
 from landspeed.runs.scenario import Scenario
 from tests.bench.probe_cases import PROGRAM, chatty, http_server, windowed
-from tests.support.emu_fixtures import landspeed
+from tests.support.command import landspeed
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = Server("b", [*PROGRAM, "serve", "9000"], listening(9000))

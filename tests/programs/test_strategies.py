@@ -59,5 +59,5 @@ def test_drawn_faults_happen() -> None:
             fault.plan(path)
         path.sender.run(["ping", "-c", "10", "-i", "0.1", "-W", "1", "b"])
         lost, slow = path.session.events
-        assert lost["packets_lost"] == 4  # two in each direction: between its ends
-        assert slow["until_s"] == pytest.approx(0.5, abs=1e-6)
+        assert lost.packets_lost == 4  # two in each direction: between its ends
+        assert slow.until_s == pytest.approx(0.5, abs=1e-6)

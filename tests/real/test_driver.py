@@ -22,6 +22,7 @@ from landspeed.worlds.real.gate import pass_gate
 from landspeed.worlds.real.inventory import InventoryHost, read_variables, write_inventory
 from landspeed.worlds.real.runner import explain
 from landspeed.worlds.real.shaping import shape_links
+from tests.support.path_record import path_record
 from tests.support.places import ROOT
 from tests.support.real_fixtures import lab_scenario, write_lab_scenario
 
@@ -116,13 +117,12 @@ def test_bad_words_end_with_status_2(tmp_path: Path, capsys: pytest.CaptureFixtu
 def _rehearse(runs: Path, plan: Plan, **change: Any) -> str:
     build, _ = inventory_module.engine_identity()
     fields = {
-        "scenario": plan.scenario,
         "plan": plan.to_dict(),
         "passed": True,
         "tool_result": {"version": "1", "build": build},
     }
     bundle = BundleWriter(runs, plan.scenario)
-    bundle.finish(RunRecord.model_validate(fields | change))
+    bundle.finish(path_record(plan.scenario, **(fields | change)))
     return bundle.name
 
 
@@ -240,7 +240,6 @@ def _record(goodput: float, **more: Any) -> RunRecord:
         "cpu": {"sender": {"user_s": 0.1, "system_s": more.pop("busy_s", 1.0)}},
     }
     fields = {
-        "scenario": "lab",
         "goodput_bps": goodput,
         "bytes": 10**9,
         "duration_s": 10.0,
@@ -248,7 +247,7 @@ def _record(goodput: float, **more: Any) -> RunRecord:
         "tool_result": engine,
     }
     window = {"advertised_bytes": 3_000_000}
-    return RunRecord.model_validate(fields | {"window": window, "streams": [{"stream": 0}]} | more)
+    return path_record("lab", **(fields | {"window": window, "streams": [{"stream": 0}]} | more))
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ import pytest
 
 from landspeed.cli.main import main
 from landspeed.worlds.real.runner import BIN, PLAYS
+from tests.support.command import COMMAND
 from tests.support.emu_fixtures import wait_until
-from tests.support.real_fixtures import COMMAND, write_lab_scenario
+from tests.support.real_fixtures import write_lab_scenario
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 needs_sshd = pytest.mark.skipif(not Path(SSHD).exists(), reason="openssh-server is not installed")

@@ -130,7 +130,7 @@ def host(tmp_path: Path) -> Host:
 def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Examines the host as it is then: its findings by check, and its NIC."""
     module = play_modules.library("landspeed_preflight", monkeypatch)
-    for each in (module, *(shared[name] for name in ("nic", "findings", "tracking"))):
+    for each in (module, *(shared[name] for name in ("preflight_nic", "findings", "tracking"))):
         monkeypatch.setattr(each, "Path", host.path, raising=False)
         monkeypatch.setattr(each, "run", host.run, raising=False)
 

@@ -156,7 +156,8 @@ def test_text_from_outside_cannot_break_out(tmp_path: Path) -> None:
     file = bundle / "result.json"
     data = json.loads(file.read_text())
     nasty = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
-    data |= {"title": nasty, "error": nasty, "limited_by_why": nasty, "command": [nasty]}
+    data |= {"title": nasty, "error": nasty, "command": [nasty]}
+    data["flows"][0] |= {"limited_by_why": nasty, "source": nasty}
     data["plan"]["nodes"][1]["name"] = data["plan"]["links"][0]["b"] = data["plan"]["links"][1]["a"] = nasty
     data["plan"]["flows"][0]["physics"]["limits"][0]["place"] = nasty
     file.write_text(json.dumps(data))
@@ -263,9 +264,7 @@ def test_incomplete_runs_have_a_report_too(tmp_path: Path) -> None:
     dead = BundleWriter(tmp_path, "dead").fail("the guest stalled: init ran")
     assert "Incomplete. the guest stalled: init ran" in _visible(write_report(dead).read_text())
     plan = make_plan()
-    raw = make_record(plan, [], 1).model_copy(
-        update={"goodput_bps": None, "bytes": None, "duration_s": None, "streams": []}
-    )
+    raw = make_record(plan, [], 1).with_flow(goodput_bps=None, bytes=None, duration_s=None, streams=[])
     assert raw.calibration is not None
     raw.calibration.passed, raw.calibration.failures = False, ["link 1 (cern – chicago): RTT is off"]
     raw.calibration.hops[1]["rtt_ms"] = 126.103
@@ -373,6 +372,6 @@ def test_a_total_takes_rows_of_one_time_or_of_each_streams_own() -> None:
     ],
 )
 def test_a_logarithmic_axis_has_ticks_however_short_it_is(low: float, high: float, wanted: list[float]) -> None:
-    from landspeed.report.line_picture import _logarithmic_ticks
+    from landspeed.report.svg_lines import _logarithmic_ticks
 
     assert _logarithmic_ticks(low, high) == pytest.approx(wanted)

@@ -15,7 +15,6 @@ from landspeed.report.tables import totals_table
 from landspeed.report.weathermap import COLUMNS, colour, link_load, load_svg
 from landspeed.report.worldmap import COASTLINES, route_svg
 from landspeed.results.bundle import load_record
-from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.results.series import ByteCurves
 from landspeed.results.tool_result import StreamResult, ToolResult
@@ -23,9 +22,10 @@ from landspeed.runs.record_book import SIMULATED_BITS, record_plans, shortened, 
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.resolve.resolve import make_plan
-from landspeed.worlds.emu.evidence_captures import cut_to_whole_packets, first_packets, packet_ends
+from landspeed.worlds.emu.evidence_decoding import cut_to_whole_packets, first_packets, packet_ends
 from landspeed.worlds.engine.command import engine_commands
 from tests.support.browser import dump, requests
+from tests.support.path_record import path_record
 from tests.support.results_fixture import make_bundle
 
 RECORDS = Path(__file__).resolve().parents[2] / "scenarios" / "records"
@@ -97,11 +97,11 @@ def test_totals_are_those_of_ntttcp(bundle: Path) -> None:
     """NTttcp's totals of a run on real hosts, by hand from the engine's figures; on a virtual clock no processor's."""
     host = {"interrupts": 500, "interrupts_per_s": 50.0, "cycles_per_byte": 1.25, "cpu_percent": 43.5}
     sender, receiver = host | {"cycles_source": "host"}, host | {"cycles_source": "estimated"}
-    run = RunRecord(scenario="x", world="real", clock="real", bytes=80_000_000, duration_s=10.0, goodput_bps=64e6)
-    run.tool_result = ToolResult.model_validate(
+    run = path_record("x", world="real", clock="real", bytes=80_000_000, duration_s=10.0, goodput_bps=64e6)
+    run.flows[0].tool_result = ToolResult.model_validate(
         {"packets_sent": 10_001, "packets_received": 10_000, "hosts": {"sender": sender, "receiver": receiver}}
     )
-    run.streams = [StreamResult.model_validate({"stream": number, "sender_calls": 250}) for number in (0, 1)]
+    run.flows[0].streams = [StreamResult.model_validate({"stream": number, "sender_calls": 250}) for number in (0, 1)]
     table = totals_table(run)
     assert table
     told = {row[0]: row[1] for row in table.rows}
@@ -149,12 +149,12 @@ def test_book_rows_say_predicted_or_fitted(bundle: Path) -> None:
     assert "a part of the record's 1037.2 s" in row.emulated_more
     assert book_row(BookEntry(plan)).emulated == "not rehearsed"
     lulea = make_plan(load_scenario(RECORDS / "2004-04-14-san-jose-lulea.yaml"))
-    run = RunRecord(scenario=lulea.scenario, complete=True, passed=True, goodput_bps=4.31052e9)
+    run = path_record(lulea.scenario, complete=True, passed=True, goodput_bps=4.31052e9)
     row = book_row(BookEntry(lulea, run))
     assert (row.basis, row.bound_recorded, row.difference) == ("predicted: window", "host", "+2.00\u202f%")
-    simulated = RunRecord(scenario=lulea.scenario, complete=True, world="sim", goodput_bps=4.226e9, duration_s=60)
+    simulated = path_record(lulea.scenario, complete=True, world="sim", goodput_bps=4.226e9, duration_s=60)
     assert book_row(BookEntry(lulea, run, simulated)).simulated == "not simulated to a steady state (60 s)"
-    simulated.steady_goodput_bps = 4.226e9
+    simulated = simulated.with_flow(steady_goodput_bps=4.226e9)
     assert "(60 s, from 10 s on; 0.00" in book_row(BookEntry(lulea, run, simulated)).simulated
 
 
@@ -201,8 +201,7 @@ def test_every_record_can_be_simulated_for_a_while() -> None:
 
 def test_a_part_is_held_against_the_record_by_its_steady_rate(bundle: Path) -> None:
     plan = pasadena()
-    part = load_record(bundle)
-    part.goodput_bps, part.steady_goodput_bps, part.duration_s = 5e9, 6.6e9, 60.0
+    part = load_record(bundle).with_flow(goodput_bps=5e9, steady_goodput_bps=6.6e9, duration_s=60.0)
     assert "6.6" in book_row(BookEntry(plan, simulated=part)).simulated
     assert "60 s, from 10 s on" in book_row(BookEntry(plan, simulated=part)).simulated
     whole = part.model_copy(update={"plan": plan})

@@ -15,6 +15,7 @@ from landspeed.base.failures import BundleError
 from landspeed.results import bundle as bundle_module
 from landspeed.results.bundle import BundleWriter, OutputError, list_bundles, load_record
 from landspeed.results.record import RunRecord, command_json
+from tests.support.path_record import path_record
 from tests.support.results_fixture import make_bundle, write_samples
 
 
@@ -27,7 +28,7 @@ def test_finish_renames_and_marks_complete(tmp_path: Path) -> None:
     writer = BundleWriter(tmp_path, "first")
     assert writer.path.name == writer.name + ".partial"
     assert json.loads((writer.path / "result.json").read_text())["complete"] is False
-    final = writer.finish(RunRecord(scenario="first", goodput_bps=1e9))
+    final = writer.finish(path_record("first", goodput_bps=1e9))
     assert final == tmp_path / writer.name == writer.path
     assert [each.name for each in tmp_path.iterdir()] == [writer.name]
     assert sorted(each.name for each in final.iterdir()) == ["log", "result.json"]
@@ -56,7 +57,7 @@ def test_a_finished_bundle_is_never_overwritten(tmp_path: Path, monkeypatch: pyt
 def test_fail_keeps_samples_and_says_why(tmp_path: Path) -> None:
     writer = BundleWriter(tmp_path, "first")
     write_samples(writer.path, 3)
-    final = writer.fail("the guest stalled", RunRecord(scenario="first", rtt_ms=264.0))
+    final = writer.fail("the guest stalled", path_record("first", rtt_ms=264.0))
     record = load_record(final)
     assert (record.complete, record.passed, record.error, record.rtt_ms) == (False, False, "the guest stalled", 264.0)
     assert (final / "samples.parquet").exists()
@@ -122,7 +123,7 @@ def test_result_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.Monke
     writer = BundleWriter(tmp_path, "first")
     monkeypatch.setattr(bundle_module.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(OutputError, match="the disk is full"):
-        writer.finish(RunRecord(scenario="first", goodput_bps=1.0))
+        writer.finish(path_record("first", goodput_bps=1.0))
     assert load_record(_only(tmp_path)).goodput_bps is None
     assert not list(writer.path.glob(".result.json*"))
 
@@ -157,6 +158,7 @@ import resource, sys
 from pathlib import Path
 from landspeed.results.bundle import BundleWriter, OutputError, load_record
 from landspeed.results.record import RunRecord
+from tests.support.path_record import path_record
 writer = BundleWriter(Path(sys.argv[1]), "full", RunRecord(scenario="full"))
 try:
     with (writer.path / "log" / "big").open("wb") as big:
@@ -169,7 +171,7 @@ try:
     writer.finish(RunRecord(scenario="full", command=["y" * 200000]))
 except OutputError as error:
     print("finish:", error)
-    final = writer.fail(str(error), RunRecord(scenario="full", rtt_ms=1.5))
+    final = writer.fail(str(error), path_record("full", rtt_ms=1.5))
     record = load_record(final)
     print("kept:", record.complete, record.rtt_ms, final.name == writer.name)
 """
@@ -202,10 +204,10 @@ def test_broken_older_and_newer_results_are_named(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path, 2)
     file = bundle / "result.json"
     text = file.read_text()
-    for other in (2, 4):
-        file.write_text(text.replace('"schema_version": 3', f'"schema_version": {other}', 1))
+    for other in (3, 5):
+        file.write_text(text.replace('"schema_version": 4', f'"schema_version": {other}', 1))
         with pytest.raises(
-            BundleError, match=rf"result\.json: schema version {other}, written by landspeed .* reads 3: "
+            BundleError, match=rf"result\.json: schema version {other}, written by landspeed .* reads 4: "
         ):
             load_record(bundle)
     file.write_text(text[:100])

@@ -10,6 +10,7 @@ import pytest
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.query import QueryError, query, show_runs, show_sql
 from landspeed.results.record import RunRecord
+from tests.support.path_record import path_record
 from tests.support.results_fixture import make_bundle
 
 
@@ -55,7 +56,7 @@ def test_views_join_and_result_json(runs: Path) -> None:
     ((limited_by, most),) = query(sql, runs).rows
     assert limited_by == "bus (fitted)"
     assert 8.2e8 < most < 9e8
-    assert query("SELECT DISTINCT result->>'$.window.asked_bytes' FROM runs WHERE complete", runs).rows == [
+    assert query("SELECT DISTINCT result->>'$.flows[0].window.asked_bytes' FROM runs WHERE complete", runs).rows == [
         ("46565120",)
     ]
 
@@ -100,15 +101,17 @@ def test_record_without_anything_is_listed(tmp_path: Path) -> None:
 )
 def test_a_bundle_whose_figures_are_none_is_left_out(change: dict[str, object], kept: bool, tmp_path: Path) -> None:
     writer = BundleWriter(tmp_path, "odd")
-    bundle = writer.finish(RunRecord(scenario="odd", goodput_bps=1e9))
+    bundle = writer.finish(path_record("odd", goodput_bps=1e9))
     data = json.loads((bundle / "result.json").read_text())
+    own = {name: change.pop(name) for name in change.keys() & data["flows"][0].keys()}
+    data["flows"][0] |= own
     (bundle / "result.json").write_text(json.dumps(data | change))
     assert len(query("SELECT * FROM runs", tmp_path).rows) == kept
     assert show_runs(tmp_path).startswith("bundle" if kept else "no runs in")
 
 
 def test_numbers_that_json_does_not_have_leave_a_bundle_out(tmp_path: Path) -> None:
-    bundle = BundleWriter(tmp_path, "odd").finish(RunRecord(scenario="odd", goodput_bps=1.0))
+    bundle = BundleWriter(tmp_path, "odd").finish(path_record("odd", goodput_bps=1.0))
     text = (bundle / "result.json").read_text()
     (bundle / "result.json").write_text(text.replace('"goodput_bps": 1.0', '"goodput_bps": NaN'))
     assert query("SELECT * FROM runs", tmp_path).rows == []

@@ -34,20 +34,20 @@ def test_a_world_of_somebody_else_keeps_what_it_likes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ('{"schema_version": 3, "scenario": "x"', r"result\.json:1:38: Expecting ',' delimiter"),
+        ('{"schema_version": 4, "scenario": "x"', r"result\.json:1:38: Expecting ',' delimiter"),
         ("", r"result\.json:1:1: Expecting value"),
         ("[]", r"schema_version: a record of landspeed has a whole number there"),
         ('{"schema_version": "two"}', r"schema_version: a record"),
         (
             '{"schema_version": 1, "scenario": "x", "versions": {"landspeed": "0.0.9"}}',
-            rf"schema version 1, written by landspeed 0\.0\.9; this landspeed, {re.escape(__version__)}, reads 3: "
+            rf"schema version 1, written by landspeed 0\.0\.9; this landspeed, {re.escape(__version__)}, reads 4: "
             "read it with that version, or run the bundle's scenario again$",
         ),
-        ('{"schema_version": 4, "versions": 7}', r"schema version 4, written by landspeed of an unknown version; this"),
-        ('{"schema_version": 3}', r"result\.json: scenario: Field required"),
+        ('{"schema_version": 5, "versions": 7}', r"schema version 5, written by landspeed of an unknown version; this"),
+        ('{"schema_version": 4}', r"result\.json: scenario: Field required"),
         ('{"scenario": "x"}', r"schema version 1, written by landspeed of an unknown version; this"),
         (
-            '{"schema_version": 3, "scenario": "x", "world_facts": {"world": "emu", "guest": {"addresses": 1}}}',
+            '{"schema_version": 4, "scenario": "x", "world_facts": {"world": "emu", "guest": {"addresses": 1}}}',
             r"world_facts\.emu\.guest\.addresses: Input should be a valid dictionary",
         ),
     ],
@@ -73,6 +73,6 @@ def test_a_plan_is_kept_as_it_is(tmp_path: Path) -> None:
 
 
 def test_what_is_no_plan_is_refused_with_its_place(tmp_path: Path) -> None:
-    content = {"schema_version": 3, "scenario": "x", "plan": make_plan().to_dict() | {"seed": "one"}}
+    content = {"schema_version": 4, "scenario": "x", "plan": make_plan().to_dict() | {"seed": "one"}}
     with pytest.raises(BundleError, match=r"result\.json: plan: .*seed"):
         load_record(_bundle(tmp_path / "bad", json.dumps(content)))

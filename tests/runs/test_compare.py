@@ -76,7 +76,7 @@ def test_bundle_beside_file_in_terminal_json_and_page(
 def _page(side: Side) -> str:
     """A comparison with everything on it: charts, an event, differences with and without a cause."""
     other = load_side(side.bundle, "two, with a long name as a bundle of a long scenario has it")
-    other.settled_bps, other.record.goodput_bps = 3e8, 3.9e8
+    other.settled_bps, other.record.flows[0].goodput_bps = 3e8, 3.9e8
     one, two = (SlowStart(0.4, 892, by_loss=False), SlowStart(1.2, 1974, by_loss=True))
     side.slow_start, other.slow_start = one, two
     side.responses, other.responses = ([Response(1, "loss", 1.0, 9.8, least, 3.0)] for least in (6.9, 3.0))
@@ -177,7 +177,8 @@ def test_where_a_single_loss_falls_decides(side: Side) -> None:
     few = "few losses"
     for recoveries, cause in (((2, 2), "the control's answer to losses"), ((1, 2), few), ((2, 1), few)):
         side.recoveries, other.recoveries = recoveries
-        side.record.bytes, other.record.bytes = 10**8 * recoveries[0], 10**8 * recoveries[1]  # as often a recovery
+        for each, count in zip((side, other), recoveries, strict=True):
+            each.record = each.record.with_flow(bytes=10**8 * count)  # as often a recovery
         assert diff.differences(side, other, 0.02)[0].cause == cause
     told = "2 recoveries one and 1 recovery two: where so few fall makes any difference between two runs"
     assert diff.differences(side, other, 0.02)[0].evidence == told
@@ -229,7 +230,7 @@ def test_the_slower_side_alone_had_losses_or_another_bound(side: Side) -> None:
         (("loss", "slow start"), "slow start"),
     ]
     for bounds, cause in cases:
-        side.record.limited_by, other.record.limited_by = bounds
+        side.record.flows[0].limited_by, other.record.flows[0].limited_by = bounds
         assert diff.differences(side, other, 0.02)[0].cause == cause
 
 
@@ -238,7 +239,8 @@ def test_many_losses_or_another_answer_to_them(side: Side) -> None:
     """Four times the losses halve the goodput (square-root law); where as many fall, the control differs."""
     other = load_side(side.bundle, "two")
     side.settled_bps, other.settled_bps = 2e8, 4e8
-    side.record.bytes, other.record.bytes, side.record.retransmits, other.record.retransmits = 10**8, 10**8, 400, 300
+    side.record = side.record.with_flow(bytes=10**8, retransmits=400)
+    other.record = other.record.with_flow(bytes=10**8, retransmits=300)
     for recoveries, cause in (((400, 100), "loss and its recovery"), ((100, 100), "the control's answer to losses")):
         side.recoveries, other.recoveries = recoveries
         assert diff.differences(side, other, 0.02)[-1].cause == cause

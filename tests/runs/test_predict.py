@@ -17,8 +17,8 @@ from landspeed.base.text import long_duration_text
 from landspeed.judge.steady import carried_on, half_interval, steady, time_of, truncation
 from landspeed.results.series import ByteCurves
 from landspeed.runs.sweeps.predict import parse_choices, percentile
+from tests.support.command import COMMAND
 from tests.support.emu_fixtures import FIRST
-from tests.support.runs_sweep import PROGRAM
 from tests.support.runs_sweep_find import toy_goodput_bps
 from tests.support.toy_world import environment, make_site
 
@@ -127,7 +127,7 @@ class Predicting:
         self.log.touch()
 
     def run(self, *words: object, status: int = 0, file: Path = FIRST, shape: str = "even") -> tuple[Any, str]:
-        line = [PROGRAM, "predict", file, "--worlds", "toy", "--curve", shape, "--log", self.log, *words]
+        line = [COMMAND, "predict", file, "--worlds", "toy", "--curve", shape, "--log", self.log, *words]
         line += ["--out", self.folder / "out", "--json"]
         env = environment(self.site)
         done = subprocess.run([*map(str, line)], capture_output=True, text=True, check=False, env=env, timeout=300)
@@ -186,7 +186,7 @@ def test_what_grows_on_is_run_longer_and_said(predicting: Predicting) -> None:
     assert not each["steady"]
     assert each["measured_s"] == pytest.approx(30, abs=0.2)
     assert predicting.runs == 3  # 10, 20 and 30 s
-    words = [PROGRAM, "predict", FIRST, "--worlds", "toy", "--curve", "growing", "--bytes", "1TB", "--seeds", "1",
+    words = [COMMAND, "predict", FIRST, "--worlds", "toy", "--curve", "growing", "--bytes", "1TB", "--seeds", "1",
              "--at-most", "30", "--out", predicting.folder / "out"]  # fmt: skip
     env = environment(predicting.site)
     said = subprocess.run([*map(str, words)], capture_output=True, text=True, check=True, env=env, timeout=300).stdout

@@ -12,7 +12,8 @@ import pytest
 
 from landspeed.judge.certainty import beyond_chance, certain, difference, enough
 from tests.bench.intervals import inside
-from tests.support.runs_sweep import PROGRAM, Sweeps
+from tests.support.command import COMMAND
+from tests.support.runs_sweep import Sweeps
 from tests.support.toy_world import environment, make_site
 
 
@@ -79,7 +80,7 @@ class Pair:
         return out
 
     def compare(self, *words: object, status: int = 0) -> str:
-        line = [str(PROGRAM), "compare", *map(str, words)]
+        line = [str(COMMAND), "compare", *map(str, words)]
         env = environment(self.sweeps.site)
         done = subprocess.run(line, capture_output=True, text=True, check=False, env=env, timeout=120)
         assert done.returncode == status, done.stderr
@@ -147,7 +148,7 @@ def test_the_kernel_of_a_file_is_part_of_what_a_cell_is(pair: Pair) -> None:
     assert [row["build"] for row in rows] == ["pencil of 6.12", "pencil of 7.3"]
     assert len({row["cell"] for row in rows}) == 2
     file = pair.sweeps.file("{seeds: 1}")
-    line = [str(PROGRAM), "sweep", str(file), "--world", "toy", "--out", str(pair.sweeps.out), "--json", "--no-bundles"]
+    line = [str(COMMAND), "sweep", str(file), "--world", "toy", "--out", str(pair.sweeps.out), "--json", "--no-bundles"]
     for extra, done_now in (([], 1), (["--set", 'kernel="6.12"'], 0), (["--set", 'kernel="6.1"'], 1)):
         env = environment(pair.sweeps.site)
         done = subprocess.run([*line, *extra], capture_output=True, text=True, check=True, env=env, timeout=120)

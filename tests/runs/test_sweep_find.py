@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from landspeed.base.failures import NotPossible
 from landspeed.runs.sweeps.find import Goal
 from landspeed.scenario.file.ranges import read_ends
+from tests.support.command import COMMAND
 from tests.support.emu_fixtures import FIRST
-from tests.support.runs_sweep import PROGRAM
 from tests.support.runs_sweep_find import (
     toy_goodput_bps,
 )
@@ -27,7 +27,7 @@ SET = ("--set", "expect=null", "--set", "transfer.window=1 MB")
 
 def find(folder: Path, *words: object, status: int = 0) -> tuple[dict[str, Any], str]:
     site = folder / "site" if (folder / "site").is_dir() else make_site(folder)
-    line = [PROGRAM, "find", FIRST, *SET, "--world", "toy", "--out", folder / "out", "--json", *words]
+    line = [COMMAND, "find", FIRST, *SET, "--world", "toy", "--out", folder / "out", "--json", *words]
     env = environment(site)
     done = subprocess.run([*map(str, line)], capture_output=True, text=True, check=False, env=env, timeout=300)
     assert done.returncode == status, done.stderr

@@ -22,10 +22,10 @@ from landspeed.scenario.importers.pscheduler import read_archive, read_pschedule
 from landspeed.scenario.importers.reading import seconds_of
 from landspeed.scenario.importers.sockets import read_ss
 from landspeed.scenario.importers.traceroute import read_traceroute
-from tests.support.emu_fixtures import landspeed
+from tests.support.command import landspeed
 from tests.support.places import ROOT
 
-HERE = ROOT / "tests" / "measured"
+HERE = ROOT / "tests" / "scenario" / "importer_inputs"
 RTT_MS = 50.006  # of first.yaml, a ping's serialization counted
 LINE_BPS = 1e9
 

@@ -26,7 +26,7 @@ from landspeed.scenario.importers.pscheduler import read_pscheduler
 from tests.support.fuzzing import damaged, examples
 from tests.support.places import TESTS
 
-HERE = TESTS / "measured"
+HERE = TESTS / "scenario" / "importer_inputs"
 QUEUE = (HERE / "queue-iperf3.json").read_text()
 PING = Probes("ping", "ping", 0.02, 10, 0)
 

@@ -12,7 +12,7 @@ from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.scenario.theory.timing import echo_ns
 from tests.support.places import TESTS
 
-HERE = TESTS / "measured"
+HERE = TESTS / "scenario" / "importer_inputs"
 
 
 @pytest.mark.parametrize(("name", "delay_ms", "line_bps"), [("slow10", 20.0, 10e6), ("lan", 0.04, 100e6)])

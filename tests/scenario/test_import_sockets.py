@@ -22,7 +22,7 @@ from landspeed.scenario.importers.sockets import read_ss
 from tests.support.fuzzing import examples
 from tests.support.places import TESTS
 
-HERE = TESTS / "measured"
+HERE = TESTS / "scenario" / "importer_inputs"
 PEERS = HERE / "three-peers-ss.txt"
 
 

@@ -17,7 +17,7 @@ from landspeed.scenario.importers.write import write_scenario
 from tests.support.fuzzing import damaged_bytes, examples
 from tests.support.places import TESTS
 
-HERE = TESTS / "measured"
+HERE = TESTS / "scenario" / "importer_inputs"
 
 
 def links_ms(*traces: str) -> list[float]:

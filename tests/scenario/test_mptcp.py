@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -242,7 +241,6 @@ def test_a_kernel_without_it_is_refused_by_name(tmp_path: Path) -> None:
 )
 def test_the_sender_is_told_and_a_fall_back_is_no_result(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     mptcp: bool,
     subflows_of_streams: list[list[str]],
     said: str | None,
@@ -256,14 +254,9 @@ def test_the_sender_is_told_and_a_fall_back_is_no_result(
         {"stream": number, "subflows": [{"bytes": 1, "retransmits": 0} for _ in each]}
         for number, each in enumerate(subflows_of_streams)
     ]
-    told = {"error": None, "path": {"mptcp": mptcp}, "streams": streams}
-    result = SimpleNamespace(
-        error=None,
-        path=SimpleNamespace(mptcp=mptcp),
-        streams=[SimpleNamespace(**each) for each in streams],
-        model_dump=lambda mode: told,  # noqa: ARG005 (as pydantic has it)
-    )
-    monkeypatch.setattr("landspeed.worlds.engine.result.read_result", lambda _: result)
+    told = {"path": {"mptcp": mptcp}, "streams": streams, "engine": {}, "complete": True, "error": None}
+    told |= {"bytes": 1, "duration_s": 1.0, "start_unix_ns": 0}
+    (tmp_path / "engine.json").write_text(json.dumps(told))
     if said is None:
         assert ENGINE.convert(tmp_path, path) == TransferResult.of(told)
         return

@@ -57,7 +57,7 @@ TRANSFER = Transfer(
 )
 
 
-def plan_of(nodes: list[Node], links: list[Link], *events: Event, ip: Any = 4) -> Plan:
+def path_plan(nodes: list[Node], links: list[Link], *events: Event, ip: Any = 4) -> Plan:
     """A path with one flow."""
     flow = Flow(
         name="transfer",
@@ -83,7 +83,7 @@ def plan_of(nodes: list[Node], links: list[Link], *events: Event, ip: Any = 4) -
 
 
 def proved(nodes: list[Node], links: list[Link], *events: Event, ip: int = 4) -> tuple[list[bool], list[bool]]:
-    found = prove_queueing(plan_of(nodes, links, *events, ip=ip))
+    found = prove_queueing(path_plan(nodes, links, *events, ip=ip))
     assert [replace(link, forward=links[0].forward, reverse=links[0].reverse) for link in found] == [
         replace(link, forward=links[0].forward, reverse=links[0].reverse) for link in links
     ]
@@ -160,9 +160,9 @@ def test_a_token_bucket_queues_on_a_line_that_would_not() -> None:
     """It is slower than its line: without a queue before it, it would do nothing at all."""
     nodes, links = path(G, G, nic_bps=G)
     bucket = QueueParameters(rate_bps=50 * M, burst_bytes=20_000)
-    assert not prove_queueing(plan_of(nodes, links))[1].forward.can_queue
+    assert not prove_queueing(path_plan(nodes, links))[1].forward.can_queue
     policed = with_lane(links, 1, "forward", discipline="tbf", parameters=bucket)
-    assert prove_queueing(plan_of(nodes, policed))[1].forward.can_queue
+    assert prove_queueing(path_plan(nodes, policed))[1].forward.can_queue
 
 
 def test_behind_a_queue_only_its_own_rate_counts() -> None:

@@ -10,7 +10,8 @@ import pytest
 from landspeed.results.bundle import load_record
 from landspeed.scenario.theory import physics as ph
 from landspeed.worlds.emu.guest.shaping.encode_aqm import red_idle_table
-from tests.support.emu_fixtures import landspeed, measure, plan_of, request, scenario, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import measure, plan_of, request, scenario, write_scenario
 
 FRAME, FRAMING = 1514, 38  # what a queue of the guest counts of a full packet; what the line adds to one
 RATE_BPS, QUEUE, MOST = 100e6, 900_000, 100_000

@@ -9,11 +9,12 @@ import pytest
 
 from landspeed.base.units_text import rate_text, time_text
 from landspeed.judge.judge import judge
-from landspeed.results.record import CalibrationResult, RunRecord
+from landspeed.results.record import CalibrationResult
 from landspeed.scenario.plan.plan import Plan
-from landspeed.scenario.theory import timing
+from landspeed.scenario.theory import timing, tolerances
 from landspeed.worlds.sim.calibration_facts import calibration
 from tests.support.emu_fixtures import plan_of, scenario
+from tests.support.path_record import path_record
 
 SLOW: list[dict[str, Any]] = [
     {"one_way_delay": "1 ms", "line_rate": "100 Mbit/s"},
@@ -65,8 +66,8 @@ def test_each_direction_has_the_interface_that_sends(tmp_path: Path) -> None:
 
 
 def judged_rtt(plan: Plan, rtt_ms: float, **calibrated: Any) -> bool | None:
-    record = RunRecord(
-        scenario="test", world="emu", clock="virtual", seed=1, rtt_ms=rtt_ms,
+    record = path_record(
+        "test", world="emu", clock="virtual", seed=1, rtt_ms=rtt_ms,
         calibration=CalibrationResult(passed=True, rtt_ms=rtt_ms, **calibrated),
     )  # fmt: skip
     return next(verdict.ok for verdict in judge(plan, record).verdicts if verdict.name == "rtt")
@@ -196,11 +197,11 @@ def test_how_far_an_rtt_may_be(tmp_path: Path) -> None:
         {"one_way_delay": "1 ms", "reverse": {"jitter": "1 us"}},
     ]
     plan = plan_of(tmp_path, scenario(lanes))
-    assert timing.rtt_allowed_ms(plan, 0, 2, 100.0, tolerance=0.01) == pytest.approx(1.111, rel=1e-12)
-    assert timing.rtt_allowed_ms(plan, 0, 1, 100.0, tolerance=0.01) == pytest.approx(1.110, rel=1e-12)
-    assert timing.rtt_allowed_ms(plan, 2, 1, -100.0, tolerance=0.01) == pytest.approx(1.001, rel=1e-12)
-    assert timing.rtt_allowed_ms(plan, 1, 2, 0.0, tolerance=0.01) == pytest.approx(0.002, rel=1e-12)
-    assert timing.rtt_allowed_ms(plan, 1, 2, 1.0, tolerance=0.01, floor_ms=2.0) == pytest.approx(2.001, rel=1e-12)
+    assert tolerances.rtt_allowed_ms(plan, 0, 2, 100.0, tolerance=0.01) == pytest.approx(1.111, rel=1e-12)
+    assert tolerances.rtt_allowed_ms(plan, 0, 1, 100.0, tolerance=0.01) == pytest.approx(1.110, rel=1e-12)
+    assert tolerances.rtt_allowed_ms(plan, 2, 1, -100.0, tolerance=0.01) == pytest.approx(1.001, rel=1e-12)
+    assert tolerances.rtt_allowed_ms(plan, 1, 2, 0.0, tolerance=0.01) == pytest.approx(0.002, rel=1e-12)
+    assert tolerances.rtt_allowed_ms(plan, 1, 2, 1.0, tolerance=0.01, floor_ms=2.0) == pytest.approx(2.001, rel=1e-12)
 
 
 def test_every_part_of_a_direction_has_its_rate(tmp_path: Path) -> None:
@@ -226,12 +227,12 @@ def test_every_part_of_a_direction_has_its_rate(tmp_path: Path) -> None:
 def test_how_far_a_trains_rate_may_be(tmp_path: Path) -> None:
     """Jitter moves the ends of a train of 200 packets, which lasts 24.6 ms at 100 Mbit/s; then copies count too."""
     steady = plan_of(tmp_path, scenario([{"one_way_delay": "1 ms", "line_rate": "100 Mbit/s", "duplicate": "1 %"}]))
-    assert timing.rate_allowed(steady, 0.01, forward=True) == 0.01
+    assert tolerances.rate_allowed(steady, 0.01, forward=True) == 0.01
     lanes: list[dict[str, Any]] = [
         {"one_way_delay": "1 ms", "line_rate": "100 Mbit/s", "duplicate": "1 %", "jitter": "123.04 us"},
         {"one_way_delay": "1 ms", "line_rate": "200 Mbit/s", "reverse": {"duplicate": "2 %"}},
     ]
     plan = plan_of(tmp_path, scenario(lanes))
     wanted = 0.01 + 2 * 0.12304 / 24.608 + 2 * 0.01
-    assert timing.rate_allowed(plan, 0.01, forward=True) == pytest.approx(wanted, rel=1e-12)
-    assert timing.rate_allowed(plan, 0.01, forward=False) == pytest.approx(wanted + 2 * 0.02, rel=1e-12)
+    assert tolerances.rate_allowed(plan, 0.01, forward=True) == pytest.approx(wanted, rel=1e-12)
+    assert tolerances.rate_allowed(plan, 0.01, forward=False) == pytest.approx(wanted + 2 * 0.02, rel=1e-12)

@@ -21,7 +21,8 @@ from landspeed.scenario.plan.plan import Direction, Plan
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.traces import made_traces
 from landspeed.worlds.registry import plan_for
-from tests.support.emu_fixtures import COMMAND, plan_of, scenario, write_scenario
+from tests.support.command import COMMAND
+from tests.support.emu_fixtures import plan_of, scenario, write_scenario
 
 MS, S = 10**6, 10**9
 MTU, FRAME, PAYLOAD = 1500, 1538, 1448

@@ -36,7 +36,7 @@ def stepped(folder: Path, **more: Any) -> dict[str, Any]:
 def check_steps(left: dict[int, int], *, allowed: float, late_ms: int = 0) -> None:
     """Of each interval: what has left the line, in packets, against its rate; `left`: time in ms → packets so far.
 
-    `late_ms`: in the guest the delay comes before the line (landspeed/worlds/emu/guest/shaping/apply.py).
+    `late_ms`: in the guest the delay comes before the line (landspeed/worlds/emu/guest/shaping/link_qdiscs.py).
     """
     for turn in (0, 10):
         for start, end, kbps in RATES:

@@ -17,8 +17,9 @@ FILE = re.compile(
 OF_OTHERS = re.compile(  # of Linux, libc, ns-3, iperf3, the programs of docs/examples; what a build or a lesson makes
     r"(asm-generic|include|kernel|linux|net|netinet)/|(src/internet/model/)?(tcp[-_]|rtt-)[\w-]+\.(c|cc)$|iperf\w*\.[ch]$|"
     r"(src/)?(HttpServer|nghttp)\.cc$|nghttp2\.h$|(lib/)?http2\.c$|(sftp-client|channels)\.[ch]$|(src/aioquic/|congestion/)|"
-    r"connection\.py$|coverage\.py$|mk\.sh$|iperf3_parser\.py$|build_id\.h$|licences/|task\.md$|a\.b\."
+    r"connection\.py$|coverage\.py$|mk\.sh$|iperf3_parser\.py$|build_id\.h$|licences/|task\.md$|store\.py$|a\.b\."
 )
+ANYWHERE = "__init__.py"  # every room has one
 PLACEHOLDER = re.compile(r"NAME|NNNN")
 
 
@@ -33,6 +34,30 @@ def test_the_files_that_comments_and_documents_name_are_there() -> None:
         if said not in ends and not (ROOT / name).parent.joinpath(said).exists()
     ]
     assert gone == []
+
+
+def test_a_bare_name_is_of_the_same_folder_its_parents_or_the_room() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    far = [
+        f"{name}: {said}"
+        for name in tracked
+        if (ROOT / name).is_file() and not name.endswith(".md")
+        for said in sorted(files_named(ROOT / name))
+        if "/" not in said and said != ANYWHERE and not is_near(name, said, tracked)
+    ]
+    assert far == []
+
+
+def test_where_a_bare_name_is_looked_for() -> None:
+    emu, real = "landspeed/worlds/emu/guest/joined.py", "landspeed/worlds/real/shaping.py"
+    tracked = [emu, real, "landspeed/worlds/emu/doctor.py", "landspeed/errors.py", "Makefile.py", "sim/src/a.cc"]
+    assert is_near(emu, "doctor.py", tracked)
+    assert is_near(emu, "errors.py", tracked)
+    assert is_near(emu, "Makefile.py", tracked)
+    assert not is_near(emu, "shaping.py", tracked)
+    assert not is_near(real, "doctor.py", tracked)
+    assert is_near("sim/tests/b.cc", "a.cc", tracked)
+    assert not is_near("engine/src/b.c", "a.cc", tracked)
 
 
 def test_what_is_found_of_a_text(tmp_path: Path) -> None:
@@ -54,6 +79,21 @@ def files_named(file: Path) -> set[str]:
     text = prose(file)
     made = set(re.findall(r"<!-- file: (\S+) -->", text))  # by the reader, as the page says
     return {each for each in FILE.findall(text) if not OF_OTHERS.match(each) and not PLACEHOLDER.search(each)} - made
+
+
+def is_near(name: str, bare: str, tracked: list[str]) -> bool:
+    """Whether a file of this bare name is in the same folder, in one of its parents, or in the room of the file."""
+    folders = {str(folder) for folder in Path(name).parents}
+    room = room_of(name)
+    places = [Path(each) for each in tracked if each.rpartition("/")[2] == bare]
+    return any(str(place.parent) in folders or room in map(str, place.parents) for place in places)
+
+
+def room_of(name: str) -> str:
+    """A world's folder, a room of the package, or a folder at the top."""
+    parts = name.split("/")
+    deep = 1 if parts[0] != "landspeed" else 3 if parts[1] == "worlds" else 2
+    return "/".join(parts[:-1][:deep]) or "Makefile"  # a file at the top has none
 
 
 def prose(file: Path) -> str:

@@ -30,7 +30,7 @@ def install(home: Path, libraries: str, suffix: str = "") -> Path:
 
 
 def find(home: Path) -> subprocess.CompletedProcess[str]:
-    """What find_ns3.py says of a folder."""
+    """What sim/find_ns3.py says of a folder."""
     words = [sys.executable, str(SIM_FOLDER / "find_ns3.py"), str(home)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 

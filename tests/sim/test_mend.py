@@ -55,6 +55,8 @@ TESTS = [
     ("connection", "lost-end", True),
     ("connection", "hystart-fires", True),
     ("connection", "pacing-rate", True),
+    ("connection", "from-beginning-to-end", False),
+    ("connection", "closed-window", False),
 ]
 # Mended TCP against theory.
 LAWS = [

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import pytest
 
 from landspeed.results.bundle import list_bundles, load_record
-from tests.support.emu_fixtures import COMMAND, DEADLINE_S, host_state, processes_in, wait_until
+from tests.support.command import COMMAND, DEADLINE_S
+from tests.support.emu_fixtures import host_state, processes_in, wait_until
 
 
 @pytest.fixture(autouse=True)

@@ -23,10 +23,8 @@ from landspeed.worlds.emu.world import EmuOptions, EmuWorld
 from landspeed.worlds.registry import plan_for
 from tests.support.places import PROGRAMS, ROOT
 
-COMMAND = Path(sys.executable).parent / "landspeed"
 FIRST = ROOT / "scenarios" / "examples" / "first.yaml"
 PROBE = PROGRAMS / "emu_probe.py"
-DEADLINE_S = 400.0  # only what hangs takes so long, beside whatever else this machine does
 
 
 def scenario(links: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -143,12 +141,6 @@ def transfer(plan: Plan, folder: Path, **options: Any) -> tuple[RunRecord, Path]
         record = judge(plan, record, bundle.path)
         bundle.finish(record)
     return record.model_copy(update={"complete": True}), bundle.path
-
-
-def landspeed(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
-    settings: dict[str, Any] = {"capture_output": True, "text": True, "timeout": DEADLINE_S, **options}
-    return subprocess.run([str(COMMAND), *map(str, words)], check=False, **settings)
 
 
 @contextlib.contextmanager

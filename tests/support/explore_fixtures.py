@@ -7,21 +7,19 @@ import http.client
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.support.command import COMMAND
 from tests.support.toy_world import environment
-
-PROGRAM = Path(sys.executable).parent / "landspeed"
 
 
 def explore(site: Path, folder: Path, *more: object) -> subprocess.CompletedProcess[str]:
     """`landspeed explore` to its end."""
-    words = [str(word) for word in (PROGRAM, "explore", "--world", "toy", "--runs", folder, *more)]
+    words = [str(word) for word in (COMMAND, "explore", "--world", "toy", "--runs", folder, *more)]
     return subprocess.run(words, capture_output=True, text=True, check=False, env=environment(site), timeout=300)
 
 
@@ -80,7 +78,7 @@ class Served:
 @contextlib.contextmanager
 def serving(site: Path, folder: Path, *more: object) -> Generator[Served]:
     """Serve, and end it."""
-    words = [str(word) for word in (PROGRAM, "explore", "--serve", "--world", "toy", "--runs", folder, *more)]
+    words = [str(word) for word in (COMMAND, "explore", "--serve", "--world", "toy", "--runs", folder, *more)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(site))
     try:
         assert process.stdout is not None

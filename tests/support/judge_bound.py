@@ -8,6 +8,7 @@ from typing import Any
 from landspeed.results.record import RunRecord, StreamResult
 from landspeed.results.sample_columns import SAMPLE_COLUMNS, convert_samples
 from landspeed.results.samples_reader import Samples
+from tests.support.path_record import path_record
 from tests.support.results_fixture import NS
 
 BUSY = {"duration_s": 60.0, "busy_us": 60_000_000, "rwnd_limited_us": 0, "sndbuf_limited_us": 0}
@@ -15,9 +16,8 @@ BUSY = {"duration_s": 60.0, "busy_us": 60_000_000, "rwnd_limited_us": 0, "sndbuf
 
 def record_of(goodput: float | None, *streams: dict[str, Any], **fields: Any) -> RunRecord:
     made = [StreamResult(stream=number, goodput_bps=1e9, **each) for number, each in enumerate(streams or (BUSY,))]
-    return RunRecord.model_validate(
-        {"scenario": "x", "goodput_bps": goodput, "duration_s": 60.0, "retransmits": 0, "rtt_ms": 264.0} | fields
-    ).model_copy(update={"streams": made})
+    known = {"goodput_bps": goodput, "duration_s": 60.0, "retransmits": 0, "rtt_ms": 264.0, "streams": made}
+    return path_record("x", **(known | fields))
 
 
 def sampled(folder: Path, *rows: dict[str, Any], end: str = "receiver") -> Samples:

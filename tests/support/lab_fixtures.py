@@ -14,7 +14,8 @@ from landspeed.results.bundle import load_record
 from landspeed.results.facts import RealFacts
 from landspeed.results.record import RunRecord
 from tests.lab.lab import Lab
-from tests.support.real_fixtures import COMMAND, SecretWatch, Servers, write_lab_scenario
+from tests.support.command import COMMAND
+from tests.support.real_fixtures import SecretWatch, Servers, write_lab_scenario
 from tests.support.stalls import Beside
 
 

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,11 +19,11 @@ import pytest
 
 from landspeed.worlds.real.runner import PLAYBOOKS
 from tests.lab.lab import Lab
+from tests.support.command import COMMAND
 
-COMMAND = Path(sys.executable).parent / "landspeed"
 ADDRESS = {"sender": "10.78.1.2", "receiver": "10.78.2.2"}
 PLAY_DEADLINE_S = 400
-STOOD_STILL = "; the box stood still for"  # landspeed_rates.py: stalls explain what it found
+STOOD_STILL = "; the box stood still for"  # library/landspeed_rates.py: stalls explain what it found
 STALLED_PLAYS = 2  # a play of which that is said is run so many times more
 LATE_TIMERS = "50 ms"  # of the lab's box: a guest in real time whose processor others use too
 

@@ -14,6 +14,7 @@ from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
 from landspeed.results.tool_result import StreamResult, ToolResult, WindowResult
 from landspeed.scenario.plan.plan import PATH_FLOW, Plan
+from tests.support.path_record import path_record
 
 MSS = 8948
 
@@ -311,8 +312,8 @@ def make_record(plan: Plan, read: list[int], seconds: float) -> RunRecord:
         )
         for number, count in enumerate(read)
     ]
-    return RunRecord(
-        scenario=plan.scenario,
+    return path_record(
+        plan.scenario,
         title=plan.title,
         seed=plan.seed,
         fidelity=plan.fidelity,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from pyarrow import parquet
 
+from tests.support.command import COMMAND
 from tests.support.emu_fixtures import FIRST
 from tests.support.toy_world import environment
-
-PROGRAM = Path(sys.executable).parent / "landspeed"
 
 
 class Sweeps:
@@ -30,7 +28,7 @@ class Sweeps:
         return file
 
     def words(self, vary: str, *more: object) -> list[str]:
-        words = [PROGRAM, "sweep", self.file(vary), "--world", "toy", "--out", self.out, "--log", self.log, *more]
+        words = [COMMAND, "sweep", self.file(vary), "--world", "toy", "--out", self.out, "--log", self.log, *more]
         return [str(word) for word in words]
 
     def run(self, vary: str, *more: object, status: int = 0, **variables: str) -> tuple[dict[str, Any], str]:

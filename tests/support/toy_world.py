@@ -67,14 +67,12 @@ class Toy(World):
         seconds = (plan.transfer.duration_ns or 0) / 1e9
         if self.options.curve:
             write_curve(bundle.path / "receiver.csv", goodput_bps, seconds, self.options.curve == "growing")
-        record = bundle.record.model_copy(
-            update={
-                "goodput_bps": goodput_bps,
-                "bytes": round(goodput_bps * seconds / 8),
-                "duration_s": seconds,
-                "rtt_ms": plan.physics.rtt_ns / 1e6,
-                "streams": [StreamResult(stream=0, goodput_bps=goodput_bps)],
-            }
+        record = bundle.record.with_flow(
+            goodput_bps=goodput_bps,
+            bytes=round(goodput_bps * seconds / 8),
+            duration_s=seconds,
+            rtt_ms=plan.physics.rtt_ns / 1e6,
+            streams=[StreamResult(stream=0, goodput_bps=goodput_bps)],
         )
         bundle.note(record)
         return record

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.command import landspeed
+
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = ROOT / "scenarios" / "examples" / "first.yaml"
-PROGRAM = Path(sys.executable).parent / "landspeed"
 
 WORLD = '''
 """A world that computes: goodput is what theory expects."""
@@ -51,16 +51,14 @@ class Paper(World):
     def run(self, plan, bundle, report):
         goodput_bps = self.options.share * plan.physics.expected_goodput_bps
         seconds = (plan.transfer.duration_ns or 0) / 1e9
-        record = bundle.record.model_copy(
-            update={
-                "tool": "pencil",
-                "goodput_bps": goodput_bps,
-                "bytes": round(goodput_bps * seconds / 8),
-                "duration_s": seconds,
-                "rtt_ms": plan.physics.rtt_ns / 1e6,
-                "streams": [StreamResult(stream=0, goodput_bps=goodput_bps)],
-            }
+        record = bundle.record.with_flow(
+            goodput_bps=goodput_bps,
+            bytes=round(goodput_bps * seconds / 8),
+            duration_s=seconds,
+            rtt_ms=plan.physics.rtt_ns / 1e6,
+            streams=[StreamResult(stream=0, goodput_bps=goodput_bps)],
         )
+        record.tool = "pencil"
         bundle.note(record)
         return record
 '''
@@ -78,20 +76,21 @@ def package(tmp_path: Path) -> Path:
     return site
 
 
-def landspeed(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"PYTHONPATH": str(site)}
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False, env=env)
+def with_package(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return landspeed(*words, env=os.environ | {"PYTHONPATH": str(site)})
 
 
 @pytest.mark.guest
 def test_it_is_found_and_works_in_every_word(package: Path, tmp_path: Path) -> None:
-    assert landspeed(package, "check", FIRST, "--world", "paper").returncode == 0
-    assert "theory alone" in landspeed(package, "run", "--help").stdout
-    assert landspeed(package, "show", FIRST, "--world", "paper").returncode == 0
-    assert "a pencil is here" in landspeed(package, "doctor").stdout
+    assert with_package(package, "check", FIRST, "--world", "paper").returncode == 0
+    assert "theory alone" in with_package(package, "run", "--help").stdout
+    assert with_package(package, "show", FIRST, "--world", "paper").returncode == 0
+    assert "a pencil is here" in with_package(package, "doctor").stdout
     out = tmp_path / "runs"
     own = ("--world", "paper", "--share", "0.99")
-    done = landspeed(package, "run", FIRST, *own, "--set", "expect=null", "--json", "--out", out)  # it has no samples
+    done = with_package(
+        package, "run", FIRST, *own, "--set", "expect=null", "--json", "--out", out
+    )  # it has no samples
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["world"] == "paper"
@@ -100,7 +99,7 @@ def test_it_is_found_and_works_in_every_word(package: Path, tmp_path: Path) -> N
     page = tmp_path / "page.html"
     (bundle,) = out.iterdir()
     words = ("compare", bundle, FIRST, "--worlds", "paper", "--out", tmp_path / "more", "--html", page, "--json")
-    done = landspeed(package, *words)
+    done = with_package(package, *words)
     assert done.returncode == 0, done.stderr
     one, other = json.loads(done.stdout)["sides"]
     assert one["goodput_bps"] == pytest.approx(0.99 * other["goodput_bps"])
@@ -109,14 +108,14 @@ def test_it_is_found_and_works_in_every_word(package: Path, tmp_path: Path) -> N
 
 @pytest.mark.guest
 def test_it_refuses_what_it_cannot_honour_and_names_who_can(package: Path) -> None:
-    done = landspeed(package, "check", FIRST, "--world", "paper", "--set", "transfer.congestion_control=bbr")
+    done = with_package(package, "check", FIRST, "--world", "paper", "--set", "transfer.congestion_control=bbr")
     assert done.returncode == 2
     assert "congestion control 'bbr' is not in the world 'paper'" in done.stderr
     assert "the world emu or sim or real can" in done.stderr
-    done = landspeed(package, "run", FIRST, "--world", "paper", "--broken")
+    done = with_package(package, "run", FIRST, "--world", "paper", "--broken")
     assert done.returncode == 2
     assert "sharpen it" in done.stderr
-    done = landspeed(package, "run", FIRST, "--share", "0.5")
+    done = with_package(package, "run", FIRST, "--share", "0.5")
     assert done.returncode == 2
     assert "--share works only with --world paper" in done.stderr
 
@@ -124,8 +123,8 @@ def test_it_refuses_what_it_cannot_honour_and_names_who_can(package: Path) -> No
 @pytest.mark.slow
 def test_a_package_that_is_broken_stops_only_its_own_world(package: Path) -> None:
     (package / "paper_world.py").write_text("import no_such_module\n")
-    assert landspeed(package, "check", FIRST).returncode == 0
-    done = landspeed(package, "show", FIRST, "--world", "paper")
+    assert with_package(package, "check", FIRST).returncode == 0
+    done = with_package(package, "show", FIRST, "--world", "paper")
     assert done.returncode == 2
     assert "no_such_module" in done.stderr
-    assert "paper: entry point landspeed.worlds" in landspeed(package, "doctor").stdout
+    assert "paper: entry point landspeed.worlds" in with_package(package, "doctor").stdout

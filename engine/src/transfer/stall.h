@@ -1,4 +1,5 @@
-/* When a transfer has come to rest. Pure: whoever has the clock and the count asks. */
+/* When a transfer has come to rest. Pure: whoever has the clock and the count asks.
+   The default of --stall stands in options/options.c. */
 #ifndef LANDSPEED_TRANSFER_STALL_H
 #define LANDSPEED_TRANSFER_STALL_H
 

@@ -15,8 +15,8 @@ from landspeed.programs.conditions import LineCondition, ListeningCondition
 from landspeed.programs.probe.one_case import CaseRun
 from landspeed.programs.probe.probe import ProbePoint, ProbeResult
 from landspeed.programs.probe.table import rows, sentence, spinning, title_of
-from landspeed.report.line_picture import LinePicture
 from landspeed.report.probe_page import Part, arrival_picture, connection_pictures, goodput_picture, write_probe_page
+from landspeed.report.svg_lines import LinePicture
 
 PAGE = "probe.html"
 

@@ -33,7 +33,8 @@ DUALPI2_ALPHA, DUALPI2_BETA = 41, 819  # in 1/256 Hz: 0.16 and 3.2 Hz (RFC 9332 
 DUALPI2_STEP_NS = 1_000_000  # RFC 9332 appendix A.1
 FQ_CODEL_FLOWS = 1024  # RFC 8290 section 4.2
 GRO_BYTES = 65_536  # what Linux joins at most (net/core/gro.c)
-# How long a busy line of the emulated world may hold packets for the next ones (interrupt_moderation.py, patch 0011).
+# How long a busy line of the emulated world may hold packets for the next ones (patch 0011,
+# worlds/emu/guest/shaping/interrupt_moderation.py).
 MODERATION_NS, MODERATION_SHARE = 64_000, 1 / 2048
 
 # Linux: SO_RCVBUF is doubled when set (socket(7)), and the window offered is the buffer times the share of payload in

@@ -22,8 +22,6 @@ ICMP_HEADER_BYTES = 8  # RFC 792, RFC 4443
 # What a router quotes of a packet whose TTL ended: Linux fills 576 B (RFC 1812 section 4.3.2.3) or 1280 B (RFC 4443).
 ERROR_BYTES_MOST = {4: 576, 6: 1280}
 TRAIN_PACKETS = 200
-RTT_FLOOR_MS = 0.001
-"""The least error of an RTT that counts: a program's readings of the clock are part of what it measures."""
 
 
 @dataclass(frozen=True)
@@ -126,14 +124,6 @@ def data_rtt_ns(plan: Plan) -> int:
     return round_trip_ns(plan, 0, len(plan.links), path_mtu(plan), ph.ack_bytes(plan.ip_version))
 
 
-def rtt_allowed_ms(
-    plan: Plan, origin: int, target: int, expected_ms: float, *, tolerance: float, floor_ms: float = RTT_FLOOR_MS
-) -> float:
-    """Tolerance of a measured RTT between two nodes; the plan's own jitter is no error."""
-    lines = (*way(plan, origin, target), *way(plan, target, origin))
-    return max(tolerance * abs(expected_ms), floor_ms) + sum(line.jitter_ns for line in lines) / 1e6
-
-
 def rates_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
     """Bit/s of IP packets of full size that each part of a direction carries, and the part's name.
 
@@ -154,11 +144,3 @@ def rates_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
 def slowest_rate_bps(plan: Plan, *, forward: bool) -> float:
     """The bottleneck's rate, of IP packets of full size."""
     return min(rates_bps(plan, forward=forward))[0]
-
-
-def rate_allowed(plan: Plan, tolerance: float, *, forward: bool) -> float:
-    """Tolerance of a packet train's rate: jitter moves its ends, and then copies count too."""
-    directions = [link.forward if forward else link.reverse for link in plan.links]
-    lasts_ns = TRAIN_PACKETS * path_mtu(plan) * 8e9 / slowest_rate_bps(plan, forward=forward)
-    jitter = sum(2 * direction.jitter_ns / lasts_ns for direction in directions)
-    return tolerance + (jitter + sum(2 * direction.duplicate for direction in directions) if jitter else 0.0)

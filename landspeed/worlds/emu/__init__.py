@@ -2,7 +2,7 @@
 
 cores.py              One core of the host for each guest
 doctor.py             `landspeed doctor`: can this host run the emulated world? Each finding with its remedy
-evidence_captures.py  The evidence of a run on the host's side: are the programs there
+evidence_decoding.py  Evidence of a run on the host's side
 flows.py              The flows of a run in the emulated world: their programs, what these told
 guest_answer.py       Answer of the guest at its end (guest.json), or written by then (measured.json), typed
 hugepages.py          Huge pages for the guest's memory: a tmpfs of its own

@@ -6,12 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.flow_result import FlowResult, flow_folder
-from landspeed.results.flow_totals import with_flows
 from landspeed.results.record import RunRecord
 from landspeed.results.tool_result import TransferResult
-from landspeed.scenario.plan.flow_path import SECOND_ROUTE, path_of
+from landspeed.scenario.plan.flow_path import path_of
 from landspeed.worlds.emu.guest.job import FlowJob
 from landspeed.worlds.emu.guest_answer import GuestAnswer
 from landspeed.worlds.engine.command import ENGINE_PORT
@@ -36,10 +34,7 @@ def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
     for flow in plan.flows:
         folder, port, path = flow_folder(plan, flow), ENGINE_PORT + receivers[flow.target], path_of(plan, flow)
         receivers[flow.target] += 1
-        if plan.is_path:
-            receiver, sender = program.commands(plan, out)
-        else:
-            receiver, sender = program.commands_at(path, f"{out}/{folder}", port)
+        receiver, sender = program.commands(path, f"{out}/{folder}".rstrip("/"), port)
         found.append(
             FlowJob(
                 flow=flow.name,
@@ -54,12 +49,24 @@ def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
     return found
 
 
-def flow_told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: GuestAnswer) -> TransferResult:
-    """Read the report of a flow's program.
+def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, guest: GuestAnswer) -> RunRecord:
+    """The record with what each flow's program told.
 
     Raises:
-        RunFailed: it left no result.
+        RunFailed: one of them left no result.
     """
+    told = [_told(plan, flow, folder, tool_name, guest) for flow in plan.flows]
+    starts = [each.tool_result.start_unix_ns for each in told if each.tool_result.start_unix_ns]
+    first_ns = min(starts, default=0)
+    flows: list[FlowResult] = []
+    for flow, result in zip(record.flows, told, strict=True):
+        start_ns = result.tool_result.start_unix_ns
+        begins_s = None if start_ns is None else (start_ns - first_ns) / NS_PER_S
+        flows.append(flow.model_copy(update=dict(result) | {"begins_s": begins_s}))
+    return record.model_copy(update={"flows": flows})
+
+
+def _told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: GuestAnswer) -> TransferResult:
     program, path = tool(tool_name), path_of(plan, flow)
     told = program.convert(folder / flow_folder(plan, flow), path)
     if (speaks_ns := program.handshake_ns(path)) is not None:
@@ -67,38 +74,7 @@ def flow_told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: Guest
     return told
 
 
-def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, guest: GuestAnswer) -> RunRecord:
-    """The record with what each flow's program told, and the totals.
-
-    Raises:
-        RunFailed: one of them left no result.
-    """
-    told = {flow.name: flow_told(plan, flow, folder, tool_name, guest) for flow in plan.flows}
-    starts = [each.tool_result.start_unix_ns for each in told.values() if each.tool_result.start_unix_ns]
-    first_ns = min(starts, default=0)
-    flows = [_flow(flow, told[flow.name], first_ns, guest.calibrations) for flow in plan.flows]
-    whole = with_flows(record, flows)
-    whole.tool_result.start_unix_ns = first_ns or None
-    return whole
-
-
 def _started_ns(guest: GuestAnswer, flow: Flow) -> int:
     started_ns = guest.statuses.flows[flow.name].started_unix_ns
     assert started_ns is not None
     return started_ns
-
-
-def _flow(flow: Flow, told: TransferResult, first_ns: int, calibrations: dict[str, CalibrationResult]) -> FlowResult:
-    start_ns = told.tool_result.start_unix_ns
-    measured = calibrations.get(flow.name)
-    return FlowResult(
-        name=flow.name,
-        source=flow.source,
-        target=flow.target,
-        start_s=flow.start_ns / NS_PER_S,
-        begins_s=None if start_ns is None else (start_ns - first_ns) / NS_PER_S,
-        calibration=measured,
-        second_calibration=calibrations.get(flow.name + SECOND_ROUTE),
-        rtt_ms=measured.rtt_ms if measured else None,
-        **told.fields,
-    )

@@ -27,11 +27,16 @@ class GuestAnswer(Open):
 
     error: str | None = None  # why its job failed
     effective: GuestFacts = Field(default_factory=GuestFacts)  # its settings, as the kernel tells them
-    calibration: CalibrationResult | None = None
-    calibrations: dict[str, CalibrationResult] = Field(default_factory=dict[str, CalibrationResult])  # of flows
+    calibrations: dict[str, CalibrationResult] = Field(default_factory=dict[str, CalibrationResult])  # by flow
     qdiscs: dict[str, str] = Field(default_factory=dict[str, str])  # after the transfer
     events: list[EventResult] = Field(default_factory=list[EventResult])
     statuses: TransferStatus = Field(default_factory=TransferStatus)
     status: int | None = None  # of the user's program
     sampler: int | None = None  # exit status of the sampler of sockets
     spun: list[Spun] = Field(default_factory=list[Spun])  # of the user's programs
+
+    @property
+    def failures(self) -> list[str]:
+        """What of the calibration failed, each with its flow where there are several."""
+        each_flow = self.calibrations.items()
+        return [f"{name}: {why}" if len(each_flow) > 1 else why for name, each in each_flow for why in each.failures]

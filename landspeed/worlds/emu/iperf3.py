@@ -13,12 +13,11 @@ from typing import Any
 
 from landspeed.base.files import read_object
 from landspeed.results.sample_columns import SAMPLE_COLUMNS
-from landspeed.results.tool_result import TransferResult
+from landspeed.results.tool_result import StreamResult, ToolResult, TransferResult, WindowResult
 from landspeed.scenario.plan.plan import Plan, Transfer
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import round_trip_ns
 from landspeed.worlds.distribution import how_to_install
-from landspeed.worlds.engine.command import ENGINE_PORT
 from landspeed.worlds.tool import Tool, ToolError
 
 # iperf.h of iperf 3.12
@@ -58,11 +57,7 @@ class Iperf3(Tool):
         if not shutil.which("iperf3"):
             raise ToolError(f"iperf3 is not installed, or not in PATH; {how_to_install('iperf3')}")
 
-    def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
-        """Receiver and sender."""
-        return _commands(plan.transfer, out, ENGINE_PORT)
-
-    def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
+    def commands(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
         """Receiver and sender of a flow."""
         return _commands(plan.transfer, out, port)
 
@@ -77,7 +72,7 @@ class Iperf3(Tool):
 
     def convert(self, folder: Path, plan: Plan) -> TransferResult:
         """Write sender.csv and receiver.csv from iperf3's two JSON files; what they tell of the transfer."""
-        return TransferResult.of(_convert(folder, plan))
+        return _convert(folder, plan)
 
     def build_id(self) -> str:
         """Version of iperf3."""
@@ -153,55 +148,51 @@ def _commands(transfer: Transfer, out: str, port: int) -> tuple[list[str], list[
     return receiver, [*sender, "-t", str((transfer.duration_ns or 0) // 10**9)]
 
 
-def _convert(folder: Path, plan: Plan) -> dict[str, Any]:
-    """Write sender.csv and receiver.csv from iperf3's two JSON files.
-
-    Returns:
-        what iperf3 told of the transfer, in the terms of the engine's JSON.
-    """
+def _convert(folder: Path, plan: Plan) -> TransferResult:
+    """Write sender.csv and receiver.csv from iperf3's two JSON files; what they tell of the transfer."""
     sender, receiver = (read_object(folder / f"iperf3-{end}.json") for end in ("sender", "receiver"))
     start, end = sender.get("start", {}), sender.get("end", {})
     mss = start.get("tcp_mss") or start.get("tcp_mss_default") or plan.physics.mss_bytes
     _write_samples(folder / "sender.csv", sender, mss)
     _write_samples(folder / "receiver.csv", receiver, mss)
-    streams: list[dict[str, Any]] = []
-    for number, (sent, received) in enumerate(
-        zip(end.get("streams", []), receiver.get("end", {}).get("streams", []), strict=False)
-    ):
-        out, into = sent["sender"], received["receiver"]
-        streams.append(
-            {
-                "stream": number,
-                "bytes": into["bytes"],
-                "duration_s": into["seconds"],
-                "goodput_bps": into["bits_per_second"],
-                "retransmits": out.get("retransmits"),
-                "min_rtt_us": out.get("min_rtt"),
-                "srtt_us": out.get("mean_rtt"),
-                "mss_bytes": mss,
-                "congestion_control": plan.transfer.congestion_control,
-            }
+    both = zip(end.get("streams", []), receiver.get("end", {}).get("streams", []), strict=False)
+    streams = [
+        StreamResult(
+            stream=number,
+            bytes=received["receiver"]["bytes"],
+            duration_s=received["receiver"]["seconds"],
+            goodput_bps=received["receiver"]["bits_per_second"],
+            retransmits=sent["sender"].get("retransmits"),
+            min_rtt_us=sent["sender"].get("min_rtt"),
+            srtt_us=sent["sender"].get("mean_rtt"),
+            mss_bytes=mss,
+            congestion_control=plan.transfer.congestion_control,
         )
+        for number, (sent, received) in enumerate(both)
+    ]
     total = receiver.get("end", {}).get("sum_received", {})
     error = sender.get("error") or (None if streams else "iperf3 left no streams in its result")
-    return {
-        "engine": {"version": start.get("version", "iperf3"), "build": ""},
-        "complete": error is None,
-        "error": error,
-        "receive_mode": "memory",
-        "window": {
-            "asked_bytes": plan.transfer.window_bytes,
-            "sender_sndbuf_bytes": start.get("sndbuf_actual"),
-            "receiver_rcvbuf_bytes": receiver.get("start", {}).get("rcvbuf_actual"),
-            "bdp_bytes": plan.physics.bdp_bytes,
-        },
-        "start_unix_ns": int(start.get("timestamp", {}).get("timesecs", 0)) * 10**9,
-        "duration_s": total.get("seconds"),
-        "bytes": total.get("bytes"),
-        "goodput_bps": total.get("bits_per_second"),
-        "retransmits": end.get("sum_sent", {}).get("retransmits"),
-        "streams": streams,
-    }
+    return TransferResult(
+        goodput_bps=total.get("bits_per_second"),
+        bytes=total.get("bytes"),
+        duration_s=total.get("seconds"),
+        retransmits=end.get("sum_sent", {}).get("retransmits"),
+        streams=streams,
+        window=WindowResult(
+            asked_bytes=plan.transfer.window_bytes,
+            sender_sndbuf_bytes=start.get("sndbuf_actual"),
+            receiver_rcvbuf_bytes=receiver.get("start", {}).get("rcvbuf_actual"),
+            bdp_bytes=plan.physics.bdp_bytes,
+        ),
+        tool_result=ToolResult(
+            version=start.get("version", "iperf3"),
+            build="",
+            complete=error is None,
+            error=error,
+            receive_mode="memory",
+            start_unix_ns=int(start.get("timestamp", {}).get("timesecs", 0)) * 10**9,
+        ),
+    )
 
 
 def _write_samples(path: Path, data: dict[str, Any], mss: int) -> None:

@@ -9,16 +9,19 @@ from typing import Any
 
 from landspeed.base.log import Log
 from landspeed.results.facts import EmuFacts, GuestFacts
+from landspeed.results.flow_result import FlowResult
 from landspeed.results.record import CalibrationResult, RunRecord
+from landspeed.scenario.plan.flow_path import SECOND_ROUTE
+from landspeed.worlds.emu.guest_answer import GuestAnswer
 from landspeed.worlds.emu.watchdog import GuestOutcome
 
 LOG = Log(__name__)
 
 
-def tell_calibration(result: CalibrationResult) -> None:
+def tell_calibration(guest: GuestAnswer) -> None:
     """Log the verdict, and each check with its figures."""
-    LOG.info("calibration: %s", "passed" if result.passed else "; ".join(result.failures))
-    for check in result.checks:
+    LOG.info("calibration: %s", "; ".join(guest.failures) or "passed")
+    for check in (check for each in guest.calibrations.values() for check in each.checks):
         LOG.debug("calibration: %s", check.text)
 
 
@@ -59,7 +62,13 @@ def with_facts(record: RunRecord, outcome: GuestOutcome, started: float) -> RunR
             outcome.guest.effective,
         ),
     }
-    if measured := outcome.guest.calibration:
-        found |= {"calibration": measured, "rtt_ms": measured.rtt_ms}
-        tell_calibration(measured)
+    if measured := outcome.guest.calibrations:
+        found["flows"] = [_calibrated(flow, measured) for flow in record.flows]
+        tell_calibration(outcome.guest)
     return record.model_copy(update=found)
+
+
+def _calibrated(flow: FlowResult, measured: dict[str, CalibrationResult]) -> FlowResult:
+    own = measured[flow.name]
+    second = measured.get(flow.name + SECOND_ROUTE)
+    return flow.model_copy(update={"calibration": own, "second_calibration": second, "rtt_ms": own.rtt_ms})

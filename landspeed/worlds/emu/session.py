@@ -16,11 +16,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from landspeed.base.json_form import to_plain
+from landspeed.base.json_form import from_plain, to_plain
 from landspeed.base.progress import Progress
+from landspeed.results.record import EventResult
 from landspeed.worlds.emu.sampling import check_sampler, sampler_job
 from landspeed.worlds.emu.watchdog import GuestError, LineFollower, StallWatch, last_words
-from landspeed.worlds.program_world import ProgramSession, SocketSampling
+from landspeed.worlds.program_world import ProgramSession, ProgramState, SocketSampling
 
 if TYPE_CHECKING:
     from landspeed.worlds.emu.machine import Guest
@@ -46,8 +47,8 @@ class GuestSession(ProgramSession):
         self._lock = threading.Lock()
         self.broken = False
         self.now_ns = 0
-        self.programs: dict[int, dict[str, Any]] = {}
-        self.events: list[dict[str, Any]] = []
+        self.programs: dict[int, ProgramState] = {}
+        self.events: list[EventResult] = []
         ready = self._answer()
         self.addresses: dict[str, str] = ready["addresses"]
         self.start_unix_ns: int = ready["start_unix_ns"]
@@ -86,8 +87,8 @@ class GuestSession(ProgramSession):
         file.unlink()
         self._read_console()
         self.now_ns = said["now_ns"]
-        self.programs = {int(number): state for number, state in said["programs"].items()}
-        self.events = said["events"]
+        self.programs = {int(number): from_plain(state, ProgramState) for number, state in said["programs"].items()}
+        self.events = [EventResult.model_validate(each) for each in said["events"]]
         return said
 
     def _knock(self) -> bool:

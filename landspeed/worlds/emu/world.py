@@ -21,7 +21,7 @@ from landspeed.base.json_form import to_plain
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
-from landspeed.results.flow_result import flow_folder, planned_flows
+from landspeed.results.flow_result import flow_folder
 from landspeed.results.record import RunRecord
 from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
 from landspeed.scenario.file.events import KINDS
@@ -30,10 +30,10 @@ from landspeed.scenario.plan.duration import expected_duration_s
 from landspeed.scenario.plan.plan import DisciplineName, Plan
 from landspeed.worlds.built_programs import program_trouble
 from landspeed.worlds.distribution import how_to_install
-from landspeed.worlds.emu import evidence_captures, machine
+from landspeed.worlds.emu import evidence_decoding, machine
 from landspeed.worlds.emu import watchdog as watch
 from landspeed.worlds.emu.cores import CoreLease, CoreLoad, allowed_cores, check_core
-from landspeed.worlds.emu.flows import flow_jobs, flow_told, flows_told
+from landspeed.worlds.emu.flows import flow_jobs, flows_told
 from landspeed.worlds.emu.guest.job import Job
 from landspeed.worlds.emu.hugepages import LAUNCH
 from landspeed.worlds.emu.kernel_build import Kernel
@@ -168,7 +168,7 @@ class EmuWorld(ProgramWorld):
         for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
-        if self.options.evidence and (missing := evidence_captures.missing_programs()):
+        if self.options.evidence and (missing := evidence_decoding.missing_programs()):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
@@ -200,16 +200,15 @@ class EmuWorld(ProgramWorld):
             self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
         finally:  # whatever ended it, what is known belongs to the record
             record = bundle.record = with_facts(record, outcome, started)
-        if record.calibration is None:
+        if not outcome.guest.calibrations:
             raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
         if self.options.evidence:
             record.guest.captured_packets = {
                 end if plan.is_path else f"{flow.name}: {end}": count
                 for flow in plan.flows
-                for end, count in evidence_captures.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
+                for end, count in evidence_decoding.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
             }
-        bundle.record = record
         return record
 
     def execute(
@@ -235,9 +234,8 @@ class EmuWorld(ProgramWorld):
             sampler=sampler_job(sampling),
         )
         outcome = self._boot_and_follow(plan, None, job, report, folder=folder, each_poll=each_poll)
-        calibration = outcome.guest.calibration
-        if calibration and not calibration.passed:
-            raise RunFailed("calibration: " + "; ".join(calibration.failures))
+        if outcome.guest.failures:
+            raise RunFailed("calibration: " + "; ".join(outcome.guest.failures))
         check_sampler(folder, outcome.guest.sampler)
         spun(outcome.guest.spun)
         assert outcome.guest.status is not None
@@ -304,7 +302,6 @@ class EmuWorld(ProgramWorld):
                     guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self.memory_bytes(plan)),
                 ),
                 "versions": known.versions | {"kernel": kernel.version},
-                "flows": planned_flows(plan),
             }
         )
         bundle.note(record)
@@ -386,22 +383,14 @@ class EmuWorld(ProgramWorld):
     def _with_transfer(
         self, record: RunRecord, plan: Plan, bundle: BundleWriter, outcome: watch.GuestOutcome
     ) -> RunRecord:
-        assert record.calibration is not None
-        if not record.calibration.passed:
-            raise RunFailed(
-                "calibration out of tolerance, no transfer was made: " + "; ".join(record.calibration.failures)
-            )
-        measured: dict[str, Any] = {
-            "world_facts": with_guest(record, GuestFacts(qdiscs=outcome.guest.qdiscs)),
-            "events": outcome.guest.events,
-        }
-        if plan.is_path:
-            measured |= flow_told(plan, plan.flow, bundle.path, self.options.tool, outcome.guest).fields
-        record = record.model_copy(update=measured)
-        if not plan.is_path:
-            record = flows_told(record, plan, bundle.path, self.options.tool, outcome.guest)
+        guest = outcome.guest
+        if guest.failures:
+            raise RunFailed("calibration out of tolerance, no transfer was made: " + "; ".join(guest.failures))
+        facts = with_guest(record, GuestFacts(qdiscs=guest.qdiscs))
+        record = record.model_copy(update={"world_facts": facts, "events": guest.events})
+        record = flows_told(record, plan, bundle.path, self.options.tool, guest)
         bundle.links_origin_ns = record.tool_result.start_unix_ns or 0  # the link watch tells the calendar's time
+        bundle.record = record
         if record.tool_result.error or not record.tool_result.complete:
-            bundle.record = record
             raise RunFailed(f"the transfer broke: {record.tool_result.error or 'it was stopped'}")
         return record

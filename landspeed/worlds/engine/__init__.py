@@ -2,7 +2,7 @@
 
 command.py   The command lines of the C transfer engine, built from a plan's transfer
 identity.py  Identity of the engine's build
-result.py    The JSON result of the C transfer engine (`send --json`), checked
+result.py    The JSON result of the C transfer engine (`send --json`), read as the result of every tool
 tool.py      The transfer engine as a tool of the worlds
 
 identity.py is short because inventories of real hosts need it without the tool.

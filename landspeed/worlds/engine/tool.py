@@ -15,9 +15,8 @@ from landspeed.worlds.tool import Tool
 
 if TYPE_CHECKING:
     from landspeed.results.tool_result import TransferResult
-    from landspeed.worlds.engine.result import EngineResult
 
-OWN_STALL_NS = 30 * 10**9  # engine/src/options/options.c
+OWN_STALL_NS = 30 * 10**9  # its default of --stall: engine/src/options/options.c
 
 
 class Engine(Tool):
@@ -31,38 +30,33 @@ class Engine(Tool):
         """Refuse nothing."""
         return []
 
-    def commands(self, plan: Plan, out: str) -> tuple[list[str], list[str]]:
-        """Receiver and sender."""
-        return engine_commands(plan.transfer, out, stall_ns=stall_ns(plan))
-
-    def commands_at(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
+    def commands(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
         """Receiver and sender of a flow."""
         return engine_commands(plan.transfer, out, port=port, stall_ns=stall_ns(plan))
 
     def convert(self, folder: Path, plan: Plan) -> TransferResult:
         """Read the engine's result; its samples need no change. A missing second subflow is an error."""
         # saves 249 ms where it is not needed
-        from landspeed.results.tool_result import TransferResult
-        from landspeed.worlds.engine.result import ResultError, read_result
+        from landspeed.worlds.engine.result import ResultError, parse_result
 
         try:
-            told = read_result(folder / "engine.json")
+            told = parse_result((folder / "engine.json").read_bytes(), str(folder / "engine.json"))
         except (OSError, ResultError) as error:
             why = last_line(folder / "log" / "sender.log", "no message")
             broken = f"; {error}" if isinstance(error, ResultError) else ""
             raise RunFailed(f"the engine left no result (see log/sender.log): {why}{broken}") from error
-        if plan.transfer.mptcp and not told.error and (fault := _not_multipath(told)):
+        if plan.transfer.mptcp and not told.tool_result.error and (fault := _not_multipath(told)):
             raise RunFailed(f"MPTCP was asked for and was not used: {fault}")
-        return TransferResult.of(told.model_dump(mode="json"))
+        return told
 
     def build_id(self) -> str:
         """The hash of the engine's sources; "" when it is not built."""
         return engine_build(ENGINE_BINARY) or ""
 
 
-def _not_multipath(told: EngineResult) -> str | None:
+def _not_multipath(told: TransferResult) -> str | None:
     """Say what is missing of MPTCP with two subflows in a transfer, by the engine's report."""
-    if not told.path.mptcp:
+    if told.tool_result.path is None or not told.tool_result.path.mptcp:
         return "the connections fell back to TCP"
     alone = [each.stream for each in told.streams if len(each.subflows) < 2]
     which = ", ".join(map(str, alone[:8])) + (", …" if len(alone) > 8 else "")

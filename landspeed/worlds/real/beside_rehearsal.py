@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 from landspeed.results.check import Check
 from landspeed.results.record import RunRecord
+from landspeed.scenario.theory.tolerances import (
+    BESIDE_REHEARSAL_GOODPUT_TOLERANCE,
+    BESIDE_REHEARSAL_WINDOW_TOLERANCE,
+    REAL_PATH_RTT_TOLERANCE,
+)
 
-GOODPUT_TOLERANCE = 0.02
-RTT_TOLERANCE = 0.01
-WINDOW_TOLERANCE = 0.05
 BUSY_CORE = 0.85  # a thread that takes this much of a core is at the end of it
 LOSS_FACTOR = 2.0
 
 
-def compare(rehearsed: RunRecord, real: RunRecord, tolerance: float = GOODPUT_TOLERANCE) -> Check:
+def compare(rehearsed: RunRecord, real: RunRecord, tolerance: float = BESIDE_REHEARSAL_GOODPUT_TOLERANCE) -> Check:
     """Goodput of both, and, where they differ by more than the tolerance, the figures that say why.
 
     Args:
@@ -43,11 +45,11 @@ def _reasons(rehearsed: RunRecord, real: RunRecord) -> Iterator[str]:
     lost_before, lost_now = _loss(rehearsed), _loss(real)
     if lost_now > max(LOSS_FACTOR * lost_before, 1e-9):
         yield f"loss: {lost_now:.2e} of the bytes were sent again, {lost_before:.2e} in the rehearsal"
-    if rehearsed.rtt_ms and real.rtt_ms and abs(real.rtt_ms / rehearsed.rtt_ms - 1) > RTT_TOLERANCE:
+    if rehearsed.rtt_ms and real.rtt_ms and abs(real.rtt_ms / rehearsed.rtt_ms - 1) > REAL_PATH_RTT_TOLERANCE:
         yield f"RTT: {real.rtt_ms:.2f} ms, {rehearsed.rtt_ms:.2f} ms in the rehearsal"
     for key, whose in (("rwnd_limited_us", "the receiver's window"), ("sndbuf_limited_us", "its own send buffer")):
         before, now = _waited(rehearsed, key), _waited(real, key)
-        if now is not None and now > (before or 0.0) + GOODPUT_TOLERANCE:
+        if now is not None and now > (before or 0.0) + BESIDE_REHEARSAL_GOODPUT_TOLERANCE:
             yield f"window: TCP waited for {whose} {now:.1%} of the time, {before or 0.0:.1%} in the rehearsal"
     for name in ("advertised_bytes", "sender_granted_bytes", "receiver_granted_bytes"):
         before, now = getattr(rehearsed.window, name, None), getattr(real.window, name, None)
@@ -57,7 +59,7 @@ def _reasons(rehearsed: RunRecord, real: RunRecord) -> Iterator[str]:
             real.window.asked_bytes
             and before
             and now
-            and now < before * (1 - WINDOW_TOLERANCE)
+            and now < before * (1 - BESIDE_REHEARSAL_WINDOW_TOLERANCE)
             and _window_bps(real, now) < _goodput(rehearsed)
         ):
             what = name.replace("_bytes", "").replace("_", " ")

@@ -15,11 +15,13 @@ from landspeed.judge.judge import judge
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.check import Check
 from landspeed.results.facts import RealFacts
+from landspeed.results.flow_result import FlowResult, planned_flows
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.tool_result import TransferResult
 from landspeed.scenario.plan.plan import Plan
+from landspeed.scenario.theory.tolerances import REAL_PATH_RTT_TOLERANCE
 from landspeed.worlds.engine.command import engine_commands
-from landspeed.worlds.engine.result import EngineResult, ResultError, parse_result
+from landspeed.worlds.engine.result import ResultError, parse_result
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.inventory import read_hosts, read_variables
@@ -31,7 +33,6 @@ GATE_VARIABLES = {
     "landspeed_unrehearsed": "unrehearsed",
 }
 """Variables of the inventory that the gate of `landspeed real` writes → members of `GateFacts`."""
-RTT_TOLERANCE = 0.01  # a real path's, against the plan; in the guest it is 0.001
 LARGEST_BYTES = 1 << 30
 SENDER_FILES = {"sender.csv": "sender.csv", "engine.json": "engine.json", "live.jsonl": "live.jsonl"}
 RECEIVER_FILES = {"receiver.csv": "receiver.csv", "receiver.json": "receiver.json"}
@@ -90,7 +91,7 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
             bundle.fail(broken, record)
         else:
             bundle.convert()
-            tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=RTT_TOLERANCE))
+            tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=REAL_PATH_RTT_TOLERANCE))
             judged = judge(tolerant, record, bundle.path)
             figures = read_variables(inventory / "group_vars" / "all" / "plan.yml")
             otherwise = [
@@ -112,7 +113,7 @@ def _begin(
     engine, error = _told(sent)
     seen = [read_object(found.get("seen.json")) for found in files]
     path: dict[str, Any] = seen[0].get("path") or {}
-    start_ns = engine.start_unix_ns if engine else None
+    start_ns = engine.tool_result.start_unix_ns if engine else None
     started = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat(timespec="seconds") if start_ns else None
     gate = {field: rehearsal.get(name) or None for name, field in GATE_VARIABLES.items()}
     data: dict[str, Any] = {
@@ -126,7 +127,7 @@ def _begin(
         "started": started,
         "error": error,
         "plan": plan,
-        "calibration": _calibration(plan, path),
+        "flows": [_flow(plan, engine, path)],
         "transfer_wall_s": engine.duration_s if engine else None,
         "world_facts": {
             "world": "real",
@@ -141,13 +142,19 @@ def _begin(
                 for role, found in zip(("sender", "receiver"), seen, strict=True)
             },
         },
-        **(TransferResult.of(engine.model_dump(mode="json")).fields if engine else {}),
     }
-    record = RunRecord.model_validate(data)
-    return record.model_copy(update={"rtt_ms": path.get("rtt_ms")})
+    return RunRecord.model_validate(data)
 
 
-def _told(sent: dict[str, bytes]) -> tuple[EngineResult | None, str | None]:
+def _flow(plan: Plan, engine: TransferResult | None, path: dict[str, Any]) -> FlowResult:
+    """The one flow, as the engine and the pings before it told of it."""
+    (flow,) = planned_flows(plan)
+    told = dict(engine) if engine else {}
+    known = {"begins_s": 0.0, "calibration": _calibration(plan, path), "rtt_ms": path.get("rtt_ms")}
+    return flow.model_copy(update=told | known)
+
+
+def _told(sent: dict[str, bytes]) -> tuple[TransferResult | None, str | None]:
     """Read the report of the sender's engine, and the error if there is one."""
     if "engine.json" not in sent:
         return None, "the sender's engine left no result: " + last_line(sent.get("send.log"), "see log/")
@@ -155,8 +162,8 @@ def _told(sent: dict[str, bytes]) -> tuple[EngineResult | None, str | None]:
         engine = parse_result(sent["engine.json"], "engine.json")
     except ResultError as error:
         return None, f"the sender's engine left no result: {last_line(sent.get('send.log'), 'see log/')}; {error}"
-    if engine.error or not engine.complete:
-        return engine, f"the transfer broke: {engine.error or 'it was stopped'}"
+    if engine.tool_result.error or not engine.tool_result.complete:
+        return engine, f"the transfer broke: {engine.tool_result.error or 'it was stopped'}"
     return engine, None
 
 
@@ -168,7 +175,7 @@ def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
     measured = CalibrationResult(
         rtt_ms=path["rtt_ms"],
         rtt_expected_ms=wanted,
-        tolerance=RTT_TOLERANCE,
+        tolerance=REAL_PATH_RTT_TOLERANCE,
         rtt_floor_ms=0.0,
         path_mtu_bytes=path.get("path_mtu_bytes"),
         mtu_expected_bytes=mtu,
@@ -183,7 +190,7 @@ def _otherwise(
 ) -> list[str]:
     """Differences between what was made and the plan of the inventory, in words."""
     build = str(rehearsal.get("landspeed_rehearsed_engine_build") or "") or None
-    found = differences(plan, build, parse_result(files[0]["engine.json"], "engine.json"))
+    found = differences(plan, build, parse_result(files[0]["engine.json"], "engine.json").tool_result)
     digest = figures.get("landspeed_figures_sha256")
     playbooks = playbooks_sha256()
     for end, each in zip(("sender", "receiver"), files, strict=True):
@@ -221,6 +228,7 @@ def _beside_rehearsal(
     for end, host in facts.hosts.items():
         if host.unavailable:
             more.append(Check(f"settings of the {end}", None, f"not in force: {'; '.join(host.unavailable)}"))
-    judged.verdicts = [*more, *judged.verdicts]
-    judged.passed = bool(judged.passed) and not otherwise
+    (flow,) = judged.flows
+    flow.verdicts = [*more, *flow.verdicts]
+    flow.passed = bool(flow.passed) and not otherwise
     return judged

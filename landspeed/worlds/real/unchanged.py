@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from landspeed.base.json_form import object_of
 from landspeed.results.record import RunRecord
+from landspeed.results.tool_result import ToolResult
 from landspeed.scenario.plan.plan import Plan
-from landspeed.worlds.engine.result import EngineResult
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.inventory import (
     AGAIN,
@@ -65,7 +66,7 @@ def other_figures(folder: Path, plan: Plan, *, engine: bool = True) -> Iterator[
                 yield f"{other}: {name} is the plan's figure, and stands in plan.yml alone"
 
 
-def differences(plan: Plan, build: str | None, engine: EngineResult) -> list[str]:
+def differences(plan: Plan, build: str | None, engine: ToolResult) -> list[str]:
     """Options of the plan, and the build of the engine, that the transfer was not made with; in words.
 
     Args:
@@ -73,7 +74,8 @@ def differences(plan: Plan, build: str | None, engine: EngineResult) -> list[str
         build: the engine's that was rehearsed; None: any.
         engine: the account of the engine that sent.
     """
-    transfer = plan.transfer
+    transfer, told = plan.transfer, engine.model_extra or {}
+    options = object_of(told.get("options"))
     asked: dict[str, Any] = {
         "streams": transfer.streams,
         "window_bytes": transfer.window_bytes,
@@ -86,14 +88,12 @@ def differences(plan: Plan, build: str | None, engine: EngineResult) -> list[str
         "congestion": ",".join(transfer.congestion_controls or [transfer.congestion_control]),
     }
     found = [
-        f"{name} {engine.options.get(name)}, the plan's {value}"
-        for name, value in asked.items()
-        if engine.options.get(name) != value
+        f"{name} {options.get(name)}, the plan's {value}" for name, value in asked.items() if options.get(name) != value
     ]
-    if engine.sending.asked != transfer.send:
-        found.append(f"send {engine.sending.asked}, the plan's {transfer.send}")
-    if build and engine.engine.build != build:
-        found.append(f"engine {engine.engine.build}, rehearsed with {build}")
+    if (send := object_of(told.get("sending")).get("asked")) != transfer.send:
+        found.append(f"send {send}, the plan's {transfer.send}")
+    if build and engine.build != build:
+        found.append(f"engine {engine.build}, rehearsed with {build}")
     return found
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from landspeed.base.units_text import rate_text, time_text
 from landspeed.results.record import EventResult
 from landspeed.scenario.plan.plan import Plan
-from landspeed.scenario.theory.timing import RTT_FLOOR_MS, echo_bytes, path_mtu, round_trip_ns, slowest_rate_bps
+from landspeed.scenario.theory.timing import echo_bytes, path_mtu, round_trip_ns, slowest_rate_bps
+from landspeed.scenario.theory.tolerances import RTT_FLOOR_MS
 
 
 def calibration(plan: Plan, measured: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from landspeed.base.finding import Finding
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import RAW_LINKS, BundleWriter
 from landspeed.results.facts import HostFacts, SimFacts, SimulatorFacts
-from landspeed.results.flow_result import planned_flows
 from landspeed.results.record import RunRecord
 from landspeed.scenario.file.capabilities import Capabilities
 from landspeed.scenario.file.events import KINDS
@@ -101,7 +100,7 @@ class SimWorld(World):
             RunFailed: the simulator refused the plan or died; what was simulated is in the bundle.
         """
         started = time.monotonic()
-        record = self._begin(plan, bundle)
+        record = self._begin(bundle)
         (bundle.path / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         out = bundle.path / "sim"  # a folder of its own: the program's result.json is not the bundle's
         out.mkdir()
@@ -122,7 +121,7 @@ class SimWorld(World):
         words += ["--collapse"] if self.options.collapse else []
         return words + (["--scheduler", self.options.event_scheduler] if self.options.event_scheduler else [])
 
-    def _begin(self, plan: Plan, bundle: BundleWriter) -> RunRecord:
+    def _begin(self, bundle: BundleWriter) -> RunRecord:
         known = bundle.record
         record = known.model_copy(
             update={
@@ -132,7 +131,6 @@ class SimWorld(World):
                     host=HostFacts(kernel=platform.release(), cores=os.cpu_count(), cpu=platform.processor())
                 ),
                 "versions": known.versions | {"landspeed-sim": simulator_key(self.options.program) or ""},
-                "flows": planned_flows(plan),
             }
         )
         bundle.note(record)
@@ -143,7 +141,7 @@ class SimWorld(World):
         wall_s = time.monotonic() - started
         versions = {"ns-3": str(result["ns3_version"])} if result.get("ns3_version") else {}
         assert isinstance(record.world_facts, SimFacts)
-        simulator = SimulatorFacts.model_validate(simulator_facts(plan, result))
+        simulator = SimulatorFacts.model_validate(simulator_facts(result))
         found: dict[str, Any] = {
             "world_facts": record.world_facts.model_copy(update={"simulator": simulator}),
             "events": happened(plan, result.get("simulated_s") or 0.0, result.get("event_packets")),

@@ -156,7 +156,12 @@ void OnePath::Fill(uint32_t index)
 
 void OnePath::Read(uint32_t index, Ptr<Socket> socket)
 {
-	while (Ptr<Packet> packet = socket->Recv(UINT32_MAX, 0))
+	const Time from = Seconds(settings_.reads_from_s);
+	if (Simulator::Now() < from) {
+		Simulator::Schedule(from - Simulator::Now(), &OnePath::Read, this, index, socket);
+		return;
+	}
+	for (Ptr<Packet> packet; (packet = socket->Recv(UINT32_MAX, 0)) && packet->GetSize() > 0;)
 		streams_[index].received += packet->GetSize();
 }
 

@@ -38,6 +38,7 @@ struct PathSettings {
 	uint32_t first_threshold_segments = 0; // initial slow start threshold; 0: none
 	uint32_t first_window_segments = 10;   // initial congestion window
 	uint64_t total_bytes = UINT64_MAX;     // of each stream; then it sends no more
+	double reads_from_s = 0;               // the receiver does not read before
 };
 
 class OnePath

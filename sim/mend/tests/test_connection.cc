@@ -150,6 +150,44 @@ void PacingRate()
 	}
 }
 
+// What is written before the handshake has ended is sent after it, and the FIN with the last of it.
+void FromBeginningToEnd()
+{
+	PathSettings settings;
+	settings.window_bytes = 100 * settings.mss_bytes;
+	settings.total_bytes = 0;
+	OnePath path(settings);
+	const uint32_t bytes = 20 * settings.mss_bytes + 1;
+	TcpSocket::TcpStates_t state{};
+	path.Sender()->TraceConnectWithoutContext(
+	    "State", Callback<void, TcpSocket::TcpStates_t, TcpSocket::TcpStates_t>(
+			 [&](TcpSocket::TcpStates_t, TcpSocket::TcpStates_t now) { state = now; }));
+	Simulator::Schedule(MilliSeconds(100), [&] {
+		CheckEqual("state at the first byte", state, TcpSocket::SYN_SENT);
+		path.Sender()->Send(Create<Packet>(bytes), 0);
+		path.Sender()->Close();
+	});
+	path.Run(5);
+	CheckEqual("delivered, bytes", static_cast<double>(path.Received()), bytes);
+	CheckEqual("state at the end", state, TcpSocket::FIN_WAIT_2);
+}
+
+// The receiver does not read, so that its window closes; probes find it open again (RFC 9293
+// section 3.8.6.1).
+void ClosedWindow()
+{
+	PathSettings settings;
+	settings.window_bytes = 50 * settings.mss_bytes;
+	settings.total_bytes = 300 * uint64_t{settings.mss_bytes};
+	settings.reads_from_s = 20;
+	OnePath path(settings);
+	path.Run(19);
+	CheckEqual("read while nothing is", static_cast<double>(path.Received()), 0);
+	path.Run(41);
+	CheckEqual("delivered, bytes", static_cast<double>(path.Received()),
+		   static_cast<double>(settings.total_bytes));
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -161,5 +199,7 @@ int main(int argc, char **argv)
 			{"long-recovery", LongRecovery},
 			{"lost-end", LostEnd},
 			{"hystart-fires", HystartFires},
-			{"pacing-rate", PacingRate}});
+			{"pacing-rate", PacingRate},
+			{"from-beginning-to-end", FromBeginningToEnd},
+			{"closed-window", ClosedWindow}});
 }

@@ -30,7 +30,7 @@ def steady_bps(result: dict[str, Any]) -> float:
     return float(result["steady_goodput_bps"])
 
 
-def plan_of(result: dict[str, Any]) -> dict[str, Any]:
+def run_plan(result: dict[str, Any]) -> dict[str, Any]:
     """The plan in a run's bundle."""
     return json.loads((Path(result["bundle"]) / "plan.json").read_text())
 
@@ -49,7 +49,7 @@ def record_2004(name: str, promise: float, out: Path, *words: str) -> list[Row]:
     result, _ = run(PASADENA, *over, *words, out=out)
     simulator = result["world_facts"]["simulator"]
     wall, cpu = (simulator[key] / simulator["simulated_s"] for key in ("wall_s", "cpu_s"))
-    theory = plan_of(result)["flows"][0]["physics"]["expected_goodput_bps"]
+    theory = run_plan(result)["flows"][0]["physics"]["expected_goodput_bps"]
     return [
         Row(f"2004-06-25, {name}: wall s per simulated s", f"{wall:.2f}", f"≤ {promise}", wall <= promise),
         Row(f"2004-06-25, {name}: processor s per simulated s", f"{cpu:.2f}", "shown", True),
@@ -76,7 +76,7 @@ def geneva_chicago(out: Path) -> list[Row]:
         emulated, _ = run(scenario, *over, out=out, world="emu")
         what = f"Geneva–Chicago, MTU {mtu}: goodput from 10 s on"
         rows += [
-            within(f"{what}, framing", result, plan_of(result)["flows"][0]["physics"]["line_rate_limit_bps"], 0.005),
+            within(f"{what}, framing", result, run_plan(result)["flows"][0]["physics"]["line_rate_limit_bps"], 0.005),
             within(f"Geneva–Chicago, MTU {mtu}: … the emulated run", result, steady_bps(emulated), 0.01),
         ]
     return rows

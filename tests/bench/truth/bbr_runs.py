@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.scenario.plan.plan import Plan
-from landspeed.worlds.emu.guest.shaping.apply import CHILD, FIRST_CLASS, ROOT
 from landspeed.worlds.emu.guest.shaping.direction_options import direction_options
-from landspeed.worlds.emu.guest.shaping.encode_line import options_of
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
+from landspeed.worlds.emu.guest.shaping.link_qdiscs import CHILD, FIRST_CLASS, ROOT
 
 from . import theory
 from .classes import MTU, bps

@@ -24,7 +24,8 @@ from typing import TypeAlias
 from pyarrow import parquet
 
 from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
-from tests.support.emu_fixtures import ROOT, landspeed, scenario, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import ROOT, scenario, write_scenario
 
 from .emulated import a_folder
 

@@ -14,7 +14,8 @@ from landspeed.base.errors import ScenarioError
 from landspeed.base.failures import RunFailed
 from landspeed.judge.calibration_checks import calibration_checks
 from landspeed.worlds.emu.guest.calibration.calibrate import MeasuredCalibration, _failures
-from tests.support.emu_fixtures import FIRST, execute, landspeed, plan_of, scenario, transfer, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST, execute, plan_of, scenario, transfer, write_scenario
 
 HOP = re.compile(r"^\s*(\d+)\s+(\S+) \((\S+)\)\s+([\d.]+) ms\s+([\d.]+) ms\s+([\d.]+) ms", re.MULTILINE)
 LINKS: list[dict[str, Any]] = [
@@ -92,7 +93,7 @@ def test_calibration_measures_what_was_built(tmp_path: Path, ip: int) -> None:
     assert measured
     for queue in measured:
         assert queue["measured_bytes"] == pytest.approx(200_000, abs=2 * 9014)
-    shown = json.loads((folder / "result.json").read_text())["calibration"]
+    shown = json.loads((folder / "result.json").read_text())["flows"][0]["calibration"]
     assert shown["hops"][2]["node"] == "r3"
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.emu_fixtures import landspeed, plan_of, scenario, transfer, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import plan_of, scenario, transfer, write_scenario
 
 pytestmark = pytest.mark.guest
 

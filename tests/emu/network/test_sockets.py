@@ -11,7 +11,7 @@ import pytest
 
 from landspeed.judge.sockets.series import SocketSamples
 from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
-from tests.support.emu_fixtures import landspeed
+from tests.support.command import landspeed
 from tests.support.places import PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.emu_fixtures import busy_host, landspeed, plan_of, scenario, transfer, write_scenario
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import busy_host, plan_of, scenario, transfer, write_scenario
 
 pytestmark = pytest.mark.guest
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from landspeed.worlds.engine.result import read_result
 from tests.support import builds
 from tests.support.engine.files_fixtures import (
     BLOCK,
@@ -26,6 +25,7 @@ from tests.support.engine.files_fixtures import (
     write_file,
 )
 from tests.support.engine.fixtures import Bench, Program, bench_fixture, engine_fixture, free_port, wait_until  # noqa: F401
+from tests.support.engine.result import read_result
 from tests.support.stopwatch import one_of_few, undisturbed
 
 

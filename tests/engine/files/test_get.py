@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.worlds.engine.result import EngineResult, read_result
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.files_fixtures import BLOCK, JOURNAL, describe, leftovers, make_tree, write_file
@@ -27,6 +26,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     wait_until,
 )
 from tests.support.engine.hostile import DATA, DIRECTORY, LINK, LIST, LIST_END, entry, record
+from tests.support.engine.result import EngineResult, read_result
 from tests.support.programs.fake_sender import liar
 
 

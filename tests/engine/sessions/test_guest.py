@@ -25,7 +25,7 @@ from tests.support.engine.guest import (
 pytestmark = pytest.mark.guest
 
 RTT_S = 0.02
-KEEPALIVE_S = 60 + 12 * 10  # the control connection's: after a minute of silence, twelve probes (net.c)
+KEEPALIVE_S = 60 + 12 * 10  # the control connection's: after a minute of silence, twelve probes (net/net.c)
 RECEIVE = [ENGINE, "receive", "--quiet", "--json", str(INSIDE / "receive.json")]
 SEND = [ENGINE, "send", "HOST", "--quiet", "--json", str(INSIDE / "send.json")]
 

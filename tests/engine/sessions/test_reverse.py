@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.worlds.engine.result import read_result
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
@@ -23,6 +22,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     only_child,
     wait_until,
 )
+from tests.support.engine.result import read_result
 from tests.support.engine.reverse import (
     fail,
     send,

@@ -133,7 +133,7 @@ def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: st
 
 
 def numbered(secret: bytes, number: int, session: int) -> bytes:
-    """The hello of a new connection, as trips.h describes it."""
+    """The hello of a new connection, as probe/trips.h describes it."""
     label = b"landspeed-engine/3 data from sender to receiver\0"
     nonce = struct.pack(">24xQ", number)
     proof = hmac.digest(secret, label + struct.pack(">I", 0) + nonce, "sha512")[:32]

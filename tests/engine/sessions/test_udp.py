@@ -92,7 +92,7 @@ def test_a_receiver_that_dies(bench: Bench) -> None:
 
 
 def datagram(secret: bytes, number: int, size: int = 40) -> bytes:
-    """One, as datagram.h describes it."""
+    """One, as probe/datagram.h describes it."""
     head = MAGIC + struct.pack(">QQ", number, 10**18)
     return (head + hashlib.blake2b(head, digest_size=16, key=secret).digest()).ljust(size, b"\0")
 

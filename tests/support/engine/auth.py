@@ -43,7 +43,7 @@ corpus = load_corpus()
 
 
 class Client:
-    """A client written from the protocol's description (auth.h), with nothing of the engine's code."""
+    """A client written from the protocol's description (control/auth.h), with nothing of the engine's code."""
 
     def __init__(self, bench: Bench, key: Path) -> None:
         self.key = bytes.fromhex(key.read_text().strip())

@@ -27,7 +27,7 @@ PROTOCOL = int(
     re.findall(r"#define PROTOCOL_VERSION (\d+)", (ENGINE_FOLDER / "src" / "control" / "message.h").read_text())[0]
 )
 MAGIC = b"lspdata\x03"  # of the challenge to whoever connects, and of a data connection's answer
-CHALLENGE, HELLO = 40, 48  # bytes (hello.h)
+CHALLENGE, HELLO = 40, 48  # bytes (control/hello.h)
 T = TypeVar("T")
 REPORTS = ("Sanitizer", "runtime error")
 PORTS = range(12_000, 32_000)
@@ -69,7 +69,7 @@ def free_port() -> int:
 
 
 def challenged(connection: socket.socket) -> bytes:
-    """The nonce that the server meets every connection with (hello.h)."""
+    """The nonce that the server meets every connection with (control/hello.h)."""
     challenge = connection.recv(CHALLENGE, socket.MSG_WAITALL)
     assert challenge[:8] == MAGIC
     return challenge[8:]
@@ -83,7 +83,7 @@ def control_connection(port: int, source: str = "127.0.0.1") -> socket.socket:
 
 
 def say_hello(data: socket.socket, stream: int, secret: bytes, session: int = 0) -> None:
-    """What a sender says first on a data connection (hello.h), written from its description."""
+    """What a sender says first on a data connection (control/hello.h), written from its description."""
     data.sendall(hello(stream, secret, challenged(data), session))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from landspeed.worlds.engine.result import EngineResult, read_result
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     MAGIC,
     Bench,
@@ -14,6 +13,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     only_child,
     wait_until,
 )
+from tests.support.engine.result import EngineResult, read_result
 
 
 def send(bench: Bench, *options: str) -> EngineResult:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, free_port  # noqa: F401  (fixtures)
 
-CHALLENGE, HELLO = 40, 48  # bytes (hello.h)
+CHALLENGE, HELLO = 40, 48  # bytes (control/hello.h)
 
 
 HEADER = 48

@@ -22,7 +22,7 @@ from landspeed.worlds.emu.guest.reading import read_job, read_plan
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
-    from landspeed.worlds.emu.guest.evidence_gathering import EvidenceGatherer
+    from landspeed.worlds.emu.guest.evidence_captures import EvidenceGatherer
     from landspeed.worlds.emu.guest.job import Job
     from landspeed.worlds.emu.guest.joined_links import JoinedLinks
     from landspeed.worlds.emu.guest.network.network import Network
@@ -78,8 +78,8 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
     if job.mode != "shell":  # there a person reads the console
         phase("build")
     from landspeed.worlds.emu.guest.network.build import build_network  # imports belong to the phase that needs them
-    from landspeed.worlds.emu.guest.shaping.apply import shape
     from landspeed.worlds.emu.guest.shaping.joined import described, join
+    from landspeed.worlds.emu.guest.shaping.link_qdiscs import shape
 
     if job.clock == "virtual":
         clock.start_afresh()
@@ -102,8 +102,9 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
         from landspeed.worlds.emu.guest.calibration.calibrate_flows import calibrate_flows
 
         phase("calibrate")
-        result |= calibrate_flows(network, runs, with_queues=job.with_queues, real_clock=job.clock == "real")
-        if not result["calibration"]["passed"]:
+        measured = calibrate_flows(network, runs, with_queues=job.with_queues, real_clock=job.clock == "real")
+        result["calibrations"] = measured
+        if not all(each["passed"] for each in measured.values()):
             return result
         write_json("measured.json", result)  # kept if the run is ended from outside
     if job.mode == "transfer":
@@ -127,16 +128,14 @@ def _transfer(network: Network, job: Job, runs: list[JoinedLinks], result: dict[
 
     gathered: list[EvidenceGatherer] = []
     if job.evidence:
-        from landspeed.worlds.emu.guest import evidence_gathering
+        from landspeed.worlds.emu.guest import evidence_captures
         from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 
         phase("evidence")
         if job.clock == "virtual":
             clock.start_afresh()
         for flow, programs in zip(network.plan.flows, job.flows, strict=True):
-            gathered.append(
-                evidence_gathering.EvidenceGatherer(FlowPath(network, flow), programs.port, programs.folder)
-            )
+            gathered.append(evidence_captures.EvidenceGatherer(FlowPath(network, flow), programs.port, programs.folder))
             gathered[-1].before()
     result["effective"] |= {
         "moderation_ns": moderate(network) if job.moderate else 0,

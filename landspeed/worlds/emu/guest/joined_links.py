@@ -84,7 +84,7 @@ def _joined(plan: Plan, way: list[Place], passing: dict[Place, list[int]]) -> li
         if not (joins and can_join and fits and passing[place] == passing[way[number - 1]]):
             # Within a run no router looks how large a packet is: it must be no larger than what came so far. And a
             # host's own link, when it is no part of the run, is passed where its router takes packets in
-            # (shaping.py): that router cannot begin one.
+            # (shaping/link_qdiscs.py): that router cannot begin one.
             found.append((start, number))
             start, largest = number, plan.links[way[max(number - 1, 0)][0]].mtu_bytes
             can_join = can_join and mtu >= largest and number != 1

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.network.network import Network
-from landspeed.worlds.emu.guest.shaping.apply import shaped_device
 from landspeed.worlds.emu.guest.shaping.joined import device_name
+from landspeed.worlds.emu.guest.shaping.link_qdiscs import shaped_device
 from landspeed.worlds.emu.guest.spawn import SpawnedProgram
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[st
     events = None
     if network.plan.changes:
         # saves 20 ms where it is not needed
-        from landspeed.worlds.emu.guest.events import Events
+        from landspeed.worlds.emu.guest.event_clock import EventClock
 
-        events = Events(network, [each.folder for each in job.flows])
+        events = EventClock(network, [each.folder for each in job.flows])
     if job.clock == "virtual":
         clock.start_afresh()
     receiving: list[SpawnedProgram] = []

@@ -23,7 +23,6 @@ from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import (
     ECHO_PAYLOAD_BYTES,
     ICMP_HEADER_BYTES,
-    RTT_FLOOR_MS,
     TRAIN_PACKETS,
     hop_echo_ns,
     link_name,
@@ -32,6 +31,7 @@ from landspeed.scenario.theory.timing import (
     slowest_rate_bps,
     way,
 )
+from landspeed.scenario.theory.tolerances import REAL_CLOCK_RATE_TOLERANCE, REAL_CLOCK_RTT_FLOOR_MS, RTT_FLOOR_MS
 from landspeed.worlds.emu.guest.calibration.trains import SO_TIMESTAMPNS_NEW, queues, train_rate
 from landspeed.worlds.emu.guest.joined_links import LEAST_TTL
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 IP_MTU, IP_MTU_DISCOVER, IP_PMTUDISC_DO = 14, 10, 2
 IPV6_MTU, IPV6_MTU_DISCOVER = 24, 23
 EXCEEDED_BYTES = 152  # an answer that quotes an echo over IPv6, the largest packet of a traceroute
-REAL_CLOCK_RTT_FLOOR_MS = 2.0
-REAL_CLOCK_RATE_TOLERANCE = 0.05
 REAL_CLOCK_ROUNDS = 5
 IMPAIRED_ROUNDS = 9  # where packets are lost or delayed by chance
 MTU_ATTEMPTS = 9

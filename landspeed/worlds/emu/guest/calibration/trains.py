@@ -19,8 +19,8 @@ from landspeed.scenario.theory.timing import TRAIN_PACKETS, link_name, one_way_n
 from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import Network, link_address
-from landspeed.worlds.emu.guest.shaping.apply import host_burst_bytes, shaped_device
 from landspeed.worlds.emu.guest.shaping.direction_options import burst_bytes
+from landspeed.worlds.emu.guest.shaping.link_qdiscs import host_burst_bytes, shaped_device
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Direction, Link

@@ -1,4 +1,4 @@
-"""The emulated network: one namespace a node, veth pairs between them, addresses, routes; shaping is in shaping.py.
+"""The emulated network: one namespace a node, veth pairs between them, addresses, routes; shaping/ has their qdiscs.
 
 Link i has the IPv4 subnet 10.0.0.0 + 4·i /30 and the IPv6 subnet fd00:0:0:i::/64; its end `a`, on a path that nearer
 the sender, has the first address. A node's own address is that of its first link. Neighbours are fixed entries, so that

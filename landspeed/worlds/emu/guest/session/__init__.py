@@ -2,6 +2,7 @@
 
 conditions.py        Conditions that a session waits for: a listening port, a line of output
 loop.py              Loop of PID 1 while virtual time passes in a session: events at their nanosecond
+packet_ring.py       Ring of a session's first packets at an interface, kept by the kernel
 request_fifo.py      Door of the guest, where it stands still until the host asks
 session.py           A session: the host asks one thing after the other
 session_programs.py  The programs of a session: started at a node, their output kept as it comes

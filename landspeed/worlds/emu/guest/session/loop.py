@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from landspeed.worlds.emu.guest.agenda import Agenda
+    from landspeed.worlds.emu.guest.link_events import LinkEvents
 
 CLOCK_MONOTONIC = 1
 TFD_TIMER_ABSTIME = 1
@@ -23,9 +23,9 @@ class _TimerSpec(ctypes.Structure):
 class Loop:
     """Waits for descriptors and times, and calls who is concerned. It never reads the clock, which would move it."""
 
-    def __init__(self, agenda: Agenda) -> None:
-        """Events of the agenda happen meanwhile."""
-        self._agenda = agenda
+    def __init__(self, events: LinkEvents) -> None:
+        """Link events happen meanwhile."""
+        self._events = events
         self._calls: dict[int, Callable[[], None]] = {}
         self._poll = select.poll()
         self._timer = _libc.timerfd_create(CLOCK_MONOTONIC, os.O_CLOEXEC | os.O_NONBLOCK)
@@ -49,13 +49,13 @@ class Loop:
         Returns:
             whether it was the time `until_ns` of the monotonic clock, and nothing else.
         """
-        due_ns = self._agenda.due_ns
+        due_ns = self._events.due_ns
         is_event = due_ns is not None and due_ns <= until_ns
         self._set_timer(due_ns if due_ns is not None and is_event else until_ns)
         ready = [descriptor for descriptor, _ in self._poll.poll()]
         if self._timer in ready:
             if is_event:  # before anything else: it is due now
-                self._agenda.happen()
+                self._events.happen()
             elif len(ready) == 1:
                 return True
         for descriptor in ready:

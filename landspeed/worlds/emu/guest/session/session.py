@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from landspeed.worlds.emu.guest import clock
-from landspeed.worlds.emu.guest.agenda import Agenda
-from landspeed.worlds.emu.guest.capture import Capture
 from landspeed.worlds.emu.guest.files import OUT
+from landspeed.worlds.emu.guest.link_events import LinkEvents
 from landspeed.worlds.emu.guest.session.conditions import has_line, listening, orphans, unsent
 from landspeed.worlds.emu.guest.session.loop import Loop
+from landspeed.worlds.emu.guest.session.packet_ring import PacketRing
 from landspeed.worlds.emu.guest.session.request_fifo import RequestFifo
 from landspeed.worlds.emu.guest.session.session_programs import SessionProgram
 from landspeed.worlds.emu.guest.spin_cost import let_time_pass, spun
@@ -50,14 +50,14 @@ class Session:
         self._network, self._runs = network, runs
         self._sampler: Sampler | None = None
         self._door = RequestFifo()
-        self._agenda = Agenda(network)
-        self._loop = Loop(self._agenda)
+        self._link_events = LinkEvents(network)
+        self._loop = Loop(self._link_events)
         self._programs: dict[int, SessionProgram] = {}
         self._nodes: dict[int, GuestNode] = {}  # where each runs
         self._tries = 0
         for folder in FOLDERS:
             os.makedirs(f"{OUT}/{folder}", exist_ok=True)  # noqa: PTH103
-        self._captures = {name: Capture(network.node(name), self._device(name)) for name in self._ends()}
+        self._captures = {name: PacketRing(network.node(name), self._device(name)) for name in self._ends()}
         self._environment = {
             **os.environ,
             **{
@@ -67,7 +67,7 @@ class Session:
         }
         clock.sleep_until(round(FIRST_S * 1e9))
         clock.start_afresh()
-        self._agenda.start_ns = clock.now_ns() // 1_000_000_000 * 1_000_000_000
+        self._link_events.start_ns = clock.now_ns() // 1_000_000_000 * 1_000_000_000
 
     def run(self) -> None:
         """Answer until the host says that it was all."""
@@ -98,22 +98,22 @@ class Session:
         return self._network.interfaces(self._network.position[name])[0]
 
     def _start_unix_ns(self) -> int:
-        return time.time_ns() - clock.now_ns() + self._agenda.start_ns
+        return time.time_ns() - clock.now_ns() + self._link_events.start_ns
 
     def _addresses(self) -> list[str]:
         return [self._network.address(position) for position in range(len(self._network.names))]
 
     def _state(self) -> dict[str, Any]:
         return {
-            "now_ns": clock.now_ns() - self._agenda.start_ns,
+            "now_ns": clock.now_ns() - self._link_events.start_ns,
             "programs": {number: self._told(each) for number, each in self._programs.items()},
-            "events": self._agenda.records,
+            "events": self._link_events.records,
         }
 
     def _told(self, program: SessionProgram) -> dict[str, Any]:
         state = program.state()
         if state["ended_ns"] is not None:
-            state["ended_ns"] -= self._agenda.start_ns
+            state["ended_ns"] -= self._link_events.start_ns
         return state
 
     # --- what the host may ask ---------------------------------------------------------------------------------------
@@ -190,12 +190,12 @@ class Session:
         from landspeed.scenario.plan.plan import Event
 
         planned = Event(**event)
-        if planned.at_ns < (now_ns := clock.now_ns() - self._agenda.start_ns) - AT_ONCE_NS:
+        if planned.at_ns < (now_ns := clock.now_ns() - self._link_events.start_ns) - AT_ONCE_NS:
             return {"past_ns": now_ns}
-        self._agenda.add(planned)
-        while (due_ns := self._agenda.due_ns) is not None and due_ns <= now_ns + self._agenda.start_ns:
-            self._agenda.happen()
-        return {"event": len(self._agenda.records) - 1}
+        self._link_events.add(planned)
+        while (due_ns := self._link_events.due_ns) is not None and due_ns <= now_ns + self._link_events.start_ns:
+            self._link_events.happen()
+        return {"event": len(self._link_events.records) - 1}
 
     def do_advance(self, duration_ns: int) -> None:
         """Let time pass."""
@@ -220,10 +220,10 @@ class Session:
             self._pass(self._sampler.begin_ns, lambda: False)
         else:
             clock.sleep_until(self._sampler.begin_ns)
-            self._agenda.start_ns = self._sampler.begin_ns
+            self._link_events.start_ns = self._sampler.begin_ns
         clock.reseed()
         begin_ns = self._sampler.begin_ns
-        return {"begin_ns": begin_ns - self._agenda.start_ns, "start_unix_ns": self._start_unix_ns()}
+        return {"begin_ns": begin_ns - self._link_events.start_ns, "start_unix_ns": self._start_unix_ns()}
 
     def do_sampled(self) -> dict[str, Any]:
         """Stop the sampler."""
@@ -268,7 +268,7 @@ class Session:
         for each in self._programs.values():
             each.send_signal(9)  # what it left behind
             each.finish()
-        self._agenda.end()
+        self._link_events.end()
 
     # --- how -----------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from mininet.log import setLogLevel
 
 from landspeed.base.units_text import rate_text
 from landspeed.scenario.theory.timing import slowest_rate_bps
-from landspeed.worlds.emu.guest.calibration.calibrate import REAL_CLOCK_RATE_TOLERANCE
+from landspeed.scenario.theory.tolerances import REAL_CLOCK_RATE_TOLERANCE
 from landspeed.worlds.emu.guest.calibration.trains import train_rate
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import Network

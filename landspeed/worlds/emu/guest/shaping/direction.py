@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT
 from landspeed.worlds.emu.guest.network.network import Network
 from landspeed.worlds.emu.guest.shaping import lose_next as loss
-from landspeed.worlds.emu.guest.shaping.apply import CHILD, FIRST_CLASS, ROOT, shaped_device
 from landspeed.worlds.emu.guest.shaping.direction_options import delays_after_line, direction_options
-from landspeed.worlds.emu.guest.shaping.encode_line import options_of
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
+from landspeed.worlds.emu.guest.shaping.link_qdiscs import CHILD, FIRST_CLASS, ROOT, shaped_device
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Link
@@ -51,7 +51,7 @@ class DirectionState:
 
     @property
     def queue_delay_ns(self) -> int:
-        """Delay until the queue sees what enters now: the delay comes before it (shaping.py says why and when)."""
+        """Delay until the queue sees what enters now: the delay comes before it (link_qdiscs.py says why and when)."""
         if delays_after_line(self._planned):
             return 0
         queues = direction_options(self._plan, self._link, self._planned, forward=self._forward)[1] is not None

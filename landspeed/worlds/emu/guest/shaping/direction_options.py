@@ -1,7 +1,7 @@
 """The options of a direction's netem and token bucket, as figures: pure, so that the real world's box has them too.
 
-shaping.py hands them to the kernel; worlds/real/shaping.py writes them as lines for tc, on an operator's machine, where
-neither netlink nor Mininet is needed.
+link_qdiscs.py hands them to the kernel; worlds/real/shaping.py writes them as lines for tc, on an operator's machine,
+where neither netlink nor Mininet is needed.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def managed(plan: Plan, link: Link, direction: Direction, bucket: dict[str, Any]
         plan: the whole.
         link: the link.
         direction: one of its directions.
-        bucket: the options of the line below (shaping.py): its limit is the queue's.
+        bucket: the options of the line below (link_qdiscs.py): its limit is the queue's.
     """
     parameters = direction.parameters
     if parameters is None:

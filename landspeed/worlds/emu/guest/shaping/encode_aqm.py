@@ -1,4 +1,4 @@
-"""Disciplines that manage a queue, as bytes; encode_line.py has the lines that they stand above.
+"""Disciplines that manage a queue, as bytes; encode_qdisc.py has those of every kind.
 
 The layouts are those of linux/pkt_sched.h. Times in microseconds, PIE's weights in sixteenths.
 """

@@ -21,9 +21,9 @@ from landspeed.worlds.emu.guest.joined_links import LEAST_TTL, JoinedLinks, runs
 from landspeed.worlds.emu.guest.network import offloads
 from landspeed.worlds.emu.guest.network.netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, matching_to, packed
 from landspeed.worlds.emu.guest.network.network import Network, hardware_address
-from landspeed.worlds.emu.guest.shaping.apply import ROOT
 from landspeed.worlds.emu.guest.shaping.direction_options import direction_options
-from landspeed.worlds.emu.guest.shaping.encode_line import options_of
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
+from landspeed.worlds.emu.guest.shaping.link_qdiscs import ROOT
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
@@ -67,7 +67,7 @@ def _build(network: Network, run: JoinedLinks, name: str, *, first: bool) -> Non
     netlink.set_link(index, (TXQLEN, 1000), up=True)
     netlink.add_qdisc("netem", index, ROOT, PARENT_ROOT, options_of("netem", **netem_options(network, run)))
     arriving = network.interface(enters, arriving_name)
-    if first:  # from a host the way hop by hop begins with one, too (shaping.py)
+    if first:  # from a host the way hop by hop begins with one, too (link_qdiscs.py)
         netlink.add_qdisc("ingress", arriving, INGRESS, PARENT_INGRESS, b"")
     version = plan.ip_version
     for host, second in run.hosts:

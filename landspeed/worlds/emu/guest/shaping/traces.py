@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Follower:
     """Takes one direction along its trace.
 
-    A rate changes where the queue is, behind the delay (shaping.py), for what enters the link from then on. Where the
-    delay falls by more than a step lasts, a later rate is due before an earlier one: the earlier one is left out.
+    A rate changes where the queue is, behind the delay (link_qdiscs.py), for what enters the link from then on. Where
+    the delay falls by more than a step lasts, a later rate is due before an earlier one: the earlier one is left out.
     """
 
     def __init__(self, direction: DirectionState, trace: Trace, at: Callable[[int, Callable[[], None]], None]) -> None:

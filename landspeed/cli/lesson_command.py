@@ -1,0 +1,143 @@
+"""The command `lesson`, of the course. It lists lessons, makes their pages, and starts and checks exercises."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from landspeed.cli.errors import FAILED, UsageError
+from landspeed.cli.sweep_command import SweepReporter
+
+if TYPE_CHECKING:
+    from landspeed.course.laboratory import Laboratory
+    from landspeed.course.lesson import Lesson
+
+START, CHECK = "start", "check"
+
+
+def add_lesson(made: argparse.ArgumentParser) -> None:
+    """Arguments of `lesson`."""
+    made.usage = (
+        "landspeed lesson [NAME… | --all] [options]\n"
+        "       landspeed lesson start NAME --student ID [--out DIR]\n"
+        "       landspeed lesson check FOLDER [--junit FILE] [--gradescope FILE]"
+    )
+    made.add_argument("words", nargs="*", metavar="NAME", help="lessons to make; none: list them")
+    made.add_argument("--all", action="store_true", help="every lesson")
+    made.add_argument("--open", action="store_true", help="open the page in the browser")
+    made.add_argument("--out", type=Path, metavar="DIR", help="folder for the pages, or for the exercise")
+    made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
+    made.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: as many as there are cores)")
+    made.add_argument("--student", metavar="ID", help="start: the student's id, which decides path and figures")
+    made.add_argument("--junit", type=Path, metavar="FILE", help="check: the grades as JUnit's XML, too")
+    made.add_argument("--gradescope", type=Path, metavar="FILE", help="check: the grades as Gradescope's results.json")
+    made.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    made.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def do_lesson(parsed: argparse.Namespace) -> int:
+    """Lists lessons, makes pages, or deals with an exercise."""
+    if parsed.words[:1] == [START]:
+        return _start(parsed)
+    if parsed.words[:1] == [CHECK]:
+        return _check(parsed)
+    for name in ("student", "junit", "gradescope"):
+        if getattr(parsed, name) is not None:
+            word = START if name == "student" else CHECK
+            raise UsageError(f"--{name} belongs to `landspeed lesson {word}`; leave it out, or write {word} first")
+    if parsed.all or parsed.words:
+        return _pages(parsed)
+    if parsed.open:
+        raise UsageError("--open needs a lesson: write its name, or --all")
+    return _list(parsed)
+
+
+def _laboratory(parsed: argparse.Namespace) -> Laboratory:
+    from landspeed.course.laboratory import Laboratory
+
+    if parsed.jobs is not None and parsed.jobs < 1:
+        raise UsageError(f"--jobs {parsed.jobs}: write a positive integer")
+    if parsed.quiet:
+        return Laboratory(parsed.runs, jobs=parsed.jobs)
+    return Laboratory(parsed.runs, jobs=parsed.jobs, tell=SweepReporter())
+
+
+def _list(parsed: argparse.Namespace) -> int:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from landspeed.course.lesson import all_lessons
+
+    lessons = all_lessons()
+    if parsed.json:
+        told = [{"name": each.name, "title": each.title, "minutes": each.minutes} for each in lessons]
+        print(json.dumps(told, indent=1, ensure_ascii=False))
+        return 0
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    for name in ("", "name", "lesson", "exercise"):
+        table.add_column(name)
+    for each in lessons:
+        table.add_row(str(each.order), each.name, each.title, "yes" if each.has_exercise else "")
+    console = Console() if sys.stdout.isatty() else Console(width=110)
+    console.print(table)
+    print("landspeed lesson NAME --open runs one and shows its page; landspeed lesson --all makes the course.")
+    return 0
+
+
+def _pages(parsed: argparse.Namespace) -> int:
+    from landspeed.course.lesson import all_lessons, lesson_named
+    from landspeed.course.site import make_site, usual_site
+
+    if parsed.all and parsed.words:
+        raise UsageError(f"--all is every lesson; leave out {' '.join(parsed.words)}, or --all")
+    lessons = all_lessons()
+    chosen: list[Lesson] = lessons if parsed.all else [lesson_named(name) for name in parsed.words]
+
+    def tell(text: str) -> None:
+        if not parsed.quiet:
+            print(f"landspeed: {text}", file=sys.stderr, flush=True)
+
+    made = make_site(parsed.out or usual_site(), chosen, lessons, _laboratory(parsed), tell)
+    if parsed.json:
+        told = {"folder": str(made.folder), "anew": made.anew, "failures": made.failures, "broken": made.broken}
+        print(json.dumps(told, indent=1, ensure_ascii=False))
+    else:
+        print("\n".join([str(made.index)] if parsed.all else [str(page) for page in made.pages.values()]))
+    for name, failures in made.failures.items():
+        for each in failures:
+            print(f"FAILED: {name}: {each}", file=sys.stderr)
+    for name, error in made.broken.items():
+        print(f"Error: {name}: {error}", file=sys.stderr)
+    if parsed.open and made.pages:
+        page = made.index if parsed.all else next(iter(made.pages.values()))
+        webbrowser.open(page.resolve().as_uri())
+    return 0 if made.passed else FAILED
+
+
+def _start(parsed: argparse.Namespace) -> int:
+    from landspeed.course.exercise import start
+
+    if len(parsed.words) != 2 or parsed.student is None:
+        raise UsageError("write: landspeed lesson start NAME --student ID")
+    made = start(parsed.words[1], parsed.student, parsed.out)
+    print(f"{made}: read task.md, then write answers.yaml; landspeed lesson check {made} grades it")
+    return 0
+
+
+def _check(parsed: argparse.Namespace) -> int:
+    from landspeed.course.grading import check, write_gradescope, write_junit
+
+    if len(parsed.words) != 2:
+        raise UsageError("write: landspeed lesson check FOLDER")
+    graded = check(Path(parsed.words[1]), _laboratory(parsed))
+    if parsed.junit is not None:
+        write_junit(graded, parsed.junit)
+    if parsed.gradescope is not None:
+        write_gradescope(graded, parsed.gradescope)
+    print(json.dumps(graded.as_json(), indent=1, ensure_ascii=False) if parsed.json else graded)
+    return 0 if graded.passed else FAILED

@@ -1,0 +1,148 @@
+"""The commands `exec` and `shell`: the user's own programs on the emulated path."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from landspeed.cli import values
+from landspeed.cli.arguments import given_options, with_overrides, with_world_options
+from landspeed.cli.errors import FAILED, UsageError, say
+from landspeed.cli.progress import make_reporter
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Plan
+    from landspeed.worlds.program_world import ProgramWorld
+
+
+class OutputCopier:
+    """Passes what the user's program wrote in the guest on to this process's standard output and error."""
+
+    def __init__(self, folder: Path) -> None:
+        """The folder is the run's."""
+        self._files = [(folder / "log" / "stdout", sys.stdout), (folder / "log" / "stderr", sys.stderr)]
+        self._positions = [0, 0]
+
+    def copy(self) -> None:
+        """Pass on what is new."""
+        for number, (path, target) in enumerate(self._files):
+            if not path.exists():
+                continue
+            with path.open("rb") as handle:
+                handle.seek(self._positions[number])
+                data = handle.read()
+            self._positions[number] += len(data)
+            if data:
+                target.buffer.write(data)
+                target.buffer.flush()
+
+
+def add_exec(made: argparse.ArgumentParser) -> None:
+    """Arguments of `exec`."""
+    made.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    made.add_argument("--at", required=True, metavar="NODE", help="node that runs the program")
+    made.add_argument("--no-calibration", action="store_true", help="do not measure the path first")
+    made.add_argument("--quiet", action="store_true", help="no progress")
+    made.add_argument(
+        "--samples", type=Path, metavar="DIR", help="keep samples of every socket and link there, as parquet files"
+    )
+    made.add_argument(
+        "--sample-interval",
+        type=values.sample_interval,
+        metavar="TIME",
+        help="virtual time between two samples (default: 10 ms); it doubles after each 8192 samples",
+    )
+    with_overrides(made)
+    with_world_options(made, "exec")
+
+
+def add_shell(made: argparse.ArgumentParser) -> None:
+    """Arguments of `shell`."""
+    made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    with_overrides(made)
+    with_world_options(made, "shell")
+
+
+def _planned(parsed: argparse.Namespace) -> Plan:
+    from landspeed.scenario.file.load import load_scenario
+    from landspeed.worlds.registry import plan_for
+
+    return plan_for(load_scenario(parsed.file, parsed.overrides), seed=parsed.seed)
+
+
+def _checked(parsed: argparse.Namespace, plan: Plan, **options: Any) -> tuple[ProgramWorld, Plan]:
+    from landspeed.worlds.make_world import make_program_world
+
+    world = make_program_world(**options, **given_options(parsed))
+    plan = world.with_options(plan)
+    world.check(plan)
+    return world, plan
+
+
+def do_exec(parsed: argparse.Namespace) -> int:
+    """Returns the program's own exit status."""
+    from landspeed.base.failures import RunFailed
+    from landspeed.results.facts import Spun, spun_text
+    from landspeed.results.socket_columns import keep_samples, make_samples_folder
+    from landspeed.runs.scratch import scratch_folder
+    from landspeed.worlds.program_world import SAMPLE_INTERVAL_NS, SocketSampling
+
+    if parsed.sample_interval and not parsed.samples:
+        raise UsageError("--sample-interval says how often sockets are sampled; add --samples DIR")
+    plan = _planned(parsed)
+    if not parsed.program:
+        raise UsageError(
+            "no command given; write it after --, as in: landspeed exec FILE --at geneva -- ping -c 3 pasadena"
+        )
+    names = [node.name for node in plan.nodes]
+    if parsed.at not in names:
+        raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
+    world, plan = _checked(parsed, plan)
+    if parsed.samples:
+        make_samples_folder(parsed.samples)
+    sampling = SocketSampling(interval_ns=parsed.sample_interval or SAMPLE_INTERVAL_NS)
+    with scratch_folder() as folder:
+        copier, told = OutputCopier(folder), list[Spun]()
+        reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
+        try:
+            status = world.execute(
+                plan,
+                folder,
+                at=parsed.at,
+                command=parsed.program,
+                calibrate=not parsed.no_calibration,
+                sampling=sampling if parsed.samples else None,
+                report=reporter,
+                each_poll=copier.copy,
+                spun=told.extend,
+            )
+            if parsed.samples:
+                keep_samples(folder, parsed.samples, [node.name for node in plan.nodes])
+        except RunFailed as error:
+            return say(error, FAILED)
+        else:
+            return status
+        finally:
+            reporter.close()
+            copier.copy()
+            if told:
+                print(f"Virtual time passed for programs that spin: {spun_text(told)}", file=sys.stderr)
+
+
+def do_shell(parsed: argparse.Namespace) -> int:
+    """Open the prompt on this terminal."""
+    from landspeed.base.failures import RunFailed
+    from landspeed.runs.scratch import scratch_folder
+
+    if not sys.stdin.isatty():
+        raise UsageError("the prompt needs a terminal; `landspeed exec` runs programs without one")
+    world, plan = _checked(parsed, _planned(parsed), clock="real")
+    with scratch_folder() as folder:
+        try:
+            world.shell(plan, folder)
+        except RunFailed as error:
+            return say(error, FAILED)
+    return 0

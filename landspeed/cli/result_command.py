@@ -1,0 +1,110 @@
+"""The commands `results`, `report`, `submission`, `record-book`: about what was run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from landspeed.cli import values
+from landspeed.cli.arguments import runs_folder
+from landspeed.cli.errors import UsageError
+
+
+def add_results(made: argparse.ArgumentParser) -> None:
+    """Arguments of `results`."""
+    made.add_argument("sql", nargs="?", metavar="SQL", help="a query in DuckDB's SQL (default: list the runs)")
+    made.add_argument("--runs", type=Path, metavar="DIR", help="folder of bundles (default: results/runs)")
+
+
+def do_results(parsed: argparse.Namespace) -> int:
+    """The table of all runs, or the answer to a query."""
+    from landspeed.results.query import show_runs, show_sql
+
+    folder = runs_folder(parsed.runs)
+    print(show_sql(parsed.sql, folder) if parsed.sql else show_runs(folder))
+    return 0
+
+
+def add_report(made: argparse.ArgumentParser) -> None:
+    """Arguments of `report`."""
+    made.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder of a run")
+    made.add_argument("--standalone", action="store_true", help="put plotly.js (4.6 MB) into the page: one file")
+
+
+def do_report(parsed: argparse.Namespace) -> int:
+    """Prints where it is."""
+    from landspeed.report.run_report import write_report
+
+    print(write_report(_bundle(parsed.bundle), standalone=parsed.standalone))
+    return 0
+
+
+def add_submission(made: argparse.ArgumentParser) -> None:
+    """Arguments of `submission`."""
+    made.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder of a run")
+    made.add_argument("--no-pdf", action="store_true", help="write the page only")
+
+
+def do_submission(parsed: argparse.Namespace) -> int:
+    """Prints the files."""
+    from landspeed.report.submission import write_submission
+
+    try:
+        for file in write_submission(_bundle(parsed.bundle), pdf=not parsed.no_pdf):
+            print(file)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return 0
+
+
+def _bundle(folder: Path) -> Path:
+    if not (folder / "result.json").is_file():
+        raise UsageError(f"{folder}: not a bundle (it has no result.json)")
+    return folder
+
+
+def add_record_book(made: argparse.ArgumentParser) -> None:
+    """Arguments of `record-book`."""
+    made.add_argument("names", nargs="*", metavar="RECORD", help="only these, by name (default: all)")
+    made.add_argument(
+        "--basis",
+        action="append",
+        choices=("documents", "public", "what if"),
+        default=[],
+        help="rehearse only records with this basis (can be repeated)",
+    )
+    cores = os.cpu_count() or 1
+    made.add_argument("--jobs", type=values.count, default=cores, metavar="N", help="runs at once (default: cores)")
+    made.add_argument("--out", type=Path, metavar="DIR", help="folder of the book (default: build/record-book)")
+    made.add_argument("--runs", type=Path, metavar="DIR", help="folder of bundles (default: results/runs/record-book)")
+    made.add_argument(
+        "--at-most", type=values.seconds, metavar="SECONDS", help="rehearse only the first seconds of longer transfers"
+    )
+    made.add_argument("--fresh", action="store_true", help="rehearse all of them again")
+    made.add_argument("--no-evidence", action="store_true", help="make no captures and no submission pages")
+    made.add_argument(
+        "--write-only", action="store_true", help="rehearse nothing: write the book from the existing bundles"
+    )
+
+
+def do_record_book(parsed: argparse.Namespace) -> int:
+    """Prints what is done as it is done."""
+    from landspeed.base.places import book_dir
+    from landspeed.runs.record_book import BookOptions, make_book
+
+    options = BookOptions(
+        runs=parsed.runs or runs_folder(None) / "record-book",
+        out=parsed.out or book_dir(),
+        jobs=parsed.jobs,
+        names=tuple(parsed.names),
+        bases=tuple(parsed.basis),
+        fresh=parsed.fresh,
+        at_most_s=parsed.at_most,
+        evidence=not parsed.no_evidence,
+        rehearse=not parsed.write_only,
+    )
+    try:
+        return make_book(options, lambda line: print(line, flush=True))
+    except ValueError as error:
+        raise UsageError(str(error)) from error

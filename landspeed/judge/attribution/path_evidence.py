@@ -1,0 +1,143 @@
+"""Evidence from the lines of a flow's path, over time: which was full, what was dropped and marked, when it was cut."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from bisect import bisect_right
+from collections.abc import Set
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from landspeed.base.limits import FULL_LINE_SHARE, QUEUED_SHARE
+from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES, LineCapacity
+from landspeed.scenario.theory.timing import line_of, node_of, path_mtu
+
+if TYPE_CHECKING:
+    from landspeed.results.samples_reader import Samples
+    from landspeed.scenario.plan.plan import Plan
+
+COLUMNS = ("link", "direction", "time_ns", "bytes", "packets", "drops", "marks", "backlog_bytes")
+
+
+@dataclass
+class _Series:
+    """Counters of a direction of a link, over time."""
+
+    times_s: list[float] = field(default_factory=list[float])
+    bits: list[float] = field(default_factory=list[float])
+    drops: list[int] = field(default_factory=list[int])
+    marks: list[int] = field(default_factory=list[int])
+    backlog: list[int] = field(default_factory=list[int])
+
+    def at(self, values: list[float] | list[int], time_s: float) -> float:
+        """A counter at a time, between samples by interpolation."""
+        after = bisect_right(self.times_s, time_s)
+        if after == 0:
+            return values[0] if values else 0.0
+        if after == len(values):
+            return values[-1]
+        t0, t1 = self.times_s[after - 1], self.times_s[after]
+        return values[after - 1] + (values[after] - values[after - 1]) * (time_s - t0) / (t1 - t0)
+
+    def waiting(self, time_s: float) -> int:
+        """Bytes that waited at the last sample until a time."""
+        place = bisect_right(self.times_s, time_s + 1e-9)
+        return self.backlog[place - 1] if place else 0
+
+
+class PathEvidence:
+    """The lines of the path of one flow."""
+
+    def __init__(self, plan: Plan, world: str, samples: Samples) -> None:
+        """Read the samples of the links.
+
+        Args:
+            plan: of the path: the flow's links, in order.
+            world: whose counters they are.
+            samples: of the flow, links numbered along its path.
+        """
+        self._plan, header = plan, COUNTED_HEADER_BYTES.get(world, 0)
+        self._series: dict[tuple[int, str], _Series] = {}
+        self._capacity: dict[tuple[int, str], LineCapacity] = {}
+        end_s = 0.0
+        for key, rows in itertools.groupby(samples.rows("links", *COLUMNS), operator.itemgetter(0, 1)):
+            series, framing = self._series.setdefault(key, _Series()), plan.links[int(key[0])].framing_bytes - header
+            for _, _, time_ns, sent, packets, drops, marks, backlog in rows:
+                series.times_s.append(time_ns / 1e9)
+                series.bits.append(8.0 * (sent + packets * framing))
+                series.drops.append(drops or 0)
+                series.marks.append(marks or 0)
+                series.backlog.append(backlog or 0)
+            end_s = max(end_s, series.times_s[-1])
+        for index, way in self._series:
+            self._capacity[index, way] = LineCapacity(plan, plan.links[index], ahead=way == "forward", until_s=end_s)
+        self.by_bus = [line_of(plan, link, link.forward, forward=True).name.startswith("bus") for link in plan.links]
+        source = node_of(plan, plan.flows[0].source if plan.flows else plan.nodes[0].name)
+        self._mtu_bytes = path_mtu(plan)
+        self._bus_bps = source.bus_rate_bps
+        self.cuts = [
+            (event.at_ns / 1e9, (event.at_ns + (event.duration_ns or 0)) / 1e9)
+            for event in plan.events
+            if event.kind == "down" or (event.kind == "loss" and event.probability == 1.0)
+        ]
+
+    def used(self, index: int, way: str, begin_s: float, end_s: float) -> float:
+        """Share of what a line could send in a time that it sent; 0 where nobody counted."""
+        series, capacity = self._series.get((index, way)), self._capacity.get((index, way))
+        if series is None or capacity is None:
+            return 0.0
+        could = capacity.bits_until(end_s) - capacity.bits_until(begin_s)
+        return (series.at(series.bits, end_s) - series.at(series.bits, begin_s)) / could if could > 0 else 0.0
+
+    def full_line(
+        self,
+        way: str,
+        begin_s: float,
+        end_s: float,
+        in_flight_bytes: int | None = None,
+        *,
+        full: float = FULL_LINE_SHARE,
+        beside: Set[int] = frozenset(),
+    ) -> int | None:
+        """The fullest link of those that were full in a time: busy all of it, or with enough waiting.
+
+        Args:
+            way: "forward" or "reverse".
+            begin_s, end_s: the time.
+            in_flight_bytes: of the stream; None: only lines that were busy all the time count.
+            full: share of a line's capacity that counts as all the time.
+            beside: links that are not asked about.
+        """
+        best: tuple[float, int] | None = None
+        for index, direction in self._series:
+            if direction != way or index in beside:
+                continue
+            used = self.used(index, way, begin_s, end_s)
+            queued = in_flight_bytes and self._series[index, way].waiting(end_s) >= QUEUED_SHARE * in_flight_bytes
+            if (used >= full or queued) and (best is None or used > best[0]):
+                best = used, index
+        return best[1] if best else None
+
+    def source_full(self, begin_s: float, end_s: float) -> bool:
+        """Return whether the sender's bus was full in a time: of IP packets alone."""
+        series = self._series.get((0, "forward"))
+        if series is None or self._bus_bps is None:
+            return False
+        sent = series.at(series.bits, end_s) - series.at(series.bits, begin_s)
+        bare = self._mtu_bytes / (self._mtu_bytes + self._plan.links[0].framing_bytes)
+        return sent * bare >= FULL_LINE_SHARE * self._bus_bps * (end_s - begin_s)
+
+    def grown(self, counter: str, begin_s: float, end_s: float, links: set[int] | None = None) -> float:
+        """Growth of "drops" or "marks" of the way there in a time, of all links or some."""
+        found = 0.0
+        for (index, way), series in self._series.items():
+            if way == "forward" and (links is None or index in links):
+                values = getattr(series, counter)
+                found += series.at(values, end_s) - series.at(values, begin_s)
+        return found
+
+    def cut(self, begin_s: float, end_s: float) -> bool:
+        """Return whether an event cut the path for half of a time or more, there or back."""
+        lost_s = sum(max(0.0, min(end, end_s) - max(begin, begin_s)) for begin, end in self.cuts)
+        return lost_s >= 0.5 * (end_s - begin_s)

@@ -1,0 +1,97 @@
+"""Limit of a flow beside others: a link that they fill together, or a line back that others' data fills."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from landspeed.base import limits
+from landspeed.base.text import rate_text
+from landspeed.scenario.plan.flow_path import path_of, steps, subflows
+
+if TYPE_CHECKING:
+    from landspeed.judge.fairness import FlowShares
+    from landspeed.results.flow_result import FlowResult
+    from landspeed.scenario.plan.plan import Flow, Plan
+
+MOST_NAMED = 4
+
+
+def among_others(
+    plan: Plan, flow: Flow, found: FlowResult, shares: FlowShares
+) -> tuple[limits.RunLimit | None, str | None]:
+    """Find the limit of a flow beside others: what it would have alone, or a link that they fill together.
+
+    Args:
+        plan: of the network.
+        flow: as planned.
+        found: the flow as it was judged alone.
+        shares: of all flows.
+    """
+    if found.limited_by in {limits.SHARED_LINE, limits.UNKNOWN} and (shared := _shared(plan, flow, shares)):
+        return shared
+    if found.limited_by == limits.ACK_PATH:
+        return limits.ACK_PATH, _shared_back(plan, flow, str(found.limited_by_why))
+    return found.limited_by, found.limited_by_why
+
+
+def common_links(plan: Plan, flow: Flow) -> frozenset[int]:
+    """The links of a flow's path, by their numbers along it, that data of other flows passes in its direction."""
+    others = {
+        (step.link, step.ahead)
+        for each in plan.flows
+        if each.name != flow.name
+        for route in subflows(each)
+        for step in steps(plan, route)
+    }
+    return frozenset(n for n, step in enumerate(steps(plan, flow)) if (step.link, step.ahead) in others)
+
+
+def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[limits.RunLimit, str] | None:
+    """A link that this flow fills together with others, while all that pass it run.
+
+    Not where MPTCP passes: how much of such a flow's goodput went over one link, its goodput does not say.
+    """
+    ways = {
+        each.name: {(step.link, step.ahead) for route in subflows(each) for step in steps(plan, route)}
+        for each in plan.flows
+    }
+    multipath = {each.name for each in plan.flows if each.second_route}
+    best: tuple[float, str] | None = None
+    path = path_of(plan, flow)
+    for place, link in zip(steps(plan, flow), path.links, strict=True):
+        others = [name for name, way in ways.items() if (place.link, place.ahead) in way]
+        if len(others) < 2 or multipath.intersection(others):
+            continue
+        span, goodput = shares.together_s(others), shares.goodput_bps(others)
+        if span is None or not goodput:
+            continue
+        allowed, together = _line_rate_bps(path, link.index), sum(goodput.values())
+        if together >= limits.SHARED_LINE_SHARE * allowed and (best is None or together / allowed > best[0]):
+            why = (
+                f"{len(others)} flows share {link.a} → {link.b} (link {place.link + 1}): from {span[0]:.3g} s to "
+                f"{span[1]:.4g} s they got {rate_text(together)} of the {rate_text(allowed)} that it allows after "
+                f"headers, this one {goodput[flow.name] / together * 100:.1f} % of it"
+            )
+            best = together / allowed, why
+    return (limits.SHARED_LINE, best[1]) if best else None
+
+
+def _shared_back(plan: Plan, flow: Flow, why: str) -> str:
+    """Explain a full line back if data of other flows goes over one of these lines, too."""
+    back = {(step.link, not step.ahead) for step in steps(plan, flow)}
+    others = [
+        each.name
+        for each in plan.flows
+        if each.name != flow.name and any((step.link, step.ahead) in back for step in steps(plan, each))
+    ]
+    full = why.partition(":")[0]
+    return f"{full}: the data of {', '.join(others[:MOST_NAMED])} goes that way, too" if others else why
+
+
+def _line_rate_bps(path: Plan, index: int) -> float:
+    # saves 1.5 ms where it is not needed
+    from landspeed.scenario.theory import physics as ph
+
+    link = path.links[index]
+    mtu = min(each.mtu_bytes for each in path.links)
+    return ph.line_rate_limit_bps(link.forward.rate_bps, mtu, link.framing_bytes, path.ip_version)

@@ -1,0 +1,80 @@
+"""Evidence of a run on the host's side: its captures cut to whole packets and decoded by tshark; the programs it needs.
+
+The guest takes it (guest/evidence_captures.py).
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+from landspeed.results.bundle import EVIDENCE
+
+PROGRAMS = ("ip", "tc", "tcpdump", "tshark", "ping", "traceroute")
+GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # guest/agent.py
+FIRST_PACKETS = 40
+LONGEST_LINE = 200
+_GLOBAL_HEADER, _RECORD_HEADER = 24, 16
+
+
+def missing_programs() -> list[str]:
+    """Programs that evidence needs and this host has not."""
+    return [program for program in PROGRAMS if not shutil.which(program, path=GUEST_PATH)]
+
+
+def finish_evidence(folder: Path) -> dict[str, int]:
+    """Cut each capture to whole packets, and decode its first ones beside it.
+
+    Args:
+        folder: of the bundle, or of a flow in it.
+
+    Returns:
+        packets in each capture, by end.
+    """
+    found: dict[str, int] = {}
+    for end in ("sender", "receiver"):
+        capture = folder / EVIDENCE / f"capture-{end}.pcap"
+        if not capture.is_file():
+            continue
+        found[end] = cut_to_whole_packets(capture)
+        first = capture.with_name(f"first-{FIRST_PACKETS}-{end}.pcap")
+        first.write_bytes(first_packets(capture.read_bytes(), FIRST_PACKETS))
+        for suffix, options in (("-lines", []), ("", ["-O", "frame,eth,ip,ipv6,tcp"])):
+            words = ["tshark", "-n", "-r", str(first), "-o", "tcp.desegment_tcp_streams:FALSE", *options]
+            done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+            lines = [line[:LONGEST_LINE] for line in done.stdout.splitlines()]
+            (first.with_name(f"{first.stem}{suffix}.txt")).write_text("\n".join(lines) + "\n")
+    return found
+
+
+def cut_to_whole_packets(path: Path) -> int:
+    """Cut a pcap file behind its last whole packet; the number of packets."""
+    content = path.read_bytes()
+    ends = packet_ends(content)
+    with path.open("r+b") as handle:
+        handle.truncate(ends[-1] if ends else min(len(content), _GLOBAL_HEADER))
+    return len(ends)
+
+
+def first_packets(content: bytes, count: int) -> bytes:
+    """Cut the file to at most `count` packets."""
+    ends = packet_ends(content)[:count]
+    return content[: ends[-1] if ends else _GLOBAL_HEADER]
+
+
+def packet_ends(content: bytes) -> list[int]:
+    """Offset behind each whole packet of a pcap file (format: pcap-savefile(5))."""
+    if len(content) < _GLOBAL_HEADER:
+        return []
+    order = "<" if content[:1] in (b"\xd4", b"\x4d") else ">"
+    ends: list[int] = []
+    at = _GLOBAL_HEADER
+    while at + _RECORD_HEADER <= len(content):
+        (length,) = struct.unpack_from(order + "I", content, at + 8)
+        at += _RECORD_HEADER + length
+        if at > len(content):
+            break
+        ends.append(at)
+    return ends

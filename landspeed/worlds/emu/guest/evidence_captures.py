@@ -1,0 +1,115 @@
+"""Evidence of a run, taken around its transfer: captures by tcpdump, pings, traceroutes, settings before and after.
+
+Real programs at both hosts of a flow, their output in the folder `evidence` of the bundle, or, in a network, of the
+flow. Each start costs tens of ms of wall time; a capture ends by itself after its first megabytes, so that it does not
+slow the transfer.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from landspeed.worlds.emu.guest.files import OUT
+from landspeed.worlds.emu.guest.network.flow_path import FlowPath
+
+CAPTURE_BYTES = 20_000_000
+PING_COUNT = 10
+HANDED_OVER_S = 1.5  # libpcap gives tcpdump what the kernel has kept each second, and not at its end
+ICMP_HEADER_BYTES = 8
+IP_HEADER_BYTES = {4: 20, 6: 40}
+
+
+class EvidenceGatherer:
+    """Gathers it around one flow's transfer."""
+
+    def __init__(self, network: FlowPath, port: int, folder: str) -> None:
+        """Make the folder.
+
+        Args:
+            network: the path of the flow.
+            port: on which its receiver listens.
+            folder: of the flow, in that of the run.
+        """
+        self.network = network
+        self.port = port
+        self.out = Path(OUT, folder)
+        self.folder = self.out / "evidence"
+        self.folder.mkdir(exist_ok=True)
+        last = len(network.nodes) - 1
+        self.ends = (
+            ("sender", 0, last, network.interface_name(0)),
+            ("receiver", last, 0, network.interface_name(last)),
+        )
+        self._captures: list[tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]] = []
+
+    def before(self) -> None:
+        """Ping (don't fragment, jumbo) and traceroute both ways, and the settings; then start the captures."""
+        # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
+        time.sleep(max(0.0, 2.0 - time.monotonic()))
+        mtu, version = min(link.mtu_bytes for link in self.network.plan.links), self.network.plan.ip_version
+        payload = str(mtu - IP_HEADER_BYTES[version] - ICMP_HEADER_BYTES)
+        for end, position, other, _ in self.ends:
+            target = self.network.names[other]
+            self._run(f"ping-{end}.txt", position, ["ping", f"-{version}", "-n", "-c", str(PING_COUNT), "-M", "do",
+                                                    "-s", payload, target])  # fmt: skip
+            self._run(f"traceroute-{end}.txt", position, ["traceroute", f"-{version}", "-m", "64", target])
+        self._settings("before")
+        for end, position, _, device in self.ends:
+            self._capture(end, position, device)
+
+    def after(self) -> None:
+        """End the captures that have not ended, and note the settings again."""
+        if any(head.poll() is None for _, head in self._captures):
+            time.sleep(HANDED_OVER_S)
+        for tcpdump, head in self._captures:
+            if head.poll() is None:  # fewer bytes than it would take
+                tcpdump.send_signal(signal.SIGTERM)
+            head.wait()
+            tcpdump.wait()
+        self._settings("after")
+
+    def _settings(self, when: str) -> None:
+        script = (
+            "sysctl -a 2>/dev/null | grep -E '^net.(core|ipv4.tcp)'; ip -s -d link show; ip addr show; tc -s -d qdisc"
+        )
+        for end, position, _, _ in self.ends:
+            self._run(f"settings-{end}-{when}.txt", position, ["sh", "-c", script], quiet=True)
+
+    def _run(self, name: str, position: int, command: list[str], *, quiet: bool = False) -> None:
+        with (self.folder / name).open("wb") as output:
+            if not quiet:
+                output.write(f"{self.network.names[position]}$ {' '.join(command)}\n".encode())
+                output.flush()
+            with self.network.nodes[position].inside():
+                subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False)
+
+    def _capture(self, end: str, position: int, device: str) -> None:
+        """`tcpdump | head -c`: tcpdump cannot stop after an amount, and ends when nobody reads."""
+        log = self.out / "log" / f"tcpdump-{end}.log"
+        words = ["tcpdump", "-i", device, "-n", "-U", "-s", "0", "-B", "65536", "-Z", "root", "-w", "-"]
+        # The control connection opens first, then the data connections. Another flow's receiver may have this port.
+        words += ["tcp", "port", str(self.port), "and", "host", self.network.address(len(self.network.nodes) - 1)]
+        with (
+            log.open("wb") as errors,
+            (self.folder / f"capture-{end}.pcap").open("wb") as output,
+            self.network.nodes[position].inside(),
+        ):
+            tcpdump = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+            assert tcpdump.stdout is not None
+            head = subprocess.Popen(
+                ["head", "-c", str(CAPTURE_BYTES)], stdin=tcpdump.stdout, stdout=output, stderr=subprocess.DEVNULL
+            )
+            tcpdump.stdout.close()
+        self._captures.append((tcpdump, head))
+        _wait_for_text(log, b"listening on", tcpdump)
+
+
+def _wait_for_text(path: Path, text: bytes, program: subprocess.Popen[Any]) -> None:
+    while text not in path.read_bytes() and program.poll() is None:
+        signal.sigtimedwait([], 0.01)  # in virtual time this costs nothing
+    os.sched_yield()

@@ -1,0 +1,45 @@
+"""Options of each queueing discipline as bytes, in the layouts of linux/pkt_sched.h; 64-bit values throughout."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from landspeed.worlds.emu.guest.network.netlink import NESTED, TCA_OPTIONS, attribute
+from landspeed.worlds.emu.guest.shaping import encode_aqm as managed
+from landspeed.worlds.emu.guest.shaping.encode_netem import TCA_LINE, UINT32_MAX, line, message
+
+LINKLAYER_ETHERNET = 1  # tells tbf that no rate table comes with the request
+
+TBF_PARMS, TBF_RATE64, TBF_BURST = 1, 4, 6
+FQ_PLIMIT, FQ_FLOW_PLIMIT = 1, 2
+
+
+def _tbf(options: dict[str, Any]) -> bytes:
+    """struct tc_tbf_qopt (rate, no peak rate, limit, buffer, mtu) and attributes."""
+    rate = options["rate_bytes_per_s"]
+    # struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate
+    spec = struct.pack("=BBHhHI", 0, LINKLAYER_ETHERNET, options["overhead_bytes"], 0, 0, min(rate, UINT32_MAX))
+    limits = struct.pack("=III", min(options["limit_bytes"], UINT32_MAX), 0, 0)
+    said = attribute(TBF_PARMS, spec + bytes(len(spec)) + limits) + attribute(TBF_BURST, options["burst_bytes"])
+    if rate > UINT32_MAX:
+        said += attribute(TBF_RATE64, struct.pack("=Q", rate))
+    if "line" in options:
+        said += attribute(TCA_LINE, line(options["line"]))
+    return said
+
+
+def _fq(options: dict[str, Any]) -> bytes:
+    """The limits; everything else stays as the kernel has it."""
+    limit = options["limit_packets"]
+    return attribute(FQ_PLIMIT, limit) + attribute(FQ_FLOW_PLIMIT, limit)
+
+
+MADE_BY: dict[str, Callable[[dict[str, Any]], bytes]] = {"netem": message, "tbf": _tbf, "fq": _fq, **managed.MADE_BY}
+
+
+def options_of(kind: str, **options: Any) -> bytes:
+    """The attribute with a discipline's options."""
+    flag = NESTED if kind in ("fq_pie", "dualpi2") else 0  # these insist on the flag
+    return attribute(TCA_OPTIONS | flag, MADE_BY[kind](options))

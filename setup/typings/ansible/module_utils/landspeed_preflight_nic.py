@@ -1,0 +1,1 @@
+../../../../playbooks/module_utils/landspeed_preflight_nic.py

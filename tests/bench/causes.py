@@ -1,0 +1,115 @@
+"""The labelled corpus: every case in its worlds, what the judge says, and the counter-proofs.
+
+    python -m tests.bench.causes [--keep FOLDER] [--proofs] [NAME…]
+
+prints a confusion matrix (what was built in beside what was told), and exits with 1 if a cause is wrong. `--keep`
+keeps the bundles, and judges those anew that are there; `--proofs` also runs each case without its cause, where
+goodput must rise by more than 5 %, and without another possible cause, where it must not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import landspeed as ls
+from landspeed.judge.judge import judge
+from landspeed.results.record import RunRecord
+from landspeed.worlds.registry import WORLDS  # noqa: F401
+from tests.support.causes import CASES, Case, Change, write
+
+RISES = 1.05
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the judge said of a case in a world."""
+
+    case: Case
+    world: str
+    word: str
+    why: str
+    goodput_bps: float
+
+
+def told(case: Case, world: str, folder: Path, *more: Change | None, again: bool = True) -> Told:
+    """Run a case, or judge anew what is kept of it."""
+    bundle = next(folder.glob("runs/*/result.json"), None) if again else None
+    if bundle is None:
+        run = ls.run(write(folder, case, *more), world=world, runs_dir=folder / "runs", report=False)
+        record = run.record
+    else:
+        raw = RunRecord.model_validate_json(bundle.read_text())
+        assert raw.plan is not None
+        record = judge(raw.plan, raw, bundle.parent)
+    of = next(flow for flow in record.flows if flow.name == case.flow) if case.flow else record
+    return Told(case, world, str(of.limited_by), str(of.limited_by_why), of.goodput_bps or 0.0)
+
+
+def proofs(found: Told, folder: Path) -> list[str]:
+    """Counter-proofs that do not hold."""
+    case, wrong = found.case, list[str]()
+    freed = told(case, found.world, folder / "without", case.without)
+    if freed.goodput_bps < RISES * found.goodput_bps:
+        wrong.append(f"without its cause {freed.goodput_bps / 1e6:.2f} beside {found.goodput_bps / 1e6:.2f} Mbit/s")
+    if case.idle is not None:
+        idle = told(case, found.world, folder / "idle", case.idle)
+        if idle.goodput_bps > RISES * found.goodput_bps:
+            wrong.append(f"with {case.idle} {idle.goodput_bps / 1e6:.2f} beside {found.goodput_bps / 1e6:.2f} Mbit/s")
+    return wrong
+
+
+def matrix(found: Sequence[Told]) -> str:
+    """What was built in (rows) beside what was told (columns), as a table of Markdown."""
+    words = sorted({each.case.cause for each in found} | {each.word for each in found})
+    counts = Counter((each.case.cause, each.word) for each in found)
+    rows = [[word, *(str(counts[word, other] or "") for other in words)] for word in words]
+    lines = [["built in \\ told", *words], ["---"] * (len(words) + 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> int:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--proofs", action="store_true")
+    parser.add_argument("--world")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        keep = asked.keep or Path(scratch)
+        found, wrong = list[Told](), 0
+        for case in CASES:
+            if asked.names and not any(name in case.name for name in asked.names):
+                continue
+            for world in case.worlds:
+                if asked.world and world != asked.world:
+                    continue
+                folder = keep / world / case.name.replace(" ", "-").replace("%", "pc")
+                try:
+                    each = told(case, world, folder)
+                except Exception as error:
+                    print(f"{world} {case.name}: {error}", flush=True)
+                    wrong += 1
+                    continue
+                found.append(each)
+                faults = proofs(each, folder) if asked.proofs else []
+                mark = "ok" if each.word == case.cause else "WRONG"
+                wrong += mark != "ok"
+                wrong += len(faults)
+                why = f"{each.word}: {each.why}" if mark != "ok" else each.word
+                print(f"{mark:5} {world} {case.name} ({case.cause}) {each.goodput_bps / 1e6:.2f} {why}", flush=True)
+                for fault in faults:
+                    print(f"      {fault}", flush=True)
+        print(matrix(found))
+        print(f"{sum(each.word == each.case.cause for each in found)} of {len(found)} right")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
