@@ -32,7 +32,7 @@ static void files_message_try(const cJSON *message, enum message_type type)
 		(void)progress_decode(message, &progress, &failure);
 }
 
-static void request_try(const cJSON *message)
+static void request_try(cJSON *message)
 {
 	unsigned count;
 	char *paths[WANTED_LIMIT];

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "net/lowwater.h"
 #include "net/net.h"
+#include "net/resolve.h"
 #include "net/route.h"
 #include "net/window.h"
 #include "telemetry/samples.h"

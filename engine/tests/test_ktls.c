@@ -48,6 +48,22 @@ static void keys_are_of_one_stream_and_secret(void **state)
 	assert_memory_equal(&keys[0], &keys[1], sizeof(keys[0]));
 }
 
+static void a_key_has_an_end(void **state)
+{
+	(void)state;
+	uint64_t records = 0;
+	assert_int_equal(ktls_count(&records, 1), 0);
+	assert_int_equal(ktls_count(&records, FULL), 0);
+	assert_int_equal(ktls_count(&records, FULL + 1), 0);
+	assert_int_equal(records, 4);
+	assert_int_equal(ktls_count(&records, (TLS_KEY_RECORDS - 5) * FULL), 0);
+	assert_int_equal(ktls_count(&records, FULL + 1), EKEYEXPIRED);
+	assert_int_equal(ktls_count(&records, FULL), 0);
+	assert_int_equal(ktls_count(&records, 1), EKEYEXPIRED);
+	assert_int_equal(ktls_count(&records, UINT64_MAX), EKEYEXPIRED);
+	assert_int_equal(records, TLS_KEY_RECORDS);
+}
+
 static void a_kernel_without_it_is_named(void **state)
 {
 	(void)state;
@@ -270,6 +286,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(keys_are_of_one_stream_and_secret),
 	    cmocka_unit_test(a_kernel_without_it_is_named),
+	    cmocka_unit_test(a_key_has_an_end),
 	    cmocka_unit_test(records_are_of_tls_1_3),
 	    cmocka_unit_test(records_pass),
 	    cmocka_unit_test(nothing_else_opens),

@@ -208,6 +208,26 @@ static void integers_are_printed_exactly(void **state)
 	cJSON_Delete(object);
 }
 
+/* Whatever stands before and behind them: strings with numbers and quotes, exponents, words. */
+static void integers_are_read_exactly(void **state)
+{
+	(void)state;
+	static const char text[] =
+	    "{\"1\":\"2\\\"3\",\"a\":[18446744073709551615,true,-7,1.5,null,1795658293815078901],"
+	    "\"b\":{\"c\":9007199254740993,\"d\":9007199254740992},\"e\":\"\\\\\",\"f\":"
+	    "1000000000000000001}";
+	cJSON *read = json_parse(text, strlen(text));
+	char *back = json_print(read);
+	/* What a double has is one: 2^53. */
+	char *exact = strstr(back, "\"d\":");
+	assert_non_null(exact);
+	assert_memory_equal(back, text, (size_t)(exact - back));
+	assert_non_null(strstr(back, "\"f\":1000000000000000001}"));
+	free(back);
+	cJSON_Delete(read);
+	assert_null(json_parse("[1,", 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +238,7 @@ int main(void)
 	    cmocka_unit_test(error_text_is_safe_for_terminals),
 	    cmocka_unit_test(result_round_trip),
 	    cmocka_unit_test(integers_are_printed_exactly),
+	    cmocka_unit_test(integers_are_read_exactly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

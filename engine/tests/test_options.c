@@ -69,17 +69,17 @@ static void send_takes_everything(void **state)
 		"100000000ns", "--port", "6000", "--pacing", "10G", "--stagger", "0.5", "--samples",
 		"s.csv", "--live", "-", "--json", "r.json");
 	assert_string_equal(options.host, "10.0.0.1");
-	assert_int_equal(options.streams, 8);
-	assert_int_equal(options.window_bytes, 46000000);
-	assert_true(options.window_exact);
+	assert_int_equal(options.asked.streams, 8);
+	assert_int_equal(options.asked.window_bytes, 46000000);
+	assert_true(options.asked.window_exact);
 	assert_string_equal(options.congestion, "reno");
-	assert_int_equal(options.duration_ns, 1037000000000);
-	assert_int_equal(options.bytes, 0);
-	assert_int_equal(options.receive, RECEIVE_MEMORY);
+	assert_int_equal(options.asked.duration_ns, 1037000000000);
+	assert_int_equal(options.asked.bytes, 0);
+	assert_int_equal(options.asked.receive, RECEIVE_MEMORY);
 	assert_int_equal(options.interval_ns, 100000000);
 	assert_int_equal(options.port, 6000);
-	assert_int_equal(options.pacing_bps, 10000000000);
-	assert_int_equal(options.stagger_ns, 500000000);
+	assert_int_equal(options.asked.settings.pacing_bps, 10000000000);
+	assert_int_equal(options.asked.settings.stagger_ns, 500000000);
 	assert_string_equal(options.live, "-");
 }
 
@@ -90,13 +90,13 @@ static void send_has_defaults(void **state)
 	struct failure failure = {0};
 	SEND_OK("send", "--window", "auto", "::1");
 	assert_string_equal(options.host, "::1");
-	assert_int_equal(options.streams, 1);
-	assert_int_equal(options.window_bytes, 0);
-	assert_int_equal(options.duration_ns, 10000000000);
+	assert_int_equal(options.asked.streams, 1);
+	assert_int_equal(options.asked.window_bytes, 0);
+	assert_int_equal(options.asked.duration_ns, 10000000000);
 	assert_int_equal(options.port, 5201);
-	assert_int_equal(options.receive, RECEIVE_DISCARD);
+	assert_int_equal(options.asked.receive, RECEIVE_DISCARD);
 	SEND_OK("send", "h", "--bytes", "1G");
-	assert_int_equal(options.duration_ns, 0);
+	assert_int_equal(options.asked.duration_ns, 0);
 }
 
 static void send_says_what_is_wrong(void **state)
@@ -141,7 +141,7 @@ static void send_takes_files(void **state)
 	assert_string_equal(options.paths[0], "one");
 	assert_string_equal(options.paths[1], "two");
 	assert_int_equal(options.direct, DIRECT_OFF);
-	assert_int_equal(options.duration_ns, 0);
+	assert_int_equal(options.asked.duration_ns, 0);
 }
 
 static void receive_takes_a_directory(void **state)
@@ -225,19 +225,19 @@ static void send_takes_the_way_and_the_path(void **state)
 		"--affinity", "0-1", "--bind", "10.0.0.2", "--bind-device", "eth0", "--dscp", "46",
 		"--mss", "8948", "--mptcp", "--pacing-total", "100G", "--notsent-lowat", "1M",
 		"--omit", "5", "--receive", "verify", "--congestion", "reno,bbr");
-	assert_int_equal(options.send_method, SEND_URING);
-	assert_true(options.payload_seed == (UINT64_C(1) << 53) - 1);
+	assert_int_equal(options.asked.settings.send_method, SEND_URING);
+	assert_true(options.asked.payload_seed == (UINT64_C(1) << 53) - 1);
 	assert_string_equal(options.affinity, "0-1");
 	assert_string_equal(options.device, "eth0");
-	assert_int_equal(options.dscp, 46);
+	assert_int_equal(options.asked.settings.dscp, 46);
 	assert_int_equal(options.mss, 8948);
-	assert_true(options.mptcp);
-	assert_true(options.pacing_total_bps == 100000000000);
-	assert_int_equal(options.notsent_bytes, 1000000);
-	assert_true(options.omit_ns == 5000000000);
-	assert_int_equal(options.receive, RECEIVE_VERIFY);
+	assert_true(options.asked.mptcp);
+	assert_true(options.asked.settings.pacing_total_bps == 100000000000);
+	assert_int_equal(options.asked.settings.notsent_bytes, 1000000);
+	assert_true(options.asked.omit_ns == 5000000000);
+	assert_int_equal(options.asked.receive, RECEIVE_VERIFY);
 	SEND_OK("send", "h");
-	assert_int_equal(options.dscp, DSCP_NONE);
+	assert_int_equal(options.asked.settings.dscp, DSCP_NONE);
 	SEND_BAD("'io_uring'", "send", "h", "--send", "fast");
 	SEND_BAD("2^53", "send", "h", "--payload-seed", "9007199254740992");
 	SEND_BAD("0-3,8", "send", "h", "--affinity", "all");
@@ -312,7 +312,7 @@ static void every_default_is_what_the_help_says(void **state)
 	assert_int_equal(defaults_check(&options_of_payload, true), 1);
 	assert_int_equal(defaults_check(&options_of_path, true), 1);
 	assert_int_equal(defaults_check(&options_of_receive, false), 1);
-	assert_int_equal(defaults_check(&options_of_server, false), 5);
+	assert_int_equal(defaults_check(&options_of_server, false), 6);
 	assert_int_equal(defaults_check(&options_of_writing, false), 2);
 }
 
@@ -338,11 +338,11 @@ static void probes_and_get_have_the_defaults_of_their_help(void **state)
 	assert_memory_equal(&with, &without, sizeof(with));
 	assert_int_equal(options_parse_get(3, WORDS("get", "host", "path"), &without, &failure), 0);
 	assert_string_equal(without.directory, ".");
-	assert_int_equal(without.protect, PROTECT_NONE);
+	assert_int_equal(without.asked.protect, PROTECT_NONE);
 	assert_int_equal(
 	    options_parse_get(5, WORDS("get", "host", "path", "--key", "k"), &without, &failure),
 	    0);
-	assert_int_equal(without.protect, PROTECT_AEAD);
+	assert_int_equal(without.asked.protect, PROTECT_AEAD);
 }
 
 static void a_third_party_says_all_but_what_is_of_this_host(void **state)

@@ -186,6 +186,63 @@ static void payload_is_what_records_leave(void **state)
 	assert_int_equal(protect_payload(PROTECT_KTLS, 100 * (16384 + 22) + 6), 100 * 16384 + 1);
 }
 
+static void hmac(const uint8_t key[32], const void *bytes, size_t count, uint8_t out[32])
+{
+	assert_int_equal(crypto_auth_hmacsha512256(out, bytes, count, key), 0);
+}
+
+/* Does libcrypto open a record of one byte with that key at that number? */
+static bool opens(const uint8_t *record, const uint8_t key[32], uint64_t number)
+{
+	int done = 0;
+	uint8_t byte = 0;
+	uint8_t nonce[12] = {0};
+	uint8_t tag[PROTECT_TAG_BYTES];
+	for (unsigned i = 0; i < 8; i++)
+		nonce[11 - i] = (uint8_t)(number >> 8 * i);
+	memcpy(tag, record + PROTECT_HEAD_BYTES + 1, sizeof(tag));
+	EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
+	bool opened =
+	    EVP_DecryptInit_ex(cipher, EVP_aes_256_gcm(), NULL, key, nonce) == 1 &&
+	    EVP_DecryptUpdate(cipher, NULL, &done, record, PROTECT_HEAD_BYTES) == 1 &&
+	    EVP_DecryptUpdate(cipher, &byte, &done, record + PROTECT_HEAD_BYTES, 1) == 1 &&
+	    EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_GCM_SET_TAG, sizeof(tag), tag) == 1 &&
+	    EVP_DecryptFinal_ex(cipher, &byte, &done) == 1;
+	EVP_CIPHER_CTX_free(cipher);
+	return opened && byte == 7;
+}
+
+/* Both ends take the next key at the same record, as protect.h says; the old one opens no more. */
+static void keys_change_after_as_many_records(void **state)
+{
+	(void)state;
+	static const char label[] = "landspeed-engine/3 records from sender to receiver\0\2\0\0\0";
+	static const char next[] = "landspeed-engine/3 next key";
+	static uint8_t opened[PROTECT_PAYLOAD_BYTES];
+	static const uint8_t byte = 7;
+	const uint8_t *sealed;
+	uint8_t room[1];
+	uint8_t record[PROTECT_HEAD_BYTES + 1 + PROTECT_TAG_BYTES];
+	uint8_t keys[2][32];
+	hmac(secret, label, sizeof(label), keys[0]); /* its NUL is the last one of the stream 0 */
+	hmac(keys[0], next, sizeof(next), keys[1]);
+	struct protector *from = protector_create(PROTECT_AEAD, true, secret, 0);
+	struct protector *to = protector_create(PROTECT_AEAD, false, secret, 0);
+	for (uint64_t i = 0; i < PROTECT_KEY_RECORDS + 2; i++) {
+		bool late = i >= PROTECT_KEY_RECORDS;
+		assert_true(protector_seal(from, PROTECT_DATA, &byte, 1, room, record, &sealed,
+					   record + PROTECT_HEAD_BYTES + 1));
+		record[PROTECT_HEAD_BYTES] = *sealed;
+		if (late || i == 0 || i == PROTECT_KEY_RECORDS - 1) {
+			assert_true(opens(record, keys[late ? 1 : 0], i));
+			assert_false(opens(record, keys[late ? 0 : 1], i));
+		}
+		assert_true(protector_open(to, record, opened));
+	}
+	protector_destroy(from);
+	protector_destroy(to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +253,7 @@ int main(void)
 	    cmocka_unit_test(heads_are_checked),
 	    cmocka_unit_test(what_fits_travels_as_that_much),
 	    cmocka_unit_test(names_round_trip),
+	    cmocka_unit_test(keys_change_after_as_many_records),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

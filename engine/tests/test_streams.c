@@ -233,6 +233,21 @@ static void a_stall_is_the_limit_without_a_change(void **state)
 	assert_false(stall_look(&stall, 8, 6999));
 	assert_true(stall_look(&stall, 8, 7000));
 	assert_false(stall_look(&stall, 9, 9000));
+	stall_excuse(&stall, 9999);
+	assert_false(stall_look(&stall, 9, 10998));
+	assert_true(stall_look(&stall, 9, 10999));
+}
+
+static void a_stall_may_be_less_than_a_rate(void **state)
+{
+	(void)state;
+	struct stall stall;
+	stall_start(&stall, 2000000000, 100, 0);
+	stall_demand(&stall, 80); /* 20 bytes within the limit */
+	assert_false(stall_look(&stall, 119, 1999999999));
+	assert_true(stall_look(&stall, 119, 2000000000));
+	assert_false(stall_look(&stall, 120, 2000000000));
+	assert_true(stall_look(&stall, 139, 4000000000));
 }
 
 int main(void)
@@ -245,6 +260,7 @@ int main(void)
 	    cmocka_unit_test(the_warm_up_ends_between_two_reads),
 	    cmocka_unit_test(what_moves_is_seen_even_unread),
 	    cmocka_unit_test(a_stall_is_the_limit_without_a_change),
+	    cmocka_unit_test(a_stall_may_be_less_than_a_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,7 +198,7 @@ def link_words(plan: Plan, index: int, direction: str) -> str:
 
 
 def apart(goodput: float, limit: float) -> str:
-    """How far a goodput is from a limit, in words."""
+    """Distance of a goodput from a limit, in words."""
     far = (goodput / limit - 1) * 100
     if abs(far) < 0.005:
         return "at"

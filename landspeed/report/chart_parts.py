@@ -164,7 +164,7 @@ def labels(marks: Sequence[LevelLine]) -> list[dict[str, Any]]:
 
 
 def phases_text(phases: Sequence[LimitPhase]) -> str:
-    """What held a transfer in turn: "slow start to 3.1 s, then line rate"."""
+    """Words for what held a transfer in turn: "slow start to 3.1 s, then line rate"."""
     told = [f"{phase.state} to {phase.end_s:.3g} s" for phase in phases[:-1]]
     return ", then ".join([*told, phases[-1].state])
 

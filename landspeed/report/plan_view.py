@@ -195,6 +195,9 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     echo = f"… of a ping, {echo_bytes(plan.ip_version)} B"
     yield echo, time_text(echo_ns(plan)), "with the time to send it on each line, there and back"
     yield "… of a full packet", time_text(data_rtt_ns(plan)), "and its acknowledgment, the same"
+    if jitter_ns := sum(way.jitter_ns for link in plan.links for way in (link.forward, link.reverse)):
+        note = "packets keep their order, so a busy line's mean grows; a lone packet's mean is the one above"
+        yield "… with jitter, at most", time_text(data_rtt_ns(plan) + jitter_ns), note
     yield (
         "Full packet on the line",
         time_text(serial),
@@ -205,7 +208,8 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     for limit in physics.limits:
         if limit.kind != WINDOW:
             name = "ACK path" if limit.kind == ACK_PATH else limit.kind.capitalize() + " limit"
-            yield name, format_round(RATE, limit.goodput_bps), limit.name + limit.after_headers
+            stands = f"; they wait in {plan.nodes[-1].name}, which drops none" if limit.kind == ACK_PATH else ""
+            yield name, format_round(RATE, limit.goodput_bps), limit.name + limit.after_headers + stands
     if back := _ack_path(plan):
         yield back
     yield (

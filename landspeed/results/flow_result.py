@@ -24,7 +24,7 @@ class LimitPhase(Open):
 
 
 class Figures(TransferResult):
-    """What is known of a flow, or of all flows of a run together."""
+    """Figures of a flow, or of all flows of a run together."""
 
     steady_goodput_bps: float | None = None  # from the tenth second of the flow on
     rtt_ms: float | None = None  # calibrated, end to end, of the idle path

@@ -145,7 +145,7 @@ class RunRecord(BaseModel):
 
     @property
     def passed(self) -> bool | None:
-        """Whether no verdict failed; False of a run that broke, None before it is judged."""
+        """True if no verdict failed; False of a run that broke, None before it is judged."""
         return False if self.error is not None else self.whole.passed
 
     def alone(self, flow: FlowResult) -> RunRecord:

@@ -25,6 +25,7 @@ namespace
 constexpr uint64_t FASTEST_PACING_BPS = 1'000'000'000'000; // ns-3's default of 4 Gbit/s pins BBR
 constexpr uint32_t MIN_TIMEOUT_MS = 200;                   // Linux: TCP_RTO_MIN
 constexpr uint32_t FIRST_TIMEOUT_S = 1;                    // RFC 6298
+constexpr uint32_t DATA_RETRIES = 15;                      // Linux: tcp_retries2
 constexpr uint32_t DELAYED_ACK_MS = 40;                    // Linux: TCP_DELACK_MIN
 constexpr uint32_t INITIAL_WINDOW_SEGMENTS = 10;           // RFC 6928
 constexpr uint32_t NO_THRESHOLD = UINT32_MAX;
@@ -92,6 +93,7 @@ TcpGrant SetTcpDefaults(const TcpSettings &settings)
 	Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold",
 			   UintegerValue(NO_THRESHOLD));
 	Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(Seconds(FIRST_TIMEOUT_S)));
+	Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(DATA_RETRIES));
 	Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(settings.segments_per_ack));
 	Config::SetDefault("ns3::TcpSocket::DelAckTimeout",
 			   TimeValue(MilliSeconds(DELAYED_ACK_MS)));

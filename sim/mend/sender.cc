@@ -19,7 +19,7 @@ namespace landspeed
 namespace
 {
 
-constexpr uint32_t MOST_WAIT_S = 60; // for a timeout (RFC 6298 section 2.5), and for a probe
+constexpr uint32_t MOST_WAIT_S = 120; // for a timeout, and for a probe; Linux: TCP_RTO_MAX
 
 } // namespace
 

@@ -16,7 +16,7 @@ Flows::Flows(const Plan &plan, Network &network, bool whole_stack)
 		    std::make_unique<Streams>(plan, plan.flows[i], network.ends[i], whole_stack));
 		flows_[i]->started = [this, i] { start(i); };
 		flows_[i]->delivered = [this, i] { end(i); };
-		flows_[i]->refused = [this, i] { refuse(i); };
+		flows_[i]->failed = [this, i](const std::string &why) { fail(i, why); };
 	}
 }
 
@@ -42,10 +42,9 @@ void Flows::end(size_t flow)
 		Simulator::Stop();
 }
 
-void Flows::refuse(size_t flow)
+void Flows::fail(size_t flow, const std::string &why)
 {
-	const std::string whose = flows_.size() > 1 ? flows_[flow]->flow().name + ": " : "";
-	error_ = whose + "a stream could not connect: every attempt was lost";
+	error_ = (flows_.size() > 1 ? flows_[flow]->flow().name + ": " : "") + why;
 	Simulator::Stop();
 }
 

@@ -52,7 +52,7 @@ public:
 private:
 	void start(size_t flow);
 	void end(size_t flow);
-	void refuse(size_t flow);
+	void fail(size_t flow, const std::string &why);
 
 	Network &network_;
 	std::vector<std::unique_ptr<Streams>> flows_;

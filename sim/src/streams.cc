@@ -5,6 +5,7 @@
 #include <ns3/inet-socket-address.h>
 #include <ns3/inet6-socket-address.h>
 #include <ns3/simulator.h>
+#include <sstream>
 
 namespace landspeed
 {
@@ -18,6 +19,8 @@ constexpr uint16_t receiver_port = 5201;
 constexpr uint16_t first_sender_port = 40000;
 constexpr uint32_t chunk_packets = 64; ///< handed to a socket at once
 constexpr uint32_t read_bytes = 1 << 16;
+
+const std::string not_connected = "a stream could not connect: every attempt was lost";
 
 Address socket_address(const Address &address, uint16_t port)
 {
@@ -54,6 +57,8 @@ Streams::Streams(const Plan &plan, const Flow &flow, const Network::Ends &ends, 
 	for (auto &stream : streams_)
 		Simulator::Schedule(NanoSeconds(flow.start_ns), &Streams::connect, this,
 				    std::ref(stream));
+	moved_ns_ = flow.start_ns;
+	Simulator::Schedule(NanoSeconds(flow.start_ns), &Streams::watch, this);
 }
 
 /// Sockets are made as the defaults are, and flows differ.
@@ -86,7 +91,11 @@ void Streams::connect(Stream &stream)
 		    connected_++;
 		    start_when_complete();
 	    }),
-	    Callback<void, Ptr<Socket>>([this](const Ptr<Socket> &) { refused(); }));
+	    Callback<void, Ptr<Socket>>([this](const Ptr<Socket> &) { failed(not_connected); }));
+	const std::string lost = "stream " + std::to_string(stream.index) + " was lost: no answer";
+	stream.sender->SetCloseCallbacks(
+	    MakeNullCallback<void, Ptr<Socket>>(),
+	    Callback<void, Ptr<Socket>>([this, lost](const Ptr<Socket> &) { failed(lost); }));
 	const auto port = static_cast<uint16_t>(first_sender_port + stream.index);
 	if (stream.sender->Bind(socket_address(ends_.sender.address, port)) != 0 ||
 	    stream.sender->Connect(socket_address(ends_.receiver.address, receiver_port)) != 0)
@@ -101,6 +110,26 @@ void Streams::accepted(const Ptr<Socket> &socket, const Address &from)
 	    [this, index](const Ptr<Socket> &from_socket) { read(index, from_socket); }));
 	accepted_++;
 	start_when_complete();
+}
+
+/// As the engine: four looks within the time after which a transfer that rests is given up.
+void Streams::watch()
+{
+	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
+	const int64_t stall_ns = flow_.transfer.stall_ns;
+	const uint64_t moved = bytes() + connected_ + accepted_;
+	if (ended_)
+		return;
+	if (moved != moved_)
+		moved_ns_ = now_ns;
+	moved_ = moved;
+	if (now_ns - moved_ns_ < stall_ns) {
+		Simulator::Schedule(NanoSeconds(stall_ns / 4), &Streams::watch, this);
+		return;
+	}
+	std::ostringstream rested;
+	rested << "the receiver took no data for " << static_cast<double>(stall_ns) / 1e9 << " s";
+	failed(start_ns_ < 0 ? not_connected : rested.str());
 }
 
 void Streams::start_when_complete()

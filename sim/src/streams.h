@@ -27,10 +27,11 @@ class Streams
 public:
 	/// Connects all streams when the flow's time has come. `whole_stack`: every packet goes
 	/// through ns-3's IP. `started` is called when all are connected, `delivered` when every
-	/// stream has delivered its share, `refused` when one cannot connect.
+	/// stream has delivered its share, `failed` with the reason when it cannot go on.
 	Streams(const Plan &plan, const Flow &flow, const Network::Ends &ends, bool whole_stack);
 
-	std::function<void()> started, delivered, refused;
+	std::function<void()> started, delivered;
+	std::function<void(const std::string &why)> failed;
 
 	/// The time is over: nothing is sent or read any more.
 	void end();
@@ -70,6 +71,7 @@ private:
 	void listen();
 	void connect(Stream &stream);
 	void accepted(const ns3::Ptr<ns3::Socket> &socket, const ns3::Address &from);
+	void watch();
 	void start_when_complete();
 	void start_carrying();
 	void begin(uint32_t index);
@@ -86,6 +88,8 @@ private:
 	TcpGrant grant_{};
 	uint32_t chunk_bytes_ = 0;
 	int64_t start_ns_ = -1;
+	uint64_t moved_ = 0;   ///< at the last look
+	int64_t moved_ns_ = 0; ///< when it was seen to grow
 	bool ended_ = false;
 };
 

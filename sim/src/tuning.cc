@@ -13,6 +13,9 @@ namespace
 {
 
 constexpr uint32_t ahead_bytes = 8 << 20;
+/// Linux waits 63 s for what ends a handshake; who waits for longer (network.py) tries for longer.
+constexpr int64_t syn_waits_ns = 60'000'000'000;
+constexpr uint32_t syn_tries = 7, many_tries = 21;
 
 } // namespace
 
@@ -56,6 +59,9 @@ TcpGrant tcp_settle(const Plan &plan, const Flow &flow)
 	if (transfer.initial_window_packets)
 		ns3::Config::SetDefault("ns3::TcpSocket::InitialCwnd",
 					ns3::UintegerValue(*transfer.initial_window_packets));
+	ns3::Config::SetDefault(
+	    "ns3::TcpSocket::ConnCount",
+	    ns3::UintegerValue(transfer.stall_ns > syn_waits_ns ? many_tries : syn_tries));
 	// What the program writes ahead is not to take room from what is in flight.
 	grant.send_buffer_bytes =
 	    std::max(grant.send_buffer_bytes, grant.receive_window_bytes) + ahead_bytes;

@@ -1,8 +1,9 @@
 """The labelled corpus: every case in its worlds, what the judge says, and the counter-proofs.
 
-    python -m tests.bench.causes [--keep FOLDER] [--proofs] [NAME…]
+    python -m tests.bench.causes [--keep FOLDER] [--proofs] [--matrix] [NAME…]
 
-prints a confusion matrix (what was built in beside what was told), and exits with 1 if a cause is wrong. `--keep`
+prints each run and a confusion matrix (what was built in beside what was told), `--matrix` the matrix alone, and exits
+with 1 if a cause is wrong. `--keep`
 keeps the bundles, and judges those anew that are there; `--proofs` also runs each case without its cause, where
 goodput must rise by more than 5 %, and without another possible cause, where it must not.
 """
@@ -20,7 +21,6 @@ from pathlib import Path
 import landspeed as ls
 from landspeed.judge.judge import judge
 from landspeed.results.record import RunRecord
-from landspeed.worlds.registry import WORLDS  # noqa: F401
 from tests.support.causes import CASES, Case, Change, write
 
 RISES = 1.05
@@ -75,39 +75,32 @@ def matrix(found: Sequence[Told]) -> str:
 
 def main() -> int:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--proofs", action="store_true")
-    parser.add_argument("--world")
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.causes", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*", help="parts of the names of cases; default: all")
+    parser.add_argument("--keep", type=Path, help="folder for the bundles; those that are there are judged anew")
+    parser.add_argument("--proofs", action="store_true", help="run each case without its cause, and without another")
+    parser.add_argument("--matrix", action="store_true", help="print the matrix alone")
+    parser.add_argument("--world", help="this world only")
     asked = parser.parse_args()
+    chosen = [case for case in CASES if not asked.names or any(name in case.name for name in asked.names)]
     with tempfile.TemporaryDirectory() as scratch:
-        keep = asked.keep or Path(scratch)
         found, wrong = list[Told](), 0
-        for case in CASES:
-            if asked.names and not any(name in case.name for name in asked.names):
+        for case, world in [(each, world) for each in chosen for world in each.worlds]:
+            if asked.world not in (None, world):
                 continue
-            for world in case.worlds:
-                if asked.world and world != asked.world:
-                    continue
-                folder = keep / world / case.name.replace(" ", "-").replace("%", "pc")
-                try:
-                    each = told(case, world, folder)
-                except Exception as error:
-                    print(f"{world} {case.name}: {error}", flush=True)
-                    wrong += 1
-                    continue
-                found.append(each)
-                faults = proofs(each, folder) if asked.proofs else []
-                mark = "ok" if each.word == case.cause else "WRONG"
-                wrong += mark != "ok"
-                wrong += len(faults)
-                why = f"{each.word}: {each.why}" if mark != "ok" else each.word
-                print(f"{mark:5} {world} {case.name} ({case.cause}) {each.goodput_bps / 1e6:.2f} {why}", flush=True)
-                for fault in faults:
-                    print(f"      {fault}", flush=True)
-        print(matrix(found))
-        print(f"{sum(each.word == each.case.cause for each in found)} of {len(found)} right")
+            folder = (asked.keep or Path(scratch)) / world / case.name.replace(" ", "-").replace("%", "percent")
+            each = told(case, world, folder)
+            found.append(each)
+            faults = proofs(each, folder) if asked.proofs else []
+            right = each.word == case.cause
+            wrong += (not right) + len(faults)
+            if not asked.matrix:
+                mark, why = ("ok", "") if right else ("WRONG", f": {each.why}")
+                figures = f"{each.goodput_bps / 1e6:.2f} Mbit/s"
+                print(
+                    f"{mark:5} {world} {case.name} ({case.cause}) {figures}, {each.word}{why}", *faults, sep="\n      "
+                )
+    print(matrix(found), f"{sum(each.word == each.case.cause for each in found)} of {len(found)} right", sep="\n\n")
     return 1 if wrong else 0
 
 

@@ -18,7 +18,7 @@ from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.emu.iperf3 import IPERF3
 from landspeed.worlds.tool import ToolRefused
 from tests.support.command import landspeed
-from tests.support.emu_fixtures import plan_of, transfer, write_scenario
+from tests.support.emu_fixtures import plan_of, scenario, transfer, write_scenario
 
 LINKS = [
     {"from": "near", "to": "left", "one_way_delay": "1 ms"},
@@ -89,15 +89,14 @@ def test_a_start_between_two_seconds_ends_with_2(tmp_path: Path) -> None:
     assert "write 1 s or 2 s: so a run repeats to the byte" in done.stderr
 
 
-def test_events_anywhere_are_refused(tmp_path: Path) -> None:
-    """Also on a link that no flow passes: it does not tell when the first flow starts."""
+def test_events_and_flows_that_begin_later_do_not_go_together(tmp_path: Path) -> None:
+    """Also on a link that no flow passes: who starts the later flows cannot look after the links meanwhile."""
     event = {"at": "1 s", "loss": "1 packet", "from": "left", "to": "spare"}
     spare = {"from": "left", "to": "spare", "one_way_delay": "1 ms"}
-    plan = plan_of(tmp_path, network(FLOWS) | {"events": [event], "links": [*LINKS, spare]})
-    with pytest.raises(
-        ToolRefused, match="iperf3 cannot make this transfer: it does not tell when its transfer starts"
-    ):
-        IPERF3.check(plan)
+    more = {"events": [event], "links": [*LINKS, spare]}
+    with pytest.raises(ToolRefused, match="its flows are started one after the other, and events do not wait"):
+        IPERF3.check(plan_of(tmp_path, network(FLOWS) | more))
+    IPERF3.check(plan_of(tmp_path, network([flow | {"start": "0 s"} for flow in FLOWS]) | more))
 
 
 # --- What it does ----------------------------------------------------------------------------------------------------
@@ -192,3 +191,19 @@ def test_compare_has_a_part_for_each_flow(tmp_path: Path) -> None:
     compared = landspeed("compare", *bundles)
     assert compared.returncode == 0, compared.stderr
     assert " Flow near" in compared.stdout and " Flow far" in compared.stdout
+
+
+@pytest.mark.guest
+def test_an_outage_comes_at_its_time_and_is_survived(tmp_path: Path) -> None:
+    """Five minutes, in which iperf3's own server would wait for two. Its figures are those of whole seconds."""
+    links = [{"one_way_delay": "1 ms"}, {"one_way_delay": "24 ms", "queue": "100 kB"}]
+    cut = [{"at": "10 s", "down": "300 s", "between": ["r1", "omega"]}]
+    asked = {"duration": "450 s", "sample_interval": "1 s"}
+    content = scenario(links, line_rate="10 Mbit/s", nic="10 Mbit/s", events=cut, transfer=asked)
+    record, bundle = transfer(plan_of(tmp_path, content), tmp_path / "runs", tool="iperf3")
+    assert record.complete
+    (event,) = record.events
+    assert (event.at_s, event.until_s) == (pytest.approx(10, abs=1e-3), pytest.approx(310, abs=1e-3))
+    read = {row["time_ns"] // 10**9: row["bytes"] for row in Samples(bundle).receiver.to_pylist()}
+    assert read[11] == read[309] < read[449]
+    assert read[10] * 8 == pytest.approx(10 * 9.41e6, rel=0.02)

@@ -59,6 +59,15 @@ def test_every_option_asked_for_is_in_the_running_kernel(tmp_path: Path) -> None
 
 
 @pytest.mark.guest
+def test_the_clock_ticks_a_thousand_times_a_second(tmp_path: Path) -> None:
+    """In virtual time, as the kernel itself counts them; those that an idle guest slept through count, too."""
+    count = "sed -n 's/^jiffies: //p' /proc/timer_list | head -n 1"
+    shown = execute(plan_of(tmp_path, PLAIN), tmp_path, "sh", "-c", f"{count}; sleep 10; {count}")
+    before, after = map(int, shown.out.split())
+    assert after - before == pytest.approx(10_000, abs=2)
+
+
+@pytest.mark.guest
 def test_every_congestion_control_of_the_scenarios_is_there(tmp_path: Path) -> None:
     from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
 

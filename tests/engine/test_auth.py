@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.engine import fake_server
 from tests.support.engine.auth import (
     REQUEST,
     Client,
@@ -23,6 +24,8 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     control_connection,
     engine_fixture,
 )
+
+FRAME_REQUEST = 16 << 10  # control/frame.h
 
 
 def transfer(bench: Bench, key: Path) -> None:
@@ -223,8 +226,31 @@ def test_large_messages_are_for_known_peers_only(bench: Bench) -> None:
     client.greet()
     client.put({"type": "proof", "proof": "00" * 2100})
     assert "above 4096 bytes" in client.get()["text"]
+
     client = Client(bench, key)
     client.greet()
     client.prove()
     client.tagged(REQUEST | {"note": "x" * 100_000})
     assert client.get(tagged=True)["type"] == "grant"
+
+
+@pytest.mark.parametrize("keyed", [False, True], ids=["anybody", "with the key"])
+def test_who_has_a_key_may_ask_at_length(bench: Bench, keyed: bool) -> None:
+    """One loop reads the requests of all, so strangers' are short; a session, in a process of its own, reads any."""
+    key = make_key(bench)
+    bench.receive(*(["--key", str(key)] if keyed else []))
+    padded = REQUEST | {"kind": "memory", "padding": "x" * (FRAME_REQUEST - 300)}
+    for more in ("", "x" * 400):
+        if keyed:
+            client = Client(bench, key)
+            client.greet()
+            client.prove()
+            client.tagged(padded | {"more": more})
+            assert client.get(tagged=True)["type"] == "grant"
+            client.socket.close()
+            continue
+        with control_connection(bench.port) as control:
+            greeting = {"type": "greeting", "nonce": "00" * 32, "key": False}
+            control.sendall(fake_server.frame(greeting) + fake_server.frame(padded | {"more": more}))
+            answer = fake_server.take(control)
+        assert f"above {FRAME_REQUEST} bytes" in answer["text"] if more else answer["type"] == "grant"

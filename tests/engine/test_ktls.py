@@ -51,6 +51,11 @@ def host_has_tls() -> bool:
         ("send", ["--key", "k", "--receive", "memory", "--send", "zerocopy"], "--send zerocopy does not go with it"),
         ("send", ["--key", "k", "--receive", "memory", "--send", "io_uring"], "--send io_uring does not go with it"),
         ("send", ["--key", "k", "--receive", "memory", "--mptcp"], "Linux has TLS over TCP, not over MPTCP"),
+        (
+            "send",
+            ["--key", "k", "--receive", "memory", "--bytes", "600G", "--streams", "2"],
+            "--protect ktls: the key of a stream protects 274 GB at most (RFC 8446, 5.5)",
+        ),
         ("receive", ["--key", "k"], "--protect: 'ktls' is not 'none', 'mac' or 'aead' (which ktls is, too)"),
     ],
 )

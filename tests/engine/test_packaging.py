@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import platform
 import re
+import shlex
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,21 @@ def test_the_program_is_hardened(engine: Path) -> None:
         objects = [part for part in notes.split("File: ") if ".c.o" in part]
         assert len(objects) > 100
         assert all(re.search(r"x86 feature: IBT, SHSTK", part) for part in objects)
+
+
+def joined_words(line: str) -> list[tuple[str, str]]:
+    """Words of a line of man(7) that alternates fonts (.BR and others): it puts no space between them."""
+    macro, _, rest = line.partition(" ")
+    if macro not in (".BR", ".RB", ".BI", ".IB", ".IR", ".RI"):
+        return []
+    words = [word.replace("\\-", "-").replace('""', '"') for word in shlex.split(rest.replace("\\", "\\\\"))]
+    return [(a, b) for a, b in pairwise(words) if a[-1:].isalnum() and b[:1].isalnum()]
+
+
+def test_the_man_page_joins_no_words() -> None:
+    lines = (ENGINE_FOLDER / "landspeed-engine.1").read_text().splitlines()
+    # Of a font before or behind a word, such as the number of a section or a plural, there is no other.
+    assert {line: joined for line in lines if (joined := joined_words(line))} == {}
 
 
 @pytest.mark.slow

@@ -32,15 +32,43 @@ def test_more_streams_than_an_engine_takes_are_refused_in_both_worlds(world: str
     assert found.returncode == 2 and "128" in found.stderr, found.stderr
 
 
+ACKS = {"line_rate": "100 kbit/s", "queue": "10 kB"}
+
+
 @pytest.mark.guest
 @pytest.mark.parametrize("world", ["sim", "emu"])
-def test_a_queue_of_the_receivers_own_line_is_refused(world: str) -> None:
-    """No world has one: a host's sockets wait. On a router's line it is honoured."""
-    kept, refused = (
-        landspeed("check", FIRST, "--world", world, "--set", f"path.{link}.reverse.queue=10 kB") for link in (2, 3)
-    )
-    assert kept.returncode == 0, kept.stderr
-    assert refused.returncode == 2 and "athens is a host: its own line has no queue" in refused.stderr, refused.stderr
+def test_a_queue_of_the_receivers_own_line_is_honoured(world: str, tmp_path: Path) -> None:
+    """Acknowledgments of 90 B with framing wait in 10 kB, and one is being sent.
+
+    Linux counts 14 B of header with each, and 1514 B more for whatever is being sent.
+    """
+    path = [
+        {"from": "a", "to": "r", "one_way_delay": "1 ms", "line_rate": "100 Mbit/s"},
+        {"from": "r", "to": "b", "one_way_delay": "24 ms", "line_rate": "100 Mbit/s", "queue": "1 MB", "reverse": ACKS},
+    ]
+    hosts = {"a": {"role": "sender"}, "b": {"role": "receiver"}}
+    content = {"hosts": hosts, "path": path, "transfer": {"duration": "20 s"}}
+    run = ls.run(scenario(tmp_path, content), world=world, runs_dir=tmp_path, report=False)
+    held = {"emu": (10_000 + 1514) // (52 + 14), "sim": 10_000 // 52 + 1}[world]
+    assert run.record.rtt_loaded_median_ms == pytest.approx(50 + held * 90 * 8 / 100, rel=0.01)
+    back = max(row["backlog_bytes"] for row in run.samples.links.to_pylist() if row["direction"] == "reverse")
+    assert back == pytest.approx({"emu": 11_514, "sim": 10_000}[world], rel=0.01)
+
+
+def test_a_queue_that_cannot_form_is_told_before_the_run() -> None:
+    """A host whose interface is no faster than its line; and what stands in a host of which nothing is said."""
+    on_line = ("--set", "path.3.reverse.queue=10 kB")
+    assert landspeed("check", FIRST, *on_line).returncode == 0
+    refused = landspeed("check", FIRST, *on_line, "--set", "hosts.athens.nic=1 Gbit/s")
+    assert refused.returncode == 2
+    assert "athens sends no faster than its line: its sockets wait, and no queue forms" in refused.stderr
+    slow = landspeed("show", FIRST, "--set", "path.3.reverse.line_rate=1 Mbit/s", "--set", "hosts.athens.nic=null")
+    assert "they wait in athens" in " ".join(slow.stdout.split())
+
+
+def test_what_jitter_does_to_the_round_trip_is_told_before_the_run() -> None:
+    shown = " ".join(landspeed("show", FIRST, "--set", "path.1.jitter=2 ms").stdout.split())
+    assert "with jitter, at most 54.226 ms" in shown and "a busy line's mean grows" in shown
 
 
 @pytest.mark.guest

@@ -70,6 +70,14 @@ def test_the_inventory_has_the_plans_figures(tmp_path: Path) -> None:
     }
 
 
+def test_the_receiver_listens_at_its_address_and_waits_as_rehearsed(tmp_path: Path) -> None:
+    transfer = lab_scenario()["transfer"] | {"stall": "90 s"}
+    figures = inventory_module.plan_variables(_plan(tmp_path, transfer=transfer))
+    words = figures["landspeed_receive_options"].split(" --")
+    assert "bind {{ landspeed_address }}" in words
+    assert "stall 90000000000ns" in words
+
+
 def test_an_inventory_is_not_written_over_unasked(tmp_path: Path) -> None:
     folder, plan = _inventory(tmp_path)
     loaded = load_scenario(tmp_path / "lab.yaml")

@@ -64,8 +64,11 @@ CASES = {
     "packet limit": (
         "to: r, ", "to: r, packet_limit: 1000, ", 8, "1000", "below what the delay needs", "packet_limit: 3314 or more",
     ),
+    "queue of a packet without its header": (
+        "to: r, ", "to: r, queue: 1500 B, ", 8, "1500 B", "does not hold one frame", "1514 B",
+    ),
     "queue of less than a packet": (
-        "to: r, ", "to: r, queue: 900 B, ", 8, "900 B", "does not hold one packet", "1500 B",
+        "to: r, ", "to: r, queue: 900 B, ", 8, "900 B", "does not hold one frame", "1514 B",
     ),
     "window": ("streams: 1", "window: 2 GiB", 11, "2 GiB", "a TCP window ends at 1 GiB", "at most 1 GiB"),
     "congestion control": (

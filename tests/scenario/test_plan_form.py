@@ -136,7 +136,7 @@ TOLD = {
     Node: "place label address_note latitude_deg longitude_deg bus_fitted bus_why",
     Link: "distance_m",
     Direction: "can_queue",  # follows from the rest
-    Transfer: "",
+    Transfer: "stall_ns",  # what moves until then is the same
     Event: "",
     Calibration: "",
 }

@@ -48,6 +48,18 @@ def test_a_bare_name_is_of_the_same_folder_its_parents_or_the_room() -> None:
     assert far == []
 
 
+MODULE = re.compile(r"python3? -m ((?:tests|docs|landspeed|setup)(?:\.\w+)*)")
+
+
+def test_the_modules_that_comments_and_documents_call_are_there() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    texts = [name for name in tracked if name.endswith((".md", ".py", ".sh", ".yml", "Makefile"))]
+    called = {module for name in texts for module in MODULE.findall((ROOT / name).read_text(errors="ignore"))}
+    files = {module: module.replace(".", "/") for module in called}
+    gone = [m for m, file in files.items() if not {f"{file}.py", f"{file}/__main__.py"} & set(tracked)]
+    assert gone == []
+
+
 def test_where_a_bare_name_is_looked_for() -> None:
     emu, real = "landspeed/worlds/emu/guest/joined.py", "landspeed/worlds/real/shaping.py"
     tracked = [emu, real, "landspeed/worlds/emu/doctor.py", "landspeed/errors.py", "Makefile.py", "sim/src/a.cc"]

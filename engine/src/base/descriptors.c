@@ -1,7 +1,20 @@
 #include "base/descriptors.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+void descriptors_hold_standard(void)
+{
+	int fd;
+	/* The lowest number that is free is what open() gives. */
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);
+}
 
 void descriptors_raise(void)
 {

@@ -5,7 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+/* Of the largest integer of 64 bits. */
+#define DIGITS_MAX 20
 
 static void memory_exhausted(void)
 {
@@ -106,6 +110,75 @@ const char *json_get_text(const cJSON *object, const char *name)
 bool json_get_true(const cJSON *object, const char *name)
 {
 	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+/* The numbers of a text, one after the other; what stands in strings is none. */
+struct number_text {
+	const char *at;
+	const char *end;
+};
+
+static bool is_of_number(char c)
+{
+	return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+static bool begins_number(char c)
+{
+	return (c >= '0' && c <= '9') || c == '-';
+}
+
+static const char *string_end(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		at += *at == '\\' ? 1 : 0;
+	return at;
+}
+
+/* Its length; 0 when there is no other. */
+static size_t number_next(struct number_text *text, const char **number)
+{
+	for (; text->at < text->end && !begins_number(*text->at); text->at++) {
+		if (*text->at == '"')
+			text->at = string_end(text->at, text->end);
+	}
+	*number = text->at;
+	while (text->at < text->end && is_of_number(*text->at))
+		text->at++;
+	return text->at > *number ? (size_t)(text->at - *number) : 0;
+}
+
+/* The tree has its numbers in the order of the text. */
+static void integers_keep(cJSON *item, struct number_text *text)
+{
+	for (; item != NULL; item = item->next) {
+		const char *number;
+		integers_keep(item->child, text);
+		if (!cJSON_IsNumber(item))
+			continue;
+		size_t length = number_next(text, &number);
+		if (item->valuedouble < (double)JSON_INTEGER_MAX || length > DIGITS_MAX ||
+		    strspn(number, "0123456789") < length)
+			continue;
+		char digits[DIGITS_MAX + 1];
+		(void)snprintf(digits, sizeof(digits), "%.*s", (int)length, number);
+		if (strtoull(digits, NULL, 10) == JSON_INTEGER_MAX)
+			continue; /* the last one that every reader has */
+		cJSON *raw = cJSON_CreateRaw(digits);
+		item->type = cJSON_Raw;
+		item->valuestring = raw->valuestring;
+		raw->valuestring = NULL;
+		cJSON_Delete(raw);
+	}
+}
+
+cJSON *json_parse(const char *text, size_t length)
+{
+	struct number_text numbers = {.at = text, .end = text + length};
+	cJSON *parsed = cJSON_ParseWithLength(text, length);
+	if (parsed != NULL)
+		integers_keep(parsed, &numbers);
+	return parsed;
 }
 
 char *json_print(const cJSON *object)

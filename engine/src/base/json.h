@@ -4,6 +4,7 @@
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Integers above this do not survive readers that keep numbers as doubles. */
@@ -31,6 +32,9 @@ bool json_get_u64(const cJSON *object, const char *name, uint64_t low, uint64_t 
 /* The string, or NULL. */
 const char *json_get_text(const cJSON *object, const char *name);
 bool json_get_true(const cJSON *object, const char *name);
+
+/* As cJSON_ParseWithLength; integers that no double has stay as they are written (cJSON_Raw). */
+cJSON *json_parse(const char *text, size_t length);
 
 /* Unformatted text; the caller frees it. */
 char *json_print(const cJSON *object);

@@ -110,7 +110,7 @@ int waiter_disarm(struct waiter *waiter, struct failure *failure)
 	return timer_set(waiter, 0, failure);
 }
 
-int waiter_wait(struct waiter *waiter, struct failure *failure)
+static int slots_poll(struct waiter *waiter, int timeout_ms, struct failure *failure)
 {
 	int ready;
 	nfds_t count = 0;
@@ -119,7 +119,7 @@ int waiter_wait(struct waiter *waiter, struct failure *failure)
 			waiter->asked[count++] = waiter->slots[i];
 	}
 	do {
-		ready = poll(waiter->asked, count, -1);
+		ready = poll(waiter->asked, count, timeout_ms);
 	} while (ready < 0 && errno == EINTR);
 	count = 0;
 	for (unsigned i = 0; i < waiter->used; i++) {
@@ -127,6 +127,16 @@ int waiter_wait(struct waiter *waiter, struct failure *failure)
 			waiter->slots[i].revents = waiter->asked[count++].revents;
 	}
 	return ready < 0 ? failure_set_errno(failure, errno, "poll") : 0;
+}
+
+int waiter_wait(struct waiter *waiter, struct failure *failure)
+{
+	return slots_poll(waiter, -1, failure);
+}
+
+int waiter_look(struct waiter *waiter, struct failure *failure)
+{
+	return slots_poll(waiter, 0, failure);
 }
 
 bool waiter_ready(const struct waiter *waiter, unsigned slot)

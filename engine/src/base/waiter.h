@@ -41,6 +41,8 @@ int waiter_disarm(struct waiter *waiter, struct failure *failure);
 
 /* Until something is ready. */
 int waiter_wait(struct waiter *waiter, struct failure *failure);
+/* As that, without waiting: for work that must be left when something is ready. */
+int waiter_look(struct waiter *waiter, struct failure *failure);
 /* What poll() said of the slot. */
 bool waiter_ready(const struct waiter *waiter, unsigned slot);
 

@@ -22,7 +22,7 @@ static int outputs_open(struct send_state *state)
 		 samples_open(options->tcp_info, SAMPLES_TCP_INFO, &state->failure)) == NULL)
 		return -1;
 	if (options_tell(options))
-		state->intervals = intervals_create(stdout, options->streams);
+		state->intervals = intervals_create(stdout, options->asked.streams);
 	if (options->live != NULL &&
 	    (state->live = live_open(options->live, &state->failure)) == NULL)
 		return -1;
@@ -40,7 +40,7 @@ static int send_run(struct client_session *session)
 	state->waiter = waiter_create(&state->failure);
 	if (state->waiter == NULL || outputs_open(state) != 0)
 		return -1;
-	bool here = state->options->direction != DIRECTION_REVERSE;
+	bool here = state->options->asked.direction != DIRECTION_REVERSE;
 	if (state->options->files && here && files_prepare(state) != 0)
 		return -1;
 	if (!state->options->files && send_prepare(state) != 0)

@@ -38,6 +38,7 @@ static void help_print(FILE *file)
 
 int main(int argc, char **argv)
 {
+	descriptors_hold_standard();
 	json_start();
 	descriptors_raise();
 	clock_make_exact();

@@ -179,24 +179,20 @@ static int result_wait(struct waiter *waiter, struct control *control, cJSON **r
 	for (;;) {
 		cJSON *message;
 		enum message_type type;
-		switch (control_take(control, &message, &type, failure)) {
-		case CONTROL_MESSAGE:
-			if (type == MESSAGE_QUEUED) {
-				cJSON_Delete(message);
-				output_note("the sender is busy: waiting");
-				continue;
-			}
-			if (type != MESSAGE_RESULT)
-				return session_refuse(message, type, failure);
+		int came = session_take(control, &message, &type, failure);
+		if (came < 0)
+			return -1;
+		if (came > 0 && type == MESSAGE_QUEUED) {
+			cJSON_Delete(message);
+			output_note("the sender is busy: waiting");
+			continue;
+		}
+		if (came > 0 && type != MESSAGE_RESULT)
+			return session_refuse(message, type, failure);
+		if (came > 0) {
 			*result = cJSON_DetachItemFromObjectCaseSensitive(message, "result");
 			cJSON_Delete(message);
 			return *result != NULL ? 0 : failure_set(failure, "the result is empty");
-		case CONTROL_PENDING:
-			break;
-		case CONTROL_CLOSED:
-		case CONTROL_INVALID:
-		default:
-			return -1;
 		}
 		if (waiter_wait(waiter, failure) != 0)
 			return -1;

@@ -24,6 +24,15 @@ static int files_check(const struct admission *admission, const struct request *
 	return 0;
 }
 
+int admission_streams(const struct admission *admission, unsigned asked, struct failure *failure)
+{
+	return asked <= admission->max_streams
+		   ? 0
+		   : failure_set(failure, "this receiver allows %u stream%s, not %u",
+				 admission->max_streams, admission->max_streams == 1 ? "" : "s",
+				 asked);
+}
+
 static int request_check(const struct admission *admission, const struct request *request,
 			 struct failure *failure)
 {
@@ -36,10 +45,12 @@ static int request_check(const struct admission *admission, const struct request
 		return failure_set(failure, "this receiver wants --protect %s, not %s",
 				   protect_mode_name(admission->protect),
 				   protect_mode_name(request->protect));
-	if (request_connections(request) > admission->max_streams)
-		return failure_set(failure, "this receiver allows %u stream%s, not %u",
-				   admission->max_streams, admission->max_streams == 1 ? "" : "s",
-				   request_connections(request));
+	if (admission_streams(admission, request_connections(request), failure) != 0)
+		return -1;
+	if (admission->max_window_bytes != 0 && request->window_bytes > admission->max_window_bytes)
+		return failure_set(failure, "this receiver allows a window of %llu bytes, not %llu",
+				   (unsigned long long)admission->max_window_bytes,
+				   (unsigned long long)request->window_bytes);
 	if (request->kind == REQUEST_FILES)
 		return files_check(admission, request, failure);
 	if (request_server_sends(request) && !admission->sends)
@@ -82,7 +93,7 @@ enum admission_verdict admission_decide(const struct admission *admission,
 		(void)failure_set(failure,
 				  "the receiver is busy with %u transfers, and %u wait already",
 				  serving, waiting);
-	return ADMISSION_REFUSE;
+	return admission->queue != 0 ? ADMISSION_FULL : ADMISSION_REFUSE;
 }
 
 uint64_t admission_end_ns(const struct admission *admission, uint64_t start_ns)

@@ -11,7 +11,10 @@ struct admission {
 	unsigned max_streams;
 	uint64_t max_rate_bps;     /* over all streams; 0: any */
 	uint64_t max_duration_ns;  /* 0: any */
+	uint64_t max_window_bytes; /* of a stream; 0: any */
+	uint64_t min_rate_bps;     /* below it a transfer is one that has come to rest */
 	uint64_t max_file_bytes;   /* of a transfer of files, together; 0: any */
+	uint64_t max_files;        /* entries of such a transfer; 0: any */
 	unsigned modes;            /* a bit per receive_mode */
 	enum protect_mode protect; /* at least */
 	bool files;                /* are taken */
@@ -20,12 +23,19 @@ struct admission {
 	bool third_party;
 };
 
-enum admission_verdict { ADMISSION_SERVE, ADMISSION_QUEUE, ADMISSION_REFUSE };
+enum admission_verdict {
+	ADMISSION_SERVE,
+	ADMISSION_QUEUE,
+	ADMISSION_FULL, /* it may wait if another one gives way */
+	ADMISSION_REFUSE,
+};
 
 /* `serving` and `waiting` clients are there already. The failure is the reason to refuse. */
 enum admission_verdict admission_decide(const struct admission *admission,
 					const struct request *request, unsigned serving,
 					unsigned waiting, struct failure *failure);
+/* 0, or -1: so many data connections are too many. */
+int admission_streams(const struct admission *admission, unsigned asked, struct failure *failure);
 /*
  * When a session that began at `start_ns` is ended, whatever its client says: after
  * max_duration_ns, and as long as round trips of one that keeps to it may take. UINT64_MAX: never.

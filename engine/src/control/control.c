@@ -1,6 +1,7 @@
 #include "control/control.h"
 
 #include "base/clock.h"
+#include "base/wire.h"
 #include "control/frame.h"
 #include "control/hello.h"
 #include "net/net.h"
@@ -14,12 +15,14 @@
 #include <unistd.h>
 
 /* A peer that does not take a message of ours within this is not there. */
-#define SEND_PATIENCE_NS (30 * NS_PER_S)
+#define USUAL_PATIENCE_NS (30 * NS_PER_S)
 
 struct control {
 	int fd;
-	bool known;
+	uint32_t limit; /* of a message */
+	uint64_t patience_ns;
 	unsigned challenge_due; /* bytes of it that are still to come */
+	uint8_t challenge[CHALLENGE_BYTES];
 	struct frame_decoder *decoder;
 	struct auth_channel channel;
 };
@@ -32,9 +35,11 @@ struct control *control_create(int fd, struct failure *failure)
 		(void)failure_set(failure, "out of memory");
 		goto refuse;
 	}
-	if (net_set_blocking(fd, false, failure) != 0 || net_keep_alive(fd, failure) != 0)
+	if (net_set_blocking(fd, false, failure) != 0 ||
+	    net_keep_alive(fd, USUAL_PATIENCE_NS, failure) != 0)
 		goto refuse;
 	control->fd = fd;
+	control->patience_ns = USUAL_PATIENCE_NS;
 	control->decoder = decoder;
 	control_trust(control, false);
 	return control;
@@ -55,15 +60,28 @@ void control_destroy(struct control *control)
 	free(control);
 }
 
+int control_await(struct control *control, uint64_t patience_ns, struct failure *failure)
+{
+	if (patience_ns <= control->patience_ns)
+		return 0;
+	control->patience_ns = patience_ns;
+	return net_keep_alive(control->fd, patience_ns, failure);
+}
+
 void control_expect_challenge(struct control *control)
 {
 	control->challenge_due = CHALLENGE_BYTES;
 }
 
+void control_limit(struct control *control, uint32_t bytes)
+{
+	control->limit = bytes;
+	frame_decoder_limit(control->decoder, bytes);
+}
+
 void control_trust(struct control *control, bool known)
 {
-	control->known = known;
-	frame_decoder_limit(control->decoder, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+	control_limit(control, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
 }
 
 void control_secure(struct control *control, const struct auth_channel *channel)
@@ -103,9 +121,11 @@ static bool writable_wait(int fd, uint64_t until_ns)
 	       poll(&writable, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1) != 0;
 }
 
-static int bytes_send(int fd, const uint8_t *bytes, size_t count, struct failure *failure)
+static int bytes_send(const struct control *control, const uint8_t *bytes, size_t count,
+		      struct failure *failure)
 {
-	uint64_t until_ns = clock_monotonic_ns() + SEND_PATIENCE_NS;
+	int fd = control->fd;
+	uint64_t until_ns = clock_monotonic_ns() + control->patience_ns;
 	while (count > 0) {
 		ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
 		if (sent >= 0) {
@@ -149,17 +169,36 @@ int control_send(struct control *control, cJSON *message, struct failure *failur
 	free(text);
 	if (status != 0)
 		return failure_set_errno(failure, -status, "control message");
-	status = bytes_send(control->fd, frame, length, failure);
+	status = bytes_send(control, frame, length, failure);
 	free(frame);
 	return status;
+}
+
+/* The first word of HTTP, SSH and others whose peers talk in text. */
+static bool is_text(const uint8_t bytes[FRAME_HEADER_BYTES])
+{
+	for (unsigned i = 0; i < FRAME_HEADER_BYTES; i++) {
+		if (bytes[i] < ' ' || bytes[i] > '~')
+			return false;
+	}
+	return true;
 }
 
 static enum control_status decoder_refuse(const struct control *control, int status,
 					  struct failure *failure)
 {
-	if (status == -EMSGSIZE)
-		(void)failure_set(failure, "the peer announced a control message above %u bytes",
-				  control->known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
+	uint8_t head[FRAME_HEADER_BYTES];
+	(void)wire_put_u32(head, frame_decoder_announced(control->decoder));
+	if (status == -EMSGSIZE && is_text(head))
+		(void)failure_set(failure,
+				  "the peer speaks another protocol than this engine's: it begins "
+				  "with '%.4s'",
+				  (const char *)head);
+	else if (status == -EMSGSIZE)
+		(void)failure_set(failure,
+				  "the peer announced a control message above %u bytes, or speaks "
+				  "another protocol than this engine's",
+				  control->limit);
 	else if (status == -EBADMSG)
 		(void)failure_set(failure, "the peer sent an empty control message");
 	else
@@ -176,7 +215,7 @@ int control_feed(struct control *control, const void *bytes, size_t count, struc
 		   : failure_set_errno(failure, -status, "control connection");
 }
 
-/* Bytes of what has come that are the challenge's: it is for data, and of no use here. */
+/* Bytes of what has come that are the challenge's: its nonce is for data, and of no use here. */
 static size_t challenge_skip(struct control *control, const uint8_t *bytes, size_t count)
 {
 	if (control->challenge_due == 0)
@@ -185,6 +224,7 @@ static size_t challenge_skip(struct control *control, const uint8_t *bytes, size
 	if (control->challenge_due == CHALLENGE_BYTES && !hello_begins(bytes[0]))
 		control->challenge_due = 0;
 	size_t skipped = count < control->challenge_due ? count : control->challenge_due;
+	memcpy(control->challenge + CHALLENGE_BYTES - control->challenge_due, bytes, skipped);
 	control->challenge_due -= (unsigned)skipped;
 	return skipped;
 }
@@ -234,6 +274,14 @@ enum control_status control_take(struct control *control, cJSON **message, enum 
 		    recv(control->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes), 0);
 		if (got > 0) {
 			size_t from = challenge_skip(control, bytes, (size_t)got);
+			uint8_t nonce[NONCE_BYTES];
+			if (from > 0 && control->challenge_due == 0 &&
+			    !challenge_decode(control->challenge, nonce)) {
+				(void)failure_set(failure,
+						  "the peer is of another version: use the same "
+						  "build on both ends");
+				return CONTROL_INVALID;
+			}
 			int pushed =
 			    frame_decoder_push(control->decoder, bytes + from, (size_t)got - from);
 			if (pushed != 0)

@@ -23,12 +23,17 @@ struct control *control_create(int fd, struct failure *failure);
 void control_destroy(struct control *control);
 int control_fd(const struct control *control);
 
+/* A peer of which nothing is heard is not given up within this: 30 s, and minutes where we wait. */
+int control_await(struct control *control, uint64_t patience_ns, struct failure *failure);
+
 /* At the client, before anything is read: the server's challenge comes before its frames. */
 void control_expect_challenge(struct control *control);
 /* What was read of the connection before it was known to be one of control. */
 int control_feed(struct control *control, const void *bytes, size_t count, struct failure *failure);
 /* Large frames are for peers that are known: small ones only until `known` is true. */
 void control_trust(struct control *control, bool known);
+/* Messages may have that many bytes from now on. */
+void control_limit(struct control *control, uint32_t bytes);
 /* From now on frames carry tags, if the channel has keys; copies it. */
 void control_secure(struct control *control, const struct auth_channel *channel);
 /* The session's secret as the key makes it; NULL where there is no key. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "net/net.h"
+#include "net/resolve.h"
 #include "net/tune.h"
 
 #include <errno.h>
@@ -70,8 +71,12 @@ struct control *control_dial(struct waiter *waiter, const struct dial *dial, int
 	struct failure first = {0};
 	int fd = -1;
 	*signal = 0;
-	if (net_resolve(dial->host, dial->port, dial->family, &list, failure) != 0)
+	if (net_resolve(dial->host, dial->port, dial->family, &list, &first) != 0) {
+		*signal = waiter_take_signal(waiter);
+		(void)failure_set(failure, *signal != 0 ? "interrupted by %s" : "%s",
+				  *signal != 0 ? signal_name(*signal) : first.text);
 		return NULL;
+	}
 	for (struct addrinfo *entry = list; entry != NULL && fd < 0 && *signal == 0;
 	     entry = entry->ai_next)
 		fd = address_connect(waiter, dial, entry, signal, &first);

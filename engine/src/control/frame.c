@@ -46,6 +46,11 @@ size_t frame_decoder_room(const struct frame_decoder *decoder)
 	return decoder->used < most ? most - decoder->used : 0;
 }
 
+uint32_t frame_decoder_announced(const struct frame_decoder *decoder)
+{
+	return decoder->used >= FRAME_HEADER_BYTES ? length_read(decoder->bytes) : 0;
+}
+
 void frame_decoder_destroy(struct frame_decoder *decoder)
 {
 	if (decoder == NULL)

@@ -13,6 +13,12 @@
 /* Of a peer that has not said who it is. */
 #define FRAME_STRANGER_BYTES UINT32_C(4096)
 
+/*
+ * Of a request that anybody may make: a server's one loop reads those of all. A session has a
+ * process of its own, and so the greatest.
+ */
+#define FRAME_REQUEST_BYTES (UINT32_C(16) << 10)
+
 struct frame_decoder;
 
 struct frame_decoder *frame_decoder_create(void);
@@ -23,6 +29,9 @@ void frame_decoder_limit(struct frame_decoder *decoder, uint32_t bytes);
 /* How many bytes frame_decoder_push takes now: what a peer sends on without waiting stays outside.
  */
 size_t frame_decoder_room(const struct frame_decoder *decoder);
+
+/* What the next frame announces, in its own four bytes; 0 when they are not there. */
+uint32_t frame_decoder_announced(const struct frame_decoder *decoder);
 
 /* Append received bytes. 0, -ENOMEM, or -EMSGSIZE when a frame above the limit was announced. */
 int frame_decoder_push(struct frame_decoder *decoder, const void *bytes, size_t count);

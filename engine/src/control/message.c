@@ -80,7 +80,7 @@ static void words_tame(cJSON *item)
 int message_parse(const char *payload, size_t length, cJSON **message, enum message_type *type,
 		  struct failure *failure)
 {
-	cJSON *parsed = cJSON_ParseWithLength(payload, length);
+	cJSON *parsed = json_parse(payload, length);
 	if (message_check(parsed, type, failure) != 0) {
 		cJSON_Delete(parsed);
 		return -1;
@@ -133,6 +133,13 @@ int grant_decode(const cJSON *message, struct grant *grant, struct failure *fail
 	grant->session = (uint32_t)session;
 	grant->warning = NULL;
 	return 0;
+}
+
+cJSON *queued_encode(uint64_t place)
+{
+	cJSON *message = message_create(MESSAGE_QUEUED);
+	json_add_u64(message, "place", place);
+	return message;
 }
 
 cJSON *error_encode(const char *text)

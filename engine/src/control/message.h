@@ -54,6 +54,8 @@ const char *message_type_name(enum message_type type);
 
 cJSON *grant_encode(const struct grant *grant);
 int grant_decode(const cJSON *message, struct grant *grant, struct failure *failure);
+/* At which place it waits; 0: it is served, and what comes first takes long. */
+cJSON *queued_encode(uint64_t place);
 cJSON *error_encode(const char *text);
 /* The peer's own words, cut. */
 void error_decode(const cJSON *message, char *text, size_t size);

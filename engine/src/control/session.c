@@ -25,7 +25,11 @@ static int queue_wait(struct waiter *waiter, cJSON *message, struct failure *fai
 	uint64_t place = 0;
 	(void)json_get_u64(message, "place", 0, JSON_INTEGER_MAX, &place);
 	cJSON_Delete(message);
-	output_note("the receiver is busy: waiting at place %llu", (unsigned long long)place);
+	if (place == 0)
+		output_note("the server looks through its files");
+	else
+		output_note("the receiver is busy: waiting at place %llu",
+			    (unsigned long long)place);
 	return waiter_disarm(waiter, failure);
 }
 
@@ -36,6 +40,21 @@ static bool is_late(enum message_type type, enum message_type wanted)
 	       (wanted == MESSAGE_RESULT || wanted == MESSAGE_ACCOUNT);
 }
 
+int session_take(struct control *control, cJSON **message, enum message_type *type,
+		 struct failure *failure)
+{
+	switch (control_take(control, message, type, failure)) {
+	case CONTROL_PENDING:
+		return 0;
+	case CONTROL_MESSAGE:
+		return 1;
+	case CONTROL_CLOSED:
+	case CONTROL_INVALID:
+	default:
+		return -1;
+	}
+}
+
 /* 1: it is there; 0: nothing whole is; -1 with the failure set. */
 static int message_accept(struct waiter *waiter, struct control *control, enum message_type wanted,
 			  cJSON **message, struct failure *failure)
@@ -43,16 +62,9 @@ static int message_accept(struct waiter *waiter, struct control *control, enum m
 	/* Those that came together are in the decoder: the socket says nothing of them. */
 	for (;;) {
 		enum message_type type;
-		switch (control_take(control, message, &type, failure)) {
-		case CONTROL_PENDING:
-			return 0;
-		case CONTROL_MESSAGE:
-			break;
-		case CONTROL_CLOSED:
-		case CONTROL_INVALID:
-		default:
-			return -1;
-		}
+		int came = session_take(control, message, &type, failure);
+		if (came <= 0)
+			return came;
 		if (type == wanted)
 			return 1;
 		if (is_late(type, wanted))
@@ -94,14 +106,24 @@ int session_expect(struct waiter *waiter, struct control *control, enum message_
 int session_send(struct control *control, cJSON *message, struct failure *failure)
 {
 	struct failure broken = {0};
-	struct failure ignored = {0};
+	struct failure heard = {0};
 	enum message_type type;
 	cJSON *said;
 	if (control_send(control, message, &broken) == 0)
 		return 0;
-	if (control_take(control, &said, &type, &ignored) == CONTROL_MESSAGE)
+	/* What it said before it closed is the reason, if it is the engine's language or not. */
+	switch (control_take(control, &said, &type, &heard)) {
+	case CONTROL_MESSAGE:
 		return session_refuse(said, type, failure);
-	return failure_set(failure, "%s", broken.text);
+	case CONTROL_INVALID:
+		return failure_set(failure, "%s", heard.text);
+	case CONTROL_CLOSED:
+	case CONTROL_PENDING:
+	default:
+		return failure_set(
+		    failure, "%s: the peer closes where a receiver of this engine would answer",
+		    broken.text);
+	}
 }
 
 /* Sends what the handshake answers; what is open from then on is tagged. */

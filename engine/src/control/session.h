@@ -8,6 +8,10 @@
 /* A peer that has said it is ready, or is done, answers within this. */
 #define PATIENCE_NS (60 * UINT64_C(1000000000))
 
+/* Takes what has come. 1: a message; 0: none that is whole; -1 with the failure set. */
+int session_take(struct control *control, cJSON **message, enum message_type *type,
+		 struct failure *failure);
+
 /*
  * The next message, which must be of type `wanted`, within `timeout_ns`. A message of type error
  * becomes the failure. *signal is the signal that ended the waiting, or 0.

@@ -121,6 +121,38 @@ static int lock_take(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno == EWOULDBLOCK ? EBUSY : errno;
 }
 
+/* Does the name still lead to what is open? */
+static int name_look(const struct place *place, const char *name, int fd, bool *same)
+{
+	struct stat named;
+	struct stat open;
+	if (fstat(fd, &open) != 0)
+		return errno;
+	*same = fstatat(place->directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+	return 0;
+}
+
+/*
+ * The partial file, and its lock. Between the two who had it may have finished: then this is
+ * another's whole file by now, under its own name, and the partial file is a new one.
+ */
+static int partial_open(struct incoming *incoming, const char *name)
+{
+	for (;;) {
+		bool same = false;
+		int error = place_open_file(&incoming->place, name, O_CREAT, &incoming->fd);
+		if (error == 0)
+			error = lock_take(incoming->fd);
+		if (error == 0)
+			error = name_look(&incoming->place, name, incoming->fd, &same);
+		if (error != 0 || same)
+			return error;
+		(void)close(incoming->fd);
+		incoming->fd = -1;
+	}
+}
+
 static int bitmap_make(struct incoming *incoming)
 {
 	incoming->verified = calloc((size_t)incoming->blocks / 8 + 1, 1);
@@ -136,9 +168,8 @@ static int files_open(struct incoming *incoming, int root)
 	if (error != 0)
 		return error;
 	partial_names_make(incoming->place.name, &names);
-	if ((error = place_open_file(&incoming->place, names.partial, O_CREAT, &incoming->fd)) != 0)
-		return error;
-	if ((error = lock_take(incoming->fd)) != 0 || (error = bitmap_make(incoming)) != 0)
+	if ((error = partial_open(incoming, names.partial)) != 0 ||
+	    (error = bitmap_make(incoming)) != 0)
 		return error;
 	if (incoming->blocks <= 1)
 		return 0;

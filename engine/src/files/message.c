@@ -8,6 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+void kept_tell(uint64_t files)
+{
+	if (files != 0)
+		output_note("%llu files were there already, with their size and mtime: what is in "
+			    "them is not "
+			    "compared, and may have come without protection (--protect)",
+			    (unsigned long long)files);
+}
+
 void anew_tell(uint64_t files)
 {
 	if (files != 0)

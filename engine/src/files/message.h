@@ -24,6 +24,8 @@ struct have {
 
 /* Says, unless there were none, why so many unfinished files were not resumed. */
 void anew_tell(uint64_t files);
+/* That files were kept of which a protected transfer proves nothing, for people; nothing of 0. */
+void kept_tell(uint64_t files);
 
 cJSON *have_encode(const struct have *have);
 int have_decode(const cJSON *message, struct have *have, struct failure *failure);

@@ -23,6 +23,7 @@ struct store_plan {
 	enum links_policy links;
 	uint8_t trust[JOURNAL_TRUST_BYTES]; /* in what comes (journal.h) */
 	uint64_t max_bytes;                 /* of the listed files together; 0: any */
+	uint64_t max_files;                 /* entries of the list; 0: any */
 	char *const *wanted; /* what was asked for (wanted.h); NULL: whatever comes */
 	unsigned wanted_count;
 	/* Called from any thread when store_take has something or store_settled changed. */

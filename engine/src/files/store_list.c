@@ -135,6 +135,20 @@ static int entry_prepare(struct store *store, struct incoming *incoming, cJSON *
 	return error != 0 ? store_end(incoming, error, failure) : 0;
 }
 
+/* Directories, links and empty files have no bytes, and take an inode each. */
+static int count_admit(struct store *store, const struct file_entry *entry, struct failure *failure)
+{
+	char path[RECORD_TEXT_BYTES];
+	uint64_t limit = store->plan.max_files;
+	if (limit == 0 || store->counts.entries < limit)
+		return 0;
+	file_path_text(entry->path, path, sizeof(path));
+	return failure_set(failure,
+			   "receiver: '%s' is beyond the %llu files, directories and links that a "
+			   "transfer may have here (--max-files)",
+			   path, (unsigned long long)limit);
+}
+
 static int bytes_admit(struct store *store, const struct file_entry *entry, struct failure *failure)
 {
 	char path[RECORD_TEXT_BYTES];
@@ -171,6 +185,7 @@ static int entries_take(struct store *store, const uint8_t *payload, uint32_t le
 		if (file_entry_decode(payload + at, length - at, &used, &entry, failure) != 0)
 			return -1;
 		if (name_admit(store, &entry, failure) != 0 ||
+		    count_admit(store, &entry, failure) != 0 ||
 		    bytes_admit(store, &entry, failure) != 0 ||
 		    entry_add(store, &entry, failure, &incoming) != 0 || incoming == NULL) {
 			file_entry_clear(&entry);

@@ -27,7 +27,8 @@ static int record_send(struct sender *sender, const struct record *record)
 		int error = stream_write(stream, header, sizeof(header));
 		return error == 0 ? stream_write(stream, sender->buffer, payload) : error;
 	}
-	return stream_send_parts(stream, parts, payload != 0 ? 2 : 1, true);
+	int error = stream_seal(stream, sizeof(header) + payload);
+	return error == 0 ? stream_send_parts(stream, parts, payload != 0 ? 2 : 1, true) : error;
 }
 
 static int list_send(struct sender *sender, const struct work_item *item)

@@ -12,11 +12,19 @@
 #include <unistd.h>
 
 #define OMISSIONS_LISTED 1000
+#define NAMES_A_LOOK     64
 
 bool outgoing_source(const struct outgoing *outgoing, char *path, size_t size)
 {
 	int length = snprintf(path, size, "%s%s", outgoing->prefix, outgoing->entry.path);
 	return length >= 0 && (size_t)length < size;
+}
+
+int file_set_look(struct file_set *set, struct failure *failure)
+{
+	if (set->watch == NULL || ++set->seen % NAMES_A_LOOK != 0)
+		return 0;
+	return set->watch->look(set->watch->context, failure);
 }
 
 static void omission_add(struct file_set *set, const char *path, const char *outcome,
@@ -131,6 +139,8 @@ static int found_take(struct file_set *set, const char *prefix, const FTSENT *fo
 		      struct failure *failure)
 {
 	const char *path = found->fts_path + strlen(prefix);
+	if (file_set_look(set, failure) != 0)
+		return -1;
 	switch (found->fts_info) {
 	case FTS_DP: /* the way back up */
 		return 0;
@@ -270,9 +280,10 @@ int file_set_names_check(const struct file_set *set, struct failure *failure)
 	return status;
 }
 
-int file_set_fill(struct file_set *set, char *const *paths, unsigned count, struct failure *failure)
+int file_set_fill(struct file_set *set, const struct walk_watch *watch, char *const *paths,
+		  unsigned count, struct failure *failure)
 {
-	*set = (struct file_set){.root = -1, .omissions = cJSON_CreateArray()};
+	*set = (struct file_set){.root = -1, .watch = watch, .omissions = cJSON_CreateArray()};
 	for (unsigned i = 0; i < count; i++) {
 		if (path_add(set, paths[i], failure) != 0)
 			return -1;

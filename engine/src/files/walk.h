@@ -17,8 +17,16 @@ struct outgoing {
 	bool sparse;
 };
 
+/* Asked now and then during a walk, which may be long; -1 with the failure set: it shall end. */
+struct walk_watch {
+	int (*look)(void *context, struct failure *failure);
+	void *context;
+};
+
 struct file_set {
-	int root; /* of all of them; -1: none */
+	int root;                       /* of all of them; -1: none */
+	const struct walk_watch *watch; /* NULL: nobody is asked */
+	uint64_t seen;                  /* names that the walk came by */
 	struct outgoing *files;
 	uint32_t count;
 	size_t room;
@@ -35,14 +43,14 @@ struct file_set {
  * stands for what is in it. Links on the command line are followed, those below are sent as links.
  * -1 with the failure set when a PATH itself is no file or directory, or two have the same name.
  */
-int file_set_fill(struct file_set *set, char *const *paths, unsigned count,
-		  struct failure *failure);
+int file_set_fill(struct file_set *set, const struct walk_watch *watch, char *const *paths,
+		  unsigned count, struct failure *failure);
 /*
  * The same below an open directory, which stays the caller's and open as long as the set: no path
  * leads out, by whatever link, and "." is the directory itself.
  */
-int file_set_fill_below(struct file_set *set, int root, char *const *paths, unsigned count,
-			struct failure *failure);
+int file_set_fill_below(struct file_set *set, const struct walk_watch *watch, int root,
+			char *const *paths, unsigned count, struct failure *failure);
 void file_set_clear(struct file_set *set);
 /* Where a file lies; false when that is too long. */
 bool outgoing_source(const struct outgoing *outgoing, char *path, size_t size);

@@ -41,6 +41,8 @@ static int name_take(struct walk *walk, int directory, const char *name, unsigne
 	struct stat status;
 	const char *own = walk->path + strlen(walk->prefix);
 	const char *fault = file_path_fault(own, strlen(own));
+	if (file_set_look(walk->set, walk->failure) != 0)
+		return -1;
 	if (fault != NULL) {
 		file_set_skip(walk->set, walk->path, fault);
 		return 0;
@@ -156,28 +158,27 @@ static int named_add(struct walk *walk, const char *path)
 	return done;
 }
 
+/* The path is as wanted_take has left it: "." or names, with "/" behind them for what is in it. */
 static int path_add(struct walk *walk, const char *path)
 {
 	char own[FILE_PATH_BYTES + 1];
 	size_t length = strlen(path);
-	bool contents = strcmp(path, ".") == 0 || (length > 1 && path[length - 1] == '/');
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	if (length > FILE_PATH_BYTES)
-		return path_refuse(walk, "...", "too long");
-	(void)snprintf(own, sizeof(own), "%.*s", (int)length, path);
-	const char *fault = strcmp(own, ".") == 0 ? NULL : file_path_fault(own, length);
+	if (strcmp(path, ".") == 0)
+		return contents_add(walk, path, length);
+	bool contents = length > 1 && path[length - 1] == '/';
+	length -= contents ? 1 : 0;
+	const char *fault = file_path_fault(path, length);
 	if (fault != NULL)
 		return path_refuse(walk, path, fault);
-	return contents || strcmp(own, ".") == 0 ? contents_add(walk, own, length)
-						 : named_add(walk, own);
+	(void)snprintf(own, sizeof(own), "%.*s", (int)length, path);
+	return contents ? contents_add(walk, own, length) : named_add(walk, own);
 }
 
-int file_set_fill_below(struct file_set *set, int root, char *const *paths, unsigned count,
-			struct failure *failure)
+int file_set_fill_below(struct file_set *set, const struct walk_watch *watch, int root,
+			char *const *paths, unsigned count, struct failure *failure)
 {
 	struct walk walk = {.set = set, .failure = failure};
-	*set = (struct file_set){.root = root, .omissions = cJSON_CreateArray()};
+	*set = (struct file_set){.root = root, .watch = watch, .omissions = cJSON_CreateArray()};
 	for (unsigned i = 0; i < count; i++) {
 		if (path_add(&walk, paths[i]) != 0)
 			return -1;

@@ -6,6 +6,8 @@
 
 #include <sys/stat.h>
 
+/* At each name: whoever watches the walk may end it, -1 with the failure set. */
+int file_set_look(struct file_set *set, struct failure *failure);
 /* A file, a directory or a link, which says `target`. `source` is where it lies: prefix and path.
  */
 int file_set_add(struct file_set *set, const char *prefix, const char *source,

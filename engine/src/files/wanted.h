@@ -9,8 +9,12 @@
 
 /* The member "paths" of a request. */
 void wanted_add(cJSON *request, char *const *paths, unsigned count);
-/* The paths are the message's; `paths` has room for WANTED_LIMIT. -1 with the failure set. */
-int wanted_take(const cJSON *request, char **paths, unsigned *count, struct failure *failure);
+/*
+ * The paths are the message's; `paths` has room for WANTED_LIMIT. Names that change nothing are
+ * left out: "./run" is "run", "run/." is "run/". -1 with the failure set, also for the same path
+ * twice: to walk it twice would cost only this host.
+ */
+int wanted_take(cJSON *request, char **paths, unsigned *count, struct failure *failure);
 /* Could an entry of that path come of these? A server sends what was asked for, and no more. */
 bool wanted_has(char *const *paths, unsigned count, const char *path);
 

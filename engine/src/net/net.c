@@ -1,5 +1,8 @@
 #include "net/net.h"
 
+#include "base/clock.h"
+#include "net/resolve.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -9,7 +12,8 @@
 #include <unistd.h>
 
 /* Strangers that come in a burst shall not make a client wait; the system may allow less. */
-#define LISTEN_BACKLOG 4096
+#define LISTEN_BACKLOG    4096
+#define KEEP_ALIVE_PROBES 12
 /* Of linux/mptcp.h and netinet/in.h, which are younger than some C libraries. */
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
@@ -23,29 +27,6 @@
 #ifndef MPTCP_INFO_FLAG_FALLBACK
 #define MPTCP_INFO_FLAG_FALLBACK 1
 #endif
-
-int net_resolve(const char *host, uint16_t port, int family, struct addrinfo **list,
-		struct failure *failure)
-{
-	char service[8];
-	struct addrinfo hints = {.ai_family = family,
-				 .ai_socktype = SOCK_STREAM,
-				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV |
-					     (host == NULL ? AI_PASSIVE : 0)};
-	(void)snprintf(service, sizeof(service), "%u", port);
-	int status = getaddrinfo(host, service, &hints, list);
-	if (status == EAI_NONAME) {
-		hints.ai_flags &= ~AI_NUMERICHOST;
-		status = getaddrinfo(host, service, &hints, list);
-	}
-	if (status != 0)
-		return failure_set(failure, "cannot find %s address of '%s': %s",
-				   family == AF_INET    ? "an IPv4"
-				   : family == AF_INET6 ? "an IPv6"
-							: "the",
-				   host != NULL ? host : "*", gai_strerror(status));
-	return 0;
-}
 
 void net_address_text(const struct address *address, char text[ADDRESS_TEXT_BYTES])
 {
@@ -331,13 +312,17 @@ int net_no_delay(int fd, struct failure *failure)
 	return option_set(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY", failure);
 }
 
-int net_keep_alive(int fd, struct failure *failure)
+int net_keep_alive(int fd, uint64_t patience_ns, struct failure *failure)
 {
+	const uint64_t probe_ns = patience_ns / KEEP_ALIVE_PROBES;
+	const uint64_t probe_s = (probe_ns + NS_PER_S - 1) / NS_PER_S;
 	if (net_no_delay(fd, failure) != 0 ||
 	    option_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE", failure) != 0 ||
 	    option_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 60, "TCP_KEEPIDLE", failure) != 0 ||
-	    option_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 10, "TCP_KEEPINTVL", failure) != 0 ||
-	    option_set(fd, IPPROTO_TCP, TCP_KEEPCNT, 12, "TCP_KEEPCNT", failure) != 0)
+	    option_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, probe_s > 10 ? (int)probe_s : 10,
+		       "TCP_KEEPINTVL", failure) != 0 ||
+	    option_set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_ALIVE_PROBES, "TCP_KEEPCNT", failure) !=
+		0)
 		return -1;
 	return 0;
 }

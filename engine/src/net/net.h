@@ -17,12 +17,6 @@ struct address {
 
 #define ADDRESS_TEXT_BYTES (NI_MAXHOST + NI_MAXSERV + 4)
 
-/*
- * Literal addresses never reach DNS. `host` NULL: every local address. `family` AF_UNSPEC: of any.
- * The caller frees *list.
- */
-int net_resolve(const char *host, uint16_t port, int family, struct addrinfo **list,
-		struct failure *failure);
 void net_address_text(const struct address *address, char text[ADDRESS_TEXT_BYTES]);
 int net_local_address(int fd, struct address *address, struct failure *failure);
 int net_peer_address(int fd, struct address *address, struct failure *failure);
@@ -67,8 +61,9 @@ int net_connect_status(int fd);
 int net_set_blocking(int fd, bool blocking, struct failure *failure);
 /* What is written leaves at once. */
 int net_no_delay(int fd, struct failure *failure);
-/* Small messages leave at once; a peer that vanished is noticed within minutes. */
-int net_keep_alive(int fd, struct failure *failure);
+/* Small messages leave at once; a peer that vanished is noticed within minutes, or after a silence
+ * of `patience_ns` if that is longer. */
+int net_keep_alive(int fd, uint64_t patience_ns, struct failure *failure);
 /* Closes with a reset: what is still queued is thrown away. */
 void net_abort(int fd);
 

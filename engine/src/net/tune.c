@@ -218,6 +218,15 @@ int tune_device(int fd, const char *device, struct failure *failure)
 	return 0;
 }
 
+/* Of linux/in.h, which is younger than some C libraries'. */
+static bool is_multipath(int fd)
+{
+	int protocol = 0;
+	socklen_t length = sizeof(protocol);
+	return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 &&
+	       protocol == IPPROTO_MPTCP;
+}
+
 int tune_notsent(int fd, uint64_t bytes, struct failure *failure)
 {
 	uint32_t value = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
@@ -230,9 +239,16 @@ int tune_pacing(int fd, uint64_t bits_per_second, struct failure *failure)
 {
 	/* Bytes per second; 64 bits wide since Linux 4.20, or 34 Gbit/s would be the end. */
 	uint64_t value = bits_per_second / 8;
-	if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)) != 0)
-		return failure_set_errno(failure, errno, "setsockopt SO_MAX_PACING_RATE");
-	return 0;
+	if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)) == 0)
+		return 0;
+	if (errno == EOPNOTSUPP && is_multipath(fd))
+		return failure_set(
+		    failure,
+		    "--mptcp cannot be paced, and %.6g Mbit/s are asked for (--pacing, "
+		    "--pacing-total, or the server's --max-rate): this kernel has no "
+		    "SO_MAX_PACING_RATE for MPTCP",
+		    (double)bits_per_second / 1e6);
+	return failure_set_errno(failure, errno, "setsockopt SO_MAX_PACING_RATE");
 }
 
 uint64_t sysctl_last(const char *path)

@@ -1,11 +1,15 @@
 /* What `send` and `receive` take for transfers of files. */
 #include "base/json.h"
 #include "base/quantity.h"
+#include "control/frame.h"
 #include "files/direct.h"
 #include "files/wanted.h"
 #include "options/option.h"
 
 #include <string.h>
+
+/* Of all else that a request has. */
+#define REQUEST_ROOM_BYTES 2048
 
 static int direct_option(const char *name, const char *value, struct options *options,
 			 struct failure *failure)
@@ -44,6 +48,13 @@ static int max_bytes_apply(const char *name, const char *value, struct options *
 	return 0;
 }
 
+static int max_files_apply(const char *name, const char *value, struct options *options,
+			   struct failure *failure)
+{
+	return option_integer(name, value, 1, FILES_LIMIT, "a number of files from 1 to 16777216",
+			      &options->admission.max_files, failure);
+}
+
 static int symlinks_apply(const char *name, const char *value, struct options *options,
 			  struct failure *failure)
 {
@@ -80,6 +91,8 @@ static const struct option_rule directory_rules[] = {
 static const struct option_rule writing_rules[] = {
     {"max-bytes", "BYTES", "greatest size of all files of one transfer (any)",
      READ(max_bytes_apply), HERE},
+    {"max-files", "N", "greatest number of files, directories and links of one transfer (any)",
+     READ(max_files_apply), HERE},
     {"direct", "auto|on|off", "write past the page cache; auto: files from 64 MiB (auto)",
      READ(direct_option), HERE},
     {"no-sync", NULL, "do not wait until files are on the disk", FLAG(no_sync), HERE},
@@ -104,6 +117,9 @@ int options_check_directory(const struct options *options, struct failure *failu
 	if (options->admission.max_file_bytes != 0 && options->directory == NULL)
 		return failure_set(failure, "--max-bytes speaks of files: it needs --directory DIR "
 					    "too");
+	if (options->admission.max_files != 0 && options->directory == NULL)
+		return failure_set(failure, "--max-files speaks of files: it needs --directory DIR "
+					    "too");
 	if (options->anonymous && !any)
 		return failure_set(failure, "--anonymous speaks of files: it needs --directory DIR "
 					    "or --serve-directory DIR too");
@@ -125,15 +141,23 @@ int options_check_get(struct options *options, struct failure *failure)
 		return failure_set(failure, "get needs a PATH after HOST");
 	if (options->path_count > WANTED_LIMIT)
 		return failure_set(failure, "get takes at most %d PATHs", WANTED_LIMIT);
-	if (options->bytes != 0 || options->duration_ns != 0 || options->omit_ns != 0 ||
-	    options->receive != RECEIVE_DISCARD)
+	if (options->asked.bytes != 0 || options->asked.duration_ns != 0 ||
+	    options->asked.omit_ns != 0 || options->asked.receive != RECEIVE_DISCARD)
 		return failure_set(failure, "get has whole files sent: --bytes, --time, --omit and "
 					    "--receive do not go with it");
+	size_t bytes = REQUEST_ROOM_BYTES;
 	for (unsigned i = 0; i < options->path_count; i++) {
 		if (options->paths[i][0] == '\0')
 			return failure_set(failure, "get: a PATH is empty");
+		bytes += strlen(options->paths[i]) + sizeof("\"\",") - 1;
 	}
-	options->direction = DIRECTION_REVERSE;
+	if (options->key == NULL && bytes > FRAME_REQUEST_BYTES)
+		return failure_set(
+		    failure,
+		    "get: without a key the PATHs may have some %u bytes together; ask "
+		    "for a directory, or for fewer at once",
+		    FRAME_REQUEST_BYTES - REQUEST_ROOM_BYTES);
+	options->asked.direction = DIRECTION_REVERSE;
 	return 0;
 }
 
@@ -141,7 +165,8 @@ int options_check_files(const struct options *options, struct failure *failure)
 {
 	if (options->path_count == 0)
 		return failure_set(failure, "--files needs a PATH after HOST");
-	if (options->bytes != 0 || options->duration_ns != 0 || options->omit_ns != 0)
+	if (options->asked.bytes != 0 || options->asked.duration_ns != 0 ||
+	    options->asked.omit_ns != 0)
 		return failure_set(
 		    failure,
 		    "--files sends whole files: --bytes and --time do not go with it, nor --omit");

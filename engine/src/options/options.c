@@ -67,9 +67,12 @@ static const struct options defaults = {
     .idle_timeout_ns = UINT64_C(30000000000),
     .stall_ns = UINT64_C(30000000000),
     .connect_timeout_ns = UINT64_C(30000000000),
-    .streams = 1,
-    .dscp = DSCP_NONE,
-    .admission = {.clients = 1, .per_address = 32, .max_streams = STREAMS_LIMIT, .modes = UINT_MAX},
+    .asked = {.streams = 1, .settings = {.dscp = DSCP_NONE}},
+    .admission = {.clients = 1,
+		  .per_address = 32,
+		  .max_streams = STREAMS_LIMIT,
+		  .min_rate_bps = 100,
+		  .modes = UINT_MAX},
 };
 
 void options_default(struct options *options)
@@ -96,8 +99,8 @@ const struct third_party_option *options_forwarded(void)
 void options_of_request(const struct request *request, const struct options *server,
 			struct options *options)
 {
-	const struct send_settings *settings = &request->settings;
 	*options = defaults;
+	options->asked = *request;
 	options->port = server->port;
 	options->quiet = true;
 	options->interval_ns = server->interval_ns;
@@ -107,25 +110,9 @@ void options_of_request(const struct request *request, const struct options *ser
 	options->direct = server->direct;
 	options->admission = server->admission;
 	options->files = request->kind == REQUEST_FILES;
-	options->direction = request->direction;
-	options->streams = request->streams;
-	options->window_bytes = request->window_bytes;
-	options->window_exact = request->window_exact;
-	options->bytes = request->bytes;
-	options->duration_ns = request->duration_ns;
-	options->omit_ns = request->omit_ns;
-	options->receive = request->receive;
-	options->protect = request->protect;
-	options->mptcp = request->mptcp;
 	options->seeded = request->receive == RECEIVE_VERIFY;
-	options->payload_seed = request->payload_seed;
-	options->congestion = settings->congestion[0] != '\0' ? settings->congestion : NULL;
-	options->send_method = settings->send_method;
-	options->pacing_bps = settings->pacing_bps;
-	options->pacing_total_bps = settings->pacing_total_bps;
-	options->notsent_bytes = settings->notsent_bytes;
-	options->stagger_ns = settings->stagger_ns;
-	options->dscp = settings->dscp;
+	options->congestion =
+	    request->settings.congestion[0] != '\0' ? request->settings.congestion : NULL;
 }
 
 int options_parse_receive(int argc, char **argv, struct options *options, struct failure *failure)
@@ -176,9 +163,9 @@ int options_parse_get(int argc, char **argv, struct options *options, struct fai
 	options->host = argv[optind];
 	options->paths = argv + optind + 1;
 	options->path_count = (unsigned)(argc - optind - 1);
-	if (options->direction != DIRECTION_FORWARD)
+	if (options->asked.direction != DIRECTION_FORWARD)
 		return failure_set(failure, "get is that direction: without --reverse and --bidir");
-	if (options->window_exact && options->window_bytes == 0)
+	if (options->asked.window_exact && options->asked.window_bytes == 0)
 		return failure_set(failure, "--window-exact needs --window BYTES");
 	if (options_check_protect(options, failure) != 0 ||
 	    options_check_session(options, failure) != 0)

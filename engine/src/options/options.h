@@ -41,46 +41,26 @@ struct options {
 	const char *serve_directory; /* NULL: no files are handed out */
 	/* send */
 	const char *host;
-	unsigned streams;
-	enum protect_mode protect; /* of the data */
+	/* Of the server, or what a client asked of us: both ends keep to it. */
+	struct request asked;
 	bool protect_given;
-	bool window_exact;       /* the receiver offers window_bytes and no more */
-	enum request_kind probe; /* round trips or datagrams; else REQUEST_MEMORY */
-	uint32_t request_bytes;  /* of a request, or a datagram */
-	uint32_t response_bytes;
-	uint64_t rate_bps; /* of datagrams */
-	bool fresh;        /* a connection for each round trip */
-	bool files;        /* the paths are sent */
+	bool files; /* the paths are sent */
 	unsigned path_count;
-	enum receive_mode receive;
 	char *const *paths;
-	uint64_t window_bytes;  /* 0: autotuning */
 	const char *congestion; /* NULL: the system's default */
-	uint64_t bytes;         /* 0: no limit */
-	uint64_t duration_ns;   /* 0: no limit */
 	const char *live;
-	uint64_t pacing_bps; /* 0: not paced */
-	uint64_t stagger_ns;
 	/* both: where the threads run */
 	const char *affinity; /* a list, "auto" or NULL */
 	/* send: the way of the data connections (options/path.c); --bind as above */
 	const char *device; /* NULL: the route's */
-	unsigned dscp;      /* DSCP_NONE: the system's */
 	unsigned mss;       /* 0: the path's */
-	bool mptcp;
-	uint64_t pacing_total_bps; /* 0: none */
-	uint64_t notsent_bytes;    /* 0: the system's */
-	uint64_t omit_ns;
-	enum direction direction; /* who sends */
-	bool ipv4;                /* addresses of that family only */
+	bool ipv4;          /* addresses of that family only */
 	bool ipv6;
 	int family;                  /* AF_UNSPEC: both */
 	uint32_t flow_label;         /* of IPv6; 0: the system's */
 	uint64_t connect_timeout_ns; /* for each address, and for the data connections */
 	/* send: how the bytes are made and handed over (options/payload.c) */
-	enum send_method send_method;
 	bool seeded;
-	uint64_t payload_seed;
 };
 
 /* argv[0] is the subcommand. 0, or -1 with the failure set (a usage error). */

@@ -33,7 +33,7 @@ int option_dscp(const char *name, const char *value, struct options *options,
 	if (option_integer(name, value, 0, 63, "a code point from 0 to 63 such as 46", &number,
 			   failure) != 0)
 		return -1;
-	options->dscp = (unsigned)number;
+	options->asked.settings.dscp = (unsigned)number;
 	return 0;
 }
 
@@ -52,7 +52,7 @@ static int mss_apply(const char *name, const char *value, struct options *option
 static int pacing_total_apply(const char *name, const char *value, struct options *options,
 			      struct failure *failure)
 {
-	return option_rate(name, value, &options->pacing_total_bps, failure);
+	return option_rate(name, value, &options->asked.settings.pacing_total_bps, failure);
 }
 
 static int notsent_apply(const char *name, const char *value, struct options *options,
@@ -61,7 +61,7 @@ static int notsent_apply(const char *name, const char *value, struct options *op
 	uint64_t bytes;
 	if (!quantity_parse_bytes(value, &bytes) || bytes == 0 || bytes > UINT32_MAX / 2)
 		return option_refuse(name, value, "an amount of bytes such as 4M", failure);
-	options->notsent_bytes = bytes;
+	options->asked.settings.notsent_bytes = bytes;
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static int omit_apply(const char *name, const char *value, struct options *optio
 		      struct failure *failure)
 {
 	return option_duration(name, value, 0, DURATION_MAX_NS, "a duration such as 5 or 500ms",
-			       &options->omit_ns, failure);
+			       &options->asked.omit_ns, failure);
 }
 
 #define AFFINITY                                                                                   \
@@ -85,7 +85,7 @@ static const struct option_rule send_rules[] = {
     {"bind-device", "DEV", "connect through that interface only", READ(device_apply), PASSED},
     {"dscp", "N", "code point (DSCP) of the data packets, 0 to 63", READ(option_dscp), PASSED},
     {"mss", "BYTES", "largest segment", READ(mss_apply), PASSED},
-    {"mptcp", NULL, "use multipath TCP, where both kernels have it", FLAG(mptcp), PASSED},
+    {"mptcp", NULL, "use multipath TCP, where both kernels have it", FLAG(asked.mptcp), PASSED},
     {"pacing-total", "BIT/S", "greatest sending rate of all streams together",
      READ(pacing_total_apply), PASSED},
     {"notsent-lowat", "BYTES", "keep less than that unsent in the socket (TCP_NOTSENT_LOWAT)",

@@ -5,7 +5,7 @@
 static int send_apply(const char *name, const char *value, struct options *options,
 		      struct failure *failure)
 {
-	if (!send_method_parse(value, &options->send_method))
+	if (!send_method_parse(value, &options->asked.settings.send_method))
 		return option_refuse(name, value,
 				     "'auto', 'write', 'sendfile', 'splice', 'zerocopy' or "
 				     "'io_uring'",
@@ -18,7 +18,7 @@ static int payload_seed_apply(const char *name, const char *value, struct option
 {
 	options->seeded = true;
 	return option_integer(name, value, 0, SEED_LIMIT - 1, "an integer from 0 to 2^53 - 1",
-			      &options->payload_seed, failure);
+			      &options->asked.payload_seed, failure);
 }
 
 static const struct option_rule rules[] = {
@@ -32,9 +32,10 @@ const struct option_table options_of_payload = OPTION_TABLE(rules);
 
 int options_check_payload(const struct options *options, struct failure *failure)
 {
-	if (options->receive != RECEIVE_VERIFY)
+	if (options->asked.receive != RECEIVE_VERIFY)
 		return 0;
-	if (options->bytes != 0 && options->bytes / options->streams < BLOCK_MIN_BYTES)
+	if (options->asked.bytes != 0 &&
+	    options->asked.bytes / options->asked.streams < BLOCK_MIN_BYTES)
 		return failure_set(failure,
 				   "--bytes: a verified stream has at least one block, %d bytes",
 				   BLOCK_MIN_BYTES);

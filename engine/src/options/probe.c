@@ -20,27 +20,28 @@ static int request_apply(const char *name, const char *value, struct options *op
 			 struct failure *failure)
 {
 	return bytes_read(name, value, 1, PROBE_BYTES_MAX, "an amount of bytes from 1 to 16Mi",
-			  &options->request_bytes, failure);
+			  &options->asked.probe.request_bytes, failure);
 }
 
 static int response_apply(const char *name, const char *value, struct options *options,
 			  struct failure *failure)
 {
 	return bytes_read(name, value, 1, PROBE_BYTES_MAX, "an amount of bytes from 1 to 16Mi",
-			  &options->response_bytes, failure);
+			  &options->asked.probe.response_bytes, failure);
 }
 
 static int size_apply(const char *name, const char *value, struct options *options,
 		      struct failure *failure)
 {
 	return bytes_read(name, value, DATAGRAM_BYTES_MIN, DATAGRAM_BYTES_MAX,
-			  "an amount of bytes from 40 to 65000", &options->request_bytes, failure);
+			  "an amount of bytes from 40 to 65000",
+			  &options->asked.probe.request_bytes, failure);
 }
 
 static int rate_apply(const char *name, const char *value, struct options *options,
 		      struct failure *failure)
 {
-	return option_rate(name, value, &options->rate_bps, failure);
+	return option_rate(name, value, &options->asked.probe.rate_bps, failure);
 }
 
 #define OF_BOTH                                                                                    \
@@ -54,7 +55,7 @@ static const struct option_rule round_trip_rules[] = {
     {"streams", "N", "connections, a thread each, 1 to 128 (1)", READ(option_streams), HERE},
     {"request", "BYTES", "size of each request (1)", READ(request_apply), HERE},
     {"response", "BYTES", "size of each answer (1)", READ(response_apply), HERE},
-    {"connect", NULL, "a new connection for each round trip", FLAG(fresh), HERE},
+    {"connect", NULL, "a new connection for each round trip", FLAG(asked.probe.fresh), HERE},
     OF_BOTH,
 };
 
@@ -88,11 +89,11 @@ static int probe_parse(int argc, char **argv, const struct option_table *const *
 		       struct options *options, struct failure *failure)
 {
 	options_default(options);
-	options->duration_ns = 10 * NS_PER_S;
-	options->request_bytes = tables == datagram_tables ? 1400 : 1;
-	options->response_bytes = 1;
-	options->rate_bps = 10000000;
-	options->probe = tables == datagram_tables ? REQUEST_DATAGRAMS : REQUEST_ROUND_TRIPS;
+	options->asked.duration_ns = 10 * NS_PER_S;
+	options->asked.probe.request_bytes = tables == datagram_tables ? 1400 : 1;
+	options->asked.probe.response_bytes = 1;
+	options->asked.probe.rate_bps = 10000000;
+	options->asked.kind = tables == datagram_tables ? REQUEST_DATAGRAMS : REQUEST_ROUND_TRIPS;
 	if (option_parse_all(argc, argv, tables, options, failure) != 0)
 		return -1;
 	if (options->help)

@@ -5,7 +5,7 @@ static int protect_apply(const char *name, const char *value, struct options *op
 			 struct failure *failure)
 {
 	options->protect_given = true;
-	if (!protect_mode_parse(value, &options->protect))
+	if (!protect_mode_parse(value, &options->asked.protect))
 		return option_refuse(name, value, "'none', 'mac', 'aead' or 'ktls'", failure);
 	return 0;
 }
@@ -38,39 +38,47 @@ const struct option_table options_of_least_protect = OPTION_TABLE(receive_rules)
 
 static int kernel_check(const struct options *options, struct failure *failure)
 {
-	if (options->mptcp)
+	if (options->asked.mptcp)
 		return failure_set(failure,
 				   "--protect ktls: Linux has TLS over TCP, not over MPTCP: "
 				   "--protect aead, or without --mptcp");
-	if (options->send_method == SEND_ZEROCOPY || options->send_method == SEND_URING)
+	if (options->asked.settings.send_method == SEND_ZEROCOPY ||
+	    options->asked.settings.send_method == SEND_URING)
 		return failure_set(failure,
 				   "--protect ktls: the kernel makes the records in memory of its "
 				   "own, so --send %s does not go with it",
-				   send_method_name(options->send_method));
+				   send_method_name(options->asked.settings.send_method));
+	if (options->asked.bytes / options->asked.streams > TLS_KEY_RECORDS * TLS_PAYLOAD_BYTES)
+		return failure_set(
+		    failure,
+		    "--protect ktls: the key of a stream protects %llu GB at most "
+		    "(RFC 8446, 5.5): use more --streams, or --protect aead",
+		    (unsigned long long)(TLS_KEY_RECORDS * TLS_PAYLOAD_BYTES / 1000000000));
 	return 0;
 }
 
 int options_check_protect(struct options *options, struct failure *failure)
 {
 	if (!options->protect_given && options->files && options->key != NULL)
-		options->protect = PROTECT_AEAD;
-	if (options->protect == PROTECT_NONE)
+		options->asked.protect = PROTECT_AEAD;
+	if (options->asked.protect == PROTECT_NONE)
 		return 0;
 	if (options->key == NULL)
 		return failure_set(failure, "--protect %s needs --key FILE",
-				   protect_mode_name(options->protect));
-	if (!options->files && options->receive == RECEIVE_DISCARD)
+				   protect_mode_name(options->asked.protect));
+	if (!options->files && options->asked.receive == RECEIVE_DISCARD)
 		return failure_set(failure,
 				   "--protect %s: the receiver has to look at the data: --receive "
 				   "memory or verify",
-				   protect_mode_name(options->protect));
-	if (options->protect == PROTECT_KTLS)
+				   protect_mode_name(options->asked.protect));
+	if (options->asked.protect == PROTECT_KTLS)
 		return kernel_check(options, failure);
-	if (options->send_method != SEND_AUTO && options->send_method != SEND_WRITE)
+	if (options->asked.settings.send_method != SEND_AUTO &&
+	    options->asked.settings.send_method != SEND_WRITE)
 		return failure_set(failure,
 				   "--protect %s makes records of the data, which are written: "
 				   "--send %s does not go with it",
-				   protect_mode_name(options->protect),
-				   send_method_name(options->send_method));
+				   protect_mode_name(options->asked.protect),
+				   send_method_name(options->asked.settings.send_method));
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* What the server of `receive` lets its clients have. */
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/quantity.h"
 #include "control/admission.h"
 #include "options/option.h"
 
@@ -53,6 +54,23 @@ static int max_rate_apply(const char *name, const char *value, struct options *o
 	return option_rate(name, value, &options->admission.max_rate_bps, failure);
 }
 
+static int max_window_apply(const char *name, const char *value, struct options *options,
+			    struct failure *failure)
+{
+	uint64_t bytes = 0;
+	if (!quantity_parse_bytes(value, &bytes) || bytes == 0)
+		return option_refuse(name, value, "an amount of bytes above 0 such as 64M",
+				     failure);
+	options->admission.max_window_bytes = bytes;
+	return 0;
+}
+
+static int min_rate_apply(const char *name, const char *value, struct options *options,
+			  struct failure *failure)
+{
+	return option_rate(name, value, &options->admission.min_rate_bps, failure);
+}
+
 static int max_time_apply(const char *name, const char *value, struct options *options,
 			  struct failure *failure)
 {
@@ -89,6 +107,10 @@ static const struct option_rule rules[] = {
      READ(max_streams_apply), HERE},
     {"max-rate", "BIT/S", "greatest rate of one transfer: senders are paced (any)",
      READ(max_rate_apply), HERE},
+    {"min-rate", "BIT/S", "end a transfer that is slower than that over a whole --stall (100)",
+     READ(min_rate_apply), HERE},
+    {"max-window", "BYTES", "greatest window of a stream that may be asked for (any)",
+     READ(max_window_apply), HERE},
     {"max-time", "TIME", "longest duration of a transfer; --bytes without --time is refused (any)",
      READ(max_time_apply), HERE},
     {"allow", "MODES", "receive modes, with commas between (all)", READ(allow_apply), HERE},

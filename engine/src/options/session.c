@@ -8,14 +8,16 @@
 #include <sys/socket.h>
 
 #define FLOW_LABEL_MAX 0xfffff
+/* With less a writer waits for all that it wrote before (seen with Linux 6.18). */
+#define MPTCP_NOTSENT_LEAST_BYTES (UINT64_C(64) << 10)
 
 static int reverse_apply(const char *name, const char *value, struct options *options,
 			 struct failure *failure)
 {
 	(void)value;
-	if (options->direction == DIRECTION_BOTH)
+	if (options->asked.direction == DIRECTION_BOTH)
 		return failure_set(failure, "--%s: --bidir has that direction too", name);
-	options->direction = DIRECTION_REVERSE;
+	options->asked.direction = DIRECTION_REVERSE;
 	return 0;
 }
 
@@ -23,9 +25,9 @@ static int bidir_apply(const char *name, const char *value, struct options *opti
 		       struct failure *failure)
 {
 	(void)value;
-	if (options->direction == DIRECTION_REVERSE)
+	if (options->asked.direction == DIRECTION_REVERSE)
 		return failure_set(failure, "--%s has the direction of --reverse too", name);
-	options->direction = DIRECTION_BOTH;
+	options->asked.direction = DIRECTION_BOTH;
 	return 0;
 }
 
@@ -86,14 +88,20 @@ int options_check_session(struct options *options, struct failure *failure)
 	options->family = options->ipv4 ? AF_INET : options->ipv6 ? AF_INET6 : AF_UNSPEC;
 	if (options->flow_label != 0 && options->ipv4)
 		return failure_set(failure, "--flow-label is one of IPv6");
-	if (options->direction == DIRECTION_FORWARD)
+	if (options->asked.mptcp && options->asked.settings.notsent_bytes != 0 &&
+	    options->asked.settings.notsent_bytes < MPTCP_NOTSENT_LEAST_BYTES)
+		return failure_set(
+		    failure, "--notsent-lowat: a socket of MPTCP takes nearly nothing with less "
+			     "than 64Ki; ask for more, or go without --mptcp");
+	if (options->asked.direction == DIRECTION_FORWARD)
 		return 0;
 	if (options->congestion != NULL &&
 	    strlen(options->congestion) >= SEND_SETTINGS_CONGESTION_BYTES)
 		return failure_set(failure, "--congestion: the list is too long for a server");
 	if (options->files)
 		return failure_set(failure, "--files sends: use 'get' to have files sent here");
-	if (options->direction == DIRECTION_BOTH && 2 * options->streams > STREAMS_LIMIT)
+	if (options->asked.direction == DIRECTION_BOTH &&
+	    2 * options->asked.streams > STREAMS_LIMIT)
 		return failure_set(failure, "--bidir: at most %d streams each way",
 				   STREAMS_LIMIT / 2);
 	return 0;

@@ -35,8 +35,8 @@
 static uint64_t step_ns(const struct options *options, uint64_t number)
 {
 	/* Of datagram `number`, exact over days. */
-	return (uint64_t)((long double)number * options->request_bytes * 8e9L /
-			  (long double)options->rate_bps);
+	return (uint64_t)((long double)number * options->asked.probe.request_bytes * 8e9L /
+			  (long double)options->asked.probe.rate_bps);
 }
 
 static int socket_open(struct datagram_run *run)
@@ -54,7 +54,8 @@ static int socket_open(struct datagram_run *run)
 	run->fd = socket(peer.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (run->fd < 0)
 		return failure_set_errno(failure, errno, "socket");
-	if (options->dscp != DSCP_NONE && tune_dscp(run->fd, options->dscp, failure) != 0)
+	if (options->asked.settings.dscp != DSCP_NONE &&
+	    tune_dscp(run->fd, options->asked.settings.dscp, failure) != 0)
 		return -1;
 	if (tune_window(run->fd, TUNE_SEND, UINT64_C(4) << 20, failure) != 0)
 		return -1;
@@ -69,17 +70,18 @@ static int socket_open(struct datagram_run *run)
 static int batch_choose(struct datagram_run *run)
 {
 	const struct options *options = run->link->options;
-	int size = (int)options->request_bytes;
+	int size = (int)options->asked.probe.request_bytes;
 	uint64_t each_ns = step_ns(options, 1);
-	uint64_t most = number_least(BATCH_MOST, BATCH_BYTES / options->request_bytes);
+	uint64_t most = number_least(BATCH_MOST, BATCH_BYTES / options->asked.probe.request_bytes);
 	uint64_t batch = number_least(BATCH_NS / (each_ns != 0 ? each_ns : 1), most);
 	run->batch = 1;
 	if (batch <= 1 || setsockopt(run->fd, SOL_UDP, UDP_SEGMENT, &size, sizeof(size)) != 0)
 		return 0;
 	run->batch = (unsigned)batch;
 	/* One by one they leave when their timer says: then fq would only hold them back. */
-	double pacing = (double)options->rate_bps * PACING_MORE *
-			(options->request_bytes + HEADER_BYTES) / options->request_bytes;
+	double pacing = (double)options->asked.probe.rate_bps * PACING_MORE *
+			(options->asked.probe.request_bytes + HEADER_BYTES) /
+			options->asked.probe.request_bytes;
 	return tune_pacing(run->fd, (uint64_t)pacing, &run->link->failure);
 }
 
@@ -89,7 +91,7 @@ static void batch_fill(const struct datagram_run *run, uint8_t *bytes, unsigned 
 	struct datagram datagram = {.number = number, .sent_ns = clock_unix_ns()};
 	for (unsigned i = 0; i < count; i++, datagram.number++)
 		datagram_encode(&datagram, run->link->secret,
-				bytes + (size_t)i * run->link->options->request_bytes);
+				bytes + (size_t)i * run->link->options->asked.probe.request_bytes);
 }
 
 /* What the network makes of it is what is measured. */
@@ -109,15 +111,16 @@ static int batches_send(struct datagram_run *run, uint8_t *bytes)
 	int error = 0;
 	while (error == 0 && !atomic_load(&run->stopping)) {
 		uint64_t due_ns = step_ns(options, number);
-		if (due_ns >= options->duration_ns)
+		if (due_ns >= options->asked.duration_ns)
 			break;
 		if (clock_monotonic_ns() < start_ns + due_ns)
 			(void)gate_sleep_until(pause, start_ns + due_ns);
 		unsigned count = run->batch;
-		while (count > 1 && step_ns(options, number + count - 1) >= options->duration_ns)
+		while (count > 1 &&
+		       step_ns(options, number + count - 1) >= options->asked.duration_ns)
 			count--;
 		batch_fill(run, bytes, count, number);
-		size_t size = (size_t)count * options->request_bytes;
+		size_t size = (size_t)count * options->asked.probe.request_bytes;
 		if (send(run->fd, bytes, size, 0) == (ssize_t)size) {
 			number += count;
 			atomic_store(&run->sent, number);
@@ -133,7 +136,7 @@ static void *sender_run(void *argument)
 {
 	const uint64_t one = 1;
 	struct datagram_run *run = argument;
-	uint8_t *bytes = calloc(run->batch, run->link->options->request_bytes);
+	uint8_t *bytes = calloc(run->batch, run->link->options->asked.probe.request_bytes);
 	atomic_store(&run->error, bytes != NULL ? batches_send(run, bytes) : ENOMEM);
 	free(bytes);
 	if (write(run->event_fd, &one, sizeof(one)) < 0)
@@ -177,7 +180,7 @@ static int datagrams_send(struct datagram_run *run)
 	if (atomic_load(&run->error) != 0)
 		(void)failure_set_errno(&link->failure, atomic_load(&run->error),
 					"cannot send datagrams of %u bytes",
-					link->options->request_bytes);
+					link->options->asked.probe.request_bytes);
 	return 0;
 }
 
@@ -249,7 +252,8 @@ static void told_add(cJSON *object, const struct datagram_run *run, const char *
 
 static uint64_t rate_of(const struct datagram_run *run, uint64_t count)
 {
-	const struct goodput goodput = {.bytes = count * run->link->options->request_bytes,
+	const struct goodput goodput = {.bytes =
+					    count * run->link->options->asked.probe.request_bytes,
 					.duration_ns = run->duration_ns};
 	return goodput_bps(&goodput);
 }
@@ -257,7 +261,7 @@ static uint64_t rate_of(const struct datagram_run *run, uint64_t count)
 /* They may have come for longer than they were sent: then the first one took no time of it. */
 static uint64_t received_bps(const struct datagram_run *run)
 {
-	uint64_t size = run->link->options->request_bytes;
+	uint64_t size = run->link->options->asked.probe.request_bytes;
 	uint64_t span_ns = told_number(run, "span_ns");
 	bool longer = span_ns > run->duration_ns;
 	const struct goodput goodput = {.bytes = told_number(run, "received") * size,
@@ -273,9 +277,9 @@ cJSON *datagram_report(const struct datagram_run *run)
 	const struct route *route = &link->route;
 	cJSON *used;
 	cJSON *object = link_report(link, "udp", run->told != NULL, &used);
-	json_add_u64(used, "rate_bps", options->rate_bps);
-	json_add_u64(used, "size_bytes", options->request_bytes);
-	json_add_seconds(used, "time_s", options->duration_ns);
+	json_add_u64(used, "rate_bps", options->asked.probe.rate_bps);
+	json_add_u64(used, "size_bytes", options->asked.probe.request_bytes);
+	json_add_seconds(used, "time_s", options->asked.duration_ns);
 	json_add_known(object, "start_unix_ns", link->start_unix_ns, link->start_ns != 0);
 	json_add_seconds(object, "duration_s", run->duration_ns);
 	losses_add(object, run);

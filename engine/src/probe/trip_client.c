@@ -65,8 +65,8 @@ static int fresh_connect(struct stream *stream, struct trip_stream *own, int *fd
 	if (net_bind_local(*fd, &local, &failure) != 0 ||
 	    net_set_blocking(*fd, true, &failure) != 0 || net_no_delay(*fd, &failure) != 0 ||
 	    !patience_set(*fd, link->options->stall_ns) ||
-	    (link->options->dscp != DSCP_NONE &&
-	     tune_dscp(*fd, link->options->dscp, &failure) != 0) ||
+	    (link->options->asked.settings.dscp != DSCP_NONE &&
+	     tune_dscp(*fd, link->options->asked.settings.dscp, &failure) != 0) ||
 	    connect(*fd, (const struct sockaddr *)&address.storage, address.length) != 0)
 		return errno;
 	trip_nonce(own->number, nonce);
@@ -83,14 +83,15 @@ static int trip_make(struct stream *stream, struct trip_stream *own)
 {
 	int fd = stream->fd;
 	const struct options *options = own->run->link->options;
-	int error = options->fresh ? fresh_connect(stream, own, &fd) : 0;
+	int error = options->asked.probe.fresh ? fresh_connect(stream, own, &fd) : 0;
 	if (error == 0)
-		error = trip_send(fd, options->request_bytes);
+		error = trip_send(fd, options->asked.probe.request_bytes);
 	/* The server challenges whoever comes, and does not wait for this one's answer to it. */
 	if (error == 0)
-		error = trip_receive(fd, options->response_bytes +
-					     (options->fresh ? (uint64_t)CHALLENGE_BYTES : 0));
-	if (options->fresh && fd >= 0) {
+		error = trip_receive(
+		    fd, options->asked.probe.response_bytes +
+			    (options->asked.probe.fresh ? (uint64_t)CHALLENGE_BYTES : 0));
+	if (options->asked.probe.fresh && fd >= 0) {
 		(void)own_set(own, -1);
 		/* With a reset: nothing is left of it that would hold its port for a minute. */
 		net_abort(fd);
@@ -106,7 +107,7 @@ static int trips_make(struct stream *stream, void *context)
 	const struct options *options = run->link->options;
 	if (!gate_wait(streams_gate(stream->set), &start_ns))
 		return 0;
-	uint64_t end_ns = start_ns + options->duration_ns;
+	uint64_t end_ns = start_ns + options->asked.duration_ns;
 	uint64_t before_ns = clock_monotonic_ns();
 	while (!stream_stopping(stream) && before_ns < end_ns) {
 		int error = trip_make(stream, own);
@@ -117,7 +118,8 @@ static int trips_make(struct stream *stream, void *context)
 			return error == EAGAIN ? ETIMEDOUT : error;
 		histogram_add(own->times, now_ns - before_ns);
 		(void)atomic_fetch_add(&stream->bytes,
-				       (uint64_t)options->request_bytes + options->response_bytes);
+				       (uint64_t)options->asked.probe.request_bytes +
+					   options->asked.probe.response_bytes);
 		before_ns = now_ns;
 	}
 	return 0;
@@ -127,7 +129,7 @@ static void trips_stop(struct trip_run *run)
 {
 	struct send_state *link = run->link;
 	streams_stop(link->streams);
-	for (unsigned i = 0; i < link->options->streams; i++) {
+	for (unsigned i = 0; i < link->options->asked.streams; i++) {
 		struct trip_stream *own = &run->streams[i];
 		(void)pthread_mutex_lock(&own->mutex);
 		if (own->fd >= 0)
@@ -156,7 +158,7 @@ static bool on_streams(void *context)
 static int timer_choose(struct trip_run *run)
 {
 	struct send_state *link = run->link;
-	uint64_t end_ns = link->start_ns + link->options->duration_ns;
+	uint64_t end_ns = link->start_ns + link->options->asked.duration_ns;
 	return waiter_arm(link->waiter,
 			  number_least(end_ns, stall_look_ns(&link->stall, clock_monotonic_ns())),
 			  &link->failure);
@@ -167,7 +169,7 @@ static bool on_timer(void *context)
 	struct trip_run *run = context;
 	struct send_state *link = run->link;
 	uint64_t now_ns = clock_monotonic_ns();
-	if (now_ns >= link->start_ns + link->options->duration_ns)
+	if (now_ns >= link->start_ns + link->options->asked.duration_ns)
 		return true;
 	if (stall_look(&link->stall, streams_moved(link->streams), now_ns))
 		(void)failure_set(&link->failure, "no answer came for %.3g s",
@@ -193,7 +195,7 @@ static void events_follow(struct trip_run *run)
 		(void)waiter_follow(link->waiter, turns, sizeof(turns) / sizeof(turns[0]), run,
 				    &link->failure);
 	run->duration_ns =
-	    number_least(clock_monotonic_ns() - link->start_ns, link->options->duration_ns);
+	    number_least(clock_monotonic_ns() - link->start_ns, link->options->asked.duration_ns);
 	(void)waiter_disarm(link->waiter, &link->failure);
 }
 
@@ -216,8 +218,8 @@ static void end_tell(struct trip_run *run)
 static int streams_prepare(struct trip_run *run)
 {
 	struct send_state *link = run->link;
-	run->streams = calloc(link->options->streams, sizeof(run->streams[0]));
-	for (unsigned i = 0; run->streams != NULL && i < link->options->streams; i++) {
+	run->streams = calloc(link->options->asked.streams, sizeof(run->streams[0]));
+	for (unsigned i = 0; run->streams != NULL && i < link->options->asked.streams; i++) {
 		struct trip_stream *own = &run->streams[i];
 		*own = (struct trip_stream){.run = run, .number = 1, .fd = -1};
 		(void)pthread_mutex_init(&own->mutex, NULL);
@@ -249,8 +251,8 @@ int trip_run(struct trip_run *run)
 static struct histogram *times_all(const struct trip_run *run)
 {
 	struct histogram *all = histogram_create();
-	for (unsigned i = 0; all != NULL && run->streams != NULL && i < run->link->options->streams;
-	     i++) {
+	for (unsigned i = 0;
+	     all != NULL && run->streams != NULL && i < run->link->options->asked.streams; i++) {
 		if (run->streams[i].times != NULL)
 			histogram_merge(all, run->streams[i].times);
 	}
@@ -270,11 +272,11 @@ cJSON *trip_report(const struct trip_run *run)
 	uint64_t count = all != NULL ? histogram_count(all) : 0;
 	cJSON *used;
 	cJSON *object = link_report(link, "rr", run->told, &used);
-	json_add_u64(used, "streams", options->streams);
-	json_add_seconds(used, "time_s", options->duration_ns);
-	json_add_u64(used, "request_bytes", options->request_bytes);
-	json_add_u64(used, "response_bytes", options->response_bytes);
-	json_add_bool(used, "connect", options->fresh);
+	json_add_u64(used, "streams", options->asked.streams);
+	json_add_seconds(used, "time_s", options->asked.duration_ns);
+	json_add_u64(used, "request_bytes", options->asked.probe.request_bytes);
+	json_add_u64(used, "response_bytes", options->asked.probe.response_bytes);
+	json_add_bool(used, "connect", options->asked.probe.fresh);
 	json_add_known(object, "start_unix_ns", link->start_unix_ns, link->start_ns != 0);
 	json_add_seconds(object, "duration_s", run->duration_ns);
 	json_add_u64(object, "round_trips", count);
@@ -283,7 +285,7 @@ cJSON *trip_report(const struct trip_run *run)
 		      cJSON_CreateNumber(per_second(count, run->duration_ns)));
 	json_add_item(object, "round_trip", all != NULL ? histogram_json(all) : cJSON_CreateNull());
 	cJSON *streams = json_add_array(object, "streams");
-	for (unsigned i = 0; link->start_ns != 0 && i < options->streams; i++)
+	for (unsigned i = 0; link->start_ns != 0 && i < options->asked.streams; i++)
 		(void)cJSON_AddItemToArray(streams, histogram_json(run->streams[i].times));
 	histogram_destroy(all);
 	return object;
@@ -307,7 +309,7 @@ void trip_summary(const struct trip_run *run)
 
 void trip_release(struct trip_run *run)
 {
-	for (unsigned i = 0; run->streams != NULL && i < run->link->options->streams; i++) {
+	for (unsigned i = 0; run->streams != NULL && i < run->link->options->asked.streams; i++) {
 		histogram_destroy(run->streams[i].times);
 		(void)pthread_mutex_destroy(&run->streams[i].mutex);
 	}

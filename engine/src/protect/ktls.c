@@ -56,6 +56,15 @@ int ktls_open(int fd, bool seals, const struct protect_keys *keys, struct failur
 	return 0;
 }
 
+int ktls_count(uint64_t *records, uint64_t bytes)
+{
+	uint64_t more = bytes / TLS_PAYLOAD_BYTES + (bytes % TLS_PAYLOAD_BYTES != 0 ? 1 : 0);
+	if (more > TLS_KEY_RECORDS - *records)
+		return EKEYEXPIRED;
+	*records += more;
+	return 0;
+}
+
 /* Room for the one byte that says the type of a record. */
 union type_control {
 	struct cmsghdr align;

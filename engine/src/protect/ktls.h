@@ -22,6 +22,11 @@
 int ktls_check(struct failure *failure);
 /* From now on what is written to a connection (`seals`), or read from it, is such records. */
 int ktls_open(int fd, bool seals, const struct protect_keys *keys, struct failure *failure);
+/*
+ * Counts what a call hands over, of which each begins a record. 0, or EKEYEXPIRED: that would be
+ * more than TLS_KEY_RECORDS of one key.
+ */
+int ktls_count(uint64_t *records, uint64_t bytes);
 /* The last record. 0 or a positive errno. */
 int ktls_send_end(int fd);
 /*

@@ -17,7 +17,8 @@ _Static_assert(KEY_BYTES == crypto_auth_hmacsha512256_BYTES, "a tag serves as a 
 struct protector {
 	EVP_CIPHER_CTX *cipher;
 	enum protect_mode mode;
-	uint64_t number; /* of the next record */
+	uint8_t key[KEY_BYTES]; /* of the records until the next one is due */
+	uint64_t number;        /* of the next record */
 	bool ended;
 };
 
@@ -43,6 +44,7 @@ bool protect_mode_parse(const char *name, enum protect_mode *mode)
 }
 
 static const char key_label[] = "landspeed-engine/3 records from sender to receiver";
+static const char next_label[] = "landspeed-engine/3 next key";
 static const char nonce_label[] = "landspeed-engine/3 nonces from sender to receiver";
 
 /* Full records: head, payload, and what is behind it. */
@@ -104,17 +106,15 @@ void protect_keys_derive(const uint8_t secret[PROTECT_SECRET_BYTES], uint32_t st
 struct protector *protector_create(enum protect_mode mode, bool seals,
 				   const uint8_t secret[PROTECT_SECRET_BYTES], uint32_t stream)
 {
-	uint8_t key[KEY_BYTES];
 	struct protector *protector = calloc(1, sizeof(*protector));
 	if (protector == NULL)
 		return NULL;
 	protector->mode = mode;
 	protector->cipher = EVP_CIPHER_CTX_new();
-	key_derive(key_label, mode, secret, stream, key);
-	bool made =
-	    protector->cipher != NULL && EVP_CipherInit_ex(protector->cipher, EVP_aes_256_gcm(),
-							   NULL, key, NULL, seals ? 1 : 0) == 1;
-	sodium_memzero(key, sizeof(key));
+	key_derive(key_label, mode, secret, stream, protector->key);
+	bool made = protector->cipher != NULL &&
+		    EVP_CipherInit_ex(protector->cipher, EVP_aes_256_gcm(), NULL, protector->key,
+				      NULL, seals ? 1 : 0) == 1;
 	if (made)
 		return protector;
 	protector_destroy(protector);
@@ -126,7 +126,21 @@ void protector_destroy(struct protector *protector)
 	if (protector == NULL)
 		return;
 	EVP_CIPHER_CTX_free(protector->cipher);
+	sodium_memzero(protector, sizeof(*protector));
 	free(protector);
+}
+
+/* A record is done; false when libcrypto does not take the next key. */
+static bool record_count(struct protector *protector)
+{
+	uint8_t next[KEY_BYTES];
+	if (++protector->number % PROTECT_KEY_RECORDS != 0)
+		return true;
+	(void)crypto_auth_hmacsha512256(next, (const uint8_t *)next_label, sizeof(next_label),
+					protector->key);
+	memcpy(protector->key, next, KEY_BYTES);
+	sodium_memzero(next, sizeof(next));
+	return EVP_CipherInit_ex(protector->cipher, NULL, NULL, protector->key, NULL, -1) == 1;
 }
 
 /* The head and the payload through the cipher; `to` is not used when nothing is encrypted. */
@@ -158,8 +172,7 @@ bool protector_seal(struct protector *protector, enum protect_kind kind, const u
 	    EVP_CIPHER_CTX_ctrl(protector->cipher, EVP_CTRL_GCM_GET_TAG, PROTECT_TAG_BYTES, tag) !=
 		1)
 		return false;
-	protector->number++;
-	return true;
+	return record_count(protector);
 }
 
 bool protector_head(const struct protector *protector, const uint8_t head[PROTECT_HEAD_BYTES],
@@ -193,8 +206,7 @@ bool protector_open(struct protector *protector, const uint8_t *record, uint8_t 
 	if (protector->mode == PROTECT_MAC)
 		memcpy(bytes, payload, count);
 	protector->ended = record[0] == PROTECT_END;
-	protector->number++;
-	return true;
+	return record_count(protector);
 }
 
 bool protector_ended(const struct protector *protector)

@@ -7,7 +7,9 @@
  * authenticated; with `mac` both are authenticated only (GMAC). The nonce is the number of the
  * record, from 0 on, and the key is the stream's and the direction's of one session (hello.h): a
  * record that was changed, moved, repeated, left out, or belongs to another stream or session does
- * not open. The last record says that it is: a connection that is cut is not whole.
+ * not open. The last record says that it is: a connection that is cut is not whole. After
+ * PROTECT_KEY_RECORDS both ends take the next key, which is made of the last one, since AES-GCM
+ * hides less the more it has seen (RFC 8446, 5.5: some 2^38 bytes).
  */
 #ifndef LANDSPEED_PROTECT_PROTECT_H
 #define LANDSPEED_PROTECT_PROTECT_H
@@ -23,6 +25,11 @@
 	(UINT32_C(64) << 10) /* of a record at most: it stays in the cache                         \
 			      */
 #define PROTECT_RECORD_BYTES (PROTECT_HEAD_BYTES + PROTECT_PAYLOAD_BYTES + PROTECT_TAG_BYTES)
+
+/* Under one key: 2^37 bytes, if they are full. */
+#define PROTECT_KEY_RECORDS (UINT64_C(1) << 21)
+/* The kernel's records keep theirs: 2^38 bytes, where RFC 8446, 5.5, has 2^24.5 full records. */
+#define TLS_KEY_RECORDS (UINT64_C(1) << 24)
 
 /* Of the kernel's records (RFC 8446, 5.1 and 5.2): behind the payload are its type and the tag. */
 #define TLS_HEAD_BYTES    5

@@ -38,6 +38,7 @@ static int threads_start(struct files_reception *session)
 				  .direct = state->options->direct,
 				  .links = state->options->links,
 				  .max_bytes = state->options->admission.max_file_bytes,
+				  .max_files = state->options->admission.max_files,
 				  .wanted = state->options->paths,
 				  .wanted_count = state->options->path_count,
 				  .notify = notify,
@@ -86,6 +87,7 @@ static bool message_follow(struct files_reception *session, cJSON *message, enum
 		session->end_ns = most_ns != 0 ? now_ns + most_ns : UINT64_MAX;
 		stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
 			    now_ns);
+		stall_demand(&state->stall, state->options->admission.min_rate_bps);
 		session->early_bytes = streams_arrived(state->streams);
 		(void)gate_open(streams_gate(state->streams), now_ns);
 		return timer_next(session) != 0;
@@ -181,7 +183,7 @@ static bool is_stalled(struct files_reception *session, bool busy)
 	struct stall *stall = &state->stall;
 	uint64_t now_ns = clock_monotonic_ns();
 	if (busy)
-		stall_start(stall, stall->limit_ns, stall->moved, now_ns);
+		stall_excuse(stall, now_ns);
 	if (now_ns < session->look_ns)
 		return false;
 	session->look_ns = stall_look_ns(stall, now_ns);
@@ -205,8 +207,7 @@ static bool on_timer(void *context)
 		return true;
 	}
 	if (is_stalled(session, busy)) {
-		(void)failure_set(&state->failure, "no data came from the sender for %.3g s",
-				  (double)state->options->stall_ns / 1e9);
+		receive_stalled(state);
 		return true;
 	}
 	return progress_send(session, busy) != 0 || timer_next(session) != 0;
@@ -287,7 +288,11 @@ static cJSON *files_json(struct files_reception *session)
 	store_count(store, &counts);
 	store_times(store, &written_ns, &durable_ns);
 	counts_add(object, &counts);
+	/* Size and mtime say nothing of who had the bytes before. */
+	uint64_t unproved = state->request.protect != PROTECT_NONE ? counts.files_kept : 0;
+	json_add_u64(object, "files_kept_unproved", unproved);
 	anew_tell(counts.files_anew);
+	kept_tell(unproved);
 	written_ns = number_above(written_ns, start_ns);
 	durable_ns = number_above(durable_ns, start_ns);
 	uint64_t travelled = counts.bytes_verified - counts.bytes_zero;
@@ -312,12 +317,7 @@ static void report_finish(struct files_reception *session)
 	struct receive_state *state = session->state;
 	state->report.files = files_json(session);
 	failed_files_say(session, state->report.files);
-	if (sampler_error(state->sampler) != NULL)
-		(void)failure_set(&state->failure, "receiver: %s", sampler_error(state->sampler));
-	state->report.complete = !state->failure.set;
-	if (state->failure.set)
-		(void)snprintf(state->report.error, sizeof(state->report.error), "%s",
-			       state->failure.text);
+	receive_report_close(state);
 }
 
 int files_receive(struct receive_state *state)

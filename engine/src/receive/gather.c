@@ -249,16 +249,9 @@ static int control_look(struct receive_state *state)
 {
 	cJSON *message;
 	enum message_type type;
-	switch (control_take(state->control, &message, &type, &state->failure)) {
-	case CONTROL_PENDING:
-		return 0;
-	case CONTROL_MESSAGE:
-		break;
-	case CONTROL_CLOSED:
-	case CONTROL_INVALID:
-	default:
-		return -1;
-	}
+	int came = session_take(state->control, &message, &type, &state->failure);
+	if (came <= 0)
+		return came;
 	if (type != MESSAGE_READY || state->reverse == NULL || state->peer_reads)
 		return session_refuse(message, type, &state->failure);
 	cJSON_Delete(message);

@@ -69,11 +69,15 @@ bool receive_on_timer(struct receive_state *state, uint64_t now_ns);
 void receive_end(struct receive_state *state);
 /* The failure for a stream that ended with that errno. */
 void receive_lost(struct receive_state *state, unsigned index, int error);
+/* The failure for a sender that has come to rest. */
+void receive_stalled(struct receive_state *state);
 /* What was read of one stream, and of all. */
 struct goodput receive_stream_goodput(const struct receive_state *state, unsigned index);
 struct goodput receive_goodput(const struct receive_state *state);
 /* What the streams brought, into the report; after they have ended. */
 void receive_report_make(struct receive_state *state);
+/* Whether all was well, once all that can go wrong is known. */
+void receive_report_close(struct receive_state *state);
 /* Sends the report and waits until the sender has taken it. */
 void receive_deliver(struct receive_state *state);
 /* Waits until the client has taken all and closes: the streams are reset only after that. */

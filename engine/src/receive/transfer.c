@@ -85,6 +85,7 @@ static void go_take(struct receive_state *state)
 	state->start_unix_ns = clock_unix_ns();
 	state->limit_ns = admission_end_ns(&state->options->admission, now_ns);
 	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams), now_ns);
+	stall_demand(&state->stall, state->options->admission.min_rate_bps);
 	(void)gate_open(streams_gate(state->streams), now_ns);
 	timer_choose(state);
 }
@@ -141,6 +142,19 @@ bool receive_on_streams(struct receive_state *state)
 	return true;
 }
 
+void receive_stalled(struct receive_state *state)
+{
+	double limit_s = (double)state->options->stall_ns / 1e9;
+	if (streams_moved(state->streams) == state->stall.moved)
+		(void)failure_set(&state->failure, "no data came from the sender for %.3g s",
+				  limit_s);
+	else
+		(void)failure_set(
+		    &state->failure,
+		    "less than %llu bit/s came from the sender for %.3g s (--min-rate)",
+		    (unsigned long long)state->options->admission.min_rate_bps, limit_s);
+}
+
 bool receive_on_timer(struct receive_state *state, uint64_t now_ns)
 {
 	if (now_ns >= streams_end_ns(state->streams)) {
@@ -152,8 +166,7 @@ bool receive_on_timer(struct receive_state *state, uint64_t now_ns)
 	else if (now_ns >= state->limit_ns)
 		(void)admission_over(&state->options->admission, &state->failure);
 	else if (stall_look(&state->stall, streams_moved(state->streams), now_ns))
-		(void)failure_set(&state->failure, "no data came from the sender for %.3g s",
-				  (double)state->options->stall_ns / 1e9);
+		receive_stalled(state);
 	timer_choose(state);
 	return state->failure.set;
 }
@@ -231,6 +244,16 @@ void receive_report_make(struct receive_state *state)
 	state->reported = true;
 }
 
+void receive_report_close(struct receive_state *state)
+{
+	struct receiver_report *report = &state->report;
+	if (sampler_error(state->sampler) != NULL)
+		(void)failure_set(&state->failure, "receiver: %s", sampler_error(state->sampler));
+	report->complete = !state->failure.set;
+	if (state->failure.set)
+		(void)snprintf(report->error, sizeof(report->error), "%s", state->failure.text);
+}
+
 static void verification_check(struct receive_state *state)
 {
 	char text[256];
@@ -260,12 +283,7 @@ static void completeness_check(struct receive_state *state)
 	if (!all && !state->time_up)
 		(void)failure_set(&state->failure, "the sender ended after %" PRIu64 " bytes",
 				  state->report.bytes);
-	if (sampler_error(state->sampler) != NULL)
-		(void)failure_set(&state->failure, "receiver: %s", sampler_error(state->sampler));
-	state->report.complete = !state->failure.set;
-	if (state->failure.set)
-		(void)snprintf(state->report.error, sizeof(state->report.error), "%s",
-			       state->failure.text);
+	receive_report_close(state);
 }
 
 void receive_end(struct receive_state *state)

@@ -41,7 +41,9 @@ static int control_open(struct send_state *state)
 				  .device = options->device,
 				  .timeout_ns = options->connect_timeout_ns};
 	state->control = control_dial(state->waiter, &dial, &state->signal, &state->failure);
-	return state->control != NULL ? 0 : -1;
+	return state->control != NULL
+		   ? control_await(state->control, options->stall_ns, &state->failure)
+		   : -1;
 }
 
 /* With a key it is the key's: a token is then of no use, whoever sent it. */
@@ -54,44 +56,20 @@ static int secret_choose(struct send_state *state)
 	return 0;
 }
 
-/* How the server shall send, where it does. */
-static void send_settings_make(const struct options *options, struct send_settings *settings)
-{
-	*settings = (struct send_settings){.send_method = options->send_method,
-					   .pacing_bps = options->pacing_bps,
-					   .pacing_total_bps = options->pacing_total_bps,
-					   .notsent_bytes = options->notsent_bytes,
-					   .stagger_ns = options->stagger_ns,
-					   .dscp = options->dscp};
-	if (options->congestion != NULL)
-		(void)snprintf(settings->congestion, sizeof(settings->congestion), "%s",
-			       options->congestion);
-}
-
 static void request_make(struct send_state *state)
 {
 	const struct options *options = state->options;
 	struct request *request = &state->request;
-	*request = (struct request){
-	    .kind = options->files ? REQUEST_FILES : options->probe,
-	    .direction = options->direction,
-	    .streams = options->streams,
-	    .window_bytes = options->window_bytes,
-	    .window_exact = options->window_exact,
-	    .bytes = state->files != NULL ? files_send_bytes(state) : options->bytes,
-	    .duration_ns = options->duration_ns,
-	    .receive = options->receive,
-	    .payload_seed = state->sending.seed,
-	    .block_bytes = state->sending.block_bytes,
-	    .mptcp = options->mptcp,
-	    .omit_ns = options->omit_ns,
-	    .protect = options->protect,
-	};
-	send_settings_make(options, &request->settings);
-	request->probe = (struct probe){.request_bytes = options->request_bytes,
-					.response_bytes = options->response_bytes,
-					.fresh = options->fresh,
-					.rate_bps = options->rate_bps};
+	*request = options->asked;
+	if (options->files)
+		request->kind = REQUEST_FILES;
+	if (state->files != NULL)
+		request->bytes = files_send_bytes(state);
+	request->payload_seed = state->sending.seed;
+	request->block_bytes = state->sending.block_bytes;
+	if (options->congestion != NULL)
+		(void)snprintf(request->settings.congestion, sizeof(request->settings.congestion),
+			       "%s", options->congestion);
 	if (request->kind == REQUEST_DATAGRAMS)
 		clock_name(request->probe.clock, sizeof(request->probe.clock));
 }
@@ -118,7 +96,7 @@ int send_negotiate(struct send_state *state)
 {
 	cJSON *message;
 	const struct options *options = state->options;
-	if (options->protect == PROTECT_KTLS && ktls_check(&state->failure) != 0)
+	if (options->asked.protect == PROTECT_KTLS && ktls_check(&state->failure) != 0)
 		return -1;
 	if (control_open(state) != 0)
 		return -1;

@@ -14,15 +14,16 @@
 int send_tune(struct send_state *state, unsigned index, int fd)
 {
 	const struct options *options = state->options;
-	if (options->window_bytes != 0 &&
-	    tune_window(fd, TUNE_SEND, window_sndbuf_ask(options->window_bytes), &state->failure) !=
-		0)
+	if (options->asked.window_bytes != 0 &&
+	    tune_window(fd, TUNE_SEND, window_sndbuf_ask(options->asked.window_bytes),
+			&state->failure) != 0)
 		return -1;
 	char congestion[CONGESTION_NAME_BYTES];
 	if (congestion_of_stream(options->congestion, index, congestion) &&
 	    tune_congestion(fd, congestion, &state->failure) != 0)
 		return -1;
-	if (options->dscp != DSCP_NONE && tune_dscp(fd, options->dscp, &state->failure) != 0)
+	if (options->asked.settings.dscp != DSCP_NONE &&
+	    tune_dscp(fd, options->asked.settings.dscp, &state->failure) != 0)
 		return -1;
 	uint64_t notsent_bytes = send_notsent_bytes(state);
 	if (notsent_bytes != 0 && tune_notsent(fd, notsent_bytes, &state->failure) != 0)
@@ -80,7 +81,7 @@ static int connection_begin(struct send_state *state, unsigned number, struct ad
 	unsigned index;
 	struct streams *set = connection_set(state, number, &index);
 	const struct options *options = state->options;
-	int fd = net_socket_data(address, options->mptcp, &state->failure);
+	int fd = net_socket_data(address, options->asked.mptcp, &state->failure);
 	if (fd < 0)
 		return -1;
 	streams_adopt(set, index, fd);
@@ -88,8 +89,8 @@ static int connection_begin(struct send_state *state, unsigned number, struct ad
 		return -1;
 	if (set == state->streams && send_tune(state, index, fd) != 0)
 		return -1;
-	if (set == state->reverse && options->window_bytes != 0 &&
-	    tune_window(fd, TUNE_RECEIVE, options->window_bytes, &state->failure) != 0)
+	if (set == state->reverse && options->asked.window_bytes != 0 &&
+	    tune_window(fd, TUNE_RECEIVE, options->asked.window_bytes, &state->failure) != 0)
 		return -1;
 	if (source_bind(state, fd, address, local) != 0)
 		return -1;
@@ -139,8 +140,9 @@ static int hello_send(struct send_state *state, unsigned index, const struct ope
 	hello_prove(&hello, state->secret, nonce);
 	hello_encode(&hello, bytes);
 	/* Fits whole into the empty buffer of a new connection. */
-	if (send(connection_fd(state, index), bytes, HELLO_BYTES, MSG_NOSIGNAL) != HELLO_BYTES)
-		return opening_refuse(state, index, errno != 0 ? errno : EIO);
+	ssize_t sent = send(connection_fd(state, index), bytes, HELLO_BYTES, MSG_NOSIGNAL);
+	if (sent != HELLO_BYTES)
+		return opening_refuse(state, index, sent < 0 ? errno : EIO);
 	return 0;
 }
 
@@ -210,12 +212,12 @@ static int connections_finish(struct send_state *state)
 /* A set of streams that know the numbers of their connections. */
 static struct streams *set_create(struct send_state *state, unsigned first, bool seals)
 {
-	struct streams *set = streams_create(state->options->streams, &state->failure);
+	struct streams *set = streams_create(state->options->asked.streams, &state->failure);
 	if (set == NULL)
 		return NULL;
-	if (state->options->mptcp)
+	if (state->options->asked.mptcp)
 		streams_join_subflows(set);
-	if (streams_protect(set, state->options->protect, seals, state->secret, first,
+	if (streams_protect(set, state->options->asked.protect, seals, state->secret, first,
 			    &state->failure) == 0)
 		return set;
 	streams_destroy(set);

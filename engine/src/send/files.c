@@ -8,11 +8,14 @@
 #include "send/files_inside.h"
 #include "send/progress.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* A receiver whose disk is at work need not take data for this long, however short --stall is. */
 #define BUSY_NS (600 * NS_PER_S)
+/* Before a client hears that the walk takes long. */
+#define WALK_LONG_NS NS_PER_S
 
 static struct files_session *session_create(struct send_state *state)
 {
@@ -42,6 +45,64 @@ static int work_prepare(struct send_state *state, struct files_session *session)
 	return session->work != NULL ? 0 : -1;
 }
 
+/* A walk, and who may end it: a signal, the server's time limit, a client that goes. */
+struct files_walk {
+	struct send_state *state;
+	uint64_t begun_ns;
+	bool told; /* the client knows that it takes long */
+};
+
+/* The client has nothing to say before the grant. */
+static int client_look(struct send_state *state, struct failure *failure)
+{
+	cJSON *message;
+	enum message_type type;
+	int came = session_take(state->control, &message, &type, failure);
+	return came > 0 ? session_refuse(message, type, failure) : came;
+}
+
+static int walk_look(void *context, struct failure *failure)
+{
+	struct files_walk *walk = context;
+	struct send_state *state = walk->state;
+	if (waiter_look(state->waiter, failure) != 0)
+		return -1;
+	if (waiter_ready(state->waiter, SLOT_SIGNAL)) {
+		state->signal = waiter_take_signal(state->waiter);
+		return failure_set(failure, "interrupted by %s", signal_name(state->signal));
+	}
+	if (waiter_ready(state->waiter, SLOT_TIMER))
+		return admission_over(&state->options->admission, failure);
+	if (state->control == NULL)
+		return 0;
+	if (waiter_ready(state->waiter, SLOT_CONTROL) && client_look(state, failure) != 0)
+		return -1;
+	/* Whoever waits for an answer shall wait on. */
+	if (walk->told || clock_monotonic_ns() < walk->begun_ns + WALK_LONG_NS)
+		return 0;
+	walk->told = true;
+	return control_send(state->control, queued_encode(0), failure);
+}
+
+/* Fills the set: of a client's own paths, or below a server's directory. */
+static int walk_do(struct send_state *state, int root, char *const *paths, unsigned count)
+{
+	struct files_walk walk = {.state = state, .begun_ns = clock_monotonic_ns()};
+	const struct walk_watch watch = {.look = walk_look, .context = &walk};
+	struct file_set *set = &state->files->set;
+	struct failure *failure = &state->failure;
+	uint64_t end_ns = admission_end_ns(&state->options->admission, walk.begun_ns);
+	if (end_ns != UINT64_MAX && waiter_arm(state->waiter, end_ns, failure) != 0)
+		return -1;
+	if (state->control != NULL)
+		waiter_watch(state->waiter, SLOT_CONTROL, control_fd(state->control), POLLIN);
+	int status = root < 0 ? file_set_fill(set, &watch, paths, count, failure)
+			      : file_set_fill_below(set, &watch, root, paths, count, failure);
+	waiter_forget(state->waiter, SLOT_CONTROL);
+	set->watch = NULL;
+	return waiter_disarm(state->waiter, failure) == 0 ? status : -1;
+}
+
 int files_prepare(struct send_state *state)
 {
 	const struct options *options = state->options;
@@ -49,18 +110,17 @@ int files_prepare(struct send_state *state)
 	if (session == NULL)
 		return -1;
 	progress_start(&session->line);
-	state->usage = true;
-	if (file_set_fill(&session->set, options->paths, options->path_count, &state->failure) != 0)
+	int status = walk_do(state, -1, options->paths, options->path_count);
+	state->usage = status != 0 && state->signal == 0;
+	if (status != 0)
 		return -1;
-	state->usage = false;
 	return work_prepare(state, session);
 }
 
 int files_prepare_below(struct send_state *state, int root, char *const *paths, unsigned count)
 {
 	struct files_session *session = session_create(state);
-	if (session == NULL ||
-	    file_set_fill_below(&session->set, root, paths, count, &state->failure) != 0)
+	if (session == NULL || walk_do(state, root, paths, count) != 0)
 		return -1;
 	return work_prepare(state, session);
 }
@@ -246,7 +306,9 @@ static bool on_timer(void *context)
 	if (now_ns >= state->limit_ns)
 		return admission_over(&state->options->admission, &state->failure) != 0;
 	stall->limit_ns = session->last.busy && limit_ns < BUSY_NS ? BUSY_NS : limit_ns;
-	if (!stall_look(stall, streams_moved(state->streams) + session->said, now_ns))
+	/* Each word is a sign of life, however little moves. */
+	uint64_t said = session->said * (stall->least + 1);
+	if (!stall_look(stall, streams_moved(state->streams) + said, now_ns))
 		return timer_after(state, limit_ns / 4) != 0;
 	(void)failure_set(&state->failure,
 			  "the receiver took no data for %.3g s (run again to resume)",
@@ -270,9 +332,7 @@ static void events_follow(struct send_state *state)
 		return;
 	/* The control connection said nothing better. */
 	if (state->files->lost_error != 0)
-		(void)failure_set_errno(&state->failure, state->files->lost_error,
-					"stream %u was lost (run again to resume)",
-					state->files->lost_stream);
+		send_lost(state, state->files->lost_stream, state->files->lost_error);
 	(void)failure_set(&state->failure, "the receiver did not report (run again to resume)");
 }
 

@@ -72,6 +72,7 @@ void files_send_summary(const struct send_state *state)
 	uint64_t done = 0;
 	uint64_t kept = 0;
 	uint64_t anew = 0;
+	uint64_t unproved = 0;
 	uint64_t durable_bps = 0;
 	struct work_counts counts = {0};
 	const cJSON *theirs = state->report.files;
@@ -82,7 +83,9 @@ void files_send_summary(const struct send_state *state)
 	(void)json_get_u64(theirs, "files_kept", 0, JSON_INTEGER_MAX, &kept);
 	(void)json_get_u64(theirs, "goodput_durable_bps", 0, JSON_INTEGER_MAX, &durable_bps);
 	(void)json_get_u64(theirs, "files_anew", 0, JSON_INTEGER_MAX, &anew);
+	(void)json_get_u64(theirs, "files_kept_unproved", 0, JSON_INTEGER_MAX, &unproved);
 	anew_tell(anew);
+	kept_tell(unproved);
 	output_note("%llu files written and verified, %llu there already; %llu blocks sent,"
 		    " %llu resumed; %.3f Gbit/s with all on the disk",
 		    (unsigned long long)done, (unsigned long long)kept,

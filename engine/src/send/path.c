@@ -17,8 +17,8 @@
 
 uint64_t send_notsent_bytes(const struct send_state *state)
 {
-	if (state->options->notsent_bytes != 0)
-		return state->options->notsent_bytes;
+	if (state->options->asked.settings.notsent_bytes != 0)
+		return state->options->asked.settings.notsent_bytes;
 	if (state->sending.made)
 		return MADE_NOTSENT_BYTES;
 	return state->untimed ? UNTIMED_BYTES : 0;
@@ -28,9 +28,9 @@ uint64_t send_notsent_bytes(const struct send_state *state)
 static int timers_avoid(struct send_state *state)
 {
 	/* A socket of MPTCP with that limit is never writable (seen with Linux 6.18). */
-	if (send_notsent_bytes(state) != 0 || state->options->mptcp)
+	if (send_notsent_bytes(state) != 0 || state->options->asked.mptcp)
 		return 0;
-	for (unsigned i = 0; i < state->options->streams; i++) {
+	for (unsigned i = 0; i < state->options->asked.streams; i++) {
 		char congestion[CONGESTION_NAME_BYTES];
 		struct tcp_info info;
 		tune_congestion_name(streams_fd(state->streams, i), congestion);
@@ -47,8 +47,9 @@ static int timers_avoid(struct send_state *state)
 
 uint64_t send_pacing_bps(const struct send_state *state)
 {
-	uint64_t own = state->options->pacing_bps;
-	uint64_t share = state->options->pacing_total_bps / state->options->streams;
+	uint64_t own = state->options->asked.settings.pacing_bps;
+	uint64_t share =
+	    state->options->asked.settings.pacing_total_bps / state->options->asked.streams;
 	if (share != 0 && (own == 0 || share < own))
 		own = share;
 	uint64_t granted = state->grant.pacing_bps;
@@ -62,8 +63,8 @@ int send_place(struct send_state *state)
 	/* Without the route nothing is assumed of the device. */
 	if (route_find(streams_fd(state->streams, 0), &state->route, &ignored) != 0)
 		memset(&state->route, 0, sizeof(state->route));
-	state->mptcp = state->options->mptcp;
-	for (unsigned i = 0; state->mptcp && i < state->options->streams; i++)
+	state->mptcp = state->options->asked.mptcp;
+	for (unsigned i = 0; state->mptcp && i < state->options->asked.streams; i++)
 		state->mptcp = net_mptcp_used(streams_fd(state->streams, i));
 	if (cpus_choose(state->options->affinity, &state->route, &cpus, state->affinity,
 			sizeof(state->affinity), &state->failure) != 0)
@@ -86,13 +87,14 @@ void send_path_report(const struct send_state *state, cJSON *object)
 	json_add_text(path, "affinity", state->affinity[0] != '\0' ? state->affinity : NULL);
 	json_add_text(path, "bind", options->bind);
 	json_add_text(path, "bind_device", options->device);
-	json_add_known(path, "dscp", options->dscp, options->dscp != DSCP_NONE);
+	json_add_known(path, "dscp", options->asked.settings.dscp,
+		       options->asked.settings.dscp != DSCP_NONE);
 	json_add_known(path, "mss_bytes", options->mss, options->mss != 0);
-	if (options->mptcp && state->start_ns != 0)
+	if (options->asked.mptcp && state->start_ns != 0)
 		json_add_bool(path, "mptcp", state->mptcp);
 	else
 		json_add_text(path, "mptcp", NULL);
-	json_add_seconds(object, "omitted_s", options->omit_ns);
+	json_add_seconds(object, "omitted_s", options->asked.omit_ns);
 	json_add_known(object, "omitted_bytes", state->report.omitted_bytes, state->reported);
 	json_add_known(path, "notsent_lowat_bytes", send_notsent_bytes(state),
 		       send_notsent_bytes(state) != 0);
@@ -132,7 +134,7 @@ void send_path_warning(const struct send_state *state, char *text, size_t size)
 		    route->device, route->qdisc, route->device);
 		warning_add(text, size, sentence);
 	}
-	if (state->options->mptcp && state->start_ns != 0 && !state->mptcp)
+	if (state->options->asked.mptcp && state->start_ns != 0 && !state->mptcp)
 		warning_add(
 		    text, size,
 		    "MPTCP was asked for and the connections fell back to TCP: the receiver's "

@@ -22,19 +22,20 @@
 /* Then records are made of the bytes, and written. */
 static bool engine_seals(const struct options *options)
 {
-	return options->protect == PROTECT_MAC || options->protect == PROTECT_AEAD;
+	return options->asked.protect == PROTECT_MAC || options->asked.protect == PROTECT_AEAD;
 }
 
 int send_prepare(struct send_state *state)
 {
 	const struct options *options = state->options;
 	struct sending *sending = &state->sending;
-	sending->way = engine_seals(options) ? SEND_WRITE : options->send_method;
-	sending->made = options->receive == RECEIVE_VERIFY;
-	sending->span = receive_mode_delivers(options->receive) ? CACHED_SPAN_BYTES : PAYLOAD_BYTES;
-	sending->bytes = options->bytes;
-	sending->stagger_ns = options->stagger_ns;
-	sending->seed = options->payload_seed;
+	sending->way = engine_seals(options) ? SEND_WRITE : options->asked.settings.send_method;
+	sending->made = options->asked.receive == RECEIVE_VERIFY;
+	sending->span =
+	    receive_mode_delivers(options->asked.receive) ? CACHED_SPAN_BYTES : PAYLOAD_BYTES;
+	sending->bytes = options->asked.bytes;
+	sending->stagger_ns = options->asked.settings.stagger_ns;
+	sending->seed = options->asked.payload_seed;
 	if (!options->seeded &&
 	    getrandom(&sending->seed, sizeof(sending->seed), 0) != (ssize_t)sizeof(sending->seed))
 		return failure_set_errno(&state->failure, errno, "getrandom");
@@ -58,7 +59,7 @@ void send_blocks_choose(struct send_state *state)
 		route.gso_bytes = 0;
 	uint32_t bytes = block_bytes_choose(packet_bytes(mss_bytes, route.gso_bytes, BLOCK_BYTES));
 	/* What travels is whole packets: the records of a block, not the block. */
-	uint32_t fitting = protect_fit(state->options->protect, bytes);
+	uint32_t fitting = protect_fit(state->options->asked.protect, bytes);
 	state->sending.block_bytes = fitting >= BLOCK_LEAST_BYTES ? fitting : bytes;
 }
 
@@ -111,7 +112,7 @@ int send_choose(struct send_state *state)
 	if (send_place(state) != 0)
 		return -1;
 	bool known = route->device[0] != '\0';
-	bool kernel_seals = state->options->protect == PROTECT_KTLS;
+	bool kernel_seals = state->options->asked.protect == PROTECT_KTLS;
 	bool piped = (sending->way == SEND_AUTO && !kernel_seals) || sending->way == SEND_SPLICE;
 	bool huge = piped && !sending->made && payload_huge(&sending->payload, sending->seed);
 	const struct sending_facts facts = {
@@ -203,7 +204,7 @@ void send_payload_report(const struct send_state *state, cJSON *object)
 	enum send_method way = sending->way;
 	bool begun = state->start_ns != 0;
 	cJSON *used = json_add_object(object, "sending");
-	json_add_text(used, "asked", send_method_name(state->options->send_method));
+	json_add_text(used, "asked", send_method_name(state->options->asked.settings.send_method));
 	json_add_text(used, "way", begun ? send_method_name(way) : NULL);
 	if (begun)
 		reason_report(state, used);
@@ -223,9 +224,10 @@ void send_payload_report(const struct send_state *state, cJSON *object)
 	else
 		json_add_text(used, "zerocopy", NULL);
 	send_path_report(state, object);
-	json_add_text(object, "protect", protect_mode_name(state->options->protect));
+	json_add_text(object, "protect", protect_mode_name(state->options->asked.protect));
 	json_add_bool(object, "delivery",
-		      state->options->files || receive_mode_delivers(state->options->receive));
+		      state->options->files ||
+			  receive_mode_delivers(state->options->asked.receive));
 	if (sending->made && state->reported)
 		verification_report(state, object);
 	else

@@ -48,14 +48,14 @@ static void totals_add(const struct send_state *state, unsigned index, struct to
 
 static struct totals totals_make(const struct send_state *state)
 {
-	struct totals totals = {.window = {.asked_bytes = state->options->window_bytes,
+	struct totals totals = {.window = {.asked_bytes = state->options->asked.window_bytes,
 					   .sndbuf_bytes = state->sndbuf_bytes,
 					   .rcvbuf_bytes = state->reported
 							       ? state->report.rcvbuf_bytes
 							       : state->grant.rcvbuf_bytes}};
 	if (state->sampler == NULL || state->start_ns == 0)
 		return totals;
-	for (unsigned i = 0; i < state->options->streams; i++)
+	for (unsigned i = 0; i < state->options->asked.streams; i++)
 		totals_add(state, i, &totals);
 	totals.goodput = send_goodput(state);
 	totals.window.goodput_bps = goodput_bps(&totals.goodput);
@@ -67,18 +67,20 @@ cJSON *send_options_json(const struct options *options)
 	cJSON *used = cJSON_CreateObject();
 	json_add_text(used, "host", options->host);
 	json_add_u64(used, "port", options->port);
-	json_add_u64(used, "streams", options->streams);
-	json_add_known(used, "window_bytes", options->window_bytes, options->window_bytes != 0);
+	json_add_u64(used, "streams", options->asked.streams);
+	json_add_known(used, "window_bytes", options->asked.window_bytes,
+		       options->asked.window_bytes != 0);
 	json_add_text(used, "congestion", options->congestion);
-	json_add_known(used, "bytes", options->bytes, options->bytes != 0);
-	if (options->duration_ns != 0)
-		json_add_seconds(used, "time_s", options->duration_ns);
+	json_add_known(used, "bytes", options->asked.bytes, options->asked.bytes != 0);
+	if (options->asked.duration_ns != 0)
+		json_add_seconds(used, "time_s", options->asked.duration_ns);
 	else
 		json_add_text(used, "time_s", NULL);
-	json_add_text(used, "receive", receive_mode_name(options->receive));
+	json_add_text(used, "receive", receive_mode_name(options->asked.receive));
 	json_add_seconds(used, "interval_s", options->interval_ns);
-	json_add_known(used, "pacing_bps", options->pacing_bps, options->pacing_bps != 0);
-	json_add_seconds(used, "stagger_s", options->stagger_ns);
+	json_add_known(used, "pacing_bps", options->asked.settings.pacing_bps,
+		       options->asked.settings.pacing_bps != 0);
+	json_add_seconds(used, "stagger_s", options->asked.settings.stagger_ns);
 	json_add_text(used, "samples", options->samples);
 	return used;
 }
@@ -185,7 +187,8 @@ cJSON *send_report(const struct send_state *state)
 	json_add_text(object, "signal", state->signal != 0 ? signal_name(state->signal) : NULL);
 	json_add_item(object, "options", send_options_json(state->options));
 	json_add_text(object, "receive_mode",
-		      state->options->files ? "file" : receive_mode_name(state->options->receive));
+		      state->options->files ? "file"
+					    : receive_mode_name(state->options->asked.receive));
 	if (state->files != NULL)
 		json_add_item(object, "files", files_send_json(state));
 	window_add(object, state, &totals);
@@ -210,7 +213,7 @@ cJSON *send_report(const struct send_state *state)
 	json_add_item(hosts, "receiver",
 		      host_usage_json(&state->report.host, totals.goodput.bytes));
 	cJSON *streams = json_add_array(object, "streams");
-	for (unsigned i = 0; state->start_ns != 0 && i < state->options->streams; i++)
+	for (unsigned i = 0; state->start_ns != 0 && i < state->options->asked.streams; i++)
 		(void)cJSON_AddItemToArray(streams, stream_json(state, i));
 	return object;
 }
@@ -234,11 +237,11 @@ void send_summary(const struct send_state *state)
 	struct totals totals = totals_make(state);
 	goodput_text(&totals.goodput, rate, sizeof(rate));
 	if (state->start_ns != 0)
-		output_note("%u stream%s: %.3f GB in %.3f s, %s, %llu retransmits",
-			    state->options->streams, state->options->streams == 1 ? "" : "s",
-			    (double)totals.goodput.bytes / 1e9,
-			    (double)totals.goodput.duration_ns / 1e9, rate,
-			    (unsigned long long)totals.retransmits);
+		output_note(
+		    "%u stream%s: %.3f GB in %.3f s, %s, %llu retransmits",
+		    state->options->asked.streams, state->options->asked.streams == 1 ? "" : "s",
+		    (double)totals.goodput.bytes / 1e9, (double)totals.goodput.duration_ns / 1e9,
+		    rate, (unsigned long long)totals.retransmits);
 	if (state->files != NULL)
 		files_send_summary(state);
 	if (state->granted && state->sndbuf_bytes != 0) {

@@ -99,6 +99,8 @@ void send_end(struct send_state *state);
 int send_threads_start(struct send_state *state, int (*start)(struct send_state *state));
 /* The receiver reads: its word to begin, and the streams begin. */
 int send_open(struct send_state *state);
+/* The failure for a stream that ended with that errno. */
+void send_lost(struct send_state *state, unsigned index, int error);
 void send_take_result(struct send_state *state, const cJSON *message);
 /* The result as JSON; the caller deletes it. */
 cJSON *send_report(const struct send_state *state);

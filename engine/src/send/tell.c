@@ -35,7 +35,7 @@ struct goodput send_goodput(const struct send_state *state)
 	struct goodput whole = {.early_bytes = state->reported ? state->report.early_bytes : 0,
 				.duration_ns = state->reported ? state->report.duration_ns
 							       : state->end_ns - state->start_ns};
-	for (unsigned i = 0; i < state->options->streams; i++) {
+	for (unsigned i = 0; i < state->options->asked.streams; i++) {
 		uint64_t rtt_us = sampler_look(state->sampler, i)->min_rtt_us;
 		whole.bytes += send_stream_bytes(state, i);
 		if (rtt_us != 0 && (whole.rtt_us == 0 || rtt_us < whole.rtt_us))
@@ -74,7 +74,7 @@ enum limit send_verdict(const struct send_state *state, unsigned index, char *te
 
 static void table_begin(const struct send_state *state, struct table *table)
 {
-	table->threads = state->options->streams;
+	table->threads = state->options->asked.streams;
 	for (unsigned i = 0; i < table->threads; i++) {
 		table->thread[i] = send_stream_goodput(state, i);
 	}
@@ -128,7 +128,7 @@ void send_tell(const struct send_state *state, FILE *file)
 	uint64_t retransmits = 0;
 	if (state->start_ns == 0 || state->sampler == NULL)
 		return;
-	for (unsigned i = 0; i < state->options->streams; i++) {
+	for (unsigned i = 0; i < state->options->asked.streams; i++) {
 		retransmits += sampler_look(state->sampler, i)->info.raw.total_retrans;
 	}
 	whole = send_goodput(state);
@@ -137,7 +137,7 @@ void send_tell(const struct send_state *state, FILE *file)
 	if (state->reported)
 		receiver_table(state, file);
 	(void)fprintf(file, "\n");
-	for (unsigned i = 0; i < state->options->streams; i++) {
+	for (unsigned i = 0; i < state->options->asked.streams; i++) {
 		char text[256];
 		enum limit limit = send_verdict(state, i, text, sizeof(text));
 		(void)fprintf(file, "Stream %u was limited by: %s (%s)\n", i, limit_name(limit),

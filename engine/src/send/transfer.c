@@ -4,6 +4,8 @@
 #include "control/session.h"
 #include "send/send.h"
 
+#include <errno.h>
+
 int send_threads_start(struct send_state *state, int (*start)(struct send_state *state))
 {
 	const struct options *options = state->options;
@@ -12,7 +14,9 @@ int send_threads_start(struct send_state *state, int (*start)(struct send_state 
 	    .side = TUNE_SEND,
 	    .preamble_bytes = state->preamble_bytes,
 	    .interval_ns = options->interval_ns,
-	    .limit_ns = options->duration_ns != 0 ? options->omit_ns + options->duration_ns : 0,
+	    .limit_ns = options->asked.duration_ns != 0
+			    ? options->asked.omit_ns + options->asked.duration_ns
+			    : 0,
 	    .samples = state->samples,
 	    .tcp_info = state->tcp_info,
 	    .live = state->live,
@@ -33,6 +37,13 @@ static void word_await(struct send_state *state, uint64_t ns)
 	state->wake_ns = state->deadline_ns;
 }
 
+/* For a word that the receiver says at once; where a transfer may rest for longer, so may the word.
+ */
+static uint64_t patience_ns(const struct send_state *state)
+{
+	return number_most(PATIENCE_NS, state->options->stall_ns);
+}
+
 static int streams_begin(struct send_state *state)
 {
 	return streams_send(state->streams, &state->sending, &state->failure);
@@ -42,7 +53,7 @@ int send_begin(struct send_state *state)
 {
 	if (send_threads_start(state, streams_begin) != 0)
 		return -1;
-	word_await(state, PATIENCE_NS);
+	word_await(state, patience_ns(state));
 	return 0;
 }
 
@@ -64,6 +75,7 @@ int send_open(struct send_state *state)
 	(void)gate_open(streams_gate(state->streams), state->start_ns);
 	stall_start(&state->stall, state->options->stall_ns, streams_moved(state->streams),
 		    state->start_ns);
+	stall_demand(&state->stall, state->options->admission.min_rate_bps);
 	return 0;
 }
 
@@ -75,18 +87,18 @@ static bool barrier_open(struct send_state *state)
 	 * With a time limit the receiver's clock decides: it starts with the first byte that it
 	 * reads, and the streams are full until it has reported.
 	 */
-	state->deadline_ns = state->options->duration_ns == 0
+	state->deadline_ns = state->options->asked.duration_ns == 0
 				 ? UINT64_MAX
-				 : state->start_ns + state->options->omit_ns +
-				       state->options->duration_ns + PATIENCE_NS;
+				 : state->start_ns + state->options->asked.omit_ns +
+				       state->options->asked.duration_ns + patience_ns(state);
 	timer_choose(state);
 	return false;
 }
 
 void send_take_result(struct send_state *state, const cJSON *message)
 {
-	state->reported = receiver_report_decode(message, state->options->streams, &state->report,
-						 &state->failure) == 0;
+	state->reported = receiver_report_decode(message, state->options->asked.streams,
+						 &state->report, &state->failure) == 0;
 	if (state->reported && !state->report.complete)
 		(void)failure_set(&state->failure, "%s",
 				  state->report.error[0] != '\0' ? state->report.error
@@ -117,6 +129,22 @@ bool send_on_signal(struct send_state *state, int signal)
 	return control_send(state->control, message_create(MESSAGE_STOP), &ignored) != 0;
 }
 
+void send_lost(struct send_state *state, unsigned index, int error)
+{
+	const char *again = state->files != NULL ? " (run again to resume)" : "";
+	if (error == EKEYEXPIRED)
+		(void)failure_set(
+		    &state->failure,
+		    "stream %u: its key has protected the %llu GB that one may "
+		    "(--protect ktls; RFC 8446, 5.5): more streams have more keys, and "
+		    "--protect aead changes its own%s",
+		    index, (unsigned long long)(TLS_KEY_RECORDS * TLS_PAYLOAD_BYTES / 1000000000),
+		    again);
+	else
+		(void)failure_set_errno(&state->failure, error, "stream %u was lost%s", index,
+					again);
+}
+
 bool send_on_streams(struct send_state *state)
 {
 	unsigned index;
@@ -124,7 +152,7 @@ bool send_on_streams(struct send_state *state)
 	streams_acknowledge(state->streams);
 	if (!streams_first_error(state->streams, &index, &error) || state->failure.set)
 		return false;
-	(void)failure_set_errno(&state->failure, error, "stream %u was lost", index);
+	send_lost(state, index, error);
 	word_await(state, SEND_REASON_NS);
 	return false;
 }
@@ -134,7 +162,7 @@ bool send_on_timer(struct send_state *state, uint64_t now_ns)
 	if (now_ns >= state->deadline_ns && state->start_ns == 0)
 		(void)failure_set(&state->failure, "no '%s' from the peer within %llu s",
 				  message_type_name(MESSAGE_READY),
-				  (unsigned long long)(PATIENCE_NS / NS_PER_S));
+				  (unsigned long long)(patience_ns(state) / NS_PER_S));
 	else if (state->start_ns != 0 && now_ns >= state->limit_ns)
 		(void)admission_over(&state->options->admission, &state->failure);
 	else if (now_ns >= state->deadline_ns)

@@ -1,5 +1,7 @@
 #include "server/client.h"
 
+#include "control/frame.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -53,7 +55,8 @@ static enum client_status handshake_step(struct client *client, const cJSON *mes
 		return CLIENT_FAILED;
 	if (status == AUTH_OPEN) {
 		client->open = true;
-		control_trust(client->control, true);
+		control_limit(client->control,
+			      client->auth.key != NULL ? FRAME_LIMIT_BYTES : FRAME_REQUEST_BYTES);
 		control_secure(client->control, &client->auth.channel);
 	}
 	return CLIENT_PENDING;

@@ -3,6 +3,7 @@
 #include "base/descriptors.h"
 #include "base/number.h"
 
+#include <limits.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -104,8 +105,11 @@ static void candidates_find(const struct pending_clients *pending, const struct 
 	}
 }
 
-/* Leaves those of the network that has the most of them; of several such, of any one. */
-static void network_choose(struct candidates *from, unsigned level)
+/*
+ * Leaves those of the network that has the most of them; of several such, of that which `dear` is
+ * in, else of any one.
+ */
+static void network_choose(struct candidates *from, unsigned level, const struct client *dear)
 {
 	unsigned best = 0;
 	unsigned most = 0;
@@ -115,7 +119,10 @@ static void network_choose(struct candidates *from, unsigned level)
 		    net_same_network(&from->list[first]->site, &from->list[end]->site, level))
 			continue;
 		equals = end - first > most ? 1 : equals + (end - first == most ? 1 : 0);
-		if (end - first > most || (end - first == most && randombytes_uniform(equals) == 0))
+		bool its =
+		    dear != NULL && net_same_network(&from->list[first]->site, &dear->site, level);
+		bool chosen = dear != NULL ? its : randombytes_uniform(equals) == 0;
+		if (end - first > most || (end - first == most && chosen))
 			best = first;
 		most = end - first > most ? end - first : most;
 		first = end;
@@ -124,7 +131,7 @@ static void network_choose(struct candidates *from, unsigned level)
 	from->count = most;
 }
 
-static unsigned index_of(const struct pending_clients *pending, const struct client *client)
+unsigned pending_index(const struct pending_clients *pending, const struct client *client)
 {
 	unsigned index = 0;
 	while (pending->list[index] != client)
@@ -150,10 +157,71 @@ static unsigned choose(const struct pending_clients *pending, const struct child
 	if (from->count == 0)
 		return pending->count;
 	if (site != NULL)
-		return index_of(pending, from->list[0]);
+		return pending_index(pending, from->list[0]);
 	for (unsigned level = 0; level < NETWORK_LEVELS; level++)
-		network_choose(from, level);
-	return index_of(pending, from->list[randombytes_uniform(from->count)]);
+		network_choose(from, level, NULL);
+	return pending_index(pending, from->list[randombytes_uniform(from->count)]);
+}
+
+/* By how many of its address, and of its network, it has before it: then by its coming. */
+struct turn {
+	unsigned of_site;
+	unsigned of_network;
+	unsigned index;
+};
+
+static struct turn turn_of(const struct pending_clients *pending, unsigned index)
+{
+	struct turn turn = {.index = index};
+	const struct in6_addr *site = &pending->list[index]->site;
+	for (unsigned i = 0; i < index; i++) {
+		const struct client *other = pending->list[i];
+		turn.of_site += other->waiting && net_same_site(&other->site, site) ? 1 : 0;
+		turn.of_network +=
+		    other->waiting && net_same_network(&other->site, site, 0) ? 1 : 0;
+	}
+	return turn;
+}
+
+static bool comes_before(const struct turn *a, const struct turn *b)
+{
+	if (a->of_site != b->of_site)
+		return a->of_site < b->of_site;
+	return a->of_network != b->of_network ? a->of_network < b->of_network : a->index < b->index;
+}
+
+unsigned pending_next(const struct pending_clients *pending)
+{
+	struct turn first = {.index = pending->count, .of_site = UINT_MAX};
+	for (unsigned i = 0; i < pending->count; i++) {
+		struct turn turn = turn_of(pending, i);
+		if (pending->list[i]->waiting && comes_before(&turn, &first))
+			first = turn;
+	}
+	return first.index;
+}
+
+unsigned pending_before(const struct pending_clients *pending, const struct client *client)
+{
+	unsigned before = 0;
+	struct turn own = turn_of(pending, pending_index(pending, client));
+	for (unsigned i = 0; i < pending->count; i++) {
+		struct turn turn = turn_of(pending, i);
+		before += pending->list[i]->waiting && comes_before(&turn, &own) ? 1 : 0;
+	}
+	return before;
+}
+
+unsigned pending_too_many(const struct pending_clients *pending, const struct client *newcomer)
+{
+	struct candidates waiting = {.count = 0};
+	for (unsigned i = 0; i < pending->count; i++) {
+		if (pending->by_site[i]->waiting)
+			waiting.list[waiting.count++] = pending->by_site[i];
+	}
+	for (unsigned level = 0; level < NETWORK_LEVELS; level++)
+		network_choose(&waiting, level, newcomer);
+	return pending_index(pending, waiting.list[waiting.count - 1]);
 }
 
 const char *pending_refusal(const struct pending_clients *pending, const struct children *children,

@@ -26,8 +26,16 @@ unsigned pending_places(void);
 void pending_add(struct pending_clients *pending, struct client *client);
 /* Its place closes up; the client itself becomes the caller's. */
 struct client *pending_take(struct pending_clients *pending, unsigned index);
+/* Where in the list it is; it must be there. */
+unsigned pending_index(const struct pending_clients *pending, const struct client *client);
 /* Clients in the queue. */
 unsigned pending_waiting(const struct pending_clients *pending);
+/* Who is served next, of those in the queue; the count of the crowd: nobody waits. */
+unsigned pending_next(const struct pending_clients *pending);
+/* How many of the queue are served before that one. */
+unsigned pending_before(const struct pending_clients *pending, const struct client *client);
+/* Who leaves a queue with one too many: the latest of the network that has most places in it. */
+unsigned pending_too_many(const struct pending_clients *pending, const struct client *newcomer);
 /*
  * Return NULL if a client from `site` may enter. If that needs an eviction, set *index and *reason
  * (*reason is NULL: no eviction). If it may not enter, return why.

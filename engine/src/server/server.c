@@ -83,6 +83,7 @@ static _Noreturn void session_become(struct server *server, struct client *clien
 	for (unsigned i = 0; i < server->pending.count; i++)
 		client_destroy(server->pending.list[i]);
 	waiter_destroy(server->waiter);
+	control_trust(client->control, true);
 	int status = server->plan->serve(&session);
 	client_destroy(client);
 	exit(status);
@@ -144,12 +145,25 @@ static void session_start(struct server *server, unsigned index)
 	client_destroy(client);
 }
 
-static bool client_queue(struct server *server, struct client *client, struct failure *failure)
+static void client_queue(struct server *server, struct client *client)
 {
-	cJSON *message = message_create(MESSAGE_QUEUED);
-	json_add_u64(message, "place", pending_waiting(&server->pending) + 1);
+	struct failure failure = {0};
 	client->waiting = true;
-	return control_send(client->control, message, failure) == 0;
+	cJSON *message = queued_encode(pending_before(&server->pending, client) + 1);
+	if (control_send(client->control, message, &failure) != 0)
+		client_turn_away(server, pending_index(&server->pending, client), failure.text);
+}
+
+/* One too many waits: of the network that has most places, who may be the newcomer. */
+static void client_squeeze(struct server *server, struct client *client, const char *full)
+{
+	client->waiting = true;
+	unsigned leaver = pending_too_many(&server->pending, client);
+	bool stays = server->pending.list[leaver] != client;
+	client_turn_away(server, leaver,
+			 stays ? "others came, who had fewer places in the queue" : full);
+	if (stays)
+		client_queue(server, client);
 }
 
 static void client_decide(struct server *server, unsigned index)
@@ -170,9 +184,11 @@ static void client_decide(struct server *server, unsigned index)
 		session_start(server, index);
 		break;
 	case ADMISSION_QUEUE:
-		if (client_queue(server, client, &failure))
-			break;
-		/* fallthrough */
+		client_queue(server, client);
+		break;
+	case ADMISSION_FULL:
+		client_squeeze(server, client, failure.text);
+		break;
 	case ADMISSION_REFUSE:
 	default:
 		client_turn_away(server, index, failure.text);
@@ -278,13 +294,9 @@ static void clients_expire(struct server *server)
 
 static void queue_serve(struct server *server)
 {
-	for (unsigned i = 0; i < server->pending.count && !server->ending;) {
-		if (!server->pending.list[i]->waiting ||
-		    children_serving(&server->children) >= server->plan->admission.clients)
-			i++;
-		else
-			session_start(server, i);
-	}
+	while (!server->ending && pending_waiting(&server->pending) != 0 &&
+	       children_serving(&server->children) < server->plan->admission.clients)
+		session_start(server, pending_next(&server->pending));
 }
 
 static int timer_set(struct server *server, struct failure *failure)

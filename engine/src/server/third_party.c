@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 
 /* The words of `send`, and room for three of its own besides the options. */
 #define WORDS_MAX  (THIRD_PARTY_OPTIONS + 12)
-#define WORD_BYTES (THIRD_PARTY_VALUE_BYTES + 32)
+#define WORD_BYTES (PATH_MAX + 8) /* the path of a key is the longest */
 
 struct run {
 	const struct server_session *session;
@@ -47,40 +48,71 @@ static void word_add(struct words *words, const char *format, const char *a, con
 	words->count++;
 }
 
-static _Noreturn void sender_become(const struct run *run, const struct third_party *order,
-				    int output_fd)
+/*
+ * What is asked of `send`, and last what this host allows: --pacing-total holds whoever of the two
+ * sends, and none that was asked for may be above it.
+ */
+static int order_limit(const struct run *run, struct words *words, struct failure *failure)
 {
-	struct words words = {0};
+	char rate[24];
+	struct options sending;
+	const struct admission *admission = &run->session->options->admission;
+	uint64_t most_bps = admission->max_rate_bps;
+	struct words copy = *words; /* getopt(3) puts words into another order */
+	for (unsigned i = 0; i < copy.count; i++)
+		copy.list[i] = copy.text[i];
+	if (options_parse_send((int)words->count - 1, copy.list + 1, &sending, failure) != 0)
+		return -1;
+	unsigned streams = request_connections(&sending.asked);
+	if (admission_streams(admission, streams, failure) != 0)
+		return -1;
+	if (most_bps == 0)
+		return 0;
+	if (sending.asked.settings.pacing_total_bps != 0 &&
+	    sending.asked.settings.pacing_total_bps < most_bps)
+		most_bps = sending.asked.settings.pacing_total_bps;
+	(void)snprintf(rate, sizeof(rate), "%llu", (unsigned long long)most_bps);
+	word_add(words, "--%s=%s", "pacing-total", rate);
+	return 0;
+}
+
+static int words_make(const struct run *run, const struct third_party *order, struct words *words,
+		      struct failure *failure)
+{
 	char port[8];
-	char key[4096 + 8];
-	char host[260];
 	(void)snprintf(port, sizeof(port), "%u", order->port);
-	(void)snprintf(key, sizeof(key), "--key=%s", run->session->options->key);
-	(void)snprintf(host, sizeof(host), "%s", order->host);
-	word_add(&words, "%s%s", "landspeed-engine", "");
-	word_add(&words, "%s%s", "send", "");
-	words.list[words.count++] = host;
-	words.list[words.count++] = key;
-	word_add(&words, "--%s=%s", "port", port);
-	word_add(&words, "--%s=%s", "json", "-");
+	word_add(words, "%s%s", "landspeed-engine", "");
+	word_add(words, "%s%s", "send", "");
+	word_add(words, "%s%s", order->host, "");
+	word_add(words, "--%s=%s", "port", port);
+	word_add(words, "--%s=%s", "json", "-");
+	word_add(words, "--%s=%s", "key", run->session->options->key);
 	for (unsigned i = 0; i < order->count; i++)
-		word_add(&words, order->options[i].value != NULL ? "--%s=%s" : "--%s",
+		word_add(words, order->options[i].value != NULL ? "--%s=%s" : "--%s",
 			 order->options[i].name, order->options[i].value);
+	return order_limit(run, words, failure);
+}
+
+static _Noreturn void sender_become(const struct words *words, int output_fd)
+{
 	(void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0UL, 0UL, 0UL);
 	/* dup2 clears close-on-exec; all else is closed by exec. */
 	if (dup2(output_fd, STDOUT_FILENO) >= 0)
-		(void)execv("/proc/self/exe", words.list);
+		(void)execv("/proc/self/exe", words->list);
 	_exit(EXIT_FAILED);
 }
 
 static int sender_start(struct run *run, const struct third_party *order)
 {
 	int ends[2];
+	struct words words = {0};
+	if (words_make(run, order, &words, &run->failure) != 0)
+		return -1;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return failure_set_errno(&run->failure, errno, "pipe");
 	run->pid = fork();
 	if (run->pid == 0)
-		sender_become(run, order, ends[1]);
+		sender_become(&words, ends[1]);
 	(void)close(ends[1]);
 	run->output_fd = ends[0];
 	return run->pid > 0 ? 0 : failure_set_errno(&run->failure, errno, "cannot start a process");
@@ -155,7 +187,7 @@ static cJSON *run_result(struct run *run)
 	while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	run->output[run->used] = '\0';
-	cJSON *result = run->too_long ? NULL : cJSON_Parse(run->output);
+	cJSON *result = run->too_long ? NULL : json_parse(run->output, run->used);
 	if (run->too_long)
 		(void)failure_set(&run->failure,
 				  "the sender's result has more than the %u bytes of a message",

@@ -68,8 +68,8 @@ static void result_await(struct send_state *send)
 	if (session_expect(send->waiter, send->control, MESSAGE_RESULT, ACCOUNT_NS, &message,
 			   &signal, &ignored) != 0)
 		return;
-	send->reported =
-	    receiver_report_decode(message, send->options->streams, &send->report, &ignored) == 0;
+	send->reported = receiver_report_decode(message, send->options->asked.streams,
+						&send->report, &ignored) == 0;
 	cJSON_Delete(message);
 }
 
@@ -161,9 +161,16 @@ static void stream_correct(cJSON *stream, const struct receive_state *receive, u
 		   cJSON_Duplicate(receive->report.stream[index].tcp_info, true));
 }
 
+/* Of ours each number is exact, and so text. */
+static bool is_number(const cJSON *item)
+{
+	return cJSON_IsNumber(item) || cJSON_IsRaw(item);
+}
+
 static bool same_kind(const cJSON *a, const cJSON *b)
 {
-	if (cJSON_IsNull(a) || cJSON_IsNull(b) || (cJSON_IsBool(a) && cJSON_IsBool(b)))
+	if (cJSON_IsNull(a) || cJSON_IsNull(b) || (cJSON_IsBool(a) && cJSON_IsBool(b)) ||
+	    (is_number(a) && is_number(b)))
 		return true;
 	return (a->type & 0xff) == (b->type & 0xff);
 }
@@ -247,7 +254,7 @@ cJSON *client_session_report(const struct client_session *session)
 	bool reverse_only = reads(session) && !sends(session);
 	cJSON *object = reverse_only ? account_correct(session) : send_report(send);
 	member_set(object, "direction",
-		   cJSON_CreateString(direction_name(send->options->direction)));
+		   cJSON_CreateString(direction_name(send->options->asked.direction)));
 	if (reverse_only) {
 		member_set(object, "options", send_options_json(send->options));
 		verdict_set(object, session);

@@ -117,18 +117,13 @@ static bool on_control(void *context)
 	for (;;) {
 		cJSON *message;
 		enum message_type type;
-		switch (control_take(session->control, &message, &type, &failure)) {
-		case CONTROL_PENDING:
-			return false;
-		case CONTROL_MESSAGE:
-			if (message_take(session, message, type))
-				return true;
-			break;
-		case CONTROL_CLOSED:
-		case CONTROL_INVALID:
-		default:
+		int came = session_take(session->control, &message, &type, &failure);
+		if (came < 0)
 			return peer_gone(session, &failure);
-		}
+		if (came == 0)
+			return false;
+		if (message_take(session, message, type))
+			return true;
 	}
 }
 

@@ -27,7 +27,7 @@ static int congestion_check(const struct served_session *session, struct failure
 	char allowed[512];
 	char one[CONGESTION_NAME_BYTES];
 	sysctl_read(ALLOWED, allowed, sizeof(allowed));
-	for (unsigned i = 0; i < session->options.streams; i++) {
+	for (unsigned i = 0; i < session->options.asked.streams; i++) {
 		bool found = false;
 		char words[sizeof(allowed)];
 		char *rest = words;
@@ -46,7 +46,7 @@ static int congestion_check(const struct served_session *session, struct failure
 	return 0;
 }
 
-static int files_list(struct served_session *session, const cJSON *request, int root)
+static int files_list(struct served_session *session, cJSON *request, int root)
 {
 	unsigned count;
 	char *paths[WANTED_LIMIT];
@@ -56,7 +56,7 @@ static int files_list(struct served_session *session, const cJSON *request, int 
 		   : -1;
 }
 
-int served_session_prepare(struct served_session *session, const cJSON *request, int root)
+int served_session_prepare(struct served_session *session, cJSON *request, int root)
 {
 	struct receive_state *receive = session->receive;
 	struct send_state *send = &session->send;
@@ -92,7 +92,7 @@ static int send_start(struct served_session *session)
 		send->samples = receive->samples;
 		send->tcp_info = receive->tcp_info;
 	}
-	for (unsigned i = 0; i < session->options.streams; i++) {
+	for (unsigned i = 0; i < session->options.asked.streams; i++) {
 		if (send_tune(send, i, streams_fd(send->streams, i)) != 0)
 			return -1;
 	}
@@ -116,6 +116,8 @@ int served_session_run(struct served_session *session)
 {
 	struct receive_state *receive = session->receive;
 	int status = -1;
+	if (control_await(receive->control, receive->options->stall_ns, &receive->failure) != 0)
+		return -1;
 	if (!sends(session) || send_start(session) == 0)
 		status = directions_follow(session);
 	if (session->send.failure.set)

@@ -12,7 +12,7 @@ struct served_session {
 };
 
 /* What can be told of it before anything is connected; `root` is where files are handed out. */
-int served_session_prepare(struct served_session *session, const cJSON *request, int root);
+int served_session_prepare(struct served_session *session, cJSON *request, int root);
 /* All connections are there: from here to the end of each direction. */
 int served_session_run(struct served_session *session);
 /* The result as JSON; the caller deletes it. */

@@ -21,6 +21,7 @@ struct tunnel {
 
 struct kernel_tunnel {
 	struct protect_keys keys; /* until the kernel has them */
+	uint64_t records;         /* made by it, at least */
 	bool seals;
 	bool ended; /* the last record came */
 };
@@ -83,6 +84,11 @@ int stream_open_kernel(struct stream *stream, struct failure *failure)
 	int status = ktls_open(stream->fd, kernel->seals, &kernel->keys, failure);
 	sodium_memzero(&kernel->keys, sizeof(kernel->keys));
 	return status;
+}
+
+int stream_seal(struct stream *stream, uint64_t bytes)
+{
+	return stream->kernel != NULL ? ktls_count(&stream->kernel->records, bytes) : 0;
 }
 
 void tunnel_destroy(struct stream *stream)

@@ -57,8 +57,11 @@ static int stream_pump(struct stream *stream, const struct send_operations *meth
 			error = method->wait(context);
 			continue;
 		}
-		error = stream->tunnel != NULL ? piece_protect(stream, &piece, &done)
-					       : piece_send(stream, method, context, piece, &done);
+		error = stream_seal(stream, piece.count);
+		if (error == 0)
+			error = stream->tunnel != NULL
+				    ? piece_protect(stream, &piece, &done)
+				    : piece_send(stream, method, context, piece, &done);
 		if (method->sent != NULL)
 			method->sent(context, &piece);
 		else

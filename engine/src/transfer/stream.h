@@ -90,6 +90,8 @@ void stream_count_call(struct stream *stream);
  * The parts as they are, one after the other, all of them, and used up; their bytes are counted if
  * they are payload. 0 or a positive errno.
  */
+/* Before so many bytes are handed over: 0, or the errno that ends it when the key may no more. */
+int stream_seal(struct stream *stream, uint64_t bytes);
 int stream_send_parts(struct stream *stream, struct iovec *parts, size_t count, bool payload);
 /*
  * Only with a tunnel: all of the bytes, counted, as records of their own; what is read in one piece

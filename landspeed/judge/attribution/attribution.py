@@ -54,7 +54,7 @@ class StateSpan:
 
     @property
     def span_s(self) -> float:
-        """How long it is."""
+        """Duration in s."""
         return self.end_s - self.begin_s
 
 
@@ -113,13 +113,13 @@ class Attribution:
         return max(held, key=lambda link: held[link], default=None)
 
     def last_loss(self) -> tuple[float, int]:
-        """When a loss last made a window smaller, in s, and how many packets were sent again altogether."""
+        """Time at which a loss last made a window smaller, in s, and packets sent again altogether."""
         every = [each for of in self.intervals.values() for each in of if each.resent_packets]
         cuts = [each.end_s for each in every if each.reduced or each.recovering]
         return max(cuts, default=0.0), sum(each.resent_packets or 0 for each in every)
 
     def phases(self) -> list[StateSpan]:
-        """What held the flow in turn, the first stream's states for all: only what lasted a tenth of the run."""
+        """States of the flow in turn, the first stream's states for all: only what lasted a tenth of the run."""
         of_first = [span for span in self.spans if span.stream == self.spans[0].stream]
         least_s = PHASE_SHARE * self.end_s
         return list(_joined(span for span in of_first if span.span_s >= least_s))
@@ -152,7 +152,7 @@ class Attribution:
         )
 
     def _of_ends(self, each: Interval, line: int | None, *, blind: bool) -> tuple[RunLimit, int | None] | None:
-        """What would hold the stream on any path."""
+        """State that would hold the stream on any path."""
         if each.busy is not None and each.busy < LARGE_SHARE:
             return limits.APPLICATION, None
         if each.sndbuf is not None and each.sndbuf >= LARGE_SHARE:

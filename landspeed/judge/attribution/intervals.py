@@ -53,7 +53,7 @@ class Interval:
 
     @property
     def span_s(self) -> float:
-        """How long it is."""
+        """Duration in s."""
         return self.end_s - self.begin_s
 
     @property

@@ -111,14 +111,22 @@ def _links(scenario: ScenarioFile) -> Iterator[Fault]:
 
 
 def _host_queue(scenario: ScenarioFile, link: LinkSection, where: KeyPath) -> Iterator[Fault]:
-    """A queue where a host sends: its own limit makes its sockets wait, and drops nothing, in every world."""
-    hosts = (
-        {scenario.path[-1].to} if scenario.path else {name for flow in scenario.flows for name in (flow.from_, flow.to)}
+    """A queue where a host sends, and an interface that is no faster: its sockets wait, and nothing queues."""
+    host, rate = scenario.hosts.get(link.to), (link.reverse and link.reverse.line_rate) or link.line_rate
+    rate = rate or scenario.line_rate
+    if own_queue(scenario, link) and host and host.nic and rate and host.nic <= rate:
+        what = f"{link.to} sends no faster than its line: its sockets wait, and no queue forms before the line"
+        fix = f"leave nic of {link.to} out, or write a faster one; or remove the queue"
+        yield Fault((*where, "reverse"), what, fix, at_key=True)
+
+
+def own_queue(scenario: ScenarioFile, link: LinkSection) -> bool:
+    """Return whether the file asks for a queue before the line on which the host at the link's far end sends."""
+    ends = (
+        {scenario.path[-1].to} if scenario.path else {end for flow in scenario.flows for end in (flow.from_, flow.to)}
     )
-    if link.to in hosts and link.reverse and link.reverse.queue is not None:
-        what = f"{link.to} is a host: its own line has no queue that drops, its sockets wait"
-        fix = f"remove it, or put a router before {link.to}: the queue of the router's line drops"
-        yield Fault((*where, "reverse", "queue"), what, fix, at_key=True)
+    back = link.reverse
+    return link.to in ends and back is not None and (back.queue is not None or back.discipline is not None)
 
 
 def _delays(link: LinkSection, where: KeyPath) -> Iterator[Fault]:

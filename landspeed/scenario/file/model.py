@@ -27,6 +27,7 @@ from landspeed.base.units import (
     Queue,
     Rate,
     Stagger,
+    Stall,
     Window,
 )
 from landspeed.scenario.file.disciplines import Discipline
@@ -100,7 +101,8 @@ class DirectionSection(Section):
     )
     queue: Queue | None = Field(
         None,
-        description="Buffer before the line, in bytes or BDP, without packets in flight; in BDP, at least 10 packets",
+        description="Buffer before the line, in bytes or BDP, without packets in flight; in BDP, at least 10 packets. "
+        "A host has none before its own line, and its sockets wait; under `reverse` of the receiver's link it gets one",
     )
     discipline: Discipline | None = Field(
         None, description="How the queue is managed: a name, or a name with its parameters; default fifo"
@@ -211,6 +213,11 @@ class TransferSection(Section):
     )
     pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
+    stall: Stall | None = Field(
+        None,
+        description="The transfer is given up when nothing has moved for this long; default: 30 s, or more where the "
+        "plan's round trips, queues and outages take longer",
+    )
 
 
 class EventSection(Section):

@@ -196,6 +196,7 @@ class Transfer:
     mptcp: bool = False  # over both routes of the flow
     pacing_rate_bps: int | None = None  # per stream
     start_stagger_ns: int = 0
+    stall_ns: int | None = None  # given up when nothing has moved for so long; None: 30 s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,13 +354,12 @@ class Plan:
         if isinstance(data, dict):
             version = cast(dict[str, Any], data).get("schema_version", PLAN_SCHEMA_VERSION)
             if isinstance(version, int) and version != PLAN_SCHEMA_VERSION:
-                told = f"schema_version: {version}; this landspeed reads {PLAN_SCHEMA_VERSION}"
-                raise PlanError(f"plan: {told}: make the plan again from its scenario")
+                read = f"this landspeed reads {PLAN_SCHEMA_VERSION}: make the plan again from its scenario"
+                raise PlanError(f"plan: schema_version: {version}; {read}")
         try:
-            plan = from_plain(cast(Any, data), cls)
+            return from_plain(cast(Any, data), cls)
         except FormError as error:
             raise PlanError(f"plan: {error}") from error
-        return plan
 
     def to_json(self, indent: int | None = None) -> str:
         """Convert to text, without needless spaces or with `indent` spaces a level."""
@@ -387,9 +387,9 @@ NOT_WORK: dict[type, frozenset[str]] = {
     Link: frozenset(("distance_m",)),
     Direction: frozenset(("can_queue",)),
     Trace: frozenset(("file",)),
+    Transfer: frozenset(("stall_ns",)),
 }
-"""Fields of each part that do not count for `Plan.sha256`. `can_queue` follows from the rest: a better proof does not
-make another plan."""
+"""Fields that do not count for `Plan.sha256`: a better proof, or another patience, does not make another plan."""
 
 WORK_IF_ASKED: dict[type, frozenset[str]] = {
     Plan: frozenset(("kernel", "spin_cost_ns")),

@@ -17,6 +17,7 @@ from landspeed.scenario.plan.limits import Physics
 from landspeed.scenario.plan.plan import PATH_FLOW, Flow, Node, Plan, Transfer
 from landspeed.scenario.resolve.flow_physics import both_routes, flow_physics
 from landspeed.scenario.resolve.recorded import expected
+from landspeed.scenario.theory.patience import patience_ns
 
 UNKNOWN = Physics(
     rtt_ns=0,
@@ -83,9 +84,11 @@ def with_physics(scenario: ScenarioFile, plan: Plan) -> list[Flow]:
     for flow, transfer in zip(plan.flows, transfers, strict=True):
         paths = [path_of(plan, each) for each in subflows(flow)]
         physics = [flow_physics(scenario, transfer, path.nodes, path.links) for path in paths]
-        found.append(
-            replace(flow, physics=physics[0] if len(physics) == 1 else both_routes(scenario, transfer, physics))
+        asked = replace(
+            flow.transfer, stall_ns=transfer.stall or max(filter(None, map(patience_ns, paths)), default=None)
         )
+        together = physics[0] if len(physics) == 1 else both_routes(scenario, transfer, physics)
+        found.append(replace(flow, transfer=asked, physics=together))
     return found
 
 

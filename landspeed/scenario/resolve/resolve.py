@@ -10,6 +10,7 @@ from typing import Any
 
 from landspeed.base.errors import Problem, ScenarioError
 from landspeed.base.units import TIME, QueueSize, format_exact
+from landspeed.scenario.file.checks import own_queue
 from landspeed.scenario.file.disciplines import Discipline, check_parameters, resolve
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.events import plan_events
@@ -27,6 +28,8 @@ from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.queueing import prove_queueing
 from landspeed.scenario.traces.trace_file import NO_TRACE, TraceSource, read_trace
 
+NIC_AHEAD, FASTEST_NIC_BPS = 10, 10**12  # of a host whose own line has a queue
+FRAME_HEADER_BYTES = 14  # a queue of Linux counts it with the packet
 MIN_BDP_QUEUE_PACKETS = 10  # a queue given in BDP holds at least this many packets, however short the path
 
 
@@ -82,7 +85,7 @@ def _nodes(scenario: ScenarioFile, links: list[Link]) -> list[Node]:
                 address_note=host.address_note,
                 latitude_deg=latitude,
                 longitude_deg=longitude,
-                nic_rate_bps=host.nic or max(rate for direction in own for rate in direction.rates_bps),
+                nic_rate_bps=host.nic or _nic_bps(scenario, name, own),
                 bus_rate_bps=bus.rate if bus else None,
                 bus_fitted=bool(bus and bus.fitted),
                 bus_why=bus.why if bus else None,
@@ -101,6 +104,13 @@ def _nodes(scenario: ScenarioFile, links: list[Link]) -> list[Node]:
             )
         nodes.append(node)
     return nodes
+
+
+def _nic_bps(scenario: ScenarioFile, name: str, own: list[Direction]) -> int:
+    """The rate of an interface of which nothing is said: the line's, or where a queue is to form before that, above."""
+    rate = max(rate for direction in own for rate in direction.rates_bps)
+    queues = any(link.to == name and own_queue(scenario, link) for link in scenario.all_links)
+    return min(NIC_AHEAD * rate, max(rate, FASTEST_NIC_BPS)) if queues else rate
 
 
 @dataclass(frozen=True)
@@ -315,7 +325,7 @@ def _direction(
 
 
 def _check_queue(here: _Place, queue: int, super_packets: bool, problems: list[Problem]) -> None:
-    least, holds = here.path_mtu, "one packet of the path's MTU"
+    least, holds = here.path_mtu + FRAME_HEADER_BYTES, "one frame: a packet of the path's MTU with its Ethernet header"
     if super_packets:
         least, holds = ph.SUPER_PACKET_BYTES, "one super-packet of 180 kB"
     if queue < least:

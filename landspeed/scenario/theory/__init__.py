@@ -1,6 +1,7 @@
 """Formulas of the field, each once and with its source.
 
 ack_path.py    The way back as a limit: how much payload the acknowledgments that fit into it stand for
+patience.py    How long nothing may move in a transfer before it is given up
 physics.py     The physics of a path, each formula once, with its source
 queueing.py    Queues of a path: where one can form, and where that can be ruled out
 timing.py      Timing of a lone packet over a path, and the path's capacity

@@ -119,16 +119,18 @@ def hop_echo_ns(plan: Plan, origin: int, hop: int) -> int:
     return round_trip_ns(plan, origin, hop, asked, answer)
 
 
+def impaired(plan: Plan) -> bool:
+    """Return whether chance has a part in what happens to a packet."""
+    return any(direction.impairments for link in plan.links for direction in (link.forward, link.reverse))
+
+
 def data_rtt_ns(plan: Plan) -> int:
     """RTT of TCP: a full packet to the receiver, an acknowledgment back."""
     return round_trip_ns(plan, 0, len(plan.links), path_mtu(plan), ph.ack_bytes(plan.ip_version))
 
 
-def rates_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
-    """Bit/s of IP packets of full size that each part of a direction carries, and the part's name.
-
-    A host's interface limits what the host sends; what it receives is the line's.
-    """
+def _lines_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
+    """Bit/s that lines, interfaces and buses carry, and their names."""
     mtu, last = path_mtu(plan), len(plan.links)
     lines = list(way(plan, 0, last) if forward else way(plan, last, 0))
     found = [(line.carries_bps(mtu), line.name) for line in lines]
@@ -139,6 +141,41 @@ def rates_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
     if source.bus_rate_bps is not None:
         found.append((float(source.bus_rate_bps), f"bus of {source.name}"))
     return found
+
+
+def rates_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
+    """Bit/s of IP packets of full size that each part of a direction carries, and the part's name.
+
+    A host's interface limits what the host sends; what it receives is the line's. A token bucket limits what comes
+    after the bytes that it holds; a train does not come so far in a large one.
+    """
+    mtu, found = path_mtu(plan), _lines_bps(plan, forward=forward)
+    for link in plan.links:
+        direction = link.forward if forward else link.reverse
+        tokens = direction.parameters
+        if _bucket_bytes(plan, direction) is not None and tokens and tokens.rate_bps:
+            found.append((tokens.rate_bps * mtu / (mtu + link.framing_bytes), f"token bucket of {link_name(link)}"))
+    return found
+
+
+def line_rate_bps(plan: Plan, *, forward: bool) -> float:
+    """The bottleneck's rate while no token bucket is empty."""
+    return min(_lines_bps(plan, forward=forward))[0]
+
+
+def bucket_packets(plan: Plan, *, forward: bool) -> float:
+    """Packets that the path's small token buckets let through at once: so few that a train can empty them."""
+    directions = [link.forward if forward else link.reverse for link in plan.links]
+    return sum(
+        burst / path_mtu(plan) for direction in directions if (burst := _bucket_bytes(plan, direction)) is not None
+    )
+
+
+def _bucket_bytes(plan: Plan, direction: Direction) -> int | None:
+    """Depth of a direction's token bucket that a whole train does not fit into; None where there is none."""
+    tokens = direction.parameters if direction.discipline == "tbf" else None
+    burst = tokens.burst_bytes if tokens else None
+    return burst if burst is not None and burst < TRAIN_PACKETS * path_mtu(plan) else None
 
 
 def slowest_rate_bps(plan: Plan, *, forward: bool) -> float:

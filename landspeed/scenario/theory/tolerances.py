@@ -8,7 +8,7 @@ imports this, so importing it stays cheap.
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from landspeed.scenario.theory.timing import TRAIN_PACKETS, path_mtu, slowest_rate_bps, way
 
@@ -45,3 +45,23 @@ def rate_allowed(plan: Plan, tolerance: float, *, forward: bool) -> float:
     lasts_ns = TRAIN_PACKETS * path_mtu(plan) * 8e9 / slowest_rate_bps(plan, forward=forward)
     jitter = sum(2 * direction.jitter_ns / lasts_ns for direction in directions)
     return tolerance + (jitter + sum(2 * direction.duplicate for direction in directions) if jitter else 0.0)
+
+
+def unskipped(
+    plan: Plan, origin: int, target: int, expected_ms: float, answers: list[tuple[float, Any]]
+) -> list[tuple[float, Any]]:
+    """Round trips of an echo with the delays that it or its answer skipped (`reorder`), sorted, and what each came with.
+
+    Of all sums of such delays, the one counts that comes nearest; sums a thousandth of the round trip apart are one.
+    """
+    links = plan.links[min(origin, target) : max(origin, target)]
+    both = [direction for link in links for direction in (link.forward, link.reverse)]
+    step, sums_ms = max(expected_ms / 1000, RTT_FLOOR_MS), {0: 0.0}
+    for direction in both:
+        if direction.reorder:
+            more = [each + direction.delay_ns / 1e6 for each in sums_ms.values()]
+            sums_ms |= {round(each / step): each for each in more if each <= expected_ms}
+    return sorted(
+        (min((rtt_ms + each for each in sums_ms.values()), key=lambda whole: abs(whole - expected_ms)), said)
+        for rtt_ms, said in answers
+    )

@@ -43,7 +43,7 @@ def flow_jobs(plan: Plan, tool_name: str, out: str) -> list[FlowJob]:
                 sender_command=sender,
                 port=port,
                 seconds=1 + flow.start_ns // NS_PER_S,
-                waits=program.handshake_ns(path) is None,
+                speaks_ns=program.handshake_ns(path),
             )
         )
     return found

@@ -37,6 +37,6 @@ class GuestAnswer(Open):
 
     @property
     def failures(self) -> list[str]:
-        """What of the calibration failed, each with its flow where there are several."""
+        """Failures of the calibration, each with its flow where there are several."""
         each_flow = self.calibrations.items()
         return [f"{name}: {why}" if len(each_flow) > 1 else why for name, each in each_flow for why in each.failures]

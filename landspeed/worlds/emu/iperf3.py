@@ -23,6 +23,7 @@ from landspeed.worlds.tool import Tool, ToolError
 # iperf.h of iperf 3.12
 LEAST_INTERVAL_NS, MOST_INTERVAL_NS = 10**8, 60 * 10**9
 MOST_STREAMS = 128
+OWN_STALL_NS = 120 * 10**9  # DEFAULT_NO_MSG_RCVD_TIMEOUT: how long its server waits for data
 MOST_WINDOW_BYTES = 512 << 20
 
 
@@ -36,9 +37,9 @@ class Iperf3(Tool):
     def refusals(self, plan: Plan) -> list[str]:
         """List the features that iperf3 lacks; they are refused. Of a network, name the flows that ask for them."""
         found, asking = list[str](), dict[str, list[str]]()
-        if plan.changes:
+        if plan.changes and len({flow.start_ns for flow in plan.flows}) > 1:
             these = "events" if plan.events else "traces"
-            found.append(f"it does not tell when its transfer starts, and {these} need it: leave out the {these}")
+            found.append(f"its flows are started one after the other, and {these} do not wait: give all the same start")
         for flow in plan.flows:
             for refused in _refused(flow.transfer):
                 asking.setdefault(refused, []).append(flow.name)
@@ -120,6 +121,8 @@ def _commands(transfer: Transfer, out: str, port: int) -> tuple[list[str], list[
     interval = str(transfer.sample_interval_ns / 1e9)
     receiver = ["iperf3", "-s", "-1", "-p", str(port), "-i", interval]
     receiver += ["--json", "--logfile", f"{out}/iperf3-receiver.json"]
+    if (transfer.stall_ns or 0) > OWN_STALL_NS:
+        receiver += ["--rcv-timeout", str((transfer.stall_ns or 0) // 10**6)]
     sender = [
         "iperf3",
         "-c",

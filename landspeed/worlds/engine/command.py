@@ -19,6 +19,9 @@ KEY_FILE = "{key}"
 ENGINE_BINARY = ROOT / "engine" / "build" / "landspeed-engine"
 """Where `meson setup engine/build engine && ninja -C engine/build` puts the engine."""
 
+OWN_STALL_NS = 30 * 10**9
+"""How long the engine waits if it is not told (engine/src/options/options.c)."""
+
 _NS_PER_S = 10**9
 
 
@@ -47,14 +50,14 @@ def receive_command(
         samples, json: paths as the receiver sees them, or None.
         bind: address to listen on; None: all of them.
         port: TCP port.
-        stall_ns: give up when nothing has moved for so long; None: the engine's own 30 s.
+        stall_ns: give up when nothing has moved for so long, or a stream does not come; None: the engine's own 30 s.
         key: file of the pre-shared key, or None.
     """
     words = [str(binary), "receive", "--port", str(port), "--quiet", "--interval", f"{interval_ns}ns"]
     words += ["--bind", bind] if bind else []
     words += ["--one-off"] if one_off else []
     words += ["--key", key] if key else []
-    words += ["--stall", f"{stall_ns}ns"] if stall_ns is not None else []
+    words += _waits(stall_ns, "--idle-timeout")
     words += ["--samples", samples] if samples else []
     words += ["--json", json] if json else []
     return words
@@ -68,7 +71,6 @@ def send_command(
     live: str | None = None,
     json: str | None = None,
     port: int = ENGINE_PORT,
-    stall_ns: int | None = None,
     binary: str | Path = ENGINE_BINARY,
 ) -> list[str]:
     """Command line of the sender.
@@ -78,7 +80,6 @@ def send_command(
         host: address of the receiver.
         samples, live, json: paths as the sender sees them, or None.
         port: on which the receiver listens.
-        stall_ns: give up when nothing has moved for so long; None: the engine's own 30 s.
 
     Raises:
         ValueError: the transfer has neither a time nor a byte limit.
@@ -97,11 +98,22 @@ def send_command(
     words += ["--mptcp"] if transfer.mptcp else []
     words += ["--pacing", str(transfer.pacing_rate_bps)] if transfer.pacing_rate_bps is not None else []
     words += ["--stagger", seconds_text(transfer.start_stagger_ns)] if transfer.start_stagger_ns else []
-    words += ["--stall", f"{stall_ns}ns"] if stall_ns is not None else []
+    words += _waits(transfer.stall_ns, "--connect-timeout", "--answer-timeout")
     words += ["--samples", samples] if samples else []
     words += ["--live", live] if live else []
     words += ["--json", json] if json else []
     return words
+
+
+def _waits(stall_ns: int | None, *others: str) -> list[str]:
+    """How long an end waits for something to move; the other end's words take at least as long to come."""
+    if stall_ns is None:
+        return []
+    return [
+        word
+        for option in ("--stall", *(others if stall_ns > OWN_STALL_NS else ()))
+        for word in (option, f"{stall_ns}ns")
+    ]
 
 
 def engine_commands(
@@ -110,7 +122,6 @@ def engine_commands(
     *,
     receiver: str = "{receiver}",
     port: int = ENGINE_PORT,
-    stall_ns: int | None = None,
     binary: str | Path = ENGINE_BINARY,
 ) -> tuple[list[str], list[str]]:
     """Both command lines of a transfer whose files go to the folder `out`.
@@ -120,7 +131,6 @@ def engine_commands(
         out: folder as the programs see it; gets receiver.csv, receiver.json, sender.csv, live.jsonl and engine.json.
         receiver: its address, or a placeholder that the world fills in; so is `KEY_FILE`, where data is protected.
         port: on which it listens.
-        stall_ns: as of `send_command`.
         binary: the engine.
 
     Returns:
@@ -131,7 +141,7 @@ def engine_commands(
         samples=f"{out}/receiver.csv",
         json=f"{out}/receiver.json",
         port=port,
-        stall_ns=stall_ns,
+        stall_ns=transfer.stall_ns,
         key=KEY_FILE if transfer.protect != "none" else None,
         binary=binary,
     )
@@ -140,7 +150,6 @@ def engine_commands(
         receiver,
         samples=f"{out}/sender.csv",
         live=f"{out}/live.jsonl",
-        stall_ns=stall_ns,
         json=f"{out}/engine.json",
         port=port,
         binary=binary,

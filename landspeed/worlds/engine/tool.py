@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 from landspeed.base.failures import RunFailed
 from landspeed.base.files import last_line
 from landspeed.scenario.plan.plan import Plan
-from landspeed.scenario.theory.timing import data_rtt_ns
 from landspeed.worlds.engine.command import ENGINE_BINARY, engine_commands
 from landspeed.worlds.engine.identity import engine_build
 from landspeed.worlds.tool import Tool
 
 if TYPE_CHECKING:
     from landspeed.results.tool_result import TransferResult
-
-OWN_STALL_NS = 30 * 10**9  # its default of --stall: engine/src/options/options.c
 
 
 class Engine(Tool):
@@ -32,7 +29,7 @@ class Engine(Tool):
 
     def commands(self, plan: Plan, out: str, port: int) -> tuple[list[str], list[str]]:
         """Receiver and sender of a flow."""
-        return engine_commands(plan.transfer, out, port=port, stall_ns=stall_ns(plan))
+        return engine_commands(plan.transfer, out, port=port)
 
     def convert(self, folder: Path, plan: Plan) -> TransferResult:
         """Read the engine's result; its samples need no change. A missing second subflow is an error."""
@@ -61,22 +58,6 @@ def _not_multipath(told: TransferResult) -> str | None:
     alone = [each.stream for each in told.streams if len(each.subflows) < 2]
     which = ", ".join(map(str, alone[:8])) + (", …" if len(alone) > 8 else "")
     return f"no second subflow was joined to stream {which}" if alone else None
-
-
-def stall_ns(plan: Plan) -> int | None:
-    """Stall timeout for this plan; None if the engine's 30 s suffices.
-
-    On a slow path a round trip takes seconds, more so when a queue is full, and a packet may be lost again and again:
-    four of TCP's timeouts, each twice the one before (RFC 6298 section 5.5), are 15 times the first.
-    """
-    waits_ns = [
-        direction.queue_bytes * 8 * 10**9 // direction.rate_bps
-        for link in plan.links
-        for direction in (link.forward, link.reverse)
-        if direction.can_queue
-    ]
-    needed_ns = 15 * (data_rtt_ns(plan) + max(waits_ns, default=0))
-    return needed_ns if needed_ns > OWN_STALL_NS else None
 
 
 ENGINE = Engine()

@@ -159,7 +159,13 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
     )
     peer = "{{ landspeed_peer }}"
     here = "{{ landspeed_address }}"
-    receive = receive_command(transfer.sample_interval_ns, samples="receiver.csv", json="receiver.json", bind="ADDRESS")
+    receive = receive_command(
+        transfer.sample_interval_ns,
+        samples="receiver.csv",
+        json="receiver.json",
+        bind="ADDRESS",
+        stall_ns=transfer.stall_ns,
+    )
     send = send_command(transfer, "PEER", samples="sender.csv", live="live.jsonl", json="engine.json")
     figures: dict[str, Any] = {
         "landspeed_scenario": plan.scenario,

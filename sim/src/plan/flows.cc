@@ -31,6 +31,8 @@ Transfer transfer_read(const Field &field)
 		transfer.pacing_rate_bps = field.at("pacing_rate_bps").rate_bps();
 	if (field.has("start_stagger_ns"))
 		transfer.start_stagger_ns = field.at("start_stagger_ns").time_ns();
+	if (field.has("stall_ns"))
+		transfer.stall_ns = field.at("stall_ns").time_ns(1);
 	transfer.ecn = field.has("ecn") && field.at("ecn").boolean();
 	return transfer;
 }

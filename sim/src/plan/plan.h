@@ -78,7 +78,8 @@ struct Transfer {
 	int64_t sample_interval_ns = 0;
 	std::optional<uint64_t> pacing_rate_bps; ///< per stream
 	int64_t start_stagger_ns = 0;
-	bool ecn = false; ///< both ends negotiate it (RFC 3168)
+	int64_t stall_ns = 30'000'000'000; ///< given up when nothing has moved for so long
+	bool ecn = false;                  ///< both ends negotiate it (RFC 3168)
 };
 
 enum class EventKind { loss, rate, delay, down, background };

@@ -21,6 +21,7 @@ from pathlib import Path
 from tests.bench.bench import ONE_STREAM, Row, run, told
 from tests.bench.engine.bench_engine_faults import faults
 from tests.bench.engine.bench_engine_files import files
+from tests.bench.engine.bench_engine_goodput import goodput
 from tests.bench.engine.bench_engine_least import NEAR, WAYS, least_program, least_work
 from tests.bench.engine.bench_engine_path import (
     ENGINE,
@@ -263,6 +264,7 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
     "timers": timers,
     "files": files,
     "window": window,
+    "goodput": goodput,
     "faults": lambda: faults(VERIFY_GB),
     "fairness": fairness,
     "zerocopy-receive": zerocopy_receive,

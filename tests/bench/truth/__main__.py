@@ -1,4 +1,4 @@
-"""Ask everything, or some of it, and print the table: `python -m tests.truth` (`make truth`).
+"""Ask everything, or some of it, and print the table: `python -m tests.bench.truth` (`make truth`).
 
 Exit status 1 if a figure is not what theory says, or a step of a BBR case fails for no known reason.
 """
@@ -51,7 +51,9 @@ def every(parsed: argparse.Namespace) -> Iterator[Asked]:
 
 def arguments() -> argparse.Namespace:
     """As typed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.truth", description="What the network does beside theory.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.truth", description="What the network does beside theory."
+    )
     lists = {
         "--parts": (PARTS, "what to ask about"),
         "--world": (WORLDS, "where"),

@@ -1,7 +1,7 @@
 """Every congestion control that both worlds have, after one loss, in both: do they agree?
 
-    python -m tests.truth.controls [--seeds 20] [--seconds 500] [CONTROL…]
-    python -m tests.truth.controls --markdown   # what is known, and run nothing
+    python -m tests.bench.truth.controls [--seeds 20] [--seconds 500] [CONTROL…]
+    python -m tests.bench.truth.controls --markdown   # what is known, and run nothing
 
 A stream over 100 Mbit/s and 60 ms, with a queue of one bandwidth-delay product, loses one packet at a time that the
 seed chooses; goodput from there on, mean over the seeds, of one world beside the other's. All of it takes most of an
@@ -90,7 +90,9 @@ def table(controls: Sequence[str], seeds: int, known: dict[Asked, float]) -> Ite
 
 def main() -> int:
     """Run it; exit status 1 where they do not agree within 10 %."""
-    parser = argparse.ArgumentParser(prog="python -m tests.truth.controls", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.truth.controls", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("controls", nargs="*", metavar="CONTROL", help="only these (default: all)")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)

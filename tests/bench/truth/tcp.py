@@ -21,7 +21,7 @@ LOST = 35  # in the third flight
 HOLES = (12, 15, 19)  # in the second one
 WHEEL = 0.125  # Linux's timer wheel: a long timer is late by up to an eighth (kernel/time/timer.c)
 JOINED_S = 5e-7  # what comes closer together the receiving card hands on at once (GRO), for one ACK
-TICKS_S = 0.02  # two ticks of HZ = 100
+TICKS_S = 0.002  # two ticks of HZ = 1000
 Judge = Callable[[Heard], Iterable[Finding]]
 
 
@@ -148,7 +148,9 @@ def _acknowledgments(rate: RateClass, plan: Plan) -> Question:
             )
         after = [each for each in heard.told if each.time_ns >= first_alone.time_ns]
         seen_s = (after[0].time_ns - first_alone.time_ns) / 1e9
-        yield Finding("TCP: ACK of a lone segment", seen_s, theory.DELAYED_ACK_S, TICKS_S, "s", "two ticks of HZ = 100")
+        yield Finding(
+            "TCP: ACK of a lone segment", seen_s, theory.DELAYED_ACK_S, TICKS_S, "s", "two ticks of HZ = 1000"
+        )
         after_pair = [each for each in heard.told if each.time_ns >= pair[1].time_ns]
         yield within("TCP: ACK of two segments", (after_pair[0].time_ns - pair[1].time_ns) / 1e9, 0)
 

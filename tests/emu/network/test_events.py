@@ -14,8 +14,6 @@ from landspeed.results.record import RunRecord
 from landspeed.scenario.theory import physics as ph
 from landspeed.worlds.emu.guest.shaping import lose_next as loss
 from landspeed.worlds.emu.guest.shaping.encode_aqm import red_idle_table
-from landspeed.worlds.emu.world import EmuOptions, EmuWorld
-from landspeed.worlds.tool import ToolError
 from tests.support.emu_fixtures import plan_of, scenario, transfer
 
 MICROSECONDS = 1e-6
@@ -159,13 +157,6 @@ def test_an_event_that_the_transfer_does_not_reach_is_told(tmp_path: Path) -> No
     record, _ = run(tmp_path, with_events(events, transfer={"duration": None, "bytes": "10 MB"}))
     (event,) = record.events
     assert (event.at_s, event.packets_lost) == (None, None)
-
-
-@pytest.mark.guest
-def test_iperf3_and_events_do_not_go_together(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, with_events([{"at": "1 s", "loss": "1 packet", **THERE}]))
-    with pytest.raises(ToolError, match="events need it"):
-        EmuWorld(EmuOptions(tool="iperf3")).check(plan)
 
 
 @pytest.mark.guest

@@ -313,6 +313,8 @@ def test_what_is_no_file_is_left_out_and_said(
         (["receive", "--directory", "/tmp", "--key", "k", "--anonymous"], "with --key nobody is anonymous"),
         (["receive", "--anonymous"], "--anonymous speaks of files: it needs --directory DIR"),
         (["receive", "--max-bytes", "1G"], "--max-bytes speaks of files: it needs --directory DIR"),
+        (["receive", "--max-files", "9"], "--max-files speaks of files: it needs --directory DIR"),
+        (["receive", "--max-files", "0"], "--max-files: '0' is not a number of files from 1 to 16777216"),
         (["receive", "--max-bytes", "0"], "--max-bytes: '0' is not an amount of bytes above 0 such as 500G"),
         (["receive", "--max-bytes", "much"], "--max-bytes: 'much' is not an amount of bytes above 0"),
         (["receive", "--symlinks", "some"], "--symlinks: 'some' is not 'inside', 'all' or 'none'"),

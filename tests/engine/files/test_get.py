@@ -84,6 +84,17 @@ def test_what_a_path_stands_for(bench: Bench, served: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("path", ["./a/b/one", "a//b/one", "a/./b/./one", "././/a/b/one"])
+@pytest.mark.parametrize("ending", ["", "/", "/."])
+def test_names_that_change_nothing_may_stand_in_a_path(bench: Bench, served: Path, path: str, ending: str) -> None:
+    """ "./a" is "a"; what ends in "/" or "." is a directory's contents, which a file has not."""
+    (served / "a" / "b" / "one").mkdir(parents=True)
+    write_file(served / "a" / "b" / "one" / "file", 10)
+    get(bench, path + ending)
+    assert [entry.name for entry in (bench.folder / "here").iterdir()] == ["file" if ending else "one"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("protect", ["none", "mac", "aead", None])
 def test_with_a_key_it_is_encrypted_unless_said_otherwise(bench: Bench, tmp_path: Path, protect: str | None) -> None:
     (tmp_path / "served").mkdir()
@@ -202,6 +213,12 @@ def test_more_than_the_client_wants(bench: Bench, served: Path) -> None:
     write_file(served / "file", 2000)
     result = get(bench, "--max-bytes", "1k", "file", status=1)
     assert "'file' is beyond the 1000 bytes" in (result.error or "")
+    (served / "many").mkdir()
+    for number in range(5):
+        (served / "many" / f"{number}").touch()
+    result = get(bench, "--max-files", "5", "many", status=1)
+    assert "'many/4' is beyond the 5 files" in (result.error or "")
+    get(bench, "--max-files", "6", "many")
 
 
 @pytest.mark.parametrize(
@@ -301,6 +318,10 @@ def test_a_directory_that_becomes_a_link_meanwhile(bench: Bench, served: Path, t
         (["127.0.0.1", "a", "--bidir"], "without --reverse and --bidir"),
         (["127.0.0.1", "a", "--directory", "/nonexistent"], "--directory '/nonexistent': No such file"),
         (["127.0.0.1", ""], "a PATH is empty"),
+        (
+            ["127.0.0.1", *(f"{number:0100}" for number in range(150))],
+            "without a key the PATHs may have some 14336 bytes",
+        ),
     ],
 )
 def test_wrong_usage(bench: Bench, words: list[str], said: str) -> None:

@@ -239,6 +239,21 @@ def test_a_list_beyond_what_a_transfer_may_have(bench: Bench, tmp_path: Path, si
     assert receiver.process.poll() is None
 
 
+@pytest.mark.parametrize("kind", [FILE, DIRECTORY, LINK], ids=["empty files", "directories", "links"])
+def test_what_has_no_bytes_is_counted_by_its_number(bench: Bench, tmp_path: Path, kind: int) -> None:
+    """Each takes an inode, whatever --max-bytes says."""
+    target = tmp_path / "target"
+    target.mkdir()
+    bench.receive("--directory", str(target), "--anonymous", "--max-bytes", "1k", "--max-files", "5")
+    link = b"f0" if kind == LINK else b""
+    entries = [entry(b"f%d" % number, kind=kind, target=link, mode=0o755) for number in range(400)]
+    answer = visit(bench, listed(*entries))
+    assert answer["complete"] is False
+    assert answer["error"].startswith("receiver: 'f5' is beyond the 5 files, directories and links that a transfer may")
+    assert len(list(target.iterdir())) <= 5
+    assert visit(bench, listed(*entries[:5]))["complete"] is True
+
+
 def test_a_receiver_without_a_directory_takes_none(bench: Bench, tmp_path: Path) -> None:
     receiver: Program = bench.receive()
     write_file(tmp_path / "file", 10)

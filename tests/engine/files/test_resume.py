@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine.files_fixtures import BLOCK, JOURNAL, PARTIAL
+from tests.support.engine.files_fixtures import BLOCK, JOURNAL, PARTIAL, leftovers, slow_disk, write_file
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture, wait_until  # noqa: F401  (fixtures)
 from tests.support.engine.hostile import XXHASH
 
@@ -61,3 +61,33 @@ def test_a_terabyte_that_is_there_costs_no_idle_line(bench: Bench, tmp_path: Pat
     assert files["blocks_unproved"] == 0
     assert files["blocks_unread"] > 0.9 * claimed
     assert bench.result()["files"]["blocks_sent"] == missing
+
+
+def test_a_name_that_is_locked_late_is_not_anothers_file(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who opens the partial file of one that finishes before the lock is taken leaves that one's file alone."""
+    target, gate = tmp_path / "target", tmp_path / "gate"
+    target.mkdir()
+    sources = {name: tmp_path / name / "file" for name in "ab"}
+    for name, source in sources.items():
+        source.parent.mkdir()
+        write_file(source, 3 * BLOCK + ord(name))
+    with monkeypatch.context() as patch:
+        slow_disk(tmp_path, patch, lock_gate=str(gate))
+        receiver = bench.start("receive", "--directory", str(target), "--anonymous", "--clients", "2")
+        receiver.wait_for("listening")
+    first = bench.send("--pacing", "16M", "--files", str(sources["a"]))  # 1.5 s
+    wait_until(lambda: (target / f".file{PARTIAL}").exists() or None, 20, first.process)
+    gate.touch()
+    second = bench.send("--files", str(sources["b"]))
+    wait_until(lambda: (tmp_path / "gate.reached").exists() or None, 20, second.process)
+    assert first.wait() == 0, first.errors
+    whole = (target / "file").stat()
+    with (target / "file").open("rb") as file:
+        gate.unlink()
+        assert second.wait() == 0, second.errors
+        assert file.read() == sources["a"].read_bytes()  # as the first one was told
+    assert (target / "file").read_bytes() == sources["b"].read_bytes()
+    assert (target / "file").stat().st_ino != whole.st_ino
+    assert leftovers(target) == []

@@ -69,3 +69,23 @@ def test_only_what_came_with_the_same_trust_is_resumed(
     for end in (sender, receiver):
         assert (ANEW in end.errors) == (not resumes)
     assert (target / "file").read_bytes() == source.read_bytes()
+
+
+KEPT = "1 files were there already, with their size and mtime: what is in them is not compared"
+
+
+@pytest.mark.parametrize(("after", "told"), [("none", False), ("mac", True), ("aead", True)])
+def test_a_whole_file_that_is_kept_is_not_called_proved(bench: Bench, after: str, told: bool) -> None:
+    """It came without protection; asked for again with it, it is as it was, and both ends say what that means."""
+    source, target, key = bench.folder / "file", bench.folder / "target", bench.folder / "key"
+    target.mkdir()
+    write_file(source, 2 * BLOCK)
+    subprocess.run([str(bench.binary), "key", str(key)], check=True)
+    for mode in ("none", after):
+        receiver, sender = started(bench, target, source, key, mode)
+        assert sender.wait() == 0, sender.errors
+        assert receiver.wait() == 0, receiver.errors
+    files = bench.result()["files"]["receiver"]
+    assert (files["files_kept"], files["files_kept_unproved"]) == (1, int(told))
+    for end in (sender, receiver):
+        assert (KEPT in end.errors) == told

@@ -5,16 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.support.engine.files_fixtures import describe, leftovers, slow_disk
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, control_connection, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+    Bench,
+    Program,
+    bench_fixture,
+    control_connection,
+    engine_fixture,
+    wait_until,
+)
 
 FILES = 5000
 FEW = 64
+
+
+def try_connect(port: int) -> bool | None:
+    """True once somebody listens there."""
+    with contextlib.suppress(OSError), control_connection(port):
+        return True
+    return None
 
 
 def limited(bench: Bench, soft: int, hard: int, *words: str) -> Program:
@@ -47,6 +62,29 @@ def test_many_small_files_at_a_slow_disk_need_few_descriptors(
     assert (files["files_done"], files["failed"], files["unfinished"]) == (FILES, 0, 0)
     assert describe(target / "tree") == describe(source)
     assert leftovers(target) == []
+
+
+def start_closed(bench: Bench, closed: tuple[int, ...], *words: str) -> subprocess.Popen[bytes]:
+    """The engine with these of its standard descriptors closed, as some supervisors start programs."""
+    script = "".join(f"exec {descriptor}>&-; " for descriptor in closed) + 'exec "$@"'
+    return subprocess.Popen(["sh", "-c", script, "sh", str(bench.binary), *words])
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
+def test_closed_standard_descriptors_become_no_socket(bench: Bench, closed: tuple[int, ...]) -> None:
+    """Else lines for people would go to whoever has that number."""
+    address = ["--bind", "127.0.0.1", "--port", str(bench.port)]
+    with start_closed(bench, closed, "receive", *address) as server:
+        try:
+            wait_until(lambda: try_connect(bench.port), 20, server)
+            places = {n: str(Path(f"/proc/{server.pid}/fd/{n}").readlink()) for n in (0, 1, 2)}
+            assert {n: places[n] for n in closed} == dict.fromkeys(closed, "/dev/null")
+            words = ["send", "127.0.0.1", "--port", str(bench.port), "--bytes", "50M", "--receive", "verify"]
+            with start_closed(bench, closed, *words) as sender:
+                assert sender.wait(20) == 0
+            assert server.poll() is None
+        finally:
+            server.kill()
 
 
 def processor_s(program: Program) -> float:

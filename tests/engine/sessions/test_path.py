@@ -235,6 +235,36 @@ def test_no_route_is_an_error_of_its_own(bench: Bench, namespace: str) -> None:
     assert "Network is unreachable" in bench.result()["error"]
 
 
+MPTCP = Path("/proc/sys/net/mptcp/enabled")
+
+
+@pytest.mark.skipif(not MPTCP.exists() or MPTCP.read_text() == "0\n", reason="this kernel has no MPTCP")
+@pytest.mark.parametrize(
+    ("server", "asked", "rate"), [(["--max-rate", "20M"], [], "20"), ([], ["--pacing", "10M"], "10")], ids=str
+)
+def test_mptcp_that_cannot_be_paced_says_so(bench: Bench, server: list[str], asked: list[str], rate: str) -> None:
+    bench.receive(*server)
+    sender = bench.send("--mptcp", "--time", "1", *asked)
+    if sender.wait() == 0:
+        pytest.skip("this kernel paces MPTCP")
+    said = f"--mptcp cannot be paced, and {rate} Mbit/s are asked for (--pacing, --pacing-total, or the server's"
+    assert bench.result()["error"].startswith(said)
+
+
+@pytest.mark.parametrize("size", ["1", "48", "10k", "65535"])
+def test_mptcp_that_could_write_nothing_is_refused(bench: Bench, size: str) -> None:
+    sender = bench.send("--mptcp", "--notsent-lowat", size, "--bytes", "1M")
+    assert sender.wait() == 2
+    assert "a socket of MPTCP takes nearly nothing with less than 64Ki" in sender.errors
+
+
+@pytest.mark.skipif(not MPTCP.exists() or MPTCP.read_text() == "0\n", reason="this kernel has no MPTCP")
+def test_mptcp_writes_with_the_least_that_is_taken(bench: Bench) -> None:
+    bench.receive()
+    sender = bench.send("--mptcp", "--notsent-lowat", "64Ki", "--bytes", "20M")
+    assert sender.wait(20) == 0, sender.errors
+
+
 @pytest.mark.root
 def test_absent_mptcp_is_an_error_and_tcp_at_the_other_end_a_warning(bench: Bench, namespace: str) -> None:
     """Where the kernel has no MPTCP at all both ends say so; where it has, it is switched off for the test."""

@@ -13,7 +13,15 @@ import pytest
 from tests.support.engine.auth import Client
 from tests.support.engine.fake_server import frame
 from tests.support.engine.files_fixtures import BLOCK, write_file
-from tests.support.engine.fixtures import Bench, Program, bench_fixture, control_connection, engine_fixture, say_hello  # noqa: F401  (fixtures)
+from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+    MAGIC,
+    Bench,
+    Program,
+    bench_fixture,
+    control_connection,
+    engine_fixture,
+    say_hello,
+)
 from tests.support.engine.hostile import ABANDON, LIST, LIST_END, entry, record, visit
 from tests.support.engine.stall import idle
 from tests.support.engine.third_party import Three, three_fixture  # noqa: F401  (fixture)
@@ -103,6 +111,55 @@ def test_a_server_that_refuses(bench: Bench) -> None:
         control.close()
     assert TAMED in sender.errors
     assert_harmless(sender, bench.folder / "send.json")
+
+
+MAGIC_OF_OLD = b"lspdata\x02"
+
+
+@pytest.mark.parametrize(
+    ("said", "closes", "told"),
+    [
+        (
+            b"SSH-2.0-OpenSSH_9.2\r\n",
+            False,
+            "the peer speaks another protocol than this engine's: it begins with 'SSH-'",
+        ),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", True, "it begins with 'HTTP'"),
+        (b"\x16\x03\x01\x02\0", False, "or speaks another protocol than this engine's"),
+        (MAGIC_OF_OLD + bytes(32), False, "the peer is of another version: use the same build on both ends"),
+        (b"", True, "the peer closes where a receiver of this engine would answer"),
+        (MAGIC + bytes(32), True, "the peer closes where a receiver of this engine would answer"),
+    ],
+    ids=["ssh", "http", "tls", "old", "closes", "challenge"],
+)
+def test_what_is_no_receiver_is_told(bench: Bench, said: bytes, closes: bool, told: str) -> None:
+    """At once, and what to do about it: not a "Broken pipe", and no waiting for what will not come."""
+    with socket.create_server(("127.0.0.1", bench.port)) as listener:
+        sender = bench.send("--bytes", "1000")
+        peer, _ = listener.accept()
+        with peer:
+            peer.sendall(said)
+            if closes:
+                peer.shutdown(socket.SHUT_RDWR)
+                peer.close()
+            assert sender.wait(20) == 1
+    assert told in bench.result()["error"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "another protocol than this engine's: it begins with 'GET '"),
+        (b"SSH-2.0-x\r\n", "it begins with 'SSH-'"),
+        (b"\x16\x03\x01\x02\0" + bytes(512), "or speaks another protocol than this engine's"),
+    ],
+    ids=["http", "ssh", "tls"],
+)
+def test_what_is_no_sender_is_told(bench: Bench, said: bytes, told: str) -> None:
+    receiver = bench.receive()
+    with control_connection(bench.port) as stranger:
+        stranger.sendall(said)
+        receiver.wait_for(f"Error: session .*{re.escape(told)}")
 
 
 def test_names_and_reasons_of_a_sender_of_files(bench: Bench, tmp_path: Path) -> None:

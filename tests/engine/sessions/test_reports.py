@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
+import select
 import time
 from itertools import pairwise
 
@@ -69,6 +72,36 @@ def test_intervals_table_and_verdict(bench: Bench) -> None:
     assert int(ours[4][0]) == result.packets_sent
     assert int(ours[4][2]) == result.retransmits
     assert ours[4][3] == "0"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_file_stays_what_it_is(bench: Bench, kind: str) -> None:
+    """--json FILE: a pipe or a device is written to; to put a whole file in its place would be the end of /dev/null."""
+    place = bench.folder / "place"
+    bench.receive()
+    if kind == "device":
+        ends = pty.openpty()
+        place.symlink_to(os.ttyname(ends[1]))
+    else:
+        os.mkfifo(place)
+        ends = (os.open(place, os.O_RDONLY | os.O_NONBLOCK),)
+    try:
+        before = place.stat()
+        sender = bench.start("send", "--bytes", "1M", "--quiet", "--json", str(place), host="127.0.0.1")
+        told = b""
+        while b'"complete":' not in told:
+            assert select.select([ends[0]], [], [], 20)[0]
+            told += os.read(ends[0], 1 << 16)
+        while sender.process.poll() is None:
+            if select.select([ends[0]], [], [], 0.05)[0]:
+                os.read(ends[0], 1 << 16)
+        assert sender.wait() == 0, sender.errors
+        after = place.stat()
+        assert (after.st_mode, after.st_rdev, after.st_ino) == (before.st_mode, before.st_rdev, before.st_ino)
+        assert place.is_symlink() == (kind == "device")
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 @pytest.mark.parametrize("options", [["--quiet"], ["--json", "-"], ["--live", "-"]])

@@ -130,6 +130,27 @@ def test_a_server_says_what_it_sends(bench: Bench, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("direction", ["--reverse", "--bidir"])
+def test_what_the_server_tells_is_exact(bench: Bench, direction: str) -> None:
+    """Also integers that no double has, such as its start in nanoseconds since 1970."""
+    receiver = bench.receive("--may-send", "--one-off")
+    send(bench, direction, "--bytes", "1M")
+    assert receiver.wait() == 0
+    ours, theirs = bench.result("send"), bench.result("receive")
+    if direction == "--bidir":
+        ours, theirs = ours["reverse"], theirs["reverse"]
+    assert type(ours["start_unix_ns"]) is int
+    assert ours["start_unix_ns"] == theirs["start_unix_ns"] > 1 << 60
+    assert ours["packets_sent"] == theirs["packets_sent"] > 0
+
+
+def test_no_larger_window_than_allowed_is_sent_with_either(bench: Bench) -> None:
+    bench.receive("--may-send", "--max-window", "1M")
+    said = "this receiver allows a window of 1000000 bytes, not 2000000"
+    assert said in (fail(bench, "--reverse", "--window", "2M", "--bytes", "1M").error or "")
+    send(bench, "--reverse", "--window", "1M", "--bytes", "1M")
+
+
 def test_limits_of_the_server_hold_in_both_directions(bench: Bench) -> None:
     bench.receive("--may-send", "--max-streams", "3", "--max-time", "2", "--max-rate", "100M")
     assert "allows 3 streams, not 4" in (fail(bench, "--bidir", "--time", "1", "--streams", "2").error or "")

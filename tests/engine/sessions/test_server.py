@@ -81,6 +81,20 @@ def test_two_clients_at_once_and_a_third_that_waits(bench: Bench) -> None:
     end(server)
 
 
+@pytest.mark.slow
+def test_sessions_that_end_at_once_write_a_result_each(bench: Bench) -> None:
+    """--json FILE: each writes a file of its own until it is whole; FILE has one of them."""
+    told = bench.folder / "told.json"
+    server = serve(bench, "--clients", "8", "--per-address", "100", "--json", str(told))
+    for _ in range(6):
+        senders = [start(bench, "--time", "0.2", "--pacing", "8M") for _ in range(8)]
+        assert [sender.wait() for sender in senders] == [0] * 8
+    assert "cannot write the result" not in server.errors
+    end(server)
+    assert json.loads(told.read_text())["complete"] is True
+    assert list(bench.folder.glob("told.json.*")) == []
+
+
 def test_who_waits_may_leave(bench: Bench) -> None:
     server = serve(bench, "--queue", "2")
     first = start(bench, "--time", "60", "--pacing", "50M")
@@ -120,6 +134,11 @@ def test_who_waits_is_told_that_the_receiver_ends(bench: Bench) -> None:
         (["--max-streams", "2"], ["--streams", "3"], "this receiver allows 2 streams, not 3"),
         (["--max-time", "5s"], ["--time", "6"], "this receiver allows 5.000 s: ask for --time 5.000"),
         (["--max-time", "5s"], ["--bytes", "1M"], "this receiver allows 5.000 s: ask for --time 5.000"),
+        (
+            ["--max-window", "1M"],
+            ["--window", "1000001"],
+            "this receiver allows a window of 1000000 bytes, not 1000001",
+        ),
         (["--allow", "memory"], ["--receive", "discard"], "this receiver does not allow --receive discard"),
     ],
 )
@@ -245,7 +264,7 @@ def test_a_json_log(bench: Bench) -> None:
     assert lines[0]["address"].endswith(f":{bench.port}")
     assert lines[2]["complete"] is True
     assert lines[2]["bytes"] == 1_000_000
-    assert "above 4096 bytes" in lines[3]["message"]
+    assert "it begins with 'GET '" in lines[3]["message"]
     assert all(line["time"].endswith("Z") and line["pid"] > 0 for line in lines)
 
 

@@ -24,6 +24,9 @@ from tests.support.engine.third_party import (  # noqa: F401  (fixtures)
     three_fixture,
 )
 
+# Linux does not pace a connection's first ten segments, and those of the loopback device have that many bytes.
+UNPACED_BITS = 10 * 65483 * 8
+
 
 def moving(three: Three) -> bool:
     """Whether B has read payload: before that its session's end would have another reason."""
@@ -43,6 +46,7 @@ def test_a_sends_to_b_and_the_result_comes_back(three: Three) -> None:
     assert result["receive_mode"] == "memory"
     assert result["window"]["asked_bytes"] == 1_000_000
     assert result["options"]["port"] == three.b.port
+    assert type(result["start_unix_ns"]) is int  # as it was told: no double has it
     three.receiver.wait_for("0.003 GB")
 
 
@@ -74,6 +78,42 @@ def test_it_ends_when_the_time_that_a_allows_is_over(bench: Bench) -> None:
         result = json.loads(asked.output)
         assert result["signal"] == "SIGINT"
         assert 5 < result["duration_s"] < 6.5  # with ADMISSION_GRACE_NS, less the time to connect
+    finally:
+        three.b.close()
+
+
+@pytest.mark.parametrize("direction", [[], ["--reverse"], ["--bidir"]], ids=["forward", "reverse", "both"])
+@pytest.mark.parametrize("asked", [[], ["--pacing-total", "10G"], ["--pacing", "10G", "--streams", "2"]], ids=str)
+def test_it_keeps_to_the_rate_that_a_allows(bench: Bench, direction: list[str], asked: list[str]) -> None:
+    """--max-rate binds what is sent for others, whoever of the two sends."""
+    three = Three(bench, "--third-party", "--max-rate", "80M", receiver=["--may-send"])
+    try:
+        client = three.ask("--time", "1", *direction, *asked)
+        assert client.wait() == 0, client.errors
+        result = json.loads(client.output)
+        for told in [result, *([result["reverse"]] if result["reverse"] else [])]:
+            assert 60e6 < told["goodput_bps"] <= 80e6 + len(told["streams"]) * UNPACED_BITS
+    finally:
+        three.b.close()
+
+
+def test_a_lower_rate_than_a_allows_is_kept(bench: Bench) -> None:
+    three = Three(bench, "--third-party", "--max-rate", "800M")
+    try:
+        client = three.ask("--time", "1", "--pacing-total", "40M")
+        assert client.wait() == 0, client.errors
+        assert 30e6 < json.loads(client.output)["goodput_bps"] <= 40e6 + UNPACED_BITS
+    finally:
+        three.b.close()
+
+
+@pytest.mark.parametrize("asked", [["--streams", "3"], ["--streams", "2", "--bidir"]], ids=str)
+def test_it_has_no_more_streams_than_a_allows(bench: Bench, asked: list[str]) -> None:
+    three = Three(bench, "--third-party", "--max-streams", "2")
+    try:
+        client = three.ask("--bytes", "1M", *asked)
+        assert client.wait() == 1
+        assert "this receiver allows 2 streams, not" in client.errors
     finally:
         three.b.close()
 

@@ -32,7 +32,7 @@ def write_file(path: Path, size: int, seed: int = 0) -> None:
     path.write_bytes(random.Random(os.fsencode(path.name) + f"/{size}/{seed}".encode()).randbytes(size))
 
 
-def slow_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: int) -> None:
+def slow_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: int | str) -> None:
     """What is started from now on finds a disk as slow_disk.c says, with DISK_… from the settings."""
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler")

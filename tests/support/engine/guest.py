@@ -20,11 +20,18 @@ INSIDE = Path("/run/landspeed")  # the test's folder as the guest sees it
 ENGINE = str(ENGINE_BINARY)
 
 
-def perform(folder: Path, acts: list[list[Any]]) -> dict[str, dict[str, float]]:
-    """Boot a guest with 100 Mbit/s over 20 ms and do the acts there; exit statuses and times."""
+LINKS = [{"one_way_delay": "5 ms", "line_rate": "100 Mbit/s"}] * 2
+
+
+PATH = {"nic": "1 Gbit/s", "mtu": "9000 B", "queue": "1 MB"}
+
+
+def perform(
+    folder: Path, acts: list[list[Any]], *, links: list[dict[str, Any]] = LINKS, **more: Any
+) -> dict[str, dict[str, float]]:
+    """Boot a guest with 100 Mbit/s over 20 ms, or another path, and do the acts there; exit statuses and times."""
     (folder / "acts.json").write_text(json.dumps(acts))
-    links = [{"one_way_delay": "5 ms", "line_rate": "100 Mbit/s"}] * 2
-    plan = plan_of(folder, scenario(links, nic="1 Gbit/s", mtu="9000 B", queue="1 MB"))
+    plan = plan_of(folder, scenario(links, **(PATH | more)))
     words = [sys.executable, str(ACTS), str(INSIDE / "acts.json"), str(INSIDE / "acted.json")]
     done = execute(plan, folder, *words)
     assert done.status == 0, done.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
 class Three:
     """Host A, which sends, and host B, which receives, on ports of this machine; with one key."""
 
-    def __init__(self, bench: Bench, *options: str) -> None:
+    def __init__(self, bench: Bench, *options: str, receiver: Sequence[str] = ()) -> None:
         self.bench = bench
         self.key = make_key(bench)
         (bench.folder / "b").mkdir()
@@ -29,7 +30,8 @@ class Three:
         self.a = bench.start("receive", "--quiet", "--key", str(self.key), *options)
         self.a.wait_for("listening")
         self.data_port = free_port()
-        self.receiver = self.b.start("receive", "--quiet", "--key", str(self.key), "--data-port", str(self.data_port))
+        words = ["--quiet", "--key", str(self.key), "--data-port", str(self.data_port), *receiver]
+        self.receiver = self.b.start("receive", *words)
         self.receiver.wait_for("listening")
 
     def ask(self, *options: str, key: Path | None = None) -> Program:

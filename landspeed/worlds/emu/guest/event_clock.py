@@ -48,15 +48,21 @@ class EventClock:
         """Records of the events so far."""
         return self._link_events.records
 
-    def follow(self, sending: Programs) -> int:
+    def follow(self, sending: Programs, start_ns: int | None = None) -> int:
         """Wait for the senders' end; meanwhile let happen what is due.
+
+        Args:
+            sending: the senders.
+            start_ns: when the transfer starts, by the monotonic clock; None: the senders say so.
 
         Returns:
             their exit status.
         """
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         try:
-            if self._wait_start(sending):
+            if start_ns is not None:
+                self._link_events.start_ns = start_ns
+            if start_ns is not None or self._wait_start(sending):
                 while (due_ns := self._link_events.due_ns) is not None and self._sleep(sending, due_ns):
                     self._link_events.happen()
             status = sending.wait()

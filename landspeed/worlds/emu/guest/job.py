@@ -17,7 +17,8 @@ class FlowJob:
         receiver_command, sender_command: `{receiver}` and `{sender}` stand for addresses, `{key}` for a key's file.
         port: where the receiver listens.
         seconds: N: the sender begins at the N-th whole second after it starts; in virtual time.
-        waits: it does so by itself; else it is started at that second.
+        speaks_ns: None: it does so by itself, and says when its transfer begins; else it is started at that second, and
+            its transfer begins so much later.
     """
 
     flow: str
@@ -26,7 +27,7 @@ class FlowJob:
     sender_command: list[str]
     port: int
     seconds: int = 1
-    waits: bool = True
+    speaks_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,9 +45,9 @@ def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[st
         _wait_listening(network.node(flows[each.flow].target), receiving[-1], each.port)
     if job.clock == "virtual":
         clock.start_afresh()
-    senders, started = _start_senders(network, job)
+    senders, started, start_ns = _start_senders(network, job)
     sending = Programs(list(senders.values()))
-    _ = events.follow(sending) if events else sending.wait()
+    _ = events.follow(sending, start_ns) if events else sending.wait()
     statuses: dict[str, Any] = {}
     for each, receiver in zip(job.flows, receiving, strict=True):
         sender = senders[each.flow]
@@ -60,22 +60,28 @@ def run_transfer(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[st
     return {"flows": statuses, "events": events.records if events else []}
 
 
-def _start_senders(network: Network, job: Job) -> tuple[dict[str, SpawnedProgram], dict[str, dict[str, int]]]:
+def _start_senders(
+    network: Network, job: Job
+) -> tuple[dict[str, SpawnedProgram], dict[str, dict[str, int]], int | None]:
     """Start all senders, those that do not wait for their second at that second.
 
     Returns:
-        the programs by flow, and when those were started that do not tell when they begin.
+        the programs by flow; when those were started that do not tell when they begin; and when the first of their
+        transfers begins, by the monotonic clock.
     """
     flows = {flow.name: flow for flow in network.plan.flows}
     programs, started = dict[str, SpawnedProgram](), dict[str, dict[str, int]]()
-    now_ns = 0 if all(each.waits for each in job.flows) else clock.now_ns()
-    for each in sorted(job.flows, key=lambda each: 0 if each.waits else each.seconds):
+    begins: list[int] = []
+    now_ns = 0 if all(each.speaks_ns is None for each in job.flows) else clock.now_ns()
+    for each in sorted(job.flows, key=lambda each: 0 if each.speaks_ns is None else each.seconds):
         seconds = each.seconds if job.clock == "virtual" or each.seconds > 1 else 0
-        if not each.waits:
+        if each.speaks_ns is not None:
             clock.sleep_until((now_ns // SECOND_NS + seconds) * SECOND_NS)
             started[each.flow] = {"started_unix_ns": time.time_ns()}
-        programs[each.flow] = _start(network, flows[each.flow], each, "sender", seconds=seconds if each.waits else 0)
-    return programs, started
+            begins.append(clock.now_ns() + each.speaks_ns)
+            seconds = 0
+        programs[each.flow] = _start(network, flows[each.flow], each, "sender", seconds=seconds)
+    return programs, started, min(begins, default=None)
 
 
 def _start(network: Network, flow: Flow, job: FlowJob, end: str, *, seconds: int = 0) -> SpawnedProgram:

@@ -25,13 +25,19 @@ from landspeed.scenario.theory.timing import (
     ICMP_HEADER_BYTES,
     TRAIN_PACKETS,
     hop_echo_ns,
+    impaired,
     link_name,
     rates_bps,
     round_trip_ns,
     slowest_rate_bps,
     way,
 )
-from landspeed.scenario.theory.tolerances import REAL_CLOCK_RATE_TOLERANCE, REAL_CLOCK_RTT_FLOOR_MS, RTT_FLOOR_MS
+from landspeed.scenario.theory.tolerances import (
+    REAL_CLOCK_RATE_TOLERANCE,
+    REAL_CLOCK_RTT_FLOOR_MS,
+    RTT_FLOOR_MS,
+    unskipped,
+)
 from landspeed.worlds.emu.guest.calibration.trains import SO_TIMESTAMPNS_NEW, queues, train_rate
 from landspeed.worlds.emu.guest.joined_links import LEAST_TTL
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
@@ -127,12 +133,6 @@ def calibrate(
 # --- RTT, hop by hop -------------------------------------------------------------------------------------------------
 
 
-def _impaired(plan: Plan) -> bool:
-    """Return whether chance has a part in what happens to a packet."""
-    directions = [direction for link in plan.links for direction in (link.forward, link.reverse)]
-    return any(direction.impairments for direction in directions)
-
-
 def _patience(plan: Plan) -> int:
     """Rounds after which something must have come through, for at the mean length of losses in a row it would have.
 
@@ -145,7 +145,7 @@ def _patience(plan: Plan) -> int:
 
 def _rate(network: FlowPath, origin: int, target: int, *, real_clock: bool, ttl: int | None = None) -> float | None:
     """Rate of a train; of a later one where chance took all of one."""
-    for _ in range(1 + _patience(network.plan) // TRAIN_PACKETS if _impaired(network.plan) else 1):
+    for _ in range(1 + _patience(network.plan) // TRAIN_PACKETS if impaired(network.plan) else 1):
         if (rate := train_rate(network, origin, target, real_clock=real_clock, ttl=ttl)) is not None:
             return rate
     return None
@@ -160,8 +160,8 @@ def _hops(network: FlowPath, origin: int, target: int, *, real_clock: bool) -> l
     longest_ns = max(line.takes_ns(EXCEEDED_BYTES) - line.delay_ns for line in way(plan, origin, target))
     together = real_clock and len(positions) * longest_ns / 1e6 < REAL_CLOCK_RTT_FLOOR_MS / 4
     answers: dict[int, list[tuple[float, str]]] = {}
-    rounds = REAL_CLOCK_ROUNDS if real_clock else IMPAIRED_ROUNDS if _impaired(plan) else 1
-    for attempt in range(max(rounds, _patience(plan)) if _impaired(plan) else rounds):
+    rounds = REAL_CLOCK_ROUNDS if real_clock else IMPAIRED_ROUNDS if impaired(plan) else 1
+    for attempt in range(max(rounds, _patience(plan)) if impaired(plan) else rounds):
         wanted = [ttl for ttl in range(1, len(positions) + 1) if attempt < rounds or ttl not in answers]
         for ttls in [wanted] if together and wanted else [[ttl] for ttl in wanted]:
             wait_s = 10 * max(expected[ttls[-1] - 1] / 1e3, 0.1)
@@ -169,7 +169,8 @@ def _hops(network: FlowPath, origin: int, target: int, *, real_clock: bool) -> l
             for ttl, answer in found.items():
                 answers.setdefault(ttl, []).append(answer)
     # A host's scheduling only ever adds; what the plan does to packets goes both ways.
-    measured = {ttl: sorted(found)[0 if real_clock else len(found) // 2] for ttl, found in answers.items()}
+    whole = {ttl: unskipped(plan, origin, positions[ttl - 1], expected[ttl - 1], got) for ttl, got in answers.items()}
+    measured = {ttl: found[0 if real_clock else len(found) // 2] for ttl, found in whole.items()}
     return [
         {
             "ttl": ttl,
@@ -270,9 +271,10 @@ def _joined(network: FlowPath, joined: Sequence[bool], origin: int, *, real_cloc
     for attempt in range(REAL_CLOCK_ROUNDS if real_clock else IMPAIRED_ROUNDS):
         answer = _echo(network, origin, target, attempt, wait_s=10 * max(expected_ms / 1e3, 0.1))
         answers += [answer] if answer else []
-        if answers and not real_clock and not _impaired(plan):
+        if answers and not real_clock and not impaired(plan):
             break
-    rtt_ms, ttl = sorted(answers)[0 if real_clock else len(answers) // 2] if answers else (None, None)
+    answers = unskipped(plan, origin, target, expected_ms, answers)
+    rtt_ms, ttl = answers[0 if real_clock else len(answers) // 2] if answers else (None, None)
     found = {
         "origin": origin,
         "rtt_ms": rtt_ms,

@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from landspeed.scenario.theory import physics as ph
-from landspeed.scenario.theory.timing import TRAIN_PACKETS, link_name, one_way_ns, path_mtu, slowest_rate_bps
+from landspeed.scenario.theory.timing import (
+    TRAIN_PACKETS,
+    bucket_packets,
+    line_rate_bps,
+    link_name,
+    one_way_ns,
+    path_mtu,
+    slowest_rate_bps,
+)
 from landspeed.worlds.emu.guest import clock
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import Network, link_address
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
 TRAIN_AHEAD_NS = 1_000_000_000  # long enough to hand over a whole train before its first packet leaves
 OVERLOAD, SMALL_OVERLOAD = 1.25, 1.05  # a train comes so much faster than the bottleneck's rate
 REAL_CLOCK_TRAIN_S, MOVED_TRAIN_S = 0.2, 0.002
+FINE_NS = 100  # spacings as fine as this come in clusters: a program's reading of the clock takes longer
+READING_NS, FINE_ERROR = 256, 0.00125  # such a reading, and what it may be of a whole train
 SO_TXTIME = SCM_TXTIME = 61
 SO_TIMESTAMPNS_NEW = 64
 SEQUENCE = struct.Struct("!I")
@@ -41,11 +51,13 @@ class _Train:
         packets: how many.
         skipped: those at the head that a host's full bucket may let through faster than its bus is.
         gap_ns: time between two packets, shorter than the bottleneck's.
+        fine: the bottleneck's spacings are so fine that the clock shows them in the mean only.
     """
 
     packets: int
     skipped: int
     gap_ns: float
+    fine: bool
 
 
 def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
@@ -73,7 +85,12 @@ def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
             )
             + 2
         )
-    packets = TRAIN_PACKETS
+    faster = min(excess, line_rate_bps(plan, forward=forward) / slowest)
+    if faster > 1 and (held := bucket_packets(plan, forward=forward)):
+        skipped += math.ceil(held / (1 - 1 / faster)) + 1
+    packets, spacing_ns = TRAIN_PACKETS, mtu * 8e9 / slowest
+    if fine := spacing_ns < FINE_NS:
+        packets = round(READING_NS / FINE_ERROR / spacing_ns)
     if moved:  # fq may let a packet wait for ten microseconds: that is to be little of the whole
         packets = min(max(packets, round(MOVED_TRAIN_S * slowest / (8 * mtu))), 100 * TRAIN_PACKETS)
     if real_clock:  # late timers are to be little of it; it must fit the smallest queue, for what is lost is counted
@@ -83,7 +100,7 @@ def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
         )
         packets = max(min(packets, round(room / (1 - 1 / excess))), 16)
     gap_ns = mtu * 8e9 / (slowest * excess)
-    return _Train(packets + skipped, skipped, gap_ns)
+    return _Train(packets + skipped, skipped, gap_ns, fine)
 
 
 def train_rate(
@@ -129,7 +146,9 @@ def train_rate(
     directions = [link.forward if forward else link.reverse for link in plan.links]
     if real_clock:
         return train_rate_bps(arrivals, train.skipped, mtu)
-    return paired_rate_bps(arrivals, train.skipped, mtu, moved=any(direction.jitter_ns for direction in directions))
+    moved = any(direction.jitter_ns for direction in directions)
+    longest_ns = 4 * READING_NS if train.fine and not moved else math.inf
+    return paired_rate_bps(arrivals, train.skipped, mtu, moved=moved or train.fine, longest_ns=longest_ns)
 
 
 def _send(sender: socket.socket, train: _Train, payload_bytes: int) -> int:
@@ -152,7 +171,12 @@ def _send(sender: socket.socket, train: _Train, payload_bytes: int) -> int:
 
 
 def paired_rate_bps(
-    arrivals: list[tuple[int, int]], skipped: int, mtu_bytes: int, *, moved: bool = False
+    arrivals: list[tuple[int, int]],
+    skipped: int,
+    mtu_bytes: int,
+    *,
+    moved: bool = False,
+    longest_ns: float = math.inf,
 ) -> float | None:
     """Rate of a train of which any packet may be lost, doubled or early, by the spacing of neighbours.
 
@@ -161,6 +185,7 @@ def paired_rate_bps(
         skipped: how many sequence numbers to leave out at the beginning.
         mtu_bytes: size of each packet.
         moved: jitter moves each packet, so that all spacings count: what is added to one is missing in the next.
+        longest_ns: between packets further apart than that the line had nothing to send.
 
     Returns:
         bit/s: of packets that were sent one after the other and arrived so, the mean of the spacings near the most
@@ -169,7 +194,7 @@ def paired_rate_bps(
     gaps = sorted(
         later_ns - earlier_ns
         for (before, earlier_ns), (after, later_ns) in itertools.pairwise(arrivals)
-        if after == before + 1 and before >= skipped
+        if after == before + 1 and before >= skipped and later_ns - earlier_ns <= longest_ns
     )
     if not gaps:
         return None

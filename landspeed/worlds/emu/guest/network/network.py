@@ -25,6 +25,8 @@ MOST_HOPS = 255  # what a TTL can say (RFC 791)
 # Sockets may have what a TCP window can have at all (RFC 7323: 1 GiB) with the kernel's own overhead. Not 2 GiB: the
 # kernel counts what is queued in an int, which would run over, and then nothing limits a queue any more.
 SOCKET_BYTES_MAX = 1750 << 20
+# Linux waits for what ends a handshake for 63 s (tcp_synack_retries). Who waits for longer tries for longer.
+SYN_WAITS_NS, MANY_RETRIES = 60 * 10**9, 20
 
 
 class Network:
@@ -220,7 +222,14 @@ def node_sysctls(plan: Plan, node: Node) -> dict[str, object]:
             "net.ipv4.tcp_slow_start_after_idle": 0,
             "net.ipv4.tcp_ecn": ecn_setting(plan, node),
         }
+        if waits_long(plan):
+            settings |= {"net.ipv4.tcp_syn_retries": MANY_RETRIES, "net.ipv4.tcp_synack_retries": MANY_RETRIES}
     return settings
+
+
+def waits_long(plan: Plan) -> bool:
+    """Return whether a transfer rests for longer than a host of Linux's own settings waits for what comes next."""
+    return any((flow.transfer.stall_ns or 0) > SYN_WAITS_NS for flow in plan.flows)
 
 
 def ecn_setting(plan: Plan, node: Node) -> int:

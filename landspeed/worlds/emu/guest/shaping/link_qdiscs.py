@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from landspeed.scenario.theory.timing import packet_mtu
 from landspeed.worlds.emu.guest.network.netlink import INGRESS, PARENT_INGRESS, PARENT_ROOT, TXQLEN, everything_to
-from landspeed.worlds.emu.guest.network.network import Network
+from landspeed.worlds.emu.guest.network.network import Network, waits_long
 from landspeed.worlds.emu.guest.network.offloads import allow_super_packets
 from landspeed.worlds.emu.guest.shaping.direction_options import LATE_NS, bucket_rate, burst_bytes, direction_options
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed
@@ -36,6 +36,7 @@ FIRST_CLASS, SECOND_CLASS = 0x10001, 0x20001  # parents 1:1 and 2:1
 EVERYTHING = 3  # ETH_P_ALL
 GSO_BUCKET_BYTES = 80_000  # a packet of 64 KB with the headers of all its segments
 FAST_HOST_BPS = 4_000_000_000
+LONG_HORIZON_US = 3_600_000_000  # fq's own is 10 s: it drops what is to leave later
 IFB = "ifb"
 
 
@@ -117,6 +118,9 @@ def host_burst_bytes(plan: Plan, node: Node, link: Link, late_ns: int = LATE_NS)
 def _shape_host(network: Network, position: int) -> None:
     """A host's own limit, on each of its links: a token bucket over fq, which makes sockets wait and drops nothing."""
     plan, node, netlink = network.plan, network.plan.nodes[position], network.netlink(position)
+    fair: dict[str, int] = {"limit_packets": 1_000_000}
+    if waits_long(plan):  # ten packets paced over a round trip of a minute lie further ahead than fq takes
+        fair["horizon_us"] = LONG_HORIZON_US
     for link in plan.links:
         if node.name not in (link.a, link.b):
             continue
@@ -130,4 +134,4 @@ def _shape_host(network: Network, position: int) -> None:
             burst_bytes=host_burst_bytes(plan, node, link, network.late_ns),
         )
         netlink.add_qdisc("tbf", index, ROOT, PARENT_ROOT, bucket)
-        netlink.add_qdisc("fq", index, CHILD, FIRST_CLASS, options_of("fq", limit_packets=1_000_000))
+        netlink.add_qdisc("fq", index, CHILD, FIRST_CLASS, options_of("fq", **fair))
