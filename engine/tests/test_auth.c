@@ -176,10 +176,9 @@ static void key_file_put(const char *text, mode_t mode)
 
 static void key_refused(const char *text, mode_t mode, const char *why)
 {
-	struct key read;
 	struct failure failure = {0};
 	key_file_put(text, mode);
-	assert_int_equal(key_read(path, &read, &failure), -1);
+	assert_null(key_read(path, &failure));
 	if (strstr(failure.text, why) == NULL)
 		fail_msg("'%s' does not say '%s'", failure.text, why);
 }
@@ -187,17 +186,20 @@ static void key_refused(const char *text, mode_t mode, const char *why)
 static void key_files_are_checked(void **state)
 {
 	(void)state;
-	struct key read;
 	struct failure failure = {0};
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
 	(void)close(fd);
 	key_file_put(DIGITS "\n", 0600);
-	assert_int_equal(key_read(path, &read, &failure), 0);
-	assert_int_equal(read.bytes[0], 0);
-	assert_int_equal(read.bytes[31], 0xff);
+	struct key *read = key_read(path, &failure);
+	assert_non_null(read);
+	assert_int_equal(read->bytes[0], 0);
+	assert_int_equal(read->bytes[31], 0xff);
+	key_forget(read);
 	key_file_put(DIGITS, 0400);
-	assert_int_equal(key_read(path, &read, &failure), 0);
+	read = key_read(path, &failure);
+	assert_non_null(read);
+	key_forget(read);
 	key_refused(DIGITS "\n", 0640, "mode 0640 lets others at it: chmod 600");
 	key_refused(DIGITS "\n", 0604, "mode 0604 lets others at it");
 	key_refused("", 0600, "not 64 lower-case hexadecimal digits");
@@ -211,22 +213,23 @@ static void key_files_are_checked(void **state)
 	assert_int_equal(unlink(path), 0);
 
 	struct stat status;
-	struct key again;
 	failure.set = false;
 	assert_int_equal(key_write(path, &failure), 0);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
-	assert_int_equal(key_read(path, &read, &failure), 0);
+	read = key_read(path, &failure);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(key_write(path, &failure), 0);
-	assert_int_equal(key_read(path, &again, &failure), 0);
+	struct key *again = key_read(path, &failure);
 	assert_int_equal(unlink(path), 0);
-	assert_memory_not_equal(read.bytes, again.bytes, KEY_BYTES);
+	assert_memory_not_equal(read->bytes, again->bytes, KEY_BYTES);
+	key_forget(read);
+	key_forget(again);
 
-	assert_int_equal(key_read("/tmp", &read, &failure), -1);
+	assert_null(key_read("/tmp", &failure));
 	assert_non_null(strstr(failure.text, "not a regular file"));
 	failure.set = false;
-	assert_int_equal(key_read("/no/such/key", &read, &failure), -1);
+	assert_null(key_read("/no/such/key", &failure));
 	assert_non_null(strstr(failure.text, "No such file"));
 }
 

@@ -66,9 +66,8 @@ def thin(series: Series, points: int = POINTS) -> Series:
 
 
 def chart_unit(rates: Iterable[Series]) -> tuple[float, str]:
-    """Choose the unit for the rates of one picture: its bit/s and its name. At least 0.1 Gbit/s: Gbit/s."""
-    most = max((value for series in rates for _, value in series), default=0.0)
-    return rate_unit(10 * most) if most < 1e8 else (1e9, "Gbit/s")
+    """Choose the unit for the rates of one picture, by the largest that is drawn: its bit/s and its name."""
+    return rate_unit(max((value for series in rates for _, value in series), default=0.0))
 
 
 def scaled(series: Series, size: float) -> Series:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from landspeed.worlds.engine.tool import OWN_STALL_NS
+from landspeed.worlds.engine.command import OWN_STALL_NS
 from tests.support import builds
 from tests.support.engine.auth import Client
 from tests.support.engine.fixtures import ENGINE_FOLDER, Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)

@@ -78,6 +78,13 @@ def test_the_service_is_hardened() -> None:
     assert float(exposure[1]) <= 2.5
 
 
+def test_the_service_has_an_end_of_memory_and_no_cores() -> None:
+    """A session that takes too much takes nobody along; keys are in no file; the server's own filter may be set."""
+    unit = (ENGINE_FOLDER / "systemd" / "landspeed-engine.service").read_text().splitlines()
+    assert {"MemoryMax=50%", "OOMPolicy=continue", "LimitCORE=0"} <= set(unit)
+    assert "SystemCallFilter=@system-service seccomp" in unit
+
+
 @pytest.mark.slow
 def test_the_build_is_named_after_sources_and_flags(tmp_path: Path) -> None:
     def named(flags: str, text: str) -> str:

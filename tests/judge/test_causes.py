@@ -47,8 +47,9 @@ def test_a_queue_of_the_receivers_own_line_is_honoured(world: str, tmp_path: Pat
         {"from": "r", "to": "b", "one_way_delay": "24 ms", "line_rate": "100 Mbit/s", "queue": "1 MB", "reverse": ACKS},
     ]
     hosts = {"a": {"role": "sender"}, "b": {"role": "receiver"}}
-    content = {"hosts": hosts, "path": path, "transfer": {"duration": "20 s"}}
-    run = ls.run(scenario(tmp_path, content), world=world, runs_dir=tmp_path, report=False)
+    content = {"format": 1, "name": "acks", "title": "A slow line back", "hosts": hosts, "path": path}
+    asked = ls.Scenario.build(content | {"transfer": {"duration": "20 s"}})
+    run = ls.run(asked, world=world, runs_dir=tmp_path, report=False)
     held = {"emu": (10_000 + 1514) // (52 + 14), "sim": 10_000 // 52 + 1}[world]
     assert run.record.rtt_loaded_median_ms == pytest.approx(50 + held * 90 * 8 / 100, rel=0.01)
     back = max(row["backlog_bytes"] for row in run.samples.links.to_pylist() if row["direction"] == "reverse")

@@ -33,7 +33,7 @@ static int send_run(struct client_session *session)
 {
 	struct send_state *state = session->send;
 	if (state->options->key != NULL &&
-	    key_read(state->options->key, &state->key, &state->failure) != 0) {
+	    (state->key = key_read(state->options->key, &state->failure)) == NULL) {
 		state->usage = true;
 		return -1;
 	}
@@ -72,7 +72,7 @@ static void send_release(struct send_state *state)
 	files_send_release(state);
 	receiver_report_clear(&state->report);
 	control_destroy(state->control);
-	key_forget(&state->key);
+	key_forget(state->key);
 	waiter_destroy(state->waiter);
 	payload_close(&state->sending.payload);
 }

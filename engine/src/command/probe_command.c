@@ -8,7 +8,7 @@
 static int link_open(struct send_state *link)
 {
 	if (link->options->key != NULL &&
-	    key_read(link->options->key, &link->key, &link->failure) != 0) {
+	    (link->key = key_read(link->options->key, &link->failure)) == NULL) {
 		link->usage = true;
 		return -1;
 	}
@@ -35,7 +35,7 @@ static void link_close(struct send_state *link)
 {
 	streams_destroy(link->streams);
 	control_destroy(link->control);
-	key_forget(&link->key);
+	key_forget(link->key);
 	waiter_destroy(link->waiter);
 }
 

@@ -1,9 +1,12 @@
+#include "base/descriptors.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/output.h"
 #include "command/commands.h"
 #include "files/root.h"
 #include "probe/serve.h"
 #include "receive/receive.h"
+#include "server/children.h"
 #include "server/server.h"
 #include "server/third_party.h"
 #include "session/serve.h"
@@ -130,7 +133,8 @@ int receive_main(int argc, char **argv)
 {
 	int root = -1;
 	int serve_root = -1;
-	struct key key;
+	struct key *key = NULL;
+	struct confined_user user = {0};
 	struct options options;
 	struct failure failure = {0};
 	if (options_parse_receive(argc, argv, &options, &failure) != 0) {
@@ -142,7 +146,11 @@ int receive_main(int argc, char **argv)
 		return 0;
 	}
 	log_as_json(options.log_json);
-	if (options.key != NULL && key_read(options.key, &key, &failure) != 0) {
+	if (options.key != NULL && (key = key_read(options.key, &failure)) == NULL) {
+		output_note("Error: %s", failure.text);
+		return EXIT_USAGE;
+	}
+	if (options.user != NULL && confine_user_find(options.user, &user, &failure) != 0) {
 		output_note("Error: %s", failure.text);
 		return EXIT_USAGE;
 	}
@@ -154,12 +162,15 @@ int receive_main(int argc, char **argv)
 		output_note("Error: %s", failure.text);
 		return EXIT_USAGE;
 	}
+	options.admission.max_streams = (unsigned)number_least(
+	    options.admission.max_streams, descriptors_for_streams(CHILDREN_LIMIT));
 	options.admission.files = root >= 0;
 	options.admission.serves = serve_root >= 0;
 	const struct server_plan plan = {.options = &options,
 					 .root = root,
 					 .serve_root = serve_root,
-					 .key = options.key != NULL ? &key : NULL,
+					 .key = key,
+					 .user = user,
 					 .admission = options.admission,
 					 .serve = session_serve,
 					 .unserved = session_missing};
@@ -172,6 +183,6 @@ int receive_main(int argc, char **argv)
 		(void)close(root);
 	if (serve_root >= 0)
 		(void)close(serve_root);
-	key_forget(&key);
+	key_forget(key);
 	return status;
 }

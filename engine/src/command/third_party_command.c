@@ -227,7 +227,7 @@ static int order_carry(const struct order *order, const struct key *key, cJSON *
 
 int third_party_main(int argc, char **argv)
 {
-	struct key key;
+	struct key *key;
 	cJSON *result = NULL;
 	struct failure failure = {0};
 	struct order order = {.from_port = 5201, .json = "-", .sending = {.port = 5201}};
@@ -239,12 +239,12 @@ int third_party_main(int argc, char **argv)
 		help_print();
 		return 0;
 	}
-	if (key_read(order.key_path, &key, &failure) != 0) {
+	if ((key = key_read(order.key_path, &failure)) == NULL) {
 		output_note("Error: %s", failure.text);
 		return EXIT_USAGE;
 	}
-	int status = order_carry(&order, &key, &result, &failure);
-	key_forget(&key);
+	int status = order_carry(&order, key, &result, &failure);
+	key_forget(key);
 	if (status == 0)
 		status = output_write(order.json, result, &failure);
 	if (failure.set)

@@ -1,6 +1,7 @@
 #include "control/control.h"
 
 #include "base/clock.h"
+#include "base/secret.h"
 #include "base/wire.h"
 #include "control/frame.h"
 #include "control/hello.h"
@@ -19,12 +20,12 @@
 
 struct control {
 	int fd;
-	uint32_t limit; /* of a message */
 	uint64_t patience_ns;
+	uint32_t limit;         /* of a message */
 	unsigned challenge_due; /* bytes of it that are still to come */
 	uint8_t challenge[CHALLENGE_BYTES];
 	struct frame_decoder *decoder;
-	struct auth_channel channel;
+	struct auth_channel *channel; /* NULL: no key, frames carry no tag */
 };
 
 struct control *control_create(int fd, struct failure *failure)
@@ -56,7 +57,7 @@ void control_destroy(struct control *control)
 		return;
 	frame_decoder_destroy(control->decoder);
 	(void)close(control->fd);
-	sodium_memzero(&control->channel, sizeof(control->channel));
+	secret_destroy(control->channel);
 	free(control);
 }
 
@@ -84,14 +85,27 @@ void control_trust(struct control *control, bool known)
 	control_limit(control, known ? FRAME_LIMIT_BYTES : FRAME_STRANGER_BYTES);
 }
 
-void control_secure(struct control *control, const struct auth_channel *channel)
+int control_secure(struct control *control, const struct auth_channel *channel,
+		   struct failure *failure)
 {
-	control->channel = *channel;
+	if (!channel->active)
+		return 0;
+	control->channel = secret_create(sizeof(*channel));
+	if (control->channel == NULL)
+		return failure_set(failure, "out of memory");
+	*control->channel = *channel;
+	return 0;
+}
+
+void control_inherit(struct control *control)
+{
+	if (control->channel != NULL)
+		secret_inherit(control->channel, sizeof(*control->channel));
 }
 
 const uint8_t *control_secret(const struct control *control)
 {
-	return control->channel.active ? control->channel.secret : NULL;
+	return control->channel != NULL ? control->channel->secret : NULL;
 }
 
 void control_name_trust(const struct control *control, enum protect_mode mode,
@@ -100,10 +114,10 @@ void control_name_trust(const struct control *control, enum protect_mode mode,
 	uint8_t whole[AUTH_TAG_BYTES];
 	const char *text = protect_mode_name(mode);
 	memset(name, 0, TRUST_BYTES);
-	if (mode == PROTECT_NONE || !control->channel.active)
+	if (mode == PROTECT_NONE || control->channel == NULL)
 		return;
 	(void)crypto_auth_hmacsha512256(whole, (const uint8_t *)text, strlen(text),
-					control->channel.journals);
+					control->channel->journals);
 	memcpy(name, whole, TRUST_BYTES);
 }
 
@@ -163,8 +177,8 @@ int control_send(struct control *control, cJSON *message, struct failure *failur
 	char *text = json_print(message);
 	cJSON_Delete(message);
 	size_t size = strlen(text);
-	if (control->channel.active)
-		text = tag_append(&control->channel, text, &size);
+	if (control->channel != NULL)
+		text = tag_append(control->channel, text, &size);
 	int status = text != NULL ? frame_encode(text, size, &frame, &length) : -ENOMEM;
 	free(text);
 	if (status != 0)
@@ -232,12 +246,12 @@ static size_t challenge_skip(struct control *control, const uint8_t *bytes, size
 static int tag_strip(struct control *control, char *payload, size_t *length,
 		     struct failure *failure)
 {
-	if (!control->channel.active)
+	if (control->channel == NULL)
 		return 0;
 	if (*length <= AUTH_TAG_BYTES)
 		return failure_set(failure, "control message without its tag");
 	*length -= AUTH_TAG_BYTES;
-	if (!auth_channel_check(&control->channel, payload, *length, (uint8_t *)payload + *length))
+	if (!auth_channel_check(control->channel, payload, *length, (uint8_t *)payload + *length))
 		return failure_set(failure, "control message with a wrong tag: it was changed on "
 					    "the way");
 	payload[*length] = '\0';

@@ -35,7 +35,10 @@ void control_trust(struct control *control, bool known);
 /* Messages may have that many bytes from now on. */
 void control_limit(struct control *control, uint32_t bytes);
 /* From now on frames carry tags, if the channel has keys; copies it. */
-void control_secure(struct control *control, const struct auth_channel *channel);
+int control_secure(struct control *control, const struct auth_channel *channel,
+		   struct failure *failure);
+/* In a new process, which goes on with the connection: its keys are locked there, too. */
+void control_inherit(struct control *control);
 /* The session's secret as the key makes it; NULL where there is no key. */
 const uint8_t *control_secret(const struct control *control);
 

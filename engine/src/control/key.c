@@ -2,6 +2,7 @@
 
 #include "base/hex.h"
 #include "base/pread_all.h"
+#include "base/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,13 +46,9 @@ static bool key_parse(const char *text, size_t length, struct key *key)
 	return right;
 }
 
-int key_read(const char *path, struct key *key, struct failure *failure)
+static int file_read(int fd, const char *path, struct key *key, struct failure *failure)
 {
 	char text[KEY_HEX + 2]; /* the digits, a line feed, and room to see that there is more */
-	/* Nonblocking: a fifo must not hang us before file_check has seen it. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return failure_set_errno(failure, errno, "key file '%s'", path);
 	int status = file_check(fd, path, failure);
 	ssize_t length =
 	    status == 0 ? pread_all(fd, (uint8_t *)text, sizeof(text), sizeof(text), 0) : 0;
@@ -62,9 +59,27 @@ int key_read(const char *path, struct key *key, struct failure *failure)
 				     "key file '%s': not %zu lower-case hexadecimal digits; "
 				     "'landspeed-engine key FILE' makes one",
 				     path, KEY_HEX);
-	(void)close(fd);
 	sodium_memzero(text, sizeof(text));
 	return status;
+}
+
+struct key *key_read(const char *path, struct failure *failure)
+{
+	struct key *key = secret_create(sizeof(*key));
+	if (key == NULL) {
+		(void)failure_set(failure, "out of memory");
+		return NULL;
+	}
+	/* Nonblocking: a fifo must not hang us before file_check has seen it. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int status = fd >= 0 ? file_read(fd, path, key, failure)
+			     : failure_set_errno(failure, errno, "key file '%s'", path);
+	if (fd >= 0)
+		(void)close(fd);
+	if (status == 0)
+		return key;
+	key_forget(key);
+	return NULL;
 }
 
 int key_write(const char *path, struct failure *failure)
@@ -84,12 +99,12 @@ int key_write(const char *path, struct failure *failure)
 		status = failure_set_errno(failure, errno, "cannot write the key file '%s'", path);
 	if (status != 0)
 		(void)unlink(path);
-	key_forget(&key);
+	sodium_memzero(&key, sizeof(key));
 	sodium_memzero(text, sizeof(text));
 	return status;
 }
 
 void key_forget(struct key *key)
 {
-	sodium_memzero(key, sizeof(*key));
+	secret_destroy(key);
 }

@@ -16,12 +16,12 @@ struct key {
 
 /*
  * The file must be a regular one that only its owner can read, and the owner this process's user
- * or root. -1 with the failure set.
+ * or root. In memory for keys (secret.h); NULL with the failure set.
  */
-int key_read(const char *path, struct key *key, struct failure *failure);
+struct key *key_read(const char *path, struct failure *failure);
 /* A new key in a new file of mode 0600; an existing file is never touched. */
 int key_write(const char *path, struct failure *failure);
-/* Overwrites the key in memory. */
+/* Wipes and frees it; NULL is nothing. */
 void key_forget(struct key *key);
 
 #endif

@@ -134,7 +134,7 @@ static int handshake_answer(struct control *control, struct auth *auth, enum aut
 		return -1;
 	if (status == AUTH_OPEN) {
 		control_trust(control, true);
-		control_secure(control, &auth->channel);
+		return control_secure(control, &auth->channel, failure);
 	}
 	return status == AUTH_FAILED ? -1 : 0;
 }

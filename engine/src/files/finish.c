@@ -53,10 +53,9 @@ static void *finisher(void *argument)
 	return NULL;
 }
 
-/* Each of them has two or three descriptors, and the streams as many again. */
 static uint64_t finishing_limit(void)
 {
-	unsigned limit = descriptors_limit() / 16;
+	unsigned limit = descriptors_for_files();
 	return limit < FINISHERS ? FINISHERS : limit < FINISHING_MAX ? limit : FINISHING_MAX;
 }
 

@@ -124,7 +124,7 @@ int net_resolve(const char *host, uint16_t port, int family, struct addrinfo **l
 					     (host == NULL ? AI_PASSIVE : 0)};
 	(void)snprintf(service, sizeof(service), "%u", port);
 	int status = getaddrinfo(host, service, &hints, list);
-	if (status == EAI_NONAME) {
+	if (status == EAI_NONAME && host != NULL) {
 		hints.ai_flags &= ~AI_NUMERICHOST;
 		status = answer_take(host, service, &hints, list);
 	}

@@ -29,6 +29,7 @@ struct options {
 	const char *tcp_info; /* path or NULL */
 	/* receive */
 	const char *bind;
+	const char *user;   /* to become, once the port is open; NULL: none */
 	uint16_t data_port; /* 0: any free one */
 	bool one_off;
 	bool no_sync; /* of files */

@@ -18,6 +18,7 @@ static int idle_timeout_apply(const char *name, const char *value, struct option
 
 static const struct option_rule rules[] = {
     {"bind", "ADDR", "listen there only (all addresses)", WORD(bind), HERE},
+    {"user", "NAME", "become that user once the port is open (none; for root)", WORD(user), HERE},
     {"data-port", "PORT", "another port for data connections (that of --port)",
      READ(data_port_apply), HERE},
     {"one-off", NULL, "end after one transfer, with its status", FLAG(one_off), HERE},

@@ -91,7 +91,7 @@ void receive_secret_choose(struct receive_state *state)
 	state->grant.has_token = secret == NULL;
 	if (secret == NULL)
 		randombytes_buf(state->grant.token, SECRET_BYTES);
-	memcpy(state->secret, secret != NULL ? secret : state->grant.token, SECRET_BYTES);
+	state->secret = secret != NULL ? secret : state->grant.token;
 }
 
 int receive_negotiate(struct receive_state *state)

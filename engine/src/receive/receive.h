@@ -26,11 +26,11 @@ struct receive_state {
 	int data_listener; /* of a port of their own; -1: none */
 	int root;          /* the directory that files go to; -1: none are taken */
 	struct grant grant;
-	uint8_t secret[SECRET_BYTES]; /* that the data connections must prove */
-	struct streams *streams;      /* we read them; NULL: the client reads */
-	struct streams *reverse;      /* it does, of connections that it opened here; or NULL */
-	bool peer_reads;              /* it has said so already */
-	unsigned preamble_bytes;      /* that each of our connections carried before the payload */
+	const uint8_t *secret;   /* that the data connections must prove (SECRET_BYTES) */
+	struct streams *streams; /* we read them; NULL: the client reads */
+	struct streams *reverse; /* it does, of connections that it opened here; or NULL */
+	bool peer_reads;         /* it has said so already */
+	unsigned preamble_bytes; /* that each of our connections carried before the payload */
 	struct sampler *sampler;
 	struct samples *samples;
 	struct samples *tcp_info;

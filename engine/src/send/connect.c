@@ -52,7 +52,7 @@ static int secret_choose(struct send_state *state)
 	const uint8_t *secret = control_secret(state->control);
 	if (secret == NULL && !state->grant.has_token)
 		return failure_set(&state->failure, "grant: token is missing");
-	memcpy(state->secret, secret != NULL ? secret : state->grant.token, SECRET_BYTES);
+	state->secret = secret != NULL ? secret : state->grant.token;
 	return 0;
 }
 
@@ -102,8 +102,7 @@ int send_negotiate(struct send_state *state)
 		return -1;
 	send_blocks_choose(state);
 	request_make(state);
-	if (session_authenticate(state->waiter, state->control,
-				 options->key != NULL ? &state->key : NULL,
+	if (session_authenticate(state->waiter, state->control, state->key,
 				 options->idle_timeout_ns, &state->signal, &state->failure) != 0 ||
 	    session_send(state->control, request_message(state), &state->failure) != 0 ||
 	    session_expect(state->waiter, state->control, MESSAGE_GRANT, options->idle_timeout_ns,

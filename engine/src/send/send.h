@@ -20,8 +20,8 @@
 
 struct send_state {
 	const struct options *options;
-	struct key key;
-	bool usage; /* the fault is in what the command line named */
+	struct key *key; /* NULL: none */
+	bool usage;      /* the fault is in what the command line named */
 	struct waiter *waiter;
 	struct control *control;
 	struct request request;
@@ -43,7 +43,7 @@ struct send_state {
 	unsigned preamble_bytes;     /* that each connection of ours carried before the payload */
 	struct grant grant;
 	bool granted;
-	uint8_t secret[SECRET_BYTES]; /* that the data connections prove */
+	const uint8_t *secret; /* that the data connections prove (SECRET_BYTES) */
 	uint64_t sndbuf_bytes;
 	char congestion[CONGESTION_NAME_BYTES];
 	uint64_t start_ns; /* CLOCK_MONOTONIC; 0: never started */

@@ -20,10 +20,43 @@ static void child_settle(pid_t parent)
 		_exit(1); /* it has died already */
 }
 
+static void child_remove(struct children *children, unsigned index)
+{
+	(void)close(children->list[index].channel);
+	children->list[index] = children->list[--children->count];
+}
+
+static void child_end(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* One that has told its result waits for nothing but that its client goes; who came first is first.
+ */
+static void place_free(struct children *children)
+{
+	unsigned oldest = children->count;
+	children_look(children);
+	for (unsigned i = 0; i < children->count; i++) {
+		if (children->list[i].leaving &&
+		    (oldest == children->count ||
+		     children->list[i].session < children->list[oldest].session))
+			oldest = i;
+	}
+	if (oldest == children->count)
+		return;
+	child_end(children->list[oldest].pid);
+	child_remove(children, oldest);
+}
+
 pid_t children_fork(struct children *children, const struct child *session, int *channel,
 		    struct failure *failure)
 {
 	int ends[2];
+	if (children->count == CHILDREN_LIMIT)
+		place_free(children);
 	if (children->count == CHILDREN_LIMIT)
 		return failure_set(failure, "too many sessions");
 	if (channel_open(ends, failure) != 0)
@@ -82,8 +115,7 @@ void children_reap(struct children *children, struct children_fates *fates)
 		fates->failed = fates->failed || broke || WEXITSTATUS(status) != 0;
 		fates->cut_short =
 		    fates->cut_short || broke || WEXITSTATUS(status) == EXIT_INTERRUPTED;
-		(void)close(child->channel);
-		children->list[i] = children->list[--children->count];
+		child_remove(children, i);
 	}
 }
 
@@ -152,10 +184,8 @@ void children_end(struct children *children)
 {
 	children_signal(children, SIGKILL);
 	while (children->count > 0) {
-		const struct child *child = &children->list[--children->count];
-		while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		(void)close(child->channel);
+		child_end(children->list[children->count - 1].pid);
+		child_remove(children, children->count - 1);
 	}
 }
 

@@ -39,7 +39,10 @@ struct children {
 	struct child list[CHILDREN_LIMIT];
 };
 
-/* As fork(), for that session; *channel is the child's end. The child dies with its parent. */
+/*
+ * As fork(), for that session; *channel is the child's end. The child dies with its parent. Where
+ * there are too many, one goes that is over but for its farewell.
+ */
 pid_t children_fork(struct children *children, const struct child *session, int *channel,
 		    struct failure *failure);
 /* What they have said: which have all their connections, or leave. */

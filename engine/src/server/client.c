@@ -57,7 +57,9 @@ static enum client_status handshake_step(struct client *client, const cJSON *mes
 		client->open = true;
 		control_limit(client->control,
 			      client->auth.key != NULL ? FRAME_LIMIT_BYTES : FRAME_REQUEST_BYTES);
-		control_secure(client->control, &client->auth.channel);
+		int secured = control_secure(client->control, &client->auth.channel, failure);
+		auth_forget(&client->auth);
+		return secured == 0 ? CLIENT_PENDING : CLIENT_FAILED;
 	}
 	return CLIENT_PENDING;
 }

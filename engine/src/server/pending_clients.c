@@ -24,8 +24,7 @@ static unsigned site_end(const struct pending_clients *pending, const struct in6
 
 unsigned pending_places(void)
 {
-	uint64_t left = number_above(descriptors_limit(), CHILDREN_LIMIT / 2 + 16);
-	return left > PENDING_LIMIT ? PENDING_LIMIT : left > 16 ? (unsigned)left : 16;
+	return (unsigned)number_least(descriptors_for_strangers(CHILDREN_LIMIT), PENDING_LIMIT);
 }
 
 void pending_add(struct pending_clients *pending, struct client *client)

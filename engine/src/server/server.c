@@ -9,6 +9,7 @@
 #include "server/pending_clients.h"
 #include "server/port.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,6 @@ static _Noreturn void session_become(struct server *server, struct client *clien
 				     const struct child *child, int channel)
 {
 	const struct server_session session = {.options = server->plan->options,
-					       .key = server->plan->key,
 					       .client = client,
 					       .root = server->plan->root,
 					       .serve_root = server->plan->serve_root,
@@ -83,6 +83,9 @@ static _Noreturn void session_become(struct server *server, struct client *clien
 	for (unsigned i = 0; i < server->pending.count; i++)
 		client_destroy(server->pending.list[i]);
 	waiter_destroy(server->waiter);
+	/* The session's own keys are made already. */
+	key_forget(server->plan->key);
+	control_inherit(client->control);
 	control_trust(client->control, true);
 	int status = server->plan->serve(&session);
 	client_destroy(client);
@@ -356,11 +359,18 @@ static int listening_begin(struct server *server, struct failure *failure)
 	char text[ADDRESS_TEXT_BYTES];
 	const struct options *options = server->plan->options;
 	if (port_open(&server->port, options->bind, options->port, failure) != 0 ||
-	    net_local_address(server->port.listener, &address, failure) != 0)
+	    net_local_address(server->port.listener, &address, failure) != 0 ||
+	    confine_user(&server->plan->user, failure) != 0)
 		return -1;
+	/* Whoever sends for third parties reads the file once more. */
+	if (options->admission.third_party && access(options->key, R_OK) != 0)
+		return failure_set_errno(failure, errno, "--third-party: key file '%s'",
+					 options->key);
+	bool confined = confine_calls(options->admission.third_party);
 	net_address_text(&address, text);
 	cJSON *fields = cJSON_CreateObject();
 	json_add_text(fields, "address", text);
+	json_add_bool(fields, "confined", confined);
 	log_event("listening", fields, "listening on %s", text);
 	notify_send("READY=1");
 	return 0;

@@ -9,11 +9,11 @@
 #include "control/admission.h"
 #include "options/options.h"
 #include "server/client.h"
+#include "server/confine.h"
 
 /* In the process of the session. */
 struct server_session {
 	const struct options *options;
-	const struct key *key; /* NULL: none */
 	struct client *client; /* authenticated, with its request */
 	int root;              /* the directory that files go to; -1: none are taken */
 	int serve_root;        /* the one that they are handed out of; -1: none are */
@@ -24,8 +24,9 @@ struct server_session {
 
 struct server_plan {
 	const struct options *options;
-	const struct key *key;
-	int root; /* as in the session */
+	struct key *key;           /* NULL: none */
+	struct confined_user user; /* to become */
+	int root;                  /* as in the session */
 	int serve_root;
 	struct admission admission;
 	/* The whole session; its exit status. */

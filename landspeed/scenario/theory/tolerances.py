@@ -50,7 +50,7 @@ def rate_allowed(plan: Plan, tolerance: float, *, forward: bool) -> float:
 def unskipped(
     plan: Plan, origin: int, target: int, expected_ms: float, answers: list[tuple[float, Any]]
 ) -> list[tuple[float, Any]]:
-    """Round trips of an echo with the delays that it or its answer skipped (`reorder`), sorted, and what each came with.
+    """Round trips of an echo with the delays that were skipped there or back (`reorder`), sorted; what they came with.
 
     Of all sums of such delays, the one counts that comes nearest; sums a thousandth of the round trip apart are one.
     """

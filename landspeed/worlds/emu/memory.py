@@ -9,6 +9,7 @@ from landspeed.base.units import UnitError, parse_size
 from landspeed.scenario.plan.flow_path import path_of, subflows
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory import physics as ph
+from landspeed.scenario.theory.timing import path_mtu, slowest_rate_bps
 
 SMALLEST_GUEST_BYTES = 128 << 20  # below this its programs do not even start
 KEEP_FREE_BYTES = 512 << 20  # for this program and the host
@@ -25,13 +26,15 @@ PROGRAMS_BYTES = 48 << 20  # both engines of a further flow: the sender alone ke
 NODE_BYTES, MOST_IN_BASE = 1 << 20, 256  # a namespace with its interfaces; those of the longest path are in the base
 
 
-def guest_memory_bytes(plan: Plan) -> int:
+def guest_memory_bytes(plan: Plan, *, transfer: bool = False) -> int:
     """Memory (`mem=`) that the guest needs for a plan: one BDP and full queues of each flow, or its windows if less.
 
-    All flows together cannot have more under way than the network's lines and queues hold.
+    All flows together cannot have more under way than the network's lines and queues hold, and none more than it sends,
+    if nothing but the plan's `transfer` is made: programs of the user's send what they will.
     """
     mtu = min(link.mtu_bytes for link in plan.links)
-    in_flight = sum(_in_flight_bytes(path_of(plan, each)) for flow in plan.flows for each in subflows(flow))
+    paths = [path_of(plan, each) for flow in plan.flows for each in subflows(flow)]
+    in_flight = sum(min(_in_flight_bytes(path), _sent_bytes(path) if transfer else math.inf) for path in paths)
     if not plan.is_path:
         in_flight = min(in_flight, _held_bytes(plan))
     copies = any(flow.transfer.receive != "discard" for flow in plan.flows)
@@ -51,12 +54,19 @@ def _in_flight_bytes(plan: Plan) -> int:
     return in_flight
 
 
+def _sent_bytes(plan: Plan) -> float:
+    """All that the flow of a path sends, headers included: what it is asked to, or as much as its time allows."""
+    if plan.transfer.bytes is not None:
+        return plan.transfer.bytes * path_mtu(plan) / plan.physics.mss_bytes
+    return (plan.transfer.duration_ns or 0) / 1e9 * slowest_rate_bps(plan, forward=True) / 8
+
+
 def _held_bytes(plan: Plan) -> int:
     directions = [direction for link in plan.links for direction in (link.forward, link.reverse)]
     return sum(ph.bdp_bytes(direction.rate_bps, direction.delay_ns) + direction.queue_bytes for direction in directions)
 
 
-def memory_for_bytes(in_flight_bytes: int, mtu: int, fidelity: str, receive: str) -> int:
+def memory_for_bytes(in_flight_bytes: float, mtu: int, fidelity: str, receive: str) -> int:
     """Memory for so much in flight; it costs the host only the pages that are touched.
 
     (base + payload in flight and queued + skb metadata per packet, twice) × margin, a buffer if the receiver copies;

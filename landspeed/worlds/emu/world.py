@@ -95,7 +95,7 @@ class EmuWorld(ProgramWorld):
     @classmethod
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
         """Memory and kernel of its guest."""
-        memory = f"{guest_memory_bytes(plan) / 2**30:.2f} GiB"
+        memory = f"{guest_memory_bytes(plan, transfer=True) / 2**30:.2f} GiB"
         kernel = [("Kernel of the guest", f"Linux {plan.kernel}", "asked for")] if plan.kernel else []
         return [("Memory of the guest", memory, "only what is touched is taken"), *kernel]
 
@@ -148,6 +148,9 @@ class EmuWorld(ProgramWorld):
         """Memory of the plan's guest."""
         return self.options.memory or guest_memory_bytes(plan)
 
+    def _transfer_memory_bytes(self, plan: Plan) -> int:
+        return self.options.memory or guest_memory_bytes(plan, transfer=True)
+
     def check(self, plan: Plan) -> None:
         """Check before the run whatever can be known then.
 
@@ -172,8 +175,7 @@ class EmuWorld(ProgramWorld):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
-        memory = self.memory_bytes(plan)
-        check_memory(memory)
+        check_memory(memory := self._transfer_memory_bytes(plan))
         machine.shared_memory_folder(memory)
 
     def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None] = _no_report) -> RunRecord:
@@ -299,7 +301,7 @@ class EmuWorld(ProgramWorld):
                         allowed_cores=sorted(allowed_cores()),
                         cpu=cpu_model(),
                     ),
-                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self.memory_bytes(plan)),
+                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self._transfer_memory_bytes(plan)),
                 ),
                 "versions": known.versions | {"kernel": kernel.version},
             }
@@ -368,7 +370,8 @@ class EmuWorld(ProgramWorld):
         outcome = outcome or watch.GuestOutcome()
         with CoreLease(self.options.core, self._load) as lease:
             outcome.cores = lease.cores
-            guest = self._start(plan, folder, virtual=self.options.clock == "virtual")
+            memory_bytes = self._transfer_memory_bytes(plan) if job.mode == "transfer" else None
+            guest = self._start(plan, folder, virtual=self.options.clock == "virtual", memory_bytes=memory_bytes)
             lease.step_aside()
 
             def poll() -> None:

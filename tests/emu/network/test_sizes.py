@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from landspeed.worlds.emu.guest.shaping.packet_limit import enough_packets
-from landspeed.worlds.emu.memory import memory_for_bytes
+from landspeed.worlds.emu.memory import guest_memory_bytes, memory_for_bytes
+from tests.support.emu_fixtures import plan_of, scenario
 
 G, MS = 10**9, 10**6
 
@@ -27,3 +29,17 @@ def test_guest_memory_is_in_steps_and_grows() -> None:
     assert 8 * gib <= hundred <= 12 * gib
     assert memory_for_bytes(330_000_000, 9000, "super-packets", "discard") <= ten
     assert memory_for_bytes(330_000_000, 9000, "packets", "memory") >= ten
+
+
+def test_no_more_memory_is_asked_for_than_the_transfer_sends(tmp_path: Path) -> None:
+    """400 Gbit/s × 600 ms are 30 GB, and as much in the queue: 2 GB or 40 ms of them is what a short transfer has.
+
+    A program of the user's may fill the whole path.
+    """
+    links = [{"one_way_delay": "1 ms"}, {"one_way_delay": "299 ms"}]
+    cases = [({"bytes": "2 GB"}, 2e9 * 1500 / 1448), ({"duration": "40 ms"}, 2e9 * 1500 / 1538)]
+    for asked, under_way in cases:
+        plan = plan_of(tmp_path, scenario(links, line_rate="400 Gbit/s", nic="400 Gbit/s", transfer=asked))
+        sent = memory_for_bytes(under_way, 1500, "packets", "discard")
+        assert guest_memory_bytes(plan, transfer=True) == sent < 10 << 30
+        assert guest_memory_bytes(plan) > 8 * sent

@@ -123,3 +123,16 @@ def test_strangers_do_not_end_a_server_with_few_descriptors(bench: Bench, limit:
         sender = bench.send("--quiet", "--bytes", "1M")
         assert sender.wait() == 0, sender.errors
         assert server.process.poll() is None
+
+
+@pytest.mark.parametrize(("limit", "most"), [(64, 10), (100, 22), (1000, 128)])
+def test_a_session_has_no_more_streams_than_descriptors(bench: Bench, limit: int, most: int) -> None:
+    """More are refused before any comes, with the number; so many all come, in any direction."""
+    limited(bench, limit, limit, "--may-send", "--per-address", "1000")
+    for words in (["--streams", str(most)], ["--reverse", "--send", "splice", "--streams", str(most)]):
+        sender = bench.send("--quiet", "--bytes", "10M", *words)
+        assert sender.wait() == 0, sender.errors
+    if most < 128:
+        sender = bench.send("--quiet", "--bytes", "10M", "--streams", str(most + 1))
+        assert sender.wait() == 1
+        assert f"this receiver allows {most} streams, not {most + 1}" in sender.errors
