@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import subprocess
 import sys
 import time
@@ -12,7 +13,10 @@ from typing import Any
 from landspeed.base.places import runs_dir
 from landspeed.worlds.real.errors import RealError
 
+TAKES_A_HOST = ("tune", "deploy", "shape", "attempt", "site")
 GATED = ("deploy", "attempt", "site")
+ALWAYS = ("restore", "stop", "collect")  # possible also where figures are others by now; what is collected says so
+LONGEST_HOURS = 24 * 31
 AT_THE_SHAPER = ("shape", "restore", "site")
 
 
@@ -60,6 +64,7 @@ def add_real(parser: argparse.ArgumentParser) -> None:
 
     texts = {
         "preflight": "look at the hosts and the path; change nothing",
+        "advise": "say what tune would change, and why; change nothing",
         "tune": "set the hosts up for the plan's window; former values are saved",
         "deploy": "install the engine (needs a rehearsal that passed)",
         "shape": "turn a Linux router between the hosts into the scenario's path",
@@ -92,6 +97,12 @@ def add_real(parser: argparse.ArgumentParser) -> None:
                 metavar="PACKETS",
                 help="keep the first packets of both hosts, so many (default: 0)",
             )
+        if play in (*TAKES_A_HOST, "restore", "stop"):
+            made.add_argument("--force", action="store_true", help="also where a host is somebody else's; says whose")
+        if play in TAKES_A_HOST:
+            made.add_argument(
+                "--hours", type=_hours, metavar="HOURS", help="how long the hosts are yours (default: 24)"
+            )
         if play == "restore":
             made.add_argument("--remove-engine", action="store_true", help="remove the engine, too")
 
@@ -108,6 +119,13 @@ def _time(text: str) -> int:
         return parse(TIME, text)
     except UnitError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _hours(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < (hours := float(text)) <= LONGEST_HOURS:
+            return hours
+    raise argparse.ArgumentTypeError(f"'{text}' is no time; hours are wanted, more than 0, at most {LONGEST_HOURS}")
 
 
 def _inventory(parsed: argparse.Namespace) -> int:
@@ -153,10 +171,13 @@ def _play(parsed: argparse.Namespace) -> int:
     from landspeed.worlds.real.gate import pass_gate
     from landspeed.worlds.real.inventory import read_hosts, read_plan
     from landspeed.worlds.real.runner import run_play
+    from landspeed.worlds.real.unchanged import check_figures
 
     inventory = parsed.inventory
     plan = read_plan(inventory)
     named = read_hosts(inventory)
+    if parsed.play not in ALWAYS:
+        check_figures(inventory, plan)
     ends = [*named["sender"], *named["receiver"]]
     hosts = [*ends, *named["shaper"]] if parsed.play in AT_THE_SHAPER else ends
     if parsed.play == "shape" and not named["shaper"]:
@@ -168,6 +189,9 @@ def _play(parsed: argparse.Namespace) -> int:
     if hasattr(parsed, "attempt"):
         variables["attempt"] = _attempt_name(parsed, inventory)
         variables["capture_packets"] = parsed.capture
+    for word in ("force", "hours"):
+        if getattr(parsed, word, None):
+            variables[word] = getattr(parsed, word)
     if parsed.play == "restore":
         variables["remove_engine"] = parsed.remove_engine
     vault = _vault(parsed, inventory)

@@ -92,11 +92,12 @@ class SimFacts(Open):
 
 
 class RealHost(Open):
-    """A server at one end: its name, what preflight found, its network interface."""
+    """A server at one end: its name, what preflight found, its network interface, what could not be set."""
 
     name: str | None = None
     findings: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     nic: dict[str, Any] = Field(default_factory=dict[str, Any])
+    unavailable: list[str] = Field(default_factory=list[str])  # settings that it does not have or did not take
 
 
 class RealPath(Open):

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 
-def landspeed_setting(name: str, value: str) -> dict[str, str]:
-    """A value of a file in /sys or /proc as an item of landspeed_settings."""
-    return {"kind": "sysfs", "name": name, "value": value}
+SUFFIXES = (".yml", ".j2", ".py", ".cfg")
+
+
+def landspeed_setting(name: str, value: object, kind: str = "sysfs", **more: object) -> dict[str, object]:
+    """A value as an item of landspeed_settings: of a file in /sys or /proc, or of another kind."""
+    return {"kind": kind, "name": name, "value": value, **more}
+
+
+def landspeed_digest(folder: str) -> str:
+    """SHA-256 of all playbooks, roles and modules in a folder."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(folder).rglob("*")):
+        name = file.relative_to(folder)
+        if file.suffix in SUFFIXES and file.is_file() and not name.parts[0].startswith("."):
+            digest.update(f"{name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 class FilterModule:
@@ -13,4 +28,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, object]:
         """Names and functions."""
-        return {"landspeed_setting": landspeed_setting}
+        return {"landspeed_setting": landspeed_setting, "landspeed_digest": landspeed_digest}

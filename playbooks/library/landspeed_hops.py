@@ -31,6 +31,7 @@ from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 from ansible.module_utils.landspeed_host import Unavailable, run  # noqa: E402
+from ansible.module_utils.landspeed_packages import how_to_install  # noqa: E402
 
 MORE_HOPS = 4  # the box itself, twice, and the peer
 
@@ -80,7 +81,7 @@ def main() -> None:
         last = str(len(wanted["hops"]) + MORE_HOPS)
         found = least_rtt_ms(run("traceroute", "-n", "-q", "3", "-w", "2", "-m", last, wanted["peer"]))
     except Unavailable as error:
-        module.fail_json(msg=f"{error}; apt-get install traceroute")
+        module.fail_json(msg=f"{error}; {how_to_install('traceroute')}")
     wrong: list[str] = []
     for number, hop in enumerate(wanted["hops"], start=1):
         rtt = found.get(hop["address"])

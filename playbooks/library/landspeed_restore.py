@@ -9,12 +9,16 @@ short_description: Put back what landspeed changed on a host
 description:
   - Goes through the state file backwards and puts each former value back; what is back is taken from the file.
   - Needs nothing but the state file, so it works after a crash in any play.
+  - What was saved before the last boot of the kernel is forgotten, unless it is on the disk.
+  - Attempts that were begun and not collected are never removed.
+  - Then the host is nobody's.
 options:
   roles:
     description: Only what these roles changed; all when empty.
     type: list
     elements: str
     default: []
+  attempts: {description: Folder of the attempts., type: path, default: /var/lib/landspeed/attempts}
 author: landspeed
 """
 EXAMPLES = r"""
@@ -26,8 +30,13 @@ restored:
   description: What was put back.
   type: list
   returned: always
+forgotten:
+  description: What a boot of the kernel has undone meanwhile.
+  type: list
+  returned: always
 """
 
+from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
@@ -59,10 +68,19 @@ def put_back(entry: Entry, *, check_mode: bool) -> Any:
     return present
 
 
+def uncollected(attempts: Path) -> list[str]:
+    """Names of attempts that were begun, so that an engine has written something, and of which nobody has a copy."""
+    return sorted({log.parent.name for log in attempts.glob("*/*.log") if not (log.parent / "collected").exists()})
+
+
 def main() -> None:
     """Entry."""
     module = AnsibleModule(
-        argument_spec={"roles": {"type": "list", "elements": "str", "default": []}}, supports_check_mode=True
+        argument_spec={
+            "roles": {"type": "list", "elements": "str", "default": []},
+            "attempts": {"type": "path", "default": "/var/lib/landspeed/attempts"},
+        },
+        supports_check_mode=True,
     )
     roles: list[str] = module.params["roles"]
     restored: list[str] = []
@@ -70,6 +88,13 @@ def main() -> None:
     before: list[str] = []
     after: list[str] = []
     with State() as state:
+        kept = uncollected(Path(module.params["attempts"]))
+        if kept and not roles:
+            module.fail_json(
+                msg=f"not collected: {', '.join(kept)}. Nothing was removed. Remedy: landspeed real collect INVENTORY "
+                f"--attempt {kept[0]}; what nobody wants is removed by hand, in {module.params['attempts']}"
+            )
+        forgotten = [f"{entry['kind']} {entry['name']}" for entry in state.forgotten]
         for entry in reversed(list(state.entries)):
             if roles and entry["role"] not in roles:
                 continue
@@ -94,7 +119,11 @@ def main() -> None:
                 restored=restored,
                 diff=difference,
             )
-        module.exit_json(changed=bool(restored), restored=restored, diff=difference)
+        changed = bool(restored or forgotten or state.lease)
+        if not module.check_mode:
+            state.lease = None
+            state.save()
+        module.exit_json(changed=changed, restored=restored, forgotten=forgotten, diff=difference)
 
 
 if __name__ == "__main__":

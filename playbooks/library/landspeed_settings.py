@@ -17,7 +17,7 @@ options:
   settings:
     description:
       - Each with C(kind), C(name) and C(value). Without C(value) the former value is only saved, for another module to
-        change. With C(at_least) numbers are only raised.
+        change. With C(at_least) numbers are only raised. C(why) stands beside the change in C(advice).
       - A setting that the host does not have is reported in C(unavailable), unless C(required) is true.
     type: list
     elements: dict
@@ -34,6 +34,10 @@ EXAMPLES = r"""
 RETURN = r"""
 unavailable:
   description: What the host does not have or does not let change, with the reason.
+  type: list
+  returned: always
+advice:
+  description: Each change with its reason; in check mode what would be changed.
   type: list
   returned: always
 """
@@ -60,6 +64,7 @@ class Item(Named, total=False):
     value: Any
     at_least: bool
     required: bool
+    why: str
 
 
 def normal(item: Item, value: Any, present: Any) -> Any:
@@ -82,38 +87,79 @@ def differs(present: Any, wanted: Any) -> bool:
     return present != wanted
 
 
-def apply(module: AnsibleModule, state: State, item: Item) -> tuple[str, str] | None:
-    """One setting. Returns its line before and after, or None when it is as it should be."""
+def apply(module: AnsibleModule, state: State, item: Item) -> tuple[list[str], str, str]:
+    """One setting.
+
+    Returns:
+        what the host does not have or take of it, then its value before and after; both are the same when it is as it
+        should be.
+    """
     kind, name = item["kind"], item["name"]
     present = KINDS[kind].read(name)
     if "value" not in item:  # another module changes it
         if not module.check_mode:
             state.remember(kind, name, present, module.params["role"])
-        return None
+        return [], "", ""
     wanted = normal(item, item["value"], present)
-    parts = is_parts(wanted) and is_parts(present)
-    if parts and (missing := sorted(set(wanted) - set(present))):
-        raise Unavailable(f"{name}: this driver has no {', '.join(missing)} to set")
-    if is_lines(wanted) and state.applied.get(f"{kind} {name}") == {"asked": wanted, "shown": present}:
-        return None
+    wanted, former, unavailable = parts_to_set(item, wanted, present)
+    before = state.applied.get(f"{kind} {name}", {})
+    if (before.get("asked"), before.get("shown")) == (wanted, present) and (module.check_mode or is_lines(wanted)):
+        refused = before.get("refused")
+        return [*unavailable, *([refused] if refused else [])], "", ""
     if not differs(present, wanted):
-        return None
-    former = {key: present[key] for key in wanted} if parts else present
-    if not module.check_mode:
-        state.remember(kind, name, former, module.params["role"])
-        try:
-            KINDS[kind].write(name, wanted)
-        except Unavailable:
+        return unavailable, "", ""
+    if module.check_mode:
+        return unavailable, as_text(former), as_text(wanted)
+    state.remember(kind, name, former, module.params["role"])
+    refused, now = write(kind, name, wanted, present)
+    if refused or is_lines(wanted):  # tc shows other units than it was given
+        state.applied[f"{kind} {name}"] = {"asked": wanted, "shown": now}
+        if refused:
+            state.applied[f"{kind} {name}"]["refused"] = refused
+            unavailable.append(refused)
+    else:
+        state.applied.pop(f"{kind} {name}", None)
+    state.save()
+    if refused and item.get("required"):
+        raise Unavailable(refused)
+    if refused and not is_parts(wanted):
+        return unavailable, "", ""
+    after = {key: now.get(key) for key in wanted} if is_parts(wanted) and is_parts(now) else wanted
+    return unavailable, as_text(former), as_text(after)
+
+
+def parts_to_set(item: Item, wanted: Any, present: Any) -> tuple[Any, Any, list[str]]:
+    """Reduce what is wanted to the parts that this driver has: each is set on its own.
+
+    Returns:
+        what is wanted, its former value, and what there is not.
+    """
+    if item["kind"] == "path" or not (is_parts(wanted) and is_parts(present)):
+        return wanted, present, []
+    missing = ", ".join(sorted(set(wanted) - set(present)))
+    wanted = {key: value for key, value in wanted.items() if key in present}
+    unavailable = [f"{item['name']}: this driver has no {missing} to set"] if missing else []
+    return wanted, {key: present[key] for key in wanted}, unavailable
+
+
+def write(kind: str, name: str, wanted: Any, present: Any) -> tuple[str, Any]:
+    """Set it; a value that has no parts is put back if the system takes half of it.
+
+    Returns:
+        why the system did not take it, or not all of it, and the value after.
+    """
+    refused = ""
+    try:
+        KINDS[kind].write(name, wanted)
+    except Unavailable as reason:
+        refused = str(reason)
+        if not is_parts(wanted):
             with contextlib.suppress(Unavailable):
-                KINDS[kind].write(name, present)  # no half of it
-            raise
-        now = KINDS[kind].read(name)
-        if is_lines(wanted):  # tc shows other units than it was given
-            state.applied[f"{kind} {name}"] = {"asked": wanted, "shown": now}
-            state.save()
-        elif differs(now, wanted):
-            raise Unavailable(f"{name} stays {as_text(now)} though {as_text(wanted)} was set")
-    return as_text(former), as_text(wanted)
+                KINDS[kind].write(name, present)
+    now = KINDS[kind].read(name)
+    if not refused and not is_lines(wanted) and differs(now, wanted):
+        refused = f"{name} stays {as_text(now)} though {as_text(wanted)} was set"
+    return refused, now
 
 
 def main() -> None:
@@ -128,11 +174,12 @@ def main() -> None:
     before: list[str] = []
     after: list[str] = []
     unavailable: list[str] = []
+    advice: list[str] = []
     items: list[Item] = module.params["settings"]
     with State() as state:
         for item in items:
             try:
-                change = apply(module, state, item)
+                missing, old, new = apply(module, state, item)
             except Unavailable as reason:
                 if item.get("required"):
                     module.fail_json(msg=str(reason), unavailable=unavailable)
@@ -141,11 +188,13 @@ def main() -> None:
             except CannotPutBack as reason:
                 module.fail_json(msg=str(reason), unavailable=unavailable)
                 return
-            if change:
-                before.append(f"{item['kind']} {item['name']}: {change[0]}")
-                after.append(f"{item['kind']} {item['name']}: {change[1]}")
+            unavailable += missing
+            if old != new:
+                before.append(f"{item['kind']} {item['name']}: {old}")
+                after.append(f"{item['kind']} {item['name']}: {new}")
+                advice.append(f"{item['kind']} {item['name']}: {old} → {new}: {item.get('why', '')}")
     difference = {"before": "\n".join([*before, ""]), "after": "\n".join([*after, ""])}
-    module.exit_json(changed=bool(after), unavailable=unavailable, diff=difference)
+    module.exit_json(changed=bool(after), unavailable=unavailable, advice=advice, diff=difference)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
-from ansible.module_utils.landspeed_host import Unavailable, run, write_safely
+from ansible.module_utils.landspeed_host import Unavailable, cpu_mask, run, write_safely
 
 SHOWN_BY_FQ = {"bands": 1, "priomap": 16, "weights": 3}  # words with their values, of kernels from 6.7 on
 
@@ -77,6 +77,21 @@ class FileSetting:
             raise Unavailable(f"{name} cannot be set to {value}: {error.strerror}") from error
 
 
+class MaskSetting(FileSetting):
+    """Processors in a hexadecimal mask, which sysfs shows with as many zeros as the machine has processors."""
+
+    def read(self, name: str) -> str:
+        """The mask as `wanted` writes it."""
+        return self.wanted(name, super().read(name))
+
+    def wanted(self, name: str, value: object) -> str:
+        """Write the number without zeros in front, in words of 32 bits."""
+        try:
+            return cpu_mask(int(str(value).replace(",", ""), 16))
+        except ValueError as error:
+            raise Unavailable(f"{name}: {value!r} is not a mask of processors") from error
+
+
 class LinkSetting:
     """A number of a network interface that `ip link set` takes."""
 
@@ -131,20 +146,40 @@ class EthtoolSetting:
         return {key: largest.get(key, "0") if each == "max" else str(each) for key, each in value.items()}
 
     def write(self, name: str, value: dict[str, str]) -> None:
-        """Set those that differ."""
+        """Set those that differ: together, or each on its own where the driver refuses one of them.
+
+        Raises:
+            Unavailable: it refuses some; the message has them all.
+        """
         present = self.read(name)
-        words = [word for key, each in value.items() if present.get(key, each) != each for word in (key, each)]
-        if words:
-            run("ethtool", self.change, name, *words)
+        changes = [(key, each) for key, each in value.items() if present.get(key, each) != each]
+        if not changes:
+            return
+        try:
+            run("ethtool", self.change, name, *(word for change in changes for word in change))
+        except Unavailable:
+            if len(changes) == 1:
+                raise
+            refused: list[str] = []
+            for change in changes:
+                try:
+                    run("ethtool", self.change, name, *change)
+                except Unavailable as reason:
+                    refused.append(str(reason))
+            if refused:
+                raise Unavailable("; ".join(refused)) from None
 
 
 class QdiscSetting:
     """The root queueing discipline of an interface, with its children, as `tc` words in order.
 
     A value is a list of lines, such as `root handle 1: netem delay 132000us limit 9000`. Empty: the kernel's default.
+    The line `each queue: fq` asks for fq below mq where the interface has several transmit queues: at its root it would
+    be one lock for all of them.
     """
 
-    KNOWN = ("fq", "fq_codel", "pfifo", "bfifo", "pfifo_fast", "netem", "tbf")
+    EACH_QUEUE = "each queue: "
+    KNOWN = ("mq", "fq", "fq_codel", "pfifo", "bfifo", "pfifo_fast", "netem", "tbf")
 
     def shown(self, name: str) -> list[list[str]]:
         """Lines of `tc qdisc show` that were put there by somebody."""
@@ -164,6 +199,21 @@ class QdiscSetting:
             if rest[:1] == ["refcnt"]:
                 del rest[:2]
             lines.append(" ".join([*place, "handle", handle, kind, *_taken_by_tc(kind, rest)]))
+        return lines
+
+    def wanted(self, name: str, value: list[str]) -> list[str]:
+        """The lines, with those for each queue written out."""
+        queues = len(list(Path("/sys/class/net", name, "queues").glob("tx-*")))
+        lines: list[str] = []
+        for line in value:
+            kind = line.removeprefix(self.EACH_QUEUE)
+            if kind == line:
+                lines.append(line)
+            elif queues > 1:  # as tc(8) has them, numbers of classes are hexadecimal
+                lines.append("root handle 1: mq")
+                lines += [f"parent 1:{number:x} handle {0x1000 + number:x}: {kind}" for number in range(1, queues + 1)]
+            else:
+                lines.append(f"root handle 1: {kind}")
         return lines
 
     def write(self, name: str, value: list[str]) -> None:
@@ -204,6 +254,20 @@ class Presence:
         """Take it away if it was not there."""
         if not value and self.exists(name):
             self.remove(name)
+
+
+class NftTable:
+    """A table of nftables, as the lines in which `nft list table` shows it; none: there is no such table."""
+
+    def read(self, name: str) -> list[str]:
+        """Lines of the table."""
+        if any(line.split()[1:] == name.split() for line in run("nft", "list", "tables").splitlines()):
+            return run("nft", "list", "table", *name.split()).splitlines()
+        return []
+
+    def write(self, name: str, value: list[str]) -> None:
+        """Replace it, in one step."""
+        run("nft", "-f", "-", given="\n".join([f"table {name}", f"delete table {name}", *value, ""]))
 
 
 class PathSetting:
@@ -275,10 +339,6 @@ def _has_user(name: str) -> bool:
     return True
 
 
-def _has_table(name: str) -> bool:
-    return any(line.split()[1:] == name.split() for line in run("nft", "list", "tables").splitlines())
-
-
 def _has_namespace(name: str) -> bool:
     return any(line.split()[0] == name for line in run("ip", "netns", "list").splitlines() if line)
 
@@ -286,6 +346,7 @@ def _has_namespace(name: str) -> bool:
 KINDS: dict[str, Setting] = {
     "sysctl": FileSetting(lambda name: Path("/proc/sys", *name.split("."))),
     "sysfs": FileSetting(Path),
+    "cpumask": MaskSetting(Path),
     "mtu": LinkSetting("mtu", "mtu"),
     "txqueuelen": LinkSetting("txqueuelen", "tx_queue_len"),
     "ring": EthtoolSetting("-g", "-G", current_after="Current hardware settings:"),
@@ -295,7 +356,7 @@ KINDS: dict[str, Setting] = {
     "path": PathSetting(),
     "unit": UnitSetting(),
     "user": Presence(_has_user, lambda name: run("userdel", name)),
-    "nft_table": Presence(_has_table, lambda name: run("nft", "delete", "table", *name.split())),
+    "nft_table": NftTable(),
     "netns": Presence(_has_namespace, lambda name: run("ip", "netns", "delete", name)),
     "link": Presence(
         lambda name: Path("/sys/class/net", name).exists(), lambda name: run("ip", "link", "delete", name)

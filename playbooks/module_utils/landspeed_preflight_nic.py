@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ansible.module_utils.landspeed_findings import Findings, group_of, text
-from ansible.module_utils.landspeed_host import Unavailable, nic_errors, run
+from ansible.module_utils.landspeed_host import Unavailable, below, cards, cpu_mask, nic_errors, run
 
 PCIE_GBPS = {"2.5": 2.0, "5.0": 4.0, "8.0": 7.88, "16.0": 15.75, "32.0": 31.5, "64.0": 60.5}  # a lane, after encoding
 
@@ -24,9 +24,11 @@ class Asked(TypedDict):
 
 
 class Nic(TypedDict):
-    """The interface towards the peer."""
+    """The interface towards the peer, with the NICs below it: one, or those of a bond or bridge."""
 
     name: str
+    devices: list[str]  # the NICs, what is between, and the interface: the lowest first
+    cards: list[str]
     errors: int
     driver: str
     numa_node: int
@@ -46,6 +48,10 @@ def find_nic(found: Findings, wanted: Asked) -> Nic | None:
     except Unavailable as error:
         found.add("route", "fail", error, f"a route to {wanted['peer']}", "set the route to the peer")
         return None
+    if route.startswith("local "):
+        remedy = "in hosts.yml landspeed_address is each host's own on the path; are the two swapped?"
+        found.add("route", "fail", f"{wanted['peer']}, the peer's address, is this host's own", "the peer's", remedy)
+        return None
     via = group_of(r" dev (\S+)", route)
     name = name or via
     if not Path("/sys/class/net", name).exists():
@@ -61,47 +67,46 @@ def find_nic(found: Findings, wanted: Asked) -> Nic | None:
         "set the route to the peer, or landspeed_interface",
     )
     device = Path("/sys/class/net", name)
-    queues = sorted(str(path) for path in (device / "queues").iterdir()) if (device / "queues").is_dir() else []
-    node = wanted["numa_node"]
-    if node < 0:
-        node = int(text(device / "device/numa_node", "-1"))
-    cpus = text(f"/sys/devices/system/node/node{node}/cpulist") if node >= 0 else ""
-    cpus = cpus or text("/sys/devices/system/cpu/online", "0")
-    irqs = device / "device/msi_irqs"
+    own = cards(device)
+    queues = sorted(str(path) for card in own for path in card.glob("queues/*"))
+    nodes = [int(text(card / "device/numa_node", "-1")) for card in own]
+    node = wanted["numa_node"] if wanted["numa_node"] >= 0 else nodes[0]
+    near = {node} if wanted["numa_node"] >= 0 else {*nodes}
+    lists = [text(f"/sys/devices/system/node/node{each}/cpulist") for each in sorted(near) if each >= 0]
+    cpus = ",".join(filter(None, lists)) or text("/sys/devices/system/cpu/online", "0")
+    drivers = {(card / "device/driver").resolve().name for card in own if (card / "device/driver").exists()}
     nic: Nic = {
         "name": name,
+        "devices": [each.name for each in below(device) if any(card in below(each) for card in own)],
+        "cards": [each.name for each in own],
         "errors": nic_errors(device),
-        "driver": (device / "device/driver").resolve().name if (device / "device/driver").exists() else "virtual",
+        "driver": ", ".join(sorted(drivers)) or "virtual",
         "numa_node": node,
         "cpulist": cpus,
         "cpumask": mask(cpus),
         "rx_queues": [path for path in queues if "/rx-" in path],
         "tx_queues": [path for path in queues if "/tx-" in path],
-        "irqs": sorted((each.name for each in irqs.iterdir()), key=int) if irqs.is_dir() else [],
+        "irqs": sorted((each.name for card in own for each in card.glob("device/msi_irqs/*")), key=int),
         "governors": sorted(
             str(path) for path in Path("/sys/devices/system/cpu").glob("cpu*/cpufreq/scaling_governor")
         ),
     }
-    found.add("interface", "pass", f"{name}, {nic['driver']}, {len(nic['rx_queues'])} receive queues")
+    over = f" over {', '.join(nic['cards'])}" if nic["cards"] != [name] else ""
+    found.add("interface", "pass", f"{name}{over}, {nic['driver']}, {len(nic['rx_queues'])} receive queues")
     return nic
 
 
 def look_at_link(found: Findings, nic: Nic, wanted: Asked) -> None:
     """State, speed and MTU."""
     device = Path("/sys/class/net", nic["name"])
-    state = text(device / "operstate")
-    up = state in ("up", "unknown")
-    found.add(
-        "link",
-        "pass" if up else "fail",
-        state,
-        "up",
-        f"ip link set {nic['name']} up; look at cable and optics",
-    )
-    try:
-        speed = int(text(device / "speed", "-1"))
-    except ValueError:
-        speed = -1
+    for each in [device, *(card for card in cards(device) if card != device)]:
+        state = text(each / "operstate")
+        up = state in ("up", "unknown")
+        whose = "link" if each == device else f"link of {each.name}"
+        remedy = f"ip link set {each.name} up; look at cable and optics"
+        found.add(whose, "pass" if up else "fail" if each == device else "warn", state, "up", remedy)
+    speeds = [_speed_mbps(each) for each in cards(device)]
+    speed = max(_speed_mbps(device), 0) or sum(each for each in speeds if each > 0)
     if nic["driver"] == "virtual" or speed <= 0:
         found.add(
             "speed",
@@ -130,46 +135,60 @@ def look_at_link(found: Findings, nic: Nic, wanted: Asked) -> None:
     )
 
 
-def look_at_hardware(found: Findings, nic: Nic, wanted: Asked) -> None:
-    """PCIe, CPUs, rings."""
-    device = Path("/sys/class/net", nic["name"], "device")
-    width, speed = text(device / "current_link_width"), text(device / "current_link_speed")
-    if width and speed:
-        rate = PCIE_GBPS.get(speed.split()[0], 0.0) * int(width)
-        enough = rate * 1e9 >= 1.1 * wanted["rate_bps"]
-        remedy = "move the NIC to a wider or newer slot"
-        found.add(
-            "pcie",
-            "pass" if enough else "warn",
-            f"x{width} at {speed}: {rate:.0f} Gbit/s",
-            f"{wanted['rate_bps'] / 1e9:g} Gbit/s and a tenth",
-            remedy,
-        )
-    found.add("cpus", "pass", f"{os.cpu_count()}, of which near the NIC: {nic['cpulist']}")
+def _speed_mbps(device: Path) -> int:
+    """Speed that an interface tells; -1 if it has none."""
     try:
-        rings = run("ethtool", "-g", nic["name"]).split("Current hardware settings:")
+        return int(text(device / "speed", "-1"))
+    except ValueError:
+        return -1
+
+
+def look_at_hardware(found: Findings, nic: Nic, wanted: Asked) -> None:
+    """CPUs; PCIe and rings of each NIC."""
+    found.add("cpus", "pass", f"{os.cpu_count()}, of which near the NIC: {nic['cpulist']}")
+    for card in nic["cards"]:
+        whose = f" of {card}" if len(nic["cards"]) > 1 else ""
+        _look_at_slot(found, Path("/sys/class/net", card), whose, wanted["rate_bps"])
+        _look_at_rings(found, card, whose)
+
+
+def _look_at_slot(found: Findings, card: Path, whose: str, rate_bps: int) -> None:
+    width, speed = text(card / "device/current_link_width"), text(card / "device/current_link_speed")
+    if not (width and speed):
+        return
+    rate = PCIE_GBPS.get(speed.split()[0], 0.0) * int(width)
+    line_bps = _speed_mbps(card) * 1e6
+    wanted_bps = min(rate_bps, line_bps) if line_bps > 0 else rate_bps  # of a bond a NIC carries a part
+    found.add(
+        f"pcie{whose}",
+        "pass" if rate * 1e9 >= 1.1 * wanted_bps else "warn",
+        f"x{width} at {speed}: {rate:.0f} Gbit/s",
+        f"{wanted_bps / 1e9:g} Gbit/s and a tenth",
+        "move the NIC to a wider or newer slot",
+    )
+
+
+def _look_at_rings(found: Findings, card: str, whose: str) -> None:
+    try:
+        rings = run("ethtool", "-g", card).split("Current hardware settings:")
         largest, now = (re.search(r"RX:\s+(\d+)", part) for part in rings)
         same = largest and now and largest[1] == now[1]
         found.add(
-            "rings",
+            f"rings{whose}",
             "pass" if same else "warn",
             f"rx {now[1] if now else '?'}",
             f"rx {largest[1] if largest else '?'}",
             "`tune` sets the largest",
         )
     except (Unavailable, ValueError):
-        found.add("rings", "pass", "the driver has none to set")
+        found.add(f"rings{whose}", "pass", "the driver has none to set")
 
 
 def mask(cpulist: str) -> str:
-    """A list such as `0-3,8` as the hexadecimal mask of sysfs, in words of 32 bits."""
+    """A list such as `0-3,8` as the hexadecimal mask of sysfs."""
     bits = 0
     for part in cpulist.split(","):
         first, _, last = part.partition("-")
         for cpu in range(int(first), int(last or first) + 1):
             bits |= 1 << cpu
-    words: list[str] = []
-    while bits or not words:
-        words.append(f"{bits & 0xFFFFFFFF:x}" if bits <= 0xFFFFFFFF else f"{bits & 0xFFFFFFFF:08x}")
-        bits >>= 32
-    return ",".join(reversed(words))
+    return cpu_mask(bits)

@@ -1,7 +1,9 @@
 """Changes that landspeed made on a host, and the former values.
 
 `STATE` is the one truth that `restore` needs. A former value is in it, flushed to the disk, before the change is made;
-the first value saved stays, however often the plays run. So it is right after a `kill -9` at any point.
+the first value saved stays, however often the plays run. So it is right after a `kill -9` at any point. What a reboot
+undid is not put back: the kernel's values are known with the boot (boot_id, random(4)) in which they were saved. The
+file also says whose the host is, and until when (`Lease`).
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 FOLDER = Path("/var/lib/landspeed")
 STATE = FOLDER / "state" / "state.json"
 SCHEMA = 1
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+OUTLIVE_A_BOOT = ("path", "unit", "user")  # kinds whose values are on the disk
 
 
 class Entry(TypedDict):
@@ -34,11 +38,25 @@ class Entry(TypedDict):
     saved_unix_s: int
 
 
-class Applied(TypedDict):
-    """Value that was asked for, and the value that the system shows: both as the kind has them."""
+class Applied(TypedDict, total=False):
+    """Value that was asked for, and the value that the system shows: both as the kind has them.
+
+    `refused` is there when the system did not take it, with its reason.
+    """
 
     asked: Any
     shown: Any
+    refused: str
+
+
+class Lease(TypedDict):
+    """Owner of a host, for which plan, until when, and which plays made it ready: play → digest of what it ran with."""
+
+    owner: str
+    inventory: str
+    plan: str
+    until_unix_s: int
+    rollout: dict[str, str]
 
 
 class State:
@@ -48,6 +66,8 @@ class State:
         """Read it; empty when there is none."""
         self.entries: list[Entry] = []
         self.applied: dict[str, Applied] = {}  # where a system shows in other words what was asked for
+        self.lease: Lease | None = None
+        self.forgotten: list[Entry] = []  # saved before the last boot, which undid them
         self._lock: int | None = None
 
     def __enter__(self) -> State:
@@ -57,6 +77,13 @@ class State:
         if STATE.exists():
             content = json.loads(STATE.read_text())
             self.entries, self.applied = content["entries"], content["applied"]
+            self.lease = content.get("lease")
+            if content.get("boot_id") not in (None, boot_id()):
+                self.forgotten = [entry for entry in self.entries if entry["kind"] not in OUTLIVE_A_BOOT]
+                self.entries = [entry for entry in self.entries if entry["kind"] in OUTLIVE_A_BOOT]
+                self.applied = {}
+                if self.lease:
+                    self.lease["rollout"] = {}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -79,12 +106,13 @@ class State:
         return True
 
     def save(self) -> None:
-        """Write the file; nothing left to restore: remove it, and the folder if nothing else is there."""
-        if self.entries:
+        """Write the file; nothing left to restore and nobody's: remove it, and the folder if nothing else is there."""
+        if self.entries or self.lease:
             STATE.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             FOLDER.chmod(0o755)
-            text = json.dumps({"schema": SCHEMA, "entries": self.entries, "applied": self.applied}, indent=1) + "\n"
-            write_safely(STATE, text.encode())
+            content = {"schema": SCHEMA, "boot_id": boot_id(), "lease": self.lease}
+            content |= {"entries": self.entries, "applied": self.applied}
+            write_safely(STATE, (json.dumps(content, indent=1) + "\n").encode())
             STATE.chmod(0o600)
             return
         for file in (STATE, beside(STATE)):
@@ -92,6 +120,11 @@ class State:
         for folder in (STATE.parent, FOLDER):
             with contextlib.suppress(OSError):  # something of somebody else's is in it
                 folder.rmdir()
+
+
+def boot_id() -> str:
+    """Name of this boot of the kernel."""
+    return BOOT_ID.read_text().strip()
 
 
 def is_parts(value: object) -> TypeGuard[dict[str, Any]]:

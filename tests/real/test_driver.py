@@ -70,12 +70,35 @@ def test_the_inventory_has_the_plans_figures(tmp_path: Path) -> None:
     }
 
 
+def test_the_receiver_listens_at_its_address_and_waits_as_rehearsed(tmp_path: Path) -> None:
+    transfer = lab_scenario()["transfer"] | {"stall": "90 s"}
+    figures = inventory_module.plan_variables(_plan(tmp_path, transfer=transfer))
+    words = figures["landspeed_receive_options"].split(" --")
+    assert "bind {{ landspeed_address }}" in words
+    assert "stall 90000000000ns" in words
+
+
 def test_an_inventory_is_not_written_over_unasked(tmp_path: Path) -> None:
     folder, plan = _inventory(tmp_path)
     loaded = load_scenario(tmp_path / "lab.yaml")
     with pytest.raises(RealError, match="--again"):
         write_inventory(folder, loaded, plan, HOSTS)
     write_inventory(folder, loaded, plan, HOSTS, again=True)
+
+
+@pytest.mark.parametrize(
+    ("receiver", "said"),
+    [
+        ("ben@192.0.2.1", "192.0.2.1 is sender and receiver; each is a host of its own"),
+        ("ben@gate,address=192.0.2.1", "192.0.2.1 is the address of both ends; add ,address=IP to them"),
+    ],
+)
+def test_one_host_is_not_both_ends(tmp_path: Path, receiver: str, said: str) -> None:
+    loaded = load_scenario(write_lab_scenario(tmp_path / "lab.yaml"))
+    hosts = HOSTS | {"receiver": InventoryHost.parse(receiver)}
+    with pytest.raises(RealError, match=said):
+        write_inventory(tmp_path / "inventory", loaded, make_plan(loaded), hosts)
+    assert not (tmp_path / "inventory").exists()
 
 
 @pytest.mark.parametrize(
@@ -205,6 +228,13 @@ def test_events_are_refused(tmp_path: Path) -> None:
         ("otto@h: Permission denied (publickey).", True, "ssh-copy-id"),
         ("Host key verification failed.", True, "ssh-keygen -R h"),
         ("Missing sudo password", False, "allow sudo"),
+        ("Incorrect sudo password", False, "the password for sudo is wrong"),
+        (
+            "The module interpreter '/usr/bin/python3.99' was not found.",
+            False,
+            "there is no /usr/bin/python3.99. Remedy: in",
+        ),
+        ("/bin/sh: 1: /usr/bin/python3: not found", False, "there is no /usr/bin/python3. Remedy: install"),
     ],
 )
 def test_failures_name_host_and_remedy(message: str, unreachable: bool, words: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support import play_modules
-from tests.support.real_modules import Host
+from tests.support.real_modules import CHRONY, Host
 
 PING = """PING 192.0.2.2 (192.0.2.2) from 192.0.2.1 eth7: 56(84) bytes of data.
 
@@ -75,6 +75,7 @@ def test_a_hop_that_is_late_or_silent_is_named(shared: dict[str, ModuleType], mo
 def test_without_traceroute_it_says_what_to_install(
     shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shared["packages"], "text", lambda _: "ID=debian")
     told, _ = hops(shared, monkeypatch, "", ("10.2.0.1", 61.0))
     assert (told["failed"], told["msg"]) == (True, "traceroute is not installed; apt-get install traceroute")
 
@@ -112,13 +113,13 @@ def host(tmp_path: Path, shared: dict[str, ModuleType]) -> PathHost:
 def preflight(host: PathHost, shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> Any:
     """Looks at the host as it is then: what it says, and its findings by check."""
     module = play_modules.library("landspeed_preflight", monkeypatch)
-    for each in (module, shared["preflight_nic"], shared["findings"]):
-        monkeypatch.setattr(each, "Path", host.path)
+    for each in (module, *(shared[name] for name in ("preflight_nic", "findings", "tracking"))):
+        monkeypatch.setattr(each, "Path", host.path, raising=False)
         monkeypatch.setattr(each, "run", host.run, raising=False)
 
     def call(**more: Any) -> tuple[dict[str, Any], dict[str, tuple[str, str, str]]]:
         asked: dict[str, Any] = {"peer": "192.0.2.2", "mtu_bytes": 9000, "rtt_ms": 264.0, "rate_bps": 10**10}
-        asked |= {"memory_bytes": 10**9, "congestion_control": "cubic", "controller_unix_s": time.time()}
+        asked |= {"memory_bytes": 10**9, "congestion_control": "cubic"}
         told = play_modules.call(module, monkeypatch, **(asked | more))
         return told, {each["check"]: (each["state"], each["found"], each["remedy"]) for each in told["findings"]}
 
@@ -176,7 +177,7 @@ def test_a_host_that_lacks_programs_and_modules(
     _, found = preflight(congestion_control="bbr", with_path=False)
     assert found["kernel"][:2] == ("warn", "4.19.0-21-amd64")
     assert found["tools"][:2] == ("fail", "missing: ip, tc, ethtool, ping, nft")  # of this folder
-    assert found["tools"][2] == "apt-get install ethtool iproute2 iputils-ping nftables"
+    assert found["tools"][2] == "apt-get install iproute2 ethtool iputils-ping nftables"
     assert found["libraries"][:2] == ("warn", "/sbin/ldconfig is not installed")
     assert found["rings"][1] == "the driver has none to set"
     assert "path" not in found
@@ -203,6 +204,92 @@ def test_a_host_that_cannot_be_read_breaks_with_what_was_found(preflight: Any, h
     assert told["failed"] is True
     assert told["msg"].startswith("preflight broke: nothing like 'MemAvailable")
     assert found["interface"][0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("release", "command", "tools", "library"),
+    [
+        ("ID=ubuntu\nID_LIKE=debian", "apt-get install", "iproute2 ethtool iputils-ping nftables", "libssl3"),
+        (
+            'ID="rocky"\nID_LIKE="rhel fedora"',
+            "dnf install",
+            "iproute iproute-tc ethtool iputils nftables",
+            "openssl-libs",
+        ),
+        ('ID="opensuse-leap"', "zypper install", "iproute2 ethtool iputils nftables", "libopenssl3"),
+        ("ID=arch", "pacman -S", "iproute2 ethtool iputils nftables", "openssl"),
+    ],
+)
+def test_remedies_are_the_distributions_own(  # noqa: PLR0917
+    preflight: Any, host: PathHost, release: str, command: str, tools: str, library: str
+) -> None:
+    host.write("etc/os-release", release)
+    _, found = preflight(libraries=["libcrypto.so.3", "libnew.so.1"], clock={"offset_s": 9.0, "within_s": 0.1})
+    assert found["tools"][2] == f"{command} {tools}"
+    assert found["libraries"][2] == f"{command} {library} libnew.so.1"
+    assert f"({command} chrony)" in found["clock"][2]
+
+
+def test_an_unknown_distribution_is_told_all(preflight: Any, host: PathHost) -> None:
+    host.write("etc/os-release", "ID=void")
+    assert preflight(libraries=["libmnl.so.0"])[1]["libraries"][2] == (
+        "Debian, Ubuntu: apt-get install libmnl0; EL, Fedora: dnf install libmnl; openSUSE: zypper install libmnl0; "
+        "Arch: pacman -S libmnl"
+    )
+
+
+# --- Clock -----------------------------------------------------------------------------------------------------------
+
+PMC = """sending: GET TIME_STATUS_NP
+	0c42a1.fffe.81f05a-0 seq 0 RESPONSE MANAGEMENT TIME_STATUS_NP
+		master_offset -142
+		gmPresent {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "kernel", "kept", "state"),
+    [
+        ({"chronyc": CHRONY}, None, "kept by chrony, at most 6 ms off", "pass"),
+        ({"chronyc": CHRONY.replace("Normal", "Not synchronised")}, None, "kept by nothing", "warn"),
+        ({"pmc": PMC.format("true")}, None, "kept by PTP, at most 0.000142 ms off", "pass"),
+        ({"pmc": PMC.format("false")}, ("NTP", 0.25), "kept by NTP, at most 250 ms off", "pass"),
+        ({}, None, "kept by nothing", "warn"),
+    ],
+)
+def test_a_clock_is_judged_by_what_keeps_it(  # noqa: PLR0917
+    preflight: Any,
+    host: PathHost,
+    shared: dict[str, ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    said: dict[str, str],
+    kernel: tuple[str, float] | None,
+    kept: str,
+    state: str,
+) -> None:
+    del host.said["chronyc -c -n tracking"]
+    host.said |= said
+    monkeypatch.setattr(shared["tracking"], "_kernel", lambda: kernel)
+    assert preflight()[1]["clock"][:2] == (state, kept)
+
+
+@pytest.mark.parametrize(
+    ("offset_s", "within_s", "state"),
+    [(1.05, 0.1, "pass"), (-1.2, 0.1, "fail"), (5.0, 4.5, "pass"), (3600.0, 0.01, "fail")],
+)
+def test_a_clock_is_as_far_off_as_round_trips_say(preflight: Any, offset_s: float, within_s: float, state: str) -> None:
+    """How long a login takes says nothing of it."""
+    told, text, _ = preflight(clock={"offset_s": offset_s, "within_s": within_s})[1]["clock"]
+    assert told == state
+    assert (
+        text == f"{offset_s:+.3f} s ± {within_s:.3f} s against the operator's machine, kept by chrony, at most 6 ms off"
+    )
+
+
+def test_the_kernel_tells_whether_its_clock_is_kept(shared: dict[str, ModuleType]) -> None:
+    """Of this machine: the status that adjtimex(2) gives timedatectl, too."""
+    told = shared["tracking"]._kernel()
+    assert told is None or (told[0] == "NTP" and 0 <= told[1] < 17)  # 16 s is where the kernel stops to count
 
 
 # --- Progress of an attempt ------------------------------------------------------------------------------------------

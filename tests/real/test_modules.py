@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -130,8 +130,8 @@ def host(tmp_path: Path) -> Host:
 def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Examines the host as it is then: its findings by check, and its NIC."""
     module = play_modules.library("landspeed_preflight", monkeypatch)
-    for each in (module, shared["preflight_nic"], shared["findings"]):
-        monkeypatch.setattr(each, "Path", host.path)
+    for each in (module, *(shared[name] for name in ("preflight_nic", "findings", "tracking"))):
+        monkeypatch.setattr(each, "Path", host.path, raising=False)
         monkeypatch.setattr(each, "run", host.run, raising=False)
 
     def call(**more: Any) -> tuple[dict[str, tuple[str, str]], dict[str, Any]]:
@@ -144,7 +144,7 @@ def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.Monke
             "memory_bytes": 10**9,
             "congestion_control": "cubic",
             "libraries": ["libcjson.so.1"],
-            "controller_unix_s": time.time(),
+            "clock": {"offset_s": 0.2, "within_s": 0.05},
             "with_path": False,
         }
         examination = module.Examination(wanted | more)
@@ -165,6 +165,49 @@ def test_preflight_reads_the_nic_and_what_is_near_it(examine: Any, host: Host) -
     assert findings["memory"] == ("pass", "32.77 GB available")
     assert findings["clock"][0] == findings["libraries"][0] == findings["congestion control"][0] == "pass"
     assert findings["tcp options"] == ("warn", "off: tcp_sack")
+
+
+@pytest.mark.parametrize("name", ["bond0.100", "br0"])
+def test_a_vlan_a_bond_and_a_bridge_are_walked_down_to_their_nics(examine: Any, host: Host, name: str) -> None:
+    """As the kernel links them in sysfs; a port of a bridge that is no NIC stays what it is."""
+    net = "sys/class/net"
+    for upper, lower in (
+        ("bond0.100", "bond0"),
+        ("bond0", "eth7"),
+        ("bond0", "eth8"),
+        ("br0", "bond0"),
+        ("br0", "tap1"),
+    ):
+        host.write(f"{net}/{upper}/lower_{lower}/mtu", "9000")
+    for each in ("bond0.100", "bond0", "eth8", "tap1", "br0"):
+        host.write(f"{net}/{each}/operstate", "up")
+        host.write(f"{net}/{each}/mtu", "9000")
+    host.write(f"{net}/eth8/device/numa_node", "0")
+    host.write(f"{net}/eth8/device/msi_irqs/55/x", "")
+    host.write(f"{net}/eth8/statistics/rx_crc_errors", "5")
+    host.write(f"{net}/eth8/queues/tx-0/x", "")
+    host.write(f"{net}/eth8/speed", "10000")
+    host.write(f"{net}/eth8/device/current_link_width", "1")
+    host.write(f"{net}/eth8/device/current_link_speed", "8.0 GT/s PCIe")
+    host.write("sys/devices/system/node/node0/cpulist", "0-7")
+    host.said |= {"ip -o route get": f"192.0.2.2 dev {name} src 192.0.2.1 uid 0", "ethtool -g eth8": RINGS}
+    findings, nic = examine(rate_bps=2 * 10**10)
+    assert (nic["name"], nic["cards"], nic["driver"]) == (name, ["eth7", "eth8"], "mlx5_core")
+    assert nic["devices"] == ["eth7", "eth8", "bond0", name]
+    assert (nic["irqs"], nic["errors"], nic["cpumask"]) == (["41", "55", "107"], 12, "100,0000ffff")
+    assert [each.split("/")[-3] for each in nic["tx_queues"]] == ["eth7", "eth8"]
+    assert findings["speed"] == ("pass", "20000 Mbit/s")
+    assert (findings["pcie of eth7"][0], findings["pcie of eth8"][0]) == ("pass", "warn")
+    assert findings["rings of eth7"] == findings["rings of eth8"] == ("warn", "rx 512")
+    host.write(f"{net}/eth8/operstate", "down")
+    assert examine()[0]["link of eth8"] == ("warn", "down")
+
+
+def test_addresses_that_are_swapped_are_named(examine: Any, host: Host) -> None:
+    host.said["ip -o route get"] = "local 192.0.2.2 dev lo table local src 192.0.2.2 uid 0"
+    findings, nic = examine()
+    assert nic is None
+    assert findings["route"] == ("fail", "192.0.2.2, the peer's address, is this host's own")
 
 
 def test_another_numa_node_can_be_named(examine: Any, host: Host) -> None:
@@ -193,7 +236,10 @@ def test_preflight_says_what_is_too_little(
 
 def test_preflight_says_what_is_missing(examine: Any, host: Host) -> None:
     findings, _ = examine(
-        interface="eth9", libraries=["liburing.so.2"], memory_bytes=10**12, controller_unix_s=time.time() + 60
+        interface="eth9",
+        libraries=["liburing.so.2"],
+        memory_bytes=10**12,
+        clock={"offset_s": -60.0, "within_s": 0.1},
     )
     assert findings["interface"] == ("fail", "no eth9")
     assert findings["libraries"] == ("fail", "missing: liburing.so.2")
@@ -207,7 +253,9 @@ def test_preflight_says_what_is_missing(examine: Any, host: Host) -> None:
 def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
     """Buffers from the window, affinity from the NIC's queues and interrupts, the governor of each processor."""
     nic = {
-        "name": "eth7",
+        "name": "bond0",
+        "devices": ["eth7", "bond0"],
+        "cards": ["eth7"],
         "cpumask": "ff00",
         "rx_queues": ["/sys/class/net/eth7/queues/rx-0"],
         "tx_queues": ["/sys/class/net/eth7/queues/tx-0"],
@@ -243,6 +291,7 @@ def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
     )
     items = json.loads((tmp_path / "settings.json").read_text())
     found = {f"{item['kind']} {item['name']}": item["value"] for item in items}
+    assert not [item for item in items if not re.search(r"\(.+\)$", item["why"])]  # each with a source
     window = 330_000_000
     expected = {
         "sysctl net.core.rmem_max": 2 * window,
@@ -250,10 +299,12 @@ def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
         "sysctl net.ipv4.tcp_mem": " ".join([str(-(-8 * 2 * window // 4096))] * 3),
         "sysctl net.core.netdev_max_backlog": math.ceil(10**10 / 100 / 8 / 9000),
         "mtu eth7": 9000,
+        "mtu bond0": 9000,
+        "qdisc eth7": ["each queue: fq limit 100000 flow_limit 100000"],
         "ring eth7": {"rx": "max", "tx": "max"},
-        "sysfs /sys/class/net/eth7/queues/rx-0/rps_cpus": "ff00",
-        "sysfs /sys/class/net/eth7/queues/tx-0/xps_cpus": "ff00",
-        "sysfs /proc/irq/41/smp_affinity": "ff00",
+        "cpumask /sys/class/net/eth7/queues/rx-0/rps_cpus": "ff00",
+        "cpumask /sys/class/net/eth7/queues/tx-0/xps_cpus": "ff00",
+        "cpumask /proc/irq/41/smp_affinity": "ff00",
         "sysfs /sys/devices/system/cpu/cpu8/cpufreq/scaling_governor": "performance",
         "sysfs /sys/kernel/mm/transparent_hugepage/enabled": "always",
     }

@@ -82,3 +82,26 @@ def test_each_module_is_carried_to_a_host_with_all_that_it_imports(tmp_path: Pat
     assert done.returncode == 0, done.stdout + done.stderr
     for name, said in json.loads((tmp_path / "told.json").read_text()).items():
         assert said.startswith((f"Unsupported parameters for ({name})", "missing required arguments")), (name, said)
+
+
+@pytest.mark.slow  # Ansible
+def test_the_clock_of_a_host_is_compared_by_round_trips(tmp_path: Path) -> None:
+    """Of a host that is this machine; one whose `date` is an hour ahead is an hour ahead."""
+    (tmp_path / "date").write_text('#!/bin/sh\nexec /bin/date --date=+1hour "$@"\n')
+    (tmp_path / "date").chmod(0o755)
+    tasks = [
+        {"name": "Compare", "landspeed_clock": {}, "register": "clock"},
+        {"name": "Tell", "copy": {"content": "{{ clock | to_json }}", "dest": "{{ told }}", "mode": "0600"}},
+    ]
+    (tmp_path / "play.yml").write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
+    for ahead_s, path in ((0.0, os.environ["PATH"]), (3600.0, f"{tmp_path}:{os.environ['PATH']}")):
+        environment = os.environ | {"ANSIBLE_CONFIG": str(runner.PLAYBOOKS / "ansible.cfg"), "PATH": path}
+        environment |= {name: str(tmp_path / name) for name in ("ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TMP")}
+        words = ["-i", "localhost,", "-c", "local", "-e", f"told={tmp_path / 'told.json'}"]
+        words += ["-e", f"ansible_python_interpreter={sys.executable}", str(tmp_path / "play.yml")]
+        play = [str(Path(sys.executable).parent / "ansible-playbook"), *words]
+        done = subprocess.run(play, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        clock = json.loads((tmp_path / "told.json").read_text())
+        assert clock["within_s"] > 0
+        assert abs(clock["offset_s"] - ahead_s) <= clock["within_s"]  # one clock: no farther than the round trip says

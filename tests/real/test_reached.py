@@ -14,6 +14,11 @@ from landspeed.worlds.real.errors import PlayFailed, RealError
 from landspeed.worlds.real.runner import PLAYS
 from tests.support.real_fixtures import write_lab_scenario
 
+OWN_ADDRESS = (
+    "landspeed_address is each host's own IP address on the path, all of one version, and not 192.0.2.1: 192.0.2.1, "
+    "192.0.2.2: "
+)
+
 
 @pytest.fixture(name="inventory")
 def inventory_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -57,6 +62,10 @@ def test_a_file_that_is_no_yaml_is_named_with_its_line(
         ("landspeed_senders", "senders", "a host in landspeed_senders and one in landspeed_receivers are wanted"),
         ("192.0.2.2:", "192.0.2.1:", "192.0.2.1 has two roles"),
         ("192.0.2.2:", "host[1:3]:", "host[1:3] is a range; write each host by its name"),
+        ("landspeed_address: 192.0.2.2", "x: 1", f"{OWN_ADDRESS}missing; mend it"),
+        ("landspeed_address: 192.0.2.2", "landspeed_address: here", f"{OWN_ADDRESS}here; mend it"),
+        ("landspeed_address: 192.0.2.2", "landspeed_address: 192.0.2.1", f"{OWN_ADDRESS}192.0.2.1; mend it"),
+        ("landspeed_address: 192.0.2.2", "landspeed_address: '2001:db8::1'", f"{OWN_ADDRESS}2001:db8::1; mend it"),
     ],
 )
 def test_groups_that_no_play_could_use(

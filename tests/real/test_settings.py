@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
-from tests.support import play_modules
-
-Modules = dict[str, ModuleType]
-
-
-@pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Modules:
-    """What the plays' modules share, with the state's folder here."""
-    modules = play_modules.shared(monkeypatch)
-    monkeypatch.setattr(modules["state"], "FOLDER", tmp_path / "landspeed")
-    monkeypatch.setattr(modules["state"], "STATE", tmp_path / "landspeed" / "state" / "state.json")
-    return modules
-
-
-@pytest.fixture
-def ask(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
-    """Asks for settings, in the name of the role `tune`."""
-    module = play_modules.library("landspeed_settings", monkeypatch)
-
-    def call(*settings: dict[str, Any], check_mode: bool = False) -> dict[str, Any]:
-        return play_modules.call(module, monkeypatch, check_mode=check_mode, role="tune", settings=list(settings))
-
-    return call
-
-
-@pytest.fixture
-def restore(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
-    """Puts former values back."""
-    module = play_modules.library("landspeed_restore", monkeypatch)
-
-    def call(*roles: str, check_mode: bool = False) -> dict[str, Any]:
-        return play_modules.call(module, monkeypatch, check_mode=check_mode, roles=list(roles))
-
-    return call
-
-
-def saved(shared: Modules) -> list[tuple[str, Any]]:
-    """Names and former values in the state file."""
-    state: Path = shared["state"].STATE
-    entries = json.loads(state.read_text())["entries"] if state.exists() else []
-    return [(entry["name"], entry["former"]) for entry in entries]
-
-
-Ask = Callable[..., dict[str, Any]]
+from tests.support.settings_fixtures import (  # noqa: F401  (fixtures)
+    Ask,
+    Modules,
+    Programs,
+    ask_fixture,
+    programs_fixture,
+    restore_fixture,
+    saved,
+    shared_fixture,
+)
 
 
 def test_a_value_is_set_once_and_comes_back(tmp_path: Path, shared: Modules, ask: Ask, restore: Ask) -> None:
@@ -61,11 +23,12 @@ def test_a_value_is_set_once_and_comes_back(tmp_path: Path, shared: Modules, ask
     choice.write_text("always\n")
     number.write_text("4096 131072\t6291456\n")
     settings = (
-        {"kind": "sysfs", "name": str(choice), "value": "never"},
+        {"kind": "sysfs", "name": str(choice), "value": "never", "why": "a source says so"},
         {"kind": "sysfs", "name": str(number), "value": "4096 4096 9000000", "at_least": True},
     )
     dry = ask(*settings, check_mode=True)
     assert (choice.read_text(), saved(shared)) == ("always\n", [])
+    assert dry["advice"][0] == f"sysfs {choice}: always → never: a source says so"
     first = ask(*settings)
     assert dry["diff"] == first["diff"] == {
         "before": f"sysfs {choice}: always\nsysfs {number}: 4096 131072 6291456\n",
@@ -111,41 +74,6 @@ def test_what_a_host_does_not_have_or_keep_is_said(tmp_path: Path, shared: Modul
     assert (told["failed"], told["msg"]) == (True, "/dev/null stays  though 1 was set")
 
 
-class Programs:
-    """ethtool, tc, systemctl and others of a host: what each says, and what was asked of it."""
-
-    def __init__(self, unavailable: type[Exception]) -> None:
-        """Nothing is known."""
-        self.unavailable = unavailable
-        self.said: dict[str, str] = {}
-        self.then: dict[str, dict[str, str]] = {}  # what is said otherwise after a command
-        self.broken: set[str] = set()
-        self.asked: list[str] = []
-
-    def __call__(self, *words: str) -> str:
-        """As `run` of the modules."""
-        line = " ".join(words)
-        self.asked.append(line)
-        if any(line.startswith(each) for each in self.broken):
-            raise self.unavailable(f"{line}: not supported")
-        self.said |= next((more for command, more in self.then.items() if line.startswith(command)), {})
-        return next((text for command, text in self.said.items() if line.startswith(command)), "")
-
-    def changes(self, *beginnings: str) -> list[str]:
-        """What was asked for that begins so; then it is forgotten."""
-        found = [line for line in self.asked if line.startswith(beginnings)]
-        self.asked.clear()
-        return found
-
-
-@pytest.fixture
-def programs(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    """Those of a host."""
-    made = Programs(shared["host"].Unavailable)
-    monkeypatch.setattr(shared["kinds"], "run", made)
-    return made
-
-
 OFFLOADS = (
     "Features for eth7:\ntcp-segmentation-offload: {}\ngeneric-receive-offload: on\nrx-vlan-offload: on [fixed]\n"
 )
@@ -166,6 +94,30 @@ def test_of_a_nic_only_what_differs_is_set(programs: Programs, shared: Modules, 
     programs.changes()
     assert restore()["restored"] == ["offload eth7"]
     assert programs.changes("ethtool -K") == ["ethtool -K eth7 tcp-segmentation-offload off"]
+
+
+def test_each_part_is_set_on_its_own_where_one_cannot_be(programs: Programs, shared: Modules, ask: Ask) -> None:
+    """One is fixed, one is refused by the driver; the others are set, and only those are saved."""
+    one, two = "ethtool -K eth7 tcp-segmentation-offload on", "ethtool -K eth7 generic-receive-offload on"
+    shown = "Features for eth7:\ntcp-segmentation-offload: {}\n"
+    shown += "generic-receive-offload: off\nlarge-receive-offload: on [fixed]\n"
+    programs.said["ethtool -k eth7"] = shown.format("off")
+    programs.broken |= {"ethtool -K eth7 tcp-segmentation-offload on generic-receive-offload on", two}
+    programs.then = {one: {"ethtool -k eth7": shown.format("on")}}
+    values = {"tcp-segmentation-offload": "on", "generic-receive-offload": "on", "large-receive-offload": "off"}
+    item = {"kind": "offload", "name": "eth7", "value": values}
+    told = ask(item)
+    assert told["changed"] is True
+    assert told["diff"]["after"] == "offload eth7: generic-receive-offload off, tcp-segmentation-offload on\n"
+    assert told["unavailable"] == ["eth7: this driver has no large-receive-offload to set", f"{two}: not supported"]
+    former = {"tcp-segmentation-offload": "off", "generic-receive-offload": "off"}
+    assert saved(shared) == [("eth7", former)]
+    programs.changes()
+    # What was refused is known, and would not be a change: so `attempt` sees whether all that can be is in force.
+    told = ask(item, check_mode=True)
+    assert (told["changed"], told["unavailable"][1]) == (False, f"{two}: not supported")
+    programs.said["ethtool -k eth7"] = shown.format("off")
+    assert ask(item, check_mode=True)["changed"] is True
 
 
 def test_a_change_that_fails_half_way_is_undone(programs: Programs, ask: Ask) -> None:
@@ -206,6 +158,37 @@ def test_a_tree_of_qdiscs_is_replaced_root_first_and_known_again(programs: Progr
     assert programs.changes("tc qdisc del", "tc qdisc add") == ["tc qdisc del dev eth7 root"]
 
 
+@pytest.mark.parametrize(("queues", "root"), [(1, []), (3, ["root handle 1: mq"])])
+def test_fq_is_below_mq_where_there_are_several_queues(  # noqa: PLR0917
+    programs: Programs,
+    shared: Modules,
+    ask: Ask,
+    restore: Ask,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    queues: int,
+    root: list[str],
+) -> None:
+    """One root fq would be one lock for all transmit queues. And a tree of mq that was there comes back."""
+    for number in range(queues):
+        (tmp_path / "eth7" / "queues" / f"tx-{number}").mkdir(parents=True)
+    monkeypatch.setattr(shared["kinds"], "Path", lambda *parts: Path(tmp_path, *parts[1:]))
+    before = (
+        "qdisc mq 8001: root \nqdisc fq_codel 0: parent 8001:2 limit 10240p\nqdisc fq 8002: parent 8001:1 limit 10p"
+    )
+    programs.said["tc qdisc show dev eth7"] = before if root else "qdisc fq 8002: root refcnt 2 limit 10p"
+    item = {"kind": "qdisc", "name": "eth7", "value": ["each queue: fq limit 100000"]}
+    ask(item)
+    below = [f"parent 1:{number} handle 100{number}: fq limit 100000" for number in range(1, queues + 1)]
+    expected = [*root, *(below if root else ["root handle 1: fq limit 100000"])]
+    assert programs.changes("tc qdisc add") == [f"tc qdisc add dev eth7 {line}" for line in expected]
+    programs.said["tc qdisc show dev eth7"] = "qdisc fq 1: root refcnt 2 limit 100000p"
+    restore()
+    former = ["root handle 8001: mq", "parent 8001:1 handle 8002: fq limit 10p"]
+    former = former if root else ["root handle 8002: fq limit 10p"]
+    assert programs.changes("tc qdisc add") == [f"tc qdisc add dev eth7 {line}" for line in former]
+
+
 def test_what_could_not_be_put_back_is_not_touched(programs: Programs, shared: Modules, ask: Ask) -> None:
     programs.said["tc qdisc show dev eth7"] = "qdisc htb 1: root refcnt 2 r2q 10 default 0x1"
     told = ask({"kind": "qdisc", "name": "eth7", "value": ["root handle 1: fq"]})
@@ -235,103 +218,60 @@ def test_what_cannot_be_put_back_now_stays_written_down(
     assert restore("tune", "shape")["restored"] == [f"sysfs {tmp_path / 'two'}"]
 
 
-# --- Kinds ----------------------------------------------------------------------------------------------------------
+def test_an_attempt_that_nobody_has_a_copy_of_stays(tmp_path: Path, ask: Ask, restore: Ask) -> None:
+    """Nothing of the engine is removed before it is collected."""
+    attempts, number = tmp_path / "attempts", tmp_path / "number"
+    number.write_text("1")
+    ask({"kind": "path", "name": str(attempts)}, {"kind": "sysfs", "name": str(number), "value": "9"})
+    for name, files in {
+        "first": ["send.log"],
+        "second": ["receive.log", "collected"],
+        "unbegun": ["seen.json"],
+    }.items():
+        (attempts / name).mkdir(parents=True)
+        for file in files:
+            (attempts / name / file).touch()
+    for check_mode in (True, False):
+        told = restore(check_mode=check_mode)
+        assert told["failed"] is True
+        assert told["msg"].startswith("not collected: first. Nothing was removed. Remedy: landspeed real collect ")
+        assert (number.read_text(), (attempts / "first" / "send.log").exists()) == ("9", True)
+    (attempts / "first" / "collected").touch()
+    assert restore()["restored"] == [f"sysfs {number}", f"path {attempts}"]
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "commands"),
-    [
-        ("inactive disabled", "active enabled", ["stop u", "disable --quiet u"]),
-        ("active enabled", "active enabled", []),
-        ("inactive enabled", "failed enabled", ["reset-failed u"]),
-        ("inactive disabled", "inactive disabled", []),
-    ],
-)
-def test_a_unit_is_stopped_and_disabled_where_it_was_not_running(
-    programs: Programs, shared: Modules, before: str, now: str, commands: list[str]
+def test_what_a_reboot_undid_is_not_put_back(  # noqa: PLR0917
+    tmp_path: Path, shared: Modules, ask: Ask, restore: Ask, programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    active, enabled = now.split()
-    shown = f"LoadState=loaded\nActiveState={active}\nUnitFileState={enabled}\n"
-    programs.said["systemctl show"] = shown
-    unit = shared["kinds"].KINDS["unit"]
-    assert unit.read("u") == {"LoadState": "loaded", "ActiveState": active, "UnitFileState": enabled}
-    active, enabled = before.split()
-    unit.write("u", {"ActiveState": active, "UnitFileState": enabled})
-    systemctl = ("systemctl stop", "systemctl disable", "systemctl reset-failed")
-    assert programs.changes(*systemctl) == [f"systemctl {each}" for each in commands]
+    """After it numbers of interrupts are of other devices, and sysctls what /etc/sysctl.d says by then."""
+    boot, irq, file = tmp_path / "boot_id", tmp_path / "smp_affinity", tmp_path / "file"
+    boot.write_text("one\n")
+    monkeypatch.setattr(shared["state"], "BOOT_ID", boot)
+    irq.write_text("1")
+    affinity = {"kind": "cpumask", "name": str(irq), "value": "2"}
+    qdisc = {"kind": "qdisc", "name": "eth7", "value": ["root handle 1: fq"]}
+    programs.then = {"tc qdisc add": {"tc qdisc show dev eth7": "qdisc fq 1: root refcnt 2 limit 10p"}}
+    ask(affinity, qdisc, {"kind": "path", "name": str(file)})
+    file.write_text("ours")
+    boot.write_text("two\n")
+    irq.write_text("8")  # of another device
+    programs.said["tc qdisc show dev eth7"] = ""
+    assert ask(affinity, qdisc, check_mode=True)["changed"] is True  # nothing of it is in force
+    told = restore()
+    assert (told["restored"], file.exists()) == ([f"path {file}"], False)
+    assert told["forgotten"] == [f"cpumask {irq}", "qdisc eth7"]
+    assert irq.read_text() == "8"
+    assert not shared["state"].FOLDER.exists()
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "shown", "command"),
-    [
-        ("nft_table", "inet landspeed", "table ip other\ntable inet landspeed\n", "nft delete table inet landspeed"),
-        ("netns", "landspeed-hop1", "landspeed-hop2\nlandspeed-hop1 (id: 3)\n", "ip netns delete landspeed-hop1"),
-        ("ip_rule", "-4 7801", "7801: from all lookup 7801\n", "ip -4 rule delete priority 7801"),
-    ],
-)
-def test_what_landspeed_made_is_taken_away(  # noqa: PLR0917
-    programs: Programs, shared: Modules, kind: str, name: str, shown: str, command: str
+def test_what_is_set_again_after_a_reboot_comes_back_to_the_value_of_then(
+    tmp_path: Path, shared: Modules, ask: Ask, restore: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setting = shared["kinds"].KINDS[kind]
-    assert setting.read(name) is False
-    setting.write(name, False)
-    looks = len(programs.asked)
-    programs.said |= {"nft list tables": shown, "ip netns list": shown, "ip -4 rule show": shown}
-    assert setting.read(name) is True
-    setting.write(name, True)  # it was there before: it stays
-    assert len(programs.asked) == looks + 1
-    setting.write(name, False)
-    assert programs.asked[-1] == command
-
-
-def test_what_this_machine_has(programs: Programs, shared: Modules) -> None:
-    """Users, interfaces and kernel modules are looked for where the kernel tells of them."""
-    kinds = shared["kinds"].KINDS
-    assert kinds["user"].read("root") is True
-    assert kinds["user"].read("no-such-user") is False
-    assert kinds["link"].read("lo") is True
-    assert kinds["link"].read("no-such-nic") is False
-    assert kinds["kernel_module"].read("no-such-module") is False
-    assert int(kinds["mtu"].read("lo")) > 1500
-    with pytest.raises(shared["host"].Unavailable, match="no-such-nic: no such interface"):
-        kinds["txqueuelen"].read("no-such-nic")
-    kinds["mtu"].write("lo", 9000)
-    kinds["link"].write("lo", False)
-    kinds["user"].write("root", False)
-    assert programs.asked == ["ip link set dev lo mtu 9000", "ip link delete lo", "userdel root"]
-
-
-def test_a_choice_shows_the_one_in_force(shared: Modules, tmp_path: Path) -> None:
-    (tmp_path / "enabled").write_text("always [madvise] never\n")
-    assert shared["kinds"].KINDS["sysfs"].read(str(tmp_path / "enabled")) == "madvise"
-
-
-def test_a_folder_and_its_owner_come_back(shared: Modules, tmp_path: Path) -> None:
-    kind, folder = shared["kinds"].KINDS["path"], tmp_path / "folder"
-    assert kind.read(str(folder)) is None
-    folder.mkdir(mode=0o750)
-    folder.chmod(0o750)
-    former = kind.read(str(folder))
-    assert (former["folder"], former["mode"]) == (True, 0o750)
-    folder.chmod(0o777)
-    kind.write(str(folder), former)
-    assert folder.stat().st_mode & 0o777 == 0o750
-    (tmp_path / "link").symlink_to(folder)
-    with pytest.raises(shared["kinds"].CannotPutBack, match="no ordinary file of at most 64 MiB"):
-        kind.read(str(tmp_path / "link"))
-
-
-def test_a_program_that_is_missing_or_fails_is_unavailable(shared: Modules) -> None:
-    host = shared["host"]
-    assert host.run("echo", "hello") == "hello\n"
-    with pytest.raises(host.Unavailable, match=r"^no-such-program is not installed$"):
-        host.run("no-such-program")
-    with pytest.raises(host.Unavailable, match=r"^sh -c echo why; exit 3: why$"):
-        host.run("sh", "-c", "echo why; exit 3")
-
-
-def test_values_as_lines_of_a_diff(shared: Modules) -> None:
-    as_text = shared["state"].as_text
-    assert as_text({"mode": 384, "content": "c2VjcmV0", "gid": 0}) == "gid 0, mode 384"  # a file's content stays secret
-    assert as_text(["root fq", "parent 1:"]) == "root fq; parent 1:"
-    assert as_text(None) == "None"
+    boot, number = tmp_path / "boot_id", tmp_path / "number"
+    monkeypatch.setattr(shared["state"], "BOOT_ID", boot)
+    for name, value in (("one", "1"), ("two", "7")):
+        boot.write_text(name)
+        number.write_text(value)
+        ask({"kind": "sysfs", "name": str(number), "value": "9"})
+    restore()
+    assert number.read_text() == "7"

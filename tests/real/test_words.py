@@ -15,7 +15,9 @@ from landspeed.cli.main import main
 from landspeed.results.bundle import load_record
 from landspeed.results.facts import RealFacts
 from landspeed.worlds.real import runner
+from landspeed.worlds.real.inventory import read_variables
 from landspeed.worlds.real.runner import PlaybookProgress
+from landspeed.worlds.real.unchanged import playbooks_sha256
 from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
 from tests.support.real_fixtures import write_lab_scenario
 
@@ -25,9 +27,10 @@ Played = list[tuple[str, dict[str, Any], list[str]]]
 @pytest.fixture
 def inventory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """An inventory as the command writes it."""
-    scenario, folder = write_lab_scenario(tmp_path / "lab.yaml"), tmp_path / "inventory"
-    hosts = ["--sender", "anna@192.0.2.1", "--receiver", "ben@192.0.2.2"]
-    assert main(["real", "inventory", str(scenario), "--out", str(folder), *hosts]) == 0
+    scenario, folder = write_lab_scenario(tmp_path / "lab.yaml", duration="1 s"), tmp_path / "inventory"
+    hosts = ["--sender", "anna@192.0.2.1", "--receiver", "ben@192.0.2.2", "--shaper", "carl@192.0.2.3"]
+    words = ["--out", str(folder), *hosts, "--late-timers", "7 ms"]
+    assert main(["real", "inventory", str(scenario), *words]) == 0
     assert f"next: landspeed real preflight {folder}" in capsys.readouterr().out
     return folder
 
@@ -161,12 +164,15 @@ def collected(inventory: Path, bench: Bench, played: Played) -> Callable[..., No
     """Puts archives of a transfer over the loopback device where the play `collect` puts those of hosts."""
     bench.receive("--one-off")
     live = bench.folder / "live.jsonl"
-    sender = bench.send("--receive", "verify", "--streams", "2", "--time", "1", "--pacing", "100M", "--live", str(live))
+    options = "--receive verify --streams 2 --time 1 --pacing 45M --congestion reno"
+    sender = bench.send(*options.split(), "--live", str(live))
     assert sender.wait() == 0, sender.errors
     seen = {
         "findings": [{"check": "kernel", "state": "pass", "found": "6.12", "wanted": "", "remedy": ""}],
         "nic": {"name": "eth7"},
         "path": {"rtt_ms": 264.1, "path_mtu_bytes": 9000},
+        "figures_sha256": read_variables(inventory / "group_vars/all/plan.yml")["landspeed_figures_sha256"],
+        "playbooks_sha256": playbooks_sha256(),
     }
     sent = {name: (bench.folder / f"send.{name}").read_bytes() for name in ("json", "csv")}
     files: dict[str, dict[str, bytes]] = {
@@ -208,7 +214,7 @@ def test_an_attempt_becomes_a_bundle_like_any_other(
     _, bundle = collect(inventory, tmp_path, "first")
     record = load_record(bundle)
     assert (record.world, record.clock, record.complete, record.error) == ("real", "real", True, None)
-    assert record.goodput_bps == pytest.approx(200e6, rel=0.5)  # what loopback was asked for
+    assert record.goodput_bps == pytest.approx(90e6, rel=0.5)  # what loopback was asked for
     assert record.rtt_ms == 264.1  # of the pings, not of the loopback device
     assert record.calibration is not None
     assert (record.calibration.passed, record.calibration.path_mtu_bytes) == (True, 9000)
@@ -217,7 +223,7 @@ def test_an_attempt_becomes_a_bundle_like_any_other(
     assert (facts.attempt, facts.hosts["sender"].name) == ("first", "192.0.2.1")
     verdicts = {verdict.name: verdict for verdict in record.verdicts}
     assert (verdicts["rehearsal"].ok, verdicts["rehearsal"].text) == (None, "UNREHEARSED: the beam is on")
-    assert verdicts["rtt"].ok is True
+    assert verdicts["rtt"].ok is True and "plan" not in verdicts
     assert (bundle / "samples.parquet").exists()
     assert "UNREHEARSED: the beam is on" in (bundle / "report.html").read_text()
     # Nothing of the archive that lies elsewhere than right in the attempt's folder.
@@ -262,6 +268,54 @@ def test_a_transfer_that_did_not_end_well_is_told_in_the_engines_words(
 
 
 @pytest.mark.slow
+def test_what_was_not_rehearsed_has_not_passed(
+    inventory: Path, collected: Callable[..., None], bench: Bench, tmp_path: Path
+) -> None:
+    """Whatever came into the inventory or onto the hosts: the engine tells what it was run with."""
+    engine = bench.result()
+    engine["options"]["time_s"] = 25.0
+    engine["engine"]["build"] = "0123456789abcdef"
+    seen = {
+        "figures_sha256": "0" * 64,
+        "playbooks_sha256": "0" * 64,
+        "unavailable": ["eth7: ethtool -c shows nothing to set"],
+    }
+    (inventory / "group_vars" / "all" / "rehearsal.yml").write_text(
+        "landspeed_rehearsal: ''\nlandspeed_rehearsed_engine_build: fedcba9876543210\n"
+    )
+    collected("other", engine_json=json.dumps(engine).encode(), seen_json=json.dumps(seen).encode())
+    status, bundle = collect(inventory, tmp_path, "other")
+    assert status == 1
+    record = load_record(bundle)
+    verdicts = {verdict.name: verdict for verdict in record.verdicts}
+    assert (record.passed, verdicts["plan"].ok) == (False, False)
+    assert verdicts["plan"].text == (
+        "not what the plan asks for; time_s 25.0, the plan's 1.0; engine 0123456789abcdef, rehearsed with "
+        "fedcba9876543210; the plays' figures at the sender were others; the playbooks at the sender were others than "
+        "these; the plays' figures at the receiver were others; the playbooks at the receiver were others than these"
+    )
+    assert verdicts["settings of the sender"].text == "not in force: eth7: ethtool -c shows nothing to set"
+
+
+@pytest.mark.slow
+def test_an_attempt_is_collected_whatever_became_of_the_inventory(
+    inventory: Path, collected: Callable[..., None], tmp_path: Path
+) -> None:
+    """Another engine here by then says nothing of it; an edited figure does."""
+    collected("first")
+    file = inventory / "group_vars" / "all" / "plan.yml"
+    file.write_text(file.read_text().replace("landspeed_engine_build: ", "landspeed_engine_build: 0"))
+    _, bundle = collect(inventory, tmp_path, "first")
+    assert not [verdict for verdict in load_record(bundle).verdicts if verdict.name == "plan"]
+    file.write_text(file.read_text().replace("--time 1 ", "--time 25 "))
+    collected("second")
+    status, bundle = collect(inventory, tmp_path, "second")
+    (verdict,) = [verdict for verdict in load_record(bundle).verdicts if verdict.name == "plan"]
+    assert (status, verdict.ok) == (1, False)
+    assert f"{file}: landspeed_send_options is " in verdict.text
+
+
+@pytest.mark.slow
 def test_a_rehearsal_that_is_gone_is_not_compared(
     inventory: Path, collected: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -269,9 +323,8 @@ def test_a_rehearsal_that_is_gone_is_not_compared(
     collected("first", seen_json=b"{}")
     _, bundle = collect(inventory, tmp_path, "first")
     record = load_record(bundle)
-    verdicts = {verdict.name: verdict for verdict in record.verdicts}
-    assert verdicts["rehearsal"].text == "rehearsed in lab-gone, same plan, same build of the engine"
-    assert verdicts["rehearsed beside real"].text.startswith("not compared: ")
+    (rehearsal,) = [verdict for verdict in record.verdicts if verdict.name == "rehearsal"]
+    assert rehearsal.ok is None and rehearsal.text.startswith("rehearsed in lab-gone, which is not compared: ")
     assert record.calibration is None  # nobody has measured the path
 
 

@@ -98,3 +98,13 @@ def bundle_of(servers: Servers, attempt: str) -> tuple[RunRecord, Path]:
         if isinstance(record.world_facts, RealFacts) and record.world_facts.attempt == attempt:
             return record, folder
     raise AssertionError(f"there is no bundle of the attempt {attempt}")
+
+
+def collect_all(servers: Servers) -> None:
+    """Collect what was begun: until then nothing of it is removed."""
+    done = servers.play("restore", "--remove-engine")
+    assert done.returncode == 1
+    (left,) = {*re.findall(r"sender: not collected: ([^.]*)\. Nothing was removed\.", done.stderr)}
+    assert "killed" in left.split(", ")
+    for name in left.split(", "):
+        servers.play("collect", "--attempt", name)  # its engine may have left no result, and the bundle says so

@@ -15,7 +15,15 @@ from landspeed.worlds.real.runner import PLAYBOOKS
 from tests.support import stalls
 
 SHARED = "ansible.module_utils.landspeed_"
-ORDER = ("host", "kinds", "findings", "preflight_nic", "state")  # each after those that it imports
+ORDER = (
+    "host",
+    "kinds",
+    "findings",
+    "packages",
+    "tracking",
+    "preflight_nic",
+    "state",
+)  # each after those that it imports
 
 
 def _load(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:

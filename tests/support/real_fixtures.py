@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from landspeed.worlds.real.runner import PLAYBOOKS
 from tests.lab.lab import Lab
 from tests.support.command import COMMAND
 
@@ -94,21 +95,28 @@ class Servers:
         more = ["--vault-password-file", str(vault)] if has_key else []
         return self.landspeed("real", name, str(target), "--runs", str(self.runs), *more, *words)
 
-    def measured(self, name: str, *words: str, again: Callable[[], object] | None = None) -> Any:
+    def plain(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a play with Ansible alone, as one can, too."""
+        vault = ["--vault-password-file", str(self.folder / "vault-password")]
+        command = [str(COMMAND.parent / "ansible-playbook"), "-i", str(self.inventory / "hosts.yml"), *vault, *words]
+        return self.lab.run(*command, f"{name}.yml", cwd=PLAYBOOKS, env=self._environment, timeout=PLAY_DEADLINE_S)
+
+    def measured(self, name: str, *words: str, again: Callable[[], object] | None = None, plain: bool = False) -> Any:
         """Run a play that measures in real time; one in which the box stood still says nothing, and is run again.
 
         Args:
             name: of the play.
             words: for it.
             again: what is done before it is run again.
+            plain: with Ansible alone.
 
         Returns:
             the play, as it ended at last.
         """
         said: list[str] = []
         for left in range(STALLED_PLAYS, -1, -1):
-            done = self.play(name, *words)
-            said = re.findall(f".*{STOOD_STILL}.*", done.stderr) if done.returncode else []
+            done = (self.plain if plain else self.play)(name, *words)
+            said = re.findall(f".*{STOOD_STILL}.*", done.stderr + done.stdout) if done.returncode else []
             if not said:
                 return done
             if left and again is not None:

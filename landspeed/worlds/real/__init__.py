@@ -7,6 +7,7 @@ gate.py              The gate: what goes to real servers was rehearsed, with thi
 inventory.py         The inventory of a real attempt, written from a scenario: hosts
 runner.py            Runs a playbook through ansible-runner and tells what happens, a line a task
 shaping.py           The plan's links as lines for `tc qdisc add`
+unchanged.py         Comparison of what runs with what was rehearsed: figures of the inventory
 world.py             The real world: what real servers honour
 
 errors.py is short because all other files need it.

@@ -14,6 +14,7 @@ from landspeed.judge.calibration_checks import calibration_checks
 from landspeed.judge.judge import judge
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.check import Check
+from landspeed.results.facts import RealFacts
 from landspeed.results.flow_result import FlowResult, planned_flows
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.tool_result import TransferResult
@@ -24,6 +25,7 @@ from landspeed.worlds.engine.result import ResultError, parse_result
 from landspeed.worlds.real.beside_rehearsal import compare
 from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.inventory import read_hosts, read_variables
+from landspeed.worlds.real.unchanged import differences, other_figures, playbooks_sha256, rehearsed_otherwise
 
 GATE_VARIABLES = {
     "landspeed_rehearsal": "bundle",
@@ -89,8 +91,14 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
             bundle.fail(broken, record)
         else:
             bundle.convert()
-            record = _judged(record, plan, bundle.path, rehearsal, runs_dir)
-            bundle.finish(record)
+            tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=REAL_PATH_RTT_TOLERANCE))
+            judged = judge(tolerant, record, bundle.path)
+            figures = read_variables(inventory / "group_vars" / "all" / "plan.yml")
+            otherwise = [
+                *other_figures(inventory, plan, engine=False),
+                *_otherwise(plan, (sent, received), rehearsal, figures),
+            ]
+            bundle.finish(_beside_rehearsal(judged, plan, rehearsal, runs_dir, otherwise))
     return bundle.path
 
 
@@ -127,7 +135,10 @@ def _begin(
             "rehearsal": gate,
             "path": path,
             "hosts": {
-                role: {"name": hosts[role], "findings": found.get("findings") or [], "nic": found.get("nic") or {}}
+                role: {
+                    "name": hosts[role],
+                    **{part: found[part] for part in ("findings", "nic", "unavailable") if found.get(part)},
+                }
                 for role, found in zip(("sender", "receiver"), seen, strict=True)
             },
         },
@@ -174,20 +185,50 @@ def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
     return measured.model_copy(update={"checks": checks, "passed": not failures, "failures": failures})
 
 
-def _judged(record: RunRecord, plan: Plan, folder: Path, rehearsal: dict[str, Any], runs_dir: Path) -> RunRecord:
-    tolerant = replace(plan, calibration=replace(plan.calibration, rtt_tolerance=REAL_PATH_RTT_TOLERANCE))
-    judged = judge(tolerant, record, folder)
+def _otherwise(
+    plan: Plan, files: tuple[dict[str, bytes], dict[str, bytes]], rehearsal: dict[str, Any], figures: dict[str, Any]
+) -> list[str]:
+    """Differences between what was made and the plan of the inventory, in words."""
+    build = str(rehearsal.get("landspeed_rehearsed_engine_build") or "") or None
+    found = differences(plan, build, parse_result(files[0]["engine.json"], "engine.json").tool_result)
+    digest = figures.get("landspeed_figures_sha256")
+    playbooks = playbooks_sha256()
+    for end, each in zip(("sender", "receiver"), files, strict=True):
+        seen = read_object(each.get("seen.json"))
+        if seen.get("figures_sha256", digest) != digest:
+            found.append(f"the plays' figures at the {end} were others")
+        if seen.get("playbooks_sha256", playbooks) != playbooks:
+            found.append(f"the playbooks at the {end} were others than these")
+    return found
+
+
+def _beside_rehearsal(
+    judged: RunRecord, plan: Plan, rehearsal: dict[str, Any], runs_dir: Path, otherwise: list[str]
+) -> RunRecord:
+    """Put in front of the verdicts what the rehearsal says, and what was not as it should have been."""
     name = rehearsal.get("landspeed_rehearsal")
-    if not name:
-        reason = rehearsal.get("landspeed_unrehearsed") or "no reason was given"
-        more = [Check("rehearsal", None, f"UNREHEARSED: {reason}")]
-    else:
-        text = f"rehearsed in {name}, same plan, same build of the engine"
-        more = [Check("rehearsal", True, text)]
+    more: list[Check] = []
+    if name:
         try:
-            more.append(compare(load_record(runs_dir / name), judged))
+            rehearsed = load_record(runs_dir / name)
         except ValueError as error:
-            more.append(Check("rehearsed beside real", None, f"not compared: {error}"))
+            more.append(Check("rehearsal", None, f"rehearsed in {name}, which is not compared: {error}"))
+        else:
+            otherwise += rehearsed_otherwise(rehearsed, plan, judged.tool_result.build or "")
+            same = "same plan and options, same build of the engine"
+            more = [Check("rehearsal", True, f"rehearsed in {name}, {same}"), compare(rehearsed, judged)]
+    else:
+        reason = rehearsal.get("landspeed_unrehearsed") or "no reason was given"
+        more.append(Check("rehearsal", None, f"UNREHEARSED: {reason}"))
+    if otherwise:
+        text = "; ".join([f"not what was rehearsed in {name}" if name else "not what the plan asks for", *otherwise])
+        more = [Check("rehearsal", False, text), *more[1:]] if name else [*more, Check("plan", False, text)]
+    facts = judged.world_facts
+    assert isinstance(facts, RealFacts)
+    for end, host in facts.hosts.items():
+        if host.unavailable:
+            more.append(Check(f"settings of the {end}", None, f"not in force: {'; '.join(host.unavailable)}"))
     (flow,) = judged.flows
     flow.verdicts = [*more, *flow.verdicts]
+    flow.passed = bool(flow.passed) and not otherwise
     return judged

@@ -14,11 +14,12 @@ from __future__ import annotations
 import hashlib
 import io
 import ipaddress
+import json
 import re
 import shlex
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,26 @@ ENGINE_UNIT = MAN_PAGE.parent / "systemd" / "landspeed-engine.service"
 AGAIN = "mend it, or write the inventory again with `--again`"
 HOST_OPTIONS = ("address", "interface", "jump", "ssh_config")
 HOST_FORM = "user@host, with any of ,address=IP ,interface=NIC ,jump=user@host ,ssh_config=FILE"
+OF_A_MACHINE = (
+    "landspeed_scenario_file",
+    "landspeed_engine_sha256",
+    "landspeed_engine_libraries",
+    "landspeed_engine_binary",
+    "landspeed_engine_man_page",
+    "landspeed_engine_unit",
+)
+"""Figures that say where something is here, or how it was built; a host of another kind may have its own engine."""
+FREE: dict[str, Any] = {
+    "landspeed_interface": "",
+    "landspeed_numa_node": -1,
+    "landspeed_engine_key": "",
+    "landspeed_rehearsal": "",
+    "landspeed_rehearsed_engine_build": "",
+    "landspeed_unrehearsed": "",
+    "landspeed_attempt": "manual",
+    "landspeed_capture_packets": 0,
+}
+"""What other files of the inventory, or words of the command line, may say otherwise."""
 GROUPS = {"sender": "landspeed_senders", "receiver": "landspeed_receivers", "shaper": "landspeed_shapers"}
 
 
@@ -137,9 +158,16 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
         else 16 * (transfer.bytes or 0) / physics.expected_goodput_bps
     )
     peer = "{{ landspeed_peer }}"
-    receive = receive_command(transfer.sample_interval_ns, samples="receiver.csv", json="receiver.json")
+    here = "{{ landspeed_address }}"
+    receive = receive_command(
+        transfer.sample_interval_ns,
+        samples="receiver.csv",
+        json="receiver.json",
+        bind="ADDRESS",
+        stall_ns=transfer.stall_ns,
+    )
     send = send_command(transfer, "PEER", samples="sender.csv", live="live.jsonl", json="engine.json")
-    return {
+    figures: dict[str, Any] = {
         "landspeed_scenario": plan.scenario,
         "landspeed_scenario_file": str(Path(plan.scenario_file).resolve()),
         "landspeed_plan_sha256": plan.sha256,
@@ -160,24 +188,17 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
         "landspeed_expected_goodput_bps": physics.expected_goodput_bps,
         "landspeed_time_limit_s": int(60 + 1.5 * duration_s),
         "landspeed_port": ENGINE_PORT,
-        "landspeed_receive_options": shlex.join(receive[2:]),
+        "landspeed_receive_options": shlex.join(receive[2:]).replace("ADDRESS", here, 1),
         "landspeed_send_options": shlex.join(send[2:]).replace("PEER", peer, 1),
         "landspeed_shape": shape_links(plan, late_timers_ns) if shaped else [],
         "landspeed_late_timers_s": late_timers_ns / 1e9,
-        # What other files of the inventory, or words of the command line, may say otherwise.
-        "landspeed_interface": "",
-        "landspeed_numa_node": -1,
-        "landspeed_engine_key": "",
-        "landspeed_rehearsal": "",
-        "landspeed_rehearsed_engine_build": "",
-        "landspeed_unrehearsed": "",
-        "landspeed_attempt": "manual",
-        "landspeed_capture_packets": 0,
         "landspeed_peer": (
             "{{ hostvars[groups['landspeed_receivers' if inventory_hostname in groups['landspeed_senders']"
             " else 'landspeed_senders'][0]].landspeed_address }}"
         ),
     }
+    text = json.dumps({name: value for name, value in figures.items() if name not in OF_A_MACHINE}, sort_keys=True)
+    return {**figures, "landspeed_figures_sha256": hashlib.sha256(text.encode()).hexdigest(), **FREE}
 
 
 def write_inventory(
@@ -203,6 +224,8 @@ def write_inventory(
     """
     if (folder / "hosts.yml").exists() and not again:
         raise RealError(f"{folder} is an inventory already; give another folder with --out, or --again to overwrite it")
+    if hosts["sender"].name == hosts["receiver"].name:
+        raise RealError(f"{hosts['sender'].name} is sender and receiver; each is a host of its own")
     variables = plan_variables(plan, shaped="shaper" in hosts, late_timers_ns=late_timers_ns)
     children: dict[str, Any] = {}
     for role, group in GROUPS.items():
@@ -210,6 +233,11 @@ def write_inventory(
         if role in hosts:
             members = {hosts[role].name: hosts[role].variables(plan.ip_version, on_path=role != "shaper")}
         children[group] = {"hosts": members}
+    addresses = [_one(children[GROUPS[end]]["hosts"])["landspeed_address"] for end in ("sender", "receiver")]
+    if addresses[0] == addresses[1]:
+        raise RealError(
+            f"{addresses[0]} is the address of both ends; add ,address=IP to them, each its own on the path"
+        )
     (folder / "group_vars" / "all").mkdir(parents=True, exist_ok=True)
     (folder / "host_vars").mkdir(exist_ok=True)
     head = f"# Written by `landspeed real inventory` from {plan.scenario_file}.\n"
@@ -218,6 +246,12 @@ def write_inventory(
     (folder / "group_vars" / "all" / "plan.yml").write_text(figures + _yaml(variables))
     (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
     (folder / "scenario.yaml").write_text(loaded.text_resolved)
+
+
+def _one(hosts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Variables of the one host of a group."""
+    (variables,) = hosts.values()
+    return variables
 
 
 def read_plan(folder: Path) -> Plan:
@@ -240,7 +274,7 @@ def read_hosts(folder: Path) -> dict[str, list[str]]:
     Raises:
         RealError: a file cannot be read, or sender or receiver is missing; the message has file and line.
     """
-    for file in sorted(each for part in ("group_vars", "host_vars") for each in (folder / part).rglob("*.y*ml")):
+    for file in variable_files(folder):
         _mapping(file, YAML().compose, MappingNode)
     file = folder / "hosts.yml"
     wanted = "a host in landspeed_senders and one in landspeed_receivers are wanted"
@@ -254,7 +288,51 @@ def read_hosts(folder: Path) -> dict[str, list[str]]:
             raise RealError(f"{file}: {name} has two roles; sender and receiver are hosts of their own")
         if "[" in name:
             raise RealError(f"{file}: {name} is a range; write each host by its name")
+    _check_addresses(folder, groups, found)
     return found
+
+
+def _check_addresses(folder: Path, groups: dict[str, Any], found: dict[str, list[str]]) -> None:
+    """See that both ends have addresses on the path, of one version, each its own; unless other files say them.
+
+    Raises:
+        RealError: one is missing or is none, or both are the same.
+    """
+    if any("landspeed_address" in variable_names(file) for file in variable_files(folder)):
+        return
+    addresses: dict[str, str] = {}
+    for end in ("sender", "receiver"):
+        hosts = object_of(object_of(groups.get(GROUPS[end])).get("hosts"))
+        addresses |= {name: str(object_of(hosts[name]).get("landspeed_address", "missing")) for name in found[end]}
+    try:
+        versions = {ipaddress.ip_address(address).version for address in addresses.values()}
+    except ValueError:
+        versions = set[int]()
+    if len(versions) != 1 or len({*addresses.values()}) < len(addresses):
+        said = ", ".join(f"{name}: {address}" for name, address in addresses.items())
+        wanted = "landspeed_address is each host's own IP address on the path, all of one version"
+        raise RealError(f"{folder / 'hosts.yml'}: {wanted}, and not {said}; {AGAIN}")
+
+
+def variable_files(folder: Path) -> list[Path]:
+    """Files of an inventory in which Ansible looks for variables, but hosts.yml."""
+    found = (each for part in ("group_vars", "host_vars") for each in (folder / part).rglob("*"))
+    return sorted(each for each in found if each.is_file() and each.suffix in {"", ".yml", ".yaml", ".json"})
+
+
+def variable_names(file: Path) -> Iterator[str]:
+    """Names of all that a file of the inventory says, on every level; none of an encrypted one.
+
+    Raises:
+        RealError: it cannot be read; the message names file and line.
+    """
+    left: list[Any] = [_mapping(file, YAML().compose, MappingNode)]
+    while left:
+        node = left.pop()
+        if isinstance(node, MappingNode):
+            pairs: list[tuple[Any, Any]] = node.value
+            yield from (str(name.value) for name, _ in pairs)
+            left += (value for _, value in pairs)
 
 
 def read_variables(file: Path) -> dict[str, Any]:

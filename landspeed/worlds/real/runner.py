@@ -31,7 +31,7 @@ CANNOT_SEND = "Data could not be sent to remote host"  # Ansible's, when ssh end
 NO_WAY = "Connection closed by UNKNOWN port 65535"  # ssh's words when what goes to the jump host has ended
 WORK_PREFIX = "landspeed-real-"
 REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all that begin so
-PLAYS = ("preflight", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
+PLAYS = ("preflight", "advise", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
 
 
 class PlaybookProgress:
@@ -100,20 +100,40 @@ def explain(host: str, result: dict[str, Any], *, unreachable: bool) -> str:
     """A failure as a sentence that names host and remedy."""
     message = str(result.get("msg") or result.get("stderr") or result.get("stdout") or "no message").strip()
     if unreachable or CANNOT_SEND in message:
-        last = message.splitlines()[-1]
-        if "Permission denied" in message:
-            remedy = f"put your public key there (ssh-copy-id), or name the user: user@{host}"
-            return f"{host}: ssh refuses the login ({last}). Remedy: {remedy}"
-        if "Host key verification failed" in message:
-            return f"{host}: {_host_key(host, message)}"
-        if "privilege escalation" in message:
-            return f"{host}: sudo does not answer ({last}). Remedy: a busy host? try again"
-        remedy = "is it up, is the address right, is a jump host needed (,jump=…)?"
-        return f"{host}: cannot be reached over ssh ({last}). Remedy: {remedy}"
-    if re.search(r"sudo: |password is required|Missing sudo|not in the sudoers", message):
-        remedy = "allow sudo for the user, or give --ask-become-pass"
-        return f"{host}: no root there ({message.splitlines()[-1]}). Remedy: {remedy}"
+        return f"{host}: {_unreachable(host, message)}"
+    last = message.splitlines()[-1]
+    for pattern, said in CAUSES:
+        if found := re.search(pattern, message):
+            return f"{host}: {said.format(*found.groups(), last=last)}"
     return message if message.startswith(host) else f"{host}: {message}"
+
+
+CAUSES = (
+    ("Incorrect sudo password", "the password for sudo is wrong. Remedy: give the right one (--ask-become-pass)"),
+    (
+        r"([^\s'\":]*python[^\s'\":]*)['\"]?:? (?:was )?(?:not found|No such file)",
+        "there is no {0}. Remedy: install python3 there, or name another one in host_vars (ansible_python_interpreter)",
+    ),
+    (
+        r"sudo: |password is required|Missing sudo|not in the sudoers",
+        "no root there ({last}). Remedy: allow sudo for the user, or give --ask-become-pass",
+    ),
+)
+"""What a host says where a task cannot begin → the cause and its remedy."""
+
+
+def _unreachable(host: str, message: str) -> str:
+    """Say why no connection came about, and what to do."""
+    last = message.splitlines()[-1]
+    if "Permission denied" in message:
+        remedy = f"put your public key there (ssh-copy-id), or name the user: user@{host}"
+        return f"ssh refuses the login ({last}). Remedy: {remedy}"
+    if "Host key verification failed" in message:
+        return _host_key(host, message)
+    if "privilege escalation" in message:
+        return f"sudo does not answer ({last}). Remedy: a busy host? try again"
+    remedy = "is it up, is the address right, is a jump host needed (,jump=…)?"
+    return f"cannot be reached over ssh ({last}). Remedy: {remedy}"
 
 
 def _host_key(host: str, message: str) -> str:

@@ -1,0 +1,1 @@
+../../../../playbooks/module_utils/landspeed_packages.py

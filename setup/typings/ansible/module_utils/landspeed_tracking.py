@@ -1,0 +1,1 @@
+../../../../playbooks/module_utils/landspeed_tracking.py

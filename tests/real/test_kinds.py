@@ -1,0 +1,197 @@
+"""Kinds of settings, one by one: how each is read, set and put back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.settings_fixtures import (  # noqa: F401  (fixtures)
+    Ask,
+    Modules,
+    Programs,
+    ask_fixture,
+    programs_fixture,
+    restore_fixture,
+    shared_fixture,
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "commands"),
+    [
+        ("inactive disabled", "active enabled", ["stop u", "disable --quiet u"]),
+        ("active enabled", "active enabled", []),
+        ("inactive enabled", "failed enabled", ["reset-failed u"]),
+        ("inactive disabled", "inactive disabled", []),
+    ],
+)
+def test_a_unit_is_stopped_and_disabled_where_it_was_not_running(
+    programs: Programs, shared: Modules, before: str, now: str, commands: list[str]
+) -> None:
+    active, enabled = now.split()
+    shown = f"LoadState=loaded\nActiveState={active}\nUnitFileState={enabled}\n"
+    programs.said["systemctl show"] = shown
+    unit = shared["kinds"].KINDS["unit"]
+    assert unit.read("u") == {"LoadState": "loaded", "ActiveState": active, "UnitFileState": enabled}
+    active, enabled = before.split()
+    unit.write("u", {"ActiveState": active, "UnitFileState": enabled})
+    systemctl = ("systemctl stop", "systemctl disable", "systemctl reset-failed")
+    assert programs.changes(*systemctl) == [f"systemctl {each}" for each in commands]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown", "command"),
+    [
+        ("netns", "landspeed-hop1", "landspeed-hop2\nlandspeed-hop1 (id: 3)\n", "ip netns delete landspeed-hop1"),
+        ("ip_rule", "-4 7801", "7801: from all lookup 7801\n", "ip -4 rule delete priority 7801"),
+    ],
+)
+def test_what_landspeed_made_is_taken_away(  # noqa: PLR0917
+    programs: Programs, shared: Modules, kind: str, name: str, shown: str, command: str
+) -> None:
+    setting = shared["kinds"].KINDS[kind]
+    assert setting.read(name) is False
+    setting.write(name, False)
+    looks = len(programs.asked)
+    programs.said |= {"ip netns list": shown, "ip -4 rule show": shown}
+    assert setting.read(name) is True
+    setting.write(name, True)  # it was there before: it stays
+    assert len(programs.asked) == looks + 1
+    setting.write(name, False)
+    assert programs.asked[-1] == command
+
+
+def test_a_table_is_replaced_in_one_step_known_again_and_put_back(programs: Programs, ask: Ask, restore: Ask) -> None:
+    """Also one of the same name that was there before."""
+    ours, before = (
+        ["table inet landspeed {", "  chain input {", "  }", "}"],
+        ["table inet landspeed {", "\tset s {", "}"],
+    )
+    item = {"kind": "nft_table", "name": "inet landspeed", "value": ours, "required": True}
+    shown = {"nft list table inet landspeed": "table inet landspeed {\n\tchain input {\n\t}\n}\n"}
+    programs.said |= {"nft list tables": "table ip other\ntable inet landspeed\n"}
+    programs.said |= {"nft list table inet landspeed": "\n".join(before) + "\n"}
+    programs.then = {"nft -f -": shown}
+    assert ask(item, check_mode=True)["changed"] is True
+    assert programs.changes("nft -f", "given") == []
+    ask(item)
+    head = "table inet landspeed\ndelete table inet landspeed\n"
+    assert programs.changes("nft -f", "given") == ["nft -f -", f"given: {head}" + "\n".join(ours) + "\n"]
+    assert [ask(item, check_mode=mode)["changed"] for mode in (False, True)] == [False, False]
+    programs.said["nft list tables"] = ""  # as a reboot, or whoever flushes the rules, leaves it
+    assert ask(item, check_mode=True)["changed"] is True
+    programs.said["nft list tables"] = "table inet landspeed\n"
+    programs.changes()
+    assert restore()["restored"] == ["nft_table inet landspeed"]
+    assert programs.changes("nft -f", "given") == ["nft -f -", f"given: {head}" + "\n".join(before) + "\n"]
+
+
+def test_what_this_machine_has(programs: Programs, shared: Modules) -> None:
+    """Users, interfaces and kernel modules are looked for where the kernel tells of them."""
+    kinds = shared["kinds"].KINDS
+    assert kinds["user"].read("root") is True
+    assert kinds["user"].read("no-such-user") is False
+    assert kinds["link"].read("lo") is True
+    assert kinds["link"].read("no-such-nic") is False
+    assert kinds["kernel_module"].read("no-such-module") is False
+    assert int(kinds["mtu"].read("lo")) > 1500
+    with pytest.raises(shared["host"].Unavailable, match="no-such-nic: no such interface"):
+        kinds["txqueuelen"].read("no-such-nic")
+    kinds["mtu"].write("lo", 9000)
+    kinds["link"].write("lo", False)
+    kinds["user"].write("root", False)
+    assert programs.asked == ["ip link set dev lo mtu 9000", "ip link delete lo", "userdel root"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [("ffff,0000ffff", "0000ffff,0000ffff"), ("ff00", "00000000,0000ff00"), ("f", "f"), ("3", "00000003\n")],
+)
+def test_masks_of_processors_are_numbers(  # noqa: PLR0917
+    shared: Modules, ask: Ask, restore: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, shown: str
+) -> None:
+    """The kernel pads what it shows to the number of processors that it could have (its format %*pb)."""
+    mask, former = tmp_path / "smp_affinity", shown.replace("f", "1").replace("3", "1")
+    mask.write_text(former)
+    write_text = Path.write_text
+    monkeypatch.setattr(Path, "write_text", lambda path, text: write_text(path, shown if text == asked else text))
+    item = {"kind": "cpumask", "name": str(mask), "value": asked}
+    told = ask(item)
+    assert (told["changed"], told["unavailable"]) == (True, [])
+    assert ask(item)["changed"] is False
+    restore()
+    assert int(mask.read_text().replace(",", ""), 16) == int(former.replace(",", ""), 16)
+    assert all(len(word) == 8 for word in mask.read_text().split(",")[1:])  # as bitmap_parse() takes it
+
+
+def test_a_mask_that_is_none_is_unavailable(shared: Modules, ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "mask").write_text("")
+    told = ask({"kind": "cpumask", "name": str(tmp_path / "mask"), "value": "f"})
+    assert told["unavailable"] == [f"{tmp_path / 'mask'}: '' is not a mask of processors"]
+
+
+def test_a_choice_shows_the_one_in_force(shared: Modules, tmp_path: Path) -> None:
+    (tmp_path / "enabled").write_text("always [madvise] never\n")
+    assert shared["kinds"].KINDS["sysfs"].read(str(tmp_path / "enabled")) == "madvise"
+
+
+def test_a_folder_and_its_owner_come_back(shared: Modules, tmp_path: Path) -> None:
+    kind, folder = shared["kinds"].KINDS["path"], tmp_path / "folder"
+    assert kind.read(str(folder)) is None
+    folder.mkdir(mode=0o750)
+    folder.chmod(0o750)
+    former = kind.read(str(folder))
+    assert (former["folder"], former["mode"]) == (True, 0o750)
+    folder.chmod(0o777)
+    kind.write(str(folder), former)
+    assert folder.stat().st_mode & 0o777 == 0o750
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(shared["kinds"].CannotPutBack, match="no ordinary file of at most 64 MiB"):
+        kind.read(str(tmp_path / "link"))
+
+
+def test_a_program_that_is_missing_or_fails_is_unavailable(shared: Modules) -> None:
+    host = shared["host"]
+    assert host.run("echo", "hello") == "hello\n"
+    with pytest.raises(host.Unavailable, match=r"^no-such-program is not installed$"):
+        host.run("no-such-program")
+    with pytest.raises(host.Unavailable, match=r"^sh -c echo why; exit 3: why$"):
+        host.run("sh", "-c", "echo why; exit 3")
+
+
+def test_values_as_lines_of_a_diff(shared: Modules) -> None:
+    as_text = shared["state"].as_text
+    assert as_text({"mode": 384, "content": "c2VjcmV0", "gid": 0}) == "gid 0, mode 384"  # a file's content stays secret
+    assert as_text(["root fq", "parent 1:"]) == "root fq; parent 1:"
+    assert as_text(None) == "None"
+
+
+@pytest.mark.root
+def test_the_kernel_takes_and_shows_the_tree_below_mq(
+    tmp_path: Path, shared: Modules, ask: Ask, restore: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a veth with three queues, in a network namespace: set once, known again, and the default is back after."""
+    run = shared["host"].run
+    for number in range(3):
+        (tmp_path / "eth7" / "queues" / f"tx-{number}").mkdir(parents=True)
+    monkeypatch.setattr(shared["kinds"], "Path", lambda *parts: Path(tmp_path, *parts[1:]))
+    monkeypatch.setattr(shared["kinds"], "run", lambda *words: run("ip", "netns", "exec", "lstest-mq", *words))
+    run("ip", "netns", "add", "lstest-mq")
+    try:
+        words = "link add eth7 numtxqueues 3 numrxqueues 3 type veth peer name eth8 numtxqueues 3 numrxqueues 3"
+        run("ip", "-n", "lstest-mq", *words.split())
+        before = shared["kinds"].run("tc", "qdisc", "show", "dev", "eth7")
+        item = {"kind": "qdisc", "name": "eth7", "value": ["each queue: pfifo limit 900"]}
+        assert [ask(item)["changed"], ask(item)["changed"], ask(item, check_mode=True)["changed"]] == [
+            True,
+            False,
+            False,
+        ]
+        shown = sorted(shared["kinds"].run("tc", "qdisc", "show", "dev", "eth7").splitlines())
+        assert shown[0].startswith("qdisc mq 1: root")
+        assert shown[1:] == [f"qdisc pfifo 100{each}: parent 1:{each} limit 900p" for each in (1, 2, 3)]
+        restore()
+        assert shared["kinds"].run("tc", "qdisc", "show", "dev", "eth7") == before
+    finally:
+        run("ip", "netns", "delete", "lstest-mq")

@@ -1,0 +1,41 @@
+"""Points at which the lab's tests kill a play, one in each role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Where a role's play is killed.
+
+    Attributes:
+        role: of the play of the same name, or with `play`.
+        line: when this is said.
+        left: a task of the role that it does not come to any more.
+        words: for the play.
+        play: that has the role, where its name is another.
+    """
+
+    role: str
+    line: str
+    left: str
+    words: tuple[str, ...] = ()
+    play: str = ""
+
+
+KILLS = [
+    # The first of the servers that have all in place, one after the other: each begins with what the one before left.
+    [
+        Kill("attempt", "sender: time_s", "Look at the host after", ("--attempt", "killed", "--capture", "1000000")),
+        Kill("collect", "collect: Look at what the attempt left: sender", "Fetch it"),
+        Kill("restore", "restore: Put former values back: ", "Remove temporary files of killed plays"),
+    ],
+    [
+        Kill("preflight", "preflight: See whether sudo works: sender", "Show the findings"),
+        Kill("tune", "tune: Find the NIC of the path: sender", "Show what this host does not have"),
+    ],
+    [Kill("lease", "lease: See whose the host is: sender", "Show whose it was", play="tune")],
+    [Kill("deploy", "deploy: Install its unit: receiver", "Load the firewall table")],
+    [Kill("shape", "shape: Set the box up for the path: shaper", "Measure the rate of each link")],
+]
