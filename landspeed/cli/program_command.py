@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from landspeed.base.near import meant_or_all
 from landspeed.cli import values
 from landspeed.cli.arguments import given_options, with_overrides, with_world_options
 from landspeed.cli.errors import FAILED, UsageError, say
@@ -99,7 +100,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
         )
     names = [node.name for node in plan.nodes]
     if parsed.at not in names:
-        raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
+        raise UsageError(f"--at {parsed.at}: no such node; {meant_or_all(parsed.at, names)}")
     world, plan = _checked(parsed, plan)
     if parsed.samples:
         make_samples_folder(parsed.samples)

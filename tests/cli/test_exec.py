@@ -99,7 +99,7 @@ def test_standard_input_is_empty() -> None:
     [
         (
             ("exec", FIRST, "--at", "geneva", "--", "true"),
-            r"--at geneva: no such node; the path has amsterdam, .*, athens",
+            r"--at geneva: no such node; there are amsterdam, .*, athens",
         ),
         (("exec", FIRST, "--at", "athens"), r"no command given; write it after --"),
         (("exec", FIRST, "--at", "athens", "--"), r"no command given; write it after --"),

@@ -150,10 +150,13 @@ def _read_with_base(path: Path, above: tuple[Path, ...]) -> YamlNode:
         return tree
     mark = base_node.mark
     if not isinstance(base_node.scalar, str) or not base_node.scalar:
-        raise ScenarioError([Problem("'extends' names a file", "write extends: other.yaml", mark)])
+        raise ScenarioError(
+            [Problem("'extends' names a file", "write extends: other.yaml, or a name such as first", mark)]
+        )
     base = path.parent / base_node.scalar
     above = (*above, path.resolve())
     try:
+        base = packaged_file(Path(base_node.scalar), path.parent) or base
         there, resolved = base.is_file(), base.resolve()
     except (OSError, ValueError):  # too long a name, or a character that no name has
         there, resolved = False, base
@@ -163,7 +166,8 @@ def _read_with_base(path: Path, above: tuple[Path, ...]) -> YamlNode:
     if len(above) > MAX_EXTENDS:
         raise ScenarioError([Problem("too many files extend each other", f"use at most {MAX_EXTENDS}", mark)])
     if not there:
-        right = f"write the path of a file relative to {path.parent or '.'}"
+        near = near_name(Path(base_node.scalar))
+        right = f"did you mean {near}?" if near else f"write the path of a file relative to {path.parent or '.'}"
         raise ScenarioError([Problem(f"'{base_node.scalar}' is not a file", right, mark)])
     return merge(_read_with_base(base, above), tree)
 
@@ -210,10 +214,9 @@ def _near_files(path: Path) -> str:
     near = difflib.get_close_matches(path.name, found, 1) or difflib.get_close_matches(path.name + ".yaml", found, 1)
     if near:
         return f"did you mean {folder / near[0]}?"
-    if not is_name(path):
-        return "check the path"
-    packaged = near_name(path)
-    return f"did you mean {packaged}?" if packaged else "name a file, or a scenario of `landspeed scenarios`"
+    if packaged := near_name(path):
+        return f"did you mean {packaged}?"
+    return "name a file, or a scenario of `landspeed scenarios`" if is_name(path) else "check the path"
 
 
 def _dump(data: dict[str, Any]) -> str:
