@@ -11,6 +11,7 @@ from landspeed.base.near import meant_or_all
 from landspeed.cli import values
 from landspeed.cli.arguments import given_options, with_overrides, with_world_options
 from landspeed.cli.errors import FAILED, UsageError, say
+from landspeed.cli.parser import Parser
 from landspeed.cli.progress import make_reporter
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class OutputCopier:
                 target.buffer.flush()
 
 
-def add_exec(made: argparse.ArgumentParser) -> None:
+def add_exec(made: Parser) -> None:
     """Arguments of `exec`."""
     made.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
@@ -60,7 +61,7 @@ def add_exec(made: argparse.ArgumentParser) -> None:
     with_world_options(made, "exec")
 
 
-def add_shell(made: argparse.ArgumentParser) -> None:
+def add_shell(made: Parser) -> None:
     """Arguments of `shell`."""
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
     with_overrides(made)
