@@ -19,5 +19,11 @@ def meant_or_all(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near}?" if near else f"there are {', '.join(listed) or 'none'}"
 
 
+def meant(word: str, known: Iterable[str]) -> str:
+    """`did you mean cake? `, to stand before what may be written; empty when none is like it."""
+    near = nearest(word, known)
+    return f"did you mean {near}? " if near else ""
+
+
 def _form(word: str) -> str:
     return word.casefold().replace("_", "-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 
 from landspeed.base.errors import Problem, ScenarioError, Source, TextPosition
+from landspeed.base.near import meant
 from landspeed.base.units import type_word
 from landspeed.scenario.file.checks import check_structure
 from landspeed.scenario.file.document import (
@@ -258,8 +260,12 @@ def _value_error(kind: str, context: dict[str, Any], value: Any, message: str, w
         what = str(context.get("what") or message)
         return f"{name}: {what}", str(context["right"])
     shown = f"'{value}'" if isinstance(value, str | int | float) and not isinstance(value, bool) else type_word(value)
+    expected = str(context.get("expected"))
     advice = {
-        "literal_error": ("{shown} is not a value of {name}", "write " + str(context.get("expected"))),
+        "literal_error": (
+            "{shown} is not a value of {name}",
+            meant(str(value), re.findall("'([^']+)'", expected)) + "write " + expected,
+        ),
         "string_pattern_mismatch": (
             "{name}: {shown} is not a name",
             "write lower-case letters, digits and '-', beginning with a letter (of a scenario: or a digit)",
