@@ -4,12 +4,14 @@ arguments.py         Arguments that several commands share, and the options of w
 demo_command.py      The command `demo`: a first look at a run
 errors.py            Exit statuses, and errors of the command line itself
 explore_command.py   The command `explore`: a page with sliders, theory and measured runs, as a file or served
+help_command.py      The command `help`: what a command, an option or a key of scenario files is
 import_command.py    The command `import`: files of measurements become a scenario
 kernel_command.py    The commands `kernel list`, `build` and `remove`, of the guest's kernels
 lesson_command.py    The command `lesson`, of the course
 live_chart.py        Live chart of a run's goodput in a terminal, drawn again while the run goes on
 machine_command.py   The command `doctor`: what this machine can run
 main.py              The command `landspeed`: which file has which of its commands, and errors to exit statuses
+parser.py            The parser of the command: help in groups, the worlds' options apart
 predict_command.py   The command `predict`: how long a transfer of many bytes takes
 probe_command.py     The command `probe`: what holds any program back on a long path
 program_command.py   The commands `exec` and `shell`: the user's own programs on the emulated path

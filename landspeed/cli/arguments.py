@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.cli import values
 from landspeed.cli.errors import UsageError
+from landspeed.cli.parser import Parser
 
 if TYPE_CHECKING:
     from landspeed.worlds.world import World
@@ -42,8 +43,11 @@ def with_world(made: argparse.ArgumentParser) -> None:
     made.add_argument("--world", default=DEFAULT_WORLD, metavar="NAME", help=f"{text} (default: {DEFAULT_WORLD})")
 
 
-def with_world_options(made: argparse.ArgumentParser, word: str = "run") -> None:
-    """The options of every world that `word` takes, each once. What is not given is not in the parsed arguments."""
+def with_world_options(made: Parser, word: str = "run") -> None:
+    """The options of every world that `word` takes, each once; `--help-all` shows them.
+
+    What is not given is not in the parsed arguments.
+    """
     from landspeed.worlds.options import option_word, options_of
     from landspeed.worlds.registry import worlds
 
@@ -61,7 +65,7 @@ def with_world_options(made: argparse.ArgumentParser, word: str = "run") -> None
             else:
                 about |= {"choices": facts.choices} if facts.choices else {"metavar": facts.metavar}
                 about |= {"type": values.argument(facts.parse)} if facts.parse else {}
-            group.add_argument(option_word(option), **about)
+            made.add_world_option(group, option_word(option), **about)
 
 
 def given_options(parsed: argparse.Namespace) -> dict[str, Any]:

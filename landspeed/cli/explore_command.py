@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from landspeed.cli import values
 from landspeed.cli.arguments import chosen_worlds, given_options, with_overrides, with_world, with_world_options
 from landspeed.cli.errors import FAILED, UsageError
+from landspeed.cli.parser import Parser
 from landspeed.cli.sweep_command import SweepReporter
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MOST_PORT = 65_535
 
 
-def add_explore(made: argparse.ArgumentParser) -> None:
+def add_explore(made: Parser) -> None:
     """Arguments of `explore`."""
     made.add_argument("file", type=Path, nargs="?", metavar="SCENARIO", help="start the sliders at its values")
     with_overrides(made, seed=False)

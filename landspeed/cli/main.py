@@ -20,6 +20,7 @@ from landspeed.base.errors import LandspeedError
 from landspeed.base.log import listen, wanted_level
 from landspeed.base.version import __version__
 from landspeed.cli.errors import BAD_INPUT, FAILED, say
+from landspeed.cli.parser import Parser
 
 COMMANDS = {
     "demo": ("demo_command", "Run one example: goodput over time, what limited it, and what to try next."),
@@ -51,8 +52,19 @@ COMMANDS = {
     "submission": ("result_command", "Write a run up as a record team would: page and PDF."),
     "record-book": ("result_command", "Rehearse every record that is not rehearsed yet, and write the record book."),
     "schema": ("scenario_command", "Print the JSON Schema of scenario files."),
+    "help": ("help_command", "Say what a command, an option or a key of scenario files is."),
 }
 """Word of a command → the module of this folder that has `add_WORD(parser)` and `do_WORD(parsed)`, and its help."""
+
+GROUPS = {
+    "Begin": ("demo", "scenarios", "help", "doctor"),
+    "Describe a path": ("check", "show", "import", "schema"),
+    "Run it": ("run", "compare", "sweep", "find", "predict", "explore"),
+    "Your own programs": ("exec", "probe", "shell"),
+    "Results": ("results", "report", "submission", "record-book"),
+    "Real servers, other kernels, the course": ("real", "kernel", "lesson"),
+}
+"""Heading → commands below it in `landspeed --help`."""
 
 VERBOSE = ("-v", "--verbose")
 
@@ -87,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     before = _heed_signals()
     try:
-        parsed = make_parser(next((word for word in own if not word.startswith("-")), "")).parse_args(own)
+        parsed = make_parser(next((word for word in own if not word.startswith("-")), "")).parse_words(own)
         parsed.program = program
         if level := wanted_level(parsed.verbose):
             listen(level)
@@ -143,16 +155,15 @@ def split_program(words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     return words, []
 
 
-def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+def make_parser(only: str | None = None) -> Parser:
     """The parser; `action` of what it returns runs the word.
 
     Args:
         only: the word whose arguments are wanted: the others are listed without theirs, so that nothing is imported for
             them. None: all of them.
     """
-    parser = argparse.ArgumentParser(
-        prog="landspeed", description="Rehearse very long, very fast network paths in virtual time."
-    )
+    parser = Parser(prog="landspeed", description="Rehearse very long, very fast network paths in virtual time.")
+    parser.groups = GROUPS
     parser.add_argument("--version", action="version", version=f"landspeed {__version__}")
     parser.add_argument(*VERBOSE, action="count", default=0, help="log decisions on standard error; -vv: and details")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -164,7 +175,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
             getattr(home, f"add_{name}")(made)
             # After the word it is understood, too; SUPPRESS: the count from before the word stays.
             made.add_argument(*VERBOSE, action="count", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-            made.set_defaults(action=getattr(home, f"do_{name}"))
+            made.set_defaults(action=getattr(home, f"do_{name}"), parser=made)
     return parser
 
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from landspeed.cli import values
 from landspeed.cli.arguments import chosen_worlds, given_options, with_output, with_overrides, with_world_options
 from landspeed.cli.errors import UsageError
+from landspeed.cli.parser import Parser
 from landspeed.cli.sweep_command import SweepReporter, silent
 
 if TYPE_CHECKING:
     from landspeed.runs.sweeps.predict import Predictions
 
 
-def add_predict(made: argparse.ArgumentParser) -> None:
+def add_predict(made: Parser) -> None:
     """Arguments of `predict`."""
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file; --bytes replaces its duration or bytes")
     made.add_argument("--bytes", required=True, metavar="SIZE", help="how much to send, such as 100TB")

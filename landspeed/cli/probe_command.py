@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from landspeed.cli import values
 from landspeed.cli.arguments import given_options, with_overrides, with_world_options
 from landspeed.cli.errors import FAILED, UsageError
+from landspeed.cli.parser import Parser
 
 if TYPE_CHECKING:
     from landspeed.programs.conditions import Condition
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 USAGE = "landspeed probe [options] [FILE] --serve 'NODE=COMMAND' --listen PORT --at NODE -- CLIENT…"
 
 
-def add_probe(made: argparse.ArgumentParser) -> None:
+def add_probe(made: Parser) -> None:
     """Arguments of `probe`."""
     made.usage = USAGE
     made.add_argument(

@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from landspeed.base.near import meant_or_all
 from landspeed.cli import values
 from landspeed.cli.arguments import given_options, with_overrides, with_world_options
 from landspeed.cli.errors import FAILED, UsageError, say
+from landspeed.cli.parser import Parser
 from landspeed.cli.progress import make_reporter
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class OutputCopier:
                 target.buffer.flush()
 
 
-def add_exec(made: argparse.ArgumentParser) -> None:
+def add_exec(made: Parser) -> None:
     """Arguments of `exec`."""
     made.usage = "landspeed exec [options] FILE --at NODE -- COMMAND…"
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
@@ -59,7 +61,7 @@ def add_exec(made: argparse.ArgumentParser) -> None:
     with_world_options(made, "exec")
 
 
-def add_shell(made: argparse.ArgumentParser) -> None:
+def add_shell(made: Parser) -> None:
     """Arguments of `shell`."""
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
     with_overrides(made)
@@ -99,7 +101,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
         )
     names = [node.name for node in plan.nodes]
     if parsed.at not in names:
-        raise UsageError(f"--at {parsed.at}: no such node; the path has {', '.join(names)}")
+        raise UsageError(f"--at {parsed.at}: no such node; {meant_or_all(parsed.at, names)}")
     world, plan = _checked(parsed, plan)
     if parsed.samples:
         make_samples_folder(parsed.samples)

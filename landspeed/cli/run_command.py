@@ -22,6 +22,7 @@ from landspeed.cli.arguments import (
     with_world_options,
 )
 from landspeed.cli.errors import FAILED, UsageError
+from landspeed.cli.parser import Parser
 from landspeed.cli.progress import Reporter, make_reporter
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from landspeed.runs.sweeps.variants import Variant
 
 
-def add_run(made: argparse.ArgumentParser) -> None:
+def add_run(made: Parser) -> None:
     """Arguments of `run`."""
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
     with_world(made)
@@ -133,7 +134,7 @@ def _print_table(done: list[tuple[dict[str, str], Run]]) -> None:
     console.print(table)
 
 
-def add_compare(made: argparse.ArgumentParser) -> None:
+def add_compare(made: Parser) -> None:
     """Arguments of `compare`."""
     made.add_argument(
         "targets",

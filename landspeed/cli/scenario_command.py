@@ -8,7 +8,7 @@ from pathlib import Path
 
 from landspeed.base.errors import ScenarioError
 from landspeed.cli.arguments import with_overrides, with_world
-from landspeed.cli.errors import BAD_INPUT, say
+from landspeed.cli.errors import BAD_INPUT, UsageError, say
 
 
 def add_check(made: argparse.ArgumentParser) -> None:
@@ -71,15 +71,31 @@ def do_show(parsed: argparse.Namespace) -> int:
 
 def add_scenarios(made: argparse.ArgumentParser) -> None:
     """Arguments of `scenarios`."""
-    made.add_argument("--json", action="store_true", help="a JSON list on standard output")
+    made.add_argument("name", nargs="?", metavar="NAME", help="say more of this one (default: list all of them)")
+    shown = made.add_mutually_exclusive_group()
+    shown.add_argument("--yaml", action="store_true", help="print its file")
+    shown.add_argument(
+        "--copy",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        metavar="DIR",
+        help="copy its file, and the traces that it reads, into this folder (default: the present one)",
+    )
+    shown.add_argument("--json", action="store_true", help="a JSON list on standard output")
 
 
 def do_scenarios(parsed: argparse.Namespace) -> int:
-    """Name and title of each."""
+    """List all of them; or say of one where it is, print it, copy it."""
+    if parsed.name is not None:
+        return _one_scenario(parsed)
+    if parsed.yaml or parsed.copy is not None:
+        word = "--yaml" if parsed.yaml else "--copy"
+        raise UsageError(f"{word} needs the name of a scenario, such as: landspeed scenarios first {word}")
     from landspeed.scenario.file.packaged import packaged_names
-    from landspeed.scenario.file.vary import load_variants
 
-    titles = {name: load_variants(Path(name))[0][1].scenario.title for name in packaged_names()}
+    names = packaged_names()
+    titles = dict(zip(names, map(_title, names), strict=True))
     if parsed.json:
         print(json.dumps([{"name": name, "title": title} for name, title in titles.items()], indent=1))
         return 0
@@ -87,6 +103,46 @@ def do_scenarios(parsed: argparse.Namespace) -> int:
     for name, title in titles.items():
         print(f"{name:<{width}}  {title}")
     return 0
+
+
+def _one_scenario(parsed: argparse.Namespace) -> int:
+    from landspeed.base.near import meant_or_all
+    from landspeed.scenario.file.packaged import copied_files, file_named, packaged_names
+
+    file = file_named(parsed.name)
+    if file is None:
+        raise UsageError(
+            f"no scenario '{parsed.name}' comes with landspeed; {meant_or_all(parsed.name, packaged_names())}"
+        )
+    if parsed.json:
+        print(json.dumps([{"name": file.stem, "title": _title(file), "file": str(file)}], indent=1))
+    elif parsed.yaml:
+        print(copied_files(file)[file.name], end="")
+    elif parsed.copy is not None:
+        for name, text in copied_files(file).items():
+            write_new(parsed.copy / name, text)
+            print(f"Written: {parsed.copy / name}")
+    else:
+        print(f"{file.stem}: {_title(file)}\nFile: {file}")
+        print(f"landspeed show {file.stem} says more of it; extends: {file.stem} begins a scenario of your own with it")
+    return 0
+
+
+def _title(file: Path | str) -> str:
+    from landspeed.scenario.file.vary import load_variants
+
+    return load_variants(Path(file))[0][1].scenario.title
+
+
+def write_new(file: Path, text: str) -> None:
+    """Write a file of the user's that is not there yet. Raises UsageError."""
+    try:
+        with file.open("x", encoding="utf-8") as target:
+            target.write(text)
+    except FileExistsError:
+        raise UsageError(f"{file} is there already; remove it, or name another place") from None
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}; name a place where you may write") from None
 
 
 def add_schema(made: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from landspeed.cli.arguments import (
     with_world_options,
 )
 from landspeed.cli.errors import FAILED, UsageError
+from landspeed.cli.parser import Parser
 
 if TYPE_CHECKING:
     from landspeed.runs.sweeps.sweep import State, Sweep
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 PLAIN_EVERY_S = 10.0
 
 
-def add_sweep(made: argparse.ArgumentParser) -> None:
+def add_sweep(made: Parser) -> None:
     """Arguments of `sweep`."""
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file with `vary:`")
     with_world(made)
@@ -57,7 +58,7 @@ def add_sweep(made: argparse.ArgumentParser) -> None:
     with_world_options(made, "run")
 
 
-def add_find(made: argparse.ArgumentParser) -> None:
+def add_find(made: Parser) -> None:
     """Arguments of `find`."""
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
     made.add_argument(

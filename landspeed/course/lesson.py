@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib.util
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.base.failures import NotPossible, NotReady
 from landspeed.base.json_form import object_of
+from landspeed.base.near import meant_or_all
 from landspeed.base.places import ROOT
 from landspeed.course.comparison import LessonFigure
 from landspeed.course.stated_figures import StatedText
@@ -173,10 +173,7 @@ def lesson_named(name: str, home: Path = HOME) -> Lesson:
     if (home / name / TEXT).is_file() and Path(name).name == name:
         return read_lesson(home / name)
     names = [lesson.name for lesson in all_lessons(home)]
-    near = next(iter(difflib.get_close_matches(name, names, 1)), None)
-    raise LessonError(
-        f"no lesson '{name}'; " + (f"did you mean {near}?" if near else f"there are {', '.join(names) or 'none'}")
-    )
+    raise LessonError(f"no lesson '{name}'; {meant_or_all(name, names)}")
 
 
 def _module(file: Path) -> ModuleType:

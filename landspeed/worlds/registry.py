@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.base.errors import ScenarioError
 from landspeed.base.finding import Finding
+from landspeed.base.near import meant_or_all
 from landspeed.scenario.file.capabilities import refusals
 from landspeed.scenario.resolve.resolve import make_plan
 from landspeed.worlds.tool import Tool, UnknownTool
@@ -66,7 +67,7 @@ def world_type(name: str) -> type[World]:
     for finding in _loaded(WORLDS)[1]:
         if finding.name == name:
             raise UnknownWorld(f"world '{name}': {finding.text}")
-    raise UnknownWorld(f"no world '{name}'; there are {', '.join(world_names())}")
+    raise UnknownWorld(f"no world '{name}'; {meant_or_all(name, world_names())}")
 
 
 def tools() -> dict[str, Tool]:
@@ -81,7 +82,7 @@ def tool(name: str) -> Tool:
         UnknownTool: there is none.
     """
     if name not in tools():
-        raise UnknownTool(f"no tool '{name}'; there are {', '.join(tools())}")
+        raise UnknownTool(f"no tool '{name}'; {meant_or_all(name, tools())}")
     return tools()[name]
 
 

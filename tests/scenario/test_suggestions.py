@@ -12,7 +12,11 @@ import pytest
 
 from landspeed.base import units as u
 from landspeed.base.errors import ScenarioError
+from landspeed.scenario.file.disciplines import Discipline
+from landspeed.scenario.file.keys import scenario_keys
 from landspeed.scenario.file.load import load_scenario
+from landspeed.worlds.registry import plan_for
+from tests.support.mistakes import mistyped
 from tests.support.places import ROOT
 
 FIRST = ROOT / "scenarios" / "examples" / "first.yaml"
@@ -118,3 +122,51 @@ def test_a_queue_in_packets_or_without_a_unit(text: str, right: str) -> None:
 def test_a_key_by_its_name_elsewhere(wrong: str, meant: str) -> None:
     with pytest.raises(ScenarioError, match=re.escape(meant)):
         load_scenario(Path(FIRST), [wrong])
+
+
+NAMED = {  # key → values that it takes
+    "path.1.discipline": [name for name in Discipline.model_fields if name != "tbf"],  # tbf: not by its name alone
+    "transfer.congestion_control": ["cubic", "reno", "westwood", "bbr"],
+    "transfer.receive": ["discard", "memory", "verify"],
+    "transfer.send": ["auto", "write", "sendfile", "splice"],
+    "fidelity": ["packets", "super-packets"],
+}
+MISTYPED_VALUES = [
+    (key, wrong)
+    for key, values in NAMED.items()
+    for value in values
+    for wrong in mistyped(value)
+    if len(value) > 3 and wrong not in values
+]
+MISTYPED_KEYS = [
+    (key.rpartition(".")[0], wrong)
+    for key in scenario_keys()
+    if re.fullmatch(r"(transfer\.|calibration\.)?\w{4,}", key)
+    for wrong in mistyped(key.rpartition(".")[2])
+    if wrong != key.rpartition(".")[2]
+]
+
+
+def test_hundreds_of_mistyped_words() -> None:
+    assert len(MISTYPED_VALUES) + len(MISTYPED_KEYS) >= 200
+
+
+@pytest.mark.parametrize(("key", "wrong"), MISTYPED_VALUES)
+def test_a_mistyped_value(key: str, wrong: str) -> None:
+    """A discipline, a congestion control, another word: what is suggested is accepted by the emulated world."""
+    with pytest.raises(ScenarioError) as caught:
+        plan_for(load_scenario(FIRST, [f"{key}={wrong}"]))
+    found = re.match(r"(?:no world can; )?did you mean (\S+)\? write ", caught.value.problems[0].right)
+    assert found, caught.value.problems[0].right
+    assert found[1] in NAMED[key]
+    load_scenario(FIRST, [f"{key}={found[1]}"])
+
+
+@pytest.mark.parametrize(("section", "wrong"), MISTYPED_KEYS)
+def test_a_mistyped_key(section: str, wrong: str) -> None:
+    place = f"{section}." if section else ""
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(FIRST, [f"{place}{wrong}=1"])
+    found = re.match(r"did you mean '(\w+)'(?: or '\w+')*\? ", caught.value.problems[0].right)
+    assert found, caught.value.problems[0].right
+    assert place + found[1] in scenario_keys()

@@ -8,6 +8,7 @@ events.py          Events on links during the transfer: what an event must say, 
 fault.py           A contradiction between keys of a scenario, before anybody has looked up its line
 flow_transfer.py   Transfer of a network's flow: its own keys, and the file's `transfer` for the rest
 key_names.py       Names of the file's keys in the plan, with their units; the keys that not every world honours
+keys.py            The keys of scenario files with what each means, by their dotted names
 load.py            Reading a scenario file: size, encoding, YAML, `extends`, overrides, models, checks
 model.py           The scenario file, format 1, as models
 model_recorded.py  The sections of a scenario file that say what was recorded, or what is wanted

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from landspeed.base.errors import Problem
+from landspeed.base.near import meant
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.key_names import special_keys
@@ -57,8 +58,9 @@ def refusals(loaded: LoadedScenario, world: str, worlds: Mapping[str, Capabiliti
             return
         able = [other for other, honours in worlds.items() if asked in getattr(honours, kind)]
         right = f"the world {' or '.join(able)} can (--world {able[0]}); here" if able else "no world can;"
-        known = ", ".join(getattr(worlds[world], kind))
-        choice = f"write one of: {known}" if known and not kind.endswith("_keys") else "leave it out"
+        known = getattr(worlds[world], kind)
+        near = "" if able else meant(asked, known)
+        choice = f"{near}write one of: {', '.join(known)}" if known and not kind.endswith("_keys") else "leave it out"
         problems.append(loaded.problem(where, f"{name} is not in the world '{world}'", f"{right} {choice}", key=key))
 
     if scenario.is_network:

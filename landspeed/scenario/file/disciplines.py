@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import PydanticCustomError, core_schema
 
+from landspeed.base.near import meant
 from landspeed.base.units import RATE, BucketSize, Perturbation, Probability, Rate, SojournTime, format_exact
 from landspeed.scenario.file.key_names import plan_values
 from landspeed.scenario.plan.plan import DisciplineName, QueueParameters
@@ -160,7 +161,7 @@ class Discipline(BaseModel):
             raise _wrong("a discipline is one name, or one name with its parameters")
         ((name, parameters),) = cast(dict[Any, Any], value).items()
         if name not in cls.model_fields:
-            raise _wrong(f"discipline '{name}' is not known")
+            raise _wrong(f"discipline '{name}' is not known", str(name))
         return {name: parameters}
 
     @classmethod
@@ -183,9 +184,9 @@ class Discipline(BaseModel):
         return getattr(self, self.kind)
 
 
-def _wrong(what: str) -> PydanticCustomError:
-    names = ", ".join(Discipline.model_fields)
-    return PydanticCustomError("discipline", "{what}", {"what": what, "right": f"write one of: {names}"})
+def _wrong(what: str, name: str = "") -> PydanticCustomError:
+    right = f"{meant(name, Discipline.model_fields)}write one of: {', '.join(Discipline.model_fields)}"
+    return PydanticCustomError("discipline", "{what}", {"what": what, "right": right})
 
 
 def resolve(discipline: Discipline | None, queue_bytes: int) -> tuple[DisciplineName, QueueParameters | None]:

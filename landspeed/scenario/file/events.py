@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from landspeed.base.near import meant
 from landspeed.base.units import TIME, format_exact
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
@@ -138,7 +139,7 @@ def _check_place(scenario: ScenarioFile, event: ScenarioEvent, where: KeyPath) -
         yield Fault(
             key,
             f"the {'network' if scenario.is_network else 'path'} has no node {name}",
-            f"write one of: {', '.join(names)}",
+            f"{meant(str(name), names)}write one of: {', '.join(names)}",
         )
     if unknown:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 
 from landspeed.base.errors import Problem, ScenarioError, Source, TextPosition
+from landspeed.base.near import meant
 from landspeed.base.units import type_word
 from landspeed.scenario.file.checks import check_structure
 from landspeed.scenario.file.document import (
@@ -150,10 +152,13 @@ def _read_with_base(path: Path, above: tuple[Path, ...]) -> YamlNode:
         return tree
     mark = base_node.mark
     if not isinstance(base_node.scalar, str) or not base_node.scalar:
-        raise ScenarioError([Problem("'extends' names a file", "write extends: other.yaml", mark)])
+        raise ScenarioError(
+            [Problem("'extends' names a file", "write extends: other.yaml, or a name such as first", mark)]
+        )
     base = path.parent / base_node.scalar
     above = (*above, path.resolve())
     try:
+        base = packaged_file(Path(base_node.scalar), path.parent) or base
         there, resolved = base.is_file(), base.resolve()
     except (OSError, ValueError):  # too long a name, or a character that no name has
         there, resolved = False, base
@@ -163,7 +168,8 @@ def _read_with_base(path: Path, above: tuple[Path, ...]) -> YamlNode:
     if len(above) > MAX_EXTENDS:
         raise ScenarioError([Problem("too many files extend each other", f"use at most {MAX_EXTENDS}", mark)])
     if not there:
-        right = f"write the path of a file relative to {path.parent or '.'}"
+        near = near_name(Path(base_node.scalar))
+        right = f"did you mean {near}?" if near else f"write the path of a file relative to {path.parent or '.'}"
         raise ScenarioError([Problem(f"'{base_node.scalar}' is not a file", right, mark)])
     return merge(_read_with_base(base, above), tree)
 
@@ -210,10 +216,9 @@ def _near_files(path: Path) -> str:
     near = difflib.get_close_matches(path.name, found, 1) or difflib.get_close_matches(path.name + ".yaml", found, 1)
     if near:
         return f"did you mean {folder / near[0]}?"
-    if not is_name(path):
-        return "check the path"
-    packaged = near_name(path)
-    return f"did you mean {packaged}?" if packaged else "name a file, or a scenario of `landspeed scenarios`"
+    if packaged := near_name(path):
+        return f"did you mean {packaged}?"
+    return "name a file, or a scenario of `landspeed scenarios`" if is_name(path) else "check the path"
 
 
 def _dump(data: dict[str, Any]) -> str:
@@ -255,8 +260,12 @@ def _value_error(kind: str, context: dict[str, Any], value: Any, message: str, w
         what = str(context.get("what") or message)
         return f"{name}: {what}", str(context["right"])
     shown = f"'{value}'" if isinstance(value, str | int | float) and not isinstance(value, bool) else type_word(value)
+    expected = str(context.get("expected"))
     advice = {
-        "literal_error": ("{shown} is not a value of {name}", "write " + str(context.get("expected"))),
+        "literal_error": (
+            "{shown} is not a value of {name}",
+            meant(str(value), re.findall("'([^']+)'", expected)) + "write " + expected,
+        ),
         "string_pattern_mismatch": (
             "{name}: {shown} is not a name",
             "write lower-case letters, digits and '-', beginning with a letter (of a scenario: or a digit)",

@@ -1,0 +1,29 @@
+"""What may have been meant by a word that is not known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is most like it, whether or not its letters are capital; empty when none is like it."""
+    by_form = {_form(each): each for each in known}
+    return next((by_form[each] for each in difflib.get_close_matches(_form(word), by_form, 1)), "")
+
+
+def meant_or_all(word: str, known: Iterable[str]) -> str:
+    """`did you mean cake?`, or all that there are when none is like it."""
+    listed = list(known)
+    near = nearest(word, listed)
+    return f"did you mean {near}?" if near else f"there are {', '.join(listed) or 'none'}"
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """`did you mean cake? `, to stand before what may be written; empty when none is like it."""
+    near = nearest(word, known)
+    return f"did you mean {near}? " if near else ""
+
+
+def _form(word: str) -> str:
+    return word.casefold().replace("_", "-")
