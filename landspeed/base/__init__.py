@@ -1,6 +1,7 @@
 """Modules that every room needs: errors, files, places, progress, units in words, logs, the version.
 
 errors.py         Errors that point at a place in a file: file:line:column, the line, a caret, what is wrong
+extras.py         Extras of the package: which commands need them, and which of their packages are not installed
 failures.py       Failures of a run, the same for every world: before anything was started, or once it ran
 files.py          Small things about files that every room needs: replaced as a whole, read as JSON
 finding.py        Findings of `landspeed doctor`: the thing looked at, its state, its remedy

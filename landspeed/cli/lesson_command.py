@@ -9,6 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from landspeed.base.extras import require_extra
 from landspeed.cli.errors import FAILED, UsageError
 from landspeed.cli.sweep_command import SweepReporter
 
@@ -95,6 +96,7 @@ def _pages(parsed: argparse.Namespace) -> int:
 
     if parsed.all and parsed.words:
         raise UsageError(f"--all is every lesson; leave out {' '.join(parsed.words)}, or --all")
+    require_extra("course")
     lessons = all_lessons()
     chosen: list[Lesson] = lessons if parsed.all else [lesson_named(name) for name in parsed.words]
 

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from landspeed.base.errors import ScenarioError
+from landspeed.base.extras import examine_extras
 from landspeed.base.finding import Finding
 from landspeed.base.near import meant_or_all
 from landspeed.scenario.file.capabilities import refusals
@@ -106,6 +107,6 @@ def plan_for(loaded: LoadedScenario, world: str = DEFAULT_WORLD, seed: int | Non
 
 
 def examine() -> list[Finding]:
-    """Check this host for every world, and find every world or tool that cannot be loaded."""
+    """Check this host for every world and extra, and find every world or tool that cannot be loaded."""
     found = [finding for kind in worlds().values() for finding in kind.doctor()]
-    return [*found, *_loaded(WORLDS)[1], *_loaded(TOOLS)[1]]
+    return [*found, *_loaded(WORLDS)[1], *_loaded(TOOLS)[1], *examine_extras()]

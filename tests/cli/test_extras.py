@@ -1,0 +1,43 @@
+"""What an extra lacks is told by the doctor, and before anything long begins."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from landspeed.base.extras import EXTRAS, examine_extras
+from landspeed.cli.main import main
+from tests.support.places import ROOT
+
+
+def without(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if this module's package were not installed."""
+    from importlib.util import find_spec
+
+    monkeypatch.setattr("landspeed.base.extras.find_spec", lambda name: None if name == module else find_spec(name))
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    packages = {extra: tuple(name.replace("-", "_") for name in names) for extra, names in told.items()}
+    assert {extra: modules for extra, (_, modules) in EXTRAS.items()} == {
+        extra: names for extra, names in packages.items() if extra != "real"
+    }
+
+
+def test_the_doctor_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    without("jupytext", monkeypatch)
+    states = {found.name: (found.state, found.remedy) for found in examine_extras()}
+    assert states["extra course"] == ("warn", "pip install 'landspeed[course]'")
+    assert states["extra notebook"] == ("ok", "")
+
+
+def test_a_lesson_says_so_before_its_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without("jupytext", monkeypatch)
+    assert main(["lesson", "window", "--out", str(tmp_path / "pages"), "--runs", str(tmp_path / "runs")]) == 2
+    assert "not installed: jupytext: pip install 'landspeed[course]'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
