@@ -79,17 +79,10 @@ class Parser(argparse.ArgumentParser):
 
     def left_over(self, word: str) -> str:
         """What is wrong with a word that no argument takes, and what would be right."""
-        options = list(_options(self))
         if word.startswith("-"):
             word = word.partition("=")[0]
-            near = nearest(word, options)
+            near = nearest(word, _options(self))
             return f"no option {word}" + (f"; did you mean {near}?" if near else "")
-        files = [
-            each for each in self._actions if each.option_strings and each.metavar == "FILE" and each.dest != "out"
-        ]
-        if files and not any(action.metavar == "FILE" for action in self._get_positional_actions()):
-            ways = ", ".join(f"{action.option_strings[-1]} {word}" for action in files)
-            return f"'{word}': say what it is: {ways}"
         return f"'{word}' is one word too many"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

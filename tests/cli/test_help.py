@@ -77,7 +77,6 @@ def test_mistyped_options(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("import x.json", "landspeed import: 'x.json': say what it is: --iperf3 x.json"),
         ("run", "landspeed run: missing: FILE"),
         ("run first --clock reel", "landspeed run: --clock: 'reel' is none of its values; did you mean real?"),
         ("run first --seed", "landspeed run: --seed: needs a value"),
