@@ -5,7 +5,7 @@ bbr_probing.py         BBR's own probing: what a run near a limit lost to its lo
 beside_goodput.py      A full line that carried less goodput than it allows: what else it carried
 bound.py               Limit of a run: a limit of the plan that its goodput is at
 calibration_checks.py  The checks of a calibration, made once for every world: what was planned
-cause_words.py         Words for the cause of a run: what each state is told with, and the figures that show it
+cause_words.py         Words for the cause of a run: what each state is told with
 certainty.py           The mean of a combination over its seeds, and how certain it is
 contest_rules.py       The contest's rules, one by one: met, not met, or not shown, with the evidence
 distance.py            Terrestrial distance of a path, leg by leg, from the positions of its places

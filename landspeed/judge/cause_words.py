@@ -1,4 +1,4 @@
-"""Words for the cause of a run: what each state is told with, and the figures that show it."""
+"""Words for the cause of a run: what each state is told with, and whether the figures show it, or a nearer cause."""
 
 from __future__ import annotations
 
