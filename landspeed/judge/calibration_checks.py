@@ -1,8 +1,8 @@
 """The checks of a calibration, made once for every world: what was planned, what was measured, what was allowed.
 
 A world measures and says its tolerances (`tolerance`, `rate_tolerance`: scenario/plan/plan.py has the usual ones;
-`rtt_floor_ms` and the rest: scenario/theory/tolerances.py); here they become checks, which its gate decides by, the record keeps and the report
-draws. The guest imports this module, so it stays light.
+`rtt_floor_ms` and the rest: scenario/theory/tolerances.py); here they become checks, which its gate decides by, the
+record keeps and the report draws. The guest imports this module, so it stays light.
 """
 
 # The guest imports this: dataclasses and typing are guest/stdlib_stand_ins there.
