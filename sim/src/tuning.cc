@@ -13,8 +13,8 @@ namespace
 {
 
 constexpr uint32_t ahead_bytes = 8 << 20;
-/// Linux waits 63 s for what ends a handshake; who waits for longer, as the guest is told, tries for longer.
-/// (landspeed/worlds/emu/guest/network/network.py) tries for longer.
+/// Linux waits 63 s for what ends a handshake; who waits for longer, as the guest is told, tries
+/// for longer (landspeed/worlds/emu/guest/network/network.py).
 constexpr int64_t syn_waits_ns = 60'000'000'000;
 constexpr uint32_t syn_tries = 7, many_tries = 21;
 
