@@ -146,8 +146,8 @@ int main(int count, char **words)
 		return fail("prctl");
 	if ((unsigned long long)getppid() != parent) // it died before the call above
 		return FAILED;
-	// The profile of a container may refuse it (worlds/emu/doctor.py tells): then the kernel's own process
-	// has other addresses in each run, its guest has not.
+	// The profile of a container may refuse it (worlds/emu/doctor.py tells): then the kernel's
+	// own process has other addresses in each run, its guest has not.
 	if (personality(ADDR_NO_RANDOMIZE) < 0 && errno != EPERM && errno != ENOSYS)
 		return fail("personality");
 	execv(words[next + 1], words + next + 1);
