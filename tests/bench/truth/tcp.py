@@ -22,7 +22,19 @@ HOLES = (12, 15, 19)  # in the second one
 WHEEL = 0.125  # Linux's timer wheel: a long timer is late by up to an eighth (kernel/time/timer.c)
 JOINED_S = 5e-7  # what comes closer together the receiving card hands on at once (GRO), for one ACK
 TICKS_S = 0.002  # two ticks of HZ = 1000
+
 Judge = Callable[[Heard], Iterable[Finding]]
+
+
+def granule_s(timer_s: float) -> float:
+    """Lateness that Linux's timer wheel allows a timer of this length: 1 ms to 63 ms, 8 ms to 504 ms, 64 ms to 4 s, …
+
+    LVL_GRAN and LVL_START of kernel/time/timer.c, at HZ = 1000.
+    """
+    granule = 0.001
+    while timer_s >= 63 * granule:
+        granule *= 8
+    return granule
 
 
 def questions(rate: RateClass, plan: Plan) -> list[Question]:
@@ -232,7 +244,10 @@ def _silence(rate: RateClass, plan: Plan) -> Question:
 
     def judge(heard: Heard) -> Iterable[Finding]:
         told_s = heard.samples[0]["rto_us"] / 1e6
-        yield Finding("TCP: the timeout after a handshake", told_s, first_s, TICKS_S + 0.01 * first_s, "s", "ticks")
+        late_s = TICKS_S + granule_s(first_s)
+        yield Finding(
+            "TCP: the timeout after a handshake", told_s, first_s, late_s, "s", "a granule of the timer wheel"
+        )
         # The first copy is followed by a loss probe (RFC 8985 section 7.3), then by one after each timeout.
         gaps = gaps_s([each for each in heard.sent if heard.number(each) == 1])[1:]
         for before, after in itertools.pairwise(gaps[:5]):
