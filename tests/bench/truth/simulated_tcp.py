@@ -146,7 +146,8 @@ def _silence(rate: RateClass, ip: int, runs: Runs) -> Iterable[Finding]:
     first_s = theory.first_rto_s(rtt_s)
     down = {"kind": "down", "at_ns": round(3 * rtt_s * S), "duration_ns": 10**15, "link": 1, "direction": "forward"}
     first_s += 30 * rate.packet_s  # what the queue adds on a slow line
-    asked = {"duration_ns": round((3 * rtt_s + 70 * first_s) * S), "sample_interval_ns": round(first_s / 100 * S)}
+    whole_ns = round((3 * rtt_s + 70 * first_s) * S)
+    asked = {"duration_ns": whole_ns, "stall_ns": whole_ns, "sample_interval_ns": round(first_s / 100 * S)}
     run = runs.run(_lanes(rate), ip, events=[down], **asked)
     rows = _rows(run)
     times = [after["time_ns"] / S for before, after in pairwise(rows) if after["retransmits"] > before["retransmits"]]
