@@ -85,6 +85,7 @@ PATHS = [
         LARGER,
         FASTER,
     ),
+    Case("window, close samples", "window", LONG | _of(window="800 kB", sample_interval="10 ms"), LARGER, FASTER),
     Case("window, deep queue", "window", _of(window="300 kB") | _on(queue="8 BDP"), LARGER, FASTER),
     Case("window, few losses", "window", _of(window="100 kB") | _on(loss="0.01 %"), LARGER, CLEAN),
     # --- losses ---

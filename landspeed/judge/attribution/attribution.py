@@ -72,7 +72,7 @@ class Attribution:
         """
         self._plan, self._shared = plan, shared
         self.path = PathEvidence(plan, world, samples)
-        self.intervals = stream_intervals(samples)
+        self.intervals = stream_intervals(samples, plan.physics.rtt_ns / 1e9)
         transfer = plan.transfer
         controls = transfer.congestion_controls or [transfer.congestion_control]
         pace = next((limit.goodput_bps for limit in plan.physics.limits if limit.kind == limits.PACING), None)

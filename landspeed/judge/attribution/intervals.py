@@ -85,23 +85,28 @@ class Interval:
         return self.cwnd is not None and self.ssthresh is not None and self.cwnd < self.ssthresh
 
 
-def stream_intervals(samples: Samples) -> dict[int, list[Interval]]:
-    """The intervals of each stream, in the order of time; the first one begins at the flow's start."""
+def stream_intervals(samples: Samples, rtt_s: float) -> dict[int, list[Interval]]:
+    """The intervals of each stream, in the order of time; the first one begins at the flow's start.
+
+    Each lasts a round trip or longer, so samples closer together are passed over: within one, a window that is full
+    comes as a burst, which fills a line, and then as nothing.
+    """
     rows = samples.rows("sender", *COLUMNS)
-    return {stream: list(_intervals(list(of))) for stream, of in itertools.groupby(rows, operator.itemgetter(0))}
+    streams = itertools.groupby(rows, operator.itemgetter(0))
+    return {stream: list(_intervals(list(of), round(rtt_s * 1e9))) for stream, of in streams}
 
 
-def _intervals(rows: list[tuple[int | None, ...]]) -> Iterator[Interval]:
+def _intervals(rows: list[tuple[int | None, ...]], least_ns: int) -> Iterator[Interval]:
     before: dict[str, int | None] = dict.fromkeys(COLUMNS)
     before["time_ns"] = 0
     told = {name for place, name in enumerate(COLUMNS) if any(row[place] for row in rows)}  # others are 0 to the end
     if "busy_us" in told:
         told |= {"rwnd_limited_us", "sndbuf_limited_us"}
-    for values in rows:
+    for number, values in enumerate(rows, start=1):
         row = dict(zip(COLUMNS, values, strict=True))
         begin_ns, end_ns = before["time_ns"] or 0, row["time_ns"] or 0
-        if end_ns <= begin_ns:
-            before = row
+        if end_ns <= begin_ns or (end_ns - begin_ns < least_ns and number < len(rows)):
+            before = row if end_ns <= begin_ns else before
             continue
         yield Interval(
             begin_s=begin_ns / 1e9,
