@@ -25,7 +25,10 @@ from tests.support.engine.guest import (
 pytestmark = pytest.mark.guest
 
 RTT_S = 0.02
-KEEPALIVE_S = 60 + 12 * 10  # the control connection's: after a minute of silence, twelve probes (net/net.c)
+KEEPALIVE_S = (
+    60 + 12 * 50
+)  # the control connection's: after a minute of silence, twelve probes in a --stall (net/net.c)
+GRANULE_S = 4.096  # Linux's timer wheel lets a timer of 50 s be so late at HZ = 1000 (LVL_GRAN of kernel/time/timer.c)
 RECEIVE = [ENGINE, "receive", "--quiet", "--json", str(INSIDE / "receive.json")]
 SEND = [ENGINE, "send", "HOST", "--quiet", "--json", str(INSIDE / "send.json")]
 
@@ -72,7 +75,7 @@ def test_an_outage_for_ever_ends_both_ends_with_what_was_measured(tmp_path: Path
     ended = perform(tmp_path, acts)
     for name, end in (("s", "send"), ("r", "receive")):
         assert ended[name]["status"] == 1
-        assert ended[name]["end_s"] == pytest.approx(KEEPALIVE_S, abs=10)
+        assert KEEPALIVE_S < ended[name]["end_s"] < 10 + KEEPALIVE_S + 12 * GRANULE_S
         told = result(tmp_path, end)
         assert told["complete"] is False
         assert "Connection timed out" in told["error"], end
