@@ -9,7 +9,7 @@ foreign_units.py  Units of another kind that people write for a rate or a size, 
 json_form.py      Dataclasses as plain values of JSON and back, strictly: nothing unknown or missing
 limits.py         Words for what limits a transfer, with a sentence each
 log.py            Logs of what is decided and started: standard logging, a logger for each module
-near.py           What may have been meant by a word that is not known
+near.py           Words that may have been meant by one that is not known
 places.py         Paths of the folders beside the package that are not Python
 progress.py       State of a run while it goes on, and its text
 text.py           Quantities in words, as the summary and the report show them
@@ -19,4 +19,6 @@ version.py        The version of this package, for all rooms: its face imports t
 
 finding.py, places.py, units_text.py and version.py are short because each is one thing that many rooms need without the
 rest; the guest needs units_text.py. foreign_units.py is short because it is a list for suggestions alone.
+
+near.py is short, as the command line and scenario files both guess in the same way.
 """

@@ -1,4 +1,4 @@
-"""What may have been meant by a word that is not known."""
+"""Words that may have been meant by one that is not known."""
 
 from __future__ import annotations
 

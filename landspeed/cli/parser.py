@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
         return parsed
 
     def left_over(self, word: str) -> str:
-        """What is wrong with a word that no argument takes, and what would be right."""
+        """Complaint about a word that no argument takes, and what would be right."""
         if word.startswith("-"):
             word = word.partition("=")[0]
             near = nearest(word, _options(self))

@@ -24,4 +24,6 @@ vary.py            `vary:` in a scenario file: values by dotted key; every combi
 
 fault.py and flow_transfer.py are short because all files that check need them, section.py because both models do;
 packaged.py and position.py because nothing else of the room is about a folder, or about the globe.
+
+keys.py is short: it reads what model.py says, for those who ask for a key.
 """

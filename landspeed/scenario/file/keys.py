@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from landspeed.scenario.file.model import ScenarioFile
+
 
 def scenario_keys() -> dict[str, str]:
     """Dotted key → what it means: `transfer.window`; what a list or a mapping of names holds stands below `path.N`."""
-    from landspeed.scenario.file.model import ScenarioFile
-
     schema = ScenarioFile.model_json_schema(by_alias=True)
     found: dict[str, str] = {}
     for key, text in _keys(schema, schema["$defs"], "", ()):
@@ -27,7 +27,7 @@ def _keys(mapping: Any, defined: dict[str, Any], above: str, within: tuple[str, 
 
 
 def _held(value: Any, step: str) -> Iterator[tuple[str, str]]:
-    """What a value may hold: (step to it, name of its definition)."""
+    """Parts that a value may hold: (step to it, name of its definition)."""
     if "$ref" in value:
         yield step, value["$ref"].rpartition("/")[2]
     for each in (*value.get("anyOf", ()), *value.get("allOf", ())):
