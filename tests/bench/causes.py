@@ -5,7 +5,7 @@
 prints each run and a confusion matrix (what was built in beside what was told), `--matrix` the matrix alone, and exits
 with 1 if a cause is wrong. `--keep`
 keeps the bundles, and judges those anew that are there; `--proofs` also runs each case without its cause, where
-goodput must rise by more than 5 %, and without another possible cause, where it must not.
+goodput must rise by more than 2 %, and without another possible cause, where it must not rise by 5 %.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from landspeed.judge.judge import judge
 from landspeed.results.record import RunRecord
 from tests.support.causes import CASES, Case, Change, write
 
-RISES = 1.05
+RISES = 1.02  # what a cause costs is 2 % at least: BBR's looks at the round trip
+STAYS = 1.05  # another pattern of losses is worth so much
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def proofs(found: Told, folder: Path) -> list[str]:
         wrong.append(f"without its cause {freed.goodput_bps / 1e6:.2f} beside {found.goodput_bps / 1e6:.2f} Mbit/s")
     if case.idle is not None:
         idle = told(case, found.world, folder / "idle", case.idle)
-        if idle.goodput_bps > RISES * found.goodput_bps:
+        if idle.goodput_bps > STAYS * found.goodput_bps:
             wrong.append(f"with {case.idle} {idle.goodput_bps / 1e6:.2f} beside {found.goodput_bps / 1e6:.2f} Mbit/s")
     return wrong
 

@@ -115,7 +115,7 @@ PATHS = [
         worlds=("emu",),
     ),
     # --- not lost, and not used ---
-    Case("reordering 1 %", "reordering", _on(reorder="1 %"), CLEAN, FASTER),
+    Case("reordering 1 %", "reordering", _on(reorder="1 %"), CLEAN, LARGER),
     Case(
         "reordering 3 %, Reno",
         "reordering",
@@ -149,7 +149,7 @@ PATHS = [
         CLEAN,
     ),
     # --- the start, the ends ---
-    Case("start, 400 kB", "slow start", LONG | _of(duration=None, bytes="400 kB"), _of(initial_window=300), FASTER),
+    Case("start, 400 kB", "slow start", LONG | _of(duration=None, bytes="400 kB"), _of(initial_window=40), FASTER),
     Case("start, 1.2 s", "slow start", LONG | _of(duration="1.2 s"), _of(initial_window=300), LARGER),
     Case("pacing, 30 Mbit/s", "pacing", _of(pacing="30 Mbit/s"), _of(pacing=None), LARGER),
     Case("pacing, four streams", "pacing", _of(pacing="10 Mbit/s", streams=4), _of(pacing=None), FASTER),
@@ -174,7 +174,7 @@ PATHS = [
         "ack path",
         {"back": {"line_rate": "300 kbit/s", "queue": "10 kB"}},
         {"back": {"line_rate": "10 Mbit/s"}},
-        FASTER,
+        LARGER,
     ),
     # --- marks and delay ---
     Case(
