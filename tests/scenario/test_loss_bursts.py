@@ -105,7 +105,7 @@ def test_the_simulator_loses_in_bursts(tmp_path: Path, loss: float, burst: float
     lossy = direction(10**9, MS, loss=loss, loss_burst=burst, seed=9)
     event = {"kind": "background", "at_ns": MS // 4, "duration_ns": 14 * S, "rate_bps": 1500 * 8 * 2000}
     event |= {"link": 1, "direction": "forward"}
-    asked = {"duration_ns": 14 * S, "window_bytes": 3000, "sample_interval_ns": MS // 2}
+    asked = {"duration_ns": 14 * S, "stall_ns": 100 * S, "window_bytes": 3000, "sample_interval_ns": MS // 2}
     plan = path_plan([direction(10**9, 15 * S), lossy, direction(10**9, MS)], mtu=1500, **asked)
     run = simulate(plan | {"events": [event]}, tmp_path / "run")
     assert run.status == 0, run.error
