@@ -215,6 +215,7 @@ def _two(near: Change, far: Change, edges: dict[int, Change] | None = None) -> C
     return {"links": _edges(edges or {}), "flows": [NEAR | near, FAR | far]}
 
 
+# How two Reno flows share a drop-tail queue is one pattern of drops: any change gives another one.
 NETWORKS = [
     Case("share, two CUBIC", "shared line", _two({}, {}), {"flows": [NEAR]}, LARGER, "near"),
     Case(
@@ -222,7 +223,7 @@ NETWORKS = [
         "shared line",
         _two({"congestion_control": "reno"}, {"congestion_control": "reno"}),
         {"flows": [NEAR]},
-        LARGER,
+        None,
         "near",
     ),
     Case(
