@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, overload
+from typing import Generic, Protocol, Self, TypeVar, overload
 
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.flow_result import Figures, FlowResult
 from landspeed.results.tool_result import ToolResult
 
-if TYPE_CHECKING:
-    from landspeed.results.record import RunRecord
-
 MOST_NAMED = 4  # flows that a verdict on the whole names
 T = TypeVar("T")
+
+
+class FlowsRecord(Protocol):
+    """Record of several flows, of which totals are told."""
+
+    @property
+    def whole(self) -> Figures:
+        """Figures of all of them together."""
+        ...
 
 
 class Total(Generic[T]):
     """Attribute of a record that is taken from its flows each time it is read."""
 
-    def __set_name__(self, owner: type[RunRecord], name: str) -> None:
+    def __set_name__(self, owner: type[FlowsRecord], name: str) -> None:
         self._name = name
 
     @overload
-    def __get__(self, record: None, owner: type[RunRecord]) -> Self: ...
+    def __get__(self, record: None, owner: type[FlowsRecord]) -> Self: ...
     @overload
-    def __get__(self, record: RunRecord, owner: type[RunRecord]) -> T: ...
-    def __get__(self, record: RunRecord | None, owner: type[RunRecord]) -> Self | T:
+    def __get__(self, record: FlowsRecord, owner: type[FlowsRecord]) -> T: ...
+    def __get__(self, record: FlowsRecord | None, owner: type[FlowsRecord]) -> Self | T:
         return self if record is None else getattr(record.whole, self._name)
 
-    def __set__(self, record: RunRecord, value: T) -> None:
+    def __set__(self, record: FlowsRecord, value: T) -> None:
         raise AttributeError(f"{self._name} follows from the record's flows: set it there")
 
 

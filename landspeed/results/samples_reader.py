@@ -190,16 +190,6 @@ class Samples:
         known = [each for each in largest if each]
         return sum(known) if known and len(known) == len(largest) else None
 
-    def window_share(self) -> float | None:
-        """Share of the sender's samples in which the receiver's window had no room for a packet more, 0…1.
-
-        Mean over the streams, from a tenth of the time on; None if not sampled.
-        """
-        flight, window, mss, time_ns = _fields("in_flight_packets", "snd_wnd_bytes", "mss_bytes", "time_ns")
-        from_ns = 0.1 * sum(self.sender["time_ns"].to_pylist()[-1:])
-        told = flight.is_valid() & window.is_valid() & mss.is_valid()
-        return _share(self.sender.filter(told & (time_ns > from_ns)), (flight + 1) * mss > window)
-
     def congestion_window_share(self) -> float | None:
         """Share of the sender's samples in which the congestion window had no room for a packet more, 0…1; or None."""
         flight, window = _fields("in_flight_packets", "cwnd_packets")

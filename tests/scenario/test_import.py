@@ -250,10 +250,10 @@ def test_json_stream_is_the_same_transfer(tmp_path: Path) -> None:
 
 
 def transfer_of(rates_bps: list[float], rtts_s: list[float], **more: Any) -> MeasuredTransfer:
-    from landspeed.scenario.importers.path_evidence import Interval
+    from landspeed.scenario.importers.path_evidence import GoodputInterval
 
     parts = tuple(
-        Interval(number, number + 1, rate, rtt, more.get("window"), more.get("lost", 0))
+        GoodputInterval(number, number + 1, rate, rtt, more.get("window"), more.get("lost", 0))
         for number, (rate, rtt) in enumerate(zip(rates_bps, rtts_s, strict=True))
     )
     mean = sum(rates_bps) / len(rates_bps)

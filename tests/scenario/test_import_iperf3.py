@@ -16,7 +16,7 @@ from landspeed.scenario.importers.import_files import import_files
 from landspeed.scenario.importers.infer import infer
 from landspeed.scenario.importers.infer_form import InferredPath
 from landspeed.scenario.importers.path_evidence import (
-    Interval,
+    GoodputInterval,
     MeasuredTransfer,
     MeasurementError,
     PathEvidence,
@@ -89,7 +89,7 @@ def inferred(*transfers: MeasuredTransfer, probes: Probes = PING) -> InferredPat
 
 def test_losses_are_chance_only_where_the_path_is_known_to_carry_what_was_sent() -> None:
     tcp = MeasuredTransfer("tcp.json", "iperf 3.12", 90e6, 10**8, 8.0, mss_bytes=1448,
-                   intervals=tuple(Interval(n, n + 1, 90e6, 0.02, None, 0) for n in range(8)))  # fmt: skip
+                   intervals=tuple(GoodputInterval(n, n + 1, 90e6, 0.02, None, 0) for n in range(8)))  # fmt: skip
     slow = inferred(udp(50e6, 0.01), tcp)
     assert slow.loss is not None
     assert slow.loss.value == 1000 / 100_010  # the ten pings count, too

@@ -30,7 +30,7 @@ from landspeed.base.limits import (
     RunLimit,
 )
 from landspeed.judge.attribution.intervals import Interval, stream_intervals
-from landspeed.judge.attribution.path_evidence import PathEvidence
+from landspeed.judge.attribution.line_evidence import LineEvidence
 from landspeed.judge.bbr_probing import CONTROL, PROBE_PACKETS
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Attribution:
             shared: links of the path that other flows' data passes, too.
         """
         self._plan, self._shared = plan, shared
-        self.path = PathEvidence(plan, world, samples)
+        self.path = LineEvidence(plan, world, samples)
         self.intervals = stream_intervals(samples, plan.physics.rtt_ns / 1e9)
         transfer = plan.transfer
         controls = transfer.congestion_controls or [transfer.congestion_control]
@@ -219,7 +219,7 @@ def _largest_first(parts: Mapping[RunLimit, float]) -> list[tuple[RunLimit, floa
     return sorted(parts.items(), key=lambda part: -part[1])
 
 
-def _only_late(plan: Plan, path: PathEvidence, intervals: dict[int, list[Interval]]) -> bool:
+def _only_late(plan: Plan, path: LineEvidence, intervals: dict[int, list[Interval]]) -> bool:
     """Return whether most of what was sent again was not lost, but overtaken."""
     if not any(link.forward.reorder for link in plan.links):
         return False

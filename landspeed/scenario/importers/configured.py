@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from landspeed.base.units_text import rate_text
 from landspeed.scenario.importers.infer_form import InferredPath
-from landspeed.scenario.importers.path_evidence import Discipline, Figure, PathEvidence
+from landspeed.scenario.importers.path_evidence import Figure, MeasuredDiscipline, PathEvidence
 from landspeed.scenario.theory import physics as ph
 
 FRAME_HEADER = 14  # what tc's rates count of a frame: Ethernet's header, without preamble, gap and checksum
@@ -50,7 +50,9 @@ def _seen_bps(made: InferredPath) -> float:
     return made.goodput.value * made.wire_share if made.goodput else 0.0
 
 
-def _shaped(made: InferredPath, disciplines: Sequence[Discipline], shaper: Discipline, seen_bps: float) -> None:
+def _shaped(
+    made: InferredPath, disciplines: Sequence[MeasuredDiscipline], shaper: MeasuredDiscipline, seen_bps: float
+) -> None:
     assert shaper.rate_bps is not None
     what = f"{shaper.source}: {shaper.kind} at {shaper.place}, {rate_text(shaper.rate_bps)} as configured"
     share = (made.mtu_bytes + ph.ETHERNET_FRAMING) / (made.mtu_bytes + FRAME_HEADER)

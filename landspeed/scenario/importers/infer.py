@@ -17,7 +17,7 @@ from landspeed.base.units_text import rate_text
 from landspeed.scenario.importers.agreement import contradictions
 from landspeed.scenario.importers.configured import apply_settings
 from landspeed.scenario.importers.infer_form import STANDARD_BPS, InferredPath
-from landspeed.scenario.importers.path_evidence import Figure, Interval, MeasuredTransfer, PathEvidence
+from landspeed.scenario.importers.path_evidence import Figure, GoodputInterval, MeasuredTransfer, PathEvidence
 from landspeed.scenario.importers.round_trip import round_trip
 from landspeed.scenario.importers.udp import over_udp
 from landspeed.scenario.theory import physics as ph
@@ -97,7 +97,7 @@ def _mtu(evidence: PathEvidence, transfer: MeasuredTransfer | None) -> tuple[int
     return mtu, f"{segment.source}: MSS of {segment.mss_bytes} B and its headers"
 
 
-def settled(transfer: MeasuredTransfer) -> list[Interval]:
+def settled(transfer: MeasuredTransfer) -> list[GoodputInterval]:
     """The intervals after the start: from the one after the first that has nine tenths of the highest rate."""
     whole = [each for each in transfer.intervals if each.end_s > each.start_s]
     if len(whole) < 4:
@@ -178,7 +178,7 @@ def _at_least(made: InferredPath, rates: Sequence[float]) -> None:
     )
 
 
-def _by_queue(made: InferredPath, parts: Sequence[Interval], base_s: float) -> None:
+def _by_queue(made: InferredPath, parts: Sequence[GoodputInterval], base_s: float) -> None:
     transfer = made.transfer
     assert transfer is not None
     highest_s = max(each.rtt_s for each in parts if each.rtt_s is not None)
@@ -209,7 +209,7 @@ def _by_queue(made: InferredPath, parts: Sequence[Interval], base_s: float) -> N
         made.assumptions.append("Queue. It never overflowed, so it may be any longer than what was seen of it.")
 
 
-def _by_window(made: InferredPath, parts: Sequence[Interval], rate_bps: float, rtt_s: float) -> bool:
+def _by_window(made: InferredPath, parts: Sequence[GoodputInterval], rate_bps: float, rtt_s: float) -> bool:
     """Return whether the data in flight filled a window other than cwnd, which fills if the path is the limit."""
     transfer = made.transfer
     assert transfer is not None
@@ -237,12 +237,12 @@ def _by_window(made: InferredPath, parts: Sequence[Interval], rate_bps: float, r
     return True
 
 
-def _as_one(transfer: MeasuredTransfer) -> Interval:
+def _as_one(transfer: MeasuredTransfer) -> GoodputInterval:
     """The whole transfer as an interval, where its intervals do not tell what was sent again."""
-    return Interval(0.0, transfer.bytes * 8 / transfer.goodput_bps, transfer.goodput_bps)
+    return GoodputInterval(0.0, transfer.bytes * 8 / transfer.goodput_bps, transfer.goodput_bps)
 
 
-def _by_loss(made: InferredPath, parts: Sequence[Interval], resent: int, *, seen: bool) -> None:
+def _by_loss(made: InferredPath, parts: Sequence[GoodputInterval], resent: int, *, seen: bool) -> None:
     """Take the losses as chance. `seen`: round trips under load are known, and show no queue."""
     transfer = made.transfer
     assert transfer is not None

@@ -28,7 +28,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Interval:
+class GoodputInterval:
     """A part of a transfer, all streams together; what was not told is None.
 
     Attributes:
@@ -83,7 +83,7 @@ class MeasuredTransfer:
     offered_bps: float | None = None
     min_rtt_s: float | None = None
     max_rtt_s: float | None = None
-    intervals: tuple[Interval, ...] = ()
+    intervals: tuple[GoodputInterval, ...] = ()
     when: str = ""
 
     @property
@@ -153,7 +153,7 @@ class Socket:
 
 
 @dataclass(frozen=True)
-class Discipline:
+class MeasuredDiscipline:
     """A queueing discipline on the path as it is configured (tc). Its rate counts frames without preamble and gap.
 
     Attributes:
@@ -173,7 +173,7 @@ class Discipline:
 
 
 @dataclass(frozen=True)
-class HostFacts:
+class MeasuredHost:
     """Settings of a host (sysctl, ethtool, ip link)."""
 
     source: str
@@ -192,8 +192,8 @@ class PathEvidence:
     traces: list[Traceroute] = field(default_factory=list[Traceroute])
     probes: list[Probes] = field(default_factory=list[Probes])
     sockets: list[Socket] = field(default_factory=list[Socket])
-    disciplines: list[Discipline] = field(default_factory=list[Discipline])
-    hosts: list[HostFacts] = field(default_factory=list[HostFacts])
+    disciplines: list[MeasuredDiscipline] = field(default_factory=list[MeasuredDiscipline])
+    hosts: list[MeasuredHost] = field(default_factory=list[MeasuredHost])
     notes: list[str] = field(default_factory=list[str])
 
     def add(self, more: PathEvidence) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.scenario.importers.path_evidence import (
-    HostFacts,
-    Interval,
+    GoodputInterval,
+    MeasuredHost,
     MeasuredTransfer,
     MeasurementError,
     PathEvidence,
@@ -94,14 +94,14 @@ def _transfer(
 ) -> MeasuredTransfer:
     """All streams as one; each value is the mean rate until its time, in Mbit/s."""
     told, at_s = member(data, "metadata"), [number(each) for each in items(data, "x_values")]
-    parts: list[Interval] = []
+    parts: list[GoodputInterval] = []
     before: float | None = None
     for at, x in enumerate(at_s):
         rates = [values[at] for values in streams if at < len(values) and values[at] is not None]
         ms = ping_ms[at] if at < len(ping_ms) else None
         if x is not None and before is not None and x > before and rates and sum(each or 0 for each in rates) > 0:
             rate = sum(each or 0.0 for each in rates) * 1e6
-            parts.append(Interval(before, x, rate, ms / 1e3 if ms and ms > 0 else None))
+            parts.append(GoodputInterval(before, x, rate, ms / 1e3 if ms and ms > 0 else None))
         before = x if x is not None else before
     lasted = sum(each.end_s - each.start_s for each in parts)
     if not lasted:
@@ -125,10 +125,10 @@ def _transfer(
     )
 
 
-def _hosts(file: Path, told: Any) -> list[HostFacts]:
+def _hosts(file: Path, told: Any) -> list[MeasuredHost]:
     """The sending host's MTU and control, as Flent notes them."""
     mtu = round(plain_number(str(member(told, "EGRESS_INFO", "mtu"))))
-    return [HostFacts(file.name, mtu_bytes=mtu)] if mtu and 576 <= mtu <= 65_535 else []
+    return [MeasuredHost(file.name, mtu_bytes=mtu)] if mtu and 576 <= mtu <= 65_535 else []
 
 
 _LIKE = re.compile(r'"(?:x_values|raw_values|SERIES_META)"\s*:')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from landspeed.scenario.importers.path_evidence import HostFacts, MeasurementError, PathEvidence
+from landspeed.scenario.importers.path_evidence import MeasuredHost, MeasurementError, PathEvidence
 from landspeed.scenario.importers.reading import read_text
 from landspeed.scenario.importers.registry import Reader
 
@@ -34,7 +34,7 @@ def read_host_settings(file: Path) -> PathEvidence:
     if any(not LEAST_MTU <= each <= MOST_MTU for each in mtus) or any(not 1 <= each <= 10**6 for each in speeds):
         raise MeasurementError(f"{file}: an MTU of {mtus} B, a speed of {speeds} Mbit/s: none; give {WHAT}, unchanged")
     control, send, receive = _CONTROL.search(text), _SEND.search(text), _RECEIVE.search(text)
-    found = HostFacts(
+    found = MeasuredHost(
         source=file.name,
         congestion_control=control[1] if control else None,
         send_buffer_bytes=int(send[1]) if send else None,
@@ -42,7 +42,7 @@ def read_host_settings(file: Path) -> PathEvidence:
         nic_bps=speeds[0] * 1e6 if speeds else None,
         mtu_bytes=mtus[0] if mtus else None,
     )
-    if found == HostFacts(file.name):
+    if found == MeasuredHost(file.name):
         raise MeasurementError(
             f"{file}: no setting that says something of a path (congestion control, buffers, speed, MTU); give {WHAT}"
         )

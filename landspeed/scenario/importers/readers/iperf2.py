@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from landspeed.scenario.importers.path_evidence import (
-    Interval,
+    GoodputInterval,
     MeasuredTransfer,
     MeasurementError,
     PathEvidence,
@@ -61,7 +61,7 @@ class _Row(NamedTuple):
     """A line with a rate; `again`: sent again over TCP; `lost` of `packets` over UDP."""
 
     stream: str
-    part: Interval
+    part: GoodputInterval
     moved_bytes: float
     again: int | None
     lost: int | None
@@ -95,7 +95,7 @@ class _Report:
     def _row(match: re.Match[str]) -> _Row:
         rate = _scaled(match[6], match[7], 1000)
         tcp, udp = _TCP_MORE.match(match[8]), _UDP_MORE.match(match[8])
-        part = Interval(
+        part = GoodputInterval(
             start_s=float(match[2]),
             end_s=float(match[3]),
             rate_bps=rate,
@@ -108,7 +108,7 @@ class _Report:
 
     @staticmethod
     def _csv_row(match: re.Match[str]) -> _Row:
-        part = Interval(float(match[6]), float(match[7]), float(match[9]))
+        part = GoodputInterval(float(match[6]), float(match[7]), float(match[9]))
         lost, packets = (int(match[10]), int(match[11])) if match[10] else (None, None)
         return _Row("SUM" if match[5] == "-1" else match[5], part, float(match[8]), None, lost, packets)
 
@@ -169,14 +169,14 @@ class _Report:
     def _csv_ends(self) -> tuple[str, str]:
         return (self.csv[0][1], self.csv[0][3]) if self.csv else ("", "")
 
-    def _intervals(self, lasted: float) -> list[Interval]:
+    def _intervals(self, lasted: float) -> list[GoodputInterval]:
         """The intervals, each of all streams."""
-        found: dict[tuple[float, float], list[Interval]] = {}
+        found: dict[tuple[float, float], list[GoodputInterval]] = {}
         for stream, part, *_ in self.rows:
             if stream != "SUM" and 0 < part.end_s - part.start_s < (1 - CLOSE) * lasted:
                 found.setdefault((round(part.start_s, 1), round(part.end_s, 1)), []).append(part)
         return [
-            Interval(
+            GoodputInterval(
                 start,
                 end,
                 sum(each.rate_bps for each in parts),

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from landspeed.scenario.importers.path_evidence import Interval, MeasuredTransfer, MeasurementError, PathEvidence
+from landspeed.scenario.importers.path_evidence import GoodputInterval, MeasuredTransfer, MeasurementError, PathEvidence
 from landspeed.scenario.importers.peers import plain_address
 from landspeed.scenario.importers.reading import (
     items,
@@ -152,10 +152,10 @@ def positive_of(intervals: list[Any], name: str) -> float | None:
     return positive(streams[0], name) if streams else None
 
 
-def _interval(data: Any) -> Interval:
+def _interval(data: Any) -> GoodputInterval:
     streams = items(data, "streams")
     rtt_us = mean([positive(each, "rtt") for each in streams])
-    return Interval(
+    return GoodputInterval(
         start_s=number(data, "sum", "start") or 0.0,
         end_s=number(data, "sum", "end") or 0.0,
         rate_bps=number(data, "sum", "bits_per_second") or 0.0,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.scenario.importers.path_evidence import (
-    Interval,
+    GoodputInterval,
     MeasuredTransfer,
     MeasurementError,
     PathEvidence,
@@ -55,7 +55,7 @@ def _address(end: str) -> str:
 
 
 def _transfer(file: Path, snapshots: Sequence[Any], sender: str, receiver: str, *, by_bbr: bool) -> MeasuredTransfer:
-    parts: list[Interval] = []
+    parts: list[GoodputInterval] = []
     at_us = acked = again = 0.0
     for each in snapshots:
         now_us, now_acked = positive(each, "ElapsedTime") or 0.0, positive(each, "BytesAcked") or 0.0
@@ -64,7 +64,7 @@ def _transfer(file: Path, snapshots: Sequence[Any], sender: str, receiver: str, 
         resent, rtt = positive(each, "TotalRetrans") or again, positive(each, "RTT")
         window, cwnd, mss = (positive(each, name) for name in ("SndWnd", "SndCwnd", "SndMSS"))
         parts.append(
-            Interval(
+            GoodputInterval(
                 at_us / 1e6,
                 now_us / 1e6,
                 (now_acked - acked) * 8e6 / (now_us - at_us),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from landspeed.scenario.importers.path_evidence import (
-    Interval,
+    GoodputInterval,
     MeasuredTransfer,
     MeasurementError,
     PathEvidence,
@@ -69,12 +70,12 @@ def _unit(text: str) -> float:
     return 10.0 ** int(found[1]) if found[1] else {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}[found[2]]
 
 
-def _intervals(text: str) -> tuple[Interval, ...]:
-    found: list[Interval] = []
+def _intervals(text: str) -> tuple[GoodputInterval, ...]:
+    found: list[GoodputInterval] = []
     at_s = 0.0
     for rate, power, seconds in _INTERIM.findall(text):
         lasted = plain_number(seconds)
-        found.append(Interval(at_s, at_s + lasted, plain_number(rate) * 10.0 ** int(power)))
+        found.append(GoodputInterval(at_s, at_s + lasted, plain_number(rate) * 10.0 ** int(power)))
         at_s += lasted
     return tuple(found)
 
@@ -106,15 +107,9 @@ def _transfer(
 def _udp(file: Path, text: str, head: re.Match[str], local: list[float], remote: list[float]) -> MeasuredTransfer:
     plain = _transfer(file, text, head, remote[3] * _unit(text), remote[1])
     packets, arrived = round(local[3]), round(remote[2])
-    return MeasuredTransfer(
-        source=plain.source,
-        program=plain.program,
-        goodput_bps=plain.goodput_bps,
-        bytes=plain.bytes,
-        duration_s=plain.duration_s,
-        sender=plain.sender,
-        receiver=plain.receiver,
-        ip_version=plain.ip_version,
+    return replace(
+        plain,
+        intervals=(),
         udp=True,
         packets=packets,
         lost=max(0, packets - arrived),
@@ -146,19 +141,11 @@ def _by_pairs(file: Path, text: str, pairs: dict[str, str], head: re.Match[str] 
     return PathEvidence(
         transfers=[
             usable(
-                MeasuredTransfer(
-                    source=plain.source,
-                    program=plain.program,
-                    goodput_bps=plain.goodput_bps,
-                    bytes=plain.bytes,
-                    duration_s=plain.duration_s,
-                    sender=plain.sender,
-                    receiver=plain.receiver,
-                    ip_version=plain.ip_version,
+                replace(
+                    plain,
                     congestion_control=pairs.get(f"{here}_CONG_CONTROL") or None,
                     mss_bytes=round(plain_number(pairs.get("TRANSPORT_MSS", ""))) or None,
                     retransmits=round(plain_number(again)) if re.fullmatch(r"\d{1,12}", again) else None,
-                    intervals=plain.intervals,
                 )
             )
         ]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from landspeed.scenario.importers.path_evidence import (
-    Interval,
+    GoodputInterval,
     MeasuredTransfer,
     MeasurementError,
     PathEvidence,
@@ -34,7 +34,7 @@ def read_nuttcp(file: Path) -> PathEvidence:
         MeasurementError: it has no result.
     """
     text = read_text(file)
-    intervals: list[Interval] = []
+    intervals: list[GoodputInterval] = []
     summary: tuple[float, float, float] | None = None
     again: int | None = None
     dropped: tuple[int, int] | None = None
@@ -44,7 +44,7 @@ def read_nuttcp(file: Path) -> PathEvidence:
         pairs = dict(_PAIR.findall(match[4]))
         resent = round(plain_number(pairs["retrans"])) if "retrans" in pairs else None
         if "tx_cpu" not in pairs:
-            intervals.append(Interval(at_s, at_s := at_s + figures[1], figures[2] * 1e6, retransmits=resent))
+            intervals.append(GoodputInterval(at_s, at_s := at_s + figures[1], figures[2] * 1e6, retransmits=resent))
             continue
         summary, again = figures, resent
         if "drop" in pairs and "pkt" in pairs:
@@ -59,7 +59,7 @@ def read_nuttcp(file: Path) -> PathEvidence:
             continue
         window = _CONGESTION.search(match[4])
         intervals.append(
-            Interval(
+            GoodputInterval(
                 at_s,
                 at_s := at_s + figures[1],
                 figures[2] * 1e6,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.scenario.importers.path_evidence import (
-    Interval,
+    GoodputInterval,
     MeasuredTransfer,
     MeasurementError,
     PathEvidence,
@@ -121,9 +121,9 @@ def throughput(result: Any, spec: Any, source: str) -> PathEvidence:
     return PathEvidence(transfers=[made])
 
 
-def _interval(data: Any) -> Interval:
+def _interval(data: Any) -> GoodputInterval:
     rtt = mean([positive(each, "rtt") for each in items(data, "streams")])
-    return Interval(
+    return GoodputInterval(
         start_s=number(data, "summary", "start") or 0.0,
         end_s=number(data, "summary", "end") or 0.0,
         rate_bps=number(data, "summary", "throughput-bits") or 0.0,

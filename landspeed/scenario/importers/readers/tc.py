@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from landspeed.scenario.importers.path_evidence import Discipline, MeasurementError, PathEvidence
+from landspeed.scenario.importers.path_evidence import MeasuredDiscipline, MeasurementError, PathEvidence
 from landspeed.scenario.importers.reading import plain_number, read_text
 from landspeed.scenario.importers.registry import Reader
 
@@ -30,7 +30,7 @@ def read_tc(file: Path) -> PathEvidence:
     Raises:
         MeasurementError: it has none.
     """
-    found: list[Discipline] = []
+    found: list[MeasuredDiscipline] = []
     head: re.Match[str] | None = None
     place = "a device"  # lines of classes do not name it
     for line in read_text(file).splitlines():
@@ -53,7 +53,7 @@ def _bits(match: re.Match[str]) -> float:
     return plain_number(match[1]) * (_BINARY if match[2].endswith("i") else _DECIMAL)[prefix]
 
 
-def _discipline(file: Path, head: re.Match[str], place: str, counts: tuple[int, int]) -> Discipline:
+def _discipline(file: Path, head: re.Match[str], place: str, counts: tuple[int, int]) -> MeasuredDiscipline:
     """A discipline. `counts`: packets sent, packets dropped."""
     text = head[3]
     rate = _CEIL.search(text) or _RATE.search(text)
@@ -71,7 +71,7 @@ def _discipline(file: Path, head: re.Match[str], place: str, counts: tuple[int, 
         raise MeasurementError(
             f"{file}: a queue of {limit} B, a loss of {share}: none of a path; give {WHAT}, unchanged"
         )
-    return Discipline(
+    return MeasuredDiscipline(
         source=file.name,
         kind=head[1],
         place=place,

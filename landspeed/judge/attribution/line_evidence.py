@@ -46,7 +46,7 @@ class _Series:
         return self.backlog[place - 1] if place else 0
 
 
-class PathEvidence:
+class LineEvidence:
     """The lines of the path of one flow."""
 
     def __init__(self, plan: Plan, world: str, samples: Samples) -> None:
