@@ -1,7 +1,7 @@
 """Do the tests notice a changed line? `make mutation`: physics, queueing and judge, mutated by mutmut.
 
-mutmut wants the package as a folder of its name. Here the root of the repository is the package, so it is laid out anew
-in build/mutation. Which files are mutated, and which tests must notice, stands in pyproject.toml.
+mutmut writes beside what it mutates, so the package and its tests are copied to build/mutation. Which files are mutated,
+and which tests must notice, stands in pyproject.toml.
 
     .venv/bin/python tests/bench/mutation.py                    all, anew; exit status 1 below LEAST
     .venv/bin/python tests/bench/mutation.py 'landspeed.judge.bound.*'   only these, on what is there
@@ -26,24 +26,14 @@ STAGE = ROOT / "build" / "mutation"
 MUTMUT = Path(sys.executable).parent / "mutmut"
 LEAST = 0.85  # of the mutants are noticed
 NOTICED = ("killed", "timeout", "segfault")
-LEFT_OUT = shutil.ignore_patterns("build*", "__pycache__", "src", "fuzz", "kernel", "tests", "collections")
 
 
 def lay_out() -> None:
     """The package, its tests and its scenario files in the stage; what was found there is removed."""
     shutil.rmtree(STAGE, ignore_errors=True)
-    package = STAGE / "landspeed"
-    package.mkdir(parents=True)
-    for part in sorted(ROOT.iterdir()):
-        if part.suffix == ".py":
-            shutil.copy2(part, package)
-        elif (part / "__init__.py").exists():
-            shutil.copytree(part, package / part.name, ignore=LEFT_OUT)
-    shutil.copytree(ROOT / "scenarios", STAGE / "scenarios", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
-    shutil.copytree(ROOT / "tests", STAGE / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "setup/requirements/run.in"):
-        shutil.copy2(ROOT / name, STAGE)
-    (STAGE / "docs").mkdir()  # the tests' conftest.py looks there
+    for folder in ("landspeed", "scenarios", "tests", "docs", "setup"):
+        shutil.copytree(ROOT / folder, STAGE / folder, ignore=shutil.ignore_patterns("__pycache__", "build"))
+    shutil.copy2(ROOT / "pyproject.toml", STAGE)
 
 
 def mutate(names: list[str]) -> int:
@@ -93,7 +83,7 @@ def tell(found: dict[str, dict[str, str]]) -> bool:
 def main(names: list[str]) -> int:
     """Returns the exit status."""
     began = time.monotonic()
-    if not names:
+    if not names or not STAGE.exists():
         lay_out()
     status = mutate(names)
     enough = tell(outcomes())

@@ -7,6 +7,7 @@ import io
 import re
 import subprocess
 import tokenize
+import tomllib
 from pathlib import Path
 
 from tests.support.places import ROOT
@@ -126,3 +127,9 @@ def prose(file: Path) -> str:
             return "\n".join(re.findall(r"#.*$", file.read_text(), flags=re.MULTILINE))
         case _:
             return ""
+
+
+def test_what_mutation_changes_and_runs_is_there() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    named = [*config["only_mutate"], *config["also_copy"], *config["pytest_add_cli_args_test_selection"]]
+    assert [name for name in named if not (ROOT / name).exists()] == []
