@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from landspeed.base.failures import BundleError, NotReady, RunFailed, RunInterrupted
     from landspeed.base.progress import Progress
     from landspeed.course.worksheet import lesson
+    from landspeed.exporters.export import export
+    from landspeed.exporters.exporter import ExportError
     from landspeed.programs.conditions import line, listening, succeeds
     from landspeed.programs.errors import LandspeedWarning, PathError, ProgramEnded, ProgramNotStarted, ProgramTimeout
     from landspeed.programs.library import path
@@ -61,6 +63,8 @@ _PLACES = {
     ),
     "landspeed.base.progress": ("Progress",),
     "landspeed.course.worksheet": ("lesson",),
+    "landspeed.exporters.export": ("export",),
+    "landspeed.exporters.exporter": ("ExportError",),
     "landspeed.programs.conditions": (
         "line",
         "listening",
@@ -121,6 +125,7 @@ _HOME = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = [
     "BundleError",
+    "ExportError",
     "ImportedScenario",
     "LandspeedError",
     "LandspeedWarning",
@@ -154,6 +159,7 @@ __all__ = [
     "__version__",
     "arun",
     "compare_sweeps",
+    "export",
     "find_runs",
     "import_measured",
     "lesson",

@@ -5,7 +5,7 @@ demo_command.py      The command `demo`: a first look at a run
 errors.py            Exit statuses, and errors of the command line itself
 explore_command.py   The command `explore`: a page with sliders, theory and measured runs, as a file or served
 help_command.py      The command `help`: what a command, an option or a key of scenario files is
-import_command.py    The command `import`: files of measurements become a scenario
+import_command.py    The commands `import` and `export`: files of other programs become a scenario
 kernel_command.py    The commands `kernel list`, `build` and `remove`, of the guest's kernels
 lesson_command.py    The command `lesson`, of the course
 live_chart.py        Live chart of a run's goodput in a terminal, drawn again while the run goes on

@@ -1,4 +1,4 @@
-"""The command `import`: files of measurements become a scenario."""
+"""The commands `import` and `export`: files of other programs become a scenario, a scenario or a run such files."""
 
 from __future__ import annotations
 
@@ -65,4 +65,36 @@ def do_import(parsed: argparse.Namespace) -> int:
     for key, value, source in made.values():
         print(f"  {key}: {value} ({source})")
     print(f"{parsed.out}: look at its assumptions, then: landspeed run {parsed.out}")
+    return 0
+
+
+def add_export(made: argparse.ArgumentParser) -> None:
+    """Arguments of `export`."""
+    made.add_argument("form", nargs="?", metavar="FORM", help="such as mininet, tc, iperf3 (default: list them)")
+    made.add_argument(
+        "what", nargs="?", type=Path, metavar="WHAT", help="scenario file or name, or, for what was measured, a bundle"
+    )
+    made.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (default: here)")
+
+
+def do_export(parsed: argparse.Namespace) -> int:
+    """Prints the files, or what there is to choose from."""
+    from landspeed.exporters.export import all_exporters, export, exporter_of
+
+    if parsed.form is None:
+        width = max(map(len, all_exporters()))
+        for of, title in (("plan", "of a scenario or a run"), ("run", "of a run")):
+            print(f"{title}:")
+            for each in all_exporters().values():
+                if each.of == of:
+                    print(f"  {each.word:<{width}}  {each.what}")
+        return 0
+    exporter = exporter_of(parsed.form)
+    if parsed.what is None:
+        given = "first" if exporter.of == "plan" else "results/runs/…"
+        raise UsageError(f"missing: what to export, such as: landspeed export {exporter.word} {given}")
+    files = export(parsed.what, exporter.word, parsed.out)
+    for file in files:
+        print(file)
+    print(f"to open it: {exporter.opens.replace('FILE', str(files[0])).replace('NAME', files[0].stem)}")
     return 0

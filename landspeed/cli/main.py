@@ -37,6 +37,7 @@ COMMANDS = {
     "explore": ("explore_command", "Make a page with sliders: what theory predicts for a path, and what was measured."),
     "predict": ("predict_command", "Predict how long a very large transfer takes, for each choice that is given."),
     "import": ("import_command", "Make a scenario from what iperf, traceroute, ss and others measured."),
+    "export": ("import_command", "Write a scenario or a run as files of Mininet, tc, iperf3, Wireshark and others."),
     "compare": ("run_command", "Compare runs: bundles, scenario files, one file in several worlds, two sweeps."),
     "exec": ("program_command", "Run your own program on the emulated path, in virtual time."),
     "probe": (
@@ -58,7 +59,7 @@ COMMANDS = {
 
 GROUPS = {
     "Begin": ("demo", "scenarios", "help", "doctor"),
-    "Describe a path": ("check", "show", "import", "schema"),
+    "Describe a path": ("check", "show", "import", "export", "schema"),
     "Run it": ("run", "compare", "sweep", "find", "predict", "explore"),
     "Your own programs": ("exec", "probe", "shell"),
     "Results": ("results", "report", "submission", "record-book"),
