@@ -1,7 +1,7 @@
 """Do the tests notice a changed line? `make mutation`: physics, queueing and judge, mutated by mutmut.
 
-mutmut writes beside what it mutates, so the package and its tests are copied to build/mutation. Which files are mutated,
-and which tests must notice, stands in pyproject.toml.
+mutmut writes beside what it mutates, so the package and its tests are copied to build/mutation. pyproject.toml has the
+files that are mutated, and the tests that must notice.
 
     .venv/bin/python tests/bench/mutation.py                    all, anew; exit status 1 below LEAST
     .venv/bin/python tests/bench/mutation.py 'landspeed.judge.bound.*'   only these, on what is there
