@@ -14,6 +14,7 @@ round_trip.py      The path's own round trip, and how it divides over the hops
 udp.py             Transfers over UDP: what the path carries, and whether their losses are chance
 write.py           Writer of the inferred scenario: each value with its source and its uncertainty in a comment
 readers/           Readers of measuring programs' files, a module each
+topologies/        Maps of networks become a scenario of a network: Topology Zoo, SNDlib, containerlab
 
     file ──read──► PathEvidence ──infer──► InferredPath ──write──► scenario file
 

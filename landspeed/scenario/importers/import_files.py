@@ -14,7 +14,10 @@ from landspeed.scenario.importers.agreement import put_in_order
 from landspeed.scenario.importers.infer import infer
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence
 from landspeed.scenario.importers.peers import of_one_path
+from landspeed.scenario.importers.reading import read_text
 from landspeed.scenario.importers.registry import all_readers, reader_of
+from landspeed.scenario.importers.topologies.maps import map_kind
+from landspeed.scenario.importers.topologies.write_network import write_network
 from landspeed.scenario.importers.write import write_scenario
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -47,7 +50,7 @@ def import_files(
     Args:
         files: kind of file (registry.py) → the files. Of two traceroutes the second is the receiver's.
         name, title: of the scenario.
-        found: files whose kind is found out.
+        found: files whose kind is found out. One may be a map of a network (topologies/), then it is alone.
 
     Raises:
         MeasurementError: there is no file, one cannot be used, or together they tell too little.
@@ -58,6 +61,13 @@ def import_files(
     known = all_readers()
     if unknown := [kind for kind in files if kind not in known]:
         raise MeasurementError(f"{unknown[0]}: no kind of file that is read; right is one of {', '.join(known)}")
+    found = [Path(file) for file in found]
+    if maps := [(file, kind) for file in found if (kind := map_kind(file))]:
+        if len(found) > 1 or any(files.values()):
+            raise MeasurementError(f"{maps[0][0]}: {maps[0][1].what} is a whole network; import it without other files")
+        (file, kind), *_ = maps
+        text = write_network(kind.read(file, read_text(file)), file, name, title)
+        return InferredScenario(text, _checked(text), [(file, kind.what)])
     given = [(Path(file), known[kind]) for kind, those in files.items() for file in those]
     given += [(Path(file), reader_of(Path(file))) for file in found]
     if not given:
@@ -68,7 +78,10 @@ def import_files(
     put_in_order(evidence)
     evidence = of_one_path(evidence)
     text = write_scenario(infer(evidence), evidence, name, title)
+    return InferredScenario(text, _checked(text), [(file, reader.what) for file, reader in given])
+
+
+def _checked(text: str) -> LoadedScenario:
     tree = parse_yaml(text, Source("imported", text.split("\n")))
     assert tree is not None
-    loaded = check_tree(tree, Path(BUILT), ())
-    return InferredScenario(text, loaded, [(file, reader.what) for file, reader in given])
+    return check_tree(tree, Path(BUILT), ())

@@ -1,0 +1,168 @@
+"""Maps of networks: what they tell is in the scenario, what they do not tell is assumed, what is broken is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import landspeed as ls
+from landspeed.scenario.importers.import_files import import_files
+from landspeed.scenario.importers.path_evidence import MeasurementError
+from landspeed.scenario.importers.topologies.graphs import read_gml, read_graphml
+from landspeed.scenario.importers.topologies.topology import FIBRE_M_PER_S, MapNode, distance_m
+from landspeed.scenario.importers.topologies.write_network import STRETCH
+
+GML = """\
+graph [
+  label "Abilene"
+  node [ id 0 label "New York" Longitude -74.00597 Internal 1 Latitude 40.71427 ]
+  node [ id 1 label "Chicago" Longitude -87.65005 Latitude 41.85003 ]
+  node [ id 2 label "Seattle" Longitude -122.33207 Latitude 47.60621 ]
+  node [ id 3 label "Seattle" ]
+  edge [ source 0 target 1 LinkLabel "OC-192c" LinkSpeedRaw 9953280000.0 ]
+  edge [ source 1 target 2 LinkLabel "OC-192c" ]
+  edge [ source 2 target 3 ]
+  edge [ source 3 target 2 ]
+]
+"""
+GRAPHML = """\
+<?xml version="1.0" encoding="utf-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d1"/>
+  <key attr.name="Latitude" attr.type="double" for="node" id="d2"/>
+  <key attr.name="Longitude" attr.type="double" for="node" id="d3"/>
+  <key attr.name="label" attr.type="string" for="node" id="d4"/>
+  <graph edgedefault="undirected">
+    <node id="0"><data key="d2">59.91</data><data key="d3">10.75</data><data key="d4">Oslo</data></node>
+    <node id="1"><data key="d2">63.43</data><data key="d3">10.40</data><data key="d4">Trondheim</data></node>
+    <edge source="0" target="1"><data key="d1">2500000000.0</data></edge>
+  </graph>
+</graphml>
+"""
+SNDLIB = """\
+<network xmlns="http://sndlib.zib.de/network" version="1.0">
+  <networkStructure>
+    <nodes coordinatesType="geographical">
+      <node id="Berlin"><coordinates><x>13.48</x><y>52.52</y></coordinates></node>
+      <node id="Essen"><coordinates><x>7.01</x><y>51.45</y></coordinates></node>
+    </nodes>
+    <links>
+      <link id="L1"><source>Berlin</source><target>Essen</target>
+        <additionalModules><addModule><capacity>40.0</capacity><cost>1.0</cost></addModule></additionalModules></link>
+    </links>
+  </networkStructure>
+</network>
+"""
+CLAB = """\
+name: lab
+topology:
+  nodes:
+    client: {image: x, exec: ["ip link set eth1 up", "tc qdisc add dev eth1 root netem delay 20ms rate 50mbit"]}
+    router: {kind: nokia_srlinux}
+    server:
+      kind: linux
+      exec:
+        - tc qdisc add dev eth1 root handle 1: netem delay 5ms loss 0.1%
+        - tc qdisc add dev eth1 parent 1:1 tbf rate 10mbit burst 20kb limit 60000
+  links:
+    - endpoints: ["client:eth1", "router:e1-1"]
+    - endpoints: ["router:e1-2", "server:eth1"]
+"""
+
+
+def imported(folder: Path, name: str, text: str) -> ls.Plan:
+    file = folder / name
+    file.write_text(text)
+    made = import_files({}, "map", found=[file])
+    (folder / "map.yaml").write_text(made.text)
+    return ls.Scenario.load(folder / "map.yaml").plan()
+
+
+def test_the_great_circle_is_that_of_the_globe() -> None:
+    quarter = distance_m(MapNode("a", "", 0.0, 0.0), MapNode("b", "", 0.0, 90.0))
+    assert quarter == pytest.approx(10_007_543, rel=1e-6)  # a quarter of 2π × 6371 km
+    assert distance_m(MapNode("a"), MapNode("b", "", 1.0, 1.0)) is None
+
+
+def test_a_map_of_the_topology_zoo_has_delays_of_its_places_and_rates(tmp_path: Path) -> None:
+    plan = imported(tmp_path, "abilene.gml", GML)
+    links = {(link.a, link.b): link for link in plan.links}
+    first = links["new-york", "chicago"]
+    assert first.forward.rate_bps == first.reverse.rate_bps == 9_953_280_000
+    km = 1145.6  # New York – Chicago
+    assert first.forward.delay_ns / 1e9 == pytest.approx(km * 1e3 * STRETCH / FIBRE_M_PER_S, rel=1e-3)
+    assert links["chicago", "seattle"].forward.rate_bps == 10_000_000_000  # assumed
+    assert ("seattle", "seattle-2") in links  # a second of the same label has a number
+    assert len(plan.links) == 3 + 2  # not twice what is told twice; and a host at either end
+    assert (plan.flow.source, plan.flow.target) == ("new-york-host", "seattle-2-host")
+    text = (tmp_path / "map.yaml").read_text()
+    assert "assumed: no delay and no places are told" in text
+    assert "1 further links beside others" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "a", "b", "rate", "km"),
+    [("n.graphml", GRAPHML, "oslo", "trondheim", 2_500_000_000, 391.8),
+     ("n.xml", SNDLIB, "berlin", "essen", 40_000_000, 458.8)],
+)  # fmt: skip
+def test_other_maps_are_read_alike(  # noqa: PLR0917
+    name: str, text: str, a: str, b: str, rate: int, km: float, tmp_path: Path
+) -> None:
+    link = imported(tmp_path, name, text).links[0]
+    assert (link.a, link.b, link.forward.rate_bps) == (a, b, rate)
+    assert link.forward.delay_ns / 1e9 == pytest.approx(km * 1e3 * STRETCH / FIBRE_M_PER_S, rel=2e-3)
+
+
+def test_a_topology_of_containerlab_has_what_its_commands_set(tmp_path: Path) -> None:
+    plan = imported(tmp_path, "lab.clab.yml", CLAB)
+    up, down = plan.links
+    assert (up.a, up.b, down.a, down.b) == ("client", "router", "router", "server")
+    assert (up.forward.delay_ns, up.forward.rate_bps) == (20_000_000, 50_000_000)
+    assert (down.reverse.delay_ns, down.reverse.rate_bps) == (5_000_000, 10_000_000)
+    assert (down.reverse.loss, down.reverse.queue_bytes) == (0.001, 60_000)
+    assert (plan.flow.source, plan.flow.target) == ("client", "server")
+
+
+def test_what_is_exported_comes_back(tmp_path: Path) -> None:
+    (file,) = ls.export("first", "containerlab", tmp_path)
+    plan, true = imported(tmp_path, "again.clab.yml", file.read_text()), ls.Scenario.load("first").plan()
+    for link, was in zip(plan.links, true.links, strict=True):
+        assert (link.a, link.b) == (was.a, was.b)
+        for now, before in ((link.forward, was.forward), (link.reverse, was.reverse)):
+            assert (now.delay_ns, now.rate_bps) == (before.delay_ns, before.rate_bps)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [("a.gml", GML[:300], "cut off"), ("b.gml", "graph [ node [ id 0 ] ]", "without a link"),
+     ("c.gml", "graph [ node [ id 0 ] edge [ source 0 target 7 ] ]", "7, of which a node is not in the file"),
+     ("d.graphml", GRAPHML[:400], "no XML"), ("e.xml", '<!DOCTYPE x [<!ENTITY a "b">]><network/>', "document type"),
+     ("f.yml", "topology:\n  nodes: {a: {}}\n", "with a link"),
+     ("g.yml", "topology:\n  links:\n    - endpoints: [a:1]\n", "no two endpoints")],
+)  # fmt: skip
+def test_a_broken_map_is_refused_by_name(name: str, text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(MeasurementError, match=says) as refused:
+        imported(tmp_path, name, text)
+    assert name in str(refused.value)
+
+
+def test_a_map_is_imported_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.gml").write_text(GML)
+    (tmp_path / "b.txt").write_text("PING")
+    with pytest.raises(MeasurementError, match="whole network"):
+        import_files({}, "map", found=[tmp_path / "a.gml", tmp_path / "b.txt"])
+
+
+@pytest.mark.fuzz
+@given(st.data())
+def test_no_map_ends_in_a_traceback(data: st.DataObject) -> None:
+    read, text = data.draw(st.sampled_from([(read_gml, GML), (read_graphml, GRAPHML)]))
+    at, cut = (data.draw(st.integers(0, len(text))) for _ in range(2))
+    put = data.draw(st.text('[]"<>/ &x0é', max_size=6))
+    try:
+        read(Path("a.map"), text[: min(at, cut)] + put + text[max(at, cut) :])
+    except MeasurementError as refused:
+        assert "a.map" in str(refused)
