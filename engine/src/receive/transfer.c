@@ -240,6 +240,9 @@ void receive_report_make(struct receive_state *state)
 		if (report->stream[i].bytes != 0 && duration_ns > report->duration_ns)
 			report->duration_ns = duration_ns;
 	}
+	/* Whoever had something may have ended before: the others had the rest of the time. */
+	if (state->time_up)
+		report->duration_ns = end_ns - first_ns;
 	report->early_bytes = number_least(streams_early_bytes(state->streams), report->bytes);
 	state->reported = true;
 }

@@ -96,6 +96,22 @@ def late_reader(bench: Bench, late_s: float, omit_ns: int, limit: dict[str, int]
     return result | {"pause_s": max(pauses)}
 
 
+def test_a_time_limit_is_the_time_of_streams_that_brought_nothing_too(bench: Bench) -> None:
+    """One of two streams ends with its first byte, the other one is silent until the time is over."""
+    bench.receive()
+    client = Client(bench.port, streams=2, bytes=1000, duration_ns=500_000_000)
+    try:
+        data = client.connect(2)
+        assert take(client.control)["type"] == "ready"
+        client.say("go")
+        data.sendall(b"x")
+        data.shutdown(socket.SHUT_WR)
+        result = take(client.control)
+    finally:
+        client.close()
+    assert (result["complete"], result["bytes"], result["duration_ns"]) == (True, 1, 500_000_000)
+
+
 @pytest.mark.parametrize("direction", [[], ["--reverse"]])
 @pytest.mark.parametrize("size", ["1", "100", "100k"])
 def test_what_is_too_short_has_no_rate(bench: Bench, size: str, direction: list[str]) -> None:
