@@ -2,15 +2,15 @@
 # Line coverage of the engine's C, by its unit tests and by the Python tests that drive it. Exit status 1 below the
 # least. Usage: coverage_engine.sh [PERCENT [JOBS]]
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 least=${1:-85}
 jobs=${2:-$(nproc)}
 build=engine/build-coverage
-.venv/bin/python -c 'import sys; sys.path.insert(0, "tests"); import builds; builds.build_of("engine", "coverage")'
+.venv/bin/python -c 'from tests.support import builds; builds.build_of("engine", "coverage")'
 find "$build" -name '*.gcda' -delete # of an earlier run
 meson test -C "$build" --print-errorlogs --quiet
 LANDSPEED_ENGINE_BUILD=coverage .venv/bin/python -m pytest -n "$jobs" --dist loadgroup --max-worker-restart 0 \
-	-m "not guest" tests/test_engine_*.py
+	-m "not guest" tests/engine
 # Each source is measured in the library and nowhere else: fuzz replays link it, unit tests too.
 .venv/bin/gcovr --root engine --filter 'engine/src/' --object-directory "$build" --sort uncovered-number --html-details \
 	"$build/coverage.html" --txt "$build/coverage.txt" --json-summary "$build/coverage.json" "$build"

@@ -4,7 +4,7 @@
 # keeps what each said in build/loaded/; exit status 1 when one failed.
 # Usage: loaded.sh [TIMES]
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 times=${1:-5}
 case $times in
 '' | *[!0-9]* | 0)

@@ -6,7 +6,7 @@
 # linkwatch and launch: tests/setup/test_small_programs.py, which `make test` runs too. ns-3 comes from the distribution and is
 # not instrumented; nothing had to be suppressed for it.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 jobs=${1:-$(nproc)}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- engine-asan engine-tsan sim-asan
@@ -17,7 +17,7 @@ for each in "$@"; do
 	engine-asan | engine-tsan)
 		variable=LANDSPEED_ENGINE_BUILD
 		# Its own builds, and what boots a guest with the users' build.
-		set -- -m "not guest" --ignore tests/engine/test_sanitizers.py tests/test_engine_*.py
+		set -- -m "not guest" --ignore tests/engine/test_sanitizers.py tests/engine
 		;;
 	sim-asan)
 		variable=LANDSPEED_SIM_BUILD
@@ -29,7 +29,7 @@ for each in "$@"; do
 		;;
 	esac
 	echo "sanitize: $each" >&2
-	.venv/bin/python -c 'import sys; sys.path.insert(0, "tests"); import builds; builds.build_of(*sys.argv[1:])' \
+	.venv/bin/python -c 'import sys; from tests.support import builds; builds.build_of(*sys.argv[1:])' \
 		"${each%-*}" "$word"
 	env "$variable=$word" .venv/bin/python -m pytest -n "$jobs" --dist loadgroup --max-worker-restart 0 \
 		--timeout 3600 "$@" || status=1

@@ -133,3 +133,16 @@ def test_what_mutation_changes_and_runs_is_there() -> None:
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
     named = [*config["only_mutate"], *config["also_copy"], *config["pytest_add_cli_args_test_selection"]]
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_shell_scripts_find_the_tests_that_they_run() -> None:
+    """From the folder that they go to first."""
+    gone = []
+    for script in ROOT.glob("tests/bench/*.sh"):
+        text = script.read_text()
+        home = script.parent / re.findall(r'^cd "\$\(dirname "\$0"\)/([./]+)"$', text, re.M)[0]
+        assert home.resolve() == ROOT, script
+        gone += [
+            f"{script.name}: {word}" for word in re.findall(r"\stests/[\w./*]+", text) if not [*home.glob(word.strip())]
+        ]
+    assert gone == []
