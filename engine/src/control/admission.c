@@ -24,13 +24,32 @@ static int files_check(const struct admission *admission, const struct request *
 	return 0;
 }
 
-int admission_streams(const struct admission *admission, unsigned asked, struct failure *failure)
+int admission_terms(const struct admission *admission, const struct request *request,
+		    struct failure *failure)
 {
-	return asked <= admission->max_streams
+	unsigned streams = request_connections(request);
+	if (request->protect < admission->protect)
+		return failure_set(failure, "this receiver wants --protect %s, not %s",
+				   protect_mode_name(admission->protect),
+				   protect_mode_name(request->protect));
+	if (streams > admission->max_streams)
+		return failure_set(failure, "this receiver allows %u stream%s, not %u",
+				   admission->max_streams, admission->max_streams == 1 ? "" : "s",
+				   streams);
+	if (admission->max_window_bytes != 0 && request->window_bytes > admission->max_window_bytes)
+		return failure_set(failure, "this receiver allows a window of %llu bytes, not %llu",
+				   (unsigned long long)admission->max_window_bytes,
+				   (unsigned long long)request->window_bytes);
+	return 0;
+}
+
+int admission_mode(const struct admission *admission, enum receive_mode mode,
+		   struct failure *failure)
+{
+	return (admission->modes >> mode & 1U) != 0
 		   ? 0
-		   : failure_set(failure, "this receiver allows %u stream%s, not %u",
-				 admission->max_streams, admission->max_streams == 1 ? "" : "s",
-				 asked);
+		   : failure_set(failure, "this receiver does not allow --receive %s",
+				 receive_mode_name(mode));
 }
 
 static int request_check(const struct admission *admission, const struct request *request,
@@ -41,16 +60,8 @@ static int request_check(const struct admission *admission, const struct request
 			   ? 0
 			   : failure_set(failure, "this host sends for nobody: start it with "
 						  "--third-party");
-	if (request->protect < admission->protect)
-		return failure_set(failure, "this receiver wants --protect %s, not %s",
-				   protect_mode_name(admission->protect),
-				   protect_mode_name(request->protect));
-	if (admission_streams(admission, request_connections(request), failure) != 0)
+	if (admission_terms(admission, request, failure) != 0)
 		return -1;
-	if (admission->max_window_bytes != 0 && request->window_bytes > admission->max_window_bytes)
-		return failure_set(failure, "this receiver allows a window of %llu bytes, not %llu",
-				   (unsigned long long)admission->max_window_bytes,
-				   (unsigned long long)request->window_bytes);
 	if (request->kind == REQUEST_FILES)
 		return files_check(admission, request, failure);
 	if (request_server_sends(request) && !admission->sends)
@@ -64,9 +75,8 @@ static int request_check(const struct admission *admission, const struct request
 				   (unsigned long long)admission->max_rate_bps,
 				   (unsigned long long)request->probe.rate_bps);
 	if (request->kind == REQUEST_MEMORY && request_client_sends(request) &&
-	    (admission->modes >> request->receive & 1U) == 0)
-		return failure_set(failure, "this receiver does not allow --receive %s",
-				   receive_mode_name(request->receive));
+	    admission_mode(admission, request->receive, failure) != 0)
+		return -1;
 	if (admission->max_duration_ns != 0 &&
 	    (request->duration_ns == 0 ||
 	     request->duration_ns + request->omit_ns > admission->max_duration_ns))

@@ -34,8 +34,12 @@ enum admission_verdict {
 enum admission_verdict admission_decide(const struct admission *admission,
 					const struct request *request, unsigned serving,
 					unsigned waiting, struct failure *failure);
-/* 0, or -1: so many data connections are too many. */
-int admission_streams(const struct admission *admission, unsigned asked, struct failure *failure);
+/* 0, or -1: more than this host lets a transfer have, at whichever end of it this host is. */
+int admission_terms(const struct admission *admission, const struct request *request,
+		    struct failure *failure);
+/* 0, or -1: memory that comes is not to be read in that mode. */
+int admission_mode(const struct admission *admission, enum receive_mode mode,
+		   struct failure *failure);
 /*
  * When a session that began at `start_ns` is ended, whatever its client says: after
  * max_duration_ns, and as long as round trips of one that keeps to it may take. UINT64_MAX: never.

@@ -53,6 +53,17 @@ struct client *pending_take(struct pending_clients *pending, unsigned index)
 	return client;
 }
 
+uint64_t pending_deadline_ns(const struct pending_clients *pending)
+{
+	uint64_t at_ns = UINT64_MAX;
+	for (unsigned i = 0; i < pending->count; i++) {
+		const struct client *client = pending->list[i];
+		if (!client->waiting)
+			at_ns = number_least(at_ns, client->deadline_ns);
+	}
+	return at_ns;
+}
+
 unsigned pending_waiting(const struct pending_clients *pending)
 {
 	unsigned count = 0;

@@ -28,6 +28,8 @@ void pending_add(struct pending_clients *pending, struct client *client);
 struct client *pending_take(struct pending_clients *pending, unsigned index);
 /* Where in the list it is; it must be there. */
 unsigned pending_index(const struct pending_clients *pending, const struct client *client);
+/* When the first of those that are not in the queue has had its time; UINT64_MAX: none is there. */
+uint64_t pending_deadline_ns(const struct pending_clients *pending);
 /* Clients in the queue. */
 unsigned pending_waiting(const struct pending_clients *pending);
 /* Who is served next, of those in the queue; the count of the crowd: nobody waits. */

@@ -4,6 +4,7 @@
 #include "base/exits.h"
 #include "base/log.h"
 #include "base/notify.h"
+#include "base/number.h"
 #include "base/waiter.h"
 #include "server/children.h"
 #include "server/pending_clients.h"
@@ -304,12 +305,8 @@ static void queue_serve(struct server *server)
 
 static int timer_set(struct server *server, struct failure *failure)
 {
-	uint64_t at_ns = port_wakes_ns(&server->port);
-	for (unsigned i = 0; i < server->pending.count; i++) {
-		const struct client *client = server->pending.list[i];
-		if (!client->waiting && client->deadline_ns < at_ns)
-			at_ns = client->deadline_ns;
-	}
+	uint64_t at_ns =
+	    number_least(port_wakes_ns(&server->port), pending_deadline_ns(&server->pending));
 	return at_ns != UINT64_MAX ? waiter_arm(server->waiter, at_ns, failure)
 				   : waiter_disarm(server->waiter, failure);
 }

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/exits.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/waiter.h"
 #include "control/admission.h"
 #include "control/frame.h"
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The words of `send`, and room for three of its own besides the options. */
+/* The words of `send`: those around the options, and what this host allows. */
 #define WORDS_MAX  (THIRD_PARTY_OPTIONS + 12)
 #define WORD_BYTES (PATH_MAX + 8) /* the path of a key is the longest */
 
@@ -48,31 +49,42 @@ static void word_add(struct words *words, const char *format, const char *a, con
 	words->count++;
 }
 
+static void number_add(struct words *words, const char *option, uint64_t number, const char *unit)
+{
+	char value[32];
+	(void)snprintf(value, sizeof(value), "%llu%s", (unsigned long long)number, unit);
+	word_add(words, option, value, "");
+}
+
 /*
- * What is asked of `send`, and last what this host allows: --pacing-total holds whoever of the two
- * sends, and none that was asked for may be above it.
+ * What is asked of `send`, and last what this host allows: nothing that was asked for may be above
+ * it, and --pacing-total holds whoever of the two sends.
  */
 static int order_limit(const struct run *run, struct words *words, struct failure *failure)
 {
-	char rate[24];
 	struct options sending;
-	const struct admission *admission = &run->session->options->admission;
-	uint64_t most_bps = admission->max_rate_bps;
+	const struct options *own = run->session->options;
+	const struct admission *admission = &own->admission;
 	struct words copy = *words; /* getopt(3) puts words into another order */
 	for (unsigned i = 0; i < copy.count; i++)
 		copy.list[i] = copy.text[i];
 	if (options_parse_send((int)words->count - 1, copy.list + 1, &sending, failure) != 0)
 		return -1;
-	unsigned streams = request_connections(&sending.asked);
-	if (admission_streams(admission, streams, failure) != 0)
+	const struct request *asked = &sending.asked;
+	if (admission_terms(admission, asked, failure) != 0 ||
+	    (request_server_sends(asked) &&
+	     admission_mode(admission, asked->receive, failure) != 0))
 		return -1;
-	if (most_bps == 0)
-		return 0;
-	if (sending.asked.settings.pacing_total_bps != 0 &&
-	    sending.asked.settings.pacing_total_bps < most_bps)
-		most_bps = sending.asked.settings.pacing_total_bps;
-	(void)snprintf(rate, sizeof(rate), "%llu", (unsigned long long)most_bps);
-	word_add(words, "--%s=%s", "pacing-total", rate);
+	number_add(words, "--stall=%s%s", number_least(sending.stall_ns, own->stall_ns), "ns");
+	number_add(words, "--connect-timeout=%s%s",
+		   number_least(sending.connect_timeout_ns, own->idle_timeout_ns), "ns");
+	number_add(words, "--answer-timeout=%s%s",
+		   number_least(sending.idle_timeout_ns, own->idle_timeout_ns), "ns");
+	uint64_t asked_bps = asked->settings.pacing_total_bps;
+	uint64_t most_bps = admission->max_rate_bps;
+	if (most_bps != 0)
+		number_add(words, "--pacing-total=%s%s",
+			   asked_bps != 0 ? number_least(asked_bps, most_bps) : most_bps, "");
 	return 0;
 }
 

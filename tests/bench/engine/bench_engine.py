@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.bench.bench import ONE_STREAM, Row, run, told
+from tests.bench.engine.bench_engine_before import before
 from tests.bench.engine.bench_engine_faults import faults
 from tests.bench.engine.bench_engine_files import files
 from tests.bench.engine.bench_engine_goodput import goodput
@@ -256,6 +257,7 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
     "mtu1500": lambda: in_turns(1500),
     "mtu9000cubic": lambda: in_turns(9000, "cubic"),
     "mtu1500cubic": lambda: in_turns(1500, "cubic"),
+    "before": before,
     "making": making,
     "verify": verification,
     "protect": protect,

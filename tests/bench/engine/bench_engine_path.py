@@ -107,6 +107,7 @@ def engine(
     limit: tuple[str, str] = ("--time", SECONDS),
     receiver: tuple[str, ...] = (),
     apart: bool = False,
+    program: Path = ENGINE,
 ) -> Run:
     """The engine with that receive mode."""
 
@@ -116,8 +117,8 @@ def engine(
             raise RuntimeError(result["error"])
         return result["bytes"], result["duration_s"], result
 
-    sending = [str(ENGINE), "send", HOST, "--receive", mode, "--quiet", "--json", "-", *limit, *options]
-    return measure([str(ENGINE), "receive", "--one-off", *receiver], sending, 5201, read, apart=apart)
+    sending = [str(program), "send", HOST, "--receive", mode, "--quiet", "--json", "-", *limit, *options]
+    return measure([str(program), "receive", "--one-off", *receiver], sending, 5201, read, apart=apart)
 
 
 def iperf3(*options: str) -> Run:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -26,10 +28,12 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     children,
     control_connection,
     engine_fixture,
+    only_child,
     wait_until,
 )
 from tests.support.engine.hostile import entry, listed
 from tests.support.engine.limits_hostile import ALLOWED_S, KINDS, PROBE, REQUEST, Client
+from tests.support.engine.third_party import Three
 
 GRACE_S = 5  # ADMISSION_GRACE_NS: round trips of a client that keeps to its time
 LATE_S = 1.5  # of a busy machine
@@ -186,15 +190,28 @@ def held(server: Server) -> Iterator[None]:
         client.close()
 
 
+# Of a third party: options of this host, what is ordered beyond them, and what is said of it.
+ORDERS: dict[str, tuple[list[str], list[str], str]] = {
+    "--max-streams": (["1"], ["--streams", "2"], "this receiver allows 1 stream, not 2"),
+    "--max-window": (["1M"], ["--window", "2M"], "allows a window of 1000000 bytes, not 2000000"),
+    "--allow": (["discard"], ["--reverse", "--receive", "memory"], "does not allow --receive memory"),
+    "--protect": (["aead"], ["--receive", "memory"], "wants --protect aead, not none"),
+    "ulimit -n": ([], ["--streams", "20"], "this receiver allows 10 streams, not 20"),
+}
+
+
 def refused_by_command(bench: Bench, limit: str, kind: str) -> None:
     """Those that need a key: the engine's own clients ask."""
     key = ["--key", str(make_key(bench))]
-    if limit == "--protect":
+    if kind != "third":
         run = Server(bench, *key, "--protect", "aead").run(*COMMANDS[kind], *key, *weak(kind))
         assert "wants --protect aead, not none" in run.stderr
-    elif limit == "--max-streams":
-        run = Server(bench, *key, "--third-party", limit, "1").third("--streams", "2")
-        assert "this receiver allows 1 stream, not 2" in run.stderr
+    elif limit in ORDERS:
+        most, beyond, said = ORDERS[limit]
+        told = [limit, *most] if most else []
+        server = Server(bench, *key, "--third-party", "--clients", "2", *told, descriptors=0 if most else 64)
+        run = server.third(*beyond)
+        assert said in json.loads(run.stdout)["error"] if run.stdout else said in run.stderr
     elif limit == "leave":
         run = Server(bench, *key).third()
         assert "this host sends for nobody: start it with --third-party" in run.stderr
@@ -265,16 +282,32 @@ def trickle(client: Client, kind: str) -> None:
                 client.data[-1].recv(1000)
 
 
+def the_host_ends_its_order(bench: Bench, limit: str) -> None:
+    """Sent to a receiver that takes all, says nothing, or stands still; the order itself would wait for longer."""
+    three = Three(bench, "--third-party", limit.removesuffix(", taken"), f"{ALLOWED_S}s")
+    long = ["--time", "60", "--stall", "60s", "--answer-timeout", "60s", "--connect-timeout", "60s"]
+    most_s = {"--max-time, taken": ALLOWED_S + GRACE_S, "--stall": 1.5 * ALLOWED_S}.get(limit, ALLOWED_S) + LATE_S
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            begun = time.monotonic()
+            other = ["--to-port", str(silent.getsockname()[1])] if limit == "--idle-timeout" else []
+            client = three.ask(*long, *other)
+            if limit == "--stall":
+                wait_until(lambda: three.moving() or None, 20, client.process)
+                os.kill(only_child(three.receiver), signal.SIGSTOP)
+                begun = time.monotonic()
+            client.wait()
+        assert 0.5 * ALLOWED_S <= time.monotonic() - begun <= most_s
+    finally:
+        three.b.close()
+
+
 @pytest.mark.slow
 @cells("ends")
 def test_the_server_ends_who_goes_on(bench: Bench, limit: str, kind: str) -> None:
     """Whatever the client says or does not say: no session outlives its limit."""
     if kind == "third":
-        key = ["--key", str(make_key(bench))]
-        server = Server(bench, *key, "--third-party", "--max-time", f"{ALLOWED_S}s", "--clients", "2")
-        begun = time.monotonic()
-        server.third("--time", "60", "--json", "/dev/null")
-        assert time.monotonic() - begun <= ALLOWED_S + GRACE_S + LATE_S
+        the_host_ends_its_order(bench, limit)
         return
     if limit == "--max-time, taken":
         server = Server(bench, "--max-time", f"{ALLOWED_S}s", "--max-rate", "80M")

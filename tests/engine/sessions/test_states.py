@@ -216,9 +216,8 @@ def test_no_sequence_of_faults_confuses_either_end(bench: Bench, tmp_path: Path,
         harmed += sum(bool(session.wire.faults.done) for session in sessions)
         seed += BATCH
         bench.programs[1:] = []
-        # On a machine so busy a client that means it may stall, too.
-        senders = [bench.send("--quiet", "--bytes", "1M", "--time", "1", *bed.key) for _ in range(3)]
-        assert 0 in [sender.wait() for sender in senders], senders[0].errors
+        sender = bench.send("--quiet", "--bytes", "1M", "--time", "1", *bed.key)
+        assert sender.wait() == 0, sender.errors + bed.server.errors[-3000:]
         wait_until(lambda: None if children(bed.server) else True, 10, bed.server.process)
         if readable:
             assert len(list(Path(f"/proc/{bed.server.process.pid}/fd").iterdir())) == held

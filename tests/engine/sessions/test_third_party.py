@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
-import subprocess
 
 import pytest
 
@@ -28,13 +26,6 @@ from tests.support.engine.third_party import (  # noqa: F401  (fixtures)
 UNPACED_BITS = 10 * 65483 * 8
 
 
-def moving(three: Three) -> bool:
-    """Whether B has read payload: before that its session's end would have another reason."""
-    words = ["ss", "-HOtni", "state", "established", f"sport = :{three.data_port}"]
-    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    return any(int(count) > 100_000 for count in re.findall(r"bytes_received:(\d+)", shown))
-
-
 def test_a_sends_to_b_and_the_result_comes_back(three: Three) -> None:
     client = three.ask("--bytes", "3000001", "--streams", "2", "--receive", "memory", "--window", "1M")
     assert client.wait() == 0, client.errors
@@ -52,7 +43,7 @@ def test_a_sends_to_b_and_the_result_comes_back(three: Three) -> None:
 
 def test_a_signal_ends_the_transfer_and_the_result_comes(three: Three) -> None:
     client = three.ask("--time", "60", "--pacing", "50M")
-    wait_until(lambda: moving(three) or None, 20, client.process)
+    wait_until(lambda: three.moving() or None, 20, client.process)
     client.process.send_signal(signal.SIGINT)
     assert client.wait() == 1
     result = json.loads(client.output)
@@ -63,7 +54,7 @@ def test_a_signal_ends_the_transfer_and_the_result_comes(three: Three) -> None:
 
 def test_a_client_that_vanishes_ends_the_transfer(three: Three) -> None:
     client = three.ask("--time", "60", "--pacing", "50M")
-    wait_until(lambda: moving(three) or None, 20, client.process)
+    wait_until(lambda: three.moving() or None, 20, client.process)
     client.process.kill()
     three.receiver.wait_for("Error: session with .*: stopped by the sender")
     wait_until(lambda: None if children(three.a) else True, 20, three.a.process)

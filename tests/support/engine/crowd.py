@@ -81,11 +81,15 @@ class Strangers(threading.Thread):
         self.count, self.stop, self.full = 0, threading.Event(), threading.Event()
         self.alive: deque[socket.socket] = deque()
 
-    def _come(self) -> None:
-        each = self.place.connect(self.port, self.addresses[self.count % len(self.addresses)])
+    def say(self, each: socket.socket) -> None:
+        """What one of them has to say as it comes."""
         if self.words:
             each.sendall(self.words)
+
+    def _come(self) -> None:
+        each = self.place.connect(self.port, self.addresses[self.count % len(self.addresses)])
         self.alive.append(each)
+        self.say(each)
         self.count += 1
         if len(self.alive) > PLACES + 100:
             self.alive.popleft().close()

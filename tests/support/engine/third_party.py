@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -43,6 +45,12 @@ class Three:
         )
         self.b.programs.append(program)
         return program
+
+    def moving(self) -> bool:
+        """Whether B has read payload: before that its session's end would have another reason."""
+        words = ["ss", "-HOtni", "state", "established", f"sport = :{self.data_port}"]
+        shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        return any(int(count) > 100_000 for count in re.findall(r"bytes_received:(\d+)", shown))
 
 
 @pytest.fixture(name="three")
