@@ -128,7 +128,7 @@ static int trips_make(struct stream *stream, void *context)
 static void trips_stop(struct trip_run *run)
 {
 	struct send_state *link = run->link;
-	streams_stop(link->streams);
+	streams_break(link->streams);
 	for (unsigned i = 0; i < link->options->asked.streams; i++) {
 		struct trip_stream *own = &run->streams[i];
 		(void)pthread_mutex_lock(&own->mutex);

@@ -22,6 +22,8 @@ struct answering {
 	_Atomic uint64_t *newest; /* of each stream: the number of its last new connection */
 	_Atomic uint64_t answered;
 	uint64_t *turn_ns; /* of each stream: when its next answer may leave */
+	int *fresh;        /* of each stream: the number that its new connections have in turn */
+	unsigned places;   /* of them; 0: the connections stay */
 	uint64_t end_ns;   /* the client has this long, and its patience */
 };
 
@@ -104,20 +106,26 @@ static bool fresh_hello(int fd, struct handover *first)
 	       recv(fd, first->hello, HELLO_BYTES, MSG_WAITALL) == HELLO_BYTES;
 }
 
-/* `first` has the hello of one that came to the server's port. */
-static void fresh_answer(struct stream *stream, struct answering *answering, int fd,
+/*
+ * `first` has the hello of one that came to the server's port. It takes the place of the one before
+ * it, where whoever stops us finds it: then nobody waits for a client that does not read.
+ */
+static void fresh_answer(struct stream *stream, struct answering *answering, int came,
 			 struct handover *first)
 {
 	struct failure ignored = {0};
+	int fd = answering->fresh[stream->index];
 	bool shared = answering->state->channel >= 0;
 	const struct timeval patience = {.tv_sec = FRESH_PATIENCE_S};
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+	if (dup2(came, fd) == fd && !stream_stopping(stream) &&
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
 	    net_set_blocking(fd, true, &ignored) == 0 && net_no_delay(fd, &ignored) == 0 &&
 	    pace(answering, fd, &ignored) == 0 && (shared || fresh_hello(fd, first)) &&
 	    fresh_admit(answering, fd, first) && answer(stream, answering, fd) == 0)
 		(void)shutdown(fd, SHUT_WR);
-	(void)close(fd);
+	(void)close(came);
+	(void)dup2(stream->fd, fd);
 }
 
 /* The next one, of the client's host; -1 with errno. */
@@ -234,10 +242,16 @@ static int answering_start(struct answering *answering)
 	bool fresh = state->request.probe.fresh;
 	answering->newest = calloc(state->request.streams, sizeof(answering->newest[0]));
 	answering->turn_ns = calloc(state->request.streams, sizeof(answering->turn_ns[0]));
-	if (answering->newest == NULL || answering->turn_ns == NULL)
+	answering->fresh = calloc(state->request.streams, sizeof(answering->fresh[0]));
+	if (answering->newest == NULL || answering->turn_ns == NULL || answering->fresh == NULL)
 		return failure_set(&state->failure, "out of memory");
 	for (unsigned i = 0; i < state->request.streams; i++) {
 		int fd = streams_fd(state->streams, i);
+		answering->fresh[i] = fresh ? dup(fd) : -1;
+		if (fresh && answering->fresh[i] < 0)
+			return failure_set_errno(&state->failure, errno,
+						 "a new connection's place");
+		answering->places += fresh ? 1 : 0;
 		if (net_no_delay(fd, &state->failure) != 0 ||
 		    pace(answering, fd, &state->failure) != 0)
 			return -1;
@@ -251,6 +265,21 @@ static int answering_start(struct answering *answering)
 	return control_send(state->control, message_create(MESSAGE_READY), &state->failure);
 }
 
+/* Whatever the client does: it may ask for much, and take nothing of it. */
+static void answering_stop(struct answering *answering)
+{
+	struct receive_state *state = answering->state;
+	streams_break(state->streams);
+	for (unsigned i = 0; i < answering->places; i++)
+		(void)shutdown(answering->fresh[i], SHUT_RDWR);
+	/* Wakes those that wait for a new connection. */
+	if (state->request.probe.fresh)
+		(void)shutdown(fresh_source(state), SHUT_RD);
+	streams_join(state->streams);
+	for (unsigned i = 0; i < answering->places; i++)
+		(void)close(answering->fresh[i]);
+}
+
 int trip_serve(struct receive_state *state)
 {
 	struct failure ignored = {0};
@@ -259,15 +288,12 @@ int trip_serve(struct receive_state *state)
 		return -1;
 	if (answering_start(&answering) == 0)
 		events_follow(&answering);
-	streams_stop(state->streams);
-	/* Wakes those that wait for a new connection. */
-	if (state->request.probe.fresh)
-		(void)shutdown(fresh_source(state), SHUT_RD);
-	streams_join(state->streams);
+	answering_stop(&answering);
 	state->report.bytes = atomic_load(&answering.answered);
 	state->report.complete = !state->failure.set;
 	free(answering.newest);
 	free(answering.turn_ns);
+	free(answering.fresh);
 	if (state->failure.set)
 		return -1;
 	cJSON *message = message_create(MESSAGE_RESULT);

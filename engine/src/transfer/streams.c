@@ -196,6 +196,13 @@ void streams_stop(struct streams *set)
 	}
 }
 
+void streams_break(struct streams *set)
+{
+	streams_stop(set);
+	for (unsigned i = 0; i < set->count; i++)
+		(void)shutdown(set->streams[i].fd, SHUT_RDWR);
+}
+
 void streams_join(struct streams *set)
 {
 	for (unsigned i = 0; i < set->count; i++) {

@@ -124,6 +124,8 @@ uint64_t streams_end_ns(const struct streams *set);
 uint64_t streams_moved(const struct streams *set);
 /* Ends sending or reading now: a reader first takes what is in its socket. */
 void streams_stop(struct streams *set);
+/* As streams_stop, of threads that read and write: no call of theirs waits for the other end. */
+void streams_break(struct streams *set);
 /* Waits for the threads; only after streams_stop or when all have finished. */
 void streams_join(struct streams *set);
 

@@ -11,8 +11,15 @@ import time
 import pytest
 
 from tests.support.engine.fake_server import take
-from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
-from tests.support.engine.limits_hostile import PROBE, Client
+from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
+    Bench,
+    bench_fixture,
+    children,
+    engine_fixture,
+    numbered,
+    wait_until,
+)
+from tests.support.engine.limits_hostile import ALLOWED_S, PROBE, Client
 
 SESSIONS = 64  # CHILDREN_LIMIT
 
@@ -62,6 +69,39 @@ def test_answers_on_new_connections_keep_to_the_rate(bench: Bench) -> None:
     rr = bench.start("rr", "--connect", "--response", "10k", "--time", "2", "--json", "-", host="127.0.0.1")
     assert rr.wait() == 0, rr.errors
     assert 180 <= json.loads(rr.output)["round_trips"] <= 252
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fresh", [False, True], ids=["kept", "new"])
+@pytest.mark.parametrize("read_bytes", [0, 1000], ids=["nothing", "trickle"])
+def test_who_asks_for_much_and_takes_little_of_it_is_ended(bench: Bench, fresh: bool, read_bytes: int) -> None:
+    """16 MiB for a byte, again and again: what waits to be read keeps no session alive."""
+    server = bench.receive(
+        "--may-send", "--max-time", f"{ALLOWED_S}s", *(["--stall", f"{ALLOWED_S}s"] if not read_bytes else [])
+    )
+    probe = PROBE | {"response_bytes": 1 << 24, "fresh": fresh}
+    client = Client(bench.port, kind="round-trips", probe=probe, duration_ns=ALLOWED_S * 10**9)
+    try:
+        data = client.connect()
+        assert take(client.control)["type"] == "ready"
+        if fresh:
+            data = socket.create_connection(("127.0.0.1", bench.port), timeout=20)
+            client.data.append(data)
+            data.sendall(numbered(bytes.fromhex(client.grant["token"]), 1, client.grant["session"]))
+        data.sendall(b"x" * 100)
+        begun = time.monotonic()
+
+        def gone() -> bool | None:
+            with contextlib.suppress(OSError):
+                data.recv(read_bytes, socket.MSG_DONTWAIT) if read_bytes else None
+            return None if children(server) else True
+
+        # By --stall where nothing moves; else by --max-time, with what it leaves for round trips (ADMISSION_GRACE_NS).
+        most_s = 1.5 * ALLOWED_S if not read_bytes else ALLOWED_S + 5
+        wait_until(gone, most_s + 1.5, server.process)
+        assert time.monotonic() - begun >= 0.5 * ALLOWED_S
+    finally:
+        client.close()
 
 
 def test_sessions_that_are_over_make_room(bench: Bench) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import socket
-import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     children,
     control_connection,
     engine_fixture,
+    numbered,
     say_hello,
     wait_until,
 )
@@ -130,14 +129,6 @@ def test_wrong_words_of_a_client(bench: Bench, changes: dict[str, Any], said: st
         answer = take(control)
     assert answer["type"] == "error"
     assert said in answer["text"]
-
-
-def numbered(secret: bytes, number: int, session: int) -> bytes:
-    """The hello of a new connection, as probe/trips.h describes it."""
-    label = b"landspeed-engine/3 data from sender to receiver\0"
-    nonce = struct.pack(">24xQ", number)
-    proof = hmac.digest(secret, label + struct.pack(">I", 0) + nonce, "sha512")[:32]
-    return MAGIC + struct.pack(">II", 0, session) + proof + struct.pack(">Q", number)
 
 
 def test_a_new_connection_serves_once(bench: Bench) -> None:

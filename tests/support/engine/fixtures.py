@@ -94,6 +94,14 @@ def hello(stream: int, secret: bytes, nonce: bytes, session: int = 0) -> bytes:
     return MAGIC + struct.pack(">II", stream, session) + proof
 
 
+def numbered(secret: bytes, number: int, session: int) -> bytes:
+    """The hello of a new connection, as probe/trips.h describes it."""
+    label = b"landspeed-engine/3 data from sender to receiver\0"
+    nonce = struct.pack(">24xQ", number)
+    proof = hmac.digest(secret, label + struct.pack(">I", 0) + nonce, "sha512")[:32]
+    return MAGIC + struct.pack(">II", 0, session) + proof + struct.pack(">Q", number)
+
+
 class Program:
     """An engine process with its output in files, so that no pipe can fill up."""
 
