@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 /* Of the largest integer of 64 bits. */
 #define DIGITS_MAX 20
+/* From here on cJSON does not print an integer as it is: it keeps 15 digits of a double. */
+#define EXACT_MOST 1e15
 
 static void memory_exhausted(void)
 {
@@ -88,15 +91,23 @@ bool json_get_u64(const cJSON *object, const char *name, uint64_t low, uint64_t 
 		  uint64_t *value)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-	if (!cJSON_IsNumber(item))
-		return false;
-	double number = item->valuedouble;
-	/* Written so that NaN fails too. */
-	if (!(number >= 0.0 && number <= (double)JSON_INTEGER_MAX))
-		return false;
-	uint64_t integer = (uint64_t)number;
-	double back = (double)integer;
-	if (back < number || integer < low || integer > high)
+	uint64_t integer = 0;
+	if (cJSON_IsRaw(item)) {
+		char *end;
+		errno = 0;
+		integer = strtoull(item->valuestring, &end, 10);
+		if (errno != 0 || *end != '\0' || integer > JSON_INTEGER_MAX)
+			return false;
+	} else {
+		double number = cJSON_IsNumber(item) ? item->valuedouble : -1;
+		/* Written so that NaN fails too. */
+		if (!(number >= 0.0 && number <= (double)JSON_INTEGER_MAX))
+			return false;
+		integer = (uint64_t)number;
+		if ((double)integer < number)
+			return false;
+	}
+	if (integer < low || integer > high)
 		return false;
 	*value = integer;
 	return true;
@@ -157,13 +168,11 @@ static void integers_keep(cJSON *item, struct number_text *text)
 		if (!cJSON_IsNumber(item))
 			continue;
 		size_t length = number_next(text, &number);
-		if (item->valuedouble < (double)JSON_INTEGER_MAX || length > DIGITS_MAX ||
+		if (item->valuedouble < EXACT_MOST || length > DIGITS_MAX ||
 		    strspn(number, "0123456789") < length)
 			continue;
 		char digits[DIGITS_MAX + 1];
 		(void)snprintf(digits, sizeof(digits), "%.*s", (int)length, number);
-		if (strtoull(digits, NULL, 10) == JSON_INTEGER_MAX)
-			continue; /* the last one that every reader has */
 		cJSON *raw = cJSON_CreateRaw(digits);
 		item->type = cJSON_Raw;
 		item->valuestring = raw->valuestring;

@@ -33,7 +33,8 @@ bool json_get_u64(const cJSON *object, const char *name, uint64_t low, uint64_t 
 const char *json_get_text(const cJSON *object, const char *name);
 bool json_get_true(const cJSON *object, const char *name);
 
-/* As cJSON_ParseWithLength; integers that no double has stay as they are written (cJSON_Raw). */
+/* As cJSON_ParseWithLength; integers that would not be printed as they are stay text (cJSON_Raw).
+ */
 cJSON *json_parse(const char *text, size_t length);
 
 /* Unformatted text; the caller frees it. */

@@ -296,13 +296,8 @@ void client_session_summary(const struct client_session *session)
 	if (report->files != NULL) {
 		uint64_t done = 0;
 		uint64_t kept = 0;
-		/* Exact numbers are text until they are read again. */
-		char *text = json_print(report->files);
-		cJSON *files = cJSON_Parse(text);
-		(void)json_get_u64(files, "files_done", 0, JSON_INTEGER_MAX, &done);
-		(void)json_get_u64(files, "files_kept", 0, JSON_INTEGER_MAX, &kept);
-		cJSON_Delete(files);
-		free(text);
+		(void)json_get_u64(report->files, "files_done", 0, JSON_INTEGER_MAX, &done);
+		(void)json_get_u64(report->files, "files_kept", 0, JSON_INTEGER_MAX, &kept);
 		output_note("%llu files written and verified, %llu there already",
 			    (unsigned long long)done, (unsigned long long)kept);
 	}
