@@ -112,7 +112,7 @@ def before() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="landspeed-bench-") as name:
         key = str(Path(name) / "key")
         subprocess.run([str(ENGINE), "key", key], check=True)
-        for mtu, congestion in ((9000, None), (1500, None), (9000, "cubic"), (1500, "cubic")):
+        for mtu, congestion in ((9000, None), (1500, "cubic")):
             with veth_pair(mtu, congestion):
                 rows += in_turns(f"MTU {mtu}, {congestion or 'bbr'}", memory_cases(key))
         with file_cases(Path(name), key) as cases:
