@@ -5,7 +5,14 @@ engine's own test (engine/tests/test_block_fill.c) holds all its ways of making 
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
+
+import pytest
+
+from tests.support import builds
+from tests.support.engine.fixtures import Bench, bench_fixture, engine_fixture  # noqa: F401  (fixtures)
+from tests.support.places import PROGRAMS
 
 MASK = (1 << 64) - 1
 GAMMA = 0x9E3779B97F4A7C15
@@ -49,3 +56,14 @@ def test_the_words_of_the_engines_test_are_those_of_the_description() -> None:
     words = piece(seed=7, stream=1, number=2, words=16384 // 8)
     assert {int(place) % (LANES * STATE_WORDS) // LANES for place, _ in known} == {0, 1, 2, 3}  # each kind of word
     assert [int(word, 16) for _, word in known] == [words[int(place)] for place, _ in known]
+
+
+def test_a_kernel_that_holds_a_page_for_a_moment_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its housekeeping does, on a busy machine: the seal is then refused with EBUSY (memfd_create(2))."""
+    library = bench.folder / "busy_seal.so"
+    source = str(PROGRAMS / "busy_seal.c")
+    subprocess.run(["gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library), source], check=True, timeout=60)
+    bench.receive()
+    monkeypatch.setenv("LD_PRELOAD", builds.preloaded(library))
+    sender = bench.send("--bytes", "1M")
+    assert sender.wait() == 0, sender.errors

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define PART_BYTES ((size_t)1 << 20)
+#define SEAL_TRIES 30
 
 static int part_write(int fd, const uint8_t *bytes, struct failure *failure)
 {
@@ -41,6 +42,21 @@ static int payload_fill(int fd, uint64_t seed, struct failure *failure)
 	return status;
 }
 
+/*
+ * The kernel now enforces what the header promises. It refuses while anybody holds a page, as its
+ * own housekeeping does for moments; each try waits for that about 0.1 s.
+ */
+static int payload_seal(int fd)
+{
+	int status = -1;
+	for (unsigned tries = 0; status != 0 && tries < SEAL_TRIES; tries++) {
+		status = fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
+		if (status != 0 && errno != EBUSY)
+			break;
+	}
+	return status;
+}
+
 int payload_open(struct payload *payload, uint64_t seed, struct failure *failure)
 {
 	payload->bytes = NULL;
@@ -49,8 +65,7 @@ int payload_open(struct payload *payload, uint64_t seed, struct failure *failure
 		return failure_set_errno(failure, errno, "memfd_create");
 	if (payload_fill(payload->fd, seed, failure) != 0)
 		goto refuse;
-	/* The kernel now enforces what the header promises. */
-	if (fcntl(payload->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+	if (payload_seal(payload->fd) != 0) {
 		(void)failure_set_errno(failure, errno, "cannot seal the payload");
 		goto refuse;
 	}

@@ -149,12 +149,13 @@ class Bed:
         return len(list(Path(f"/proc/{self.server.process.pid}/fd").iterdir()))
 
     def ends(self) -> dict[str, list[dict[str, Any]]]:
-        """What the log has of each session of the batch, by the client's port, which another one may have later."""
+        """What the log has of each session of the batch, by the client's address, which is its own."""
         found: dict[str, list[dict[str, Any]]] = {}
         for line in self.server.errors[self.told :].splitlines():
             event = json.loads(line)
             if event["event"] in ("session", "end"):
-                found.setdefault(event["peer"].rpartition(":")[2], []).append(event)
+                host = event["peer"].rpartition(":")[0].strip("[]")
+                found.setdefault(host.removeprefix("::ffff:"), []).append(event)
         return found
 
 
@@ -206,8 +207,7 @@ def batch(bed: Bed, seeds: range) -> list[Session]:
     bed.finish(sessions)
     ends = bed.ends()
     for session in sessions:
-        events = [event for port in session.wire.peers for event in ends.get(str(port), [])]
-        check_session(session, events)
+        check_session(session, ends.get(session.wire.source, []))
         if session.kind in ("files", "get"):
             bed.repeat(session)
     return sessions

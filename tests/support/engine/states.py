@@ -51,10 +51,12 @@ class Wire:
         self.server, self.port, self.faults = port, free_port(), Faults(seed)
         self.open = list[socket.socket]()
         self.lock = threading.Lock()
-        self.peers = set[int]()  # ports by which the server knows us
+        self.source = f"127.66.{seed // 200 % 250}.{1 + seed % 200}"  # by which the server knows this session's client
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
         self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.datagrams.bind(("127.0.0.1", self.port))
+        self.onward = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.onward.bind((self.source, 0))
         self._start(self._accept)
         self._start(self._carry_datagrams)
 
@@ -65,7 +67,8 @@ class Wire:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self.listener.accept()
-                far = socket.create_connection(("127.0.0.1", self.server), timeout=LINGER_S)
+                to = ("127.0.0.1", self.server)
+                far = socket.create_connection(to, timeout=LINGER_S, source_address=(self.source, 0))
                 near.settimeout(LINGER_S)
                 with self.lock:
                     self.open += [near, far]
@@ -75,7 +78,7 @@ class Wire:
         with contextlib.suppress(OSError):
             while True:
                 bytes_, _ = self.datagrams.recvfrom(1 << 16)
-                self.datagrams.sendto(bytes_, ("127.0.0.1", self.server))
+                self.onward.sendto(bytes_, ("127.0.0.1", self.server))
 
     def _connection(self, near: socket.socket, far: socket.socket) -> None:
         """The server speaks first; the client's first byte tells what it is."""
@@ -83,7 +86,6 @@ class Wire:
             near.sendall(far.recv(CHALLENGE, socket.MSG_WAITALL))
             first = near.recv(1, socket.MSG_PEEK)
             if first == b"\0":
-                self.peers.add(far.getsockname()[1])
                 self._start(self._frames, far, near, "back")
                 self._frames(near, far, "there")
             elif first:
@@ -165,7 +167,7 @@ class Wire:
 
     def close(self) -> None:
         """End all of it."""
-        for each in (self.listener, self.datagrams, *self.open):
+        for each in (self.listener, self.datagrams, self.onward, *self.open):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
