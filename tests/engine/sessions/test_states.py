@@ -148,6 +148,17 @@ class Bed:
         """How many the server has open."""
         return len(list(Path(f"/proc/{self.server.process.pid}/fd").iterdir()))
 
+    def still_there(self, sessions: list[Session]) -> str:
+        """The sessions whose processes should have gone, what their threads wait in, and what was to happen."""
+        ends = self.ends()
+        open_ = [each.story for each in sessions if len(ends.get(each.wire.source, [])) == 1]
+        threads = [
+            f"{task.parent.parent.name}/{task.name}: {(task / 'syscall').read_text().split()[0]}"
+            for child in children(self.server)
+            for task in Path(f"/proc/{child}/task").iterdir()
+        ]
+        return "\n".join([*open_, *threads, self.server.errors[-2000:]])
+
     def ends(self) -> dict[str, list[dict[str, Any]]]:
         """What the log has of each session of the batch, by the client's address, which is its own."""
         found: dict[str, list[dict[str, Any]]] = {}
@@ -203,7 +214,10 @@ def batch(bed: Bed, seeds: range) -> list[Session]:
         time.sleep(0.05)
     # Also where the client, or the wire, goes on.
     left_s = begun + LIMIT_S + FAREWELL_S + 2 * IDLE_S + LATE_S - time.monotonic()
-    wait_until(lambda: None if children(bed.server) else True, left_s, bed.server.process)
+    try:
+        wait_until(lambda: None if children(bed.server) else True, left_s, bed.server.process)
+    except AssertionError as error:
+        raise AssertionError(bed.still_there(sessions)) from error
     bed.finish(sessions)
     ends = bed.ends()
     for session in sessions:
