@@ -76,7 +76,7 @@ print(hex(aux[33]), aux[16])
 
 
 def test_what_is_not_hidden(tmp_path: Path) -> None:
-    """`rdtsc`, `cpuid` and `rdrand` are the processor's own; files are the host's; /proc/cpuinfo has the host's name."""
+    """`rdtsc`, `cpuid` and `rdrand` are the processor's own; files are the host's, and so is a name in cpuinfo."""
     script = """
 print(code("53 31c0 0fa2 89d8 5b c3", ctypes.c_uint32)().to_bytes(4, "little").decode())
 print("rdrand" in open("/proc/cpuinfo").read().split())
