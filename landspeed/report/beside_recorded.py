@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from landspeed.base.text import DASH, bytes_text, duration_text, grouped, percent_of, rate_text, scientific
+from landspeed.base.units_text import time_text
 from landspeed.results.record import RunRecord
 from landspeed.results.tool_result import bytes_of_subflows
 
@@ -45,6 +46,7 @@ def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
             _share(record.bytes, expect.bytes if expect else None),
         ),
         RecordedRow("Duration", duration_text(recorded_duration_s(expect)), duration_text(record.duration_s)),
+        *_completion(record),
         RecordedRow(
             "Round-trip time, idle",
             _ms(expect.rtt_ns / 1e6 if expect and expect.rtt_ns else None, 3 if expect and expect.measured else 0),
@@ -55,6 +57,14 @@ def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
         _score(record, expect),
     ]
     return found
+
+
+def _completion(record: RunRecord) -> list[RecordedRow]:
+    """Completion times of a transfer that was too short to settle: these count then, more than its goodput."""
+    if record.completion_s is None or record.completion_from_start_s is None or record.steady_goodput_bps is not None:
+        return []
+    syn, start = (time_text(seconds * 1e9) for seconds in (record.completion_s, record.completion_from_start_s))
+    return [RecordedRow("Completed after", DASH, f"{syn} from the first SYN, {start} from the sender's start")]
 
 
 def _network_rows(record: RunRecord) -> list[RecordedRow]:

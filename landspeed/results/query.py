@@ -51,6 +51,8 @@ _RUN_COLUMNS = {
     "steady_goodput_bps": "DOUBLE",
     "bytes": "BIGINT",
     "duration_s": "DOUBLE",
+    "completion_s": "DOUBLE",
+    "completion_from_start_s": "DOUBLE",
     "rtt_ms": "DOUBLE",
     "rtt_loaded_median_ms": "DOUBLE",
     "rtt_loaded_p95_ms": "DOUBLE",

@@ -122,6 +122,8 @@ class RunRecord(BaseModel):
     steady_goodput_bps = Total[float | None]()
     bytes = Total[int | None]()
     duration_s = Total[float | None]()
+    completion_s = Total[float | None]()
+    completion_from_start_s = Total[float | None]()
     rtt_ms = Total[float | None]()
     rtt_loaded_median_ms = Total[float | None]()
     rtt_loaded_p95_ms = Total[float | None]()

@@ -118,7 +118,9 @@ class ToolResult(Open):
     receive_mode: str | None = None
     early_bytes: int | None = None  # of those delivered, what had come when the clock began: not in the goodput
     goodput_reason: str | None = None  # why there is no goodput: too short for a rate
-    start_unix_ns: int | None = None
+    connect_unix_ns: int | None = None  # the sender's calendar: the first data connection's SYN
+    start_unix_ns: int | None = None  # the same: when it could send data
+    last_byte_unix_ns: int | None = None  # the receiver's calendar: the last byte was read, to 1 µs
     packets_sent: int | None = None
     packets_received: int | None = None
     bytes_retransmitted: int | None = None
@@ -135,6 +137,8 @@ class TransferResult(Open):
     goodput_bps: float | None = None  # payload that the receiver read, over the whole transfer
     bytes: int | None = None  # the same, as an amount
     duration_s: float | None = None  # on the run's clock, first to last byte read
+    completion_s: float | None = None  # of `bytes`: from the first SYN until the last byte was read
+    completion_from_start_s: float | None = None  # the same from the moment at which the sender could send
     retransmits: int | None = None  # packets that all streams sent again
     streams: list[StreamResult] = Field(default_factory=list[StreamResult])  # one by one
     window: WindowResult = Field(default_factory=WindowResult)  # asked, granted, needed

@@ -77,6 +77,16 @@ class Run:
         return self.record.steady_goodput_bps
 
     @property
+    def completion_s(self) -> float | None:
+        """Time from the first SYN until the last byte was read; None for a transfer without `bytes`."""
+        return self.record.completion_s
+
+    @property
+    def completion_from_start_s(self) -> float | None:
+        """Time from the moment at which the sender could send until the last byte was read."""
+        return self.record.completion_from_start_s
+
+    @property
     def rtt_ms(self) -> float | None:
         """Round-trip time of the idle path, calibrated."""
         return self.record.rtt_ms

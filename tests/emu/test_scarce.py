@@ -88,10 +88,10 @@ def test_too_little_memory_of_the_host_is_told_before_anything_starts(
 ) -> None:
     from landspeed.cli.main import main
 
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 512 << 20)
     assert main(["run", str(FIRST), "--out", str(tmp_path / "out")]) == 2
     err = capsys.readouterr().err
-    assert re.search(r"the run needs up to \d\.\d\d GiB and 0\.50 GiB for the host; 1\.00 GiB are available", err)
+    assert re.search(r"the run needs up to \d\.\d\d GiB and 0\.50 GiB for the host; 0\.50 GiB are available", err)
     assert "--memory SIZE" in err
     assert not (tmp_path / "out").exists()
 

@@ -107,6 +107,7 @@ static int connections_begin(struct send_state *state)
 	    net_local_address(control_fd(state->control), &local, &state->failure) != 0)
 		return -1;
 	net_set_port(&address, state->grant.data_port);
+	state->connect_ns = clock_monotonic_ns();
 	for (unsigned i = 0; i < request_connections(&state->request); i++) {
 		if (connection_begin(state, i, &address, &local) != 0)
 			return -1;

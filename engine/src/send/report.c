@@ -193,8 +193,13 @@ cJSON *send_report(const struct send_state *state)
 		json_add_item(object, "files", files_send_json(state));
 	window_add(object, state, &totals);
 	json_add_known(object, "start_unix_ns", state->start_unix_ns, state->start_ns != 0);
+	json_add_known(object, "connect_unix_ns",
+		       state->start_unix_ns - (state->start_ns - state->connect_ns),
+		       state->start_ns != 0 && state->connect_ns != 0);
 	json_add_known(object, "receiver_start_unix_ns", state->report.start_unix_ns,
 		       state->reported);
+	json_add_known(object, "last_byte_unix_ns", receiver_report_end_unix_ns(&state->report),
+		       state->reported && state->report.bytes != 0);
 	json_add_seconds(object, "duration_s", totals.goodput.duration_ns);
 	json_add_u64(object, "bytes", totals.goodput.bytes);
 	json_add_text(object, "bytes_source", state->reported ? "receiver" : "sender");

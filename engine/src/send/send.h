@@ -46,7 +46,8 @@ struct send_state {
 	const uint8_t *secret; /* that the data connections prove (SECRET_BYTES) */
 	uint64_t sndbuf_bytes;
 	char congestion[CONGESTION_NAME_BYTES];
-	uint64_t start_ns; /* CLOCK_MONOTONIC; 0: never started */
+	uint64_t connect_ns; /* CLOCK_MONOTONIC: our first data connection's SYN; 0: none */
+	uint64_t start_ns;   /* the same clock; 0: never started */
 	uint64_t start_unix_ns;
 	struct stall stall;   /* since then */
 	uint64_t deadline_ns; /* for the receiver's next word; UINT64_MAX: as long as data move */

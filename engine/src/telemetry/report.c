@@ -1,5 +1,6 @@
 #include "telemetry/report.h"
 
+#include "base/number.h"
 #include "build_id.h"
 #include "payload/verify_report.h"
 
@@ -150,4 +151,12 @@ void receiver_report_clear(struct receiver_report *report)
 	report->streams = 0;
 	cJSON_Delete(report->files);
 	report->files = NULL;
+}
+
+uint64_t receiver_report_end_unix_ns(const struct receiver_report *report)
+{
+	uint64_t last_ns = 0;
+	for (unsigned i = 0; i < report->streams; i++)
+		last_ns = number_most(last_ns, report->stream[i].last_ns);
+	return report->start_unix_ns + last_ns;
 }

@@ -47,6 +47,8 @@ cJSON *receiver_report_encode(const struct receiver_report *report);
 int receiver_report_decode(const cJSON *message, unsigned streams, struct receiver_report *report,
 			   struct failure *failure);
 void receiver_report_clear(struct receiver_report *report);
+/* When the last byte was read, by the receiver's calendar. */
+uint64_t receiver_report_end_unix_ns(const struct receiver_report *report);
 
 /* {"version": ..., "build": ...} */
 cJSON *engine_json(void);

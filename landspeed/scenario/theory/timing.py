@@ -149,33 +149,20 @@ def rates_bps(plan: Plan, *, forward: bool) -> list[tuple[float, str]]:
     A host's interface limits what the host sends; what it receives is the line's. A token bucket limits what comes
     after the bytes that it holds; a train does not come so far in a large one.
     """
-    mtu, found = path_mtu(plan), _lines_bps(plan, forward=forward)
+    found = _lines_bps(plan, forward=forward)
     for link in plan.links:
         direction = link.forward if forward else link.reverse
-        tokens = direction.parameters
-        if _bucket_bytes(plan, direction) is not None and tokens and tokens.rate_bps:
-            found.append((tokens.rate_bps * mtu / (mtu + link.framing_bytes), f"token bucket of {link_name(link)}"))
+        if bucket := small_bucket(plan, link, direction):
+            found.append((bucket[1], f"token bucket of {link_name(link)}"))
     return found
 
 
-def line_rate_bps(plan: Plan, *, forward: bool) -> float:
-    """The bottleneck's rate while no token bucket is empty."""
-    return min(_lines_bps(plan, forward=forward))[0]
-
-
-def bucket_packets(plan: Plan, *, forward: bool) -> float:
-    """Packets that the path's small token buckets let through at once: so few that a train can empty them."""
-    directions = [link.forward if forward else link.reverse for link in plan.links]
-    return sum(
-        burst / path_mtu(plan) for direction in directions if (burst := _bucket_bytes(plan, direction)) is not None
-    )
-
-
-def _bucket_bytes(plan: Plan, direction: Direction) -> int | None:
-    """Depth of a direction's token bucket that a whole train does not fit into; None where there is none."""
-    tokens = direction.parameters if direction.discipline == "tbf" else None
-    burst = tokens.burst_bytes if tokens else None
-    return burst if burst is not None and burst < TRAIN_PACKETS * path_mtu(plan) else None
+def small_bucket(plan: Plan, link: Link, direction: Direction) -> tuple[int, float] | None:
+    """Depth in bytes, and bits of IP packets per second, of a token bucket that a whole train does not fit into."""
+    tokens, mtu = direction.parameters if direction.discipline == "tbf" else None, path_mtu(plan)
+    if tokens is None or tokens.burst_bytes is None or tokens.burst_bytes >= TRAIN_PACKETS * mtu:
+        return None
+    return tokens.burst_bytes, (tokens.rate_bps or 0) * mtu / (mtu + link.framing_bytes)
 
 
 def slowest_rate_bps(plan: Plan, *, forward: bool) -> float:

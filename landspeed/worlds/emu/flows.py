@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from landspeed.results.flow_result import FlowResult, flow_folder
 from landspeed.results.record import RunRecord
-from landspeed.results.tool_result import TransferResult
+from landspeed.results.tool_result import ToolResult, TransferResult
 from landspeed.scenario.plan.flow_path import path_of
 from landspeed.worlds.emu.guest.job import FlowJob
 from landspeed.worlds.emu.guest_answer import GuestAnswer
@@ -59,11 +59,20 @@ def flows_told(record: RunRecord, plan: Plan, folder: Path, tool_name: str, gues
     starts = [each.tool_result.start_unix_ns for each in told if each.tool_result.start_unix_ns]
     first_ns = min(starts, default=0)
     flows: list[FlowResult] = []
-    for flow, result in zip(record.flows, told, strict=True):
+    for flow, planned, result in zip(record.flows, plan.flows, told, strict=True):
         start_ns = result.tool_result.start_unix_ns
         begins_s = None if start_ns is None else (start_ns - first_ns) / NS_PER_S
-        flows.append(flow.model_copy(update=dict(result) | {"begins_s": begins_s}))
+        told_times = completion(planned, result.tool_result) | {"begins_s": begins_s}
+        flows.append(flow.model_copy(update=dict(result) | told_times))
     return record.model_copy(update={"flows": flows})
+
+
+def completion(flow: Flow, told: ToolResult) -> dict[str, float]:
+    """Completion times of a flow that moves a number of bytes: both ends read one clock. Empty if a tool tells none."""
+    if flow.transfer.bytes is None or told.last_byte_unix_ns is None:
+        return {}
+    begins = {"completion_s": told.connect_unix_ns, "completion_from_start_s": told.start_unix_ns}
+    return {name: (told.last_byte_unix_ns - ns) / NS_PER_S for name, ns in begins.items() if ns is not None}
 
 
 def _told(plan: Plan, flow: Flow, folder: Path, tool_name: str, guest: GuestAnswer) -> TransferResult:

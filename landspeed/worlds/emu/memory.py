@@ -14,7 +14,14 @@ from landspeed.scenario.theory.timing import path_mtu, slowest_rate_bps
 SMALLEST_GUEST_BYTES = 128 << 20  # below this its programs do not even start
 KEEP_FREE_BYTES = 512 << 20  # for this program and the host
 
-# Estimates, to be calibrated against measurement.
+# What the engine's transfer takes, measured on 25 paths and networks (tests/emu/network/test_sizes.py holds some).
+KERNEL_BYTES = 66 << 20  # the kernel, the programs, what they read of files
+PAGES_SHARE = 1 / 64  # of `mem=`: the kernel has 64 B for each page of 4 KiB
+PACKET_BYTES, PACKET_SHARE = 600, 0.15  # of a packet under way: descriptors in netem and in the sender's queue, ACKs
+FLOW_BYTES = 37 << 20  # both engines of a further flow: the sender sends from 32 MiB
+STREAM_BYTES, HOP_BYTES = 360_000, 350_000  # thread and buffers of a stream; namespace, interfaces, qdiscs of a node
+
+# Ceilings: programs of the user's have pages of their own, and a guest that needs more must not break for it.
 BASE_BYTES = 1 << 30  # kernel, file cache, programs, sockets at rest
 SKB_BYTES = 1536  # per packet in flight: sk_buff, head, shared info
 SKB_COPIES = 2  # in flight, and in the sender's retransmit queue
@@ -27,20 +34,48 @@ NODE_BYTES, MOST_IN_BASE = 1 << 20, 256  # a namespace with its interfaces; thos
 
 
 def guest_memory_bytes(plan: Plan, *, transfer: bool = False) -> int:
-    """Memory (`mem=`) that the guest needs for a plan: one BDP and full queues of each flow, or its windows if less.
-
-    All flows together cannot have more under way than the network's lines and queues hold, and none more than it sends,
-    if nothing but the plan's `transfer` is made: programs of the user's send what they will.
-    """
+    """The most memory (`mem=`) that a plan's guest may take. If only the plan's `transfer` is made, it can be less."""
     mtu = min(link.mtu_bytes for link in plan.links)
-    paths = [path_of(plan, each) for flow in plan.flows for each in subflows(flow)]
-    in_flight = sum(min(_in_flight_bytes(path), _sent_bytes(path) if transfer else math.inf) for path in paths)
-    if not plan.is_path:
-        in_flight = min(in_flight, _held_bytes(plan))
+    in_flight = _under_way_bytes(plan, transfer=transfer)
     copies = any(flow.transfer.receive != "discard" for flow in plan.flows)
     memory = memory_for_bytes(in_flight, mtu, plan.fidelity, "memory" if copies else "discard")
     beside = (len(plan.flows) - 1) * PROGRAMS_BYTES + max(len(plan.nodes) - MOST_IN_BASE, 0) * NODE_BYTES
     return memory + math.ceil(beside / STEP_BYTES) * STEP_BYTES
+
+
+def transfer_memory(plan: Plan, asked_bytes: int | None) -> tuple[int, int]:
+    """The most memory (`mem=`) of the guest that makes the plan's transfer, and what it takes of it; both if asked."""
+    if asked_bytes:
+        return asked_bytes, asked_bytes
+    most = guest_memory_bytes(plan, transfer=True)
+    return most, used_memory_bytes(plan, most)
+
+
+def used_memory_bytes(plan: Plan, memory_bytes: int) -> int:
+    """Memory that the engine's transfer of a plan takes in a guest of this `mem=`, within a half.
+
+    Payload that is under way is held once for all packets, in the memory that the sender sends from, unless each block
+    is made anew: `receive: verify`, or protection.
+    """
+    mtu = min(link.mtu_bytes for link in plan.links)
+    packet = mtu if plan.fidelity == "packets" else ph.SUPER_PACKET_BYTES
+    in_flight = _under_way_bytes(plan, transfer=True)
+    made = any(flow.transfer.receive == "verify" or flow.transfer.protect != "none" for flow in plan.flows)
+    streams = sum(flow.transfer.streams for flow in plan.flows)
+    taken = KERNEL_BYTES + memory_bytes * PAGES_SHARE
+    taken += in_flight / packet * (PACKET_BYTES + PACKET_SHARE * packet) + (in_flight if made else 0)
+    taken += (len(plan.flows) - 1) * FLOW_BYTES + streams * STREAM_BYTES + len(plan.nodes) * HOP_BYTES
+    return min(math.ceil(taken), memory_bytes)
+
+
+def _under_way_bytes(plan: Plan, *, transfer: bool) -> float:
+    """One BDP and full queues of each flow, or its windows if less, or all that its transfer sends.
+
+    All flows together cannot have more under way than the network's lines and queues hold.
+    """
+    paths = [path_of(plan, each) for flow in plan.flows for each in subflows(flow)]
+    in_flight = sum(min(_in_flight_bytes(path), _sent_bytes(path) if transfer else math.inf) for path in paths)
+    return in_flight if plan.is_path else min(in_flight, _held_bytes(plan))
 
 
 def _in_flight_bytes(plan: Plan) -> int:

@@ -38,7 +38,7 @@ from landspeed.worlds.emu.guest.job import Job
 from landspeed.worlds.emu.hugepages import LAUNCH
 from landspeed.worlds.emu.kernel_build import Kernel
 from landspeed.worlds.emu.kernel_choice import VERSION, choose, tracing_words
-from landspeed.worlds.emu.memory import check_memory, guest_memory_bytes
+from landspeed.worlds.emu.memory import check_memory, guest_memory_bytes, transfer_memory
 from landspeed.worlds.emu.options import EmuOptions
 from landspeed.worlds.emu.refusals import check_kernel, too_large_averages, uncountable_losses
 from landspeed.worlds.emu.run_facts import cpu_model, with_facts, with_guest
@@ -95,9 +95,9 @@ class EmuWorld(ProgramWorld):
     @classmethod
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
         """Memory and kernel of its guest."""
-        memory = f"{guest_memory_bytes(plan, transfer=True) / 2**30:.2f} GiB"
+        most, memory = (f"{size / 2**30:.2f} GiB" for size in transfer_memory(plan, None))
         kernel = [("Kernel of the guest", f"Linux {plan.kernel}", "asked for")] if plan.kernel else []
-        return [("Memory of the guest", memory, "only what is touched is taken"), *kernel]
+        return [("Memory of the guest", memory, f"estimated; at most {most}"), *kernel]
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -148,9 +148,6 @@ class EmuWorld(ProgramWorld):
         """Memory of the plan's guest."""
         return self.options.memory or guest_memory_bytes(plan)
 
-    def _transfer_memory_bytes(self, plan: Plan) -> int:
-        return self.options.memory or guest_memory_bytes(plan, transfer=True)
-
     def check(self, plan: Plan) -> None:
         """Check before the run whatever can be known then.
 
@@ -175,8 +172,9 @@ class EmuWorld(ProgramWorld):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
-        check_memory(memory := self._transfer_memory_bytes(plan))
-        machine.shared_memory_folder(memory)
+        _, taken = transfer_memory(plan, self.options.memory)
+        check_memory(taken)
+        machine.shared_memory_folder(taken)
 
     def run(self, plan: Plan, bundle: BundleWriter, report: Callable[[Progress], None] = _no_report) -> RunRecord:
         """Build, calibrate, transfer.
@@ -278,7 +276,9 @@ class EmuWorld(ProgramWorld):
         """
         self._write_inputs(plan, folder, Job(mode="session"), visible)
         with CoreLease(self.options.core, self._load) as lease:
-            guest = self._start(plan, folder, virtual=True, memory_bytes=memory_bytes)
+            guest = self._start(
+                plan, folder, virtual=True, memory=(memory_bytes, memory_bytes) if memory_bytes else None
+            )
             lease.step_aside()
             try:
                 yield GuestSession(
@@ -301,7 +301,7 @@ class EmuWorld(ProgramWorld):
                         allowed_cores=sorted(allowed_cores()),
                         cpu=cpu_model(),
                     ),
-                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=self._transfer_memory_bytes(plan)),
+                    guest=GuestFacts(kernel_key=kernel.key, memory_bytes=transfer_memory(plan, self.options.memory)[0]),
                 ),
                 "versions": known.versions | {"kernel": kernel.version},
             }
@@ -335,18 +335,18 @@ class EmuWorld(ProgramWorld):
         (folder / "job.json").write_text(text, encoding="utf-8")
 
     def _start(
-        self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False, memory_bytes: int | None = None
+        self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False, memory: tuple[int, int] | None = None
     ) -> machine.Guest:
-        memory = memory_bytes or self.memory_bytes(plan)
-        check_memory(memory)
+        most, taken = memory or (self.memory_bytes(plan),) * 2
+        check_memory(taken)
         kernel = self.kernel_of(plan)
         return machine.start(
             kernel,
             folder.resolve(),
-            memory_bytes=memory,
+            memory_bytes=most,
             seed=plan.seed,
             virtual=virtual,
-            shm=machine.shared_memory_folder(memory),
+            shm=machine.shared_memory_folder(taken),
             terminal=terminal,
             more_words=tracing_words(kernel, self.options.tracing),
         )
@@ -370,8 +370,8 @@ class EmuWorld(ProgramWorld):
         outcome = outcome or watch.GuestOutcome()
         with CoreLease(self.options.core, self._load) as lease:
             outcome.cores = lease.cores
-            memory_bytes = self._transfer_memory_bytes(plan) if job.mode == "transfer" else None
-            guest = self._start(plan, folder, virtual=self.options.clock == "virtual", memory_bytes=memory_bytes)
+            memory = transfer_memory(plan, self.options.memory) if job.mode == "transfer" else None
+            guest = self._start(plan, folder, virtual=self.options.clock == "virtual", memory=memory)
             lease.step_aside()
 
             def poll() -> None:

@@ -59,12 +59,22 @@ def _flow(flow: FlowResult, path: Plan, told: dict[str, Any], result: dict[str, 
         found.tool_result.error = result.get("error")
     return flow.model_copy(
         update=dict(found)
+        | _completion(path, told)
         | {
             "begins_s": None if start_ns < 0 else (start_ns - result.get("start_ns", -1)) / NS_PER_S,
             "calibration": measured,
             "rtt_ms": measured.rtt_ms if measured else None,
         }
     )
+
+
+def _completion(path: Plan, told: dict[str, Any]) -> dict[str, float]:
+    """Completion times of a flow that moved a number of bytes. Its first SYN leaves when it is to start."""
+    last_ns = max((each.get("last_byte_ns") or -1 for each in told.get("streams", [])), default=-1)
+    if path.transfer.bytes is None or not told.get("complete") or last_ns < 0:
+        return {}
+    opening_ns = told["start_ns"] - path.flow.start_ns
+    return {"completion_s": (opening_ns + last_ns) / NS_PER_S, "completion_from_start_s": last_ns / NS_PER_S}
 
 
 def _calibration(path: Plan, told: dict[str, Any]) -> CalibrationResult | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from landspeed.scenario.theory import timing, tolerances
-from landspeed.worlds.emu.guest.calibration.trains import paired_rate_bps
+from landspeed.worlds.emu.guest.calibration.settling import packets_until_settled
 from landspeed.worlds.emu.world import EmuOptions, EmuWorld
 from tests.support.emu_fixtures import plan_of, scenario
 
@@ -63,9 +63,29 @@ def test_the_planned_rate_is_that_of_a_bucket_that_a_train_empties(tmp_path: Pat
     small, large = plan_of(tmp_path, bucket("15 kB")), plan_of(tmp_path, bucket("300 kB"))
     assert timing.slowest_rate_bps(small, forward=True) == pytest.approx(0.5 * GBIT * MTU / FRAME, rel=1e-9)
     assert timing.slowest_rate_bps(large, forward=True) == pytest.approx(GBIT * MTU / FRAME, rel=1e-9)
-    assert timing.line_rate_bps(small, forward=True) == timing.slowest_rate_bps(large, forward=True)
-    assert timing.bucket_packets(small, forward=True) == 10
-    assert timing.bucket_packets(large, forward=True) == 0
+
+
+def test_a_train_is_settled_when_the_slowest_bucket_is_empty_and_what_waited_is_gone(tmp_path: Path) -> None:
+    """At 1.25 times the rate: a bucket of c packets beyond the first is empty after c / 0.2, and then what it left."""
+    sent = 1.25 * 0.5 * GBIT * MTU / FRAME
+    small, large = 15_000 / FRAME - 1, 30_000 / FRAME - 1
+
+    def settled(*buckets: tuple[str, str]) -> int:
+        links = [
+            {"one_way_delay": "1 ms", "queue": "1500 kB", "discipline": {"tbf": {"rate": rate, "burst": burst}}}
+            for burst, rate in buckets
+        ]
+        return packets_until_settled(plan_of(tmp_path, path(*links)), sent, forward=True)
+
+    assert settled() == settled(("300 kB", "500 Mbit/s")) == 0
+    assert settled(("15 kB", "500 Mbit/s")) == pytest.approx(small / 0.2 + 1, abs=2)
+    before = small / (1 - 510 / 625)  # pass the faster bucket until it is empty
+    left = large - before * 0.2  # of the slower one behind it, which its surplus empties
+    assert settled(("15 kB", "510 Mbit/s"), ("30 kB", "500 Mbit/s")) == pytest.approx(before + left * 51, abs=3)
+    waits = (large / 0.2 - before) * (1 - 510 / 625)  # at the faster bucket, once it is empty
+    assert settled(("30 kB", "500 Mbit/s"), ("15 kB", "510 Mbit/s")) == pytest.approx(large / 0.2 + waits * 51, abs=8)
+    # A bucket that takes less than half the tolerance away need not be empty.
+    assert settled(("15 kB", "500 Mbit/s"), ("100 kB", "499.9 Mbit/s")) < 60
 
 
 def test_a_round_trip_is_whole_with_what_was_skipped(tmp_path: Path) -> None:
@@ -76,12 +96,3 @@ def test_a_round_trip_is_whole_with_what_was_skipped(tmp_path: Path) -> None:
         assert (whole_ms, said) == (pytest.approx(682.0, abs=1e-6), "10.0.0.10")
     assert tolerances.unskipped(plan, 0, 3, 682.0, [(620.0, "")])[0][0] == pytest.approx(710.0)
     assert tolerances.unskipped(plan_of(tmp_path, overtaking("0 %")), 0, 3, 682.0, [(592.0, "")]) == [(592.0, "")]
-
-
-def test_the_rate_of_clusters_is_that_of_their_mean() -> None:
-    """Four packets of 61.5 ns with each reading of a clock; and a pause, in which nothing waited for the line."""
-    arrivals = [
-        (number, round(number * 61.52 / 256) * 256 + (50_000 if number > 2000 else 0)) for number in range(4000)
-    ]
-    rate = paired_rate_bps(arrivals, 1, MTU, moved=True, longest_ns=1024)
-    assert rate == pytest.approx(MTU * 8e9 / 61.52, rel=1e-3)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from landspeed.worlds.emu.guest.shaping.packet_limit import enough_packets
-from landspeed.worlds.emu.memory import guest_memory_bytes, memory_for_bytes
-from tests.support.emu_fixtures import plan_of, scenario
+from landspeed.worlds.emu.memory import guest_memory_bytes, memory_for_bytes, transfer_memory
+from tests.support.emu_fixtures import plan_of, scenario, transfer
 
 G, MS = 10**9, 10**6
 
@@ -43,3 +46,50 @@ def test_no_more_memory_is_asked_for_than_the_transfer_sends(tmp_path: Path) -> 
         sent = memory_for_bytes(under_way, 1500, "packets", "discard")
         assert guest_memory_bytes(plan, transfer=True) == sent < 10 << 30
         assert guest_memory_bytes(plan) > 8 * sent
+
+
+def long_path(rate: str, one_way_ms: int, mtu: str, links: int = 3, **asked: Any) -> dict[str, Any]:
+    """A path that is full from its first round trip on."""
+    hops = [{"one_way_delay": f"{one_way_ms / links:.6f} ms"}] * links
+    return scenario(hops, line_rate=rate, nic=rate, mtu=mtu, transfer={"initial_window": 100_000, **asked})
+
+
+def pairs(count: int) -> dict[str, Any]:
+    """So many flows through one line."""
+    links: list[dict[str, str]] = [{"from": "left", "to": "right", "one_way_delay": "25 ms"}]
+    for number in range(count):
+        links += [{"from": f"a{number}", "to": "left"}, {"from": "right", "to": f"b{number}"}]
+    return {
+        "format": 1,
+        "name": "pairs",
+        "title": "Flows through one line",
+        "line_rate": "1 Gbit/s",
+        "hosts": {f"{side}{number}": {} for side in "ab" for number in range(count)},
+        "links": [{"one_way_delay": "0.1 ms", **link} for link in links],
+        "flows": [{"name": f"f{number}", "from": f"a{number}", "to": f"b{number}"} for number in range(count)],
+        "transfer": {"duration": "2 s"},
+    }
+
+
+SIZES = {
+    "a few bytes": long_path("100 Mbit/s", 20, "1500 B", bytes="10 kB"),
+    "120 MB of packets of 1500 B": long_path("10 Gbit/s", 50, "1500 B", duration="1 s", window="150 MB"),
+    "950 MB of packets of 9000 B": long_path("40 Gbit/s", 100, "9000 B", duration="1 s", window="1 GiB"),
+    "310 MB, each block made anew": long_path(
+        "10 Gbit/s", 132, "9000 B", duration="2 s", window="400 MB", receive="verify"
+    ),
+    "128 streams": long_path("10 Gbit/s", 50, "9000 B", duration="1 s", window="4 MB", streams=128),
+    "100 links": long_path("100 Mbit/s", 50, "1500 B", 100, duration="2 s"),
+    "8 flows of a network": pairs(8),
+}
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("which", SIZES)
+def test_the_estimate_is_within_a_half_of_what_is_touched(tmp_path: Path, which: str) -> None:
+    plan = plan_of(tmp_path, SIZES[which])
+    record, _ = transfer(plan, tmp_path)
+    most, estimate = transfer_memory(plan, None)
+    touched = record.guest.memory_touched_bytes
+    assert touched is not None and record.guest.memory_bytes == most
+    assert touched / 1.5 <= estimate <= touched * 1.5, (estimate >> 20, touched >> 20)

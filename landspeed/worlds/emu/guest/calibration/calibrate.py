@@ -43,6 +43,7 @@ from landspeed.worlds.emu.guest.joined_links import LEAST_TTL
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import MOST_HOPS
 from landspeed.worlds.emu.guest.shaping.direction_options import burst_bytes
+from landspeed.worlds.emu.guest.shaping.stillness import spacing_kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,9 +146,10 @@ def _patience(plan: Plan) -> int:
 
 def _rate(network: FlowPath, origin: int, target: int, *, real_clock: bool, ttl: int | None = None) -> float | None:
     """Rate of a train; of a later one where chance took all of one."""
-    for _ in range(1 + _patience(network.plan) // TRAIN_PACKETS if impaired(network.plan) else 1):
-        if (rate := train_rate(network, origin, target, real_clock=real_clock, ttl=ttl)) is not None:
-            return rate
+    with spacing_kept(network):
+        for _ in range(1 + _patience(network.plan) // TRAIN_PACKETS if impaired(network.plan) else 1):
+            if (rate := train_rate(network, origin, target, real_clock=real_clock, ttl=ttl)) is not None:
+                return rate
     return None
 
 
@@ -392,8 +394,5 @@ def _hop_words(network: FlowPath, origin: int, hop: dict[str, Any], before_ms: f
         return f"{name}: hop {hop['ttl']} is {hop['answered_by']}, not {hop['node']} ({hop['address']}), {seen_from}"
     error_ms = hop["rtt_ms"] - hop["expected_ms"]
     measured, expected, before = (time_text(ms * 1e6) for ms in (hop["rtt_ms"], hop["expected_ms"], before_ms))
-    return (
-        f"{name}: RTT to {hop['node']} is {measured}, the plan says {expected} "
-        f"({'+' if error_ms > 0 else '−'}{time_text(abs(error_ms) * 1e6)}; the hop before it was at {before}), "
-        f"{seen_from}"
-    )
+    error = f"{'+' if error_ms > 0 else '−'}{time_text(abs(error_ms) * 1e6)}; the hop before it was at {before}"
+    return f"{name}: RTT to {hop['node']} is {measured}, the plan says {expected} ({error}), {seen_from}"

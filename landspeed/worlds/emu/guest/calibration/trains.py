@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import (
     TRAIN_PACKETS,
-    bucket_packets,
-    line_rate_bps,
     link_name,
     one_way_ns,
     path_mtu,
     slowest_rate_bps,
 )
 from landspeed.worlds.emu.guest import clock
+from landspeed.worlds.emu.guest.calibration.settling import packets_until_settled
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import Network, link_address
 from landspeed.worlds.emu.guest.shaping.direction_options import burst_bytes
@@ -34,10 +33,8 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Direction, Link
 
 TRAIN_AHEAD_NS = 1_000_000_000  # long enough to hand over a whole train before its first packet leaves
-OVERLOAD, SMALL_OVERLOAD = 1.25, 1.05  # a train comes so much faster than the bottleneck's rate
-REAL_CLOCK_TRAIN_S, MOVED_TRAIN_S = 0.2, 0.002
-FINE_NS = 100  # spacings as fine as this come in clusters: a program's reading of the clock takes longer
-READING_NS, FINE_ERROR = 256, 0.00125  # such a reading, and what it may be of a whole train
+OVERLOAD = 1.25  # a train comes so much faster than the bottleneck's rate
+REAL_CLOCK_TRAIN_S = 0.2
 SO_TXTIME = SCM_TXTIME = 61
 SO_TIMESTAMPNS_NEW = 64
 SEQUENCE = struct.Struct("!I")
@@ -51,13 +48,11 @@ class _Train:
         packets: how many.
         skipped: those at the head that a host's full bucket may let through faster than its bus is.
         gap_ns: time between two packets, shorter than the bottleneck's.
-        fine: the bottleneck's spacings are so fine that the clock shows them in the mean only.
     """
 
     packets: int
     skipped: int
     gap_ns: float
-    fine: bool
 
 
 def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
@@ -71,10 +66,7 @@ def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
     directions = [link.forward if forward else link.reverse for link in plan.links]
     position = 0 if forward else len(plan.nodes) - 1
     arrives = math.prod((1 - direction.loss) * (1 - direction.corrupt) for direction in directions)
-    moved = any(
-        direction.jitter_ns for direction in directions
-    )  # then each loss in a queue that overflows costs exactness
-    excess, skipped = (SMALL_OVERLOAD if moved else OVERLOAD) / max(arrives, 0.1), 1
+    excess, skipped = OVERLOAD / max(arrives, 0.1), 1
     if plan.nodes[position].bus_rate_bps == slowest:
         excess = 2 * excess
         skipped = (
@@ -85,14 +77,8 @@ def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
             )
             + 2
         )
-    faster = min(excess, line_rate_bps(plan, forward=forward) / slowest)
-    if faster > 1 and (held := bucket_packets(plan, forward=forward)):
-        skipped += math.ceil(held / (1 - 1 / faster)) + 1
-    packets, spacing_ns = TRAIN_PACKETS, mtu * 8e9 / slowest
-    if fine := spacing_ns < FINE_NS:
-        packets = round(READING_NS / FINE_ERROR / spacing_ns)
-    if moved:  # fq may let a packet wait for ten microseconds: that is to be little of the whole
-        packets = min(max(packets, round(MOVED_TRAIN_S * slowest / (8 * mtu))), 100 * TRAIN_PACKETS)
+    skipped += packets_until_settled(plan, excess * max(arrives, 0.1) * slowest, forward=forward)
+    packets = TRAIN_PACKETS
     if real_clock:  # late timers are to be little of it; it must fit the smallest queue, for what is lost is counted
         packets = max(packets, round(REAL_CLOCK_TRAIN_S * slowest / (8 * mtu)))
         room = min((direction.queue_bytes for direction in directions if direction.can_queue), default=1 << 40) // (
@@ -100,7 +86,7 @@ def _train(network: FlowPath, *, forward: bool, real_clock: bool) -> _Train:
         )
         packets = max(min(packets, round(room / (1 - 1 / excess))), 16)
     gap_ns = mtu * 8e9 / (slowest * excess)
-    return _Train(packets + skipped, skipped, gap_ns, fine)
+    return _Train(packets + skipped, skipped, gap_ns)
 
 
 def train_rate(
@@ -143,12 +129,9 @@ def train_rate(
                 data, control, _, _ = receiver.recvmsg(SEQUENCE.size, 64)
                 seconds, nanoseconds = struct.unpack("qq", control[0][2])
                 arrivals.append((SEQUENCE.unpack(data)[0], seconds * 1_000_000_000 + nanoseconds))
-    directions = [link.forward if forward else link.reverse for link in plan.links]
     if real_clock:
         return train_rate_bps(arrivals, train.skipped, mtu)
-    moved = any(direction.jitter_ns for direction in directions)
-    longest_ns = 4 * READING_NS if train.fine and not moved else math.inf
-    return paired_rate_bps(arrivals, train.skipped, mtu, moved=moved or train.fine, longest_ns=longest_ns)
+    return paired_rate_bps(arrivals, train.skipped, mtu)
 
 
 def _send(sender: socket.socket, train: _Train, payload_bytes: int) -> int:
@@ -170,22 +153,13 @@ def _send(sender: socket.socket, train: _Train, payload_bytes: int) -> int:
     return start_ns
 
 
-def paired_rate_bps(
-    arrivals: list[tuple[int, int]],
-    skipped: int,
-    mtu_bytes: int,
-    *,
-    moved: bool = False,
-    longest_ns: float = math.inf,
-) -> float | None:
-    """Rate of a train of which any packet may be lost, doubled or early, by the spacing of neighbours.
+def paired_rate_bps(arrivals: list[tuple[int, int]], skipped: int, mtu_bytes: int) -> float | None:
+    """Rate of a train of which any packet may be lost, by the spacing of neighbours.
 
     Args:
         arrivals: (sequence number, time in ns) of what arrived.
         skipped: how many sequence numbers to leave out at the beginning.
         mtu_bytes: size of each packet.
-        moved: jitter moves each packet, so that all spacings count: what is added to one is missing in the next.
-        longest_ns: between packets further apart than that the line had nothing to send.
 
     Returns:
         bit/s: of packets that were sent one after the other and arrived so, the mean of the spacings near the most
@@ -194,12 +168,12 @@ def paired_rate_bps(
     gaps = sorted(
         later_ns - earlier_ns
         for (before, earlier_ns), (after, later_ns) in itertools.pairwise(arrivals)
-        if after == before + 1 and before >= skipped and later_ns - earlier_ns <= longest_ns
+        if after == before + 1 and before >= skipped
     )
     if not gaps:
         return None
     usual = gaps[len(gaps) // 2]
-    near = [gap for gap in gaps if moved or abs(gap - usual) <= max(usual / 100, 2)]
+    near = [gap for gap in gaps if abs(gap - usual) <= max(usual / 100, 2)]
     return mtu_bytes * 8e9 * len(near) / sum(near) if sum(near) else None
 
 

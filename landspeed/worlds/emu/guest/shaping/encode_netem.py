@@ -93,7 +93,7 @@ def message(options: dict[str, Any]) -> bytes:
         said += attribute(NETEM_JOINED_END, struct.pack("III6s6s", *options["joined_end"]))
         said += attribute(NETEM_JOINED, b"".join(struct.pack("qQiI", *each) for each in joined))
     for name, number in (("reorder", NETEM_REORDER), ("corrupt", NETEM_CORRUPT)):
-        if options.get(name):
+        if name in options:
             said += attribute(number, struct.pack("=II", probability(options[name]), 0))
     if model:
         number, names = LOSS_MODELS[model.kind]

@@ -13,7 +13,7 @@ from landspeed.worlds.emu.guest.shaping.encode_netem import TCA_LINE, UINT32_MAX
 LINKLAYER_ETHERNET = 1  # tells tbf that no rate table comes with the request
 
 TBF_PARMS, TBF_RATE64, TBF_BURST = 1, 4, 6
-FQ_PLIMIT, FQ_FLOW_PLIMIT, FQ_HORIZON = 1, 2, 14
+FQ = {"limit_packets": (1, 2), "timer_slack_ns": (13,), "horizon_us": (14,)}  # fq's attributes
 
 
 def _tbf(options: dict[str, Any]) -> bytes:
@@ -31,10 +31,8 @@ def _tbf(options: dict[str, Any]) -> bytes:
 
 
 def _fq(options: dict[str, Any]) -> bytes:
-    """The limits, and a horizon where one is given; everything else stays as the kernel has it."""
-    limit = options["limit_packets"]
-    said = attribute(FQ_PLIMIT, limit) + attribute(FQ_FLOW_PLIMIT, limit)
-    return said + (attribute(FQ_HORIZON, options["horizon_us"]) if "horizon_us" in options else b"")
+    """What is given, the limit of all packets for each flow, too; everything else stays as the kernel has it."""
+    return b"".join(attribute(number, value) for name, value in options.items() for number in FQ[name])
 
 
 MADE_BY: dict[str, Callable[[dict[str, Any]], bytes]] = {"netem": message, "tbf": _tbf, "fq": _fq, **managed.MADE_BY}
