@@ -56,18 +56,7 @@ RunLimit: TypeAlias = Literal[
     "unknown",
 ]
 """Limits of a whole transfer: `landspeed run`, sweeps, predictions, comparisons, reports."""
-ProbeLimit: TypeAlias = Literal[
-    "line rate",
-    "loss",
-    "window",
-    "send buffer",
-    "receiver",
-    "slow start",
-    "application",
-    "application window",
-    "round trips",
-    "idle",
-]
+ProbeLimit: TypeAlias = Literal[RunLimit, "application window", "round trips", "idle"]
 """Limits of somebody's program, direction by direction: `landspeed probe` and `Path.bound_by`."""
 EngineLimit: TypeAlias = Literal[
     "pacing",
@@ -76,11 +65,9 @@ EngineLimit: TypeAlias = Literal[
     "window",
     "send buffer",
     "application",
-    "loss",
-    "line rate",
     "unknown",
 ]
-"""Limits of a stream, as the engine's telemetry finds them from the kernel's own accounts, on any path."""
+"""Limits of a stream that the kernel's own clock tells the engine; of the path it knows too little to name a cause."""
 ImportLimit: TypeAlias = Literal["line rate", "pacing", "window", "loss", "host"]
 """Limits of a measured transfer: `landspeed import`."""
 TheoryLimit: TypeAlias = Literal["line rate", "window", "loss"]
@@ -151,7 +138,7 @@ PHASE_SHARE: Final = 0.1
 SHARED_LINE_SHARE: Final = 0.9
 """Part of what a shared line allows after headers: flows that lose and grow again do not fill all of it."""
 PROBED_LINE_SHARE: Final = 0.95
-"""Part of what the line allows after headers from which on a program fills it: a start is in its mean."""
+"""Part of what a line allows after TCP's headers from which on datagrams fill it: their programs add headers, too."""
 THEORY_SHARE: Final = 0.98
 """Part of the line or the window from which on theory's curve is bound by it."""
 IMPORTED_LINE_NEARNESS: Final = 0.01
@@ -196,8 +183,6 @@ ENGINE_WORDS: tuple[EngineLimit, ...] = (
     WINDOW,
     SEND_BUFFER,
     APPLICATION,
-    LOSS,
-    LINE_RATE,
     UNKNOWN,
 )
 ENGINE_THRESHOLDS = {
@@ -206,6 +191,7 @@ ENGINE_THRESHOLDS = {
     "FULL_HOST_PERCENT": FULL_HOST_PERCENT,
     "QUEUE_FACTOR": QUEUE_FACTOR,
     "PACING_NEARNESS": PACING_NEARNESS,
+    "WINDOW_NEARNESS": WINDOW_NEARNESS,
 }
 
 

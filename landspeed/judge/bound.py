@@ -76,7 +76,7 @@ def limited_by(
         return word_of(overtaken), f"{told}: some of it had come before, and was delivered then"
     if samples and (full := full_line_back(plan, record.world, samples, from_s)):
         return limits.ACK_PATH, _acks(plan, full, goodput)
-    made = attribution or Attribution(plan, record.world, samples) if samples else None
+    made = attribution or Attribution.of_flow(plan, record.world, samples) if samples else None
     judged = Judged(plan, record, samples, made, goodput, from_s)
     cause = _shared_window(judged) or _paced(judged) or _attributed(judged) or standing(judged) or starting(judged)
     return cause or (

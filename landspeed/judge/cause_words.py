@@ -14,7 +14,7 @@ from landspeed.judge.sample_evidence import SampleEvidence
 from landspeed.scenario.theory import physics as ph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from landspeed.judge.attribution.attribution import Attribution
     from landspeed.results.record import RunRecord
@@ -24,6 +24,21 @@ if TYPE_CHECKING:
 
 Cause: TypeAlias = tuple[RunLimit, str]
 """The word, and the figures that show it."""
+
+WHY: dict[RunLimit, str] = {
+    limits.OUTAGE: "the path was cut, or TCP had not yet grown again,",
+    limits.LOSS: "losses held the window down",
+    limits.REORDERING: "packets that others had overtaken were taken for lost, and held the window down",
+    limits.CONGESTION_WINDOW: "a delay or a mark had made the congestion window small, and it was full",
+    limits.TOKEN_BUCKET: "packets found no token, and TCP's window became small,",
+    limits.PACING: "it ran at its pace",
+    limits.RTT_PROBING: "BBR kept four packets in flight to see the round trip",
+    limits.APPLICATION: "there was nothing to send",
+    limits.SEND_BUFFER: "TCP waited for room in the send buffer",
+    limits.WINDOW: "TCP waited for the receiver's window",
+}
+"""What each state is told with; a share of the time follows."""
+OTHERS = ", with others' packets, too"
 
 BLIND_CONTROLS = frozenset({CONTROL})  # a loss does not make their window smaller
 
@@ -64,12 +79,12 @@ def words(judged: Judged, state: RunLimit, share: float) -> Cause | None:
         limits.WINDOW: lambda: _window_or_receiver(judged, share),
         limits.SEND_BUFFER: lambda: (limits.SEND_BUFFER, sndbuf_words(share)),
         limits.APPLICATION: lambda: (limits.APPLICATION, busy_words(1 - share)),
-        limits.PACING: lambda: (limits.PACING, f"it ran at its pace {of_time}"),
+        limits.PACING: lambda: (limits.PACING, f"{WHY[limits.PACING]} {of_time}"),
         limits.ACK_PATH: lambda: (
             limits.ACK_PATH,
             f"the line back {_where(judged, state, 'reverse')} was full {of_time}",
         ),
-        limits.OUTAGE: lambda: (limits.OUTAGE, f"the path was cut, or TCP had not yet grown again, {of_time}"),
+        limits.OUTAGE: lambda: (limits.OUTAGE, f"{WHY[limits.OUTAGE]} {of_time}"),
         limits.SLOW_START: lambda: starting(judged),
         limits.CONGESTION_WINDOW: lambda: standing(judged) or starting(judged) or _growing(judged, share),
     }
@@ -81,9 +96,14 @@ def words(judged: Judged, state: RunLimit, share: float) -> Cause | None:
         return state, _lost_words(judged, state, share)
     if state in told:
         return told[state]()
-    whose = ", with others' packets, too" if state == limits.SHARED_LINE else ""
+    whose = OTHERS if state == limits.SHARED_LINE else ""
     full = f"{_where(judged, state, 'forward')} was full {of_time}{whose}"
     return state, f"{full}: {rate_text(judged.goodput_bps)} of goodput"
+
+
+def states_text(shares: Mapping[RunLimit, float]) -> str:
+    """States with their shares of a time: "loss 48 %, slow start 30 %"."""
+    return ", ".join(f"{state} {share * 100:.0f} %" for state, share in shares.items())
 
 
 def sndbuf_words(share: float) -> str:

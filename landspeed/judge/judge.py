@@ -80,7 +80,7 @@ def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, shared: 
     if flow.rtt_ms is None and flow.calibration is not None:
         flow.rtt_ms = flow.calibration.rtt_ms
     background = {event.link for event in plan.events if event.kind == "background"}
-    attribution = Attribution(plan, record.world, samples, shared | background) if samples else None
+    attribution = Attribution.of_flow(plan, record.world, samples, shared | background) if samples else None
     if attribution is not None:
         shares = attribution.shares(from_s, attribution.end_s)
         flow.limit_shares = {state: round(share, 3) for state, share in shares.items()}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from landspeed.base.limits import RunLimit
+from landspeed.base.limits import ProbeLimit, RunLimit
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.tool_result import Open, TransferResult
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class LimitPhase(Open):
     """A time in which one thing held a transfer, in s since the flow's start; of several streams the first one's."""
 
-    state: RunLimit
+    state: ProbeLimit  # a program's own only in a probe
     begin_s: float
     end_s: float
 

@@ -61,8 +61,38 @@ class StateSpan:
 class Attribution:
     """States of a flow's streams over time."""
 
-    def __init__(self, plan: Plan, world: str, samples: Samples, shared: Set[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        path: LineEvidence,
+        intervals: Mapping[int, list[Interval]],
+        shared: Set[int] = frozenset(),
+        pace_bps: float | None = None,
+    ) -> None:
         """Attribute every interval.
+
+        Args:
+            plan: of the path.
+            path: what its lines did.
+            intervals: of each stream; the first one's states are told in turn.
+            shared: links of the path that others' data passes, too.
+            pace_bps: of each stream, if it was told to keep one.
+        """
+        self._plan, self._shared, self._pace_bps = plan, shared, pace_bps
+        self.path, self.intervals = path, intervals
+        controls = plan.transfer.congestion_controls or [plan.transfer.congestion_control]
+        self._spurious = _only_late(plan, path, intervals)
+        self.spans = list[StateSpan]()
+        self._acked = list[tuple[StateSpan, int]]()
+        for stream, own in intervals.items():
+            states = list(self._states(stream, own, blind=controls[stream % len(controls)] == CONTROL))
+            self.spans += _joined(states)
+            self._acked += [(span, each.acked_bytes) for span, each in zip(states, own, strict=True)]
+        self.end_s = max((span.end_s for span in self.spans), default=0.0)
+
+    @classmethod
+    def of_flow(cls, plan: Plan, world: str, samples: Samples, shared: Set[int] = frozenset()) -> Attribution:
+        """Attribute the intervals of a flow that an engine, or the simulator, sampled.
 
         Args:
             plan: of the path: what theory knows of this flow alone.
@@ -70,21 +100,10 @@ class Attribution:
             samples: of the flow.
             shared: links of the path that other flows' data passes, too.
         """
-        self._plan, self._shared = plan, shared
-        self.path = LineEvidence(plan, world, samples)
-        self.intervals = stream_intervals(samples, plan.physics.rtt_ns / 1e9)
-        transfer = plan.transfer
-        controls = transfer.congestion_controls or [transfer.congestion_control]
         pace = next((limit.goodput_bps for limit in plan.physics.limits if limit.kind == limits.PACING), None)
-        self._pace_bps = pace / transfer.streams if pace else None
-        self._spurious = _only_late(plan, self.path, self.intervals)
-        self.spans = list[StateSpan]()
-        self._acked = list[tuple[StateSpan, int]]()
-        for stream, intervals in self.intervals.items():
-            states = list(self._states(stream, intervals, blind=controls[stream % len(controls)] == CONTROL))
-            self.spans += _joined(states)
-            self._acked += [(span, each.acked_bytes) for span, each in zip(states, intervals, strict=True)]
-        self.end_s = max((span.end_s for span in self.spans), default=0.0)
+        intervals = stream_intervals(samples, plan.physics.rtt_ns / 1e9)
+        each_bps = pace / plan.transfer.streams if pace else None
+        return cls(plan, LineEvidence(plan, world, samples), intervals, shared, each_bps)
 
     def shares(self, from_s: float, to_s: float) -> dict[RunLimit, float]:
         """Share of a time that each state had, mean over the streams, the largest first; they add up to 1."""
@@ -152,13 +171,11 @@ class Attribution:
         )
 
     def _of_ends(self, each: Interval, line: int | None, *, blind: bool) -> tuple[RunLimit, int | None] | None:
-        """State that would hold the stream on any path."""
+        """State that would hold the stream on any path; what a buffer or a window holds may wait in a queue, though."""
         if each.busy is not None and each.busy < LARGE_SHARE:
             return limits.APPLICATION, None
-        if each.sndbuf is not None and each.sndbuf >= LARGE_SHARE:
-            return limits.SEND_BUFFER, None
-        if each.window_full:  # what it holds may wait in a queue
-            return (limits.WINDOW, None) if line is None or line in self._shared else (self._line_word(line), line)
+        if (end := each.held_by_end) is not None:
+            return (end, None) if line is None or line in self._shared else (self._line_word(line), line)
         if self._pace_bps and each.acked_bytes * 8 >= (1 - PACING_NEARNESS) * self._pace_bps * each.span_s:
             return limits.PACING, None
         looks = blind and each.cwnd is not None and 0 < each.cwnd <= PROBE_PACKETS
@@ -219,7 +236,7 @@ def _largest_first(parts: Mapping[RunLimit, float]) -> list[tuple[RunLimit, floa
     return sorted(parts.items(), key=lambda part: -part[1])
 
 
-def _only_late(plan: Plan, path: LineEvidence, intervals: dict[int, list[Interval]]) -> bool:
+def _only_late(plan: Plan, path: LineEvidence, intervals: Mapping[int, list[Interval]]) -> bool:
     """Return whether most of what was sent again was not lost, but overtaken."""
     if not any(link.forward.reorder for link in plan.links):
         return False

@@ -10,7 +10,8 @@ from landspeed.base import limits
 from landspeed.base.limits import ProbeLimit
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.judge.sockets.phases import line
-from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Place, Way
+from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Place
+from landspeed.judge.sockets.ways import Way
 
 WIDE = 4.0  # so many times the shortest RTT, or nothing can be said of how the goodput depends on it
 OVERHEAD_SHARE = 0.6  # of the shortest RTT, beside what the window takes on the line
