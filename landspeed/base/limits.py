@@ -144,7 +144,7 @@ THEORY_SHARE: Final = 0.98
 IMPORTED_LINE_NEARNESS: Final = 0.01
 """A rate on the wire this close to one of Ethernet's, without a queue, is a full line."""
 QUEUE_FACTOR: Final = 1.05
-"""A smoothed RTT so many times the smallest one shows a standing queue (engine)."""
+"""A smoothed RTT so many times the smallest one shows a standing queue."""
 QUEUE_SHARE: Final = 0.03
 """Part of the path's RTT by which a measured one is above it when a queue stood (import): hosts alone vary by less."""
 IDLE_WINDOW_FACTOR: Final = 1.2
@@ -155,10 +155,6 @@ FULL_HOST_PERCENT: Final = 97.0
 """All processors of a host this busy: a thread gets no more, though it runs for half of LARGE_SHARE only (engine)."""
 SPURIOUS_FACTOR: Final = 2.0
 """So many times what was dropped was sent again: the rest was only late."""
-START_FACTOR: Final = 2.0
-"""A run of up to so many times what slow start needs may be over before it ends."""
-GROWING_FACTOR: Final = 1.1
-"""The last fifth so many times as fast as the whole: the window was still growing."""
 UNREAD_SHARE: Final = 0.5
 """Part of the window that waits in the receive queue from which on the receiving program does not read."""
 PLATEAU_SHARE: Final = 0.6

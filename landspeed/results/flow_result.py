@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -21,6 +22,12 @@ class LimitPhase(Open):
     state: ProbeLimit  # a program's own only in a probe
     begin_s: float
     end_s: float
+
+
+def phases_text(phases: Sequence[LimitPhase]) -> str:
+    """Words for what held a transfer in turn: "slow start to 3.1 s, then line rate"."""
+    told = [f"{phase.state} to {phase.end_s:.3g} s" for phase in phases[:-1]]
+    return ", then ".join([*told, phases[-1].state])
 
 
 class Figures(TransferResult):

@@ -139,7 +139,7 @@ class Attribution:
 
     def phases(self) -> list[StateSpan]:
         """States of the flow in turn, the first stream's states for all: only what lasted a tenth of the run."""
-        of_first = [span for span in self.spans if span.stream == self.spans[0].stream]
+        of_first = _joined(replace(span, link=None) for span in self.spans if span.stream == self.spans[0].stream)
         least_s = PHASE_SHARE * self.end_s
         return list(_joined(span for span in of_first if span.span_s >= least_s))
 
@@ -197,6 +197,8 @@ class Attribution:
         """A congestion window that was full, by what made it what it is."""
         if blind:
             return limits.UNKNOWN if line is None else limits.SHARED_LINE
+        if each.stands:
+            return limits.LOSS
         if not each.cwnd_full:
             return limits.UNKNOWN
         if held is not None and (held != limits.CONGESTION_WINDOW or each.in_flight is not None):

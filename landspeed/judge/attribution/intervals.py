@@ -95,8 +95,17 @@ class Interval:
 
     @property
     def in_slow_start(self) -> bool:
-        """The window is below its threshold."""
-        return self.cwnd is not None and self.ssthresh is not None and self.cwnd < self.ssthresh
+        """The window is below its threshold; if nobody tells what is in flight, it must grow: TCP used all of it."""
+        if self.cwnd is None or self.ssthresh is None or self.cwnd >= self.ssthresh:
+            return False
+        return self.in_flight is not None or (self.cwnd_before is not None and self.cwnd > self.cwnd_before)
+
+    @property
+    def stands(self) -> bool:
+        """Nothing that was in flight was acknowledged for a round trip: the last packets, or all, were lost."""
+        return (
+            bool(self.in_flight and self.rtt_s) and not self.acked_bytes and self.span_s >= (self.rtt_s or 0.0) - 1e-9
+        )
 
 
 def stream_intervals(samples: Samples, rtt_s: float) -> dict[int, list[Interval]]:

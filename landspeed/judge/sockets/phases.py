@@ -31,11 +31,13 @@ class Plateau:
 
 def intervals_of(sending: SentSeries, least_s: float, begin_s: float) -> list[Interval]:
     """The intervals of a direction, each a round trip or longer; their times count from `begin_s`."""
-    found, rows, waited_s = list[Interval](), sending.rows, 0.0
+    found, rows, waited_s, waiting = list[Interval](), sending.rows, 0.0, True
     spans = list(sending.spans())
     first = spans[0][0] if spans else 0
     for row, span_s in spans:
-        waited_s += span_s if _waits(rows, row) else 0.0
+        # What is under way at the end was held back by what held it before: the program has no more.
+        waiting = _waits(rows, row) if sending.sent[row] < sending.sent[-1] else waiting
+        waited_s += span_s if waiting else 0.0
         lasts_s = sending.times_s[row + 1] - sending.times_s[first]
         if lasts_s >= least_s or row == spans[-1][0]:
             found.append(_interval(sending, first, row + 1, begin_s, waited_s / lasts_s))

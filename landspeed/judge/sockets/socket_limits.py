@@ -30,7 +30,7 @@ from landspeed.judge.sockets.phases import (
 )
 from landspeed.judge.sockets.series import SentSeries, SocketSamples
 from landspeed.judge.sockets.ways import path_between, way_between
-from landspeed.results.flow_result import LimitPhase
+from landspeed.results.flow_result import LimitPhase, phases_text
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.flow_path import Step
@@ -82,6 +82,15 @@ class Bound:
     needs_bytes: int | None = None
     datagrams: bool = False
 
+    def __str__(self) -> str:
+        """The word, the figures that say so, and what held it in turn."""
+        return f"{self.kind}: {self.explanation}{self.in_turn}"
+
+    @property
+    def in_turn(self) -> str:
+        """Words for the phases, to be added to the explanation; empty of one."""
+        return f"; in turn: {phases_text(self.phases)}" if len(self.phases) > 1 else ""
+
 
 def bound_by_tcp(samples: SocketSamples, plan: Plan, source: str, target: str) -> Bound:
     """Find what limited the TCP traffic from one node's programs to another's.
@@ -126,11 +135,12 @@ class _Known:
         self.steady_bps = self.goodput_bps
         self.plan, way = path_between(_later(plan, self.begins_s), source, target)
         large = [each for each in ahead if each.bytes >= LARGE_SHARE * self.main.bytes]
+        self.shared = _shared(samples, plan, self, way)
         self.attribution = Attribution(
             self.plan,
             LineEvidence(self.plan, WORLD, samples.along(way, self.begins_s)),
             {number: intervals_of(each, self.way.rtt_s, self.begins_s) for number, each in enumerate(large)},
-            _shared(samples, plan, self, way),
+            self.shared,
         )
         self.shares = self.attribution.shares(self.from_s, self.span_s)
 
@@ -157,6 +167,13 @@ class _Known:
             connections=len(self.ahead),
             **more,  # pyright: ignore[reportArgumentType]
         )
+
+    @property
+    def loaded_rtt_s(self) -> float:
+        """The path's round trip, or TCP's own if others' packets stood in queues: mean of the judged time."""
+        every = [(each.rtt_s, each.span_s) for each in self.attribution.intervals[0] if each.begin_s >= self.from_s]
+        measured = sum((rtt or 0.0) * span for rtt, span in every) / (sum(span for _, span in every) or 1.0)
+        return measured if self.shared and measured > limits.QUEUE_FACTOR * self.way.rtt_s else self.way.rtt_s
 
     def of_time(self, state: RunLimit) -> str:
         """A state's share of the judged time, in words."""
@@ -293,10 +310,11 @@ def _buffer_words(known: _Known, main: SentSeries, name: str) -> str:
 
 def _of_program(known: _Known) -> Bound:
     """TCP waited for the program: for a window of its own, for answers, or for itself."""
-    flat, rtt_s = known.plateau, known.way.rtt_s
+    flat = known.plateau
     if flat.bytes >= INITIAL_PACKETS * known.main.mss_bytes and flat.share >= limits.PLATEAU_SHARE:
         rate = steady_bytes_per_s(known.main, flat.bytes)
-        least_s, most_s = 0.9 * rtt_s, limits.GRANT_FACTOR * (rtt_s + flat.bytes * 8 / known.way.limit_bps)
+        least_s = 0.9 * known.way.rtt_s
+        most_s = limits.GRANT_FACTOR * (known.loaded_rtt_s + flat.bytes * 8 / known.way.limit_bps)
         if rate and least_s <= flat.bytes / rate <= most_s and _answered(known):
             known.steady_bps = rate * 8
             place, words = window_place(known.main, known.back, flat.bytes)
@@ -320,14 +338,13 @@ def _answered(known: _Known) -> bool:
 
 def _round_trips(known: _Known) -> float | None:
     """Round trips that the pauses between what was sent are; None where they are something else."""
-    rtt_s = known.way.rtt_s
     both = [*known.ahead, *known.back]
-    turns = turns_s(known.ahead, rtt_s / 2)
+    turns = turns_s(known.ahead, known.way.rtt_s / 2)
     if len(turns) == 1:
         return 1.0 if sum(each.bytes for each in both) <= 2 * INITIAL_PACKETS * known.main.mss_bytes else None
     found = waited = 0.0
     for before, after in pairwise(turns):
-        rounds = (after - before) / rtt_s
+        rounds = (after - before) / known.loaded_rtt_s
         if round(rounds) <= MOST_TURN_RTTS and abs(rounds - round(rounds)) <= limits.ROUND_NEARNESS * round(rounds):
             found, waited = found + round(rounds), waited + after - before
     return found + 1 if waited >= LARGE_SHARE * known.span_s else None
