@@ -131,7 +131,8 @@ def _what_is_missing(judged: Judged) -> str:
         of_losses = f"no samples tell what {sent_again} retransmissions did to the window"
         return of_losses if sent_again else "TCP names no reason: no samples of its sender tell more"
     if made.path.uncounted:
-        return "nobody counted what the lines of the path carried: a full line, others' traffic and TCP look alike"
+        why = "a full line, others' traffic and TCP's own answer to them look alike"
+        return f"nobody counted what the lines of the path carried: {why} where a queue stands"
     shares = made.shares(judged.from_s, made.end_s)
     return f"the samples show nothing that was full for long ({states_text(shares)})"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from landspeed.judge.bound import limited_by
+from landspeed.results.sample_columns import convert_samples
 from landspeed.results.samples_reader import Samples
 from tests.support.judge_bound import linked, record_of, sampled
 from tests.support.results_fixture import BUS_GOODPUT, make_plan
@@ -300,3 +301,18 @@ def test_a_full_window_without_a_loss_is_what_held_it(window: int, kind: str, tm
     found, why = limited_by(make_plan(limits=FAR), record_of(24e6, {"duration_s": 0.3}, duration_s=0.3), samples)
     assert found == kind
     assert kind == "unknown" or "nothing was lost or marked" in (why or "")
+
+
+@pytest.mark.parametrize(("srtt_us", "kind"), [(105_000, "loss"), (106_000, "unknown")])
+def test_where_nobody_counts_the_lines_a_loss_beside_a_queue_stays_open(
+    srtt_us: int, kind: str, tmp_path: Path
+) -> None:
+    """On a real path a line slower than the plan's, or others' traffic, drops and delays as this does."""
+    samples = losing(tmp_path, at_s=(12,), srtt_us=srtt_us)
+    rows = (tmp_path / "sender.csv").read_text().splitlines()
+    rows[1] = rows[1].replace(str(srtt_us), "100000")  # the smallest one
+    (tmp_path / "sender.csv").write_text("\n".join(rows) + "\n")
+    convert_samples(tmp_path / "sender.csv", None, tmp_path / "samples.parquet")
+    found, why = lost(tmp_path, 10, Samples(samples.bundle), congestion_control="reno")
+    assert found == kind, why
+    assert kind == "loss" or "nobody counted what the lines of the path carried" in (why or "")

@@ -82,6 +82,9 @@ class Attribution:
         self.path, self.intervals = path, intervals
         controls = plan.transfer.congestion_controls or [plan.transfer.congestion_control]
         self._spurious = _only_late(plan, path, intervals)
+        known = [each.rtt_s for of in intervals.values() for each in of if each.rtt_s]
+        # Nobody counts what real lines carry: then a round trip above the smallest shows a queue that somebody filled.
+        self._queued_s = limits.QUEUE_FACTOR * min(known, default=0.0) if path.uncounted else None
         self.spans = list[StateSpan]()
         self._acked = list[tuple[StateSpan, int]]()
         for stream, own in intervals.items():
@@ -192,14 +195,14 @@ class Attribution:
         back = self.path.full_line("reverse", each.begin_s, each.end_s)
         return None if back is None else (limits.ACK_PATH, back)
 
-    @staticmethod
-    def _of_window(each: Interval, held: RunLimit | None, line: int | None, *, blind: bool) -> RunLimit:
+    def _of_window(self, each: Interval, held: RunLimit | None, line: int | None, *, blind: bool) -> RunLimit:
         """A congestion window that was full, by what made it what it is."""
         if blind:
             return limits.UNKNOWN if line is None else limits.SHARED_LINE
         if each.stands:
             return limits.LOSS
-        if not each.cwnd_full:
+        queued = self._queued_s is not None and (each.rtt_s or 0.0) > self._queued_s
+        if not each.cwnd_full or (queued and held is not None):
             return limits.UNKNOWN
         if held is not None and (held != limits.CONGESTION_WINDOW or each.in_flight is not None):
             return held
