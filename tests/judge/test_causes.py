@@ -10,10 +10,16 @@ import pytest
 import landspeed as ls
 from landspeed.base.limits import ENGINE_WORDS
 from tests.support.causes import CASES, Case, write
+from tests.support.causes_held_out import HELD_OUT
+from tests.support.causes_truth import TRUTH
 from tests.support.command import landspeed
 from tests.support.emu_fixtures import FIRST
 
-RUNS = [pytest.param(case, world, id=f"{world} {case.name}") for case in CASES for world in case.worlds]
+RUNS = [
+    pytest.param(case, world, id=f"{world} {case.name}")
+    for case in (*CASES, *TRUTH, *HELD_OUT)
+    for world in case.worlds
+]
 
 
 def engine_words(bundle: Path, flow: str | None) -> set[str]:
@@ -26,7 +32,7 @@ def engine_words(bundle: Path, flow: str | None) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "world"), RUNS)
 def test_the_cause_that_was_built_in_is_told(case: Case, world: str, tmp_path: Path) -> None:
-    """Each run of the labelled corpus (tests/support/causes.py); `python -m tests.bench.causes` has its proofs, too.
+    """Each run of the labelled corpora (tests/support/causes*.py); `python -m tests.bench.causes` has its proofs, too.
 
     The engine, which knows its own sockets and no line, says the same, or that it cannot tell.
     """

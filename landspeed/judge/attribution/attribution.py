@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from landspeed.base import limits
 from landspeed.base.limits import (
@@ -36,6 +36,10 @@ from landspeed.judge.bbr_probing import CONTROL, PROBE_PACKETS
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Plan
+
+
+SharedTimes: TypeAlias = Mapping[int, Sequence[tuple[float, float]]]
+"""Links of a path, by their numbers along it → when others' data passes them, in s since the flow's start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Attribution:
         plan: Plan,
         path: LineEvidence,
         intervals: Mapping[int, list[Interval]],
-        shared: Set[int] = frozenset(),
+        others: SharedTimes | None = None,
         pace_bps: float | None = None,
     ) -> None:
         """Attribute every interval.
@@ -75,10 +79,10 @@ class Attribution:
             plan: of the path.
             path: what its lines did.
             intervals: of each stream; the first one's states are told in turn.
-            shared: links of the path that others' data passes, too.
+            others: when others' data passes links of the path, too.
             pace_bps: of each stream, if it was told to keep one.
         """
-        self._plan, self._shared, self._pace_bps = plan, shared, pace_bps
+        self._plan, self._others, self._pace_bps = plan, others or {}, pace_bps
         self.path, self.intervals = path, intervals
         controls = plan.transfer.congestion_controls or [plan.transfer.congestion_control]
         self._spurious = _only_late(plan, path, intervals)
@@ -94,19 +98,19 @@ class Attribution:
         self.end_s = max((span.end_s for span in self.spans), default=0.0)
 
     @classmethod
-    def of_flow(cls, plan: Plan, world: str, samples: Samples, shared: Set[int] = frozenset()) -> Attribution:
+    def of_flow(cls, plan: Plan, world: str, samples: Samples, others: SharedTimes | None = None) -> Attribution:
         """Attribute the intervals of a flow that an engine, or the simulator, sampled.
 
         Args:
             plan: of the path: what theory knows of this flow alone.
             world: in which it ran.
             samples: of the flow.
-            shared: links of the path that other flows' data passes, too.
+            others: when others' data passes links of the path, too.
         """
         pace = next((limit.goodput_bps for limit in plan.physics.limits if limit.kind == limits.PACING), None)
         intervals = stream_intervals(samples, plan.physics.rtt_ns / 1e9)
         each_bps = pace / plan.transfer.streams if pace else None
-        return cls(plan, LineEvidence(plan, world, samples), intervals, shared, each_bps)
+        return cls(plan, LineEvidence(plan, world, samples), intervals, others, each_bps)
 
     def shares(self, from_s: float, to_s: float) -> dict[RunLimit, float]:
         """Share of a time that each state had, mean over the streams, the largest first; they add up to 1."""
@@ -154,39 +158,52 @@ class Attribution:
                 cut_s, held = each.end_s, limits.OUTAGE
                 yield StateSpan(stream, each.begin_s, each.end_s, limits.OUTAGE)
                 continue
+            shared = self._shared(each.begin_s, each.end_s)
             if each.reduced:
                 after_cut = each.begin_s <= cut_s + 2 * (each.rtt_s or 0.0)
-                held = limits.OUTAGE if after_cut and cut_s > 0 else self._reduced_by(each, held)
-            state, link = self._state(each, held, blind=blind)
+                held = limits.OUTAGE if after_cut and cut_s > 0 else self._reduced_by(each, held, shared)
+            state, link = self._state(each, held, shared, blind=blind)
             yield StateSpan(stream, each.begin_s, each.end_s, state, link)
 
-    def _state(self, each: Interval, held: RunLimit | None, *, blind: bool) -> tuple[RunLimit, int | None]:
+    def _shared(self, begin_s: float, end_s: float) -> Set[int]:
+        """Links that others' data passed, too, in a time."""
+        return {
+            link for link, spans in self._others.items() if any(begin < end_s and end > begin_s for begin, end in spans)
+        }
+
+    def _state(
+        self, each: Interval, held: RunLimit | None, shared: Set[int], *, blind: bool
+    ) -> tuple[RunLimit, int | None]:
         in_flight = each.in_flight * each.mss_bytes if each.in_flight is not None else None
         full = BLIND_LINE_SHARE if blind else FULL_LINE_SHARE
         line = self.path.full_line("forward", each.begin_s, each.end_s, in_flight, full=full)
-        if line in self._shared:  # a slower line before it is seldom quite full then
-            own = self.path.full_line("forward", each.begin_s, each.end_s, full=OWN_LINE_SHARE, beside=self._shared)
+        if line in shared:  # a slower line before it is seldom quite full then
+            own = self.path.full_line("forward", each.begin_s, each.end_s, full=OWN_LINE_SHARE, beside=shared)
             line = line if own is None else own
         return (
-            self._of_ends(each, line, blind=blind)
-            or self._of_lines(each, line, held)
+            self._of_ends(each, line, shared, blind=blind)
+            or self._of_lines(each, line, shared, held)
             or (self._of_window(each, held, line, blind=blind), None)
         )
 
-    def _of_ends(self, each: Interval, line: int | None, *, blind: bool) -> tuple[RunLimit, int | None] | None:
+    def _of_ends(
+        self, each: Interval, line: int | None, shared: Set[int], *, blind: bool
+    ) -> tuple[RunLimit, int | None] | None:
         """State that would hold the stream on any path; what a buffer or a window holds may wait in a queue, though."""
         if each.busy is not None and each.busy < LARGE_SHARE:
             return limits.APPLICATION, None
         if (end := each.held_by_end) is not None:
-            return (end, None) if line is None or line in self._shared else (self._line_word(line), line)
+            return (end, None) if line is None or line in shared else (self._line_word(line), line)
         if self._pace_bps and each.acked_bytes * 8 >= (1 - PACING_NEARNESS) * self._pace_bps * each.span_s:
             return limits.PACING, None
         looks = blind and each.cwnd is not None and 0 < each.cwnd <= PROBE_PACKETS
         return (limits.RTT_PROBING, None) if looks else None
 
-    def _of_lines(self, each: Interval, line: int | None, held: RunLimit | None) -> tuple[RunLimit, int | None] | None:
+    def _of_lines(
+        self, each: Interval, line: int | None, shared: Set[int], held: RunLimit | None
+    ) -> tuple[RunLimit, int | None] | None:
         """A full line: of this flow; of others, too, if nothing else held its window down; the bus; or the way back."""
-        if line is not None and line not in self._shared:
+        if line is not None and line not in shared:
             return self._line_word(line), line
         if line is not None and held in {None, limits.SHARED_LINE, limits.CONGESTION_WINDOW}:
             return limits.SHARED_LINE, line
@@ -217,15 +234,15 @@ class Attribution:
             return limits.BUS
         return limits.TOKEN_BUCKET if bucket and bucket < direction.rate_bps else limits.LINE_RATE
 
-    def _reduced_by(self, each: Interval, held: RunLimit | None) -> RunLimit | None:
+    def _reduced_by(self, each: Interval, held: RunLimit | None, shared: Set[int]) -> RunLimit | None:
         """The cause of a smaller window: a loss and where, packets that came late, or a mark or a delay."""
         since_s = each.begin_s - 2 * (each.rtt_s or 0.0)
         if each.resent_packets or each.recovering:
             if self._spurious:
                 return limits.REORDERING
-            own = {link.index for link in self._plan.links} - self._shared
+            own = {link.index for link in self._plan.links} - shared
             here = self.path.grown("drops", since_s, each.end_s, own)
-            there = self.path.grown("drops", since_s, each.end_s, set(self._shared)) if self._shared else 0.0
+            there = self.path.grown("drops", since_s, each.end_s, set(shared)) if shared else 0.0
             if there > 0 and here < LARGE_SHARE * (each.resent_packets or 1):
                 return limits.SHARED_LINE
             dropping = [index for index in own if self._line_word(index) == limits.TOKEN_BUCKET]
@@ -233,7 +250,7 @@ class Attribution:
                 return limits.TOKEN_BUCKET
             return limits.LOSS
         if self.path.grown("marks", since_s, each.end_s):
-            return limits.SHARED_LINE if self._shared else limits.CONGESTION_WINDOW
+            return limits.SHARED_LINE if shared else limits.CONGESTION_WINDOW
         return held or limits.CONGESTION_WINDOW  # by a delay; or what a loss began goes on
 
 

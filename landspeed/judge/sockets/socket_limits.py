@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from landspeed.base import limits
 from landspeed.base.limits import LARGE_SHARE, LIMIT_NEARNESS, ProbeLimit, RunLimit
 from landspeed.base.text import bytes_text, rate_text
-from landspeed.judge.attribution.attribution import Attribution
+from landspeed.judge.attribution.attribution import Attribution, SharedTimes
 from landspeed.judge.attribution.line_evidence import LineEvidence
 from landspeed.judge.cause_words import OTHERS, WHY, link_words, states_text
 from landspeed.judge.loaded_delay import settled_s
+from landspeed.judge.shared_limit import add_background
 from landspeed.judge.sockets.phases import (
     Plateau,
     intervals_of,
@@ -135,12 +136,12 @@ class _Known:
         self.steady_bps = self.goodput_bps
         self.plan, way = path_between(_later(plan, self.begins_s), source, target)
         large = [each for each in ahead if each.bytes >= LARGE_SHARE * self.main.bytes]
-        self.shared = _shared(samples, plan, self, way)
+        self.others = _others(samples, plan, self, way)
         self.attribution = Attribution(
             self.plan,
             LineEvidence(self.plan, WORLD, samples.along(way, self.begins_s)),
             {number: intervals_of(each, self.way.rtt_s, self.begins_s) for number, each in enumerate(large)},
-            self.shared,
+            self.others,
         )
         self.shares = self.attribution.shares(self.from_s, self.span_s)
 
@@ -173,7 +174,7 @@ class _Known:
         """The path's round trip, or TCP's own if others' packets stood in queues: mean of the judged time."""
         every = [(each.rtt_s, each.span_s) for each in self.attribution.intervals[0] if each.begin_s >= self.from_s]
         measured = sum((rtt or 0.0) * span for rtt, span in every) / (sum(span for _, span in every) or 1.0)
-        return measured if self.shared and measured > limits.QUEUE_FACTOR * self.way.rtt_s else self.way.rtt_s
+        return measured if self.others and measured > limits.QUEUE_FACTOR * self.way.rtt_s else self.way.rtt_s
 
     def of_time(self, state: RunLimit) -> str:
         """A state's share of the judged time, in words."""
@@ -191,13 +192,18 @@ def _later(plan: Plan, begin_s: float) -> Plan:
     return replace(plan, events=events)
 
 
-def _shared(samples: SocketSamples, plan: Plan, known: _Known, way: Sequence[Step]) -> frozenset[int]:
-    """Links of the way that others' data passes, too: other programs' connections, or background traffic."""
-    ours, least = (known.main.source, known.main.target), limits.IDLE_SHARE * known.total
-    others = {(each.source, each.target) for each in samples.sendings if each.target and each.bytes > least}
-    passed = {(step.link, step.ahead) for pair in others - {ours} for step in path_between(plan, *pair)[1]}
-    background = {event.link for event in known.plan.events if event.kind == "background"}
-    return frozenset(number for number, step in enumerate(way) if (step.link, step.ahead) in passed) | background
+def _others(samples: SocketSamples, plan: Plan, known: _Known, way: Sequence[Step]) -> SharedTimes:
+    """When other programs' connections, or background traffic, pass links of the way."""
+    found, least = dict[int, list[tuple[float, float]]](), limits.IDLE_SHARE * known.total
+    for each in samples.sendings:
+        if (each.source, each.target) == (known.main.source, known.main.target) or not each.target:
+            continue
+        if each.bytes > least:
+            passed = {(step.link, step.ahead) for step in path_between(plan, each.source, each.target)[1]}
+            for number, step in enumerate(way):
+                if (step.link, step.ahead) in passed:
+                    found.setdefault(number, []).append((each.begins_s - known.begins_s, each.ends_s - known.begins_s))
+    return add_background(known.plan, found)
 
 
 def _of_line(known: _Known) -> Bound | None:
