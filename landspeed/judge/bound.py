@@ -125,7 +125,7 @@ def _from_totals(judged: Judged) -> Cause | None:
 
 
 def _what_is_missing(judged: Judged) -> str:
-    """What would be needed to tell a cause, as the end of a sentence."""
+    """Evidence that would be needed to tell a cause, as the end of a sentence."""
     made, sent_again = judged.attribution, judged.record.retransmits
     if made is None or not made.spans:
         of_losses = f"no samples tell what {sent_again} retransmissions did to the window"

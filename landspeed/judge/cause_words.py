@@ -161,7 +161,7 @@ def _standing(judged: Judged, of_time: str) -> str:
 
 
 def _starting(judged: Judged, of_time: str) -> str:
-    """How long slow start held, and how long it takes to the plan's goodput."""
+    """Time that slow start held, and that it takes to the plan's goodput."""
     physics, streams = judged.plan.physics, judged.plan.transfer.streams
     wanted = physics.expected_goodput_bps * physics.rtt_ns // (8 * 10**9 * streams)
     needs_s = ph.slow_start_ns(wanted, physics.mss_bytes, physics.rtt_ns) / 1e9

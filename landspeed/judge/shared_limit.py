@@ -41,9 +41,9 @@ def among_others(
 
 
 def others_beside(plan: Plan, flow: Flow, record: RunRecord) -> dict[int, list[tuple[float, float]]]:
-    """When data of other flows, or background traffic, passed the links of a flow's path, in s since its start.
+    """Times at which data of other flows, or background traffic, passed the links of a flow's path.
 
-    Links have their numbers along the path.
+    They are in s since its start; links have their numbers along the path.
     """
     way = steps(plan, flow)
     known = {each.name: each for each in record.flows}

@@ -61,7 +61,7 @@ class Interval:
 
     @property
     def held_by_end(self) -> RunLimit | None:
-        """What of the hosts held the stream: its send buffer, the receiver's window, or a program without data."""
+        """End that held the stream: its send buffer, the receiver's window, or a program without data."""
         if self.sndbuf is not None and self.sndbuf >= LARGE_SHARE:
             return limits.SEND_BUFFER
         if self.window_full:
@@ -102,7 +102,7 @@ class Interval:
 
     @property
     def stands(self) -> bool:
-        """Nothing that was in flight was acknowledged for a round trip: the last packets, or all, were lost."""
+        """True if nothing that was in flight was acknowledged for a round trip: the last packets, or all, were lost."""
         return (
             bool(self.in_flight and self.rtt_s) and not self.acked_bytes and self.span_s >= (self.rtt_s or 0.0) - 1e-9
         )

@@ -193,7 +193,7 @@ def _later(plan: Plan, begin_s: float) -> Plan:
 
 
 def _others(samples: SocketSamples, plan: Plan, known: _Known, way: Sequence[Step]) -> SharedTimes:
-    """When other programs' connections, or background traffic, pass links of the way."""
+    """Times at which other programs' connections, or background traffic, pass links of the way."""
     found, least = dict[int, list[tuple[float, float]]](), limits.IDLE_SHARE * known.total
     for each in samples.sendings:
         if (each.source, each.target) == (known.main.source, known.main.target) or not each.target:
@@ -271,7 +271,7 @@ def _resent_words(known: _Known, state: RunLimit) -> str:
 
 
 def _missing(known: _Known) -> str:
-    """What is missing to tell more."""
+    """Evidence that is missing to tell more."""
     if not known.shares:
         return f"too few samples: none lies between {known.from_s:.3g} and {known.span_s:.3g} s"
     if known.attribution.path.uncounted:
