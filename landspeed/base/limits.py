@@ -56,18 +56,7 @@ RunLimit: TypeAlias = Literal[
     "unknown",
 ]
 """Limits of a whole transfer: `landspeed run`, sweeps, predictions, comparisons, reports."""
-ProbeLimit: TypeAlias = Literal[
-    "line rate",
-    "loss",
-    "window",
-    "send buffer",
-    "receiver",
-    "slow start",
-    "application",
-    "application window",
-    "round trips",
-    "idle",
-]
+ProbeLimit: TypeAlias = Literal[RunLimit, "application window", "round trips", "idle"]
 """Limits of somebody's program, direction by direction: `landspeed probe` and `Path.bound_by`."""
 EngineLimit: TypeAlias = Literal[
     "pacing",
@@ -76,11 +65,9 @@ EngineLimit: TypeAlias = Literal[
     "window",
     "send buffer",
     "application",
-    "loss",
-    "line rate",
     "unknown",
 ]
-"""Limits of a stream, as the engine's telemetry finds them from the kernel's own accounts, on any path."""
+"""Limits of a stream that the kernel's own clock tells the engine; of the path it knows too little to name a cause."""
 ImportLimit: TypeAlias = Literal["line rate", "pacing", "window", "loss", "host"]
 """Limits of a measured transfer: `landspeed import`."""
 TheoryLimit: TypeAlias = Literal["line rate", "window", "loss"]
@@ -151,13 +138,13 @@ PHASE_SHARE: Final = 0.1
 SHARED_LINE_SHARE: Final = 0.9
 """Part of what a shared line allows after headers: flows that lose and grow again do not fill all of it."""
 PROBED_LINE_SHARE: Final = 0.95
-"""Part of what the line allows after headers from which on a program fills it: a start is in its mean."""
+"""Part of what a line allows after TCP's headers from which on datagrams fill it: their programs add headers, too."""
 THEORY_SHARE: Final = 0.98
 """Part of the line or the window from which on theory's curve is bound by it."""
 IMPORTED_LINE_NEARNESS: Final = 0.01
 """A rate on the wire this close to one of Ethernet's, without a queue, is a full line."""
 QUEUE_FACTOR: Final = 1.05
-"""A smoothed RTT so many times the smallest one shows a standing queue (engine)."""
+"""A smoothed RTT so many times the smallest one shows a standing queue."""
 QUEUE_SHARE: Final = 0.03
 """Part of the path's RTT by which a measured one is above it when a queue stood (import): hosts alone vary by less."""
 IDLE_WINDOW_FACTOR: Final = 1.2
@@ -168,10 +155,6 @@ FULL_HOST_PERCENT: Final = 97.0
 """All processors of a host this busy: a thread gets no more, though it runs for half of LARGE_SHARE only (engine)."""
 SPURIOUS_FACTOR: Final = 2.0
 """So many times what was dropped was sent again: the rest was only late."""
-START_FACTOR: Final = 2.0
-"""A run of up to so many times what slow start needs may be over before it ends."""
-GROWING_FACTOR: Final = 1.1
-"""The last fifth so many times as fast as the whole: the window was still growing."""
 UNREAD_SHARE: Final = 0.5
 """Part of the window that waits in the receive queue from which on the receiving program does not read."""
 PLATEAU_SHARE: Final = 0.6
@@ -196,8 +179,6 @@ ENGINE_WORDS: tuple[EngineLimit, ...] = (
     WINDOW,
     SEND_BUFFER,
     APPLICATION,
-    LOSS,
-    LINE_RATE,
     UNKNOWN,
 )
 ENGINE_THRESHOLDS = {
@@ -206,6 +187,7 @@ ENGINE_THRESHOLDS = {
     "FULL_HOST_PERCENT": FULL_HOST_PERCENT,
     "QUEUE_FACTOR": QUEUE_FACTOR,
     "PACING_NEARNESS": PACING_NEARNESS,
+    "WINDOW_NEARNESS": WINDOW_NEARNESS,
 }
 
 

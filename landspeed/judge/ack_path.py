@@ -28,11 +28,6 @@ class FullLine:
     packets_per_s: float
 
 
-def full_line_back(plan: Plan, world: str, samples: Samples, from_s: float) -> FullLine | None:
-    """The fullest line back from a time of the transfer on, if it was full; None if none was, or nobody looked."""
-    return fullest_line(plan, world, samples, from_s, "reverse")
-
-
 def fullest_line(
     plan: Plan, world: str, samples: Samples, from_s: float, way: Literal["forward", "reverse"]
 ) -> FullLine | None:

@@ -13,17 +13,8 @@ from landspeed.base.limits import LARGE_MISSING, LIMIT_NEARNESS, RunLimit
 from landspeed.base.text import rate_text
 from landspeed.judge.ack_path import fullest_line
 from landspeed.judge.bbr_probing import PROBE_PACKETS, probing
-from landspeed.judge.cause_words import Cause, Judged, apart, is_blind, where_dropped, word_of
+from landspeed.judge.cause_words import WHY, Cause, Judged, apart, is_blind, where_dropped, word_of
 from landspeed.judge.sample_evidence import SampleEvidence
-
-WHY: dict[RunLimit, str] = {
-    limits.OUTAGE: "the path was cut, or TCP had not yet grown again,",
-    limits.LOSS: "losses held the window down",
-    limits.REORDERING: "packets that others had overtaken were taken for lost, and held the window down",
-    limits.APPLICATION: "there was nothing to send",
-    limits.SEND_BUFFER: "TCP waited for room in the send buffer",
-    limits.WINDOW: "TCP waited for the receiver's window",
-}
 
 
 def beside_goodput(judged: Judged) -> Cause | None:

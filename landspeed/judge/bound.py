@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from landspeed.base import limits
 from landspeed.base.limits import LARGE_SHARE, LIMIT_NEARNESS, RunLimit
 from landspeed.base.text import rate_text
-from landspeed.judge.ack_path import FullLine, full_line_back
 from landspeed.judge.attribution.attribution import Attribution
 from landspeed.judge.beside_goodput import beside_goodput, missing_of_line
 from landspeed.judge.cause_words import (
@@ -20,8 +19,7 @@ from landspeed.judge.cause_words import (
     apart,
     busy_words,
     sndbuf_words,
-    standing,
-    starting,
+    states_text,
     word_of,
     words,
 )
@@ -65,24 +63,18 @@ def limited_by(
     goodput, from_s, span = _settled(record, curves)
     if not goodput:
         return None, None
-    near = [limit for limit in plan.physics.limits if abs(goodput / limit.goodput_bps - 1) <= LIMIT_NEARNESS + 1e-9]
-    if near:
-        limit = min(near, key=lambda each: abs(goodput / each.goodput_bps - 1))
+    limit = min(plan.physics.limits, key=lambda each: abs(goodput / each.goodput_bps - 1))
+    if abs(goodput / limit.goodput_bps - 1) <= LIMIT_NEARNESS + 1e-9:
         allowed = f"the {rate_text(limit.goodput_bps)} that the {limit.name} allows{limit.after_headers}"
         return word_of(limit), f"goodput {span} was {rate_text(goodput)}, {apart(goodput, limit.goodput_bps)} {allowed}"
     if record.retransmits and (overtaken := _above_the_line(plan, goodput)):
         allowed = f"the {rate_text(overtaken.goodput_bps)} that the {overtaken.name} allows{overtaken.after_headers}"
         told = f"goodput {span} was {rate_text(goodput)}, {apart(goodput, overtaken.goodput_bps)} {allowed}"
         return word_of(overtaken), f"{told}: some of it had come before, and was delivered then"
-    if samples and (full := full_line_back(plan, record.world, samples, from_s)):
-        return limits.ACK_PATH, _acks(plan, full, goodput)
-    made = attribution or Attribution(plan, record.world, samples) if samples else None
+    made = attribution or Attribution.of_flow(plan, record.world, samples) if samples else None
     judged = Judged(plan, record, samples, made, goodput, from_s)
-    cause = _shared_window(judged) or _paced(judged) or _attributed(judged) or standing(judged) or starting(judged)
-    return cause or (
-        limits.UNKNOWN,
-        f"{rate_text(goodput)} is near no limit of the plan, and {_what_is_missing(judged)}",
-    )
+    unknown = limits.UNKNOWN, f"{rate_text(goodput)} is near no limit of the plan, and {_what_is_missing(judged)}"
+    return _shared_window(judged) or _paced(judged) or _attributed(judged) or unknown
 
 
 def _above_the_line(plan: Plan, goodput: float) -> Limit | None:
@@ -104,16 +96,6 @@ def _settled(record: RunRecord, curves: ByteCurves | None) -> tuple[float | None
     if curves is not None and (late := curves.goodput_bps(curves.end_s / 2)):
         return late, curves.end_s / 2, "in the second half"
     return record.goodput_bps, 0.0, "over the whole run"
-
-
-def _acks(plan: Plan, full: FullLine, goodput: float) -> str:
-    link = full.link
-    line = f"{link.b} → {link.a}, {rate_text(link.reverse.rate_bps)}"
-    each = goodput / 8 / full.packets_per_s / plan.physics.mss_bytes if full.packets_per_s else 0
-    return (
-        f"the line back {line}, was {full.share * 100:.0f} % full: {full.packets_per_s:.0f} packets a second, "
-        f"each the acknowledgment of {each:.1f} full packets"
-    )
 
 
 def _attributed(judged: Judged) -> Cause | None:
@@ -143,12 +125,16 @@ def _from_totals(judged: Judged) -> Cause | None:
 
 
 def _what_is_missing(judged: Judged) -> str:
-    resent = judged.evidence.resent() if judged.evidence else None
-    if judged.record.retransmits and resent is None:
-        return f"no samples tell what {judged.record.retransmits} retransmissions did to the window"
-    if resent and resent.packets:
-        return f"TCP names no reason: {resent.packets} retransmissions did not hold its window down"
-    return "TCP names no reason"
+    """Evidence that would be needed to tell a cause, as the end of a sentence."""
+    made, sent_again = judged.attribution, judged.record.retransmits
+    if made is None or not made.spans:
+        of_losses = f"no samples tell what {sent_again} retransmissions did to the window"
+        return of_losses if sent_again else "TCP names no reason: no samples of its sender tell more"
+    if made.path.uncounted:
+        why = "a full line, others' traffic and TCP's own answer to them look alike"
+        return f"nobody counted what the lines of the path carried: {why} where a queue stands"
+    shares = made.shares(judged.from_s, made.end_s)
+    return f"the samples show nothing that was full for long ({states_text(shares)})"
 
 
 def _paced(judged: Judged) -> Cause | None:

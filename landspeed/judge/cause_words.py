@@ -7,14 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from landspeed.base import limits
-from landspeed.base.limits import LARGE_SHARE, RunLimit
+from landspeed.base.limits import RunLimit
 from landspeed.base.text import rate_text
+from landspeed.judge.ack_path import fullest_line
 from landspeed.judge.bbr_probing import CONTROL
 from landspeed.judge.sample_evidence import SampleEvidence
 from landspeed.scenario.theory import physics as ph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from landspeed.judge.attribution.attribution import Attribution
     from landspeed.results.record import RunRecord
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 
 Cause: TypeAlias = tuple[RunLimit, str]
 """The word, and the figures that show it."""
+
+WHY: dict[RunLimit, str] = {
+    limits.OUTAGE: "the path was cut, or TCP had not yet grown again,",
+    limits.LOSS: "losses held the window down",
+    limits.REORDERING: "packets that others had overtaken were taken for lost, and held the window down",
+    limits.CONGESTION_WINDOW: "a delay or a mark had made the congestion window small, and it was full",
+    limits.TOKEN_BUCKET: "packets found no token, and TCP's window became small,",
+    limits.PACING: "it ran at its pace",
+    limits.RTT_PROBING: "BBR kept four packets in flight to see the round trip",
+    limits.APPLICATION: "there was nothing to send",
+    limits.SEND_BUFFER: "TCP waited for room in the send buffer",
+    limits.WINDOW: "TCP waited for the receiver's window",
+}
+"""What each state is told with; a share of the time follows."""
+OTHERS = ", with others' packets, too"
 
 BLIND_CONTROLS = frozenset({CONTROL})  # a loss does not make their window smaller
 
@@ -64,26 +80,26 @@ def words(judged: Judged, state: RunLimit, share: float) -> Cause | None:
         limits.WINDOW: lambda: _window_or_receiver(judged, share),
         limits.SEND_BUFFER: lambda: (limits.SEND_BUFFER, sndbuf_words(share)),
         limits.APPLICATION: lambda: (limits.APPLICATION, busy_words(1 - share)),
-        limits.PACING: lambda: (limits.PACING, f"it ran at its pace {of_time}"),
-        limits.ACK_PATH: lambda: (
-            limits.ACK_PATH,
-            f"the line back {_where(judged, state, 'reverse')} was full {of_time}",
-        ),
-        limits.OUTAGE: lambda: (limits.OUTAGE, f"the path was cut, or TCP had not yet grown again, {of_time}"),
-        limits.SLOW_START: lambda: starting(judged),
-        limits.CONGESTION_WINDOW: lambda: standing(judged) or starting(judged) or _growing(judged, share),
+        limits.PACING: lambda: (limits.PACING, f"{WHY[limits.PACING]} {of_time}"),
+        limits.ACK_PATH: lambda: (limits.ACK_PATH, _acks(judged, of_time)),
+        limits.OUTAGE: lambda: (limits.OUTAGE, f"{WHY[limits.OUTAGE]} {of_time}"),
+        limits.SLOW_START: lambda: (limits.SLOW_START, _starting(judged, of_time)),
+        limits.CONGESTION_WINDOW: lambda: _growing(judged, share),
+        limits.LOSS: lambda: (limits.LOSS, _standing(judged, of_time)),
     }
-    if (
-        state in {limits.LOSS, limits.REORDERING, limits.TOKEN_BUCKET}
-        and judged.attribution
-        and judged.attribution.last_loss()[1]
-    ):
+    resent = judged.attribution.last_loss()[1] if judged.attribution else 0
+    if state in {limits.LOSS, limits.REORDERING, limits.TOKEN_BUCKET} and resent:
         return state, _lost_words(judged, state, share)
     if state in told:
         return told[state]()
-    whose = ", with others' packets, too" if state == limits.SHARED_LINE else ""
+    whose = OTHERS if state == limits.SHARED_LINE else ""
     full = f"{_where(judged, state, 'forward')} was full {of_time}{whose}"
     return state, f"{full}: {rate_text(judged.goodput_bps)} of goodput"
+
+
+def states_text(shares: Mapping[RunLimit, float]) -> str:
+    """States with their shares of a time: "loss 48 %, slow start 30 %"."""
+    return ", ".join(f"{state} {share * 100:.0f} %" for state, share in shares.items())
 
 
 def sndbuf_words(share: float) -> str:
@@ -127,35 +143,32 @@ def _lost_words(judged: Judged, state: RunLimit, share: float) -> str:
     return why + where_dropped(judged, judged.from_s)
 
 
-def standing(judged: Judged) -> Cause | None:
-    """A run that had stopped before it was halfway, and ended before a timeout sent anything again."""
-    plan, record, samples = judged.plan, judged.record, judged.samples
-    since_s = samples.stands_since_s() if samples else None
-    known_s = plan.transfer.sample_interval_ns / 1e9  # it stopped at some time since the sample before
-    if since_s is None or record.duration_s is None or since_s - known_s > LARGE_SHARE * record.duration_s:
-        return None
-    why = f"nothing was acknowledged from {since_s:.3g} s on: it ended before TCP's timeout"
-    return limits.LOSS, why + where_dropped(judged)
+def _acks(judged: Judged, of_time: str) -> str:
+    told = f"the line back {_where(judged, limits.ACK_PATH, 'reverse')} was full {of_time}"
+    plan, samples = judged.plan, judged.samples
+    full = fullest_line(plan, judged.record.world, samples, judged.from_s, "reverse") if samples else None
+    if full is None or not full.packets_per_s:
+        return told
+    each = judged.goodput_bps / 8 / full.packets_per_s / plan.physics.mss_bytes
+    return f"{told}: {full.packets_per_s:.0f} packets a second, each the acknowledgment of {each:.1f} full packets"
 
 
-def starting(judged: Judged) -> Cause | None:
-    """A run without a loss that still grew, or that ended before slow start could bring it to the plan's goodput."""
-    plan, record, samples, over = judged.plan, judged.record, judged.samples, judged.goodput_bps
-    curves = samples.curves if samples else None
-    last = curves.goodput_bps(0.8 * curves.end_s) if curves is not None else None
-    if last and last > limits.GROWING_FACTOR * over:
-        return limits.SLOW_START, f"the last fifth ran at {rate_text(last)}: it was over before its window had grown"
-    if samples is None or samples.left_slow_start() is not False:
-        return None
-    physics, streams = plan.physics, plan.transfer.streams
+def _standing(judged: Judged, of_time: str) -> str:
+    """A run whose data stood without an acknowledgment, and which ended before a timeout sent anything again."""
+    since_s = judged.samples.stands_since_s() if judged.samples else None
+    since = f" from {since_s:.3g} s on" if since_s is not None else f", {of_time}"
+    return f"nothing was acknowledged{since}: it ended before TCP's timeout{where_dropped(judged)}"
+
+
+def _starting(judged: Judged, of_time: str) -> str:
+    """Time that slow start held, and that it takes to the plan's goodput."""
+    physics, streams = judged.plan.physics, judged.plan.transfer.streams
     wanted = physics.expected_goodput_bps * physics.rtt_ns // (8 * 10**9 * streams)
     needs_s = ph.slow_start_ns(wanted, physics.mss_bytes, physics.rtt_ns) / 1e9
-    if record.duration_s is None or record.duration_s > limits.START_FACTOR * needs_s:
-        return None
-    return (
-        limits.SLOW_START,
-        f"no stream left it in {record.duration_s:.2f} s; it takes {needs_s:.2f} s to the plan's goodput",
-    )
+    lasted = f" in {duration_s:.2f} s" if (duration_s := judged.record.duration_s) is not None else ""
+    if judged.samples is not None and judged.samples.left_slow_start() is False:
+        return f"no stream left it{lasted}; it takes {needs_s:.2f} s to the plan's goodput"
+    return f"the window still grew {of_time}; from its start it takes {needs_s:.2f} s to the plan's goodput"
 
 
 def _growing(judged: Judged, share: float) -> Cause | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from landspeed.base.failures import NotPossible
@@ -42,6 +43,15 @@ def certain(values: Sequence[float], confidence: float = CONFIDENCE) -> Certain:
     quantile = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1))
     half = quantile * statistics.stdev(values) / math.sqrt(len(values))
     return Certain(len(values), statistics.fmean(values), half)
+
+
+def most_told(words: Iterable[str]) -> str:
+    """The word that most runs were told, and of how many if not all: "loss (3 of 5)"; empty of none."""
+    known = Counter(words)
+    if not known:
+        return ""
+    word, count = known.most_common(1)[0]
+    return word if count == known.total() else f"{word} ({count} of {known.total()})"
 
 
 def enough(values: Sequence[float], share: float) -> bool:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.text import NARROW, grouped, rate_text, signed_percent, tolerance_text
 from landspeed.base.units_text import time_text
-from landspeed.judge.attribution.attribution import Attribution
+from landspeed.judge.attribution.attribution import Attribution, SharedTimes
 from landspeed.judge.bound import limited_by
 from landspeed.judge.contest_rules import check_rules
 from landspeed.judge.fairness import FlowShares, jain_index
 from landspeed.judge.loaded_delay import STEADY_FROM_S, loaded_rtt, queue_delays, settled_s
-from landspeed.judge.shared_limit import among_others, common_links
+from landspeed.judge.shared_limit import among_others, others_beside
 from landspeed.judge.window_note import window_note
 from landspeed.results.check import Check
 from landspeed.results.flow_result import LimitPhase
@@ -53,7 +53,7 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
     shares = FlowShares(record, samples)
     for flow, planned in zip(record.flows, plan.flows, strict=True):
         own = samples.alone(plan, flow) if samples else None
-        _judge_flow(path_of(plan, planned), record.alone(flow), own, common_links(plan, planned))
+        _judge_flow(path_of(plan, planned), record.alone(flow), own, others_beside(plan, planned, record))
         flow.limited_by, flow.limited_by_why = among_others(plan, planned, flow, shares)
     if record.flows[1:]:
         record.jain_index = jain_index(list(shares.goodput_bps([flow.name for flow in record.flows]).values()))
@@ -66,8 +66,8 @@ def judge(plan: Plan, raw: RunRecord, bundle_dir: Path | None = None) -> RunReco
     return record
 
 
-def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, shared: frozenset[int]) -> None:
-    """Judge the one flow of a record as the transfer over its path; others' data passes the `shared` links, too."""
+def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, others: SharedTimes) -> None:
+    """Judge the one flow of a record as the transfer over its path, whose links `others` pass at times."""
     (flow,) = record.flows
     curves = samples.curves if samples else None
     end_s = curves.stopped_s(flow.duration_s if plan.transfer.bytes is None else None) if curves else 0.0
@@ -79,8 +79,7 @@ def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, shared: 
             setattr(flow, f"rtt_loaded_{name}", value)
     if flow.rtt_ms is None and flow.calibration is not None:
         flow.rtt_ms = flow.calibration.rtt_ms
-    background = {event.link for event in plan.events if event.kind == "background"}
-    attribution = Attribution(plan, record.world, samples, shared | background) if samples else None
+    attribution = Attribution.of_flow(plan, record.world, samples, others) if samples else None
     if attribution is not None:
         shares = attribution.shares(from_s, attribution.end_s)
         flow.limit_shares = {state: round(share, 3) for state, share in shares.items()}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from landspeed.base import limits
 from landspeed.base.text import rate_text
+from landspeed.judge.loaded_delay import settled_s
 from landspeed.scenario.plan.flow_path import path_of, steps, subflows
 
 if TYPE_CHECKING:
     from landspeed.judge.fairness import FlowShares
     from landspeed.results.flow_result import FlowResult
+    from landspeed.results.record import RunRecord
     from landspeed.scenario.plan.plan import Flow, Plan
 
 MOST_NAMED = 4
+ALWAYS = (-math.inf, math.inf)
 
 
 def among_others(
@@ -27,27 +31,44 @@ def among_others(
         found: the flow as it was judged alone.
         shares: of all flows.
     """
-    if found.limited_by in {limits.SHARED_LINE, limits.UNKNOWN} and (shared := _shared(plan, flow, shares)):
+    if found.limited_by in {limits.SHARED_LINE, limits.UNKNOWN} and (
+        shared := _shared(plan, flow, shares, (found.begins_s or 0.0) + settled_s(found.duration_s or 0.0)[0])
+    ):
         return shared
     if found.limited_by == limits.ACK_PATH:
         return limits.ACK_PATH, _shared_back(plan, flow, str(found.limited_by_why))
     return found.limited_by, found.limited_by_why
 
 
-def common_links(plan: Plan, flow: Flow) -> frozenset[int]:
-    """The links of a flow's path, by their numbers along it, that data of other flows passes in its direction."""
-    others = {
-        (step.link, step.ahead)
-        for each in plan.flows
-        if each.name != flow.name
-        for route in subflows(each)
-        for step in steps(plan, route)
-    }
-    return frozenset(n for n, step in enumerate(steps(plan, flow)) if (step.link, step.ahead) in others)
+def others_beside(plan: Plan, flow: Flow, record: RunRecord) -> dict[int, list[tuple[float, float]]]:
+    """Times at which data of other flows, or background traffic, passed the links of a flow's path.
+
+    They are in s since its start; links have their numbers along the path.
+    """
+    way = steps(plan, flow)
+    known = {each.name: each for each in record.flows}
+    origin_s, found = known[flow.name].begins_s or 0.0, dict[int, list[tuple[float, float]]]()
+    for each in plan.flows:
+        passed = {(step.link, step.ahead) for route in subflows(each) for step in steps(plan, route)}
+        begin_s, lasts_s = known[each.name].begins_s, known[each.name].duration_s
+        span = (begin_s - origin_s, begin_s - origin_s + lasts_s) if begin_s is not None and lasts_s else ALWAYS
+        for number, step in enumerate(way) if each.name != flow.name else ():
+            if (step.link, step.ahead) in passed:
+                found.setdefault(number, []).append(span)
+    return add_background(path_of(plan, flow), found)
 
 
-def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[limits.RunLimit, str] | None:
-    """A link that this flow fills together with others, while all that pass it run.
+def add_background(path: Plan, found: dict[int, list[tuple[float, float]]]) -> dict[int, list[tuple[float, float]]]:
+    """The times of others, and those of background traffic."""
+    for event in path.events:
+        if event.kind == "background":
+            span = event.at_ns / 1e9, (event.at_ns + (event.duration_ns or 0)) / 1e9
+            found.setdefault(event.link, []).append(span)
+    return found
+
+
+def _shared(plan: Plan, flow: Flow, shares: FlowShares, judged_s: float) -> tuple[limits.RunLimit, str] | None:
+    """A link that this flow fills together with others, while all that pass it run, after the begin of what is judged.
 
     Not where MPTCP passes: how much of such a flow's goodput went over one link, its goodput does not say.
     """
@@ -63,7 +84,7 @@ def _shared(plan: Plan, flow: Flow, shares: FlowShares) -> tuple[limits.RunLimit
         if len(others) < 2 or multipath.intersection(others):
             continue
         span, goodput = shares.together_s(others), shares.goodput_bps(others)
-        if span is None or not goodput:
+        if span is None or not goodput or span[1] <= judged_s:
             continue
         allowed, together = _line_rate_bps(path, link.index), sum(goodput.values())
         if together >= limits.SHARED_LINE_SHARE * allowed and (best is None or together / allowed > best[0]):

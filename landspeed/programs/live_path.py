@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path as File
 from typing import Any
 
@@ -19,11 +20,13 @@ class LivePath:
         plan: its figures.
         session: of the world.
         folder: the run's folder on this computer.
+        events: of its links: the plan's, and those that were planned since.
     """
 
     def __init__(self, plan: Plan, session: ProgramSession, folder: File) -> None:
         """Attach to a session that has begun."""
         self.plan, self.session, self.folder = plan, session, folder
+        self.events = list(plan.events)
         self._story = Story()
         self._nodes_of: dict[int, str] = {}  # programs by number → their nodes
 
@@ -31,6 +34,10 @@ class LivePath:
     def elapsed_s(self) -> float:
         """Virtual time since the path was handed over."""
         return self.session.now_ns / 1e9
+
+    def plan_since(self, begin_ns: int) -> Plan:
+        """The path with all of its events, their times counted from a time of its clock."""
+        return replace(self.plan, events=[replace(event, at_ns=event.at_ns - begin_ns) for event in self.events])
 
     def note(self, text: str) -> None:
         """Add a line to the story."""

@@ -204,6 +204,7 @@ class NetworkPath(LivePath):
         event = self._planned.add(when, link, what)
         if "past_ns" in (answer := self.ask("at", event=plain(event))):
             raise self._past(when)
+        self.events.append(event)
         place = place_words(self.plan, self.session.events[int(answer["event"])])
         self.note(f"planned for {time_text(due_ns)}: {place}: {event.kind}")
 
@@ -252,6 +253,11 @@ class NetworkPath(LivePath):
             source, target = (self.node(each).name for each in which)
             return self._sampling.bound_by((source, target))
         return self._sampling.bound_by(which.node if isinstance(which, Program) else which.name)
+
+    @property
+    def sampled_plan(self) -> Plan:
+        """The plan that belongs to the samples: its events count from the first of them."""
+        return self._sampling.plan
 
     @property
     def is_sampled(self) -> bool:

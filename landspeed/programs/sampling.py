@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from landspeed.judge.sockets.datagrams import NextLink, bound_by_datagrams
+from landspeed.judge.sockets.direction import bound_by
 from landspeed.judge.sockets.series import SocketSamples
-from landspeed.judge.sockets.socket_limits import Bound, bound_by
-from landspeed.judge.sockets.ways import first_link, way_between
+from landspeed.judge.sockets.socket_limits import Bound
 from landspeed.programs.errors import PathError
 from landspeed.programs.live_path import LivePath
 from landspeed.results.socket_columns import keep_samples
+from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.program_world import SocketSampling
 
 SAMPLED = "sampled"  # folder of the sampler's own files
@@ -21,6 +21,7 @@ class SocketSampler:
         """Prepare the sampling of a path; sample nothing yet."""
         self._path = path
         self._going = False
+        self._begin_ns = 0
         self._ended_ns: int | None = None
 
     def begin(self, interval_ns: int, double_after: int) -> None:
@@ -29,6 +30,7 @@ class SocketSampler:
         (self._path.folder / SAMPLED).mkdir(exist_ok=True)
         answer = self._path.ask("sample", sampler=self._path.session.sampler(sampling))
         self._path.session.start_unix_ns = int(answer["start_unix_ns"])
+        self._begin_ns = int(answer["begin_ns"])
         self._going, self._ended_ns = True, None
 
     def end(self) -> SocketSamples:
@@ -46,6 +48,11 @@ class SocketSampler:
         return SocketSamples(self._path.folder)
 
     @property
+    def plan(self) -> Plan:
+        """The path, with the events that were planned since it began; they count from the first sample."""
+        return self._path.plan_since(self._begin_ns)
+
+    @property
     def wanted(self) -> bool:
         """True if there are samples, or will be."""
         return self._going or self._ended_ns is not None
@@ -60,8 +67,4 @@ class SocketSampler:
             ways = [pair for other in others for pair in ((which, other), (other, which))]
             which = max(ways, key=lambda pair: sum(each.bytes for each in samples.between(*pair)))
         source, target = which
-        plan = self._path.plan
-        way = way_between(plan, source, target)
-        hops = [NextLink(*first_link(plan, *each)) for each in ((source, target), (target, source))]
-        found = bound_by_datagrams(samples, source, target, way, hops, ipv6=plan.ip_version == 6)
-        return found or bound_by(samples, source, target, way)
+        return bound_by(samples, self.plan, source, target)

@@ -162,12 +162,6 @@ def labels(marks: Sequence[LevelLine]) -> list[dict[str, Any]]:
     ]
 
 
-def phases_text(phases: Sequence[LimitPhase]) -> str:
-    """Words for what held a transfer in turn: "slow start to 3.1 s, then line rate"."""
-    told = [f"{phase.state} to {phase.end_s:.3g} s" for phase in phases[:-1]]
-    return ", then ".join([*told, phases[-1].state])
-
-
 def mark_phases(figure: dict[str, Any], phases: Sequence[LimitPhase]) -> None:
     """A band at the foot of a figure over time: what held the transfer, in colours, with its word where it fits."""
     layout = figure["layout"]

@@ -18,10 +18,10 @@ from landspeed.report.chart_parts import (
     line,
     mark_events,
     mark_phases,
-    phases_text,
     scaled,
     thin,
 )
+from landspeed.results.flow_result import phases_text
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
 from landspeed.results.series import Series, rounds_of, total_of

@@ -135,12 +135,7 @@ def _level_causes(first: Side, other: Side) -> list[tuple[str, str]]:
     causes: list[tuple[str, str]] = []
     one, two = first.offered_window_bytes, other.offered_window_bytes
     if one and two and abs(two / one - 1) > 0.02:
-        rtt_s = first.plan.physics.rtt_ns / 1e9
-        bound = [
-            side
-            for side, window in ((first, one), (other, two))
-            if side.settled_bps and side.settled_bps > 0.9 * window * 8 / rtt_s
-        ]
+        bound = [side for side in (first, other) if side.record.limited_by == WINDOW]
         if bound:
             why = f"{bytes_text(one)} offered {first.label}, {bytes_text(two)} {other.label}"
             causes.append(("buffer granting", f"{why}; {bound[0].label} used its window in full"))

@@ -65,7 +65,7 @@ def _queue(direction: Direction) -> str:
 
 
 def _flows(plan: Plan) -> Table:
-    table = _table("flow", "route", "sends", "start", "RTT", "expected", "bound by")
+    table = _table("flow", "route", "sends", "start", "RTT", "expected", "expected limit")
     for flow in plan.flows:
         paths = [path_of(plan, each) for each in subflows(flow)]
         table.add_row(

@@ -215,7 +215,7 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
     yield (
         "Expected goodput",
         format_round(RATE, physics.expected_goodput_bps),
-        f"bound by {physics.expected_bottleneck.name}",
+        f"limit: {physics.expected_bottleneck.name}",
     )
     if physics.distance_m:
         score = ph.score_bit_m_per_s(physics.expected_goodput_bps, physics.distance_m)

@@ -10,7 +10,8 @@ from landspeed.base.files import write_atomically
 from landspeed.base.limits import IDLE
 from landspeed.judge.sockets.answer import Answer, ProbeRun
 from landspeed.judge.sockets.series import SentSeries
-from landspeed.judge.sockets.socket_limits import INITIAL_PACKETS, Way
+from landspeed.judge.sockets.socket_limits import INITIAL_PACKETS
+from landspeed.judge.sockets.ways import Way
 from landspeed.report import svg_lines as pictures
 from landspeed.report.page_parts import environment, template_text
 from landspeed.report.svg_lines import Axis, LinePicture, PlottedLine, draw

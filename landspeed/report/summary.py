@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.text import duration_text
 from landspeed.report.beside_recorded import outcome_words, rows, wanted_word
-from landspeed.report.chart_parts import phases_text
 from landspeed.results.facts import spun_text
+from landspeed.results.flow_result import phases_text
 from landspeed.results.record import RunRecord
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from landspeed.judge.certainty import Certain, certain
+from landspeed.judge.certainty import Certain, certain, most_told
 from landspeed.scenario.file.ranges import magnitude
 
 WIDTH, HEIGHT = 460.0, 280.0
@@ -94,10 +93,10 @@ def means(keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[Mean]:
         done = [row for row in group if row["state"] == "done"]
         goodputs = [float(row["goodput_bps"]) for row in done if row["goodput_bps"] is not None]
         resent = [int(row["retransmits"]) for row in done if row["retransmits"] is not None]
-        bounds = Counter(row["limited_by"] for row in done if row["limited_by"]).most_common(1)
+        told = most_told(row["limited_by"] for row in done if row["limited_by"])
         mean = sum(resent) / len(resent) if resent else None
         named = dict(zip(keys, values, strict=True))
-        found.append(Mean(named, certain(goodputs), mean, bounds[0][0] if bounds else "", len(group) - len(done)))
+        found.append(Mean(named, certain(goodputs), mean, told, len(group) - len(done)))
     return found
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from landspeed.base.limits import RunLimit
+from landspeed.base.limits import ProbeLimit, RunLimit
 from landspeed.results.calibration_result import CalibrationResult
 from landspeed.results.check import Check
 from landspeed.results.tool_result import Open, TransferResult
@@ -18,9 +19,15 @@ if TYPE_CHECKING:
 class LimitPhase(Open):
     """A time in which one thing held a transfer, in s since the flow's start; of several streams the first one's."""
 
-    state: RunLimit
+    state: ProbeLimit  # a program's own only in a probe
     begin_s: float
     end_s: float
+
+
+def phases_text(phases: Sequence[LimitPhase]) -> str:
+    """Words for what held a transfer in turn: "slow start to 3.1 s, then line rate"."""
+    told = [f"{phase.state} to {phase.end_s:.3g} s" for phase in phases[:-1]]
+    return ", then ".join([*told, phases[-1].state])
 
 
 class Figures(TransferResult):

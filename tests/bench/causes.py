@@ -1,11 +1,12 @@
 """The labelled corpus: every case in its worlds, what the judge says, and the counter-proofs.
 
-    python -m tests.bench.causes [--keep FOLDER] [--proofs] [--matrix] [NAME…]
+    python -m tests.bench.causes [--keep FOLDER] [--proofs] [--matrix] [--held-out | --truth] [NAME…]
 
 prints each run and a confusion matrix (what was built in beside what was told), `--matrix` the matrix alone, and exits
 with 1 if a cause is wrong. `--keep`
 keeps the bundles, and judges those anew that are there; `--proofs` also runs each case without its cause, where
-goodput must rise by more than 2 %, and without another possible cause, where it must not rise by 5 %.
+goodput must rise by more than 2 %, and without another possible cause, where it must not rise by 5 %. `--held-out`
+takes the runs that are kept for checking instead (tests/support/causes_held_out.py), `--truth` the sceptical tests.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import landspeed as ls
 from landspeed.judge.judge import judge
 from landspeed.results.record import RunRecord
 from tests.support.causes import CASES, Case, Change, write
+from tests.support.causes_held_out import HELD_OUT
+from tests.support.causes_truth import TRUTH
 
 RISES = 1.02  # what a cause costs is 2 % at least: BBR's looks at the round trip
 STAYS = 1.05  # another pattern of losses is worth so much
@@ -82,8 +85,11 @@ def main() -> int:
     parser.add_argument("--proofs", action="store_true", help="run each case without its cause, and without another")
     parser.add_argument("--matrix", action="store_true", help="print the matrix alone")
     parser.add_argument("--world", help="this world only")
+    parser.add_argument("--held-out", action="store_true", help="the runs kept for checking, instead of the corpus")
+    parser.add_argument("--truth", action="store_true", help="the sceptical tests (causes_truth.py), instead")
     asked = parser.parse_args()
-    chosen = [case for case in CASES if not asked.names or any(name in case.name for name in asked.names)]
+    known = HELD_OUT if asked.held_out else TRUTH if asked.truth else CASES
+    chosen = [case for case in known if not asked.names or any(name in case.name for name in asked.names)]
     with tempfile.TemporaryDirectory() as scratch:
         found, wrong = list[Told](), 0
         for case, world in [(each, world) for each in chosen for world in each.worlds]:

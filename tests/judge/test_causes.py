@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import landspeed as ls
+from landspeed.base.limits import ENGINE_WORDS
 from tests.support.causes import CASES, Case, write
+from tests.support.causes_held_out import HELD_OUT
+from tests.support.causes_truth import TRUTH
 from tests.support.command import landspeed
 from tests.support.emu_fixtures import FIRST
 
-RUNS = [pytest.param(case, world, id=f"{world} {case.name}") for case in CASES for world in case.worlds]
+RUNS = [
+    pytest.param(case, world, id=f"{world} {case.name}")
+    for case in (*CASES, *TRUTH, *HELD_OUT)
+    for world in case.worlds
+]
+
+
+def engine_words(bundle: Path, flow: str | None) -> set[str]:
+    """What the engine itself says of the streams of a run, or of one flow of it."""
+    file = (bundle / "flows" / flow if flow else bundle) / "engine.json"
+    return {stream["limited_by"] for stream in json.loads(file.read_text())["streams"]}
 
 
 @pytest.mark.guest
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "world"), RUNS)
 def test_the_cause_that_was_built_in_is_told(case: Case, world: str, tmp_path: Path) -> None:
-    """Each run of the labelled corpus (tests/support/causes.py); `python -m tests.bench.causes` has its proofs, too."""
-    record = ls.run(write(tmp_path, case), world=world, runs_dir=tmp_path, report=False).record
-    found = next(flow for flow in record.flows if flow.name == case.flow) if case.flow else record
+    """Each run of the labelled corpora (tests/support/causes*.py); `python -m tests.bench.causes` has its proofs, too.
+
+    The engine, which knows its own sockets and no line, says the same, or that it cannot tell.
+    """
+    run = ls.run(write(tmp_path, case), world=world, runs_dir=tmp_path, report=False)
+    found = next(flow for flow in run.record.flows if flow.name == case.flow) if case.flow else run.record
     assert found.limited_by == case.cause, found.limited_by_why
     assert 0.99 < sum(found.limit_shares.values()) < 1.01, found.limit_shares
+    if world == "emu":
+        told = engine_words(run.bundle, case.flow)
+        assert told and told <= {case.cause, "unknown"}, told
+        assert case.cause not in ENGINE_WORDS or case.flow or "events" in case.change or told == {case.cause}, told
 
 
 @pytest.mark.guest

@@ -16,6 +16,7 @@ from landspeed.results.record import CalibrationResult, RunRecord, StreamResult
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, convert_links, convert_samples
 from landspeed.results.tool_result import WindowResult
 from landspeed.scenario.plan.plan import Plan
+from tests.support.judge_bound import sampled
 from tests.support.path_record import path_record
 from tests.support.results_fixture import BUS_GOODPUT, NS, make_bundle, make_plan, make_record
 
@@ -253,7 +254,10 @@ def test_send_buffer_application_loss(tmp_path: Path) -> None:
 
 
 def test_slow_start(tmp_path: Path) -> None:
-    _samples(tmp_path, [(4.0, 0, 1_000_000), (4.6, 0, 10_000_000), (5.0, 0, 40_000_000)])
+    growing = {"ssthresh_packets": 10**6, "mss_bytes": 1000, "snd_wnd_bytes": 10**9}
+    rows = [(4.0, 1_000_000, 1000), (4.6, 10_000_000, 10_000), (5.0, 40_000_000, 40_000)]
+    told = [{"time_s": s, "bytes": b, "cwnd_packets": w, "in_flight_packets": w, **growing} for s, b, w in rows]
+    sampled(tmp_path, *told, end="sender")
     assert judge(make_plan(limits=BUS), _record(64e6), tmp_path).limited_by == "slow start"
 
 
@@ -268,11 +272,11 @@ def test_a_full_line_back_is_the_ack_path(tmp_path: Path, acks_per_s: int, kind:
     rows += [f"{second * 10**9},4,1,{second * acks_per_s * 66},{second * acks_per_s},0,0,0,0" for second in range(61)]
     (tmp_path / "links.csv").write_text("\n".join(rows) + "\n")
     convert_links(tmp_path / "links.csv", tmp_path / "links.parquet")
-    busy = _streams(1e8, duration_s=60.0, busy_us=60_000_000, rwnd_limited_us=0, sndbuf_limited_us=0)
-    record = judge(plan, _record(1e8, streams=busy, world="emu"), tmp_path)
+    sampled(tmp_path, *({"time_s": at, "bytes": at, "in_flight_packets": 1} for at in (30, 60)), end="sender")
+    record = judge(plan, _record(1e8, world="emu"), tmp_path)
     assert record.limited_by == kind
     if kind == "ack path":
-        assert "was 100 % full: 1000 packets a second" in (record.limited_by_why or "")
+        assert "was full 100 % of the time from 0 s on: 1000 packets a second" in (record.limited_by_why or "")
 
 
 def test_paced_below_its_pace() -> None:

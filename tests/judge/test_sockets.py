@@ -9,12 +9,16 @@ import pytest
 
 from landspeed.base.limits import ProbeLimit
 from landspeed.judge.sockets.answer import ProbeRun, answers, fit_window
+from landspeed.judge.sockets.direction import bound_by
 from landspeed.judge.sockets.phases import line, slope
 from landspeed.judge.sockets.series import SocketSamples
-from landspeed.judge.sockets.socket_limits import Bound, Way, bound_by
+from landspeed.judge.sockets.socket_limits import Bound
+from landspeed.judge.sockets.ways import Way
+from landspeed.programs.probe.paths import at_rtt, usual_path
 from landspeed.report.probe_page import tcp_alone_bps
 from landspeed.results.sample_columns import SamplesError
 from landspeed.results.socket_columns import RAW_LINKS, RAW_OWNERS, RAW_SOCKETS, SOCKET_COLUMNS, keep_samples
+from landspeed.scenario.plan.plan import Plan
 
 LIMIT_BPS = 1e9
 WAY = ("a", "b")
@@ -99,6 +103,12 @@ def test_else_the_longest_rtt_decides(kind: ProbeLimit) -> None:
     assert answer.window_bytes == (5.0 if kind in ("window", "send buffer") else None)
 
 
+def path(rtt_s: float) -> Plan:
+    """Two hosts and 1 Gbit/s after headers."""
+    rate_bps = round(LIMIT_BPS * 1538 / MSS)
+    return at_rtt(usual_path(["a", "b"]), ("a", "b"), round(rtt_s * 1e9), rate_bps=rate_bps).plan()
+
+
 # --- one run ---------------------------------------------------------------------------------------------------------
 
 
@@ -140,7 +150,7 @@ def flow(folder: Path, rows: list[dict[str, int]], back: int = 100) -> SocketSam
 def steps(count: int, each: int, flight: int, **more: int) -> list[dict[str, int]]:
     """So many bytes more each millisecond, with so many in flight while it lasts."""
     sent = [min(number * each, count * each) for number in range(count + 1)]
-    rows = [{"bytes_sent": 0, "bytes_acked": 0}]
+    rows = [{"bytes_sent": 0, "bytes_acked": 0} | {key: each for key, each in more.items() if key == "cwnd_packets"}]
     rows += [
         {"bytes_sent": at, "bytes_acked": max(at - flight, 0), "in_flight_packets": flight // MSS}
         | {name: value * number // count if name.endswith("_us") else value for name, value in more.items()}
@@ -161,23 +171,22 @@ CUT = {"retransmits": 3, "ssthresh_packets": 1}  # the threshold that a loss lea
         ({"notsent_bytes": 9, "cwnd_packets": 1, **CUT}, "loss", "3 retransmissions"),
         ({"notsent_bytes": 9, "cwnd_packets": 1}, "slow start", "would do"),
         # TCP may hold back a part of its window (tcp_tso_should_defer); 863 packets fill the path
-        ({"notsent_bytes": 9, "cwnd_packets": 200, **CUT}, "loss", "it was 289.600 kB, and 1.250 MB"),
-        ({"notsent_bytes": 9, "cwnd_packets": 900, **CUT}, "slow start", "would do"),
+        ({"notsent_bytes": 9, "cwnd_packets": 200, **CUT}, "loss", "it was 289.600 kB and full 100 % of the time"),
     ],
 )
 def test_what_tcp_says_itself(more: dict[str, int], kind: ProbeLimit, said: str, tmp_path: Path) -> None:
     samples = flow(tmp_path, steps(100, 1000, 50 * MSS, **more))
-    bound = bound_by(samples, "a", "b", Way(0.01, LIMIT_BPS))
+    bound = bound_by(samples, path(0.01), "a", "b")
     assert (bound.kind, said in bound.explanation) == (kind, True), bound.explanation
 
 
 def test_a_window_is_where_the_bytes_in_flight_stand(tmp_path: Path) -> None:
     window, rtt_s = 100_000, 0.02
     samples = flow(tmp_path, steps(400, round(window * 0.001 / rtt_s), window), back=4000)
-    bound = bound_by(samples, "a", "b", Way(rtt_s, LIMIT_BPS))
+    bound = bound_by(samples, path(rtt_s), "a", "b")
     assert (bound.kind, bound.window_bytes) == ("application window", window)
     assert bound.steady_bps == pytest.approx(window / rtt_s * 8, rel=0.02)
-    assert bound_by(samples, "b", "a", Way(rtt_s, LIMIT_BPS)).kind == "idle"
+    assert bound_by(samples, path(rtt_s), "b", "a").kind == "idle"
 
 
 def test_a_window_that_is_granted_in_halves_is_the_whole_of_it(tmp_path: Path) -> None:
@@ -189,13 +198,13 @@ def test_a_window_that_is_granted_in_halves_is_the_whole_of_it(tmp_path: Path) -
         sent = window + half * window // 2
         rows.append({"bytes_sent": sent, "bytes_acked": sent - (window if millisecond < 4 else window // 2)})
     rows.append({**rows[-1], "bytes_acked": rows[-1]["bytes_sent"]})
-    bound = bound_by(flow(tmp_path, rows, back=4000), "a", "b", Way(rtt_s, LIMIT_BPS))
+    bound = bound_by(flow(tmp_path, rows, back=4000), path(rtt_s), "a", "b")
     assert (bound.kind, bound.window_bytes) == ("application window", window)
 
 
 def test_the_line(tmp_path: Path) -> None:
     samples = flow(tmp_path, steps(100, 125_000, 50 * MSS))
-    assert bound_by(samples, "a", "b", Way(0.001, LIMIT_BPS)).kind == "line rate"
+    assert bound_by(samples, path(0.001), "a", "b").kind == "line rate"
 
 
 def test_samples_that_are_not_there(tmp_path: Path) -> None:
@@ -210,15 +219,17 @@ def test_what_tcp_alone_would_do() -> None:
     assert tcp_alone_bps(150 * MSS, way) == pytest.approx(150 * MSS * 8 / (0.03 + 0.01 + 0.01))
 
 
-def test_a_loss_that_its_window_has_outgrown_is_no_cause(tmp_path: Path) -> None:
-    """All that was sent again was sent in the first half; the window doubles below its threshold."""
+def test_a_loss_before_the_judged_half_is_told_with_its_time(tmp_path: Path) -> None:
+    """It ended slow start, so the window is what it is because of it, as in every other command."""
     rows = steps(100, 1000, 50 * MSS, notsent_bytes=9, cwnd_packets=1, retransmits=3)
-    starts = [{**row, "ssthresh_packets": 1000} for row in rows]
-    assert bound_by(flow(tmp_path, starts), "a", "b", Way(0.01, LIMIT_BPS)).kind == "slow start"
+    cut = [rows[0], *({**row, "ssthresh_packets": 1000} for row in rows[1:])]
+    bound = bound_by(flow(tmp_path, cut), path(0.01), "a", "b")
+    assert bound.kind == "loss" and "3 retransmissions, the last at 0.011 s, held" in bound.explanation
 
 
 def test_only_what_was_sent_again_in_the_judged_half_is_counted(tmp_path: Path) -> None:
     rows = steps(100, 1000, 50 * MSS, notsent_bytes=9, cwnd_packets=1)
-    late = [{**row, "retransmits": 3 if number < 80 else 5} for number, row in enumerate(rows)]
-    bound = bound_by(flow(tmp_path, late), "a", "b", Way(0.01, LIMIT_BPS))
+    counts = [(3, 100) if number < 60 else (5, 50) for number in range(len(rows))]
+    late = [{**row, "retransmits": r, "ssthresh_packets": t} for row, (r, t) in zip(rows, counts, strict=True)]
+    bound = bound_by(flow(tmp_path, late), path(0.01), "a", "b")
     assert bound.kind == "loss" and bound.explanation.startswith("2 retransmissions held"), bound.explanation

@@ -43,15 +43,15 @@ class Case:
     worlds: tuple[str, ...] = field(default=("sim", "emu"))
 
 
-def _of(**transfer: Any) -> Change:
+def transfer_of(**transfer: Any) -> Change:
     return {"transfer": transfer}
 
 
-def _on(**link: Any) -> Change:
+def link_of(**link: Any) -> Change:
     return {"link": link}
 
 
-def _event(at: str, **event: Any) -> Change:
+def event_of(at: str, **event: Any) -> Change:
     return {"events": [{"at": at, "between": ["r", "s"], **event}]}
 
 
@@ -61,65 +61,71 @@ QUIET: Change = {"events": None}
 PATHS = [
     # --- the line ---
     Case("line, CUBIC", "line rate", {}, FASTER, LARGER),
-    Case("line, Reno", "line rate", _of(congestion_control="reno"), FASTER, LARGER),
-    Case("line, four streams", "line rate", _of(streams=4), FASTER, LARGER),
-    Case("line, deep queue", "line rate", _on(queue="4 BDP"), FASTER, LARGER),
-    Case("line, half a BDP", "line rate", _on(queue="0.6 BDP"), FASTER, LARGER),
-    Case("line, 10 Mbit/s", "line rate", _on(line_rate="10 Mbit/s"), _on(line_rate="20 Mbit/s"), LARGER),
-    Case("line, FQ-CoDel, 12 ms", "line rate", _on(discipline="fq_codel", one_way_delay="1 ms"), FASTER, LARGER),
+    Case("line, Reno", "line rate", transfer_of(congestion_control="reno"), FASTER, LARGER),
+    Case("line, four streams", "line rate", transfer_of(streams=4), FASTER, LARGER),
+    Case("line, deep queue", "line rate", link_of(queue="4 BDP"), FASTER, LARGER),
+    Case("line, half a BDP", "line rate", link_of(queue="0.6 BDP"), FASTER, LARGER),
+    Case("line, 10 Mbit/s", "line rate", link_of(line_rate="10 Mbit/s"), link_of(line_rate="20 Mbit/s"), LARGER),
+    Case("line, FQ-CoDel, 12 ms", "line rate", link_of(discipline="fq_codel", one_way_delay="1 ms"), FASTER, LARGER),
     Case(
-        "line, slower for a time", "line rate", _event("12 s", line_rate="50 Mbit/s", **{"for": "28 s"}), QUIET, LARGER
+        "line, slower for a time",
+        "line rate",
+        event_of("12 s", line_rate="50 Mbit/s", **{"for": "28 s"}),
+        QUIET,
+        LARGER,
     ),
-    Case("line, a loss in the start", "line rate", _event("1 s", loss="3 packets"), FASTER, QUIET),
-    Case("line, rare losses", "line rate", _on(loss="0.0005 %", one_way_delay="5 ms"), FASTER, LARGER),
+    Case("line, a loss in the start", "line rate", event_of("1 s", loss="3 packets"), FASTER, QUIET),
+    Case("line, rare losses", "line rate", link_of(loss="0.0005 %", one_way_delay="5 ms"), FASTER, LARGER),
     # --- the window ---
-    Case("window, 200 kB", "window", _of(window="200 kB"), LARGER, FASTER),
-    Case("window, 500 kB of Reno", "window", _of(window="500 kB", congestion_control="reno"), LARGER, FASTER),
-    Case("window, BBR", "window", _of(window="200 kB", congestion_control="bbr"), LARGER, FASTER),
-    Case("window, four streams", "window", _of(window="60 kB", streams=4), LARGER, FASTER),
-    Case("window, 200 ms", "window", LONG | _of(window="800 kB"), LARGER, FASTER),
+    Case("window, 200 kB", "window", transfer_of(window="200 kB"), LARGER, FASTER),
+    Case("window, 500 kB of Reno", "window", transfer_of(window="500 kB", congestion_control="reno"), LARGER, FASTER),
+    Case("window, BBR", "window", transfer_of(window="200 kB", congestion_control="bbr"), LARGER, FASTER),
+    Case("window, four streams", "window", transfer_of(window="60 kB", streams=4), LARGER, FASTER),
+    Case("window, 200 ms", "window", LONG | transfer_of(window="800 kB"), LARGER, FASTER),
     Case(
         "window, longer for a time",
         "window",
-        _of(window="500 kB") | _event("10 s", one_way_delay="120 ms", **{"for": "30 s"}),
+        transfer_of(window="500 kB") | event_of("10 s", one_way_delay="120 ms", **{"for": "30 s"}),
         LARGER,
         FASTER,
     ),
-    Case("window, close samples", "window", LONG | _of(window="800 kB", sample_interval="10 ms"), LARGER, FASTER),
-    Case("window, deep queue", "window", _of(window="300 kB") | _on(queue="8 BDP"), LARGER, FASTER),
-    Case("window, few losses", "window", _of(window="100 kB") | _on(loss="0.01 %"), LARGER, CLEAN),
+    Case(
+        "window, close samples", "window", LONG | transfer_of(window="800 kB", sample_interval="10 ms"), LARGER, FASTER
+    ),
+    Case("window, deep queue", "window", transfer_of(window="300 kB") | link_of(queue="8 BDP"), LARGER, FASTER),
+    Case("window, few losses", "window", transfer_of(window="100 kB") | link_of(loss="0.01 %"), LARGER, CLEAN),
     # --- losses ---
-    Case("loss 1 %", "loss", _on(loss="1 %"), CLEAN, FASTER),
-    Case("loss 0.1 %", "loss", _on(loss="0.1 %"), CLEAN, FASTER),
-    Case("loss 0.1 %, Reno", "loss", _on(loss="0.1 %") | _of(congestion_control="reno"), CLEAN, LARGER),
-    Case("loss 2 %, 14 ms", "loss", _on(loss="2 %", one_way_delay="2 ms"), CLEAN, LARGER),
-    Case("loss 1 % in bursts", "loss", _on(loss="1 %", loss_burst=4), CLEAN, FASTER),
-    Case("loss 1 %, four streams", "loss", _on(loss="1 %") | _of(streams=4), CLEAN, LARGER),
-    Case("loss 5 %", "loss", _on(loss="5 %"), CLEAN, FASTER),
-    Case("corruption 0.5 %", "loss", _on(corrupt="0.5 %"), CLEAN, LARGER),
-    Case("loss 5 %, BBR", "loss", _on(loss="5 %") | _of(congestion_control="bbr"), CLEAN, LARGER),
-    Case("loss, a short queue", "loss", _on(queue="20 kB"), _on(queue="1 BDP"), LARGER),
+    Case("loss 1 %", "loss", link_of(loss="1 %"), CLEAN, FASTER),
+    Case("loss 0.1 %", "loss", link_of(loss="0.1 %"), CLEAN, FASTER),
+    Case("loss 0.1 %, Reno", "loss", link_of(loss="0.1 %") | transfer_of(congestion_control="reno"), CLEAN, LARGER),
+    Case("loss 2 %, 14 ms", "loss", link_of(loss="2 %", one_way_delay="2 ms"), CLEAN, LARGER),
+    Case("loss 1 % in bursts", "loss", link_of(loss="1 %", loss_burst=4), CLEAN, FASTER),
+    Case("loss 1 %, four streams", "loss", link_of(loss="1 %") | transfer_of(streams=4), CLEAN, LARGER),
+    Case("loss 5 %", "loss", link_of(loss="5 %"), CLEAN, FASTER),
+    Case("corruption 0.5 %", "loss", link_of(corrupt="0.5 %"), CLEAN, LARGER),
+    Case("loss 5 %, BBR", "loss", link_of(loss="5 %") | transfer_of(congestion_control="bbr"), CLEAN, LARGER),
+    Case("loss, a short queue", "loss", link_of(queue="20 kB"), link_of(queue="1 BDP"), LARGER),
     Case(
         "loss, a short queue, Reno",
         "loss",
-        _on(queue="30 kB") | _of(congestion_control="reno"),
-        _on(queue="1 BDP"),
+        link_of(queue="30 kB") | transfer_of(congestion_control="reno"),
+        link_of(queue="1 BDP"),
         LARGER,
     ),
     Case(
         "loss, a policer",
         "token bucket",
-        _on(discipline={"tbf": {"rate": "50 Mbit/s", "burst": "50 kB"}}, queue="15 kB"),
-        _on(discipline=None),
+        link_of(discipline={"tbf": {"rate": "50 Mbit/s", "burst": "50 kB"}}, queue="15 kB"),
+        link_of(discipline=None),
         LARGER,
         worlds=("emu",),
     ),
     # --- not lost, and not used ---
-    Case("reordering 1 %", "reordering", _on(reorder="1 %"), CLEAN, LARGER),
+    Case("reordering 1 %", "reordering", link_of(reorder="1 %"), CLEAN, LARGER),
     Case(
         "reordering 3 %, Reno",
         "reordering",
-        _on(reorder="3 %") | _of(congestion_control="reno"),
+        link_of(reorder="3 %") | transfer_of(congestion_control="reno"),
         CLEAN,
         LARGER,
         worlds=("sim",),
@@ -127,33 +133,53 @@ PATHS = [
     Case(
         "reordering 3 %, Reno, RACK",
         "line rate",
-        _on(reorder="3 %") | _of(congestion_control="reno"),
+        link_of(reorder="3 %") | transfer_of(congestion_control="reno"),
         FASTER,
         LARGER,
         worlds=("emu",),
     ),
-    Case("duplicates 5 %", "duplicates", _on(duplicate="5 %"), CLEAN, LARGER),
-    Case("duplicates 10 %, Reno", "duplicates", _on(duplicate="10 %") | _of(congestion_control="reno"), CLEAN, LARGER),
+    Case("duplicates 5 %", "duplicates", link_of(duplicate="5 %"), CLEAN, LARGER),
+    Case(
+        "duplicates 10 %, Reno",
+        "duplicates",
+        link_of(duplicate="10 %") | transfer_of(congestion_control="reno"),
+        CLEAN,
+        LARGER,
+    ),
     Case(
         "probing, BBR",
         "RTT probing",
-        _of(congestion_control="bbr", duration="60 s"),
-        _of(congestion_control="cubic"),
+        transfer_of(congestion_control="bbr", duration="60 s"),
+        transfer_of(congestion_control="cubic"),
         LARGER,
     ),
     Case(
         "probing, few losses",
         "RTT probing",
-        _of(congestion_control="bbr", duration="60 s") | _on(loss="0.01 %"),
+        transfer_of(congestion_control="bbr", duration="60 s") | link_of(loss="0.01 %"),
         FASTER,
         CLEAN,
     ),
     # --- the start, the ends ---
-    Case("start, 400 kB", "slow start", LONG | _of(duration=None, bytes="400 kB"), _of(initial_window=40), FASTER),
-    Case("start, 1.2 s", "slow start", LONG | _of(duration="1.2 s"), _of(initial_window=300), LARGER),
-    Case("pacing, 30 Mbit/s", "pacing", _of(pacing="30 Mbit/s"), _of(pacing=None), LARGER),
-    Case("pacing, four streams", "pacing", _of(pacing="10 Mbit/s", streams=4), _of(pacing=None), FASTER),
-    Case("pacing, BBR", "pacing", _of(pacing="30 Mbit/s", congestion_control="bbr"), _of(pacing=None), FASTER),
+    Case(
+        "start, 400 kB",
+        "slow start",
+        LONG | transfer_of(duration=None, bytes="400 kB"),
+        transfer_of(initial_window=40),
+        FASTER,
+    ),
+    Case("start, 1.2 s", "slow start", LONG | transfer_of(duration="1.2 s"), transfer_of(initial_window=300), LARGER),
+    Case("pacing, 30 Mbit/s", "pacing", transfer_of(pacing="30 Mbit/s"), transfer_of(pacing=None), LARGER),
+    Case(
+        "pacing, four streams", "pacing", transfer_of(pacing="10 Mbit/s", streams=4), transfer_of(pacing=None), FASTER
+    ),
+    Case(
+        "pacing, BBR",
+        "pacing",
+        transfer_of(pacing="30 Mbit/s", congestion_control="bbr"),
+        transfer_of(pacing=None),
+        FASTER,
+    ),
     Case(
         "bus of the sender",
         "bus",
@@ -180,13 +206,13 @@ PATHS = [
     Case(
         "marks",
         "congestion window",
-        _on(discipline={"codel": {"target": "1 ms", "interval": "10 ms", "ecn": True}})
-        | _of(ecn=True, congestion_control="reno"),
-        _on(discipline=None),
+        link_of(discipline={"codel": {"target": "1 ms", "interval": "10 ms", "ecn": True}})
+        | transfer_of(ecn=True, congestion_control="reno"),
+        link_of(discipline=None),
         LARGER,
     ),
     # --- cuts ---
-    Case("a cut of 8 s", "outage", _event("10.5 s", down="8 s"), QUIET, LARGER),
+    Case("a cut of 8 s", "outage", event_of("10.5 s", down="8 s"), QUIET, LARGER),
     Case(
         "cuts again and again",
         "outage",
@@ -211,17 +237,17 @@ def _edges(changes: dict[int, Change]) -> list[Change]:
     return [edge | changes.get(number, {}) for number, edge in enumerate(EDGES)]
 
 
-def _two(near: Change, far: Change, edges: dict[int, Change] | None = None) -> Change:
+def two_flows(near: Change, far: Change, edges: dict[int, Change] | None = None) -> Change:
     return {"links": _edges(edges or {}), "flows": [NEAR | near, FAR | far]}
 
 
 # How two Reno flows share a drop-tail queue is one pattern of drops: any change gives another one.
 NETWORKS = [
-    Case("share, two CUBIC", "shared line", _two({}, {}), {"flows": [NEAR]}, LARGER, "near"),
+    Case("share, two CUBIC", "shared line", two_flows({}, {}), {"flows": [NEAR]}, LARGER, "near"),
     Case(
         "share, Reno",
         "shared line",
-        _two({"congestion_control": "reno"}, {"congestion_control": "reno"}),
+        two_flows({"congestion_control": "reno"}, {"congestion_control": "reno"}),
         {"flows": [NEAR]},
         None,
         "near",
@@ -229,7 +255,7 @@ NETWORKS = [
     Case(
         "share, the longer of two",
         "shared line",
-        _two({}, {}, {1: {"one_way_delay": "20 ms"}}),
+        two_flows({}, {}, {1: {"one_way_delay": "20 ms"}}),
         {"flows": [FAR]},
         LARGER,
         "far",
@@ -237,7 +263,7 @@ NETWORKS = [
     Case(
         "share, BBR beside CUBIC",
         "shared line",
-        _two({"congestion_control": "bbr"}, {}),
+        two_flows({"congestion_control": "bbr"}, {}),
         {"flows": [NEAR]},
         LARGER,
         "near",
@@ -245,7 +271,7 @@ NETWORKS = [
     Case(
         "share, FQ-CoDel",
         "shared line",
-        _two({}, {}, {2: {"discipline": "fq_codel"}}),
+        two_flows({}, {}, {2: {"discipline": "fq_codel"}}),
         {"flows": [NEAR]},
         LARGER,
         "near",
@@ -253,18 +279,27 @@ NETWORKS = [
     Case(
         "window beside a bulk flow",
         "window",
-        _two({"window": "60 kB"}, {}, {2: {"queue": "2 MB"}}),
+        two_flows({"window": "60 kB"}, {}, {2: {"queue": "2 MB"}}),
         {"flows": [NEAR, FAR]},
         None,
         "near",
     ),
-    Case("bulk beside a small window", "shared line", _two({"window": "200 kB"}, {}), {"flows": [FAR]}, LARGER, "far"),
-    Case("loss at the edge", "loss", _two({}, {}, {0: {"loss": "2 %"}}), {"links": EDGES}, None, "near"),
-    Case("a slow edge", "line rate", _two({}, {}, {0: {"line_rate": "20 Mbit/s"}}), {"links": EDGES}, None, "near"),
+    Case(
+        "bulk beside a small window",
+        "shared line",
+        two_flows({"window": "200 kB"}, {}),
+        {"flows": [FAR]},
+        LARGER,
+        "far",
+    ),
+    Case("loss at the edge", "loss", two_flows({}, {}, {0: {"loss": "2 %"}}), {"links": EDGES}, None, "near"),
+    Case(
+        "a slow edge", "line rate", two_flows({}, {}, {0: {"line_rate": "20 Mbit/s"}}), {"links": EDGES}, None, "near"
+    ),
     Case(
         "pacing beside a bulk flow",
         "pacing",
-        _two({"pacing": "10 Mbit/s"}, {}, {2: {"discipline": "fq_codel"}}),
+        two_flows({"pacing": "10 Mbit/s"}, {}, {2: {"discipline": "fq_codel"}}),
         {"flows": [NEAR, FAR]},
         None,
         "near",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.results.record import RunRecord, StreamResult
-from landspeed.results.sample_columns import SAMPLE_COLUMNS, convert_samples
+from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, convert_links, convert_samples
 from landspeed.results.samples_reader import Samples
 from tests.support.path_record import path_record
 from tests.support.results_fixture import NS
@@ -29,4 +29,17 @@ def sampled(folder: Path, *rows: dict[str, Any], end: str = "receiver") -> Sampl
     file = folder / f"{end}.csv"
     file.write_text("\n".join(lines) + "\n")
     convert_samples(folder / "sender.csv", folder / "receiver.csv", folder / "samples.parquet")
+    return Samples(folder)
+
+
+def linked(folder: Path, *rows: str) -> Samples:
+    """Samples of links: time in s, link, direction (1: reverse), bytes, packets, drops."""
+    lines = [",".join(LINK_COLUMNS)]
+    for row in rows:
+        time_s, *rest = row.split(",")
+        known: dict[str, str] = dict(zip(("link", "direction", "bytes", "packets", "drops"), rest, strict=True))
+        known["time_ns"] = str(round(float(time_s) * NS))
+        lines.append(",".join(known.get(name, "0") for name in LINK_COLUMNS))
+    (folder / "links.csv").write_text("\n".join(lines) + "\n")
+    convert_links(folder / "links.csv", folder / "links.parquet")
     return Samples(folder)

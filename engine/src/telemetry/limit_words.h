@@ -7,6 +7,7 @@
 #define FULL_HOST_PERCENT 97.0
 #define QUEUE_FACTOR      1.05
 #define PACING_NEARNESS   0.1
+#define WINDOW_NEARNESS   0.1
 
 enum limit {
 	LIMIT_PACING,
@@ -15,8 +16,6 @@ enum limit {
 	LIMIT_WINDOW,
 	LIMIT_SEND_BUFFER,
 	LIMIT_APPLICATION,
-	LIMIT_LOSS,
-	LIMIT_LINE_RATE,
 	LIMIT_UNKNOWN,
 };
 
@@ -28,8 +27,6 @@ enum limit {
 	[LIMIT_WINDOW] = "window", \
 	[LIMIT_SEND_BUFFER] = "send buffer", \
 	[LIMIT_APPLICATION] = "application", \
-	[LIMIT_LOSS] = "loss", \
-	[LIMIT_LINE_RATE] = "line rate", \
 	[LIMIT_UNKNOWN] = "unknown", \
 }
 /* clang-format on */

@@ -37,19 +37,46 @@ static enum limit cpu_say(enum limit limit, uint64_t cpu_ns, uint64_t duration_n
 	return limit;
 }
 
+/* A queue on the path holds what a window or a buffer allows: then the line may be the limit. */
+static bool queue_stood(const struct verdict_facts *facts)
+{
+	return facts->min_rtt_us != 0 && (double)facts->srtt_us > facts->min_rtt_us * QUEUE_FACTOR;
+}
+
+static enum limit end_or_line_say(const struct verdict_facts *facts, const char *what, double part,
+				  char *text, size_t size)
+{
+	(void)snprintf(text, size,
+		       "%s %.0f %% of the time, and the RTT grew from %.3f to %.3f ms: that or a "
+		       "full line; the line's own counters are missing",
+		       what, part * 100, facts->min_rtt_us / 1e3, facts->srtt_us / 1e3);
+	return LIMIT_UNKNOWN;
+}
+
 /* The receiver's window, or the reader that does not empty it. */
 static enum limit rwnd_say(const struct verdict_facts *facts, double part, char *text, size_t size)
 {
+	const char *full = "the receiver's window was full";
+	double allowed_bps = facts->min_rtt_us != 0
+				 ? (double)facts->window_bytes * 8e6 / (double)facts->min_rtt_us
+				 : 0.0;
 	if (cpu_full(facts->receiver_cpu_ns, facts->duration_ns, facts->receiver_host_percent))
 		return cpu_say(LIMIT_RECEIVER_PROCESSOR, facts->receiver_cpu_ns, facts->duration_ns,
 			       facts->receiver_host_percent, text, size);
+	if (queue_stood(facts))
+		return end_or_line_say(facts, full, part, text, size);
+	if ((double)facts->goodput_bps < allowed_bps * (1 - WINDOW_NEARNESS)) {
+		(void)snprintf(text, size,
+			       "%s %.0f %% of the time, though its largest allows %.3f Gbit/s: it "
+			       "was smaller before, or its program reads too slowly",
+			       full, part * 100, allowed_bps / 1e9);
+		return LIMIT_UNKNOWN;
+	}
 	(void)snprintf(text, size,
-		       "the receiver's window was full %.0f %% of the time: %" PRIu64
+		       "%s %.0f %% of the time: %" PRIu64
 		       " bytes on offer over an RTT of %.3f ms allow %.3f Gbit/s",
-		       part * 100, facts->window_bytes, facts->min_rtt_us / 1e3,
-		       facts->min_rtt_us != 0
-			   ? (double)facts->window_bytes * 8e-3 / (double)facts->min_rtt_us
-			   : 0.0);
+		       full, part * 100, facts->window_bytes, facts->min_rtt_us / 1e3,
+		       allowed_bps / 1e9);
 	return LIMIT_WINDOW;
 }
 
@@ -59,35 +86,24 @@ static enum limit sndbuf_say(const struct verdict_facts *facts, double part, cha
 	if (cpu_full(facts->sender_cpu_ns, facts->duration_ns, facts->sender_host_percent))
 		return cpu_say(LIMIT_SENDER_PROCESSOR, facts->sender_cpu_ns, facts->duration_ns,
 			       facts->sender_host_percent, text, size);
+	if (queue_stood(facts))
+		return end_or_line_say(facts, "the send buffer was full", part, text, size);
 	(void)snprintf(text, size,
 		       "the send buffer of %" PRIu64 " bytes was too small %.0f %% of the time",
 		       facts->sndbuf_bytes, part * 100);
 	return LIMIT_SEND_BUFFER;
 }
 
-/* Neither window nor application: the congestion window, and what keeps it down. */
+/* Neither window nor application: the congestion window. What made it what it is, this end cannot
+ * know: a full line, losses, reordering and duplicates look alike from here. */
 static enum limit path_say(const struct verdict_facts *facts, char *text, size_t size)
 {
-	bool queue =
-	    facts->min_rtt_us != 0 && (double)facts->srtt_us > facts->min_rtt_us * QUEUE_FACTOR;
-	if (queue) {
-		(void)snprintf(
-		    text, size,
-		    "a queue stood at the bottleneck: the RTT grew from %.3f to %.3f ms, "
-		    "%" PRIu64 " retransmits",
-		    facts->min_rtt_us / 1e3, facts->srtt_us / 1e3, facts->retransmits);
-		return LIMIT_LINE_RATE;
-	}
-	if (facts->retransmits != 0) {
-		(void)snprintf(text, size,
-			       "%" PRIu64 " of %" PRIu64 " packets were sent again, and no queue "
-			       "stood",
-			       facts->retransmits, facts->packets);
-		return LIMIT_LOSS;
-	}
-	(void)snprintf(text, size,
-		       "no loss, no queue, no full window: the congestion window was "
-		       "still growing, or the path took just that");
+	(void)snprintf(
+	    text, size,
+	    "the path, or the start of TCP: %" PRIu64 " of %" PRIu64
+	    " packets were sent again, the RTT went from %.3f to %.3f ms; the lines' own "
+	    "counters, and when it was so, are missing",
+	    facts->retransmits, facts->packets, facts->min_rtt_us / 1e3, facts->srtt_us / 1e3);
 	return LIMIT_UNKNOWN;
 }
 

@@ -57,11 +57,11 @@
     var run = measuredAt(at);
     tell("theory-mean", here.rate(theory.mean));
     var long = Math.abs(theory.long / theory.mean - 1) > 0.03 ? " In the long run " + here.rate(theory.long) + "." : "";
-    tell("theory-bound", "In the long run bound by " + data.boundWords[theory.bound] + "." + long);
+    tell("theory-bound", "Expected limit in the long run: " + data.boundWords[theory.bound] + "." + long);
     tell("measured-mean", run ? here.rate(run.mean) : "–");
     var resent = run && run.resent !== null ? ", " + run.resent + " packets sent again" : "";
     var chance = at[here.number.loss] > 0 ? ". One seed: with random loss another one gives another figure" : "";
-    tell("measured-note", run ? difference(run, theory.mean) + " from theory" + resent + (run.bound ? "; bound by " + run.bound : "") + chance
+    tell("measured-note", run ? difference(run, theory.mean) + " from theory" + resent + (run.bound ? "; limit found: " + run.bound : "") + chance
       : data.served ? "not measured yet: run it" : "no run at this setting");
     near(run);
     say(run);

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from landspeed.base import limits
 from landspeed.base.limits import (
@@ -36,6 +36,10 @@ from landspeed.judge.bbr_probing import CONTROL, PROBE_PACKETS
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Plan
+
+
+SharedTimes: TypeAlias = Mapping[int, Sequence[tuple[float, float]]]
+"""Links of a path, by their numbers along it → when others' data passes them, in s since the flow's start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +65,52 @@ class StateSpan:
 class Attribution:
     """States of a flow's streams over time."""
 
-    def __init__(self, plan: Plan, world: str, samples: Samples, shared: Set[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        path: LineEvidence,
+        intervals: Mapping[int, list[Interval]],
+        others: SharedTimes | None = None,
+        pace_bps: float | None = None,
+    ) -> None:
         """Attribute every interval.
+
+        Args:
+            plan: of the path.
+            path: what its lines did.
+            intervals: of each stream; the first one's states are told in turn.
+            others: when others' data passes links of the path, too.
+            pace_bps: of each stream, if it was told to keep one.
+        """
+        self._plan, self._others, self._pace_bps = plan, others or {}, pace_bps
+        self.path, self.intervals = path, intervals
+        controls = plan.transfer.congestion_controls or [plan.transfer.congestion_control]
+        self._spurious = _only_late(plan, path, intervals)
+        known = [each.rtt_s for of in intervals.values() for each in of if each.rtt_s]
+        # Nobody counts what real lines carry: then a round trip above the smallest shows a queue that somebody filled.
+        self._queued_s = limits.QUEUE_FACTOR * min(known, default=0.0) if path.uncounted else None
+        self.spans = list[StateSpan]()
+        self._acked = list[tuple[StateSpan, int]]()
+        for stream, own in intervals.items():
+            states = list(self._states(stream, own, blind=controls[stream % len(controls)] == CONTROL))
+            self.spans += _joined(states)
+            self._acked += [(span, each.acked_bytes) for span, each in zip(states, own, strict=True)]
+        self.end_s = max((span.end_s for span in self.spans), default=0.0)
+
+    @classmethod
+    def of_flow(cls, plan: Plan, world: str, samples: Samples, others: SharedTimes | None = None) -> Attribution:
+        """Attribute the intervals of a flow that an engine, or the simulator, sampled.
 
         Args:
             plan: of the path: what theory knows of this flow alone.
             world: in which it ran.
             samples: of the flow.
-            shared: links of the path that other flows' data passes, too.
+            others: when others' data passes links of the path, too.
         """
-        self._plan, self._shared = plan, shared
-        self.path = LineEvidence(plan, world, samples)
-        self.intervals = stream_intervals(samples, plan.physics.rtt_ns / 1e9)
-        transfer = plan.transfer
-        controls = transfer.congestion_controls or [transfer.congestion_control]
         pace = next((limit.goodput_bps for limit in plan.physics.limits if limit.kind == limits.PACING), None)
-        self._pace_bps = pace / transfer.streams if pace else None
-        self._spurious = _only_late(plan, self.path, self.intervals)
-        self.spans = list[StateSpan]()
-        self._acked = list[tuple[StateSpan, int]]()
-        for stream, intervals in self.intervals.items():
-            states = list(self._states(stream, intervals, blind=controls[stream % len(controls)] == CONTROL))
-            self.spans += _joined(states)
-            self._acked += [(span, each.acked_bytes) for span, each in zip(states, intervals, strict=True)]
-        self.end_s = max((span.end_s for span in self.spans), default=0.0)
+        intervals = stream_intervals(samples, plan.physics.rtt_ns / 1e9)
+        each_bps = pace / plan.transfer.streams if pace else None
+        return cls(plan, LineEvidence(plan, world, samples), intervals, others, each_bps)
 
     def shares(self, from_s: float, to_s: float) -> dict[RunLimit, float]:
         """Share of a time that each state had, mean over the streams, the largest first; they add up to 1."""
@@ -120,7 +146,7 @@ class Attribution:
 
     def phases(self) -> list[StateSpan]:
         """States of the flow in turn, the first stream's states for all: only what lasted a tenth of the run."""
-        of_first = [span for span in self.spans if span.stream == self.spans[0].stream]
+        of_first = _joined(replace(span, link=None) for span in self.spans if span.stream == self.spans[0].stream)
         least_s = PHASE_SHARE * self.end_s
         return list(_joined(span for span in of_first if span.span_s >= least_s))
 
@@ -132,41 +158,52 @@ class Attribution:
                 cut_s, held = each.end_s, limits.OUTAGE
                 yield StateSpan(stream, each.begin_s, each.end_s, limits.OUTAGE)
                 continue
+            shared = self._shared(each.begin_s, each.end_s)
             if each.reduced:
                 after_cut = each.begin_s <= cut_s + 2 * (each.rtt_s or 0.0)
-                held = limits.OUTAGE if after_cut and cut_s > 0 else self._reduced_by(each, held)
-            state, link = self._state(each, held, blind=blind)
+                held = limits.OUTAGE if after_cut and cut_s > 0 else self._reduced_by(each, held, shared)
+            state, link = self._state(each, held, shared, blind=blind)
             yield StateSpan(stream, each.begin_s, each.end_s, state, link)
 
-    def _state(self, each: Interval, held: RunLimit | None, *, blind: bool) -> tuple[RunLimit, int | None]:
+    def _shared(self, begin_s: float, end_s: float) -> Set[int]:
+        """Links that others' data passed, too, in a time."""
+        return {
+            link for link, spans in self._others.items() if any(begin < end_s and end > begin_s for begin, end in spans)
+        }
+
+    def _state(
+        self, each: Interval, held: RunLimit | None, shared: Set[int], *, blind: bool
+    ) -> tuple[RunLimit, int | None]:
         in_flight = each.in_flight * each.mss_bytes if each.in_flight is not None else None
         full = BLIND_LINE_SHARE if blind else FULL_LINE_SHARE
         line = self.path.full_line("forward", each.begin_s, each.end_s, in_flight, full=full)
-        if line in self._shared:  # a slower line before it is seldom quite full then
-            own = self.path.full_line("forward", each.begin_s, each.end_s, full=OWN_LINE_SHARE, beside=self._shared)
+        if line in shared:  # a slower line before it is seldom quite full then
+            own = self.path.full_line("forward", each.begin_s, each.end_s, full=OWN_LINE_SHARE, beside=shared)
             line = line if own is None else own
         return (
-            self._of_ends(each, line, blind=blind)
-            or self._of_lines(each, line, held)
+            self._of_ends(each, line, shared, blind=blind)
+            or self._of_lines(each, line, shared, held)
             or (self._of_window(each, held, line, blind=blind), None)
         )
 
-    def _of_ends(self, each: Interval, line: int | None, *, blind: bool) -> tuple[RunLimit, int | None] | None:
-        """State that would hold the stream on any path."""
+    def _of_ends(
+        self, each: Interval, line: int | None, shared: Set[int], *, blind: bool
+    ) -> tuple[RunLimit, int | None] | None:
+        """State that would hold the stream on any path; what a buffer or a window holds may wait in a queue, though."""
         if each.busy is not None and each.busy < LARGE_SHARE:
             return limits.APPLICATION, None
-        if each.sndbuf is not None and each.sndbuf >= LARGE_SHARE:
-            return limits.SEND_BUFFER, None
-        if each.window_full:  # what it holds may wait in a queue
-            return (limits.WINDOW, None) if line is None or line in self._shared else (self._line_word(line), line)
+        if (end := each.held_by_end) is not None:
+            return (end, None) if line is None or line in shared else (self._line_word(line), line)
         if self._pace_bps and each.acked_bytes * 8 >= (1 - PACING_NEARNESS) * self._pace_bps * each.span_s:
             return limits.PACING, None
         looks = blind and each.cwnd is not None and 0 < each.cwnd <= PROBE_PACKETS
         return (limits.RTT_PROBING, None) if looks else None
 
-    def _of_lines(self, each: Interval, line: int | None, held: RunLimit | None) -> tuple[RunLimit, int | None] | None:
+    def _of_lines(
+        self, each: Interval, line: int | None, shared: Set[int], held: RunLimit | None
+    ) -> tuple[RunLimit, int | None] | None:
         """A full line: of this flow; of others, too, if nothing else held its window down; the bus; or the way back."""
-        if line is not None and line not in self._shared:
+        if line is not None and line not in shared:
             return self._line_word(line), line
         if line is not None and held in {None, limits.SHARED_LINE, limits.CONGESTION_WINDOW}:
             return limits.SHARED_LINE, line
@@ -175,12 +212,14 @@ class Attribution:
         back = self.path.full_line("reverse", each.begin_s, each.end_s)
         return None if back is None else (limits.ACK_PATH, back)
 
-    @staticmethod
-    def _of_window(each: Interval, held: RunLimit | None, line: int | None, *, blind: bool) -> RunLimit:
+    def _of_window(self, each: Interval, held: RunLimit | None, line: int | None, *, blind: bool) -> RunLimit:
         """A congestion window that was full, by what made it what it is."""
         if blind:
             return limits.UNKNOWN if line is None else limits.SHARED_LINE
-        if not each.cwnd_full:
+        if each.stands:
+            return limits.LOSS
+        queued = self._queued_s is not None and (each.rtt_s or 0.0) > self._queued_s
+        if not each.cwnd_full or (queued and held is not None):
             return limits.UNKNOWN
         if held is not None and (held != limits.CONGESTION_WINDOW or each.in_flight is not None):
             return held
@@ -195,15 +234,15 @@ class Attribution:
             return limits.BUS
         return limits.TOKEN_BUCKET if bucket and bucket < direction.rate_bps else limits.LINE_RATE
 
-    def _reduced_by(self, each: Interval, held: RunLimit | None) -> RunLimit | None:
+    def _reduced_by(self, each: Interval, held: RunLimit | None, shared: Set[int]) -> RunLimit | None:
         """The cause of a smaller window: a loss and where, packets that came late, or a mark or a delay."""
         since_s = each.begin_s - 2 * (each.rtt_s or 0.0)
         if each.resent_packets or each.recovering:
             if self._spurious:
                 return limits.REORDERING
-            own = {link.index for link in self._plan.links} - self._shared
+            own = {link.index for link in self._plan.links} - shared
             here = self.path.grown("drops", since_s, each.end_s, own)
-            there = self.path.grown("drops", since_s, each.end_s, set(self._shared)) if self._shared else 0.0
+            there = self.path.grown("drops", since_s, each.end_s, set(shared)) if shared else 0.0
             if there > 0 and here < LARGE_SHARE * (each.resent_packets or 1):
                 return limits.SHARED_LINE
             dropping = [index for index in own if self._line_word(index) == limits.TOKEN_BUCKET]
@@ -211,7 +250,7 @@ class Attribution:
                 return limits.TOKEN_BUCKET
             return limits.LOSS
         if self.path.grown("marks", since_s, each.end_s):
-            return limits.SHARED_LINE if self._shared else limits.CONGESTION_WINDOW
+            return limits.SHARED_LINE if shared else limits.CONGESTION_WINDOW
         return held or limits.CONGESTION_WINDOW  # by a delay; or what a loss began goes on
 
 
@@ -219,7 +258,7 @@ def _largest_first(parts: Mapping[RunLimit, float]) -> list[tuple[RunLimit, floa
     return sorted(parts.items(), key=lambda part: -part[1])
 
 
-def _only_late(plan: Plan, path: LineEvidence, intervals: dict[int, list[Interval]]) -> bool:
+def _only_late(plan: Plan, path: LineEvidence, intervals: Mapping[int, list[Interval]]) -> bool:
     """Return whether most of what was sent again was not lost, but overtaken."""
     if not any(link.forward.reorder for link in plan.links):
         return False

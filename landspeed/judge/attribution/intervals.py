@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from landspeed.base.limits import LARGE_SHARE, NEARLY_FULL
+from landspeed.base import limits
+from landspeed.base.limits import LARGE_SHARE, NEARLY_FULL, RunLimit
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
@@ -32,6 +33,7 @@ class Interval:
         cwnd, cwnd_before, ssthresh, ssthresh_before, in_flight: in packets, at its end and at its begin.
         window_bytes: that the receiver offers.
         recovering: lost data was being made good at its end.
+        waits: share of it in which TCP would have sent more than the program gave it; seen by samples closer together.
     """
 
     begin_s: float
@@ -50,11 +52,21 @@ class Interval:
     mss_bytes: int
     rtt_s: float | None
     recovering: bool
+    waits: float | None = None
 
     @property
     def span_s(self) -> float:
         """Duration in s."""
         return self.end_s - self.begin_s
+
+    @property
+    def held_by_end(self) -> RunLimit | None:
+        """End that held the stream: its send buffer, the receiver's window, or a program without data."""
+        if self.sndbuf is not None and self.sndbuf >= LARGE_SHARE:
+            return limits.SEND_BUFFER
+        if self.window_full:
+            return limits.WINDOW
+        return limits.APPLICATION if self.waits is not None and self.waits >= LARGE_SHARE else None
 
     @property
     def window_full(self) -> bool:
@@ -70,6 +82,8 @@ class Interval:
         """The congestion window had no room, or lost data was missing; if nobody tells what is in flight it is full."""
         if self.recovering or not self.cwnd:
             return self.recovering
+        if self.waits is not None:  # a part of it may be held back, or paced (tcp_tso_should_defer)
+            return self.waits < LARGE_SHARE
         return self.in_flight is None or self.in_flight >= NEARLY_FULL * self.cwnd
 
     @property
@@ -81,8 +95,17 @@ class Interval:
 
     @property
     def in_slow_start(self) -> bool:
-        """The window is below its threshold."""
-        return self.cwnd is not None and self.ssthresh is not None and self.cwnd < self.ssthresh
+        """The window is below its threshold; if nobody tells what is in flight, it must grow: TCP used all of it."""
+        if self.cwnd is None or self.ssthresh is None or self.cwnd >= self.ssthresh:
+            return False
+        return self.in_flight is not None or (self.cwnd_before is not None and self.cwnd > self.cwnd_before)
+
+    @property
+    def stands(self) -> bool:
+        """True if nothing that was in flight was acknowledged for a round trip: the last packets, or all, were lost."""
+        return (
+            bool(self.in_flight and self.rtt_s) and not self.acked_bytes and self.span_s >= (self.rtt_s or 0.0) - 1e-9
+        )
 
 
 def stream_intervals(samples: Samples, rtt_s: float) -> dict[int, list[Interval]]:

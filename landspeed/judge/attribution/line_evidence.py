@@ -40,10 +40,11 @@ class _Series:
         t0, t1 = self.times_s[after - 1], self.times_s[after]
         return values[after - 1] + (values[after] - values[after - 1]) * (time_s - t0) / (t1 - t0)
 
-    def waiting(self, time_s: float) -> int:
-        """Bytes that waited at the last sample until a time."""
-        place = bisect_right(self.times_s, time_s + 1e-9)
-        return self.backlog[place - 1] if place else 0
+    def waiting(self, begin_s: float, end_s: float) -> float:
+        """Bytes that waited, mean of the samples of a time, or at the last one before its end."""
+        first, after = (bisect_right(self.times_s, at + 1e-9) for at in (begin_s, end_s))
+        seen = self.backlog[first:after] or self.backlog[max(after - 1, 0) : after]
+        return sum(seen) / len(seen) if seen else 0.0
 
 
 class LineEvidence:
@@ -82,6 +83,11 @@ class LineEvidence:
             if event.kind == "down" or (event.kind == "loss" and event.probability == 1.0)
         ]
 
+    @property
+    def uncounted(self) -> bool:
+        """True where nobody counted what the lines sent."""
+        return not self._series
+
     def used(self, index: int, way: str, begin_s: float, end_s: float) -> float:
         """Share of what a line could send in a time that it sent; 0 where nobody counted."""
         series, capacity = self._series.get((index, way)), self._capacity.get((index, way))
@@ -114,7 +120,9 @@ class LineEvidence:
             if direction != way or index in beside:
                 continue
             used = self.used(index, way, begin_s, end_s)
-            queued = in_flight_bytes and self._series[index, way].waiting(end_s) >= QUEUED_SHARE * in_flight_bytes
+            queued = (
+                in_flight_bytes and self._series[index, way].waiting(begin_s, end_s) >= QUEUED_SHARE * in_flight_bytes
+            )
             if (used >= full or queued) and (best is None or used > best[0]):
                 best = used, index
         return best[1] if best else None

@@ -10,7 +10,9 @@ from landspeed.base import limits
 from landspeed.base.limits import ProbeLimit
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.judge.sockets.phases import line
-from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Place, Way
+from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Place
+from landspeed.judge.sockets.ways import Way
+from landspeed.results.flow_result import LimitPhase
 
 WIDE = 4.0  # so many times the shortest RTT, or nothing can be said of how the goodput depends on it
 OVERHEAD_SHARE = 0.6  # of the shortest RTT, beside what the window takes on the line
@@ -49,7 +51,8 @@ class Answer:
         overhead_s: fitted with it: what a window takes on the line, and until it is granted anew.
         window_at: whose the window is, where it can be told.
         round_trips: of the client's whole run, for "round trips", without those that open connections.
-        goodput_bps, bytes, kinds, windows_bytes: at each RTT.
+        goodput_bps, bytes, kinds: at each RTT.
+        shares, phases: what held it at each RTT, by its share of the judged time and in turn.
         allowed_bps: what the window allows at each RTT.
     """
 
@@ -67,6 +70,8 @@ class Answer:
     allowed_bps: list[float | None] = field(default_factory=list[float | None])
     bytes: list[int] = field(default_factory=list[int])
     kinds: list[ProbeLimit] = field(default_factory=list[ProbeLimit])
+    shares: list[dict[ProbeLimit, float]] = field(default_factory=list[dict[ProbeLimit, float]])
+    phases: list[list[LimitPhase]] = field(default_factory=list[list[LimitPhase]])
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,9 @@ def _answer(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Answer:
         source=way[0],
         target=way[1],
         bound_by=kind,
-        explanation=explanation,
+        explanation=explanation + (longest.in_turn and f"{longest.in_turn} at {known[-1].rtt_ms:g} ms"),
+        shares=[each.shares for each in bounds],
+        phases=[each.phases for each in bounds],
         goodput_bps=[each.goodput_bps for each in bounds],
         bytes=[each.bytes for each in bounds],
         kinds=[each.kind for each in bounds],

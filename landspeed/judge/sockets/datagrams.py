@@ -8,33 +8,24 @@ acknowledgments and cryptography) is in them.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from landspeed.base import limits
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.judge.sockets.phases import slope
 from landspeed.judge.sockets.series import SocketSamples
-from landspeed.judge.sockets.socket_limits import HIDDEN, Bound, Way
+from landspeed.judge.sockets.socket_limits import HIDDEN, Bound
+from landspeed.judge.sockets.ways import first_link, way_between
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.plan import Plan
 
 HEADERS_BYTES = 14 + 20 + 8  # Ethernet, IPv4 and UDP; IPv6 has 20 more
 MORE_IPV6_BYTES = 20
 LEAST_BYTES = 15_000  # what TCP would send at once: less is no bulk
 SETTLED = (0.3, 0.95)  # parts of the bytes between which the rate is taken
-
-
-@dataclass(frozen=True)
-class NextLink:
-    """The link by which a node sends to another one.
-
-    Attributes:
-        link: its index.
-        forward: from its `a` to its `b`.
-    """
-
-    link: int
-    forward: bool
 
 
 @dataclass(frozen=True)
@@ -51,9 +42,7 @@ class ArrivalSeries:
         return slope(self.times_s[first:after], self.counts[first:after]) if after - first > 2 else None
 
 
-def arrived(
-    samples: SocketSamples, source: str, target: str, hop: NextLink, *, ipv6: bool = False
-) -> ArrivalSeries | None:
+def arrived(samples: SocketSamples, plan: Plan, source: str, target: str) -> ArrivalSeries | None:
     """Find the datagrams that a node sent to another; None if it has no UDP socket, or sent nothing.
 
     Raises:
@@ -61,34 +50,31 @@ def arrived(
     """
     if source not in samples.datagram_nodes or target not in samples.datagram_nodes:
         return None
-    table = samples.link(hop.link, "forward" if hop.forward else "reverse")
+    link, forward = first_link(plan, source, target)
+    table = samples.link(link, "forward" if forward else "reverse")
     times = [each / 1e9 for each in table["time_ns"].to_pylist()]
     counts, packets = table["bytes"].to_pylist(), table["packets"].to_pylist()
     if not times:
         return None
-    headers = HEADERS_BYTES + (MORE_IPV6_BYTES if ipv6 else 0)
+    headers = HEADERS_BYTES + (MORE_IPV6_BYTES if plan.ip_version == 6 else 0)
     payload = [float(b - counts[0] - (p - packets[0]) * headers) for b, p in zip(counts, packets, strict=True)]
     if (by_tcp := sum(each.bytes for each in samples.between(source, target))) > payload[-1] / 2:
         return None
     return ArrivalSeries(times, payload) if payload[-1] > by_tcp else None
 
 
-def bound_by_datagrams(
-    samples: SocketSamples, source: str, target: str, way: Way, hops: Sequence[NextLink], *, ipv6: bool = False
-) -> Bound | None:
+def bound_by_datagrams(samples: SocketSamples, plan: Plan, source: str, target: str) -> Bound | None:
     """Find what limited the datagrams from one node to another; None if there were none.
 
     Args:
         samples: of the run.
+        plan: of the network.
         source, target: nodes.
-        way: from source to target, as planned.
-        hops: the first link from source to target, and that from target to source.
 
     Raises:
         SamplesError: the samples cannot be read.
     """
-    ahead = arrived(samples, source, target, hops[0], ipv6=ipv6)
-    back = arrived(samples, target, source, hops[1], ipv6=ipv6)
+    ahead, back = arrived(samples, plan, source, target), arrived(samples, plan, target, source)
     if ahead is None:
         return None
     total = round(ahead.counts[-1])
@@ -107,7 +93,7 @@ def bound_by_datagrams(
         text = f"there was nothing more to send than {bytes_text(total)} in datagrams"
         return Bound(kind=limits.IDLE, explanation=text, **known)  # pyright: ignore[reportArgumentType]
     rate = ahead.between(*SETTLED) or (goodput or 0.0) / 8
-    known["steady_bps"] = rate * 8
+    known["steady_bps"], way = rate * 8, way_between(plan, source, target)
     if rate * 8 >= limits.PROBED_LINE_SHARE * way.limit_bps:
         text = (
             f"the line was full: {rate_text(rate * 8)} of the {rate_text(way.limit_bps)} that it allows after headers"

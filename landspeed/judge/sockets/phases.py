@@ -1,4 +1,4 @@
-"""Phases of one direction of a connection, sample by sample: which of TCP's limits held it, or that none did."""
+"""Intervals of one direction of a connection, and where it stands while TCP waits for the program."""
 
 from __future__ import annotations
 
@@ -8,30 +8,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
 
+from landspeed.judge.attribution.intervals import RECOVERY, Interval
 from landspeed.judge.sockets.series import SentSeries
 
 STANDING = 0.98  # of the waiting, in which no more was in flight
 ON_PLATEAU = 0.5  # of what stands: a window that is granted in halves (nghttp2, most others) is half full at least
 REACHED = 0.95
-
-
-@dataclass(frozen=True)
-class PhaseShares:
-    """Parts of a span of time, 0…1, in which a sender was held back.
-
-    Attributes:
-        rwnd: by the receiver's window, as TCP counts it.
-        sndbuf: by its own send buffer, as TCP counts it.
-        cwnd: by the congestion window.
-        line: by nothing of TCP: packets waited for the interface.
-        waits: by the program, which gave TCP nothing to send.
-    """
-
-    rwnd: float
-    sndbuf: float
-    cwnd: float
-    line: float
-    waits: float
 
 
 @dataclass(frozen=True)
@@ -47,55 +29,52 @@ class Plateau:
     share: float
 
 
-def shares(sending: SentSeries, from_s: float) -> PhaseShares:
-    """Measure the share of each limit of a direction, from a time until its end."""
-    rows = sending.rows
-    seconds = {"cwnd": 0.0, "line": 0.0, "waits": 0.0}
-    first = last = None
-    for row, span_s in sending.spans():
-        if sending.times_s[row] < from_s:
-            continue
-        first, last = row if first is None else first, row + 1
-        seconds[_held_by(rows, row)] += span_s
-    total = sum(seconds.values())
-    if first is None or last is None or not total:
-        return PhaseShares(0.0, 0.0, 0.0, 0.0, 0.0)
-    counted = {
-        name: min((rows[f"{name}_limited_us"][last] - rows[f"{name}_limited_us"][first]) / 1e6 / total, 1.0)
-        for name in ("rwnd", "sndbuf")
-    }
-    return PhaseShares(**counted, **{name: each / total for name, each in seconds.items()})
+def intervals_of(sending: SentSeries, least_s: float, begin_s: float) -> list[Interval]:
+    """The intervals of a direction, each a round trip or longer; their times count from `begin_s`."""
+    found, rows, waited_s, waiting = list[Interval](), sending.rows, 0.0, True
+    spans = list(sending.spans())
+    first = spans[0][0] if spans else 0
+    for row, span_s in spans:
+        # What is under way at the end was held back by what held it before: the program has no more.
+        waiting = _waits(rows, row) if sending.sent[row] < sending.sent[-1] else waiting
+        waited_s += span_s if waiting else 0.0
+        lasts_s = sending.times_s[row + 1] - sending.times_s[first]
+        if lasts_s >= least_s or row == spans[-1][0]:
+            found.append(_interval(sending, first, row + 1, begin_s, waited_s / lasts_s))
+            first, waited_s = row + 1, 0.0
+    return found
 
 
-def _held_by(rows: dict[str, list[int]], row: int) -> str:
-    if rows["in_flight_packets"][row] >= rows["cwnd_packets"][row]:
-        return "cwnd"
-    return "line" if rows["notsent_bytes"][row] > 0 else "waits"
+def _interval(sending: SentSeries, first: int, last: int, origin_s: float, waits: float) -> Interval:
+    rows, begin_s, end_s = sending.rows, sending.times_s[first], sending.times_s[last]
 
+    def share(name: str) -> float:
+        return min(max((rows[name][last] - rows[name][first]) / 1e6 / (end_s - begin_s), 0.0), 1.0)
 
-def mean_cwnd_bytes(sending: SentSeries, from_s: float) -> float:
-    """Mean over time of the congestion window, from a time until the end; 0 where there is no sample."""
-    known = [
-        (sending.rows["cwnd_packets"][row] * sending.rows["mss_bytes"][row], span_s)
-        for row, span_s in sending.spans()
-        if sending.times_s[row] >= from_s
-    ]
-    total = sum(span_s for _, span_s in known)
-    return sum(each * span_s for each, span_s in known) / total if total else 0.0
-
-
-def retransmits_that_hold(sending: SentSeries, from_s: float) -> int:
-    """Count the retransmissions from a time on; if none, those before it, unless the window has outgrown them.
-
-    A window below its threshold is in slow start again (RFC 5681 section 3.1): what was lost before holds it no more.
-    """
-    counts, rows = sending.rows["retransmits"], sending.rows
-    before = next(
-        (count for at, count in zip(reversed(sending.times_s), reversed(counts), strict=True) if at < from_s), 0
+    return Interval(
+        begin_s=begin_s - origin_s,
+        end_s=end_s - origin_s,
+        acked_bytes=sending.acked[last] - sending.acked[first],
+        resent_packets=rows["retransmits"][last] - rows["retransmits"][first],
+        busy=None,  # TCP is busy, too, while its program waits for what is under way
+        rwnd=share("rwnd_limited_us"),
+        sndbuf=share("sndbuf_limited_us"),
+        cwnd=rows["cwnd_packets"][last],
+        cwnd_before=rows["cwnd_packets"][first],
+        ssthresh=rows["ssthresh_packets"][last],
+        ssthresh_before=rows["ssthresh_packets"][first],
+        in_flight=rows["in_flight_packets"][last],
+        window_bytes=rows["snd_wnd_bytes"][last],
+        mss_bytes=rows["mss_bytes"][last],
+        rtt_s=rows["srtt_us"][last] / 1e6 or None,
+        recovering=rows["ca_state"][last] >= RECOVERY,
+        waits=waits,
     )
-    if counts[-1] > before:
-        return counts[-1] - before
-    return counts[-1] if rows["cwnd_packets"][-1] >= rows["ssthresh_packets"][-1] else 0
+
+
+def _waits(rows: dict[str, list[int]], row: int) -> bool:
+    """Return whether TCP would have sent more than its program gave it."""
+    return rows["in_flight_packets"][row] < rows["cwnd_packets"][row] and not rows["notsent_bytes"][row]
 
 
 def plateau(sending: SentSeries, from_s: float) -> Plateau:
@@ -107,7 +86,7 @@ def plateau(sending: SentSeries, from_s: float) -> Plateau:
     waited = sorted(
         (sending.in_flight[row], span_s)
         for row, span_s in sending.spans()
-        if sending.times_s[row] >= from_s and _held_by(sending.rows, row) == "waits"
+        if sending.times_s[row] >= from_s and _waits(sending.rows, row)
     )
     total = sum(span_s for _, span_s in waited)
     if not total:

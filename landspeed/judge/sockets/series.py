@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -15,6 +15,8 @@ from landspeed.results.socket_columns import OWNER_COLUMNS, SOCKET_COLUMNS, SOCK
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from landspeed.scenario.plan.flow_path import Step
 
 ESTABLISHED = 1  # of linux/tcp_states.h
 
@@ -167,6 +169,10 @@ class SocketSamples:
             SamplesError: the file cannot be read.
         """
         return self._series.links
+
+    def along(self, way: Sequence[Step], begin_s: float) -> Samples:
+        """The samples of a way's links, numbered along it; their times count from `begin_s`."""
+        return self._series.of_flow("", begin_s, way)
 
     def link(self, index: int, direction: str) -> pa.Table:
         """The rows of one direction of a link, "forward" or "reverse", in the order of time.

@@ -1,6 +1,7 @@
 """Limit of the TCP traffic from the programs of one node to those of another, in one run.
 
-`bound_by` looks at one run, `landspeed.judge.sockets.answer` at the same program over several round-trip times, which
+The states are those of every transfer (`judge/attribution`); what is a program's own is looked at here, where TCP
+waited for it. `bound_by_tcp` looks at one run, `answer.py` at the same program over several round-trip times, which
 tells more. Virtual time hides what a program computes: a program that waits only for its own processor is as fast here
 as the path.
 """
@@ -8,45 +9,41 @@ as the path.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from landspeed.base import limits
-from landspeed.base.limits import LARGE_SHARE, ProbeLimit
+from landspeed.base.limits import LARGE_SHARE, LIMIT_NEARNESS, ProbeLimit, RunLimit
 from landspeed.base.text import bytes_text, rate_text
+from landspeed.judge.attribution.attribution import Attribution, SharedTimes
+from landspeed.judge.attribution.line_evidence import LineEvidence
+from landspeed.judge.cause_words import OTHERS, WHY, link_words, states_text
+from landspeed.judge.loaded_delay import settled_s
+from landspeed.judge.shared_limit import add_background
 from landspeed.judge.sockets.phases import (
-    PhaseShares,
     Plateau,
-    mean_cwnd_bytes,
+    intervals_of,
     mean_mss_bytes,
     plateau,
-    retransmits_that_hold,
-    shares,
     steady_bytes_per_s,
     turns_s,
 )
 from landspeed.judge.sockets.series import SentSeries, SocketSamples
+from landspeed.judge.sockets.ways import path_between, way_between
+from landspeed.results.flow_result import LimitPhase, phases_text
+
+if TYPE_CHECKING:
+    from landspeed.scenario.plan.flow_path import Step
+    from landspeed.scenario.plan.plan import Plan
 
 Place: TypeAlias = Literal["sender", "receiver"]
 
+WORLD = "emu"  # whose lines programs run on
 INITIAL_PACKETS = 10  # TCP's first window (RFC 6928): what is smaller, no window of a program holds back
 MOST_TURN_RTTS = 4
 HTTP2_WINDOW = 65_535  # which both ends begin with (RFC 9113, section 6.9.2)
 HIDDEN = "what it computes takes no virtual time, so it is not in this"
-
-
-@dataclass(frozen=True)
-class Way:
-    """Path from one node to another, as the plan has it.
-
-    Attributes:
-        rtt_s: there and back, of propagation and what a small packet takes.
-        limit_bps: payload that TCP can send over the slowest line.
-    """
-
-    rtt_s: float
-    limit_bps: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +54,8 @@ class Bound:
         kind: the one word.
         source, target: nodes.
         explanation: a sentence with the figures that say so.
+        shares: of the judged time, what held it; empty of datagrams.
+        phases: what held it in turn, in s since its first byte; of several connections that with most bytes.
         bytes: that TCP delivered in this direction.
         goodput_bps: from the first byte until the last was acknowledged.
         steady_bps: of the connection with most bytes, once its window was full; the goodput where there was none.
@@ -72,6 +71,8 @@ class Bound:
     source: str
     target: str
     explanation: str
+    shares: dict[ProbeLimit, float] = field(default_factory=dict[ProbeLimit, float])
+    phases: list[LimitPhase] = field(default_factory=list[LimitPhase])
     bytes: int = 0
     goodput_bps: float | None = None
     steady_bps: float | None = None
@@ -82,14 +83,23 @@ class Bound:
     needs_bytes: int | None = None
     datagrams: bool = False
 
+    def __str__(self) -> str:
+        """The word, the figures that say so, and what held it in turn."""
+        return f"{self.kind}: {self.explanation}{self.in_turn}"
 
-def bound_by(samples: SocketSamples, source: str, target: str, way: Way) -> Bound:
+    @property
+    def in_turn(self) -> str:
+        """Words for the phases, to be added to the explanation; empty of one."""
+        return f"; in turn: {phases_text(self.phases)}" if len(self.phases) > 1 else ""
+
+
+def bound_by_tcp(samples: SocketSamples, plan: Plan, source: str, target: str) -> Bound:
     """Find what limited the TCP traffic from one node's programs to another's.
 
     Args:
         samples: of the run.
+        plan: of the network; its events count from the first sample.
         source, target: nodes.
-        way: from source to target, as planned.
 
     Raises:
         SamplesError: the samples cannot be read.
@@ -98,39 +108,60 @@ def bound_by(samples: SocketSamples, source: str, target: str, way: Way) -> Boun
     total, other = sum(each.bytes for each in ahead), sum(each.bytes for each in back)
     if not total:
         return Bound(kind=limits.IDLE, source=source, target=target, explanation="nothing was sent in this direction")
-    known = _Known(ahead, back, total, way)
+    known = _Known(samples, plan, ahead, back)
     small = total <= limits.IDLE_SHARE * other and total <= INITIAL_PACKETS * mean_mss_bytes(ahead) * max(
         known.rounds, 1
     )
     if small and other > INITIAL_PACKETS * mean_mss_bytes(ahead):
         share = f"{bytes_text(total)}, {total / other * 100:.2g} % of what came back"
         return known.bound(limits.IDLE, f"there was nothing more to send than {share}")
-    return _of_line(known) or _of_tcp(known) or _of_program(known)
+    return _of_line(known) or _of_state(known)
 
 
 class _Known:
-    """Values that every question about a direction needs."""
+    """Values that every question about a direction needs. Times count from its first byte."""
 
-    def __init__(self, ahead: list[SentSeries], back: list[SentSeries], total: int, way: Way) -> None:
-        self.ahead, self.back, self.total, self.way = ahead, back, total, way
-        self.main = ahead[0]
+    def __init__(self, samples: SocketSamples, plan: Plan, ahead: list[SentSeries], back: list[SentSeries]) -> None:
+        self.ahead, self.back, self.main = ahead, back, ahead[0]
+        self.total = sum(each.bytes for each in ahead)
+        source, target = self.main.source, self.main.target
+        self.way = way_between(plan, source, target)
+        self.capacity_bytes = self.way.limit_bps / 8 * self.way.rtt_s
         self.begins_s = min(each.begins_s for each in ahead)
-        self.ends_s = max(each.ends_s for each in ahead)
-        self.span_s = self.ends_s - self.begins_s
-        self.goodput_bps = total * 8 / self.span_s if self.span_s > 0 else None
-        self.rounds = self.span_s / way.rtt_s
-        self.middle_s = (self.main.begins_s + self.main.ends_s) / 2
-        self.shares: PhaseShares = shares(self.main, self.middle_s)
-        self.plateau: Plateau = plateau(self.main, self.middle_s)
+        self.span_s = max(each.ends_s for each in ahead) - self.begins_s
+        self.goodput_bps = self.total * 8 / self.span_s if self.span_s > 0 else None
+        self.rounds = self.span_s / self.way.rtt_s
+        self.from_s = settled_s(self.span_s)[0]
+        self.plateau: Plateau = plateau(self.main, self.begins_s + self.from_s)
         self.steady_bps = self.goodput_bps
+        self.plan, way = path_between(_later(plan, self.begins_s), source, target)
+        large = [each for each in ahead if each.bytes >= LARGE_SHARE * self.main.bytes]
+        self.others = _others(samples, plan, self, way)
+        self.attribution = Attribution(
+            self.plan,
+            LineEvidence(self.plan, WORLD, samples.along(way, self.begins_s)),
+            {number: intervals_of(each, self.way.rtt_s, self.begins_s) for number, each in enumerate(large)},
+            self.others,
+        )
+        self.shares = self.attribution.shares(self.from_s, self.span_s)
 
     def bound(self, kind: ProbeLimit, explanation: str, **more: float | int | str | None) -> Bound:
         """Make the result, with the figures that every kind has."""
+        empty = kind == limits.IDLE
+        shares: dict[ProbeLimit, float] = (
+            {} if empty else {_named(state, kind): round(share, 3) for state, share in self.shares.items()}
+        )
+        phases = [
+            LimitPhase(state=_named(span.state, kind), begin_s=round(span.begin_s, 6), end_s=round(span.end_s, 6))
+            for span in self.attribution.phases()
+        ]
         return Bound(
             kind=kind,
             source=self.main.source,
             target=self.main.target,
             explanation=explanation,
+            shares=shares,
+            phases=[] if empty else phases,
             bytes=self.total,
             goodput_bps=self.goodput_bps,
             steady_bps=self.steady_bps,
@@ -138,13 +169,49 @@ class _Known:
             **more,  # pyright: ignore[reportArgumentType]
         )
 
+    @property
+    def loaded_rtt_s(self) -> float:
+        """The path's round trip, or TCP's own if others' packets stood in queues: mean of the judged time."""
+        every = [(each.rtt_s, each.span_s) for each in self.attribution.intervals[0] if each.begin_s >= self.from_s]
+        measured = sum((rtt or 0.0) * span for rtt, span in every) / (sum(span for _, span in every) or 1.0)
+        return measured if self.others and measured > limits.QUEUE_FACTOR * self.way.rtt_s else self.way.rtt_s
+
+    def of_time(self, state: RunLimit) -> str:
+        """A state's share of the judged time, in words."""
+        return f"{self.shares.get(state, 0.0) * 100:.0f} % of the time from {self.from_s:.3g} s on"
+
+
+def _named(state: RunLimit, kind: ProbeLimit) -> ProbeLimit:
+    """A time in which TCP waited for the program, by what is known of the program."""
+    return kind if state == limits.APPLICATION and kind in (limits.APPLICATION_WINDOW, limits.ROUND_TRIPS) else state
+
+
+def _later(plan: Plan, begin_s: float) -> Plan:
+    """The plan with the times of its events counted from a time on."""
+    events = [replace(event, at_ns=event.at_ns - round(begin_s * 1e9)) for event in plan.events]
+    return replace(plan, events=events)
+
+
+def _others(samples: SocketSamples, plan: Plan, known: _Known, way: Sequence[Step]) -> SharedTimes:
+    """Times at which other programs' connections, or background traffic, pass links of the way."""
+    found, least = dict[int, list[tuple[float, float]]](), limits.IDLE_SHARE * known.total
+    for each in samples.sendings:
+        if (each.source, each.target) == (known.main.source, known.main.target) or not each.target:
+            continue
+        if each.bytes > least:
+            passed = {(step.link, step.ahead) for step in path_between(plan, each.source, each.target)[1]}
+            for number, step in enumerate(way):
+                if (step.link, step.ahead) in passed:
+                    found.setdefault(number, []).append((each.begins_s - known.begins_s, each.ends_s - known.begins_s))
+    return add_background(known.plan, found)
+
 
 def _of_line(known: _Known) -> Bound | None:
-    """All connections together in the second half of the time, or the whole of it, near what the line carries."""
-    middle_s = (known.begins_s + known.ends_s) / 2
-    late = sum(_acked_after(each, middle_s) for each in known.ahead) * 8 / max(known.ends_s - middle_s, 1e-9)
+    """All connections together in the judged time, or the whole of it, at what the line carries."""
+    from_s = known.begins_s + known.from_s
+    late = sum(_acked_after(each, from_s) for each in known.ahead) * 8 / max(known.span_s - known.from_s, 1e-9)
     most = max(late, known.goodput_bps or 0.0)
-    if most < limits.PROBED_LINE_SHARE * known.way.limit_bps:
+    if most < (1 - LIMIT_NEARNESS) * known.way.limit_bps:
         return None
     text = f"{rate_text(most)} of the {rate_text(known.way.limit_bps)} that it allows after headers"
     return known.bound(limits.LINE_RATE, f"the line was full: {text}")
@@ -155,38 +222,66 @@ def _acked_after(sending: SentSeries, from_s: float) -> int:
     return sending.acked[-1] - (before[-1] if before else 0)
 
 
-def _of_tcp(known: _Known) -> Bound | None:
-    """TCP had something to send, and something of its own held it back."""
-    part, main = known.shares, known.main
-    if part.rwnd > LARGE_SHARE:
-        return _of_receiver(known)
-    if part.sndbuf > LARGE_SHARE:
-        window = main.sender.most("sndbuf_bytes")
-        text = f"TCP waited for room in the send buffer {part.sndbuf * 100:.0f} % of the time"
-        return known.bound(
-            limits.SEND_BUFFER,
-            f"{text}; {_buffer_words(known, main, 'sndbuf')}",
-            window_bytes=window,
-            window_at="sender",
-        )
-    if part.waits > LARGE_SHARE:
-        return None
-    window, capacity = mean_cwnd_bytes(main, known.middle_s), known.way.limit_bps / 8 * known.way.rtt_s
-    resent = sum(retransmits_that_hold(each, known.middle_s) for each in known.ahead)
-    if resent and (part.cwnd > part.line or window < capacity):
-        text = f"{resent} retransmissions held the congestion window down"
-        return known.bound(
-            limits.LOSS, f"{text}: it was {bytes_text(window)}, and {bytes_text(capacity)} fill the path"
-        )
-    needs = _needs_bytes(known)
-    text = f"TCP's congestion window still grew: {bytes_text(known.total)} are too few to fill a path of "
-    text += f"{bytes_text(known.way.limit_bps / 8 * known.way.rtt_s)} under way; {bytes_text(needs)} would do"
+def _of_state(known: _Known) -> Bound:
+    """The state that held most of the judged time."""
+    state: RunLimit = next(iter(known.shares)) if known.shares else limits.UNKNOWN
+    told = {
+        limits.APPLICATION: _of_program,
+        limits.WINDOW: _of_receiver,
+        limits.SEND_BUFFER: _of_buffer,
+        limits.SLOW_START: _of_start,
+    }
+    if state in told:
+        return told[state](known)
+    if state in {limits.LOSS, limits.REORDERING}:
+        return known.bound(state, _resent_words(known, state))
+    if state == limits.UNKNOWN:
+        return known.bound(state, _missing(known))
+    link = known.attribution.link_of(state, known.from_s, known.span_s)
+    where = "" if link is None else link_words(known.plan, link, "reverse" if state == limits.ACK_PATH else "forward")
+    why = f"{where} was full" if where else WHY.get(state, f"it was held by the {state}")
+    return known.bound(state, f"{why} {known.of_time(state)}{OTHERS if state == limits.SHARED_LINE else ''}")
+
+
+def _of_buffer(known: _Known) -> Bound:
+    text = (
+        f"{WHY[limits.SEND_BUFFER]} {known.of_time(limits.SEND_BUFFER)}; {_buffer_words(known, known.main, 'sndbuf')}"
+    )
+    size = known.main.sender.most("sndbuf_bytes")
+    return known.bound(limits.SEND_BUFFER, text, window_bytes=size, window_at="sender")
+
+
+def _of_start(known: _Known) -> Bound:
+    needs, capacity = _needs_bytes(known), bytes_text(known.capacity_bytes)
+    text = f"TCP's congestion window still grew {known.of_time(limits.SLOW_START)}: {bytes_text(known.total)} are too "
+    text += f"few to fill a path of {capacity} under way; {bytes_text(needs)} would do"
     return known.bound(limits.SLOW_START, text, needs_bytes=needs)
+
+
+def _resent_words(known: _Known, state: RunLimit) -> str:
+    """Losses, or packets that came late, that made the window smaller."""
+    late = [each for of in known.attribution.intervals.values() for each in of if each.begin_s >= known.from_s]
+    packets, when = sum(each.resent_packets or 0 for each in late), ""
+    if not packets:
+        last_s, packets = known.attribution.last_loss()
+        when = f", the last at {last_s:.3g} s,"
+    window = sum((each.cwnd or 0) * each.mss_bytes * each.span_s for each in late) / sum(each.span_s for each in late)
+    was = f"it was {bytes_text(window)} and full {known.of_time(state)}, and {bytes_text(known.capacity_bytes)} fill "
+    return f"{packets} retransmissions{when} held the congestion window down: {was}the path"
+
+
+def _missing(known: _Known) -> str:
+    """Evidence that is missing to tell more."""
+    if not known.shares:
+        return f"too few samples: none lies between {known.from_s:.3g} and {known.span_s:.3g} s"
+    if known.attribution.path.uncounted:
+        return "nobody counted what the lines carried; TCP names no reason"
+    return f"neither the program nor TCP's windows nor a line held it for long ({states_text(known.shares)})"
 
 
 def _needs_bytes(known: _Known) -> int:
     """Slow start sends about the path's capacity (RFC 5681); as much time again at the full rate, and it is half."""
-    mss, capacity = known.main.mss_bytes, known.way.limit_bps / 8 * known.way.rtt_s
+    mss, capacity = known.main.mss_bytes, known.capacity_bytes
     doublings, window = 0, float(INITIAL_PACKETS * mss)
     while window < capacity:
         doublings, window = doublings + 1, 2 * window
@@ -194,9 +289,9 @@ def _needs_bytes(known: _Known) -> int:
 
 
 def _of_receiver(known: _Known) -> Bound:
-    main, part = known.main, known.shares
+    main = known.main
     window = max(main.rows["snd_wnd_bytes"])
-    text = f"TCP waited for the receiver's window {part.rwnd * 100:.0f} % of the time"
+    text = f"{WHY[limits.WINDOW]} {known.of_time(limits.WINDOW)}"
     if main.receiver is not None:
         rows = main.receiver.rows
         queued = sorted(each for each in rows["rqueue_bytes"] if each is not None)
@@ -215,28 +310,29 @@ def _buffer_words(known: _Known, main: SentSeries, name: str) -> str:
     sizes = [each for each in end.rows[f"{name}_bytes"] if each is not None]
     grew = len(set(sizes)) > 1
     who = f"net.ipv4.{sysctl} ends it" if grew else f"{end.program or 'its program'} set {option}"
-    wanted = 2 * known.way.limit_bps / 8 * known.way.rtt_s  # the kernel counts its own overhead in it: twice
+    wanted = 2 * known.capacity_bytes  # the kernel counts its own overhead in it: twice
     return f"its buffer is {bytes_text(max(sizes))} ({who}), {bytes_text(wanted)} would do"
 
 
 def _of_program(known: _Known) -> Bound:
     """TCP waited for the program: for a window of its own, for answers, or for itself."""
-    flat, rtt_s = known.plateau, known.way.rtt_s
+    flat = known.plateau
     if flat.bytes >= INITIAL_PACKETS * known.main.mss_bytes and flat.share >= limits.PLATEAU_SHARE:
         rate = steady_bytes_per_s(known.main, flat.bytes)
-        least_s, most_s = 0.9 * rtt_s, limits.GRANT_FACTOR * (rtt_s + flat.bytes * 8 / known.way.limit_bps)
+        least_s = 0.9 * known.way.rtt_s
+        most_s = limits.GRANT_FACTOR * (known.loaded_rtt_s + flat.bytes * 8 / known.way.limit_bps)
         if rate and least_s <= flat.bytes / rate <= most_s and _answered(known):
             known.steady_bps = rate * 8
             place, words = window_place(known.main, known.back, flat.bytes)
             text = f"{bytes_text(flat.bytes)} were in flight and no more, with TCP waiting for the program "
-            text += f"{known.shares.waits * 100:.0f} % of the time; {words}"
+            text += f"{known.of_time(limits.APPLICATION)}; {words}"
             return known.bound(limits.APPLICATION_WINDOW, text, window_bytes=flat.bytes, window_at=place)
     turns = _round_trips(known)
     if turns is not None:
         each = known.total / max(turns, 1)
         text = f"{turns:.0f} round trips one after the other, {bytes_text(each)} in each"
         return known.bound(limits.ROUND_TRIPS, text, round_trips=turns)
-    waits = f"TCP waited for the program {known.shares.waits * 100:.0f} % of the time, and not for an answer"
+    waits = f"TCP waited for the program {known.of_time(limits.APPLICATION)}, and not for an answer"
     return known.bound(limits.APPLICATION, f"{waits}: it made pauses of its own; {HIDDEN}")
 
 
@@ -248,14 +344,13 @@ def _answered(known: _Known) -> bool:
 
 def _round_trips(known: _Known) -> float | None:
     """Round trips that the pauses between what was sent are; None where they are something else."""
-    rtt_s = known.way.rtt_s
     both = [*known.ahead, *known.back]
-    turns = turns_s(known.ahead, rtt_s / 2)
+    turns = turns_s(known.ahead, known.way.rtt_s / 2)
     if len(turns) == 1:
         return 1.0 if sum(each.bytes for each in both) <= 2 * INITIAL_PACKETS * known.main.mss_bytes else None
     found = waited = 0.0
     for before, after in pairwise(turns):
-        rounds = (after - before) / rtt_s
+        rounds = (after - before) / known.loaded_rtt_s
         if round(rounds) <= MOST_TURN_RTTS and abs(rounds - round(rounds)) <= limits.ROUND_NEARNESS * round(rounds):
             found, waited = found + round(rounds), waited + after - before
     return found + 1 if waited >= LARGE_SHARE * known.span_s else None

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from landspeed.judge.sockets.socket_limits import Way
+from dataclasses import dataclass, replace
+
+from landspeed.scenario.plan.flow_path import Step, along, steps
 from landspeed.scenario.plan.plan import Link, Plan
 from landspeed.scenario.plan.routing import routes_of
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import Serializer, line_of
+
+
+@dataclass(frozen=True)
+class Way:
+    """Path from one node to another, as the plan has it.
+
+    Attributes:
+        rtt_s: there and back, of propagation and what a small packet takes.
+        limit_bps: payload that TCP can send over the slowest line.
+    """
+
+    rtt_s: float
+    limit_bps: float
 
 
 def way_between(plan: Plan, source: str, target: str) -> Way:
@@ -29,6 +44,13 @@ def first_link(plan: Plan, source: str, target: str) -> tuple[int, bool]:
     """The first link from one node to another, and whether it is passed forward. Raises LookupError."""
     first = links_between(plan, source, target)[0]
     return first.index, first.a == source
+
+
+def path_between(plan: Plan, source: str, target: str) -> tuple[Plan, list[Step]]:
+    """The plan of the path from one node to another alone, and its links in the whole one. Raises LookupError."""
+    route = [link.index for link in links_between(plan, source, target)]
+    flow = replace(plan.flow, source=source, target=target, route=route, second_route=None)
+    return along(plan, flow), steps(plan, flow)
 
 
 def links_between(plan: Plan, source: str, target: str) -> list[Link]:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from landspeed.base.limits import IDLE
 from landspeed.judge.sockets.answer import Answer
-from landspeed.judge.sockets.datagrams import NextLink, arrived
+from landspeed.judge.sockets.datagrams import arrived
 from landspeed.judge.sockets.series import SocketSamples
 from landspeed.judge.sockets.socket_limits import HIDDEN
-from landspeed.judge.sockets.ways import first_link
 from landspeed.programs.conditions import LineCondition, ListeningCondition
 from landspeed.programs.probe.one_case import CaseRun
 from landspeed.programs.probe.probe import ProbePoint, ProbeResult
@@ -86,8 +85,7 @@ def _connection(found: ProbeResult, answer: Answer, case: CaseRun) -> list[LineP
     samples = SocketSamples(case.folder)
     title = f"{answer.source} → {answer.target}, {case.case.rtt_ns / 1e6:g} ms"
     plan = found.spec.path(case.case).plan(seed=found.spec.seed)
-    hop = NextLink(*first_link(plan, answer.source, answer.target))
-    datagrams = arrived(samples, answer.source, answer.target, hop, ipv6=plan.ip_version == 6)
+    datagrams = arrived(samples, plan, answer.source, answer.target)
     if datagrams is not None:
         return [arrival_picture(title, datagrams.times_s, datagrams.counts)]
     sendings = samples.between(answer.source, answer.target)

@@ -8,10 +8,10 @@ from typing import Any
 
 from landspeed.base.failures import RunFailed
 from landspeed.judge.sockets.answer import ProbeRun
-from landspeed.judge.sockets.datagrams import NextLink, bound_by_datagrams
+from landspeed.judge.sockets.direction import bound_by
 from landspeed.judge.sockets.series import SocketSamples
-from landspeed.judge.sockets.socket_limits import Bound, Way, bound_by
-from landspeed.judge.sockets.ways import first_link, way_between
+from landspeed.judge.sockets.socket_limits import Bound
+from landspeed.judge.sockets.ways import Way, way_between
 from landspeed.programs.errors import PathError, ProgramTimeout
 from landspeed.programs.library import path
 from landspeed.programs.node_program import Program
@@ -65,7 +65,7 @@ def run_case(spec: Spec, case: Case, folder: Path, options: dict[str, Any]) -> C
             client = held.node(spec.at).popen(spec.command)
             error, left = _until_end(spec, held, client)
             held.wait_sent()
-            samples, plan, spun = held.samples(), held.plan, held.spun
+            samples, plan, spun = held.samples(), held.sampled_plan, held.spun
     except RunFailed as error:
         return CaseRun(case, folder, error=str(error))
     _trim(folder / "programs")
@@ -97,10 +97,8 @@ def _bounds(
     ways: dict[tuple[str, str], Way] = {}
     for other in spec.others:
         for source, target in ((spec.at, other), (other, spec.at)):
-            ways[source, target] = way = way_between(plan, source, target)
-            hops = [NextLink(*first_link(plan, *each)) for each in ((source, target), (target, source))]
-            found = bound_by_datagrams(samples, source, target, way, hops, ipv6=plan.ip_version == 6)
-            bounds[source, target] = found or bound_by(samples, source, target, way)
+            ways[source, target] = way_between(plan, source, target)
+            bounds[source, target] = bound_by(samples, plan, source, target)
     return bounds, ways
 
 

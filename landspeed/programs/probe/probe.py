@@ -220,6 +220,8 @@ def _direction(answer: Answer) -> dict[str, Any]:
         "allowed_bps": [_whole(each) for each in answer.allowed_bps],
         "bytes": answer.bytes,
         "bound_by_rtt": answer.kinds,
+        "limit_shares": answer.shares,
+        "limit_phases": [[phase.model_dump() for phase in each] for each in answer.phases],
         "explanation": answer.explanation,
     }
 

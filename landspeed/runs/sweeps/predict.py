@@ -10,7 +10,6 @@ import itertools
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from landspeed.base.failures import NotPossible, RunFailed
 from landspeed.base.limits import BUS, UNKNOWN
 from landspeed.base.text import bytes_text, rate_text
 from landspeed.base.units import RATE, format_exact
+from landspeed.judge.certainty import most_told
 from landspeed.judge.steady import Steady, carried_on, steady
 from landspeed.results.samples_reader import Samples
 from landspeed.runs.sweeps.grid import plan_grid
@@ -61,7 +61,7 @@ class Prediction:
         start_s, start_bytes: of the start, median of the seeds.
         rate_bps: the steady rate, median of the seeds.
         measured_s, measured_bytes: of each transfer that was run, on its own clock.
-        bound_by: what bound most of them.
+        bound_by: what bound most of them, and how many if not all.
         steady: whether every seed's rate was steady.
         recovery_s: how long a recovery from a loss takes, where they were not steady.
     """
@@ -269,7 +269,7 @@ class PredictionRun:
             rate_bps=median(each.rate_bps for each in divided),
             measured_s=median(each.measured_s for each in divided),
             measured_bytes=median(each.measured_bytes for each in divided),
-            bound_by=Counter(word for _, _, word, _ in self.runs).most_common(1)[0][0],
+            bound_by=most_told(word for _, _, word, _ in self.runs),
             steady=self.steady,
             recovery_s=0.0 if self.steady else self.recovery_s,
         )

@@ -48,8 +48,11 @@ def path_of(plan: Plan, flow: Flow) -> Plan:
     Links are turned round where the flow goes against them, and numbered anew from 0. Of events, those that touch these
     links are left. The plan of a path is its own.
     """
-    if plan.is_path:
-        return plan
+    return plan if plan.is_path else along(plan, flow)
+
+
+def along(plan: Plan, flow: Flow) -> Plan:
+    """The plan of a flow's (first) route alone, in a network or from anywhere to anywhere of a path."""
     way = steps(plan, flow)
     links = [turned(plan.links[step.link], number, ahead=step.ahead) for number, step in enumerate(way)]
     nodes = {node.name: node for node in plan.nodes}
