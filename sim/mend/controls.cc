@@ -14,6 +14,7 @@ namespace
 {
 
 constexpr uint32_t BBR_SHORTEST_FOR_S = 10;         // of the filter: RTpropFilterLen
+constexpr uint32_t BBR_PACED_PERCENT = 99;          // bbr_pacing_margin_percent is 1
 constexpr uint32_t SCALABLE_SEGMENTS_FOR_ONE = 100; // Kelly's a = 0.01
 constexpr uint32_t SCALABLE_LOSS_SHARE = 8;         // his b = 1/8
 
@@ -98,8 +99,12 @@ void Bbr::CongControl(Ptr<TcpSocketState> tcb, const TcpRateOps::TcpRateConnecti
 	const Time round_trip = tcb->m_lastRtt;
 	if (!Renews(round_trip))
 		tcb->m_lastRtt = Time(-1); // of which ns-3's takes no notice
+	const DataRate paced = tcb->m_pacingRate;
 	TcpBbr::CongControl(tcb, rc, told);
 	tcb->m_lastRtt = round_trip;
+	const DataRate rate = tcb->m_pacingRate;
+	if (rate != paced && rate < tcb->m_maxPacingRate)
+		tcb->m_pacingRate = DataRate(rate.GetBitRate() / 100 * BBR_PACED_PERCENT);
 	LookWhetherProbed(probed);
 	if (GetBbrState() != BBR_PROBE_RTT)
 		return;

@@ -72,9 +72,10 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 }
 
 // What was sent more than once tells by the timestamp that comes back (RFC 7323 section 4), in
-// milliseconds: good enough for the timeout, and too coarse for congestion controls, but for one that
-// takes rate samples, BBR: that Linux's takes such round trips for shorter ones puts off some of its
-// PROBE_RTTs (docs/ns3/17-probe-rtt.md). Without it a timeout that is too short would never learn so.
+// milliseconds: good enough for the timeout, and too coarse for congestion controls, but for one
+// that takes rate samples, BBR: that Linux's takes such round trips for shorter ones puts off some
+// of its PROBE_RTTs (docs/ns3/17-probe-rtt.md). Without it a timeout that is too short would never
+// learn so.
 void TcpSocket::MeasureByTimestamp(const TcpHeader &header)
 {
 	if (!m_timestampEnabled || !header.HasOption(TcpOption::TS))
