@@ -1,5 +1,6 @@
 #include "managed_lane.h"
 
+#include <cmath>
 #include <ns3/boolean.h>
 #include <ns3/config.h>
 #include <ns3/data-rate.h>
@@ -15,7 +16,6 @@
 #include <ns3/simulator.h>
 #include <ns3/string.h>
 #include <ns3/uinteger.h>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
