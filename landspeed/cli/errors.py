@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterable
 
 from landspeed.base.errors import LandspeedError
 
@@ -15,6 +16,12 @@ class UsageError(LandspeedError):
 
 
 DOCTOR = "`landspeed doctor` says more"
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print each warning once, beside what is printed for programs."""
+    for warning in dict.fromkeys(warnings):
+        print(f"Warning: {warning}", file=sys.stderr)
 
 
 def say(error: object, status: int) -> int:

@@ -21,7 +21,7 @@ from landspeed.cli.arguments import (
     with_world,
     with_world_options,
 )
-from landspeed.cli.errors import FAILED, UsageError
+from landspeed.cli.errors import FAILED, UsageError, warn
 from landspeed.cli.parser import Parser
 from landspeed.cli.progress import Reporter, make_reporter
 
@@ -48,6 +48,8 @@ def do_run(parsed: argparse.Namespace) -> int:
     (world,) = chosen_worlds([parsed.world], given_options(parsed))
     variants = plan_variants(parsed.file, parsed.overrides, world, parsed.seed)
     folder = runs_folder(parsed.out)
+    if not parsed.quiet:
+        warn(warning for variant in variants for warning in world.warnings(variant.plan))
     if variants[0].values:
         return _run_all(variants, folder, parsed)
     with _reporter(quiet=parsed.quiet) as reporter:

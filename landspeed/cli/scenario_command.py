@@ -8,7 +8,7 @@ from pathlib import Path
 
 from landspeed.base.errors import ScenarioError
 from landspeed.cli.arguments import with_overrides, with_world
-from landspeed.cli.errors import BAD_INPUT, UsageError, say
+from landspeed.cli.errors import BAD_INPUT, UsageError, say, warn
 
 
 def add_check(made: argparse.ArgumentParser) -> None:
@@ -23,13 +23,14 @@ def do_check(parsed: argparse.Namespace) -> int:
     from landspeed.scenario.file.vary import load_variants
     from landspeed.worlds.registry import plan_for, world_type
 
-    world_type(parsed.world)
+    world = world_type(parsed.world)
     status = 0
     for file in parsed.files:
         try:
             plans = [plan_for(loaded, parsed.world) for _, loaded in load_variants(file, parsed.overrides)]
             many = f", {len(plans)} combinations" if len(plans) > 1 else ""
             print(f"{file}: ok ({plans[0].title}{many})")
+            warn(f"{file}: {warning}" for plan in plans for warning in world.warnings(plan))
         except ScenarioError as error:
             status = say(error, BAD_INPUT)
     return status

@@ -61,6 +61,11 @@ class World(ABC):
         """List what this world adds to the output of `landspeed show`: name, value, remark."""
         return []
 
+    @classmethod
+    def warnings(cls, plan: Plan) -> list[str]:  # noqa: ARG003 (for subclasses)
+        """List where this world is known to differ from real hosts on such a plan: `check` and `run` say it first."""
+        return []
+
     def with_options(self, plan: Plan) -> Plan:
         """Return the plan with the options that change the work; unchanged if none do.
 

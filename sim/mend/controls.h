@@ -11,7 +11,8 @@ namespace landspeed
 
 // BBR that goes back to the window of before a timeout once the loss is repaired, and that does not
 // take the rate of the few segments of PROBE_RTT for the path's, as Linux's does and does not;
-// ns-3's stays at the few segments that it has then, and measures their rate.
+// ns-3's stays at the few segments that it has then, and measures their rate. A round trip as short
+// as the shortest puts PROBE_RTT off in ns-3's; as in Linux since 5.10, only a shorter one does.
 class Bbr : public ns3::TcpBbr
 {
 public:
@@ -20,12 +21,19 @@ public:
 	std::string GetName() const override;
 	void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb,
 				const ns3::TcpSocketState::TcpCongState_t newState) override;
+	void CwndEvent(ns3::Ptr<ns3::TcpSocketState> tcb,
+		       const ns3::TcpSocketState::TcpCAEvent_t event) override;
 	void CongControl(ns3::Ptr<ns3::TcpSocketState> tcb,
 			 const ns3::TcpRateOps::TcpRateConnection &rc,
 			 const ns3::TcpRateOps::TcpRateSample &rs) override;
 	ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
 
 private:
+	bool Renews(const ns3::Time &round_trip);
+	void LookWhetherProbed(bool probed);
+
+	ns3::Time shortest_ = ns3::Time::Max(); // what ns-3's has as m_rtProp,
+	ns3::Time renewed_at_;                  // and as m_rtPropStamp
 	uint64_t few_from_ = 0, few_until_ = 0; // delivered when what PROBE_RTT limits was sent
 	bool repairing_ = false;                // since a loss or a timeout
 	bool timed_out_ = false;                // meanwhile

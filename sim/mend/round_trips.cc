@@ -5,6 +5,7 @@
 #include "mend/socket.h"
 
 #include <ns3/simulator.h>
+#include <ns3/tcp-congestion-ops.h>
 #include <ns3/tcp-option-sack.h>
 #include <ns3/tcp-option-ts.h>
 
@@ -71,16 +72,21 @@ void TcpSocket::EstimateRtt(const TcpHeader &tcpHeader)
 }
 
 // What was sent more than once tells by the timestamp that comes back (RFC 7323 section 4), in
-// milliseconds: good enough for the timeout, and too coarse for congestion controls. Without it
-// a timeout that is too short would never learn so.
+// milliseconds: good enough for the timeout, and too coarse for congestion controls, but for one
+// that takes rate samples, BBR: that Linux's takes such round trips for shorter ones puts off some
+// of its PROBE_RTTs (docs/ns3/17-probe-rtt.md). Without it a timeout that is too short would never
+// learn so.
 void TcpSocket::MeasureByTimestamp(const TcpHeader &header)
 {
 	if (!m_timestampEnabled || !header.HasOption(TcpOption::TS))
 		return;
 	const auto stamp = DynamicCast<const TcpOptionTS>(header.GetOption(TcpOption::TS));
-	Smoothed().Measure(
-	    Max(TcpOptionTS::ElapsedTimeFromTsValue(stamp->GetEcho()), MilliSeconds(1)), m_minRto);
+	const Time round_trip =
+	    Max(TcpOptionTS::ElapsedTimeFromTsValue(stamp->GetEcho()), MilliSeconds(1));
+	Smoothed().Measure(round_trip, m_minRto);
 	m_rto = Timeout();
+	if (m_congestionControl->HasCongControl())
+		m_tcb->m_lastRtt = round_trip;
 }
 
 // While a hole is open, what the newest SACK block adds is measured, as Linux does

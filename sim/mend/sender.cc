@@ -73,7 +73,7 @@ void TcpSocket::SendAllowed()
 	const uint32_t segment_bytes = m_tcb->m_segmentSize;
 	for (uint32_t window = AvailableWindow(); window > 0; window = AvailableWindow()) {
 		SequenceNumber32 from, to;
-		if ((IsPacingEnabled() && m_pacingTimer.IsRunning()) ||
+		if (IsPaced() ||
 		    (m_tcb->m_congState == TcpSocketState::CA_OPEN && m_state == FIN_WAIT_1) ||
 		    !buffer.NextSeg(&from, &to, m_tcb->m_congState == TcpSocketState::CA_RECOVERY))
 			return;
@@ -98,9 +98,33 @@ void TcpSocket::SendAllowed()
 	}
 }
 
+// Whether the next segment has to wait for its time.
+bool TcpSocket::IsPaced() const
+{
+	return IsPacingEnabled() && m_pacingTimer.IsRunning() && paced_together_ >= MostTogether();
+}
+
+// How many segments leave at once. Linux paces super-packets, of a millisecond or two segments
+// (tcp_tso_autosize, bbr_min_tso_segs). Where the rate is measured (BBR) that is part of what is
+// measured: the shortest round trip of a path is that of the second of two.
+uint32_t TcpSocket::MostTogether() const
+{
+	constexpr uint64_t few_bps = 1'200'000, most_bytes = 65'535;
+	if (!m_congestionControl->HasCongControl())
+		return 1;
+	const uint64_t rate_bps = m_tcb->m_pacingRate.Get().GetBitRate();
+	const uint64_t bytes = std::min(rate_bps / 8 / 1024, most_bytes);
+	return std::max(static_cast<uint32_t>(bytes / m_tcb->m_segmentSize),
+			rate_bps < few_bps ? 1U : 2U);
+}
+
 void TcpSocket::Pace(uint32_t sent_bytes)
 {
-	m_pacingTimer.Schedule(m_tcb->m_pacingRate.Get().CalculateBytesTxTime(sent_bytes));
+	const bool more = m_pacingTimer.IsRunning();
+	const Time left = more ? m_pacingTimer.GetDelayLeft() : Time();
+	paced_together_ = more ? paced_together_ + 1 : 1;
+	m_pacingTimer.Cancel();
+	m_pacingTimer.Schedule(left + m_tcb->m_pacingRate.Get().CalculateBytesTxTime(sent_bytes));
 }
 
 uint32_t TcpSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck)
@@ -112,7 +136,7 @@ uint32_t TcpSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool 
 	const bool again = segment->m_retrans;
 	const uint32_t size = segment->size;
 	const Ptr<Packet> packet = buffer.Bytes(*segment);
-	if (IsPacingEnabled() && m_pacingTimer.IsExpired())
+	if (IsPacingEnabled() && (m_pacingTimer.IsExpired() || !IsPaced()))
 		Pace(size);
 	uint8_t flags = withAck ? TcpHeader::ACK : 0;
 	if (withAck)
@@ -362,7 +386,9 @@ void TcpSocket::Repaired(const SequenceNumber32 &acknowledged, bool is_duplicate
 		m_recoverActive = false;
 	if (state == TcpSocketState::CA_RECOVERY) {
 		NewAck(acknowledged, true);
-		m_tcb->m_cWnd = m_tcb->m_ssThresh.Get();
+		// BBR has gone back to its window of before already (tcp_end_cwnd_reduction).
+		if (!m_congestionControl->HasCongControl())
+			m_tcb->m_cWnd = m_tcb->m_ssThresh.Get();
 		m_recoveryOps->ExitRecovery(m_tcb);
 	}
 	if (m_tcb->m_congState != TcpSocketState::CA_OPEN)

@@ -107,6 +107,8 @@ private:
 
 	// sender.cc
 	SendBuffer &Sending() const;
+	bool IsPaced() const;
+	uint32_t MostTogether() const;
 	void Pace(uint32_t sent_bytes);
 	void Retransmit();
 	void EnterRecovery(uint32_t delivered_bytes);
@@ -143,10 +145,11 @@ private:
 	void Probe();
 
 	ns3::Time deadline_;
-	ns3::Time head_again_at_;  // when the oldest segment was sent once more, last
-	ns3::EventId acknowledge_; // when the delayed acknowledgment may be due
-	ns3::Time acknowledge_at_; // when it is, if m_delAckCount says that one waits
-	bool probing_ = false;     // a probe was sent and nothing acknowledged since
+	ns3::Time head_again_at_;     // when the oldest segment was sent once more, last
+	ns3::EventId acknowledge_;    // when the delayed acknowledgment may be due
+	ns3::Time acknowledge_at_;    // when it is, if m_delAckCount says that one waits
+	uint32_t paced_together_ = 0; // segments that left since the pacing timer last ran out
+	bool probing_ = false;        // a probe was sent and nothing acknowledged since
 	uint64_t written_bytes_ = 0;
 	uint64_t read_bytes_ = 0;
 	uint64_t retransmitted_segments_ = 0;

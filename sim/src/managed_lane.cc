@@ -1,5 +1,6 @@
 #include "managed_lane.h"
 
+#include <cmath>
 #include <ns3/boolean.h>
 #include <ns3/config.h>
 #include <ns3/data-rate.h>
@@ -25,9 +26,6 @@ using namespace ns3;
 
 namespace
 {
-
-constexpr double red_weight =
-    1.0 / 512; // as in landspeed/scenario/theory/physics.py, where the source is
 
 /// FqCoDelQueueDisc's times are text; ns-3 makes times of text where it wants those, as
 /// CoDelQueueDisc does.
@@ -60,7 +58,7 @@ void red_set(ObjectFactory &factory, const LaneConfig &config)
 	factory.Set("MinTh", DoubleValue(static_cast<double>(asked.min_bytes)));
 	factory.Set("MaxTh", DoubleValue(static_cast<double>(asked.max_bytes)));
 	factory.Set("LInterm", DoubleValue(1 / asked.probability));
-	factory.Set("QW", DoubleValue(red_weight));
+	factory.Set("QW", DoubleValue(std::ldexp(1.0, -static_cast<int>(asked.weight_log))));
 	factory.Set("Gentle", BooleanValue(false));
 	factory.Set("UseEcn", BooleanValue(asked.ecn));
 	// Above the upper threshold, too, Linux marks what negotiated ECN (no TC_RED_HARDDROP).

@@ -57,6 +57,13 @@ CASES = {
     "jitter": (
         "one_way_delay: 5 ms", "one_way_delay: 5 ms, jitter: 6 ms", 9, "6 ms", "jitter is larger", "up to the delay",
     ),
+    "sends at times": (
+        "\nhosts:", "\nsend_jitter: 6 ms\nhosts:", 4, "6 ms", "above that link's least delay",
+        "a longer delay",
+    ),
+    "a host sends at times": (
+        "\n  a: {", "\n  a: {send_jitter: 11 ms, ", 5, "11 ms", "send_jitter of a, with", "a longer delay",
+    ),
     "no rate": (", line_rate: 1 Gbit/s}\ntransfer", "}\ntransfer", 9, "{", "no line rate", "add line_rate"),
     "nic below the line": (
         "nic: 1 Gbit/s}\n  b", "nic: 1 Mbit/s}\n  b", 8, "1 Gbit/s", "higher line rate", "the same rate",

@@ -208,11 +208,20 @@ def test_disciplines(tmp_path: Path) -> None:
     assert plan.links[1].forward.parameters == QueueParameters(
         ecn=True,
         probability=ph.RED_MAX_PROBABILITY,
+        weight_log=9,
         **dict(
             zip(("min_bytes", "max_bytes"), ph.red_thresholds_bytes(plan.links[1].forward.queue_bytes), strict=True)
         ),
     )
     assert plan.links[0].forward.parameters is None
+
+
+def test_red_s_weight_is_what_linux_can_keep(tmp_path: Path) -> None:
+    """Of the threshold, also where the file says it: with 1/512 Linux would refuse one of 4 MB. Every world has it."""
+    for queue, red, weight_log in (("16 MB", "red", 9), ("64 MB", "red", 7), ("16 MB", "{red: {max: 15 MB}}", 7)):
+        plan = plan_with(tmp_path, overrides=(f"path.1.queue={queue}", f"path.1.discipline={red}"))
+        parameters = plan.links[1].forward.parameters
+        assert parameters and parameters.weight_log == weight_log, (queue, red)
 
 
 @pytest.mark.parametrize(

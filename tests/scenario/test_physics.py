@@ -211,11 +211,11 @@ def test_no_loss_or_no_path_is_no_limit() -> None:
 def test_red_as_tc_sets_it_up() -> None:
     assert ph.red_thresholds_bytes(1_200_000) == (100_000, 300_000)
     assert ph.red_thresholds_bytes(1_200_011) == (100_000, 300_002)
-    assert ph.red_weight_log(1_000_000) == 9
+    assert ph.red_weight_log(250_000) == 9
     # The average is kept in 32 bits: a threshold of 2^22 takes 23 of them, and leaves 8 for the weight.
-    assert ph.red_weight_log(4 * 2**22) == 8
-    assert ph.red_weight_log(4 * (2**22 - 1)) == 9
-    assert ph.red_weight_log(4 * 2**25) == 5
+    assert ph.red_weight_log(2**22) == 8
+    assert ph.red_weight_log(2**22 - 1) == 9
+    assert ph.red_weight_log(2**25) == 5
 
 
 def test_packets_under_way_and_waiting() -> None:

@@ -76,6 +76,15 @@ def test_reverse_overrides_single_values(tmp_path: Path) -> None:
     assert back.queue_bytes == 10**7 * 70_000_000 // (8 * 10**9)
 
 
+def test_hosts_send_at_times_that_vary(tmp_path: Path) -> None:
+    """Every host on its own link, beside the link's jitter; a host that says its own; no router."""
+    plan = plan_with(tmp_path, "send_jitter=300 us", "hosts.b.send_jitter=1 ms", "path.0.jitter=200 us")
+    ways = [(link.forward.jitter_ns, link.reverse.jitter_ns) for link in plan.links]
+    assert ways == [(500_000, 200_000), (0, 0), (0, 1_000_000)]
+    assert plan.links[0].forward.respaces and plan.sha256 != plan_with(tmp_path).sha256
+    assert plan_with(tmp_path, "send_jitter=0 s").sha256 == plan_with(tmp_path).sha256
+
+
 def test_rtt_is_split_evenly_to_the_nanosecond(tmp_path: Path) -> None:
     plan = plan_with(tmp_path, "path.0.rtt=7 ns")
     assert (plan.links[0].forward.delay_ns, plan.links[0].reverse.delay_ns) == (3, 4)

@@ -23,7 +23,7 @@ class LinuxRed:
 
     def __init__(self) -> None:
         """As it is made: empty."""
-        self.weight_log = ph.red_weight_log(QUEUE)
+        self.weight_log = ph.red_weight_log(MOST)
         self.cell_log, self.table = red_idle_table(self.weight_log, 1500 * 8e6 / RATE_BPS)
         self.average = 0
         self.rests_from_ns: float | None = 0.0

@@ -35,6 +35,7 @@ TESTS = [
     ("recovery", "marked", True),
     ("controls", "bbr-after-timeouts", True),
     ("controls", "bbr-probes-the-round-trip", True),
+    ("controls", "bbr-is-not-put-off", True),
     ("controls", "rate-of-pairs", True),
     ("controls", "dctcp-at-a-loss", True),
     ("controls", "new-reno-growth", True),

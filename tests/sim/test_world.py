@@ -224,3 +224,21 @@ def test_events_are_recorded_as_far_as_the_simulation_came(
     assert (first["kind"], first["link"], first["direction"]) == ("loss", 1, "both")
     assert (first["planned_s"], first["at_s"], first["packets_lost"]) == (0.5, 0.5, 3)
     assert (second["at_s"], second["until_s"]) == (1.9, None)
+
+
+def test_reordering_is_warned_of_before_the_run(
+    fake: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By `check`, and by `run` before it runs; not where nothing is reordered, and not of Linux."""
+    late = ("--set", "path.1.reorder=5 %")
+    assert cli.main(["check", str(FIRST), "--world", "sim", *late]) == 0
+    checked = capsys.readouterr()
+    assert "ok (" in checked.out
+    assert checked.err == f"Warning: {FIRST}: {world.LATE_IS_LOST}\n"
+    for words in (["--world", "sim"], ["--world", "emu", *late]):
+        assert cli.main(["check", str(FIRST), *words]) == 0
+    assert capsys.readouterr().err == ""
+    assert cli.main([*RUN, *late, "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().err.startswith(f"Warning: {world.LATE_IS_LOST}\n")
+    assert cli.main(["show", str(FIRST), "--world", "sim", *late]) == 0
+    assert "slower than Linux" in capsys.readouterr().out

@@ -199,6 +199,7 @@ def resolve(discipline: Discipline | None, queue_bytes: int) -> tuple[Discipline
     if discipline.kind == "red":
         least, most = ph.red_thresholds_bytes(queue_bytes)
         said = {"min_bytes": least, "max_bytes": most} | said
+        said["weight_log"] = ph.red_weight_log(said["max_bytes"])
     return discipline.kind, QueueParameters(**said)
 
 

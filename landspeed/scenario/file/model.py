@@ -77,6 +77,9 @@ class HostSection(Section):
     bus: BusSection | None = Field(
         None, description="How much the machine behind the interface can move, if that is a limit"
     )
+    send_jitter: Delay | None = Field(
+        None, description="Instead of the file's send_jitter: how much the times vary at which this host sends"
+    )
     hardware: Text | None = Field(None, description="Note: machine, CPU, network interface")
     software: Text | None = Field(None, description="Note: operating system, program, versions")
 
@@ -332,6 +335,11 @@ class ScenarioFile(Section):
     framing: Framing = Field("ethernet", description="Framing of links that do not say")
     line_rate: Rate | None = Field(None, description="Line rate of links that do not say")
     queue: Queue | None = Field(None, description="Queue of links that do not say; default 1 BDP")
+    send_jitter: Delay | None = Field(
+        None,
+        description="Each packet leaves its host up to this much earlier or later, by chance, in order, as from real "
+        "machines; at most the delay of the host's link; default 0 s",
+    )
     hosts: dict[Name, HostSection] = Field(
         {}, max_length=MOST_NODES, description="The two ends of a path, by name; of a network: notes on its hosts"
     )

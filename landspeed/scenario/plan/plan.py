@@ -70,7 +70,8 @@ class Node:
 class QueueParameters:
     """The parameters of a direction's discipline, all of them; None where the discipline has no such thing.
 
-    `min_bytes`, `max_bytes`, `probability`: RED. `target_ns`, `interval_ns`, `ce_threshold_ns` (None: off): CoDel.
+    `min_bytes`, `max_bytes`, `probability`, `weight_log` (its weight is 1/2^weight_log): RED. `target_ns`,
+    `interval_ns`, `ce_threshold_ns` (None: off): CoDel.
     `target_ns`, `update_ns`, `alpha`, `beta` (sixteenths): PIE. DualPI2 has these (of 1/256 Hz),
     `ce_threshold_ns`, `coupling` and `classic_share` (percent). `quantum_bytes` None: a packet of the link's MTU with
     the header that a world counts. `depth_packets`, `perturb_ns`: SFQ. `rtt_ns`, `ack_filter`, `isolation`: CAKE.
@@ -80,6 +81,7 @@ class QueueParameters:
     ecn: bool | None = None
     min_bytes: int | None = None
     max_bytes: int | None = None
+    weight_log: int | None = None
     probability: float | None = None
     target_ns: int | None = None
     interval_ns: int | None = None

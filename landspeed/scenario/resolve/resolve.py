@@ -148,6 +148,8 @@ def _direction_keys(scenario: ScenarioFile, link: ScenarioLink, *, reverse: bool
         for key, field in DirectionSection.model_fields.items()
         if key not in RESOLVED_KEYS
     }
+    if sends_ns := _send_jitter_ns(scenario, link.to if reverse else link.from_):
+        plain["jitter_ns"] = (plain["jitter_ns"] or 0) + sends_ns
     return _DirectionKeys(
         delay_ns=delay or 0,
         rate_bps=value("line_rate") or scenario.line_rate or 0,  # checks.py has seen that one of them is there
@@ -156,6 +158,13 @@ def _direction_keys(scenario: ScenarioFile, link: ScenarioLink, *, reverse: bool
         source=value("trace"),
         plain={name: found for name, found in plain.items() if found is not None},
     )
+
+
+def _send_jitter_ns(scenario: ScenarioFile, name: str) -> int:
+    """How much the times vary at which a node sends; of a router, not at all."""
+    host = scenario.hosts.get(name)
+    own = host.send_jitter if host else None
+    return ((scenario.send_jitter if own is None else own) or 0) if name in host_names(scenario) else 0
 
 
 def _traced(
@@ -211,7 +220,14 @@ def _checked(
         right = "add one_way_delay: 10 ms, or a column delay [ms] to the trace"
         _add(problems, loaded.problem(where, f"{name} has no delay in one direction", right))
     least_ns = min((made and made.delay_ns) or [direction.delay_ns])
-    if direction.plain.get("jitter_ns", 0) > least_ns:
+    jitter_ns, sender = direction.plain.get("jitter_ns", 0), link.to if reverse else link.from_
+    if jitter_ns > least_ns and _send_jitter_ns(loaded.scenario, sender):
+        host = loaded.scenario.hosts.get(sender)
+        key: KeyPath = ("hosts", sender, "send_jitter") if host and host.send_jitter is not None else ("send_jitter",)
+        what = f"send_jitter of {sender}, with its link's jitter, is above that link's least delay"
+        what += f", {format_exact(TIME, least_ns)}"
+        _add(problems, loaded.problem(key, what, "write less, or give the link a longer delay"))
+    elif jitter_ns > least_ns:
         what = f"jitter is larger than the least delay of {name}, {format_exact(TIME, least_ns)}"
         _add(problems, loaded.problem((*where, "jitter"), what, "write a jitter up to that"))
     return direction

@@ -187,12 +187,12 @@ def square_root_law_bps(mss: int, rtt_ns: int, loss: float) -> int:
     return round(mss * 8 / (rtt_ns / 1e9) * math.sqrt(1.5) / math.sqrt(loss)) if loss > 0 and rtt_ns else 10**18
 
 
-def red_weight_log(queue_bytes: int) -> int:
-    """RED's weight as a power of two. Linux keeps the average in 32 bits: above 16 MB of queue it must be heavier.
+def red_weight_log(max_bytes: int) -> int:
+    """RED's weight as a power of two. Linux keeps the average in 32 bits: above 4 MB it must be heavier.
 
-    From 4 GB on it is 0: the average is the queue itself.
+    From 1 GB on it is 0: the average is the queue itself.
     """
-    return max(0, min(RED_WEIGHT_LOG, 31 - red_thresholds_bytes(queue_bytes)[1].bit_length()))
+    return max(0, min(RED_WEIGHT_LOG, 31 - max_bytes.bit_length()))
 
 
 def red_thresholds_bytes(queue_bytes: int) -> tuple[int, int]:

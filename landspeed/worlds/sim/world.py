@@ -29,6 +29,11 @@ from landspeed.worlds.sim.process import Simulation
 from landspeed.worlds.sim.program import MISSING, SIMULATOR, simulator_key
 from landspeed.worlds.world import World
 
+LATE_IS_LOST = (
+    "this world takes a packet that others overtook for lost, where Linux waits for it (RFC 8985): "
+    "with reorder its transfers can be many times slower than real ones; --world emu has Linux's TCP"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SimOptions:
@@ -57,9 +62,13 @@ class SimWorld(World):
     @classmethod
     def notes(cls, plan: Plan) -> list[tuple[str, str, str]]:
         """Note how its TCP treats reordering."""
-        if not any(way.reorder for link in plan.links for way in (link.forward, link.reverse)):
-            return []
-        return [("Reordering", "slower than Linux", "ns-3 has no reordering timer (RFC 8985): late counts as lost")]
+        return [("Reordering", "slower than Linux", warning) for warning in cls.warnings(plan)]
+
+    @classmethod
+    def warnings(cls, plan: Plan) -> list[str]:
+        """Warn of reordering, which its TCP takes for loss."""
+        reorders = any(way.reorder for link in plan.links for way in (link.forward, link.reverse))
+        return [LATE_IS_LOST] if reorders else []
 
     @classmethod
     def doctor(cls) -> list[Finding]:

@@ -141,7 +141,37 @@ void BbrProbesTheRoundTrip()
 	Simulator::Destroy();
 	CheckEqual("window in PROBE_RTT, segments", state->m_cWnd.Get() / MSS, 4);
 	CheckNear("pacing rate, bit/s", static_cast<double>(state->m_pacingRate.Get().GetBitRate()),
-		  full_bps, 1e-6);
+		  0.99 * full_bps, 1e-6);
+}
+
+// The queue is empty all the time, so that each round trip is as short as the first one: the round
+// trip is probed after ten seconds all the same.
+void BbrIsNotPutOff()
+{
+	auto state = FullWindow();
+	auto bbr = CreateObject<Bbr>();
+	state->m_lastRtt = MilliSeconds(100);
+	bbr->CongestionStateSet(state, TcpSocketState::CA_OPEN);
+	TcpRateOps::TcpRateConnection connection;
+	TcpRateOps::TcpRateSample sample;
+	sample.m_interval = MilliSeconds(100);
+	sample.m_deliveryRate = DataRate(100'000'000);
+	sample.m_delivered = sample.m_ackedSacked = 100 * MSS;
+	double probed_at_s = 0;
+	for (int64_t round = 1; round <= 120; ++round)
+		Simulator::Schedule(MilliSeconds(100 * round), [&] {
+			sample.m_priorDelivered = static_cast<uint32_t>(connection.m_delivered);
+			connection.m_delivered += 100 * MSS;
+			state->m_bytesInFlight = 100 * MSS;
+			bbr->CongControl(state, connection, sample);
+			if (probed_at_s == 0 && state->m_cWnd == 4 * MSS)
+				probed_at_s = Simulator::Now().GetSeconds();
+		});
+	Simulator::Run();
+	Simulator::Destroy();
+	CheckNear("PROBE_RTT, s", probed_at_s, 10.1, 1e-9);
+	CheckEqual("round trip as before, ms",
+		   static_cast<uint64_t>(state->m_lastRtt.Get().GetMilliSeconds()), 100);
 }
 
 // Half at a loss, whatever was marked; what the marks say at a mark.
@@ -385,6 +415,7 @@ int main(int argc, char **argv)
 	return RunTest(argc, argv,
 		       {{"bbr-after-timeouts", BbrAfterTimeouts},
 			{"bbr-probes-the-round-trip", BbrProbesTheRoundTrip},
+			{"bbr-is-not-put-off", BbrIsNotPutOff},
 			{"rate-of-pairs", RateOfPairs},
 			{"dctcp-at-a-loss", DctcpAtALoss},
 			{"new-reno-growth", NewRenoGrowth},

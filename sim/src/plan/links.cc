@@ -22,6 +22,7 @@ QueueParameters parameters_read(const Field &field)
 		parameters.ecn = field.at("ecn").boolean();
 	parameters.min_bytes = number("min_bytes", INT64_MAX);
 	parameters.max_bytes = number("max_bytes", INT64_MAX);
+	parameters.weight_log = static_cast<uint32_t>(number("weight_log", 9));
 	if (field.has("probability"))
 		parameters.probability = field.at("probability").probability();
 	parameters.target_ns = time_ns("target_ns");

@@ -31,6 +31,7 @@ struct QueueParameters {
 	bool ecn = false;
 	uint64_t min_bytes = 0, max_bytes = 0; ///< RED
 	double probability = 0;                ///< RED
+	uint32_t weight_log = 0;               ///< RED: its weight is 2 to the power of minus this
 	int64_t target_ns = 0, interval_ns = 0, update_ns = 0;
 	std::optional<int64_t> ce_threshold_ns;
 	uint32_t alpha = 0, beta = 0; ///< PIE, in sixteenths

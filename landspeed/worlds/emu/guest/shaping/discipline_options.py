@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.timing import packet_mtu
 from landspeed.worlds.emu.guest.shaping.direction_options import VETH_HEADER_BYTES, bucket_rate
 
@@ -38,7 +37,7 @@ def managed(plan: Plan, link: Link, direction: Direction, bucket: dict[str, Any]
         return "tbf", tokens | {"limit_bytes": limit_bytes}
     if direction.discipline == "red":
         packet_us = packet_mtu(plan, link) * 1e6 / bucket["rate_bytes_per_s"]
-        return "red", room | said | {"weight_log": ph.red_weight_log(direction.queue_bytes), "packet_us": packet_us}
+        return "red", room | said | {"packet_us": packet_us}
     if direction.discipline == "cake":
         return "cake", said | {"memory_bytes": min(CAKE_OVERHEAD * limit_bytes, (1 << 32) - 1)}
     return direction.discipline, room | {"quantum_bytes": frame} | said

@@ -1,0 +1,50 @@
+"""Unequal flows behind one queue: the times at which hosts send vary, so that seeds mean something in both worlds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from landspeed.results.bundle import load_record
+from tests.bench.unequal import CASES, WORLDS, Mean, share
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import write_scenario
+
+CASE = "reno 40 and 160 ms"
+
+
+def test_means_agree_by_their_distance_or_their_error_bars() -> None:
+    """Student's quantile of 8 samples is 2.365, of 20 it is 2.093."""
+    values = [0.5 + 0.01 * number for number in range(8)]
+    assert Mean.of(values).error == pytest.approx(2.365 * 0.024495 / 8**0.5, rel=5e-3)
+    assert Mean.of([*values, *values, *values[:4]]).error == pytest.approx(2.093 * 0.023144 / 20**0.5, rel=5e-3)
+    assert Mean(0.50, 0.0).agrees(Mean(0.549, 0.0)) and not Mean(0.50, 0.0).agrees(Mean(0.551, 0.0))
+    assert Mean(0.50, 0.04).agrees(Mean(0.60, 0.06)) and not Mean(0.50, 0.04).agrees(Mean(0.60, 0.05))
+
+
+@pytest.mark.slow
+def test_another_seed_is_another_run_only_where_sending_times_vary(tmp_path: Path) -> None:
+    """Two Reno flows and a drop-tail queue, simulated: without noise each seed has the same losses."""
+    content = CASES[CASE].content(0)
+    words = ("--world", "sim", "--json", "--quiet", "--set", "transfer.duration=10 s")
+    delivered: dict[str, set[tuple[int, ...]]] = {}
+    for jitter in ("0 s", content["send_jitter"]):
+        for seed in (1, 2, 3):
+            file = write_scenario(tmp_path, content | {"send_jitter": jitter, "seed": seed})
+            told = json.loads(landspeed("run", file, *words, "--out", tmp_path / "runs").stdout)
+            flows = load_record(Path(told["bundle"])).flows
+            delivered.setdefault(jitter, set()).add(tuple(flow.bytes or 0 for flow in flows))
+    without, with_noise = delivered.values()
+    assert (len(without), len(with_noise)) == (1, 3), delivered
+
+
+@pytest.mark.guest
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [CASE, "reno 40 and 160 ms, codel"])
+def test_both_worlds_give_unequal_flows_the_same_shares(case: str) -> None:
+    """Over three seeds; `python -m tests.bench.unequal` has the other cases, and more seeds."""
+    emulated, simulated = (Mean.of([share((case, world, seed)) for seed in range(3)]) for world in WORLDS)
+    assert emulated.agrees(simulated), (emulated, simulated)
+    assert min(emulated.value, simulated.value) > 0.5  # the near flow has more
