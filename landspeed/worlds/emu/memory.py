@@ -14,7 +14,7 @@ from landspeed.scenario.theory.timing import path_mtu, slowest_rate_bps
 SMALLEST_GUEST_BYTES = 128 << 20  # below this its programs do not even start
 KEEP_FREE_BYTES = 512 << 20  # for this program and the host
 
-# What the engine's transfer takes, measured on 25 paths and networks (tests/emu/network/test_sizes.py holds some).
+# What the engine's transfer takes, measured on 23 paths and networks (tests/emu/network/test_sizes.py holds some).
 KERNEL_BYTES = 66 << 20  # the kernel, the programs, what they read of files
 PAGES_SHARE = 1 / 64  # of `mem=`: the kernel has 64 B for each page of 4 KiB
 PACKET_BYTES, PACKET_SHARE = 600, 0.15  # of a packet under way: descriptors in netem and in the sender's queue, ACKs
