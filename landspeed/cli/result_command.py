@@ -29,14 +29,13 @@ def do_results(parsed: argparse.Namespace) -> int:
 def add_report(made: argparse.ArgumentParser) -> None:
     """Arguments of `report`."""
     made.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder of a run")
-    made.add_argument("--standalone", action="store_true", help="put plotly.js (4.6 MB) into the page: one file")
 
 
 def do_report(parsed: argparse.Namespace) -> int:
     """Prints where it is."""
     from landspeed.report.run_report import write_report
 
-    print(write_report(_bundle(parsed.bundle), standalone=parsed.standalone))
+    print(write_report(_bundle(parsed.bundle)))
     return 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from landspeed.base.files import write_atomically
 from landspeed.report.comparison import Comparison, overlaid_charts
-from landspeed.report.page_parts import environment, plotly_js, script_json, template_text
+from landspeed.report.page_parts import environment, script_json, template_text
 from landspeed.results.bundle import OutputError
 
 
@@ -43,7 +43,6 @@ def render_page(comparison: Comparison) -> str:
             events=[(number, event) for number, event in enumerate(events, start=1) if event.at_s is not None],
             style=Markup(template_text("report.css")),
             script=Markup(template_text("report.js")),
-            plotly=Markup(plotly_js()) if drawn else "",
             figures=Markup(script_json({chart.key: chart.figure for chart in drawn})) if drawn else "",
         )
     )

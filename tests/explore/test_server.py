@@ -65,7 +65,7 @@ def test_runs_one_after_the_other(served: Served, hold: Path) -> None:
     status, report, headers = served.ask(f"bundles/{point['key']}/report.html")
     assert (status, headers.get_content_type()) == (200, "text/html")
     assert b"Goodput" in report
-    assert served.ask(f"bundles/{point['key']}/plotly.min.js")[0] == 404  # the toy's report has no charts
+    assert served.ask(f"bundles/{point['key']}/plan.json")[0] == 404
     assert served.ask(f"bundles/{point['key']}/result.json")[0] == 404
     assert served.end() == 0
 
