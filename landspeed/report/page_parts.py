@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,6 +30,12 @@ def environment(folder: Path = TEMPLATES) -> Environment:
 def template_text(name: str) -> str:
     """A style sheet or script as it is."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def report_address(bundle: Path, folder: Path) -> str | None:
+    """Address of a bundle's report, as a page in `folder` names it; None if there is no report."""
+    file = bundle / "report.html"
+    return quote(os.path.relpath(file, folder)) if file.is_file() else None
 
 
 def script_json(value: Any) -> str:

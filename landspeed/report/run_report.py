@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from landspeed.base.failures import telling_of
 from landspeed.base.files import write_atomically
 from landspeed.base.text import DASH, bytes_text, duration_text, percent_of, rate_text
-from landspeed.report.beside_recorded import COMPLETED, FAR_WORDS, RecordedRow, outcome_words, recorded_duration_s, rows, wanted_word
+from landspeed.report.beside_recorded import (
+    COMPLETED,
+    FAR_WORDS,
+    RecordedRow,
+    outcome_words,
+    recorded_duration_s,
+    rows,
+    wanted_word,
+)
 from landspeed.report.configuration import configuration
 from landspeed.report.page_parts import environment, script_json, template_text
 from landspeed.results.bundle import OutputError, load_record
@@ -170,7 +178,9 @@ def _headline(record: RunRecord, plan: Plan | None) -> dict[str, str]:
         if record.bytes is not None
         else "",
         "loaded": DASH if record.rtt_loaded_median_ms is None else f"{record.rtt_loaded_median_ms:.4g} ms",
-        "loaded_more": "" if record.rtt_loaded_p99_ms is None else f"median; {record.rtt_loaded_p99_ms:.4g} ms p99"
+        "loaded_more": ""
+        if record.rtt_loaded_p99_ms is None
+        else f"median; {record.rtt_loaded_p99_ms:.4g} ms p99"
         + ("" if record.rtt_ms is None else f", {record.rtt_ms:.4g} ms idle"),
     }
 
@@ -179,7 +189,9 @@ def _verdict(record: RunRecord, plan: Plan | None) -> dict[str, str]:
     if not record.complete:
         return {"kind": "bad", "word": "Incomplete", "text": record.error or "the run did not end"}
     word, _, text = outcome_words(record, plan).partition(". ")
-    kind = {"passed": "good", "failed": "bad"}.get(word, "done" if word == COMPLETED and FAR_WORDS not in text else "open")
+    kind = {"passed": "good", "failed": "bad"}.get(
+        word, "done" if word == COMPLETED and FAR_WORDS not in text else "open"
+    )
     return {"kind": kind, "word": word[:1].upper() + word[1:], "text": f"{text}." if text else ""}
 
 

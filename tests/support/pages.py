@@ -32,7 +32,9 @@ def chromium() -> Generator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, file: Path, width: int = 1440, scheme: Literal["light", "dark"] = "light") -> Generator[Page]:
+def opened(
+    browser: Browser, file: Path, width: int = 1440, scheme: Literal["light", "dark"] = "light"
+) -> Generator[Page]:
     """The page; in the end it has complained of nothing and asked for nothing but itself."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce")
     told, asked = list[str](), list[str]()
