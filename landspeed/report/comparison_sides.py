@@ -144,7 +144,7 @@ def _read_samples(side: Side, samples: Samples) -> None:
     round_trips = samples.by_stream("sender", "srtt_us", per=1e3)
     side.rtt = [point for point in next(iter(round_trips.values()), Series()) if point[1] > 0]
     side.queue = max(
-        samples.backlogs(per=1e6).values(), key=lambda series: max(value for _, value in series), default=[]
+        samples.backlogs(per=1e6).values(), key=lambda series: max(value for _, value in series), default=Series()
     )
     if samples.curves is not None:
         side.settled_bps = side.record.steady_goodput_bps

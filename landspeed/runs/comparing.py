@@ -131,7 +131,7 @@ def _compared(runs: list[list[Side]], tolerance: float) -> Comparison:
 
 
 def _name(sides: list[Side]) -> None:
-    """The shortest labels that tell the sides apart: world, what differs in the scenarios, names of these, of bundles."""
+    """The shortest labels that tell the sides apart: world, what differs in the scenarios, their names, the bundle."""
 
     def world(side: Side) -> str:
         return world_words(side.record.world)
