@@ -1,4 +1,4 @@
-"""The first sentence of a comparison: what was gained and what was lost, in goodput and in delay."""
+"""The first sentence of a page: what was found, in goodput and in delay."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 from landspeed.base.text import NARROW, rate_text
 from landspeed.report.differences import DELAY
+from landspeed.report.sweep_figures import MEASURES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from landspeed.report.comparison import Comparison
     from landspeed.report.comparison_sides import Side
     from landspeed.report.differences import Difference
+    from landspeed.report.sweep_figures import Mean
 
 
 def finding(comparison: Comparison) -> str:
@@ -58,3 +62,31 @@ def _sentence(first: Side, other: Side, apart: list[Difference]) -> str:
 
 def _moves(one: float, two: float) -> str:
     return "falls" if two < one else "rises"
+
+
+def sweep_finding(keys: Sequence[str], found: Sequence[Mean]) -> str:
+    """Where in a sweep goodput is highest and lowest, and where the round trip under load is shortest and longest."""
+    failed = sum(mean.failed for mean in found)
+    parts: list[str] = []
+    for measure, name, least, most in (
+        (MEASURES[0], "goodput", "lowest", "highest"),
+        (MEASURES[2], "the round trip under load", "shortest", "longest"),
+    ):
+        known = [mean for mean in found if measure.of(mean).mean is not None]
+        if not known:
+            continue
+        ends = [choose(known, key=lambda mean: measure.of(mean).mean or 0.0) for choose in (max, min)]
+        told = [f"{_where(keys, mean, found)} ({measure.text(mean)})" for mean in ends]
+        if measure.of(ends[0]).mean == measure.of(ends[1]).mean:
+            parts.append(f"{name} is {measure.text(ends[0])} everywhere")
+        else:
+            parts.append(f"{name} is {most} with {told[0]} and {least} with {told[1]}")
+    parts += [f"{failed} runs failed" if failed > 1 else "one run failed"] if failed else []
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else "No run came to its end."
+
+
+def _where(keys: Sequence[str], mean: Mean, found: Sequence[Mean]) -> str:
+    """The values of a combination, of the keys that vary."""
+    varied = [key for key in keys if len({each.values[key] for each in found}) > 1]
+    return ", ".join(f"{key} {mean.values[key]}" for key in varied)
