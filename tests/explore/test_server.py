@@ -169,7 +169,7 @@ def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
         (("--spread", "3"), "--spread chooses what is measured; add --measure, or leave --spread out"),
         (("--serve", "--measure"), "leave out --measure, or --serve"),
         (("first", "--flow", "x"), "leave --flow out: it is one path"),
-        (("dumbbell", "--flow", "x"), "dumbbell.yaml has no such flow; choose one of near, far"),
+        (("dumbbell", "--flow", "x"), "dumbbell has no such flow; choose one of near, far"),
         (("dumbbell",), "choose one of fifo, codel, fq_codel, pie: --set links.N.discipline=fifo"),
         (("--jobs", "0"), "not a positive integer"),
         (("--set", "transfer.streams=4"), "name one"),
