@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from landspeed.base.text import NARROW, rate_text
+from landspeed.base.text import NARROW, percent_of, rate_text
 from landspeed.report.differences import DELAY
 from landspeed.report.sweep_figures import MEASURES
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from landspeed.report.comparison_sides import Side
     from landspeed.report.differences import Difference
     from landspeed.report.sweep_figures import Mean
+    from landspeed.results.record import RunRecord
 
 
 def finding(comparison: Comparison) -> str:
@@ -84,6 +85,28 @@ def sweep_finding(keys: Sequence[str], found: Sequence[Mean]) -> str:
     parts += [f"{failed} runs failed" if failed > 1 else "one run failed"] if failed else []
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else "No run came to its end."
+
+
+def network_finding(record: RunRecord) -> str:
+    """Which flow of a network got most and which least, and which waited longest in queues."""
+    known = sorted(
+        (flow for flow in record.flows if flow.goodput_bps is not None), key=lambda flow: flow.goodput_bps or 0
+    )
+    if not known:
+        return "No flow came to its end"
+    whole = sum(flow.goodput_bps or 0.0 for flow in known)
+    ends = [f"{percent_of(flow.goodput_bps, whole)} ({flow.name})" for flow in (known[-1], known[0])]
+    text = f"Of {rate_text(whole)} of goodput, {ends[0]} is the largest share and {ends[1]} the smallest"
+    waits = [
+        (flow.rtt_loaded_median_ms - flow.rtt_ms, flow) for flow in known if flow.rtt_loaded_median_ms and flow.rtt_ms
+    ]
+    if waits:
+        _, longest = max(waits, key=lambda each: each[0])
+        text += (
+            f"; {longest.name} waits longest: its round trip takes {longest.rtt_loaded_median_ms:.4g} ms under load, "
+            f"{longest.rtt_ms:.4g} ms idle"
+        )
+    return text
 
 
 def _where(keys: Sequence[str], mean: Mean, found: Sequence[Mean]) -> str:

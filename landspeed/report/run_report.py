@@ -19,6 +19,7 @@ from landspeed.report.beside_recorded import (
     wanted_word,
 )
 from landspeed.report.configuration import configuration
+from landspeed.report.findings import network_finding
 from landspeed.report.page_parts import environment, script_json, template_text
 from landspeed.results.bundle import OutputError, load_record
 from landspeed.results.record import RunRecord
@@ -192,6 +193,8 @@ def _verdict(record: RunRecord, plan: Plan | None) -> dict[str, str]:
     kind = {"passed": "good", "failed": "bad"}.get(
         word, "done" if word == COMPLETED and FAR_WORDS not in text else "open"
     )
+    if record.flows[1:]:
+        text = network_finding(record)
     return {"kind": kind, "word": word[:1].upper() + word[1:], "text": f"{text}." if text else ""}
 
 
