@@ -244,7 +244,8 @@ def queues_chart(found: dict[tuple[int, str], Series], plan: Plan) -> Chart | No
         peak = max((max(value for _, value in found[key]) for key in found if key not in shown), default=0.0)
         caption += f" The other {rest} stayed " + (f"below {bytes_text(peak * 1e6)}." if peak else "empty.")
     words = "; ".join(f"{trace['name']} up to {max(trace['y'], default=0):.3g} MB" for trace in traces) or "no queues"
-    return Chart("queues", "Queues of the hops", figure, caption, words)
+    title = f"Queue {traces[0]['name']}" if len(traces) == 1 else "Queues of the hops"
+    return Chart("queues", title, figure, caption, words)
 
 
 def _end(streams: dict[int, Series]) -> float:
