@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 SWITCHES = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-WIDTHS = (360, 390, 768, 1024, 1440)
+WIDTHS = (360, 768, 1440)
 EMPTY = """() => [...document.querySelectorAll("[role=img]")].filter(each => {
   const drawn = each.querySelectorAll("path, polyline, line, rect, circle");
   return each.getClientRects().length > 0 && drawn.length < 3;
