@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 SWITCHES = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+PATIENCE_MS = 240_000  # of a machine that others use, too
 WIDTHS = (360, 768, 1440)
 EMPTY = """() => [...document.querySelectorAll("[role=img]")].filter(each => {
   const drawn = each.querySelectorAll("path, polyline, line, rect, circle");
@@ -37,6 +38,7 @@ def opened(
 ) -> Generator[Page]:
     """The page; in the end it has complained of nothing and asked for nothing but itself."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE_MS)
     told, asked = list[str](), list[str]()
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
