@@ -142,7 +142,7 @@ bench-sim: setup  ## measure the cost and the accuracy of simulating; writes doc
 	@$(PYTHON) -m tests.bench.sim.bench_sim_tcp
 
 course: setup  ## the course as a site in build/course, with the explore page; fails where a promised figure is missed
-	@.venv/bin/landspeed explore --no-runs --out build/course/explore.html
+	@.venv/bin/landspeed explore --quiet --out build/course/explore.html
 	@.venv/bin/landspeed lesson --all --out build/course
 
 bench-course: setup  ## the course from nothing: how near to theory each lesson is, and what it costs; some minutes

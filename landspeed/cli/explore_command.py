@@ -8,7 +8,7 @@ import contextlib
 import sys
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from landspeed.cli import values
 from landspeed.cli.arguments import chosen_worlds, given_options, with_overrides, with_world, with_world_options
@@ -18,9 +18,18 @@ from landspeed.cli.sweep_command import SweepReporter
 
 if TYPE_CHECKING:
     from landspeed.explore.measured_runs import Collection
-    from landspeed.explore.setting import Slider
+    from landspeed.explore.setting import Setting, Slider
+    from landspeed.scenario.plan.plan import Plan
 
 MOST_PORT = 65_535
+
+
+class ShownFlow(NamedTuple):
+    """A flow of a plan, and its path alone."""
+
+    plan: Plan
+    name: str
+    path: Plan
 
 
 def add_explore(made: Parser) -> None:
@@ -31,8 +40,9 @@ def add_explore(made: Parser) -> None:
         "--out", type=Path, metavar="FILE", help="the page (default: explore.html in the folder of the runs)"
     )
     made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
+    made.add_argument("--flow", metavar="NAME", help="of a network: the flow whose path is shown (default: the first)")
+    made.add_argument("--measure", action="store_true", help="make runs, too; without it, only their price is told")
     made.add_argument("--spread", type=values.count, metavar="N", help="runs spread over all settings (default: 240)")
-    made.add_argument("--no-runs", action="store_true", help="run nothing: the page has what was measured before")
     made.add_argument(
         "--jobs", type=values.count, metavar="N", help="runs at once (default: as many as there are cores)"
     )
@@ -53,14 +63,13 @@ def do_explore(parsed: argparse.Namespace) -> int:
     _check(parsed)
     options = given_options(parsed)
     (world,) = chosen_worlds([parsed.world], options)
-    title, start = "", dict[str, Any]()
+    title, start, links = "", dict[str, Any](), "path"
     if parsed.file is not None:
         scenario = Scenario.load(parsed.file, parsed.overrides)
-        plan = scenario.plan()
-        if not plan.is_path:
-            raise UsageError(f"{parsed.file} is a network; explore shows one path: name a scenario with `path:`")
-        title, start = scenario.title, values_of(plan)
-    chosen = sliders(start)
+        flow, title = _flow(scenario.plan(), parsed), scenario.title
+        links = scenario.loaded.scenario.links_key
+        title, start = title if flow.plan.is_path else f"{title}, flow {flow.name}", values_of(flow.path)
+    chosen = sliders(start, links)
     collection = Collection(world, parsed.runs, options)
     if parsed.serve:
         return _serve(parsed, chosen, collection, title)
@@ -74,28 +83,27 @@ def _check(parsed: argparse.Namespace) -> None:
         raise UsageError(f"--port {parsed.port}: write a number from 1 to {MOST_PORT}, or leave it out")
     if parsed.serve and parsed.out is not None:
         raise UsageError("--serve writes no file; leave out --out, or --serve")
-    if parsed.spread is not None and (parsed.serve or parsed.no_runs):
-        raise UsageError(f"--spread makes runs; leave it out, or {'--serve' if parsed.serve else '--no-runs'}")
+    if parsed.measure and parsed.serve:
+        raise UsageError("--serve runs what the page asks for; leave out --measure, or --serve")
+    if parsed.spread is not None and not parsed.measure:
+        raise UsageError("--spread chooses what is measured; add --measure, or leave --spread out")
+    if parsed.flow is not None and parsed.file is None:
+        raise UsageError("--flow is of a network; name its scenario")
     if parsed.overrides and parsed.file is None:
         raise UsageError("--set changes a scenario; name one")
 
 
 def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: Collection, title: str) -> int:
-    from landspeed.base.failures import RunFailed
     from landspeed.explore.grid import SPREAD, settings_around, settings_spread
     from landspeed.explore.slider_page import page_data, write_page
 
-    status = 0
-    if not parsed.no_runs:
-        try:
-            around = settings_around(chosen)
-            spread = settings_spread(chosen, around, SPREAD if parsed.spread is None else parsed.spread)
-            collection.run(
-                collection.able(around + spread), parsed.jobs, (lambda _: None) if parsed.quiet else SweepReporter()
-            )
-        except RunFailed as error:
-            print(f"Error: {error}", file=sys.stderr)
-            status = FAILED
+    around = settings_around(chosen)
+    spread = settings_spread(chosen, around, SPREAD if parsed.spread is None else parsed.spread)
+    wanted, status = collection.able(around + spread), 0
+    if not parsed.quiet:
+        print(f"landspeed: {_price(collection, wanted, parsed)}", file=sys.stderr, flush=True)
+    if parsed.measure:
+        status = _measure(collection, wanted, parsed)
     folder = collection.store.folder
     data = page_data(chosen, collection.known(), title=title, served=False, cache=folder)
     page = write_page(parsed.out or folder / "explore.html", data)
@@ -103,6 +111,57 @@ def _write(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: C
     if parsed.open:
         webbrowser.open(page.resolve().as_uri())
     return status
+
+
+def _flow(plan: Plan, parsed: argparse.Namespace) -> ShownFlow:
+    """The flow whose path is shown."""
+    from landspeed.scenario.plan.flow_path import path_of
+
+    names = [flow.name for flow in plan.flows]
+    if parsed.flow is not None and (plan.is_path or parsed.flow not in names):
+        right = "leave --flow out: it is one path" if plan.is_path else f"choose one of {', '.join(names)}"
+        raise UsageError(f"--flow {parsed.flow}: {parsed.file} has no such flow; {right}")
+    flow = next(each for each in plan.flows if parsed.flow in (None, each.name))
+    if parsed.flow is None and len(names) > 1 and not parsed.quiet:
+        rest = f"--flow NAME shows another of {', '.join(names)}"
+        print(f"landspeed: the path of flow {flow.name}, without the others; {rest}", file=sys.stderr)
+    return ShownFlow(plan, flow.name, path_of(plan, flow))
+
+
+def _price(collection: Collection, wanted: list[Setting], parsed: argparse.Namespace) -> str:
+    """What a measured page costs: runs that are known, and those that are not, with their time."""
+    from landspeed.explore.measured_runs import seconds_of
+    from landspeed.runs.sweeps.workers import usual_jobs
+
+    missing, jobs = collection.missing(wanted), parsed.jobs or usual_jobs()
+    known = f"{len(wanted) - len(missing)} of {len(wanted)} runs are known"
+    if not missing:
+        return known
+    time = f"{max(1, round(seconds_of(missing) / jobs / 60))} min"
+    cores = f"{jobs} at once"
+    if parsed.measure:
+        return f"{known}; the other {len(missing)} take about {time}, {cores}; Ctrl-C ends them and keeps what ran"
+    return f"the page has theory; {known}: --measure makes the other {len(missing)}, in about {time}, {cores}"
+
+
+def _measure(collection: Collection, wanted: list[Setting], parsed: argparse.Namespace) -> int:
+    """Make the runs; what was made before a fault or Ctrl-C is kept and shown."""
+    from landspeed.base.failures import RunFailed
+
+    try:
+        collection.run(wanted, parsed.jobs, (lambda _: None) if parsed.quiet else SweepReporter())
+    except RunFailed as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        left = len(collection.missing(wanted))
+        print(
+            f"Error: interrupted; {len(wanted) - left} of {len(wanted)} runs are kept in {collection.store.folder}, "
+            "and the page has them; the same command makes the rest",
+            file=sys.stderr,
+        )
+        return FAILED
+    return 0
 
 
 def _serve(parsed: argparse.Namespace, chosen: tuple[Slider, ...], collection: Collection, title: str) -> int:

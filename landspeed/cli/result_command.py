@@ -1,4 +1,4 @@
-"""The commands `results`, `report`, `submission`, `record-book`: about what was run."""
+"""The commands `results`, `report`, `open`, `bundle`, `submission`, `record-book`: about what was run."""
 
 from __future__ import annotations
 
@@ -29,14 +29,58 @@ def do_results(parsed: argparse.Namespace) -> int:
 def add_report(made: argparse.ArgumentParser) -> None:
     """Arguments of `report`."""
     made.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder of a run")
-    made.add_argument("--standalone", action="store_true", help="put plotly.js (4.6 MB) into the page: one file")
 
 
 def do_report(parsed: argparse.Namespace) -> int:
     """Prints where it is."""
     from landspeed.report.run_report import write_report
 
-    print(write_report(_bundle(parsed.bundle), standalone=parsed.standalone))
+    print(write_report(_bundle(parsed.bundle)))
+    return 0
+
+
+def add_bundle(made: argparse.ArgumentParser) -> None:
+    """Arguments of `bundle`."""
+    made.add_argument(
+        "bundle", type=Path, metavar="NAME", help="a run: its folder or name, or its scenario's name: the newest run"
+    )
+    made.add_argument("--out", type=Path, metavar="FILE", help="the file (default: NAME.landspeed.zip here)")
+
+
+def do_bundle(parsed: argparse.Namespace) -> int:
+    """Prints the file."""
+    from landspeed.report.run_report import write_report
+    from landspeed.results.packed import SUFFIX, pack
+
+    bundle = _named(parsed.bundle)
+    write_report(bundle)
+    print(pack(bundle, parsed.out or Path(f"{bundle.resolve().name}{SUFFIX}")))
+    return 0
+
+
+def add_open(made: argparse.ArgumentParser) -> None:
+    """Arguments of `open`."""
+    made.add_argument("file", type=Path, metavar="FILE", help="a packed run, a run's folder or name, or a page")
+    made.add_argument("--runs", type=Path, metavar="DIR", help="unpack below this folder (default: results/runs)")
+    made.add_argument("--no-browser", action="store_true", help="open nothing: print the page's file only")
+
+
+def do_open(parsed: argparse.Namespace) -> int:
+    """Unpacks it if it is packed, writes its report, opens that in the browser, and prints where it is."""
+    import webbrowser
+
+    from landspeed.report.run_report import write_report
+    from landspeed.results.packed import unpack
+
+    page: Path = parsed.file
+    if page.suffix == ".html":
+        if not page.is_file():
+            raise UsageError(f"{page}: there is no such file")
+    else:
+        page = write_report(unpack(page, runs_folder(parsed.runs)) if page.is_file() else _named(page))
+    print(page)
+    if not parsed.no_browser:
+        webbrowser.open(page.resolve().as_uri())
     return 0
 
 
@@ -56,6 +100,23 @@ def do_submission(parsed: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from error
     return 0
+
+
+def _named(name: Path) -> Path:
+    """A bundle by its folder or its name in the folder of runs, or the newest run of a scenario."""
+    if (name / "result.json").is_file():
+        return name
+    folder = runs_folder(None)
+    if (folder / name / "result.json").is_file():
+        return folder / name
+    from landspeed.base.near import meant
+
+    known = [each.parent.name for each in sorted(folder.glob("*/result.json"), key=lambda file: file.stat().st_mtime)]
+    scenarios = {each.rsplit("-", 2)[0]: each for each in known}  # the newest of each
+    if str(name) in scenarios:
+        return folder / scenarios[str(name)]
+    advice = meant(str(name), [*scenarios, *known]) or "`landspeed results` lists the runs"
+    raise UsageError(f"{name}: no run of this name, in this folder or in {folder}; {advice.strip()}")
 
 
 def _bundle(folder: Path) -> Path:

@@ -135,6 +135,7 @@ def do_sweep(parsed: argparse.Namespace) -> int:
         until=None if parsed.until is None else parse_until(parsed.until),
         at_most=parsed.at_most,
         bundles=not parsed.no_bundles,
+        reports=True,
         fresh=parsed.fresh,
         resume=parsed.resume,
     )
@@ -227,21 +228,26 @@ def _show(done: Sweep) -> None:
     from rich.table import Table
 
     from landspeed.base.text import DASH
-    from landspeed.report.sweep_figures import means
-    from landspeed.report.sweep_page import goodput_text
+    from landspeed.report.findings import sweep_finding
+    from landspeed.report.sweep_figures import MEASURES, means
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold")
     for key in done.grid.keys:
         table.add_column(key)
-    for name in ("seeds", "goodput", "retransmits"):
+    for name in ("seeds", "goodput", "settled", "RTT under load", "retransmits"):
         table.add_column(name, justify="right")
     table.add_column("bound by")
-    for mean in means(done.grid.keys, done.rows):
+    found = means(done.grid.keys, done.rows)
+    for mean in found:
         resent = DASH if mean.retransmits is None else f"{mean.retransmits:.5g}"
         count = f"{mean.goodput.count}" + (f" ({mean.failed} failed)" if mean.failed else "")
-        table.add_row(*mean.values.values(), count, goodput_text(mean), resent, mean.bound_by or DASH)
+        table.add_row(
+            *mean.values.values(), count, *(measure.text(mean) for measure in MEASURES), resent, mean.bound_by or DASH
+        )
     console = Console() if sys.stdout.isatty() else Console(width=160)
+    console.out(sweep_finding(done.grid.keys, found), highlight=False)
     console.print(table)
+    console.out("Settled: from 10 s on, or of the second half, as are RTT (median) and bound by.", highlight=False)
     console.out(f"Table: {done.table}", highlight=False)
     console.out(f"Page: {done.page}", highlight=False)
 

@@ -24,6 +24,9 @@ from landspeed.runs.sweeps.work import FIGURES, CellOutcome
 from landspeed.scenario.file.vary import Combination
 from landspeed.worlds.world import World
 
+RUN_S, PACKETS_PER_S = 5.0, 8_000
+"""Of an ordinary core: what a run takes before and after its transfer, and what it sends meanwhile."""
+
 
 @dataclass(frozen=True)
 class ShownRun:
@@ -31,6 +34,7 @@ class ShownRun:
 
     Attributes:
         mean_bps: goodput between the times of MEAN_S; of the whole run where it was not sampled.
+        loaded_ms: median round trip under load, in the same time; None where TCP told none.
         series: goodput in kbit/s, each the mean of SAMPLE_MS.
         bound: what bound it, as the judge says.
     """
@@ -39,6 +43,7 @@ class ShownRun:
     key: str
     bundle: Path
     mean_bps: float
+    loaded_ms: float | None
     resent: int | None
     bound: str | None
     series: list[int]
@@ -53,8 +58,8 @@ class ShownRun:
             step = SAMPLE_MS / 1e3
             counts = [curves.bytes_at(number * step) for number in range(int(curves.end_s / step + 0.5) + 1)]
             series = [round((two - one) * 8 / step / 1e3) for one, two in pairwise(counts)]
-        return cls(setting, key, run.bundle, mean or run.goodput_bps or 0.0, run.record.retransmits,
-                   run.limited_by, series)  # fmt: skip
+        return cls(setting, key, run.bundle, mean or run.goodput_bps or 0.0, run.rtt_loaded_median_ms,
+                   run.record.retransmits, run.limited_by, series)  # fmt: skip
 
     def told(self, chosen: Sequence[Slider]) -> dict[str, Any] | None:
         """Describe the run for the page; None if a slider has no such value."""
@@ -65,6 +70,7 @@ class ShownRun:
             "key": self.key,
             "at": [slider.values.index(values[slider.key]) for slider in chosen],
             "mean": round(self.mean_bps),
+            "loaded": self.loaded_ms,
             "resent": self.resent,
             "bound": self.bound,
             "series": self.series,
@@ -125,6 +131,10 @@ class Collection:
                 found.append(read)
         return sorted(found, key=lambda each: repr(each.setting))
 
+    def missing(self, settings: Iterable[Setting]) -> list[Setting]:
+        """Select the settings that have no run yet."""
+        return [setting for setting in settings if self.find(setting) is None]
+
     def run(self, settings: Iterable[Setting], jobs: int | None, tell: Callable[[State], None]) -> None:
         """Run what is not known of them.
 
@@ -133,7 +143,7 @@ class Collection:
             RunFailed: some broke; all the others were made.
             KeyboardInterrupt: by the user; what was done is kept.
         """
-        missing = [setting for setting in settings if self.find(setting) is None]
+        missing = self.missing(settings)
         if not missing:
             return
         self.store.make()
@@ -169,6 +179,11 @@ class Collection:
 
     def _point(self, setting: Setting) -> GridPoint:
         return point_of(Combination({}, setting.scenario().loaded), self.world, None)
+
+
+def seconds_of(settings: Iterable[Setting]) -> float:
+    """Estimate the wall time of runs, one after another."""
+    return sum(RUN_S + packets_of(setting) / PACKETS_PER_S for setting in settings)
 
 
 def usual_folder() -> Path:

@@ -16,14 +16,13 @@ from typing import Any, cast
 
 from landspeed.base.failures import NotPossible, NotReady
 from landspeed.explore.run_queue import RequestRefused, RunQueue, RunRequest
-from landspeed.report.page_parts import PLOTLY
 from landspeed.runs.run import Run
 
 LOOPBACK = "127.0.0.1"
 TOKEN_BYTES = 24
 MOST_BODY = 4096
 TOLD_EVERY_S = 0.25
-FILES = {"report.html": "text/html; charset=utf-8", PLOTLY: "text/javascript; charset=utf-8"}
+REPORT = "report.html"
 """What is given out of a bundle."""
 
 
@@ -193,14 +192,12 @@ def make_application(page: str, queue: RunQueue, token: str, port: int) -> Any:
     class Bundle(GuardedHandler):
         async def get(self, _: str, key: str, name: str) -> None:
             outcome = queue.collection.store.load(key)
-            if outcome is None or outcome.bundle is None or name not in FILES:
+            if outcome is None or outcome.bundle is None or name != REPORT:
                 return self.refuse(404, "there is no such run")
             folder = queue.collection.store.bundles / outcome.bundle.rsplit("/", 1)[-1]
-            if name == "report.html" and not (folder / name).is_file():
+            if not (folder / name).is_file():
                 await asyncio.to_thread(Run.load(folder).report)
-            if not (folder / name).is_file():  # a report without charts needs no plotly
-                return self.refuse(404, "there is no such file")
-            self.set_header("Content-Type", FILES[name])
+            self.set_header("Content-Type", "text/html; charset=utf-8")
             return self.give(await asyncio.to_thread((folder / name).read_bytes))
 
     rules: list[tuple[str, type[RequestHandler]]] = [

@@ -25,7 +25,7 @@ DURATION_S = 20  # of a run
 MEAN_S = (10.0, 20.0)  # what measured and predicted means are of: slow start is mostly over
 SAMPLE_MS = 250
 AUTOTUNED_BYTES = 1_000_000_000  # a window that nobody set: so large that it does not bind
-WORD_KEYS = {"discipline": "path.N.discipline", "control": "transfer.congestion_control"}
+WORD_KEYS = {"discipline": "{}.N.discipline", "control": "transfer.congestion_control"}
 TARGETS_S = {
     "codel": ph.CODEL_TARGET_NS / 1e9,
     "fq_codel": ph.CODEL_TARGET_NS / 1e9,
@@ -90,25 +90,26 @@ USUAL = (
 """The sliders where nobody says otherwise."""
 
 
-def sliders(start: Mapping[str, Any] | None = None) -> tuple[Slider, ...]:
+def sliders(start: Mapping[str, Any] | None = None, links: str = "path") -> tuple[Slider, ...]:
     """The sliders; values of `start` that none of them has are added to it.
 
     Args:
         start: by key, in base units; what is missing stands where it usually stands.
+        links: key of the scenario's links, for advice.
 
     Raises:
         NotPossible: theory does not know the discipline or the congestion control.
     """
-    return tuple(_beginning(slider, (start or {}).get(slider.key)) for slider in USUAL)
+    return tuple(_beginning(slider, (start or {}).get(slider.key), links) for slider in USUAL)
 
 
-def _beginning(slider: Slider, value: Any) -> Slider:
+def _beginning(slider: Slider, value: Any, links: str) -> Slider:
     if value is None:
         return slider
     if slider.is_word and value not in slider.values:
         raise NotPossible(
             f"theory here knows no {slider.label.lower()} '{value}'; choose one of {', '.join(slider.values)}: "
-            f"--set {WORD_KEYS[slider.key]}={slider.values[0]}"
+            f"--set {WORD_KEYS[slider.key].format(links)}={slider.values[0]}"
         )
     values = slider.values if value in slider.values else (*slider.values, value)
     ordered = values if slider.is_word else tuple(sorted(values))

@@ -74,6 +74,8 @@ def _judge_flow(plan: Plan, record: RunRecord, samples: Samples | None, others: 
     from_s, _ = settled_s(end_s)
     if curves is not None and from_s == STEADY_FROM_S:
         flow.steady_goodput_bps = curves.goodput_bps(from_s, end_s)
+    if curves is not None:
+        flow.settled_goodput_bps = flow.steady_goodput_bps or curves.goodput_bps(curves.end_s / 2)
     if samples is not None and (loaded := loaded_rtt(samples, (from_s, end_s))):
         for name, value in asdict(loaded).items():
             setattr(flow, f"rtt_loaded_{name}", value)

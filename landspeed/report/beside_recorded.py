@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Expect, Plan
 
 LEAST_QUEUED = 0.01  # of the idle round trip: what waits less is no delay to speak of
+COMPLETED = "completed; nothing was expected"
+FAR_WORDS = "this is far below"
+FAR_BELOW = 0.8  # of what theory allows: a run that reached less is pointed out
 MOST_FLOWS = 16  # of a network that are named one by one
 
 
@@ -54,9 +57,8 @@ def rows(record: RunRecord, plan: Plan | None) -> list[RecordedRow]:
         ),
         *_loaded(record),
         RecordedRow("Retransmits", grouped(expect.retransmits if expect else None), grouped(record.retransmits)),
-        _score(record, expect),
     ]
-    return found
+    return [*found, _score(record, expect)] if recorded_score(expect) or record.score_bit_m_per_s else found
 
 
 def _completion(record: RunRecord) -> list[RecordedRow]:
@@ -115,13 +117,14 @@ def outcome_words(record: RunRecord, plan: Plan | None) -> str:
     """
     if record.passed is not True or plan is None or any(flow.expect for flow in plan.flows):
         return {True: "passed", False: "failed", None: "not judged"}[record.passed]
-    words, theory_bps = "completed; nothing was expected", plan.physics.expected_goodput_bps
+    words, theory_bps = COMPLETED, plan.physics.expected_goodput_bps
     if not plan.is_path or not theory_bps or record.goodput_bps is None:
         return words
     reached_bps = record.steady_goodput_bps or record.goodput_bps
     when = " from 10 s on" if record.steady_goodput_bps else ""
     came = f"{rate_text(reached_bps)}{when} ({percent_of(reached_bps, theory_bps)})"
-    return f"{words}. Theory allows {rate_text(theory_bps)}, and {came} came"
+    far = f"; {FAR_WORDS}" if reached_bps < FAR_BELOW * theory_bps else ""
+    return f"{words}. Theory allows {rate_text(theory_bps)}, and {came} came{far}"
 
 
 def recorded_streams(expect: Expect | None) -> list[float]:

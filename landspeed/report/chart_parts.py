@@ -66,13 +66,21 @@ def thin(series: Series, points: int = POINTS) -> Series:
 
 
 def chart_unit(rates: Iterable[Series]) -> tuple[float, str]:
-    """Choose the unit for the rates of one picture, by the largest that is drawn: its bit/s and its name."""
-    return rate_unit(max((value for series in rates for _, value in series), default=0.0))
+    """Choose the unit for the rates of one picture, by what is drawn most of the time, not by a peak: bit/s, name."""
+    values = sorted(value for series in rates for _, value in series if value > 0)
+    return rate_unit(values[len(values) * 3 // 4] if values else 0.0)
 
 
 def scaled(series: Series, size: float) -> Series:
     """Convert a series to units of that size."""
     return [(time_s, value / size) for time_s, value in series]
+
+
+def share_time(charts: Sequence[Chart]) -> None:
+    """Give charts one axis of time: from the start to the end of the longest."""
+    end_s = max((chart.figure["layout"]["xaxis"]["range"][1] for chart in charts), default=0.0)
+    for chart in charts:
+        chart.figure["layout"]["xaxis"]["range"] = [0, end_s]
 
 
 def line(name: str, series: Series, colour: str, width: float, dash: str = "solid") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The report's charts as plotly figures (plain dicts; the page draws them)."""
+"""The report's charts as plotly figures (plain dicts; the page draws them), the first ones first."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from landspeed.report.chart_parts import (
     mark_events,
     mark_phases,
     scaled,
+    share_time,
     thin,
 )
 from landspeed.results.flow_result import phases_text
@@ -37,6 +38,7 @@ LEAST_QUEUE = 0.01  # queues that stay below this part of the largest are told i
 START_RTTS = 40
 START_HIDDEN = 5  # a run this many times longer than its start hides it
 LEVELS = frozenset({ACK_PATH, BUS, BUS_FITTED, LINE_RATE, PACING, WINDOW})  # limits that are a level of goodput
+PEAK = 1.05  # of the line rate: what is above it was not sent at that moment
 HEADROOM = 2.0  # a limit further above the data than this is told in the caption, not drawn
 
 
@@ -51,16 +53,17 @@ def make_charts(samples: Samples, record: RunRecord, plan: Plan) -> list[Chart]:
     controls = controls_of(record)
     found = [
         _goodput(goodput, record, plan),
+        _rtt(samples.by_stream("sender", "srtt_us", per=1e3), record, plan, controls),
+        queues_chart(samples.backlogs(per=1e6), plan),
         _start(goodput, plan),
         _goodput_controls(goodput, controls),
         _goodput_streams(goodput, plan, controls),
         _window(window, record, plan),
         _window_streams(window, record, plan, controls),
-        _rtt(samples.by_stream("sender", "srtt_us", per=1e3), record, plan, controls),
         _retransmits(samples.by_stream("sender", "retransmits"), record, controls),
-        _queues(samples.backlogs(per=1e6), plan),
     ]
     made = [chart for chart in found if chart is not None]
+    share_time([chart for chart in made if chart.key != "goodput-start"])
     for chart in made:
         mark_events(chart.figure, record.events)
     return made
@@ -102,6 +105,8 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
         caption += f" The level after it is the limit that bound the run: {record.limited_by}."
     if len(record.limit_phases) > 1:
         caption += f" The band at its foot shows what held it: {phases_text(record.limit_phases)}."
+    if (line_bps := plan.physics.line_rate_limit_bps) and most * size > PEAK * line_bps:
+        caption += " Peaks above the line rate are data that waited for a packet sent again: it is read at once."
     if beyond:
         caption += f" Beyond the picture: {', '.join(beyond)}."
     words = f"Total goodput over {total[-1][0]:.0f} s; steady at {rate_text(mean)}, at most {rate_text(most * size)}."
@@ -214,7 +219,8 @@ def _retransmits(streams: dict[int, Series], record: RunRecord, controls: Contro
     return Chart("retransmits", "Retransmits", figure, caption, words)
 
 
-def _queues(found: dict[tuple[int, str], Series], plan: Plan) -> Chart | None:
+def queues_chart(found: dict[tuple[int, str], Series], plan: Plan) -> Chart | None:
+    """Draw what waited at each port, of the queues that are not always near empty."""
     used = {key: series for key, series in found.items() if max(value for _, value in series) > 0}
     if not found:
         return None
@@ -238,7 +244,8 @@ def _queues(found: dict[tuple[int, str], Series], plan: Plan) -> Chart | None:
         peak = max((max(value for _, value in found[key]) for key in found if key not in shown), default=0.0)
         caption += f" The other {rest} stayed " + (f"below {bytes_text(peak * 1e6)}." if peak else "empty.")
     words = "; ".join(f"{trace['name']} up to {max(trace['y'], default=0):.3g} MB" for trace in traces) or "no queues"
-    return Chart("queues", "Queues of the hops", figure, caption, words)
+    title = f"Queue {traces[0]['name']}" if len(traces) == 1 else "Queues of the hops"
+    return Chart("queues", title, figure, caption, words)
 
 
 def _end(streams: dict[int, Series]) -> float:

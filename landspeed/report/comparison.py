@@ -7,9 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from landspeed.base.text import DASH, bytes_text, duration_text, grouped, percent_of, rate_text
-from landspeed.report.chart_parts import Chart, LevelLine, chart_unit, figure_over_time, line, mark_events, scaled
+from landspeed.report.chart_parts import (
+    Chart,
+    LevelLine,
+    chart_unit,
+    figure_over_time,
+    line,
+    mark_events,
+    scaled,
+    share_time,
+)
 from landspeed.report.comparison_sides import Side
 from landspeed.report.differences import Difference, differences, longest_queue
+from landspeed.report.findings import finding
 from landspeed.results.series import Series
 
 if TYPE_CHECKING:
@@ -169,18 +179,23 @@ def overlaid_charts(comparison: Comparison, prefix: str = "") -> list[Chart]:
     charts = [
         _overlaid(
             comparison, "goodput", "Goodput in total", unit, lambda side: scaled(side.goodput, size / 1e9), marks=marks,
-            caption="What the receiving application read, all streams. Where the lines part, the worlds do.",
-        ),
-        _overlaid(
-            comparison, "cwnd", "Congestion window in total", "MB", lambda side: side.window, marks=[],
-            caption="Slow start, its end, and what each loss does to the window.",
+            caption="What the receiving application read, all streams.",
         ),
         _overlaid(
             comparison, "rtt", "Round-trip time", "ms", lambda side: side.rtt, marks=[],
             caption="TCP's smoothed round-trip time of the first stream: what is above the least is time in queues.",
         ),
+        _overlaid(
+            comparison, "queue", "Longest queue", "MB", lambda side: side.queue, marks=[],
+            caption="Bytes waiting at the port where most of them did.",
+        ),
+        _overlaid(
+            comparison, "cwnd", "Congestion window in total", "MB", lambda side: side.window, marks=[],
+            caption="Slow start, its end, and what each loss does to the window.",
+        ),
     ]  # fmt: skip
     found = [chart for chart in charts if chart is not None]
+    share_time(found)
     for chart in found:
         mark_events(chart.figure, first.record.events)
     return [replace(chart, key=prefix + chart.key) for chart in found]
@@ -229,20 +244,14 @@ def render_comparison(comparison: Comparison) -> RenderableType:
     table.add_column("of the first", justify="right", style="dim")
     for row in comparison.rows:
         table.add_row(row.name, *([row.recorded] if comparison.recorded else []), *row.values, row.share)
-    parts: list[RenderableType] = [Text(comparison.title, style="bold"), table]
+    parts: list[RenderableType] = [Text(comparison.title, style="bold"), Text(finding(comparison)), table]
     for each in difference_lines(comparison):
         parts.append(Text(each, overflow="fold"))
     return Group(Padding(Group(*parts), (0, 1)), *(render_comparison(each) for each in comparison.flows))
 
 
 def difference_lines(comparison: Comparison) -> list[str]:
-    """Each difference in a sentence; one that says so if there is none."""
-    if not comparison.differences:
-        return [
-            f"Goodput differs by no more than {comparison.tolerance * 100:g} %; the round-trip time under load, the "
-            "time to full rate, the end of slow start and the responses to events are within their tolerances. The "
-            "other rows are shown, not compared."
-        ]
+    """Each difference in a sentence."""
     lines: list[str] = []
     for label, each in comparison.differences:
         cause = f"likely {each.cause} ({each.evidence})" if each.cause else "the samples support no cause"

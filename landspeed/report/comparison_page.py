@@ -6,7 +6,8 @@ from pathlib import Path
 
 from landspeed.base.files import write_atomically
 from landspeed.report.comparison import Comparison, overlaid_charts
-from landspeed.report.page_parts import environment, plotly_js, script_json, template_text
+from landspeed.report.findings import finding
+from landspeed.report.page_parts import environment, report_address, script_json, template_text
 from landspeed.results.bundle import OutputError
 
 
@@ -18,14 +19,14 @@ def write_comparison(comparison: Comparison, target: Path) -> Path:
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, render_page(comparison).encode())
+        write_atomically(target, render_page(comparison, target.parent).encode())
     except OSError as error:
         raise OutputError(f"cannot write {target}: {error.strerror}") from error
     return target
 
 
-def render_page(comparison: Comparison) -> str:
-    """The page as text."""
+def render_page(comparison: Comparison, folder: Path | None = None) -> str:
+    """The page as text, with links to the reports of the runs for a page in `folder`."""
     from markupsafe import Markup
 
     charts = overlaid_charts(comparison)
@@ -38,12 +39,13 @@ def render_page(comparison: Comparison) -> str:
         .render(
             comparison=comparison,
             title=comparison.sides[0].plan.title,
+            finding=finding(comparison),
+            reports=[folder and report_address(side.bundle, folder) for side in comparison.sides],
             charts=charts,
             flows=flows,
             events=[(number, event) for number, event in enumerate(events, start=1) if event.at_s is not None],
             style=Markup(template_text("report.css")),
             script=Markup(template_text("report.js")),
-            plotly=Markup(plotly_js()) if drawn else "",
             figures=Markup(script_json({chart.key: chart.figure for chart in drawn})) if drawn else "",
         )
     )

@@ -65,6 +65,7 @@ class Side:
     goodput: Series = field(default_factory=Series)  # Gbit/s, read by the receiver
     window: Series = field(default_factory=Series)  # MB, all streams
     rtt: Series = field(default_factory=Series)  # ms, first stream
+    queue: Series = field(default_factory=Series)  # MB, at the port where most waited
     settled_bps: float | None = None
     full_s: float | None = None
     slow_start: SlowStart | None = None
@@ -142,6 +143,9 @@ def _read_samples(side: Side, samples: Samples) -> None:
     side.window = total_of(samples.windows(mss, per=1e6))
     round_trips = samples.by_stream("sender", "srtt_us", per=1e3)
     side.rtt = [point for point in next(iter(round_trips.values()), Series()) if point[1] > 0]
+    side.queue = max(
+        samples.backlogs(per=1e6).values(), key=lambda series: max(value for _, value in series), default=Series()
+    )
     if samples.curves is not None:
         side.settled_bps = side.record.steady_goodput_bps
         if side.settled_bps is None:

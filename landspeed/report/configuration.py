@@ -50,3 +50,17 @@ def _as_text(value: Any, pad: str = "") -> str:
         plain = not isinstance(each, dict | list) and "\n" not in str(each)
         lines.append(f"{pad}{name}: {each}" if plain else f"{pad}{name}:\n{_as_text(each, pad + '  ')}")
     return "\n".join(lines)
+
+
+def scenario_data(bundle: Path) -> dict[str, Any]:
+    """The bundle's copy of the scenario; empty where it has none that can be read."""
+    file = bundle / "scenario.yaml"
+    if not file.exists():
+        return {}
+    from ruamel.yaml import YAML, YAMLError
+
+    try:
+        data = YAML(typ="safe").load(file)
+    except (YAMLError, OSError, UnicodeDecodeError):
+        return {}
+    return data if is_object(data) else {}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from landspeed.base.limits import SHARED_LINE
 from landspeed.base.text import DASH, bytes_text, grouped, percent_of, rate_text
 from landspeed.base.units_text import rate_unit, time_text
 from landspeed.judge.fairness import FlowShares, flows_goodput, jain_series, total_goodput
 from landspeed.report import tables
-from landspeed.report.chart_parts import Chart, figure_over_time, line, mark_events
-from landspeed.report.charts import MOST_LINES, PALETTE, make_charts
+from landspeed.report.chart_parts import Chart, figure_over_time, line, mark_events, share_time
+from landspeed.report.charts import MOST_LINES, PALETTE, make_charts, queues_chart
 from landspeed.report.tables import Table
+from landspeed.results.series import Series
 from landspeed.scenario.plan.flow_path import path_of, steps, subflows
 from landspeed.scenario.theory.timing import echo_ns
 
@@ -113,7 +114,7 @@ def routes_table(result: FlowResult, plan: Plan, flow: Flow) -> Table | None:
 
 
 def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
-    """Goodput of each flow and of all, and Jain's index, over time."""
+    """Goodput of each flow and of all, their round trips, the queues, and Jain's index, over time."""
     goodput = {name: series for name, series in flows_goodput(record, samples).items() if series}
     if not goodput:
         return []
@@ -135,6 +136,13 @@ def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
             alternative=f"Goodput of {len(goodput)} flows over {end_s:.4g} s.",
         )
     ]
+    plan = record.plan
+    if plan is not None:
+        found += [
+            each
+            for each in (_round_trips(samples, record, plan), queues_chart(samples.backlogs(per=1e6), plan))
+            if each
+        ]
     if fairness := jain_series(goodput):
         figure = figure_over_time([line("Jain's index", fairness, "--rehearsed", 1.8)], [], "of 1", end_s=end_s)
         figure["layout"]["yaxis"]["range"] = [0, 1.05]
@@ -148,9 +156,26 @@ def network_charts(samples: Samples, record: RunRecord) -> list[Chart]:
                 alternative=f"Jain's index over time, at the end {last:.3f}.",
             )
         )
+    share_time(found)
     for chart in found:
         mark_events(chart.figure, record.events)
     return found
+
+
+def _round_trips(samples: Samples, record: RunRecord, plan: Plan) -> Chart | None:
+    """The smoothed round trip of each flow's first stream."""
+    traces: list[dict[str, Any]] = []
+    for number, flow in enumerate(record.flows[:MOST_LINES]):
+        begin_s = flow.begins_s or 0.0
+        streams = samples.alone(plan, flow).by_stream("sender", "srtt_us", per=1e3)
+        series = [(begin_s + time_s, ms) for time_s, ms in next(iter(streams.values()), Series()) if ms > 0]
+        traces += [line(flow.name, series, PALETTE[number % len(PALETTE)], 1.4)] if series else []
+    if not traces:
+        return None
+    figure = figure_over_time(traces, [], "ms", end_s=max(trace["x"][-1] for trace in traces))
+    caption = "TCP's smoothed round-trip time of each flow's first stream: what is above the least is time in queues."
+    words = "; ".join(f"{trace['name']} up to {max(trace['y']):.4g} ms" for trace in traces)
+    return Chart("flows-rtt", "Round-trip time, flow by flow", figure, caption, words)
 
 
 def flow_sections(samples: Samples, record: RunRecord, plan: Plan) -> list[FlowReport]:

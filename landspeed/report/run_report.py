@@ -1,7 +1,4 @@
-"""`report.html`: one page per bundle. Its own policy forbids it to load anything but plotly.js, which stands beside it.
-
-A standalone page holds plotly.js itself.
-"""
+"""`report.html`: one page per bundle, one file. Its own policy forbids it to load anything."""
 
 from __future__ import annotations
 
@@ -11,10 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from landspeed.base.failures import telling_of
 from landspeed.base.files import write_atomically
-from landspeed.base.text import DASH, bytes_text, duration_text, percent_of, rate_text, scientific
-from landspeed.report.beside_recorded import RecordedRow, outcome_words, recorded_duration_s, rows, wanted_word
+from landspeed.base.text import DASH, bytes_text, duration_text, percent_of, rate_text
+from landspeed.report.beside_recorded import (
+    COMPLETED,
+    FAR_WORDS,
+    RecordedRow,
+    outcome_words,
+    recorded_duration_s,
+    rows,
+    wanted_word,
+)
 from landspeed.report.configuration import configuration
-from landspeed.report.page_parts import PLOTLY, environment, place_plotly, plotly_js, script_json, template_text
+from landspeed.report.findings import network_finding
+from landspeed.report.page_parts import environment, script_json, template_text
 from landspeed.results.bundle import OutputError, load_record
 from landspeed.results.record import RunRecord
 from landspeed.results.samples_reader import Samples
@@ -22,13 +28,11 @@ from landspeed.results.samples_reader import Samples
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
 
+FIRST_CHARTS = frozenset({"goodput", "rtt", "queues", "flows", "flows-rtt"})  # of the first screen
 
-def write_report(bundle_dir: Path, *, standalone: bool = False) -> Path:
+
+def write_report(bundle_dir: Path) -> Path:
     """Write `report.html` into a bundle, whatever the bundle has.
-
-    Args:
-        bundle_dir: the bundle's folder.
-        standalone: put plotly.js (4.6 MB) into the page; otherwise it stands beside it (`place_plotly`).
 
     Returns:
         the file.
@@ -38,18 +42,16 @@ def write_report(bundle_dir: Path, *, standalone: bool = False) -> Path:
         BundleError: the bundle's `result.json` cannot be read, or its files do not fit together.
     """
     with telling_of(bundle_dir):
-        html = render_report(bundle_dir, standalone=standalone)
+        html = render_report(bundle_dir)
     target = bundle_dir / "report.html"
     try:
         write_atomically(target, html.encode())
-        if f'src="{PLOTLY}"' in html:
-            place_plotly(bundle_dir)
     except OSError as error:
         raise OutputError(f"cannot write {target}: {error.strerror}") from error
     return target
 
 
-def render_report(bundle_dir: Path, *, standalone: bool = False) -> str:
+def render_report(bundle_dir: Path) -> str:
     """The page as text.
 
     Raises:
@@ -60,17 +62,17 @@ def render_report(bundle_dir: Path, *, standalone: bool = False) -> str:
     record = load_record(bundle_dir)
     plan = record.plan
     context = _context(bundle_dir, record, plan)
-    charts = context["charts"]
-    all_charts = [*charts, *(chart for flow in context["flows"] for chart in flow.charts)]
+    all_charts = [*context["charts"], *(chart for flow in context["flows"] for chart in flow.charts)]
     return (
         environment()
         .get_template("report.html.j2")
         .render(
             **context,
+            first_charts=[chart for chart in context["charts"] if chart.key in FIRST_CHARTS],
+            more_charts=[chart for chart in context["charts"] if chart.key not in FIRST_CHARTS],
             style=Markup(template_text("report.css")),
             script=Markup(template_text("report.js")),
-            plotly=Markup(plotly_js()) if charts and standalone else "",
-            figures=Markup(script_json({chart.key: chart.figure for chart in all_charts})),
+            figures=Markup(script_json({each.key: each.figure for each in all_charts})) if all_charts else "",
         )
     )
 
@@ -176,15 +178,30 @@ def _headline(record: RunRecord, plan: Plan | None) -> dict[str, str]:
         + f"{bytes_text(record.bytes)} in {duration_text(record.duration_s)}"
         if record.bytes is not None
         else "",
-        "score": scientific(record.score_bit_m_per_s),
+        **_delay(record),
     }
+
+
+def _delay(record: RunRecord) -> dict[str, str]:
+    """The large figure of delay: the round trip under load, of a network that of the flow that waited longest."""
+    told = [flow for flow in record.flows if flow.rtt_loaded_median_ms is not None]
+    flow = max(told, key=lambda each: (each.rtt_loaded_median_ms or 0.0) - (each.rtt_ms or 0.0), default=None)
+    if flow is None:
+        return {"loaded": DASH, "loaded_more": ""}
+    more = f"median{f' of {flow.name}' if record.flows[1:] else ''}; {flow.rtt_loaded_p99_ms or 0.0:.4g} ms p99"
+    more += "" if flow.rtt_ms is None else f", {flow.rtt_ms:.4g} ms idle"
+    return {"loaded": f"{flow.rtt_loaded_median_ms:.4g} ms", "loaded_more": more}
 
 
 def _verdict(record: RunRecord, plan: Plan | None) -> dict[str, str]:
     if not record.complete:
         return {"kind": "bad", "word": "Incomplete", "text": record.error or "the run did not end"}
     word, _, text = outcome_words(record, plan).partition(". ")
-    kind = {"passed": "good", "failed": "bad"}.get(word, "open")
+    kind = {"passed": "good", "failed": "bad"}.get(
+        word, "done" if word == COMPLETED and FAR_WORDS not in text else "open"
+    )
+    if record.flows[1:]:
+        text = network_finding(record)
     return {"kind": kind, "word": word[:1].upper() + word[1:], "text": f"{text}." if text else ""}
 
 

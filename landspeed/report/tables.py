@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from landspeed.base.json_form import is_array, is_object
+from landspeed.base.json_form import is_array
 from landspeed.base.text import (
     DASH,
     NARROW,
@@ -19,6 +19,7 @@ from landspeed.base.text import (
 )
 from landspeed.base.units_text import rate_unit
 from landspeed.judge.calibration_checks import calibration_checks, hop_place
+from landspeed.report.configuration import scenario_data
 from landspeed.results.facts import spun_text
 from landspeed.results.record import Check, EventResult, RunRecord
 from landspeed.results.tool_result import HostUse, StreamResult
@@ -360,17 +361,7 @@ def notes(record: RunRecord, plan: Plan) -> list[str]:
 
 def scenario_words(bundle: Path) -> dict[str, Any]:
     """Description, assumptions and sources from the bundle's copy of the scenario."""
-    file = bundle / "scenario.yaml"
-    if not file.exists():
-        return {}
-    from ruamel.yaml import YAML, YAMLError
-
-    try:
-        data = YAML(typ="safe").load(file)
-    except (YAMLError, OSError, UnicodeDecodeError):
-        return {}
-    if not is_object(data):
-        return {}
+    data = scenario_data(bundle)
     lists = {key: [str(each) for each in data[key]] for key in ("assumptions", "sources") if is_array(data.get(key))}
     text = data.get("description")
     return {key: listed for key, listed in lists.items() if listed} | ({"description": str(text)} if text else {})

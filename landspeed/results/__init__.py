@@ -7,6 +7,7 @@ facts.py               Facts of the machinery that made a run, a model for each 
 flow_result.py         Result of one flow of a run, and the place of its files in the bundle
 flow_rows.py           The view `flows` of queries: a row for each flow of each bundle
 flow_totals.py         All flows of a run together
+packed.py              A bundle as one file to send: a zip archive whose only folder is the bundle
 packet_ring.py         Captures of a session: the kernel's ring of packets, as the guest wrote it
 query.py               Queries over all bundles of a folder: DuckDB in memory, the bundles read in place
 record.py              The record of one run: `result.json` as a model

@@ -34,6 +34,7 @@ class Figures(TransferResult):
     """Figures of a flow, or of all flows of a run together."""
 
     steady_goodput_bps: float | None = None  # from the tenth second of the flow on
+    settled_goodput_bps: float | None = None  # of the time that is judged: from 10 s on, or of the second half
     rtt_ms: float | None = None  # calibrated, end to end, of the idle path
     rtt_loaded_median_ms: float | None = None  # under load: TCP's own, all streams, from 10 s on or of the second half
     rtt_loaded_p95_ms: float | None = None  # 95 % of that time it was no longer

@@ -21,6 +21,7 @@ FLOW_COLUMNS = {
     "begins_s": "DOUBLE",
     "goodput_bps": "DOUBLE",
     "steady_goodput_bps": "DOUBLE",
+    "settled_goodput_bps": "DOUBLE",
     "bytes": "BIGINT",
     "duration_s": "DOUBLE",
     "completion_s": "DOUBLE",

@@ -49,6 +49,7 @@ _RUN_COLUMNS = {
     "error": "VARCHAR",
     "goodput_bps": "DOUBLE",
     "steady_goodput_bps": "DOUBLE",
+    "settled_goodput_bps": "DOUBLE",
     "bytes": "BIGINT",
     "duration_s": "DOUBLE",
     "completion_s": "DOUBLE",

@@ -120,6 +120,7 @@ class RunRecord(BaseModel):
 
     goodput_bps = Total[float | None]()
     steady_goodput_bps = Total[float | None]()
+    settled_goodput_bps = Total[float | None]()
     bytes = Total[int | None]()
     duration_s = Total[float | None]()
     completion_s = Total[float | None]()

@@ -11,6 +11,7 @@ from landspeed.base.errors import LandspeedError
 from landspeed.report.comparison import TOLERANCE, Comparison, compare
 from landspeed.report.comparison_page import write_comparison
 from landspeed.report.comparison_sides import Side, load_sides, load_whole, world_words
+from landspeed.report.side_words import what_differs
 from landspeed.results.bundle import RESULT
 from landspeed.runs.one_run import Report, check_world
 from landspeed.runs.run import Run
@@ -130,7 +131,7 @@ def _compared(runs: list[list[Side]], tolerance: float) -> Comparison:
 
 
 def _name(sides: list[Side]) -> None:
-    """The shortest labels that tell the sides apart: world, kernel, with the scenario, with the bundle's name."""
+    """The shortest labels that tell the sides apart: world, what differs in the scenarios, their names, the bundle."""
 
     def world(side: Side) -> str:
         return world_words(side.record.world)
@@ -138,9 +139,12 @@ def _name(sides: list[Side]) -> None:
     def with_flow(words: Callable[[Side], str]) -> Callable[[Side], str]:
         return lambda side: f"{words(side)}, {side.flow}" if side.flow else words(side)
 
+    apart = what_differs([side.bundle for side in sides])
+    keys = dict(zip([side.bundle for side in sides], apart or [], strict=False))
     choices: tuple[Callable[[Side], str], ...] = (
         lambda side: side.flow or world(side),
         with_flow(world),
+        with_flow(lambda side: keys.get(side.bundle, "")),
         with_flow(lambda side: side.record.scenario),
         with_flow(lambda side: f"Linux {side.record.versions.get('kernel')}"),
         with_flow(lambda side: f"{side.record.scenario}, {world(side)}"),

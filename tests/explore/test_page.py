@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     """Site of the world, folder of the runs, and a page with a grid of them."""
     folder = tmp_path_factory.mktemp("explore")
     site, page = make_site(folder), folder / "explore.html"
-    done = explore(site, folder / "runs", "--out", page, "--quiet", "--spread", 20)
+    done = explore(site, folder / "runs", "--out", page, "--quiet", "--measure", "--spread", 20)
     assert done.returncode == 0, done.stderr
     return site, folder / "runs", page
 
@@ -91,6 +91,11 @@ def test_sliders_move_the_curve(static: tuple[Page, Seen]) -> None:
     page, _ = static
     before, mean = page.locator(CURVE).get_attribute("d"), rate(page, "theory-mean")
     assert mean == pytest.approx(setting_at(sliders(), [each.start for each in sliders()]).mean_bps, rel=1e-3)
+    assert page.locator("#theory-delay").inner_text() == "Round trip under load 100\u00a0ms, idle 100 ms."
+    slide(page, "window", 5)  # 16 MB, more than the BDP: the rest stands in the queue
+    delay = page.locator("#theory-delay").inner_text().removeprefix("Round trip under load ").split("\u00a0")[0]
+    places = [5 if each.key == "window" else each.start for each in sliders()]
+    assert float(delay) == pytest.approx(100 * setting_at(sliders(), places).window_bdp, rel=1e-3)
     slide(page, "window", 2)
     assert page.locator(CURVE).get_attribute("d") != before
     assert rate(page, "theory-mean") == pytest.approx(690 * 1448 * 8 / 0.1, rel=1e-3)

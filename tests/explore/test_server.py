@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def test_runs_one_after_the_other(served: Served, hold: Path) -> None:
     status, report, headers = served.ask(f"bundles/{point['key']}/report.html")
     assert (status, headers.get_content_type()) == (200, "text/html")
     assert b"Goodput" in report
-    assert served.ask(f"bundles/{point['key']}/plotly.min.js")[0] == 404  # the toy's report has no charts
+    assert served.ask(f"bundles/{point['key']}/plan.json")[0] == 404
     assert served.ask(f"bundles/{point['key']}/result.json")[0] == 404
     assert served.end() == 0
 
@@ -165,12 +166,16 @@ def test_two_on_one_port(served: Served, place: tuple[Path, Path]) -> None:
         (("--serve", "--port", "70000"), "write a number from 1 to 65535"),
         (("--serve", "--out", "x.html"), "--serve writes no file"),
         (("--spread", "0"), "not a positive integer"),
-        (("--spread", "3", "--no-runs"), "--spread makes runs; leave it out, or --no-runs"),
+        (("--spread", "3"), "--spread chooses what is measured; add --measure, or leave --spread out"),
+        (("--serve", "--measure"), "leave out --measure, or --serve"),
+        (("first", "--flow", "x"), "leave --flow out: it is one path"),
+        (("dumbbell", "--flow", "x"), "dumbbell has no such flow; choose one of near, far"),
+        (("dumbbell",), "choose one of fifo, codel, fq_codel, pie: --set links.N.discipline=fifo"),
         (("--jobs", "0"), "not a positive integer"),
         (("--set", "transfer.streams=4"), "name one"),
         (("no-such-scenario",), "no-such-scenario"),
         ((FIRST, "--set", "transfer.congestion_control=scalable"), "choose one of reno, cubic, htcp, bbr"),
-        (("--no-runs", "--out", "/proc/no/explore.html"), "name another file with --out"),
+        (("--out", "/proc/no/explore.html"), "name another file with --out"),
     ],
 )
 def test_bad_words(place: tuple[Path, Path], words: tuple[str, ...], why: str) -> None:
@@ -183,8 +188,10 @@ def test_bad_words(place: tuple[Path, Path], words: tuple[str, ...], why: str) -
 @pytest.mark.slow
 def test_the_static_page_has_the_grid(place: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "a folder" / "seite é.html"
-    done = explore(*place, FIRST, "--out", out, "--quiet", "--spread", 5)
+    done = explore(*place, FIRST, "--out", out, "--measure", "--spread", 5)
     assert done.returncode == 0, done.stderr
+    told = re.search(r"0 of (\d+) runs are known; the other (\d+) take about \d+ min", done.stderr)
+    assert told is not None and told[1] == told[2]
     assert done.stdout.strip() == str(out)
     page = out.read_text()
     assert len(page) <= 8_000_000
@@ -194,5 +201,20 @@ def test_the_static_page_has_the_grid(place: tuple[Path, Path], tmp_path: Path) 
     assert start in [point["at"] for point in data["points"]]
     windows = {point["at"][2] for point in data["points"] if point["at"][:2] + point["at"][3:] == start[:2] + start[3:]}
     assert windows == set(range(len(data["sliders"][2]["texts"])))  # each window, all else as it begins
-    assert explore(*place, FIRST, "--out", out, "--no-runs").returncode == 0
+    assert explore(*place, FIRST, "--out", out, "--measure", "--spread", 5, "--quiet").returncode == 0
     assert out.read_text() == page  # nothing is run again, and the same runs make the same page
+
+
+@pytest.mark.slow
+def test_without_a_word_nothing_is_run_but_the_price_is_told(place: tuple[Path, Path], tmp_path: Path) -> None:
+    site, _ = place
+    runs, out = tmp_path / "runs", tmp_path / "explore.html"
+    done = explore(site, runs, "dumbbell", "--set", "links.2.discipline=fifo", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"the page has theory; 0 of (\d+) runs are known: --measure makes the other \1, in about \d+ min, \d+ at",
+        done.stderr,
+    )
+    assert "the path of flow " in done.stderr  # a network: the first of its flows
+    assert not (runs / "bundles").exists()
+    assert ", flow " in out.read_text().partition("</title>")[0]

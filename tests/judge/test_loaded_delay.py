@@ -176,6 +176,14 @@ def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.C
     (row,) = [row for row in comparison.rows if row.name == "… under load, median"]
     assert row.values[0] == f"{median:.3f} ms"
 
+    assert (
+        cli.main(["compare", str(fifo.bundle), str(cake.bundle), "--json", "--html", str(tmp_path / "page.html")]) == 0
+    )
+    told = json.loads(capsys.readouterr().out)["finding"]
+    start = f"From discipline fifo to discipline cake, the round trip under load falls from {median:.4g} ms to "
+    assert told.startswith(start)
+    assert "(median), and goodput falls by 3." in told
+
     words = ["results", "--runs", str(tmp_path / "runs")]
     sql = "SELECT rtt_loaded_median_ms, rtt_loaded_p99_ms FROM runs ORDER BY rtt_loaded_median_ms"
     assert cli.main([*words, sql]) == 0

@@ -79,6 +79,9 @@ def test_without_an_expectation_nothing_is_passed(bundle: Path) -> None:
     share = f"{(record.steady_goodput_bps or 0) / theory * 100:.2f} %"
     assert line.startswith("Result: completed; nothing was expected. Theory allows ")
     assert f"{wording.rate_text(record.steady_goodput_bps)} from 10 s on ({share}) came" in line
+    assert "far below" not in line
+    record.flows[0].steady_goodput_bps = 0.79 * theory
+    assert "79.00 %) came; this is far below" in _print(record, terminal=False)
     record.flows[0].passed = False
     assert "Result: failed" in _print(record, terminal=False)
 

@@ -16,6 +16,8 @@ from landspeed.report import differences as diff
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import render_page
 from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side, second_half_bps
+from landspeed.report.findings import finding
+from landspeed.report.side_words import what_differs
 from landspeed.results.series import ByteCurves
 from landspeed.worlds.sim import world
 from tests.support.browser import dump, requests
@@ -64,13 +66,52 @@ def test_bundle_beside_file_in_terminal_json_and_page(
     html = page.read_text()
     assert "default-src 'none'" in html
     assert "http://" not in html.split("<script")[0]
-    assert html.count('class="plot"') == 3
+    assert html.count('class="plot"') == 4
     assert '"--event"' in html  # the loss is marked
     assert cli.main([*words]) == 0
     shown = capsys.readouterr().out
     assert "Goodput differs by no more than 2 %" in shown
     assert "Goodput" in shown
     assert str(page) in shown
+
+
+def test_the_first_sentence_says_what_was_gained_and_lost(side: Side) -> None:
+    other = load_side(side.bundle, "two")
+    side.label = "one"
+    assert finding(compare([side, other])).startswith("Goodput differs by no more than 2 %; the round-trip time under")
+    other.record.flows[0].goodput_bps = 3e8
+    told = finding(compare([side, other]))
+    assert told.startswith("From one to two, goodput falls by 25\u202f%, from 400.00 Mbit/s to 300.00 Mbit/s; ")
+    assert told.endswith("; the round trip under load is the same.")
+    for each, ms in ((side, 40.0), (other, 20.0)):
+        each.record.flows[0].rtt_loaded_median_ms = each.record.flows[0].rtt_loaded_p99_ms = ms
+    told = finding(compare([side, other]))
+    assert told.startswith(
+        "From one to two, the round trip under load falls from 40 ms to 20 ms (median), and goodput "
+    )
+    other.record.flows[0].goodput_bps = 4e8
+    told = finding(compare([side, other]))
+    assert told == (
+        "From one to two, the round trip under load falls from 40 ms to 20 ms (median); goodput is the same."
+    )
+    other.record.flows[0].rtt_loaded_median_ms = other.record.flows[0].rtt_loaded_p99_ms = 40.0
+    other.full_s = 9.0
+    told = finding(compare([side, other]))
+    assert told == "From one to two, time to full rate differs; goodput as a whole is the same."
+
+
+def test_sides_have_the_names_of_what_differs(tmp_path: Path) -> None:
+    bundles: list[Path] = []
+    for name, more in (("a", {}), ("b", {"discipline": "cake"}), ("c", {"discipline": "cake", "queue": "2 MB"})):
+        bundles.append(tmp_path / name)
+        bundles[-1].mkdir()
+        path = [{"from": "x", "to": "y", "queue": "1 MB", **more}]
+        (bundles[-1] / "scenario.yaml").write_text(json.dumps({"name": name, "title": name, "path": path}))
+    assert what_differs(bundles[:2]) == ["discipline fifo", "discipline cake"]
+    assert what_differs(bundles[1:]) == ["queue 1 MB", "queue 2 MB"]
+    assert what_differs(bundles[:1] * 2) is None
+    (bundles[0] / "scenario.yaml").unlink()
+    assert what_differs(bundles) is None
 
 
 def _page(side: Side) -> str:
@@ -90,7 +131,7 @@ def test_page_in_a_browser(side: Side, tmp_path: Path) -> None:
     """At 390 and 1440 px: nothing on the console, no sideways scrolling, every chart drawn."""
     page = _page(side)
     told = "<script>onload=()=>{const r=document.documentElement;parent.postMessage([r.scrollWidth,r.clientWidth,"
-    told += "document.querySelectorAll('.plot svg.main-svg').length>=3],'*')}</script>"
+    told += "document.querySelectorAll('.plot svg path[stroke-width]').length>=3],'*')}</script>"
     (tmp_path / "inner.html").write_text(page.replace("</body>", told + "</body>"))
     outer = "<script>let a=[];onmessage=e=>{a.push(e.data.join(' '));document.title=a.join(';')}</script>"
     for width in (390, 1440):

@@ -11,7 +11,9 @@ import pytest
 
 from landspeed.base.failures import NotPossible
 from landspeed.judge.certainty import LEAST, certain, enough, parse_until
-from landspeed.report.sweep_figures import heat_maps, means, pictures
+from landspeed.report.findings import sweep_finding
+from landspeed.report.sweep_figures import MEASURES, heat_maps, means, pictures
+from landspeed.report.sweep_page import render_sweep_page
 from tests.support.emu_fixtures import wait_until
 from tests.support.runs_sweep import (
     Sweeps,
@@ -237,14 +239,44 @@ def test_pictures_and_heat_map_are_of_the_means() -> None:
     assert len(found) == 18
     assert found[3].goodput.mean == pytest.approx(4e9 * 1.1)
     assert found[3].goodput.half == pytest.approx(4.302653 * statistics.stdev([4.0, 4.4, 4.8]) / 3**0.5 * 1e9, rel=1e-6)
-    drawn = pictures(keys, found)
+    drawn = pictures(keys, found, MEASURES[0])
     assert [picture.title for picture in drawn] == ["way reno", "way bbr"]
     picture = drawn[0]
     assert (picture.x_name, picture.unit) == ("loss", "Gbit/s")
-    assert [line.name for line in picture.lines] == ["queue 1 BDP", "queue 2 BDP", "queue 3 BDP"]
+    assert [line.name for line in picture.lines] == ["1 BDP", "2 BDP", "3 BDP"]
     xs = [bar.x for bar in picture.lines[0].bars]
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1])  # decades apart: a logarithmic axis
     assert all(bar.high < bar.y < bar.low for line in picture.lines for bar in line.bars)
     maps = heat_maps(keys, found)
     assert [each.title for each in maps] == ["goodput in Gbit/s · way reno", "goodput in Gbit/s · way bbr"]
     assert maps[1].rows[2][1][2] == ("19.8", 1.0)
+    assert pictures(keys, found, MEASURES[2]) == []  # no delay was measured
+
+
+def test_goodput_and_delay_stand_side_by_side_and_are_told_first() -> None:
+    keys = ("queue", "way")
+    rows = [
+        {"queue": queue, "way": way, "seed": 1, "cell": f"{queue} {way}", "state": "done", "error": None,
+         "retransmits": 0, "goodput_bps": 9e6, "settled_goodput_bps": bps, "rtt_loaded_median_ms": ms,
+         "limited_by": "line rate"}
+        for queue, way, bps, ms in (("1 MB", "fifo", 9.9e6, 800.0), ("2 MB", "fifo", 9.9e6, 1600.0),
+                                    ("1 MB", "cake", 9.5e6, 10.0), ("2 MB", "cake", 9.5e6, 10.5))
+    ]  # fmt: skip
+    found = means(keys, rows)
+    assert sweep_finding(keys, found) == (
+        "Goodput is 9.00 Mbit/s everywhere; the round trip under load is longest with queue 2 MB, way fifo (1600 ms) "
+        "and shortest with queue 1 MB, way cake (10 ms)."
+    )
+    (delay,) = pictures(keys, found, MEASURES[2])
+    assert (delay.unit, [text for _, text in delay.y_ticks]) == ("ms", ["10", "100", "1000", "10000"])
+    fifo, cake = delay.lines
+    assert (fifo.name, cake.name, delay.line_name) == ("fifo", "cake", "way")
+    assert cake.bars[0].y == pytest.approx(delay.y_ticks[0][0])
+    page = render_sweep_page("a sweep", keys, rows, {"1 MB cake": "bundles/x/report.html"})
+    assert page.count('<a href="') == 1
+    assert '<td class="word"><a href="bundles/x/report.html">seed 1</a> </td>' in page
+    assert page.count("<figcaption>") == 2
+    assert "<td>9.00 Mbit/s</td><td>9.50 Mbit/s</td><td>10 ms</td><td>0</td>" in page
+    rows[3] |= {"state": "failed", "goodput_bps": None}
+    assert sweep_finding(keys, means(keys, rows)).endswith("; one run failed.")
+    assert sweep_finding((), []) == "No run came to its end."

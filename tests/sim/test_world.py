@@ -65,7 +65,6 @@ def test_a_simulated_run_makes_the_same_bundle(
         "result.json",
         "samples.parquet",
         "links.parquet",
-        "plotly.min.js",
         "report.html",
         "scenario.yaml",
     }

@@ -53,8 +53,15 @@
 
   // --- pictures --------------------------------------------------------------------------------------------------------
 
+  function loadedAt(places, curve) {
+    return here.loaded(curve, data.rttMs[places[here.number.rtt]], data.mean[0], data.mean[1]);
+  }
+  function milliseconds(value) { return value === null ? "–" : Number(value.toPrecision(4)) + "\u00a0ms"; }
+
   function answer() {
     var run = measuredAt(at);
+    tell("theory-delay", "Round trip under load " + milliseconds(loadedAt(at, theory)) + ", idle " + chosenText("rtt") + ".");
+    tell("measured-delay", run && run.loaded !== null ? "Round trip under load " + milliseconds(run.loaded) + "." : "");
     tell("theory-mean", here.rate(theory.mean));
     var long = Math.abs(theory.long / theory.mean - 1) > 0.03 ? " In the long run " + here.rate(theory.long) + "." : "";
     tell("theory-bound", "Expected limit in the long run: " + data.boundWords[theory.bound] + "." + long);
@@ -145,7 +152,8 @@
       var row = document.createElement("tr");
       var mean = here.theory(point.at).mean;
       point.at.forEach(function (place, i) { row.insertCell().textContent = data.sliders[i].texts[place]; row.lastChild.className = "word"; });
-      [here.rate(mean), here.rate(point.mean), difference(point, mean), point.resent === null ? "–" : String(point.resent)]
+      var curve = here.theory(point.at);
+      [here.rate(mean), here.rate(point.mean), difference(point, mean), milliseconds(loadedAt(point.at, curve)), milliseconds(point.loaded), point.resent === null ? "–" : String(point.resent)]
         .forEach(function (text) { row.insertCell().textContent = text; });
       row.insertCell().textContent = point.bound || "–";
       row.lastChild.className = "word";

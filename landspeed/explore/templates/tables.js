@@ -99,6 +99,13 @@ window.landspeed = {};
     function at(node, time) { return { time: time, goodput: node.goodput, level: node.level, queue: node.queue }; }
   };
 
+  // The median round trip between two times, in ms: the empty path's, and what waits in the queue.
+  here.loaded = function (theory, rttMs, from, until) {
+    var found = [];
+    for (var n = 0; n <= 200; n += 1) { found.push(rttMs * (1 + here.moment(theory, from + (until - from) * n / 200).queue)); }
+    return found.sort(function (one, other) { return one - other; })[100];
+  };
+
   // The state at a moment: between two nodes in proportion.
   here.moment = function (theory, time) {
     var curve = theory.nodes();

@@ -27,10 +27,10 @@ from landspeed.worlds.world import World
 MEASURES = {
     "goodput": ("goodput_bps", RATE, 1.0),
     "steady_goodput": ("steady_goodput_bps", RATE, 1.0),
+    "settled_goodput": ("settled_goodput_bps", RATE, 1.0),
     "duration": ("duration_s", TIME, 1e-9),
     "retransmits": ("retransmits", None, 1.0),
-    "rtt_loaded_median": ("rtt_loaded_median_ms", TIME, 1e-6),
-    "rtt_loaded_p99": ("rtt_loaded_p99_ms", TIME, 1e-6),
+    **{f"rtt_loaded_{each}": (f"rtt_loaded_{each}_ms", TIME, 1e-6) for each in ("median", "p95", "p99", "max")},
 }
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,

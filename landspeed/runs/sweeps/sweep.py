@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+MOST_REPORTS = 32  # of a sweep: more take longer to write than anybody reads
+
+
 @dataclass(frozen=True)
 class SweepOptions:
     """Options of a sweep.
@@ -33,6 +36,7 @@ class SweepOptions:
         until: seeds are added to each combination until its mean goodput is known to this share (0.02: 2 %).
         at_most: cells, those of `until` counted.
         bundles: keep each cell's bundle.
+        reports: write their reports, too, where there are no more than MOST_REPORTS.
         fresh: run again what is known already.
         resume: the sweep must have been begun.
     """
@@ -43,6 +47,7 @@ class SweepOptions:
     until: float | None = None
     at_most: int = MOST_CELLS
     bundles: bool = True
+    reports: bool = False
     fresh: bool = False
     resume: bool = False
 
@@ -207,7 +212,8 @@ def finish(
     from landspeed.report.sweep_page import write_sweep_page
 
     store.write_table(grid, rows := rows_of(done))
-    write_sweep_page(store.page, grid.title or grid.name, grid.keys, rows)
+    kept = {cell.key: Path(known.bundle) for cell, known in done if known.bundle}
+    write_sweep_page(store.page, grid.title or grid.name, grid.keys, rows, kept)
     return Sweep(grid, store, state, rows, interrupted)
 
 
@@ -265,7 +271,8 @@ class _SweepRun:
                 cell = self._waiting.pop(0)
                 virtual[cell.key] = cell.virtual_s
                 folder = self.store.bundles if self.how.bundles else None
-                workers.hand_in(work_of(cell, self.grid.world.name, self._options, folder))
+                report = self.how.reports and folder is not None and len(self.cells) <= MOST_REPORTS
+                workers.hand_in(work_of(cell, self.grid.world.name, self._options, folder, report=report))
             self._tell(min(workers.running, workers.slots))
 
         try:

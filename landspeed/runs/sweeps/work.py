@@ -20,11 +20,14 @@ FIGURES = (
     "passed",
     "goodput_bps",
     "steady_goodput_bps",
+    "settled_goodput_bps",
     "bytes",
     "duration_s",
     "rtt_ms",
     "rtt_loaded_median_ms",
+    "rtt_loaded_p95_ms",
     "rtt_loaded_p99_ms",
+    "rtt_loaded_max_ms",
     "retransmits",
     "limited_by",
 )
@@ -40,6 +43,7 @@ class CellWork:
         build: of the world where the sweep was planned; a worker with another one is no worker for it.
         memory_bytes: what it takes at most.
         folder: for the bundle, on the worker's file system; None keeps no bundle.
+        report: write the bundle's report.
     """
 
     key: str
@@ -50,6 +54,7 @@ class CellWork:
     build: str
     memory_bytes: int
     folder: str | None
+    report: bool = False
 
 
 class OtherBuild(NotReady):
@@ -74,10 +79,12 @@ class CellOutcome:
         return self.state == "done"
 
 
-def work_of(cell: Cell, world: str, options: Mapping[str, Any], folder: Path | None) -> CellWork:
+def work_of(
+    cell: Cell, world: str, options: Mapping[str, Any], folder: Path | None, *, report: bool = False
+) -> CellWork:
     """The work of a cell."""
     where = None if folder is None else str(folder)
-    return CellWork(cell.key, cell.loaded, cell.seed, world, options, cell.build, cell.memory_bytes, where)
+    return CellWork(cell.key, cell.loaded, cell.seed, world, options, cell.build, cell.memory_bytes, where, report)
 
 
 def do(work: CellWork, progress: Callable[[Progress], None] = lambda _: None) -> CellOutcome:
@@ -96,7 +103,7 @@ def do(work: CellWork, progress: Callable[[Progress], None] = lambda _: None) ->
     if (here := world.build_id(plan)) != work.build:
         raise OtherBuild(f"this worker has another build: {here} instead of {work.build}; install the same everywhere")
     with scratch_folder(work.folder) as folder:  # a worker may be killed
-        run = run_plan(world, work.loaded, plan, folder, progress=progress, report=False)
+        run = run_plan(world, work.loaded, plan, folder, progress=progress, report=work.report)
         if run.interrupted:
             raise KeyboardInterrupt
         record = run.record

@@ -1,0 +1,83 @@
+"""Each page as somebody gets it who is sent this one file: alone, in a browser, from a phone's width to a screen's."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from landspeed.cli.main import main
+from landspeed.report.comparison import compare
+from landspeed.report.comparison_page import write_comparison
+from landspeed.report.comparison_sides import load_side
+from landspeed.report.probe_page import Part, arrival_picture, write_probe_page
+from landspeed.report.run_report import write_report
+from landspeed.report.sweep_comparison import compare_sweeps, load_sweep, write_sweep_comparison
+from landspeed.runs.sweeps.store import Store
+from tests.support.pages import chromium, holds_alone
+from tests.support.results_fixture import make_bundle
+from tests.support.runs_sweep import Sweeps
+from tests.support.toy_world import make_site
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+def test_a_report(tmp_path: Path, browser: Browser) -> None:
+    holds_alone(browser, write_report(make_bundle(tmp_path / "runs", 60)), tmp_path / "alone")
+
+
+def test_a_comparison(tmp_path: Path, browser: Browser) -> None:
+    one, two = (
+        load_side(make_bundle(tmp_path / "runs", seconds), name) for seconds, name in ((20, "one"), (30, "two"))
+    )
+    two.settled_bps, two.record.flows[0].goodput_bps = 3e9, 3e9
+    page = write_comparison(compare([one, two]), tmp_path / "compare.html")
+    holds_alone(browser, page, tmp_path / "alone")
+
+
+def test_sweeps(tmp_path: Path, browser: Browser) -> None:
+    sweeps = Sweeps(tmp_path, make_site(tmp_path))
+    vary = "{transfer.window: [1 MB, 4 MB, 16 MB], transfer.congestion_control: [reno, cubic, bbr], seeds: 2}"
+    sweeps.run(vary, "--curve", "even")
+    page = Store(sweeps.out).page
+    text = page.read_text(encoding="utf-8")
+    assert text.count('/report.html">seed') == 18
+    holds_alone(browser, page, tmp_path / "alone")
+    side = load_sweep(sweeps.out)
+    write_sweep_comparison(compare_sweeps(side, side, 0.02), tmp_path / "against.html")
+    holds_alone(browser, tmp_path / "against.html", tmp_path / "alone-2")
+
+
+def test_a_probe(tmp_path: Path, browser: Browser) -> None:
+    rising = [(1e-3 * number, 50.0 * number) for number in range(1, 200)]
+    picture = arrival_picture("arrived", [time_s for time_s, _ in rising], [count for _, count in rising])
+    assert picture is not None
+    rows = [["RTT", "took", "bound by"], ["10 ms", "1.2 s", "round trips"]]
+    page = write_probe_page(
+        tmp_path / "probe.html",
+        command="curl http://b/x",
+        repeated="landspeed probe -- curl http://b/x",
+        parts=[Part("", ["It is bound by round trips"], rows, [picture])],
+        errors=["at 10 ms: none"],
+        hidden="what it computes",
+    )
+    holds_alone(browser, page, tmp_path / "alone")
+
+
+@pytest.mark.guest
+def test_a_network_s_report(tmp_path: Path, browser: Browser) -> None:
+    words = ["run", "dumbbell", "--set", "transfer.duration=3 s", "--quiet", "--out", str(tmp_path / "runs")]
+    assert main(words) == 0
+    (page,) = tmp_path.glob("runs/*/report.html")
+    text = page.read_text(encoding="utf-8")
+    assert "is the largest share and" in text
+    assert all(f'id="chart-{key}"' in text for key in ("flows", "flows-rtt", "queues", "jain"))
+    holds_alone(browser, page, tmp_path / "alone")

@@ -1,0 +1,70 @@
+"""A page as somebody gets it who is sent this one file: alone in a folder, in a browser, at any width."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+SWITCHES = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+PATIENCE_MS = 240_000  # of a machine that others use, too
+WIDTHS = (360, 768, 1440)
+EMPTY = """() => [...document.querySelectorAll("[role=img]")].filter(each => {
+  const drawn = each.querySelectorAll("path, polyline, line, rect, circle");
+  return each.getClientRects().length > 0 && drawn.length < 3;
+}).map(each => each.getAttribute("aria-label"))"""
+TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@contextmanager
+def chromium() -> Generator[Browser]:
+    """The browser, until the end."""
+    found = shutil.which("chromium")
+    assert found is not None, "apt-get install chromium (setup/apt-packages-test.txt)"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=SWITCHES)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(
+    browser: Browser, file: Path, width: int = 1440, scheme: Literal["light", "dark"] = "light"
+) -> Generator[Page]:
+    """The page; in the end it has complained of nothing and asked for nothing but itself."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE_MS)
+    told, asked = list[str](), list[str]()
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    yield page
+    page.close()
+    assert told == []
+    assert [each for each in asked if not each.startswith("data:")] == [file.as_uri()]
+
+
+def holds_alone(browser: Browser, file: Path, empty: Path) -> None:
+    """Open a copy in an empty folder: every chart is drawn, nothing is too wide, axe finds nothing.
+
+    Raises:
+        AssertionError: something of this does not hold.
+    """
+    empty.mkdir()
+    alone = Path(shutil.copy(file, empty / "page.html"))
+    for width in WIDTHS:
+        with opened(browser, alone, width) as page:
+            assert page.evaluate(EMPTY) == [], f"empty pictures at {width} px"
+            assert page.evaluate(TOO_WIDE) <= 0, f"too wide at {width} px"
+    for scheme in ("light", "dark"):
+        with opened(browser, alone, 1024, scheme) as page:
+            for each in page.locator("details").all():
+                each.evaluate("each => { each.open = true; }")
+            found = Axe().run(page).response["violations"]
+            assert [f"{each['id']}: {each['nodes'][0]['html']}" for each in found] == []
