@@ -11,6 +11,7 @@ lesson_command.py    The command `lesson`, of the course
 live_chart.py        Live chart of a run's goodput in a terminal, drawn again while the run goes on
 machine_command.py   The command `doctor`: what this machine can run
 main.py              The command `landspeed`: which file has which of its commands, and errors to exit statuses
+new_command.py       The command `new`: a scenario file of one's own, from options or from answers on a terminal
 parser.py            The parser of the command: help in groups, the worlds' options apart
 predict_command.py   The command `predict`: how long a transfer of many bytes takes
 probe_command.py     The command `probe`: what holds any program back on a long path

@@ -25,6 +25,7 @@ from landspeed.cli.parser import Parser
 COMMANDS = {
     "demo": ("demo_command", "Run one example: goodput over time, what limited it, and what to try next."),
     "scenarios": ("scenario_command", "List the scenarios that come with landspeed; a name stands for its file."),
+    "new": ("new_command", "Write a scenario file of your own: from options, or it asks."),
     "check": ("scenario_command", "Check scenario files."),
     "show": ("scenario_command", "Print the path hop by hop and its physics."),
     "run": ("run_command", "Calibrate the path, make the transfer, judge it."),
@@ -59,7 +60,7 @@ COMMANDS = {
 
 GROUPS = {
     "Begin": ("demo", "scenarios", "help", "doctor"),
-    "Describe a path": ("check", "show", "import", "export", "schema"),
+    "Describe a path": ("new", "check", "show", "import", "export", "schema"),
     "Run it": ("run", "compare", "sweep", "find", "predict", "explore"),
     "Your own programs": ("exec", "probe", "shell"),
     "Results": ("results", "report", "submission", "record-book"),

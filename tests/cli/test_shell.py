@@ -141,7 +141,7 @@ WALK = [
     ("py amsterdam.IP()", r"10\.0\.0\.1\b"),
     ("py net['athens'].cmd('hostname').strip() and 6*7", "42"),
     ("py nothing", "'nothing' is not defined"),
-    ("py exit()", r"\*\*\* py: "),
+    ("py exit()", "`exit`, without py, ends the prompt"),
     ("px print(6 * 7)", "42"),
     ("px raise SystemExit(3)", r"\*\*\* px: 3"),
     ("time nodes", r"available nodes.*Elapsed time: 0\.\d+ secs"),

@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 import termios
+from typing import Any
 
 from mininet.cli import CLI
 from mininet.log import setLogLevel
@@ -44,6 +45,10 @@ The path is up, in real time. {use}`path` shows the hops, `help` the rest, `exit
 """
 
 
+def _no_exit(*_: object) -> None:
+    raise ValueError("`exit`, without py, ends the prompt")
+
+
 class PathCommandLine(CLI):
     """Mininet's command line. What needs switches or X says that it is not here; no exception ends it."""
 
@@ -70,6 +75,11 @@ class PathCommandLine(CLI):
         except (Exception, SystemExit) as error:  # of Mininet, of programs that are missing, of what was typed
             print(f"*** {word}: {error or type(error).__name__}")
             return False
+
+    def getLocals(self) -> dict[str, Any]:  # noqa: N802 (Mininet's)
+        """Names for `py` and `px`; Python's own `exit` would close the console."""
+        self.locals |= dict.fromkeys(("exit", "quit"), _no_exit)
+        return super().getLocals()
 
     def do_source(self, line: str) -> None:
         """Read commands from a file: source FILE."""
