@@ -9,6 +9,7 @@ import select
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 from tests.support.command import COMMAND
 
@@ -16,13 +17,14 @@ from tests.support.command import COMMAND
 class Terminal:
     """A person at a terminal: types, and waits for what is shown."""
 
-    def __init__(self, *words: object) -> None:
+    def __init__(self, *words: object, program: str | Path = COMMAND, **environment: str) -> None:
         """Start the command on a pseudo-terminal of its own."""
         self.master, self.slave = pty.openpty()
         self.before = termios.tcgetattr(self.slave)
         self.seen = ""
         self.process = subprocess.Popen(
-            [str(COMMAND), *map(str, words)],
+            [str(program), *map(str, words)],
+            env={**os.environ, **environment},
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave,
