@@ -6,6 +6,7 @@ import contextlib
 import filecmp
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,9 @@ PLOTLY = "plotly.min.js"
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
+@cache
 def environment(folder: Path = TEMPLATES) -> Environment:
-    """The templates of a folder; what they lack is an error, and everything is escaped."""
+    """The templates of a folder, each compiled once; what they lack is an error, and everything is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
