@@ -33,8 +33,8 @@ def picture(run: ls.Run) -> str:
     top_bps = round_top(record.plan.physics.expected_goodput_bps)
     lines = chart_lines(list(run.samples.goodput()), until_s=record.duration_s or 10, top_bps=top_bps, width=COLUMNS)
     end = [
-        f"{record.duration_s:.1f} s of the path took {record.wall_s or 0:.1f} s here: "
-        f"{(run.goodput_bps or 0) / 1e6:.2f} Mbit/s over the whole transfer.",
+        f"{record.duration_s:.1f} s of the path: {(run.goodput_bps or 0) / 1e6:.2f} Mbit/s over the whole transfer, "
+        f"RTT {record.rtt_ms:.3f} ms, {record.retransmits} retransmits.",
         f"Bound by {run.limited_by}: goodput in the second half was {(run.steady_goodput_bps or 0) / 1e6:.2f} Mbit/s.",
     ]
     shown, bars = list[str](), list[str]()
