@@ -32,6 +32,7 @@ KINDS = {
     "servers": "node",
     "targets": "scenario bundle",
     "bundle": "bundle",
+    "what": "scenario bundle",
     "sql": "",
     "word": "word",
     "name": "packaged",
