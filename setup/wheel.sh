@@ -75,12 +75,12 @@ sed -i 's/^license = .*/license = "BSD-3-Clause AND GPL-2.0-only AND LGPL-2.1-or
 
 # 3. For the shell and for man.
 share=$tree/share
-mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions"
-parser=landspeed.cli.main
-shtab --shell bash --prog landspeed "$parser.make_parser" >"$share/bash-completion/completions/landspeed"
-shtab --shell zsh --prog landspeed "$parser.make_parser" >"$share/zsh/site-functions/_landspeed"
-quietly man argparse-manpage --module "$parser" --function make_parser --prog landspeed --project-name landspeed \
-	--manual-title "landspeed" --output "$share/man/man1/landspeed.1"
+mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d"
+landspeed completion bash >"$share/bash-completion/completions/landspeed"
+landspeed completion zsh >"$share/zsh/site-functions/_landspeed"
+landspeed completion fish >"$share/fish/vendor_completions.d/landspeed.fish"
+python -m landspeed.cli.completion_table >"$data/completion.json"
+python setup/manual_page.py >"$share/man/man1/landspeed.1"
 cp engine/landspeed-engine.1 "$share/man/man1"
 
 # 4. The wheel, its libraries, its name.

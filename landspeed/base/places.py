@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from landspeed.base.config import read_config
+
 PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").is_file() else PACKAGE / "data"
 """Folder of `scenarios/`, `engine/`, `emu/` …: the clone, or `data/` of an installed package, laid out alike."""
@@ -16,7 +18,9 @@ def is_clone() -> bool:
 
 
 def runs_dir() -> Path:
-    """Folder of bundles: `results/runs` of a clone, else the user's own data folder (XDG Base Directory)."""
+    """Folder of bundles: that of the user's file of defaults, else `results/runs` of a clone, else as XDG has it."""
+    if chosen := read_config().get("runs"):
+        return Path(str(chosen)).expanduser()
     if is_clone():
         return ROOT / "results" / "runs"
     data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")

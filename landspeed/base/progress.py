@@ -13,6 +13,8 @@ PHASES = {
     "transfer": "transfer",
     "exec": "running the program",
     "simulate": "simulating",
+    "read back": "reading back what was measured",
+    "evidence": "capturing evidence",
     "end": "done",
 }
 MOVING = ("transfer", "simulate", "end")  # phases in which the transfer's clock runs

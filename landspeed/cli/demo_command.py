@@ -34,7 +34,6 @@ def do_demo(parsed: argparse.Namespace) -> int:
     from rich.console import Console
 
     from landspeed.cli.arguments import chosen_worlds
-    from landspeed.report.terminal_chart import round_top
     from landspeed.runs.sweeps.variants import plan_variants
 
     (world,) = chosen_worlds(["emu"], {})
@@ -42,8 +41,7 @@ def do_demo(parsed: argparse.Namespace) -> int:
     plan = variant.plan
     console = Console() if sys.stdout.isatty() else Console(width=PLAIN_COLUMNS)
     print(f"{plan.title}: {len(plan.links)} links, one TCP connection of a real Linux kernel, in virtual time")
-    until_s, top_bps = (plan.transfer.duration_ns or 0) / 1e9, round_top(plan.physics.expected_goodput_bps)
-    with LiveChart(console, until_s, top_bps) as shown:
+    with LiveChart.of(plan, console) as shown:
         run = variant.run(runs_folder(parsed.out), progress=shown)
         if run.complete:
             shown.finish(run)

@@ -1,4 +1,4 @@
-"""Live chart of a run's goodput in a terminal, drawn again while the run goes on: the moving picture of `demo`."""
+"""Live chart of a run's goodput in a terminal, drawn again while the run goes on (`demo`, `run`)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from landspeed.runs.run import Run
+    from landspeed.scenario.plan.plan import Plan
 
 PLAIN_COLUMNS = 100
 
@@ -24,6 +25,14 @@ class LiveChart:
         self._series: list[tuple[float, float]] = []
         self._words = ""
         self._live: Live | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, console: Console) -> LiveChart:
+        """Chart for a path's transfer, as long and as high as theory expects it."""
+        from landspeed.report.terminal_chart import round_top
+        from landspeed.scenario.plan.duration import expected_duration_s
+
+        return cls(console, expected_duration_s(plan), round_top(plan.physics.expected_goodput_bps))
 
     def __enter__(self) -> LiveChart:
         """Begin to draw."""
@@ -53,7 +62,7 @@ class LiveChart:
         """The whole of it, as it was sampled."""
         self._series = list(run.samples.goodput())
         if self._live is not None:
-            self._draw("as sampled every 0.1 s")
+            self._draw("as sampled")
         else:
             for line in self._lines():
                 self._console.out(line, highlight=False)

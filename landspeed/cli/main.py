@@ -16,15 +16,17 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
+from landspeed.base.config import config_file
 from landspeed.base.errors import LandspeedError
 from landspeed.base.log import listen, wanted_level
 from landspeed.base.version import __version__
 from landspeed.cli.errors import BAD_INPUT, FAILED, say
-from landspeed.cli.parser import Parser
+from landspeed.cli.parser import Parser, commands_of
 
 COMMANDS = {
     "demo": ("demo_command", "Run one example: goodput over time, what limited it, and what to try next."),
     "scenarios": ("scenario_command", "List the scenarios that come with landspeed; a name stands for its file."),
+    "new": ("new_command", "Write a scenario file of your own: from options, or it asks."),
     "check": ("scenario_command", "Check scenario files."),
     "show": ("scenario_command", "Print the path hop by hop and its physics."),
     "run": ("run_command", "Calibrate the path, make the transfer, judge it."),
@@ -55,13 +57,18 @@ COMMANDS = {
     "submission": ("result_command", "Write a run up as a record team would: page and PDF."),
     "record-book": ("result_command", "Rehearse every record that is not rehearsed yet, and write the record book."),
     "schema": ("scenario_command", "Print the JSON Schema of scenario files."),
+    "config": ("config_command", "Show, set and remove defaults of options, which a file keeps."),
+    "completion": (
+        "completion_command",
+        "Print what a shell needs so that Tab completes commands, options and values.",
+    ),
     "help": ("help_command", "Say what a command, an option or a key of scenario files is."),
 }
 """Word of a command → the module of this folder that has `add_WORD(parser)` and `do_WORD(parsed)`, and its help."""
 
 GROUPS = {
-    "Begin": ("demo", "scenarios", "help", "doctor"),
-    "Describe a path": ("check", "show", "import", "export", "schema"),
+    "Begin": ("demo", "scenarios", "help", "doctor", "config", "completion"),
+    "Describe a path": ("new", "check", "show", "import", "export", "schema"),
     "Run it": ("run", "compare", "sweep", "find", "predict", "explore"),
     "Your own programs": ("exec", "probe", "shell"),
     "Results": ("results", "report", "open", "bundle", "submission", "record-book"),
@@ -96,13 +103,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     gc.set_threshold(COLLECT_AFTER)
     atexit.register(_skip_the_last_look)
-    own, program = split_program(sys.argv[1:] if arguments is None else arguments)
-    if not own:
-        print(FIRST_WORDS)
+    words = sys.argv[1:] if arguments is None else arguments
+    own, program = split_program(words)
+    if not own or list(own[:2]) == ["completion", "--answer"]:
+        _answer_at_once(words)
         return 0
     before = _heed_signals()
     try:
-        parsed = make_parser(next((word for word in own if not word.startswith("-")), "")).parse_words(own)
+        parsed = _parsed(own)
         parsed.program = program
         if level := wanted_level(parsed.verbose):
             listen(level)
@@ -119,6 +127,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _parsed(own: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with the defaults of the user's file before those that are given."""
+    place = next((number for number, word in enumerate(own) if not word.startswith("-")), len(own))
+    word = own[place] if place < len(own) else ""
+    parser = make_parser(word)
+    if word in COMMANDS and word != "config" and config_file().is_file():
+        from landspeed.cli.config_command import default_words
+
+        defaults = default_words(commands_of(parser)[word], word, own)
+        own = [*own[: place + 1], *defaults, *own[place + 1 :]]
+    return parser.parse_words(own)
+
+
+def _answer_at_once(words: Sequence[str]) -> None:
+    """Without the parser: the first words, or what a shell asks for while somebody waits at a Tab."""
+    if not words:
+        print(FIRST_WORDS)
+        return
+    from landspeed.cli.completion_command import answer_shell
+
+    answer_shell(words[2:])
 
 
 def _skip_the_last_look() -> None:

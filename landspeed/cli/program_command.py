@@ -13,6 +13,7 @@ from landspeed.cli.arguments import given_options, with_overrides, with_world_op
 from landspeed.cli.errors import FAILED, UsageError, say
 from landspeed.cli.parser import Parser
 from landspeed.cli.progress import make_reporter
+from landspeed.programs.visible_files import is_guests_own, named_files
 
 if TYPE_CHECKING:
     from landspeed.scenario.plan.plan import Plan
@@ -75,6 +76,15 @@ def _planned(parsed: argparse.Namespace) -> Plan:
     return plan_for(load_scenario(parsed.file, parsed.overrides), seed=parsed.seed)
 
 
+def _tell_of_own_folder() -> None:
+    """Say first what cannot be there."""
+    if is_guests_own(Path.cwd()):
+        print(
+            f"{Path.cwd()}: the guest has a folder of its own there; of yours it sees the files that the command names",
+            file=sys.stderr,
+        )
+
+
 def _checked(parsed: argparse.Namespace, plan: Plan, **options: Any) -> tuple[ProgramWorld, Plan]:
     from landspeed.worlds.make_world import make_program_world
 
@@ -106,6 +116,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
     if parsed.samples:
         make_samples_folder(parsed.samples)
     sampling = SocketSampling(interval_ns=parsed.sample_interval or SAMPLE_INTERVAL_NS)
+    _tell_of_own_folder()
     with scratch_folder() as folder:
         copier, told = OutputCopier(folder), list[Spun]()
         reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
@@ -115,6 +126,7 @@ def do_exec(parsed: argparse.Namespace) -> int:
                 folder,
                 at=parsed.at,
                 command=parsed.program,
+                visible=named_files(parsed.program, Path.cwd()),
                 calibrate=not parsed.no_calibration,
                 sampling=sampling if parsed.samples else None,
                 report=reporter,
@@ -142,6 +154,7 @@ def do_shell(parsed: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise UsageError("the prompt needs a terminal; `landspeed exec` runs programs without one")
     world, plan = _checked(parsed, _planned(parsed), clock="real")
+    _tell_of_own_folder()
     with scratch_folder() as folder:
         try:
             world.shell(plan, folder)

@@ -36,6 +36,7 @@ def add_run(made: Parser) -> None:
     made.add_argument("file", type=Path, metavar="FILE", help="scenario file")
     with_world(made)
     made.add_argument("--out", type=Path, metavar="DIR", help="folder for the bundle (default: results/runs)")
+    made.add_argument("--open", action="store_true", help="open the report in the browser")
     with_output(made)
     with_overrides(made)
     with_world_options(made, "run")
@@ -52,15 +53,34 @@ def do_run(parsed: argparse.Namespace) -> int:
         warn(warning for variant in variants for warning in world.warnings(variant.plan))
     if variants[0].values:
         return _run_all(variants, folder, parsed)
-    with _reporter(quiet=parsed.quiet) as reporter:
-        run = variants[0].run(folder, progress=reporter)
+    run = _run_one(variants[0], folder, quiet=parsed.quiet)
     if parsed.json:
         print(json.dumps(_as_json(run), indent=1))
     elif not parsed.quiet:
         _print_summary(run)
     if run.error:
         print(f"Error: {run.error}", file=sys.stderr)
+    if parsed.open and run.report_file.is_file():
+        import webbrowser  # saves 4 ms
+
+        webbrowser.open(run.report_file.resolve().as_uri())
     return run.status
+
+
+def _run_one(variant: Variant, folder: Path, *, quiet: bool) -> Run:
+    """One run; on a terminal a path's goodput is drawn while it goes on, elsewhere its phases are told."""
+    if quiet or not sys.stderr.isatty() or not variant.plan.is_path:
+        with _reporter(quiet=quiet) as reporter:
+            return variant.run(folder, progress=reporter)
+    from rich.console import Console
+
+    from landspeed.cli.live_chart import LiveChart
+
+    with LiveChart.of(variant.plan, Console(stderr=True)) as shown:
+        run = variant.run(folder, progress=shown)
+        if run.complete:
+            shown.finish(run)
+        return run
 
 
 def _run_all(variants: list[Variant], folder: Path, parsed: argparse.Namespace) -> int:

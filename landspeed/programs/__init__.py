@@ -15,7 +15,7 @@ pytest_plugin.py  Pytest's plug-in: the marker `landspeed`, the fixture `path`
 sampling.py       The samples of a path's sockets, and what held its programs back
 story.py          Story of a path, line by line, each with its virtual time
 strategies.py     Hypothesis strategies for paths and for what happens to them; what is found shrinks to a short
-visible_files.py  Files of this computer that the programs of a path see
+visible_files.py  Files of this computer that the programs of a path see although the guest has folders of its
 probe/            Probe: the effect of a long path on any program
 
 errors.py is short because all other files need it.

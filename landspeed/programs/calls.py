@@ -24,7 +24,6 @@ class Call:
 
     Attributes:
         words, environment: of the program that makes it.
-        file: of the function's module; None: it has none.
     """
 
     def __init__(self, folder: Path, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
@@ -43,10 +42,11 @@ class Call:
             raise PathError(f"{name} and its arguments cannot be pickled: {error}") from error
         number = 1 + sum(1 for _ in folder.glob("*.call"))
         self._name, self._result = name, folder / f"{number}.result"
-        self.file = module.__file__ if module else None
-        where = (module.__name__, self.file) if module and self.file else None
+        file = module.__file__ if module else None
+        where = (module.__name__, file) if module and file else None
         (folder / f"{number}.call").write_bytes(pickle.dumps((list(sys.path), where, pickled)))
         self.words = [sys.executable, str(CALLER), f"{THERE}/{number}.call", f"{THERE}/{number}.result"]
+        self.words += [file] if file else []  # named, so that it is seen there
         self.environment = {
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONHASHSEED": "0",

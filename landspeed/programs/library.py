@@ -80,7 +80,7 @@ def path(
         scratch_folder(folder) as run,
         world.session(plan, run, visible=seen, memory_bytes=memory_bytes) as session,
     ):
-        made = NetworkPath(scenario, plan, session, run, [File.cwd(), *seen])
+        made = NetworkPath(scenario, plan, session, run)
         if samples is not None:
             made.sample(samples, double_after=DOUBLE_AFTER)
         yield made

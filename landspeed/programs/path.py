@@ -18,7 +18,7 @@ from landspeed.programs.live_path import LivePath
 from landspeed.programs.node_program import Program
 from landspeed.programs.sampling import SocketSampler
 from landspeed.programs.story import event_lines, place_words, time_text
-from landspeed.programs.visible_files import ADVICE, SHARED, Visible
+from landspeed.programs.visible_files import SHARED, named_files, refusal
 from landspeed.results.facts import Spun
 from landspeed.runs.scenario import Scenario
 from landspeed.worlds.program_world import DOUBLE_AFTER
@@ -111,8 +111,6 @@ class PathNode:
         """
         __tracebackhide__ = True  # for pytest: what went wrong is in the message
         call = Call(self.path.folder / "programs", function, arguments)
-        if call.file and self.path.visible.hides(call.file):
-            raise PathError(f"{function.__qualname__} is in {call.file}. {ADVICE}")
         return call.result(self.run(call.words, env=call.environment, timeout=timeout))
 
 
@@ -128,13 +126,10 @@ class NetworkPath(LivePath):
         programs: all that were started.
     """
 
-    def __init__(
-        self, scenario: Scenario, plan: Plan, session: ProgramSession, folder: File, seen: Sequence[File]
-    ) -> None:
-        """Attach to a session that has begun. `seen`: folders of this computer that the guest sees."""
+    def __init__(self, scenario: Scenario, plan: Plan, session: ProgramSession, folder: File) -> None:
+        """Attach to a session that has begun."""
         super().__init__(plan, session, folder)
         self.scenario = scenario
-        self.visible = Visible(seen)
         self._starts = 0
         self._sampling = SocketSampler(self)
         self.programs: list[Program] = []
@@ -299,15 +294,20 @@ class NetworkPath(LivePath):
         program = Program(self, number, node.name, text)
         self.note(f"{node.name}: program {number} starts: {program.command}")
         answer = self.ask(
-            "popen", number=number, node=node.name, words=text, cwd=folder, environment=environment, stdin=stdin
+            "popen",
+            number=number,
+            node=node.name,
+            words=text,
+            cwd=folder,
+            environment=environment,
+            stdin=stdin,
+            visible=[str(each) for each in named_files(text, File(folder))],
         )
         if "refused" in answer:
             self.note(f"{node.name}: {answer['what']}: {answer['why']}")
-            raise ProgramNotStarted(self.visible.refusal(answer, text, folder))
+            raise ProgramNotStarted(refusal(answer, text, folder))
         self.programs.append(program)
         self._nodes_of[number] = node.name
-        for word in self.visible.hidden_words(text[1:]):
-            warnings.warn(f"{word} is on this computer: {ADVICE}", LandspeedWarning, stacklevel=4)
         return program
 
     def _past(self, when: str) -> PathError:

@@ -1,52 +1,54 @@
-"""Files of this computer that the programs of a path see, and advice where one is hidden or is no program."""
+"""Files of this computer that the programs of a path see although the guest has folders of its own there."""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 GUESTS_OWN = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # worlds/emu/guest/files.py
 RUN = "/run/landspeed"
 SHARED = f"{RUN}/shared"
-ADVICE = (
-    f"The guest has a {', '.join(GUESTS_OWN[:-1])} and {GUESTS_OWN[-1]} of its own. Put the file elsewhere, such as "
-    f"below your home folder; a test may put it into path.shared, where programs find it as {SHARED}, or name its "
-    "folder in `visible`"
-)
 
 
-class Visible:
-    """The folders of this computer that a guest sees behind its own."""
+def named_files(words: Sequence[str], folder: Path) -> list[Path]:
+    """Files and folders of this computer that a command names, and its folder, where the guest has folders of its own.
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        """`folders`: beside all that is not behind `GUESTS_OWN`."""
-        self._folders = [str(each) for each in folders]
+    A word is a name, or has one behind `=` (`--config=/tmp/a.json`).
+    """
+    named = {folder, *(folder / each for word in words for each in (word, word.rpartition("=")[2]) if each)}
+    return sorted({place for each in named for place in _places(each)})
 
-    def hides(self, name: str) -> bool:
-        """Return whether a file is behind a folder that the guest has of its own."""
-        return _within(name, GUESTS_OWN) and not _within(name, [*self._folders, RUN])
 
-    def hidden_words(self, words: Sequence[str]) -> list[str]:
-        """Arguments that are files of this computer, and are not what they seem to be."""
-        return [word for word in words if word not in GUESTS_OWN and self.hides(word) and Path(word).exists()]
+def _places(path: Path) -> Iterator[Path]:
+    """Where it is, by its name and by what it links to, as far as that is where the guest has its own."""
+    try:
+        for place in (path.absolute(), path.resolve(strict=True)):
+            if _within(str(place), GUESTS_OWN) and not _within(str(place), [RUN]):
+                yield place
+    except (OSError, ValueError):  # no file
+        return
 
-    def refusal(self, answer: dict[str, Any], words: Sequence[str], folder: str) -> str:
-        """Say why a program cannot be started, and what would help."""
-        what, number = str(answer["what"]), answer["refused"]
-        if self.hides(what):
-            return f"{what}: {answer['why']}. {ADVICE}"
-        advice = ""
-        if number == errno.ENOENT and what == folder:
-            advice = "; there is no such folder (cwd)"
-        elif number == errno.ENOENT:
-            advice = "; write its path, or install it where PATH finds it"
-        elif number == errno.EACCES:
-            advice = f"; make it executable: chmod +x {words[0]}"
-        elif number == errno.ENOEXEC:
-            advice = "; it is for another machine, or a script without #! in its first line"
-        return f"{what}: {answer['why']}{advice}"
+
+def is_guests_own(folder: Path) -> bool:
+    """Return whether the guest has this very folder of its own, so that it cannot be this computer's there."""
+    return str(folder) in GUESTS_OWN
+
+
+def refusal(answer: dict[str, Any], words: Sequence[str], folder: str) -> str:
+    """Say why a program cannot be started, and what would help."""
+    what, number = str(answer["what"]), answer["refused"]
+    advice = ""
+    if number == errno.ENOENT and what == folder:
+        advice = "; there is no such folder (cwd)"
+    elif number == errno.ENOENT:
+        advice = "; write its path, or install it where PATH finds it"
+    elif number == errno.EACCES:
+        advice = f"; make it executable: chmod +x {words[0]}"
+    elif number == errno.ENOEXEC:
+        advice = "; it is for another machine, or a script without #! in its first line"
+    return f"{what}: {answer['why']}{advice}"
 
 
 def _within(name: str, folders: Sequence[str]) -> bool:

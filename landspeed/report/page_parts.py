@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
+@cache
 def environment(folder: Path = TEMPLATES) -> Environment:
-    """The templates of a folder; what they lack is an error, and everything is escaped."""
+    """The templates of a folder, each compiled once; what they lack is an error, and everything is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

@@ -64,6 +64,7 @@ class Imports:
             for name in LATER:
                 import_module(name)
             import_module("pyarrow").array([0])  # looks for pandas
+            import_module("landspeed.report.page_parts").environment().get_template("report.html.j2")  # compiles it
 
 
 IMPORTS = Imports()

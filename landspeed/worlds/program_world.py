@@ -96,6 +96,7 @@ class ProgramWorld(World):
         *,
         at: str,
         command: list[str],
+        visible: Sequence[Path] = (),
         calibrate: bool = True,
         sampling: SocketSampling | None = None,
         report: Callable[[Progress], None] = lambda _: None,
@@ -109,6 +110,7 @@ class ProgramWorld(World):
             folder: of the run.
             at: node that runs the program.
             command: its words.
+            visible: files and folders of this computer that it sees, also where the world has its own.
             calibrate: measure the path first.
             sampling: of all sockets and links meanwhile.
             report: told of the progress.

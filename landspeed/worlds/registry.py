@@ -26,7 +26,13 @@ DEFAULT_WORLD = "emu"
 @cache
 def _found(group: str) -> dict[str, EntryPoint]:
     """Entry points of a group by name, as their packages list them, ours first."""
-    return {each.name: each for each in sorted(entry_points(group=group), key=_is_foreign)}
+    return {each.name: each for each in sorted(_by_group().select(group=group), key=_is_foreign)}
+
+
+@cache
+def _by_group() -> Any:
+    """The entry points of all groups, read once: what every installed package says of itself takes 20 ms."""
+    return entry_points()
 
 
 def _is_foreign(point: EntryPoint) -> bool:

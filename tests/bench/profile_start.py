@@ -29,7 +29,7 @@ PARTS = {  # how each begins, as the command says it
     "building the path": "the network",
     "calibrating": "the calibration",
     "transfer": "the transfer, with the starts of its programs",
-    "read back": "the qdiscs, read back",
+    "reading back what was measured": "the qdiscs",
     "done": "judging, keeping, reporting",
 }
 TIMES = 5

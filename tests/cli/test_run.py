@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.support.command import landspeed
-from tests.support.emu_fixtures import FIRST, ROOT, scenario, write_scenario
+from tests.support.emu_fixtures import FIRST, ROOT, scenario, wait_until, write_scenario
 from tests.support.stopwatch import one_of_few, undisturbed
+from tests.support.terminal import Terminal
 
 SHORT = ("--set", "transfer.duration=2 s", "--set", "expect.from=1 s")
 KEYS = {
@@ -298,3 +299,22 @@ def test_a_scenario_of_a_users_own(tmp_path: Path) -> None:
     done = landspeed("run", file, "--json", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rtt_ms"] == pytest.approx(10, rel=0.01)
+
+
+@pytest.mark.guest
+def test_on_a_terminal_it_is_drawn_while_it_runs_and_opened(tmp_path: Path) -> None:
+    """A path's goodput on standard error; `--open` starts the browser that BROWSER names."""
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" >{opened}\n')
+    browser.chmod(0o755)
+    made = Terminal("run", FIRST, *SHORT, "--open", "--out", tmp_path / "runs", BROWSER=f"{browser} %s", COLUMNS="90")
+    try:
+        made.wait_for("1 Gbit/s ┤")
+        made.wait_for("as sampled")
+        made.wait_for("Result: ")
+        assert made.process.wait(20) in (0, 1)
+    finally:
+        made.close()
+    (bundle,) = (tmp_path / "runs").iterdir()
+    wait_until(opened.is_file, "the browser")
+    assert opened.read_text() == f"{(bundle / 'report.html').as_uri()}\n"

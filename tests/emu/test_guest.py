@@ -83,8 +83,11 @@ def below_tmp(folder: Path) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A clone below /tmp with a Python environment of its own, and the kernel in a cache beside it."""
-    base = tmp_path_factory.mktemp("clone")
+    """A clone below /tmp with a Python environment of its own, and the kernel in a cache beside it.
+
+    Its path has a space and a letter that is not ASCII, and the environment is a link, as it may be anywhere.
+    """
+    base = tmp_path_factory.mktemp("a clöne")
     for folder in below_tmp(base):
         folder.chmod(0o755)
     root = base / "landspeed"
@@ -106,7 +109,8 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if sys.prefix.startswith("/root") or Path(sys.base_prefix).is_relative_to("/root")
         else sys.executable
     )
-    subprocess.run([python, "-m", "venv", "--without-pip", root / ".venv"], check=True)
+    subprocess.run([python, "-m", "venv", "--without-pip", base / "environment"], check=True)
+    (root / ".venv").symlink_to(base / "environment")
     theirs = next((root / ".venv" / "lib").glob("python3*")) / "site-packages"
     needed = re.findall(r"^([\w.-]+)==", (ROOT / "setup/requirements/run.txt").read_text(), re.MULTILINE)
     for name in (*needed, "landspeed"):  # of an editable install that is what it says of itself

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -257,7 +258,7 @@ def test_a_program_that_spins_ends_the_session() -> None:
 
 
 def test_programs_that_cannot_be_started(lan: ls.NetworkPath, tmp_path: Path) -> None:
-    text, elsewhere, here = tmp_path / "text", tmp_path / "elsewhere", ROOT / "README.md"
+    here = ROOT / "README.md"
     cases: list[tuple[list[str], str]] = [
         (["no-such-program"], "no-such-program: No such file or directory; write its path, or install it"),
         ([str(here)], f"{here}: Permission denied; make it executable: chmod \\+x {here}"),
@@ -266,17 +267,31 @@ def test_programs_that_cannot_be_started(lan: ls.NetworkPath, tmp_path: Path) ->
     foreign.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00" + bytes(100))  # AArch64
     foreign.chmod(foreign.stat().st_mode | stat.S_IXUSR)
     cases.append((["/run/landspeed/shared/foreign"], "Exec format error; it is for another machine"))
-    text.write_text("#!/bin/sh\necho hello\n")
-    text.chmod(0o755)
-    cases.append(([str(text)], f"{text}: No such file or directory. The guest has a /tmp, .* of its own. Put the file"))
     for words, wanted in cases:
         with pytest.raises(ls.ProgramNotStarted, match=wanted):
             lan.sender.run(words)
     with pytest.raises(ls.ProgramNotStarted, match="no such folder"):
         lan.sender.run(["true"], cwd="/no/such")
-    elsewhere.write_text("data")
-    with pytest.warns(ls.LandspeedWarning, match=f"{elsewhere} is on this computer: The guest has a /tmp"):
-        lan.sender.run(["cat", str(elsewhere)])
+
+
+def test_files_that_a_command_names_are_seen_wherever_they_lie(lan: ls.NetworkPath, tmp_path: Path) -> None:
+    """Below /tmp, which the guest has of its own: the program, its folder, what its words name. Nobody writes there."""
+    program, data = tmp_path / "a program" / "run", tmp_path / "data" / "some"
+    for file, text in ((program, "#!/bin/sh\ncat $1\n"), (data, "mine\n"), (program.with_name("beside"), "beside\n")):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    program.chmod(0o755)
+    assert lan.sender.run([str(program), str(data)]).stdout == "mine\n"
+    assert lan.sender.run(["cat", "beside"], cwd=program.parent).stdout == "beside\n"
+    assert lan.sender.run(["dd", f"if={data}", "status=none"]).stdout == "mine\n"
+    assert lan.sender.run(["touch", str(data)]).returncode == 1
+    own = Path(tempfile.gettempdir()) / f"landspeed-test-{os.getpid()}"
+    lan.sender.run(["sh", "-c", f"echo the guest\\'s >{own}"])
+    own.write_text("mine\n")
+    try:
+        assert lan.sender.run(["cat", str(own)]).stdout == "the guest's\n", "what is there already stays"
+    finally:
+        own.unlink()
 
 
 def test_a_folder_below_tmp_can_be_made_visible(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_client_that_catches_signals_and_writes_without_end_is_ended(tmp_path:
         (["sh", "-c", "echo no such option; exit 3"], ProgramEnded, "no such option"),
         (["no-such-server"], ProgramNotStarted, "write its path"),
         ([str(ROOT / "README.md")], ProgramNotStarted, "chmod +x"),
-        (["/tmp/landspeed-probe-server"], ProgramNotStarted, "of its own"),
+        (["/tmp/landspeed-probe-server"], ProgramNotStarted, "write its path"),
     ],
 )
 def test_a_server_that_is_not_there_is_told_of(

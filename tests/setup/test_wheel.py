@@ -60,8 +60,8 @@ def test_what_is_in_it(wheel: Path) -> None:
         told = archive.read(sources).decode()
         (page,) = [name for name in names if name.endswith("share/man/man1/landspeed.1")]
         manual = archive.read(page).decode()
-        (bash,) = [name for name in names if name.endswith("share/bash-completion/completions/landspeed")]
-        completion = archive.read(bash).decode()
+        (table,) = [name for name in names if name.endswith("data/completion.json")]
+        completion = archive.read(table).decode()
     for program in (
         "emu/kernel/built/linux",
         "emu/launch/build/landspeed-launch",
@@ -87,6 +87,12 @@ def test_what_is_in_it(wheel: Path) -> None:
     needs = metadata.get_all("Requires-Dist") or []
     assert not [each for each in needs if re.match(r"pandas|ansible", each) and "extra ==" not in each]
     assert not [name for name in names if name.startswith("landspeed/tests/")]
+    for place in (
+        "bash-completion/completions/landspeed",
+        "site-functions/_landspeed",
+        "vendor_completions.d/landspeed.fish",
+    ):
+        assert any(name.endswith(f"/{place}") for name in names)
     for word in ("demo", "compare", "doctor"):
         assert word in manual
         assert word in completion

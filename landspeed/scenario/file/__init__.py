@@ -20,6 +20,7 @@ position.py        Positions on the globe, as a scenario writes them: `46.2022 N
 ranges.py          Ranges in `vary:`: `{from: 64 kB, to: 64 MB, by: x2}`, `{from: 1 ms, to: 9 ms, by: 2 ms}`
 schema.py          The JSON Schema of scenario files, made from the models: `landspeed schema` prints it
 section.py         Base of every mapping of a scenario file, and the plain texts in them
+template.py        A new scenario file from a few answers: commented
 vary.py            `vary:` in a scenario file: values by dotted key; every combination is a scenario of its own
 
 fault.py and flow_transfer.py are short because all files that check need them, section.py because both models do;

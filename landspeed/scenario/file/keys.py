@@ -10,17 +10,37 @@ from landspeed.scenario.file.model import ScenarioFile
 
 def scenario_keys() -> dict[str, str]:
     """Dotted key → what it means: `transfer.window`; what a list or a mapping of names holds stands below `path.N`."""
+    return {key: str(value.get("description", "")) for key, value in _all_keys().items()}
+
+
+def values_of_keys() -> dict[str, list[str]]:
+    """Dotted key → the values that it may have, where these are few and fixed; else none."""
+    return {key: list(_fixed(value)) for key, value in _all_keys().items()}
+
+
+def _all_keys() -> dict[str, Any]:
+    """Dotted key → its part of the schema."""
     schema = ScenarioFile.model_json_schema(by_alias=True)
-    found: dict[str, str] = {}
-    for key, text in _keys(schema, schema["$defs"], "", ()):
-        found.setdefault(key, text)
+    found: dict[str, Any] = {}
+    for key, value in _keys(schema, schema["$defs"], "", ()):
+        found.setdefault(key, value)
     return found
 
 
-def _keys(mapping: Any, defined: dict[str, Any], above: str, within: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _fixed(value: Any) -> Iterator[str]:
+    if value.get("type") == "boolean":
+        yield from ("true", "false")
+    if "const" in value:
+        yield str(value["const"])
+    yield from map(str, value.get("enum", ()))
+    for each in value.get("anyOf", ()):
+        yield from _fixed(each)
+
+
+def _keys(mapping: Any, defined: dict[str, Any], above: str, within: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     for name, value in mapping.get("properties", {}).items():
         key = f"{above}{name}"
-        yield key, str(value.get("description", ""))
+        yield key, value
         for step, kind in _held(value, ""):
             if kind not in within:
                 yield from _keys(defined[kind], defined, f"{key}{step}.", (*within, kind))

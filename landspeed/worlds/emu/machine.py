@@ -288,10 +288,9 @@ def _package_places() -> dict[str, str]:
 
 def visible_folders() -> list[str]:
     """Host folders that the guest needs even below /tmp or /run: this package, its Python, the working folder."""
-    root = ROOT
     more = [folder for value in _package_places().values() for folder in value.split(os.pathsep)]
-    folders = {str(root), str(_packages()), sys.prefix, sys.base_prefix, str(Path.cwd()), *more}
-    return sorted(folders)
+    folders = {str(ROOT), str(_packages()), sys.prefix, sys.base_prefix, str(Path.cwd()), *more}
+    return sorted(folders | {str(Path(each).resolve()) for each in folders})
 
 
 def memory_folders(first: Path) -> list[Path]:

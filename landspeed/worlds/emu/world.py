@@ -218,6 +218,7 @@ class EmuWorld(ProgramWorld):
         *,
         at: str,
         command: list[str],
+        visible: Sequence[Path] = (),
         calibrate: bool = True,
         sampling: SocketSampling | None = None,
         report: Callable[[Progress], None] = _no_report,
@@ -227,6 +228,7 @@ class EmuWorld(ProgramWorld):
         """Run a program of the user's in a guest of its own."""
         job = Job(
             mode="exec",
+            visible=[str(each) for each in visible],
             calibrate=calibrate,
             at=at,
             command=command,
@@ -328,7 +330,7 @@ class EmuWorld(ProgramWorld):
             (folder / (flow.folder if flow else "") / "log").mkdir(parents=True, exist_ok=True)
         (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
         clock = "virtual" if self.options.clock == "virtual" else "real"
-        seen = sorted({*machine.visible_folders(), *map(str, visible)})
+        seen = sorted({*machine.visible_folders(), *job.visible, *map(str, visible)})
         spin_cost_ns = plan.spin_cost_ns or 0
         whole = replace(job, clock=clock, spin_cost_ns=spin_cost_ns, every_hop=self.options.every_hop, visible=seen)
         text = json.dumps(to_plain(whole), indent=1, ensure_ascii=False)

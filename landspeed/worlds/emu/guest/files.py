@@ -12,6 +12,7 @@ OUT = "/run/landspeed"  # the run's folder as the guest sees it
 OUT_ON_HOST = "/proc/self/cwd"  # of the kernel's process on the host (machine.py)
 HOST_NAME = "landspeed"
 MEMORY_FOLDERS = ("/run", "/tmp", "/var/tmp", "/dev/shm")
+HOST_TREE = "/run/host"  # while `mount_visible` works
 
 
 def mount_all() -> None:
@@ -36,11 +37,43 @@ def mount_all() -> None:
     namespaces.mount("none", OUT, "hostfs", 0, OUT_ON_HOST)
 
 
-def mount_visible(folders: list[str]) -> None:
-    """Keep folders of the host visible, read-only, although one of `MEMORY_FOLDERS` covers them (a clone in /tmp)."""
-    for folder in folders:
-        if any(f"{folder}/".startswith(f"{covered}/") for covered in MEMORY_FOLDERS):
-            namespaces.mount("none", folder, "hostfs", namespaces.MS_RDONLY, folder)
+def mount_visible(paths: list[str]) -> None:
+    """Keep folders and files of the host visible, read-only, although one of `MEMORY_FOLDERS` covers them.
+
+    Of a file its folder, unless that is such a folder itself, or there already. What is there already stays.
+    """
+    covered = [path for path in paths if path not in MEMORY_FOLDERS and is_covered(path)]
+    if not covered:
+        return
+    namespaces.mount("/", HOST_TREE, "none", namespaces.MS_BIND)  # without what is mounted on it: the host's /tmp
+    try:
+        for path in sorted({_shown_with(path) for path in covered}):  # a folder before what is in it
+            if os.path.exists(HOST_TREE + path) and not os.path.lexists(path):  # noqa: PTH110
+                _make_place(path)
+                namespaces.mount(HOST_TREE + path, path, "none", namespaces.MS_BIND)
+    finally:
+        namespaces.unmount(HOST_TREE)
+
+
+def _shown_with(path: str) -> str:
+    """Return the folder of a file of the host, if that can be shown; else the path itself."""
+    folder = os.path.dirname(path)  # noqa: PTH120
+    whole = os.path.isdir(HOST_TREE + path) or folder in MEMORY_FOLDERS or os.path.exists(folder)  # noqa: PTH110, PTH112
+    return path if whole else folder
+
+
+def is_covered(path: str) -> bool:
+    """Return whether the guest has a folder of its own there."""
+    return any(f"{path}/".startswith(f"{folder}/") for folder in MEMORY_FOLDERS)
+
+
+def _make_place(path: str) -> None:
+    """Make what a file of the host, or a folder, is mounted on."""
+    if os.path.isdir(HOST_TREE + path):  # noqa: PTH112
+        os.makedirs(path)  # noqa: PTH103
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+    os.close(os.open(path, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o444))
 
 
 def mount_hosts(names: list[tuple[str, str]]) -> None:

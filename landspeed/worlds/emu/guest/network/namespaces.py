@@ -31,6 +31,11 @@ def mount(source: str, target: str, kind: str, flags: int = 0, options: str = ""
     _check(result, f"mount {kind} on {target}")
 
 
+def unmount(target: str) -> None:
+    """Take a mount away; what was bound from it stays (umount2(2), MNT_DETACH)."""
+    _check(_libc.umount2(target.encode(), 2), f"unmount {target}")
+
+
 def enter(descriptor: int) -> None:
     """Move this thread into the network namespace of a descriptor (setns(2))."""
     _check(_libc.setns(descriptor, CLONE_NEWNET), "setns")

@@ -7,5 +7,6 @@ request_fifo.py      Door of the guest, where it stands still until the host ask
 session.py           A session: the host asks one thing after the other
 session_programs.py  The programs of a session: started at a node, their output kept as it comes
 shell.py             A prompt on the emulated path: Mininet's command line over the nodes, in real time
+shell_net.py         The built network as Mininet's, for its command line: interfaces, links
 shell_nodes.py       The nodes as Mininet's, for its command line; shells only when somebody types
 """

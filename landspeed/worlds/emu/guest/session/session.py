@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from landspeed.worlds.emu.guest import clock
-from landspeed.worlds.emu.guest.files import OUT
+from landspeed.worlds.emu.guest.files import OUT, mount_visible
 from landspeed.worlds.emu.guest.link_events import LinkEvents
 from landspeed.worlds.emu.guest.session.conditions import has_line, listening, orphans, unsent
 from landspeed.worlds.emu.guest.session.loop import Loop
@@ -119,11 +119,20 @@ class Session:
     # --- what the host may ask ---------------------------------------------------------------------------------------
 
     def do_popen(
-        self, *, number: int, node: str, words: list[str], cwd: str, environment: dict[str, str], stdin: str
+        self,
+        *,
+        number: int,
+        node: str,
+        words: list[str],
+        cwd: str,
+        environment: dict[str, str],
+        stdin: str,
+        visible: list[str],
     ) -> dict[str, Any]:
-        """Start a program; no time passes."""
+        """Start a program; no time passes. `visible`: files of the host that it is to see."""
         at = self._network.node(node)
         try:
+            mount_visible(visible)
             os.chdir(cwd)
             self._programs[number] = SessionProgram(
                 number, words, at, self._environment | environment, self._loop, stdin=stdin or os.devnull

@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 import termios
-from collections.abc import Iterator
+from typing import Any
 
 from mininet.cli import CLI
 from mininet.log import setLogLevel
@@ -20,9 +20,10 @@ from landspeed.base.units_text import rate_text
 from landspeed.scenario.theory.timing import slowest_rate_bps
 from landspeed.scenario.theory.tolerances import REAL_CLOCK_RATE_TOLERANCE
 from landspeed.worlds.emu.guest.calibration.trains import train_rate
+from landspeed.worlds.emu.guest.files import mount_visible
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import Network
-from landspeed.worlds.emu.guest.session.shell_nodes import ShellNode
+from landspeed.worlds.emu.guest.session.shell_net import ShellNet
 
 KEPT = 1 - REAL_CLOCK_RATE_TOLERANCE
 MOST_TRIED = 8  # of a network's flows
@@ -31,71 +32,59 @@ USE = """Type a node's name and a command; names of nodes become addresses:
   {first} traceroute -n {last}
   {first} iperf3 -s -D        then: {last} iperf3 -c {first}
 """
+NO_SWITCH = "there are no switches here: every node is a host or a router; `net` and `links` show how they are joined"
+NO_SCREEN = "the guest has no X server; type NODE COMMAND here, in the background with & at its end"
+REFUSED = {
+    **dict.fromkeys(("dpctl", "ports", "switch", "wait"), NO_SWITCH),
+    **dict.fromkeys(("x", "xterm", "gterm"), NO_SCREEN),
+}
+"""Command of Mininet → why it is not here."""
+
 BANNER = """
 The path is up, in real time. {use}`path` shows the hops, `help` the rest, `exit` or Ctrl-D ends.
 """
 
 
-class _Net:
-    """Network as Mininet's command line needs it."""
-
-    def __init__(self, network: Network) -> None:
-        self.nodes = {node.name: ShellNode(node) for node in network.nodes}
-        self.hosts = [self.nodes[name] for place, name in enumerate(network.names) if network.is_host(place)]
-        self.switches = self.controllers = self.links = ()
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.nodes
-
-    def __getitem__(self, name: str) -> ShellNode:
-        return self.nodes[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.nodes)
-
-    def values(self) -> list[ShellNode]:
-        return list(self.nodes.values())
-
-    def items(self) -> list[tuple[str, ShellNode]]:
-        return list(self.nodes.items())
-
-    def keys(self) -> list[str]:
-        return list(self.nodes)
+def _no_exit(*_: object) -> None:
+    raise ValueError("`exit`, without py, ends the prompt")
 
 
 class PathCommandLine(CLI):
-    """Mininet's command line without what needs switches, controllers or X."""
+    """Mininet's command line. What needs switches or X says that it is not here; no exception ends it."""
 
     prompt = "landspeed> "
-    hidden = (
-        "dpctl",
-        "gterm",
-        "x",
-        "xterm",
-        "iperf",
-        "iperfudp",
-        "pingall",
-        "pingallfull",
-        "pingpair",
-        "pingpairfull",
-        "link",
-        "switch",
-        "links",
-        "ports",
-        "net",
-        "dump",
-        "intfs",
-    )
 
     def __init__(self, network: Network) -> None:
         """Run it until its end: Mininet's does so where it is made."""
         self.network = network
         self.helpStr = usage(network)  # instead of Mininet's own, which is about another prompt
-        super().__init__(_Net(network))
+        super().__init__(ShellNet(network))
 
     def get_names(self) -> list[str]:
         """Names for help and completion."""
-        return [name for name in super().get_names() if name.removeprefix("do_") not in self.hidden]
+        return [name for name in super().get_names() if name.removeprefix("do_") not in REFUSED]
+
+    def onecmd(self, line: str) -> bool:
+        """Obey a line. Whatever goes wrong is told; the path stays."""
+        word = line.split(None, 1)[0] if line.strip() else ""
+        if word in REFUSED:
+            print(f"*** {word}: {REFUSED[word]}")
+            return False
+        try:
+            return super().onecmd(line)
+        except (Exception, SystemExit) as error:  # of Mininet, of programs that are missing, of what was typed
+            print(f"*** {word}: {error or type(error).__name__}")
+            return False
+
+    def getLocals(self) -> dict[str, Any]:  # noqa: N802 (Mininet's)
+        """Names for `py` and `px`; Python's own `exit` would close the console."""
+        self.locals |= dict.fromkeys(("exit", "quit"), _no_exit)
+        return super().getLocals()
+
+    def do_source(self, line: str) -> None:
+        """Read commands from a file: source FILE."""
+        mount_visible([os.path.abspath(line)])  # noqa: PTH100
+        super().do_source(line)
 
     def do_path(self, _line: str) -> None:
         """Show the nodes in order with their addresses."""
@@ -107,13 +96,18 @@ class PathCommandLine(CLI):
         """NODE COMMAND…: node names among the words become addresses."""
         first, *rest = line.split(None, 1)
         network = self.network
-        if first not in network.names or not rest:
-            print(f"*** '{first}' is neither a node ({', '.join(network.names)}) nor a command")
+        if first not in network.names:
+            print(f"*** '{first}' is neither a node ({', '.join(network.names)}) nor a command; `help` lists these")
+            return
+        if not rest:
+            print(f"*** {first}: a command is missing, as in: {first} ping -c 3 {network.plan.flow.target}")
             return
         names = sorted(network.names, key=len, reverse=True)
         pattern = re.compile(r"(?<![\w./-])(" + "|".join(map(re.escape, names)) + r")(?![\w./-])")
-        command = pattern.sub(lambda match: network.address(network.names.index(match[1])), rest[0])
-        super().default(f"{first} {command}")
+        mount_visible([os.path.abspath(word) for word in rest[0].split()])  # noqa: PTH100
+        node = self.mn[first]
+        node.sendCmd(pattern.sub(lambda match: network.address(network.names.index(match[1])), rest[0]))
+        self.waitForNode(node)
 
 
 def run_shell(network: Network) -> None:

@@ -55,6 +55,10 @@ class ShellNode(MininetNode):
             self.ensure_shell()
         return super().cmd(*args, **kwargs)
 
+    def intfNames(self) -> list[str]:  # noqa: N802
+        """Names of the node's interfaces, as ip(8) in the node has them."""
+        return [interface.name for interface in self.intfList()]
+
     def popen(self, *args: Any, **kwargs: Any) -> subprocess.Popen[Any]:
         """Start a program in this node's namespace (Mininet's signature)."""
         kwargs.setdefault("mncmd", [])

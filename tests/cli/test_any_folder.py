@@ -1,0 +1,54 @@
+"""What a run needs is there wherever it lies: programs, files and folders where the guest has folders of its own."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import landspeed
+from tests.support.emu_fixtures import FIRST
+
+AT_ATHENS = ("exec", FIRST, "--at", "athens", "--no-calibration")
+PLACES = ("/tmp", "/dev/shm", "/run", "/var/tmp")
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder, with a space in its name, where the guest has one of its own; removed afterwards."""
+    try:
+        made = Path(tempfile.mkdtemp(prefix="land speed ", dir=request.param))
+    except OSError as error:
+        pytest.skip(f"{request.param}: {error.strerror}")
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.mark.guest
+def test_a_program_and_its_files_are_seen_in_every_folder(place: Path) -> None:
+    """The program, what lies beside it, and what its words name, also behind `=`; a scenario that lies there."""
+    program, data, scenario = place / "program", place / "more" / "data", place / "mine.yaml"
+    program.write_text('#!/bin/sh\ncat "$(dirname "$0")/beside" "$1" "${2#--from=}"\n')
+    program.chmod(0o755)
+    (place / "beside").write_text("beside\n")
+    data.parent.mkdir()
+    data.write_text("data\n")
+    scenario.write_text("extends: first\nname: mine\n")
+    done = landspeed("exec", scenario, *AT_ATHENS[2:], "--", program, data, f"--from={data}")
+    assert (done.returncode, done.stdout) == (0, "beside\ndata\ndata\n"), done.stderr
+
+
+@pytest.mark.guest
+def test_the_working_folder_is_seen_unless_the_guest_has_it_of_its_own(place: Path) -> None:
+    (place / "data").write_text("data\n")
+    done = landspeed(*AT_ATHENS, "--", "cat", "data", cwd=place)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "data\n", ""), done.stderr
+    named = place.relative_to(place.parent) / "data"
+    done = landspeed(*AT_ATHENS, "--", "cat", named, cwd=place.parent)
+    assert (done.returncode, done.stdout) == (0, "data\n"), done.stderr
+    assert done.stderr.startswith(
+        f"{place.parent}: the guest has a folder of its own there; of yours it sees the files"
+    )
