@@ -23,7 +23,7 @@ from tests.support.command import COMMAND
 
 ADDRESS = {"sender": "10.78.1.2", "receiver": "10.78.2.2"}
 PLAY_DEADLINE_S = 400
-STOOD_STILL = "; the box stood still for"  # library/landspeed_rates.py: stalls explain what it found
+STOOD_STILL = "; the box stood still for"  # modules/landspeed_rates.py: stalls explain what it found
 STALLED_PLAYS = 2  # a play of which that is said is run so many times more
 LATE_TIMERS = "50 ms"  # of the lab's box: a guest in real time whose processor others use too
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import TypedDict
 
-from ansible.module_utils.landspeed_findings import Findings, group_of, text
-from ansible.module_utils.landspeed_host import Unavailable, below, cards, cpu_mask, nic_errors, run
+from .landspeed_findings import Findings, group_of, text
+from .landspeed_host import Unavailable, below, cards, cpu_mask, nic_errors, run
 
 PCIE_GBPS = {"2.5": 2.0, "5.0": 4.0, "8.0": 7.88, "16.0": 15.75, "32.0": 31.5, "64.0": 60.5}  # a lane, after encoding
 

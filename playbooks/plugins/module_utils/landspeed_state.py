@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ansible.module_utils.landspeed_host import beside, write_safely
+from .landspeed_host import beside, write_safely
 
 if TYPE_CHECKING:
     from typing import TypeGuard  # Python 3.10; what is above it needs no newer one than Ansible

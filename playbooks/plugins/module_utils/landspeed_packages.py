@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ansible.module_utils.landspeed_findings import text
+from .landspeed_findings import text
 
 FAMILIES = {"debian": 0, "ubuntu": 0, "rhel": 1, "fedora": 1, "suse": 2, "opensuse": 2, "arch": 3}
 INSTALL = ("apt-get install", "dnf install", "zypper install", "pacman -S")

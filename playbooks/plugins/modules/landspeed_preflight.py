@@ -56,11 +56,11 @@ import re  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_findings import Findings, group_of, text  # noqa: E402
-from ansible.module_utils.landspeed_host import Unavailable, run  # noqa: E402
-from ansible.module_utils.landspeed_packages import how_to_install  # noqa: E402
-from ansible.module_utils.landspeed_preflight_nic import Asked, Nic, find_nic, look_at_hardware, look_at_link  # noqa: E402
-from ansible.module_utils.landspeed_tracking import tracking  # noqa: E402
+from ..module_utils.landspeed_findings import Findings, group_of, text  # noqa: E402
+from ..module_utils.landspeed_host import Unavailable, run  # noqa: E402
+from ..module_utils.landspeed_packages import how_to_install  # noqa: E402
+from ..module_utils.landspeed_preflight_nic import Asked, Nic, find_nic, look_at_hardware, look_at_link  # noqa: E402
+from ..module_utils.landspeed_tracking import tracking  # noqa: E402
 
 OLDEST_KERNEL = (5, 10)
 CLOCK_MOST_S = 1.0  # against the operator's machine: by more the two ends' timelines cannot be read side by side

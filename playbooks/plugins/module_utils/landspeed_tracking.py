@@ -6,7 +6,7 @@ import ctypes
 import re
 import struct
 
-from ansible.module_utils.landspeed_host import Unavailable, run
+from .landspeed_host import Unavailable, run
 
 TIMEX = struct.Struct("@I4xqqqqi")  # modes, offset, freq, maxerror, esterror, status (adjtimex(2))
 TIMEX_BYTES = 208

@@ -46,9 +46,9 @@ import contextlib  # noqa: E402
 from typing import Any, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_host import Unavailable  # noqa: E402
-from ansible.module_utils.landspeed_kinds import KINDS, AskedOtherwise, CannotPutBack  # noqa: E402
-from ansible.module_utils.landspeed_state import State, as_text, is_lines, is_parts  # noqa: E402
+from ..module_utils.landspeed_host import Unavailable  # noqa: E402
+from ..module_utils.landspeed_kinds import KINDS, AskedOtherwise, CannotPutBack  # noqa: E402
+from ..module_utils.landspeed_state import State, as_text, is_lines, is_parts  # noqa: E402
 
 
 class Named(TypedDict):

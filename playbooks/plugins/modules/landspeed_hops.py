@@ -30,8 +30,8 @@ import ipaddress  # noqa: E402
 from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_host import Unavailable, run  # noqa: E402
-from ansible.module_utils.landspeed_packages import how_to_install  # noqa: E402
+from ..module_utils.landspeed_host import Unavailable, run  # noqa: E402
+from ..module_utils.landspeed_packages import how_to_install  # noqa: E402
 
 MORE_HOPS = 4  # the box itself, twice, and the peer
 

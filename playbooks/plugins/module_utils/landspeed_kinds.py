@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
-from ansible.module_utils.landspeed_host import Unavailable, cpu_mask, run, write_safely
+from .landspeed_host import Unavailable, cpu_mask, run, write_safely
 
 SHOWN_BY_FQ = {"bands": 1, "priomap": 16, "weights": 3}  # words with their values, of kernels from 6.7 on
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TypedDict
 
-from ansible.module_utils.landspeed_host import Unavailable
+from .landspeed_host import Unavailable
 
 
 class Finding(TypedDict):

@@ -51,9 +51,9 @@ import ipaddress  # noqa: E402
 from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.landspeed_host import Unavailable, run  # noqa: E402
-from ansible.module_utils.landspeed_kinds import KINDS, CannotPutBack  # noqa: E402
-from ansible.module_utils.landspeed_state import State  # noqa: E402
+from ..module_utils.landspeed_host import Unavailable, run  # noqa: E402
+from ..module_utils.landspeed_kinds import KINDS, CannotPutBack  # noqa: E402
+from ..module_utils.landspeed_state import State  # noqa: E402
 
 PRIORITY_FORWARD, PRIORITY_REVERSE = 7801, 7802  # of the rules; also the numbers of their routing tables
 SENDERS_END, RECEIVERS_END = "a", "b"
