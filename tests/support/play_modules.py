@@ -17,11 +17,14 @@ from tests.support import stalls
 SHARED = "ansible.module_utils.landspeed_"
 ORDER = (
     "host",
+    "kinds_nic",
     "kinds",
     "findings",
     "packages",
     "tracking",
     "preflight_nic",
+    "preflight_machine",
+    "persistent",
     "state",
 )  # each after those that it imports
 

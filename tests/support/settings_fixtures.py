@@ -86,5 +86,6 @@ class Programs:
 def programs_fixture(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Programs:
     """Those of a host."""
     made = Programs(shared["host"].Unavailable)
-    monkeypatch.setattr(shared["kinds"], "run", made)
+    for name in ("kinds", "kinds_nic"):
+        monkeypatch.setattr(shared[name], "run", made)
     return made

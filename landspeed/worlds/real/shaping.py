@@ -1,7 +1,7 @@
 """The plan's links as lines for `tc qdisc add`, for a Linux box between the hosts that becomes the whole path.
 
 The same qdiscs as in the guest (guest/shaping/direction_options.py), one set for each direction of each link; on the
-box a link is a veth pair and a router is a namespace (plugins/modules/landspeed_path.py). Two things differ. Timers of a
+box a link is a veth pair and a router is a namespace (modules/landspeed_path.py). Two things differ. Timers of a
 real machine are late, so a token bucket may make up for it (`late_timers_ns`). And chance is not seeded: a packet's
 fate on a real path is its own.
 """

@@ -99,7 +99,7 @@ def differences(plan: Plan, build: str | None, engine: ToolResult) -> list[str]:
 
 def playbooks_sha256() -> str:
     """Digest of the playbooks as an attempt notes it: by their own filter."""
-    return runpy.run_path(str(PLAYBOOKS / "plugins" / "filter" / "landspeed.py"))["landspeed_digest"](PLAYBOOKS)
+    return runpy.run_path(str(PLAYBOOKS / "filter_plugins" / "landspeed.py"))["landspeed_digest"](PLAYBOOKS)
 
 
 def rehearsed_otherwise(rehearsal: RunRecord, plan: Plan, build: str) -> list[str]:

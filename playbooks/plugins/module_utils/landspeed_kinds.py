@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
 from .landspeed_host import Unavailable, cpu_mask, run, write_safely
+from .landspeed_kinds_nic import EthtoolSetting, LinkSetting, LinkSizes, interrupt
 
+UNIT_ON = {"ActiveState": "active", "UnitFileState": "enabled"}
+UNIT_OFF = {"ActiveState": ("inactive", "failed"), "UnitFileState": ("disabled", "masked", "static", "")}
 SHOWN_BY_FQ = {"bands": 1, "priomap": 16, "weights": 3}  # words with their values, of kernels from 6.7 on
 
 
@@ -90,84 +93,6 @@ class MaskSetting(FileSetting):
             return cpu_mask(int(str(value).replace(",", ""), 16))
         except ValueError as error:
             raise Unavailable(f"{name}: {value!r} is not a mask of processors") from error
-
-
-class LinkSetting:
-    """A number of a network interface that `ip link set` takes."""
-
-    def __init__(self, word: str, attribute: str) -> None:
-        """`word` is ip's, `attribute` the name in /sys/class/net."""
-        self.word, self.attribute = word, attribute
-
-    def read(self, name: str) -> str:
-        """The number, as text."""
-        try:
-            return Path("/sys/class/net", name, self.attribute).read_text().strip()
-        except OSError as error:
-            raise Unavailable(f"{name}: no such interface") from error
-
-    def write(self, name: str, value: object) -> None:
-        """Set it."""
-        run("ip", "link", "set", "dev", name, self.word, str(value))
-
-
-class EthtoolSetting:
-    """Several values of an interface that ethtool shows as `Name: value` lines."""
-
-    def __init__(
-        self, show: str, change: str, *, current_after: str | None = None, words: dict[str, str] | None = None
-    ) -> None:
-        """`current_after` begins the part of the output that counts; `words` maps shown names to ethtool's."""
-        self.show, self.change, self.current_after, self.words = show, change, current_after, words or {}
-
-    def _values(self, text: str) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for line in text.splitlines():
-            name, colon, value = line.strip().partition(":")
-            if colon and "[fixed]" not in value and value.split()[:1] not in ([], ["n/a"]):
-                found[self.words.get(name, name.lower())] = value.split()[0]
-        return found
-
-    def read(self, name: str) -> dict[str, str]:
-        """All values that can be changed."""
-        text = run("ethtool", self.show, name)
-        if self.current_after:
-            text = text.partition(self.current_after)[2]
-        values = self._values(text)
-        if not values:
-            raise Unavailable(f"{name}: ethtool {self.show} shows nothing to set")
-        return values
-
-    def wanted(self, name: str, value: dict[str, object]) -> dict[str, str]:
-        """The values asked for; `max` is the largest that the driver has."""
-        largest: dict[str, str] = {}
-        if self.current_after and "max" in value.values():
-            largest = self._values(run("ethtool", self.show, name).partition(self.current_after)[0])
-        return {key: largest.get(key, "0") if each == "max" else str(each) for key, each in value.items()}
-
-    def write(self, name: str, value: dict[str, str]) -> None:
-        """Set those that differ: together, or each on its own where the driver refuses one of them.
-
-        Raises:
-            Unavailable: it refuses some; the message has them all.
-        """
-        present = self.read(name)
-        changes = [(key, each) for key, each in value.items() if present.get(key, each) != each]
-        if not changes:
-            return
-        try:
-            run("ethtool", self.change, name, *(word for change in changes for word in change))
-        except Unavailable:
-            if len(changes) == 1:
-                raise
-            refused: list[str] = []
-            for change in changes:
-                try:
-                    run("ethtool", self.change, name, *change)
-                except Unavailable as reason:
-                    refused.append(str(reason))
-            if refused:
-                raise Unavailable("; ".join(refused)) from None
 
 
 class QdiscSetting:
@@ -321,12 +246,13 @@ class UnitSetting:
         return dict(line.split("=", 1) for line in shown.splitlines())
 
     def write(self, name: str, value: dict[str, str]) -> None:
-        """Stop, and disable, what was not running or enabled; forget failures of a unit that is to vanish."""
+        """Start or stop, enable or disable what differs; forget failures of a unit that is to vanish."""
         present = self.read(name)
-        if value["ActiveState"] != "active" and present["ActiveState"] not in ("inactive", "failed"):
-            run("systemctl", "stop", name)
-        if value["UnitFileState"] != "enabled" and present["UnitFileState"] == "enabled":
-            run("systemctl", "disable", "--quiet", name)
+        for word, opposite, state in (("start", "stop", "ActiveState"), ("enable", "disable", "UnitFileState")):
+            on, was_on = UNIT_ON[state], present[state] not in UNIT_OFF[state]
+            if state in value and (value[state] == on) != was_on:
+                quiet = ["--quiet"] if state == "UnitFileState" else []
+                run("systemctl", word if value[state] == on else opposite, *quiet, name)
         if self.read(name)["ActiveState"] == "failed":  # from before, or because it was stopped
             run("systemctl", "reset-failed", name)
 
@@ -350,7 +276,10 @@ KINDS: dict[str, Setting] = {
     "mtu": LinkSetting("mtu", "mtu"),
     "txqueuelen": LinkSetting("txqueuelen", "tx_queue_len"),
     "ring": EthtoolSetting("-g", "-G", current_after="Current hardware settings:"),
-    "coalesce": EthtoolSetting("-c", "-C", words={"Adaptive RX": "adaptive-rx"}),
+    "coalesce": EthtoolSetting("-c", "-C", words={"Adaptive RX": "adaptive-rx", "Adaptive TX": "adaptive-tx"}),
+    "pause": EthtoolSetting("-a", "-A", words={"Autonegotiate": "autoneg"}),
+    "link_sizes": LinkSizes(),
+    "irq": MaskSetting(interrupt),
     "offload": EthtoolSetting("-k", "-K"),
     "qdisc": QdiscSetting(),
     "path": PathSetting(),

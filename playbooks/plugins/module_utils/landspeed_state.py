@@ -28,7 +28,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 OUTLIVE_A_BOOT = ("path", "unit", "user")  # kinds whose values are on the disk
 
 
-class Entry(TypedDict):
+class Saved(TypedDict):
     """A former value in the state file; `former` is what the setting of this kind read."""
 
     kind: str
@@ -36,6 +36,12 @@ class Entry(TypedDict):
     former: Any
     role: str
     saved_unix_s: int
+
+
+class Entry(Saved, total=False):
+    """A former value; `lasting`: what was set instead comes back with each boot."""
+
+    lasting: bool
 
 
 class Applied(TypedDict, total=False):
@@ -79,8 +85,8 @@ class State:
             self.entries, self.applied = content["entries"], content["applied"]
             self.lease = content.get("lease")
             if content.get("boot_id") not in (None, boot_id()):
-                self.forgotten = [entry for entry in self.entries if entry["kind"] not in OUTLIVE_A_BOOT]
-                self.entries = [entry for entry in self.entries if entry["kind"] in OUTLIVE_A_BOOT]
+                self.forgotten = [entry for entry in self.entries if not outlives_a_boot(entry)]
+                self.entries = [entry for entry in self.entries if outlives_a_boot(entry)]
                 self.applied = {}
                 if self.lease:
                     self.lease["rollout"] = {}
@@ -105,6 +111,13 @@ class State:
         self.save()
         return True
 
+    def make_last(self, kind: str, name: str) -> None:
+        """Note that what was set comes back with each boot."""
+        for entry in self.entries:
+            if (entry["kind"], entry["name"]) == (kind, name) and not entry.get("lasting"):
+                entry["lasting"] = True
+                self.save()
+
     def save(self) -> None:
         """Write the file; nothing left to restore and nobody's: remove it, and the folder if nothing else is there."""
         if self.entries or self.lease:
@@ -120,6 +133,11 @@ class State:
         for folder in (STATE.parent, FOLDER):
             with contextlib.suppress(OSError):  # something of somebody else's is in it
                 folder.rmdir()
+
+
+def outlives_a_boot(entry: Entry) -> bool:
+    """Return whether a boot leaves what was set."""
+    return entry["kind"] in OUTLIVE_A_BOOT or entry.get("lasting", False)
 
 
 def boot_id() -> str:

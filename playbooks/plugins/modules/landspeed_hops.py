@@ -30,6 +30,7 @@ import ipaddress  # noqa: E402
 from typing import TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
 from ..module_utils.landspeed_host import Unavailable, run  # noqa: E402
 from ..module_utils.landspeed_packages import how_to_install  # noqa: E402
 

@@ -36,6 +36,7 @@ whose: {description: Whose it was before if it was somebody else's; else empty.,
 import time  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
 from ..module_utils.landspeed_host import Unavailable, run  # noqa: E402
 from ..module_utils.landspeed_state import Lease, State  # noqa: E402
 

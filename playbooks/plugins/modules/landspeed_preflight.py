@@ -56,9 +56,11 @@ import re  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
 from ..module_utils.landspeed_findings import Findings, group_of, text  # noqa: E402
 from ..module_utils.landspeed_host import Unavailable, run  # noqa: E402
 from ..module_utils.landspeed_packages import how_to_install  # noqa: E402
+from ..module_utils.landspeed_preflight_machine import look_at_machine  # noqa: E402
 from ..module_utils.landspeed_preflight_nic import Asked, Nic, find_nic, look_at_hardware, look_at_link  # noqa: E402
 from ..module_utils.landspeed_tracking import tracking  # noqa: E402
 
@@ -98,6 +100,7 @@ class Examination(Findings):
         if self.nic:
             look_at_link(self, self.nic, self.wanted)
             look_at_hardware(self, self.nic, self.wanted)
+            look_at_machine(self, self.nic)
         self.memory()
         self.clock()
         self.congestion_control()

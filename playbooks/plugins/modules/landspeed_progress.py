@@ -36,6 +36,7 @@ from pathlib import Path  # noqa: E402
 from typing import Any, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
 from ..module_utils.landspeed_host import Unavailable, nic_errors, run  # noqa: E402
 
 SILENT_S = 5.0  # no byte for so long: is the peer there?

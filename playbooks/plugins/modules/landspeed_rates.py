@@ -64,6 +64,7 @@ from collections.abc import Iterator  # noqa: E402
 from typing import NamedTuple, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
 from ..module_utils.landspeed_scheduling_pauses import StallWatch  # noqa: E402
 
 ETHERTYPE = 0x88B5

@@ -40,6 +40,7 @@ from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
 from ..module_utils.landspeed_host import Unavailable  # noqa: E402
 from ..module_utils.landspeed_kinds import KINDS, CannotPutBack  # noqa: E402
 from ..module_utils.landspeed_state import Entry, State, as_text, is_parts  # noqa: E402

@@ -18,10 +18,17 @@ options:
     description:
       - Each with C(kind), C(name) and C(value). Without C(value) the former value is only saved, for another module to
         change. With C(at_least) numbers are only raised. C(why) stands beside the change in C(advice).
+      - C(names) stands for several settings of one C(value), or of one of C(values) each.
       - A setting that the host does not have is reported in C(unavailable), unless C(required) is true.
     type: list
     elements: dict
     required: true
+  persistent:
+    description:
+      - Also make them last beyond a boot, by F(/etc/sysctl.d/90-landspeed.conf) and the unit landspeed-tune.service,
+        which a rule of udev starts anew for a NIC that comes later. M(landspeed_restore) takes these files away again.
+    type: bool
+    default: false
 author: landspeed
 """
 EXAMPLES = r"""
@@ -46,8 +53,10 @@ import contextlib  # noqa: E402
 from typing import Any, TypedDict  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
 from ..module_utils.landspeed_host import Unavailable  # noqa: E402
 from ..module_utils.landspeed_kinds import KINDS, AskedOtherwise, CannotPutBack  # noqa: E402
+from ..module_utils.landspeed_persistent import UNIT, lasting_files  # noqa: E402
 from ..module_utils.landspeed_state import State, as_text, is_lines, is_parts  # noqa: E402
 
 
@@ -65,6 +74,35 @@ class Item(Named, total=False):
     at_least: bool
     required: bool
     why: str
+
+
+def one_by_one(settings: list[dict[str, Any]]) -> list[Item]:
+    """The settings, with those of several names written out."""
+    found: list[Any] = []
+    for each in settings:
+        common = {key: value for key, value in each.items() if key not in ("names", "values")}
+        names = each["names"] if "names" in each else [each["name"]]
+        values = each.get("values", [each.get("value")] * len(names))
+        for name, value in zip(names, values, strict=True):
+            found.append({**common, "name": name, **({"value": value} if {"value", "values"} & {*each} else {})})
+    return found
+
+
+def beyond_a_boot(items: list[Item]) -> list[Item]:
+    """Files and the unit that make all of these last which this host has."""
+    lasting: list[tuple[str, str, Any]] = []
+    for item in items:
+        with contextlib.suppress(Unavailable):
+            if "value" in item:
+                present = KINDS[item["kind"]].read(item["name"])
+                wanted, _, _ = parts_to_set(item, normal(item, item["value"], present), present)
+                lasting.append((item["kind"], item["name"], wanted))
+    why = "what is set lasts beyond a boot (sysctl.d(5), systemd.unit(5))"
+    found: list[Item] = [
+        {"kind": "path", "name": path, "value": {"text": text, "mode": "0644"}, "required": True, "why": why}
+        for path, text in lasting_files(lasting).items()
+    ]
+    return [*found, {"kind": "unit", "name": UNIT, "value": {"UnitFileState": "enabled"}, "required": True, "why": why}]
 
 
 def normal(item: Item, value: Any, present: Any) -> Any:
@@ -168,6 +206,7 @@ def main() -> None:
         argument_spec={
             "role": {"type": "str", "required": True},
             "settings": {"type": "list", "elements": "dict", "required": True},
+            "persistent": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -175,8 +214,10 @@ def main() -> None:
     after: list[str] = []
     unavailable: list[str] = []
     advice: list[str] = []
-    items: list[Item] = module.params["settings"]
+    items = one_by_one(module.params["settings"])
     with State() as state:
+        if module.params["persistent"]:
+            items += beyond_a_boot(items)
         for item in items:
             try:
                 missing, old, new = apply(module, state, item)
@@ -189,6 +230,8 @@ def main() -> None:
                 module.fail_json(msg=str(reason), unavailable=unavailable)
                 return
             unavailable += missing
+            if module.params["persistent"] and not module.check_mode:
+                state.make_last(item["kind"], item["name"])
             if old != new:
                 before.append(f"{item['kind']} {item['name']}: {old}")
                 after.append(f"{item['kind']} {item['name']}: {new}")
