@@ -245,6 +245,12 @@ class UnitSetting:
         shown = run("systemctl", "show", "--property=LoadState,ActiveState,UnitFileState", name)
         return dict(line.split("=", 1) for line in shown.splitlines())
 
+    def wanted(self, name: str, value: dict[str, str]) -> dict[str, str]:
+        """States asked for, of a unit that there is."""
+        if self.read(name).get("LoadState") == "not-found":
+            raise Unavailable(f"{name}: no such unit")
+        return value
+
     def write(self, name: str, value: dict[str, str]) -> None:
         """Start or stop, enable or disable what differs; forget failures of a unit that is to vanish."""
         present = self.read(name)
