@@ -40,7 +40,7 @@ echo "## qdiscs"; tc -d qdisc show
 for dev in $(ls /sys/class/net); do
     echo "## $dev"; ethtool -k $dev
     case $dev in vec*) continue;; esac  # its driver panics when it is asked for rings
-    ethtool -g $dev; ethtool -c $dev
+    ethtool -g $dev; ethtool -c $dev; ethtool -a $dev
 done 2>/dev/null
 grep -H . /sys/class/net/*/queues/*/?ps_cpus /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null
 echo "## firewall"; nft list ruleset 2>/dev/null

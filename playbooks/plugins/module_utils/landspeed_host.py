@@ -65,11 +65,15 @@ def write_safely(path: Path, content: bytes) -> None:
     """Write beside, flush, rename, flush the folder: never half a file, whatever dies when; its owner's alone."""
     new = beside(path)
     new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-        handle.write(content)
-        handle.flush()
-        os.fsync(handle.fileno())
-    new.replace(path)
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        new.replace(path)
+    except OSError:  # such as a full disk
+        new.unlink(missing_ok=True)
+        raise
     descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

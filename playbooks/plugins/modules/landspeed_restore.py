@@ -36,6 +36,7 @@ forgotten:
   returned: always
 """
 
+import contextlib  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -111,7 +112,8 @@ def main() -> None:
                 after.append(f"{line}: {as_text(entry['former'])}")
             if not module.check_mode:
                 state.entries.remove(entry)
-                state.save()
+                with contextlib.suppress(OSError):  # a full disk: to put it back once more does no harm
+                    state.save()
         difference = {"before": "\n".join([*before, ""]), "after": "\n".join([*after, ""])}
         if failures:
             module.fail_json(

@@ -226,8 +226,8 @@ def main() -> None:
                     module.fail_json(msg=str(reason), unavailable=unavailable)
                 unavailable.append(str(reason))
                 continue
-            except CannotPutBack as reason:
-                module.fail_json(msg=str(reason), unavailable=unavailable)
+            except (CannotPutBack, OSError) as reason:  # a full disk: what cannot be written down is not changed
+                module.fail_json(msg=f"{item['kind']} {item['name']} stays: {reason}", unavailable=unavailable)
                 return
             unavailable += missing
             if module.params["persistent"] and not module.check_mode:
