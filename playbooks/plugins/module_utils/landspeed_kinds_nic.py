@@ -95,16 +95,16 @@ class LinkSizes:
         return dict(re.findall(r"\b(\w+_size) (\d+)", run("ip", "-d", "-o", "link", "show", "dev", name)))
 
     def read(self, name: str) -> dict[str, str]:
-        """Those that this kernel has."""
+        """Sizes that this kernel has."""
         return {key: value for key, value in self._shown(name).items() if key in self.NAMES}
 
     def wanted(self, name: str, value: dict[str, object]) -> dict[str, str]:
-        """At most what the NIC cuts (`tso_max_size`)."""
+        """Sizes asked for, at most what the NIC cuts (`tso_max_size`)."""
         largest = int(self._shown(name).get("tso_max_size", 1 << 32))
         return {key: str(min(int(str(each)), largest)) for key, each in value.items()}
 
     def write(self, name: str, value: dict[str, str]) -> None:
-        """Set them."""
+        """Set the sizes."""
         run("ip", "link", "set", "dev", name, *(word for pair in value.items() for word in pair))
 
 
