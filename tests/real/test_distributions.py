@@ -1,6 +1,6 @@
 """The collection's roles on Debian 13 and Ubuntu 24.04, each alone: in check mode, twice, and back to the byte.
 
-Debian 12 is the other lab's (test_lab.py), where the roles shape, attempt and collect have a path. The packages of EL
+Debian 12 is the other lab's (test_lab.py), where the other roles have a path. The packages of EL
 and openSUSE are not to be had where these tests run.
 """
 
@@ -15,19 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from landspeed.worlds.real.runner import PLAYBOOKS
 from tests.lab.lab import Lab
 from tests.lab.tree import TreeError, find_or_make_tree
 from tests.support.command import COMMAND
-from tests.support.emu_fixtures import wait_until
-from tests.support.real_fixtures import ADDRESS, DUMP, write_lab_scenario
+from tests.support.real_fixtures import ADDRESS, DUMP
 
 pytestmark = [pytest.mark.root, pytest.mark.lab, pytest.mark.slow, pytest.mark.xdist_group("distributions")]
 SUITES = {"sender": "trixie", "receiver": "noble"}
 PATH = {"tune_rate_bps": 10**10, "tune_rtt_ms": 264, "tune_streams": 2, "tune_congestion_control": "reno"}
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 class Machines:
@@ -88,19 +85,6 @@ class Machines:
             difference = "\n".join(lines)
             assert not difference, f"{host} is not as before:\n{difference}"
 
-    def reboot(self, host: str) -> None:
-        """Boot a machine anew. Its network namespace stays, so the kernel's defaults are put there by hand."""
-        shown = "cat /proc/sys/kernel/random/boot_id; systemctl show --property=UserspaceTimestampMonotonic"
-        began = self.lab.root(host, shown)
-        self.lab.ssh(host, "sudo systemctl reboot")
-
-        def is_up() -> bool:
-            done = self.lab.ssh(host, f"{shown}; systemctl is-system-running --wait >/dev/null; true")
-            return done.returncode == 0 and done.stdout != began
-
-        wait_until(is_up, f"{host} to boot")
-        self.lab.root(host, f"echo another-boot-of-{host} >/run/boot_id; mount --bind /run/boot_id {BOOT_ID}")
-
 
 @pytest.fixture(scope="module", name="machines")
 def machines_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
@@ -135,51 +119,14 @@ def test_preflight_changes_nothing(machines: Machines, before: dict[str, str]) -
     machines.assert_as(before)
 
 
-def deploy_variables(folder: Path) -> dict[str, Any]:
-    """What `landspeed real inventory` writes for the engine."""
-    from landspeed.cli.main import main
-
-    scenario = write_lab_scenario(folder / "lab.yaml")
-    hosts = [word for role in SUITES for word in (f"--{role}", f"otto@{role},address={ADDRESS[role]}")]
-    assert main(["real", "inventory", str(scenario), "--out", str(folder / "inventory"), "--again", *hosts]) == 0
-    found = YAML(typ="safe").load(folder / "inventory" / "group_vars" / "all" / "plan.yml")
-    return {name: value for name, value in found.items() if "{{" not in str(value)} | {
-        "landspeed_unrehearsed": "a test of the role"
-    }
-
-
-@pytest.mark.parametrize("role", ["lease", "tune", "deploy"])
+@pytest.mark.parametrize("role", ["lease", "tune"])
 def test_a_role_alone_twice_and_back(machines: Machines, before: dict[str, str], role: str) -> None:
     """In check mode it says that it would change, and does not; the second time there is nothing to change."""
-    variables = deploy_variables(machines.folder) if role == "deploy" else {}
-    dry = machines.role(role, "--check", **variables)
+    dry = machines.role(role, "--check")
     machines.assert_as(before)
-    first = machines.role(role, **variables)
+    first = machines.role(role)
     assert all(dry.values()) and all(first.values()), (dry, first)
-    assert machines.role(role, **variables) == {"sender": 0, "receiver": 0}
+    assert machines.role(role) == {"sender": 0, "receiver": 0}
     assert all(machines.role("restore", restore_everything=True).values())
     machines.assert_as(before)
     assert machines.role("restore", restore_everything=True) == {"sender": 0, "receiver": 0}
-
-
-def test_what_is_to_last_is_there_after_a_boot_and_goes_with_restore(
-    machines: Machines, before: dict[str, str]
-) -> None:
-    """After it systemd has set all of it again; and what was before comes back, to the byte."""
-    wanted = "4096 131072 330000000"
-    show = "sysctl -n net.ipv4.tcp_rmem | tr '\\t' ' '; tc qdisc show dev data0"
-    assert all(machines.role("tune", tune_persistent=True).values())
-    assert machines.role("tune", tune_persistent=True) == {"sender": 0, "receiver": 0}
-    tuned = {host: machines.lab.root(host, show) for host in SUITES}
-    for host in SUITES:
-        assert wanted in tuned[host]
-        machines.lab.root(
-            host, "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'; tc qdisc del dev data0 root || true"
-        )
-        assert machines.lab.root(host, show) != tuned[host]
-        machines.reboot(host)
-        assert machines.lab.root(host, show) == tuned[host]
-    assert all(machines.role("restore").values())
-    for host in SUITES:
-        machines.lab.root(host, f"umount {BOOT_ID}")
-    machines.assert_as(before)
