@@ -103,6 +103,8 @@ def add_real(parser: argparse.ArgumentParser) -> None:
             made.add_argument(
                 "--hours", type=_hours, metavar="HOURS", help="how long the hosts are yours (default: 24)"
             )
+        if play in ("advise", "tune"):
+            made.add_argument("--persistent", action="store_true", help="settings that last beyond a boot")
         if play == "restore":
             made.add_argument("--remove-engine", action="store_true", help="remove the engine, too")
 
@@ -189,7 +191,7 @@ def _play(parsed: argparse.Namespace) -> int:
     if hasattr(parsed, "attempt"):
         variables["attempt"] = _attempt_name(parsed, inventory)
         variables["capture_packets"] = parsed.capture
-    for word in ("force", "hours"):
+    for word in ("force", "hours", "persistent"):
         if getattr(parsed, word, None):
             variables[word] = getattr(parsed, word)
     if parsed.play == "restore":

@@ -8,11 +8,6 @@ from pathlib import Path
 SUFFIXES = (".yml", ".j2", ".py", ".cfg")
 
 
-def landspeed_setting(name: str, value: object, kind: str = "sysfs", **more: object) -> dict[str, object]:
-    """A value as an item of landspeed_settings: of a file in /sys or /proc, or of another kind."""
-    return {"kind": kind, "name": name, "value": value, **more}
-
-
 def landspeed_digest(folder: str) -> str:
     """SHA-256 of all playbooks, roles and modules in a folder."""
     digest = hashlib.sha256()
@@ -28,4 +23,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, object]:
         """Names and functions."""
-        return {"landspeed_setting": landspeed_setting, "landspeed_digest": landspeed_digest}
+        return {"landspeed_digest": landspeed_digest}

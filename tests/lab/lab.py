@@ -15,13 +15,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from landspeed.worlds.emu.kernel_build import KernelError, find_kernel
 from tests.lab.supervisor import CGROUPS, MANAGEMENT, NSPAWN_HOSTS
-from tests.lab.tree import OPERATOR, VISITOR, TreeError, find_or_make_tree, lab_cache
+from tests.lab.tree import OPERATOR, SUITE, VISITOR, TreeError, find_or_make_tree, lab_cache
 
 BOOT_DEADLINE_S = 120.0
 SUPERVISOR = Path(__file__).resolve().parent / "supervisor.py"
@@ -44,8 +46,13 @@ class Lab:
     pid: int
 
     @classmethod
-    def up(cls, name: str) -> Lab:
+    def up(cls, name: str, suites: Mapping[str, str] = MappingProxyType({}), *, shaper: bool = True) -> Lab:
         """Boot a lab and wait until every server answers ssh.
+
+        Args:
+            name: of the lab.
+            suites: of servers that are no Debian 12 (tree.SUITES).
+            shaper: whether there is one; else the wire itself routes.
 
         Raises:
             LabError, TreeError, KernelError: something is missing or a server did not come up.
@@ -59,10 +66,11 @@ class Lab:
         if _alive(folder):
             raise LabError(f"the lab {name} is running already; `make lab-down` removes it")
         _remove(folder)
-        tree = find_or_make_tree()
+        trees = {host: str(find_or_make_tree(suites.get(host, SUITE))) for host in (*NSPAWN_HOSTS, "shaper")}
         folder.mkdir(parents=True, mode=0o700)
         _make_keys(folder)
-        job = {"tree": str(tree), "kernel": _shaper_kernel(), "group": _group(folder), "users": [OPERATOR, VISITOR]}
+        kernel = _shaper_kernel() if shaper else None
+        job = {"trees": trees, "kernel": kernel, "group": _group(folder), "users": [OPERATOR, VISITOR]}
         (folder / "lab.json").write_text(json.dumps(job))
         words = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc"]
         with (folder / "supervisor.log").open("wb") as log:

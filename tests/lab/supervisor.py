@@ -174,9 +174,11 @@ def main() -> None:
     build_wires()
     running = {}
     for host in NSPAWN_HOSTS:
-        running[host] = boot_server(make_root(Path(job["tree"]), folder, host), folder, host, job["group"])
+        running[host] = boot_server(make_root(Path(job["trees"][host]), folder, host), folder, host, job["group"])
     if job["kernel"]:
-        running["shaper"] = boot_shaper(make_root(Path(job["tree"]), folder, "shaper"), folder, job["kernel"])
+        running["shaper"] = boot_shaper(
+            make_root(Path(job["trees"]["shaper"]), folder, "shaper"), folder, job["kernel"]
+        )
     else:
         route_without_shaper()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -1,9 +1,10 @@
-"""The Debian tree that every lab server boots from: made once by debootstrap, kept in the cache, never written."""
+"""The trees that the lab's servers boot from: each made once by debootstrap, kept in the cache, never written."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 from landspeed.worlds.emu.kernel_build import cache_root
 
 SUITE = "bookworm"
+# Suite → its debootstrap script (those of a family are all one; an older debootstrap lacks only the name), components.
+SUITES = {"bookworm": ("sid", "main"), "trixie": ("sid", "main"), "noble": ("gutsy", "main,universe")}
 PACKAGES = [
     "systemd",
     "systemd-sysv",
@@ -58,34 +61,37 @@ def lab_cache() -> Path:
     return cache_root() / "lab"
 
 
-def _key() -> str:
-    return hashlib.sha256("\n".join([SUITE, *PACKAGES, CUSTOMIZE]).encode()).hexdigest()[:12]
+def _key(suite: str) -> str:
+    return hashlib.sha256("\n".join([suite, *PACKAGES, CUSTOMIZE]).encode()).hexdigest()[:12]
 
 
-def find_or_make_tree() -> Path:
+def find_or_make_tree(suite: str = SUITE) -> Path:
     """The tree of the present recipe (about two minutes when it has to be made).
 
     Raises:
         TreeError: debootstrap is missing or failed.
     """
-    tree = lab_cache() / f"tree-{_key()}"
+    tree = lab_cache() / f"{suite}-{_key(suite)}"
     lab_cache().mkdir(parents=True, exist_ok=True)
     with (lab_cache() / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not tree.is_dir():
-            _make(tree)
+            _make(tree, suite)
     return tree
 
 
-def _make(tree: Path) -> None:
+def _make(tree: Path, suite: str) -> None:
     if not shutil.which("debootstrap"):
         raise TreeError("debootstrap is not installed; run `setup/setup.sh test` (Debian and Ubuntu: debootstrap)")
     partial = tree.with_name(tree.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
-    print(f"lab: making the Debian tree {tree.name} (two minutes, once)", file=sys.stderr, flush=True)
-    include = ",".join(PACKAGES)
+    print(f"lab: making the tree {tree.name} (two minutes, once)", file=sys.stderr, flush=True)
+    script, components = SUITES[suite]
+    options = ["--variant=minbase", f"--include={','.join(PACKAGES)}", f"--components={components}"]
+    # A host without the keys of the other family checks no signatures: DEBOOTSTRAP_OPTIONS=--no-check-gpg.
+    options += os.environ.get("DEBOOTSTRAP_OPTIONS", "").split()
     made = subprocess.run(
-        ["debootstrap", "--variant=minbase", f"--include={include}", SUITE, str(partial)],
+        ["debootstrap", *options, suite, str(partial), "", f"/usr/share/debootstrap/scripts/{script}"],
         capture_output=True,
         text=True,
         check=False,
@@ -93,7 +99,7 @@ def _make(tree: Path) -> None:
     if made.returncode:
         raise TreeError(f"debootstrap failed: {(made.stdout + made.stderr)[-800:]}")
     subprocess.run(["chroot", str(partial), "sh", "-c", CUSTOMIZE], check=True)
-    for old in tree.parent.glob("tree-*"):
+    for old in tree.parent.glob(f"{suite}-*"):
         if old != partial:
             shutil.rmtree(old, ignore_errors=True)
     partial.rename(tree)

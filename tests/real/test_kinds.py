@@ -195,3 +195,65 @@ def test_the_kernel_takes_and_shows_the_tree_below_mq(
         assert shared["kinds"].run("tc", "qdisc", "show", "dev", "eth7") == before
     finally:
         run("ip", "netns", "delete", "lstest-mq")
+
+
+def test_a_unit_that_ran_runs_again_and_one_that_is_not_there_is_said(
+    programs: Programs, ask: Ask, restore: Ask
+) -> None:
+    """As irqbalance, which is stopped while its interrupts have cores of their own."""
+    shown = "LoadState=loaded\nActiveState={}\nUnitFileState=enabled\n"
+    programs.said["systemctl show"] = shown.format("active")
+    programs.then = {
+        "systemctl stop": {"systemctl show": shown.format("inactive")},
+        "systemctl start": {"systemctl show": shown.format("active")},
+    }
+    item = {"kind": "unit", "name": "u", "value": {"ActiveState": "inactive"}}
+    assert [ask(item)["changed"], ask(item)["changed"]] == [True, False]
+    assert restore()["restored"] == ["unit u"]
+    assert programs.changes("systemctl st", "systemctl en", "systemctl dis") == [
+        "systemctl stop u",
+        "systemctl start u",
+    ]
+    programs.said["systemctl show"] = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n"
+    assert ask(item)["unavailable"] == ["u: no such unit"]
+
+
+def test_sizes_of_joined_packets_are_at_most_what_the_nic_cuts(programs: Programs, ask: Ask, restore: Ask) -> None:
+    sizes = "gso_max_size {} gso_max_segs 65535 tso_max_size 100000 tso_max_segs 65535 gro_max_size {}"
+    programs.said["ip -d -o link show dev eth7"] = sizes.format(65536, 65536)
+    programs.then = {
+        "ip link set dev eth7 gso_max_size 100000": {"ip -d -o link show dev eth7": sizes.format(100000, 100000)},
+        "ip link set dev eth7 gso_max_size 65536": {"ip -d -o link show dev eth7": sizes.format(65536, 65536)},
+    }
+    value = {"gso_max_size": 150000, "gro_max_size": 150000, "gso_ipv4_max_size": 150000}
+    item = {"kind": "link_sizes", "name": "eth7", "value": value}
+    told = ask(item)
+    assert told["unavailable"] == ["eth7: this driver has no gso_ipv4_max_size to set"]
+    assert ask(item)["changed"] is False
+    restore()
+    assert programs.changes("ip link set") == [
+        f"ip link set dev eth7 gso_max_size {size} gro_max_size {size}" for size in (100000, 65536)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cpulist", "interrupts", "masks", "left"),
+    [
+        ("0-3", 0, [], ""),
+        ("0", 2, ["1", "1"], ""),
+        ("0-3", 8, ["1", "2"] * 4, "2,3"),
+        ("8-15,40", 2, ["100", "200"], "10,11,12,13,14,15,40"),
+    ],
+)
+def test_interrupts_and_program_have_cores_of_their_own(  # noqa: PLR0917
+    shared: Modules, monkeypatch: pytest.MonkeyPatch, cpulist: str, interrupts: int, masks: list[str], left: str
+) -> None:
+    monkeypatch.setattr(shared["preflight_nic"], "text", lambda _path, default="": default)
+    assert shared["preflight_nic"].share_cores(cpulist, interrupts) == (masks, left)
+
+
+def test_of_two_threads_of_a_core_one_is_used(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> None:
+    siblings = {f"cpu{each}/": f"{each % 4},{each % 4 + 4}" for each in range(8)}
+    told = lambda path, default="": next((each for name, each in siblings.items() if name in path), default)  # noqa: E731
+    monkeypatch.setattr(shared["preflight_nic"], "text", told)
+    assert shared["preflight_nic"].share_cores("0-7", 2) == (["1", "2"], "2,3")

@@ -113,7 +113,10 @@ def host(tmp_path: Path, shared: dict[str, ModuleType]) -> PathHost:
 def preflight(host: PathHost, shared: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> Any:
     """Looks at the host as it is then: what it says, and its findings by check."""
     module = play_modules.library("landspeed_preflight", monkeypatch)
-    for each in (module, *(shared[name] for name in ("preflight_nic", "findings", "tracking"))):
+    for each in (
+        module,
+        *(shared[name] for name in ("preflight_nic", "preflight_machine", "kinds_nic", "findings", "tracking")),
+    ):
         monkeypatch.setattr(each, "Path", host.path, raising=False)
         monkeypatch.setattr(each, "run", host.run, raising=False)
 

@@ -6,7 +6,6 @@ What the kernel and ethtool say there is given as text, in the forms of ethtool(
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import subprocess
@@ -32,7 +31,7 @@ generic-receive-offload: on
 rx-vlan-offload: on [fixed]
 """
 COALESCING = """Coalesce parameters for eth7:
-Adaptive RX: off  TX: n/a
+Adaptive RX: off  TX: on
 rx-usecs:	50
 rx-frames:	n/a
 """
@@ -87,9 +86,16 @@ def test_a_bucket_that_lost_tokens_is_slow(monkeypatch: pytest.MonkeyPatch) -> N
         (
             "coalesce",
             COALESCING,
-            {"adaptive-rx": "on"},
-            {"adaptive-rx": "off", "rx-usecs": "50"},
+            {"adaptive-rx": "on", "adaptive-tx": "on"},
+            {"adaptive-rx": "off", "adaptive-tx": "on", "rx-usecs": "50"},
             "ethtool -C eth7 adaptive-rx on",
+        ),
+        (
+            "pause",
+            "Pause parameters for eth7:\nAutonegotiate:\ton\nRX:\t\ton\nTX:\t\toff\nRX negotiated: on\n",
+            {"rx": "on", "tx": "on"},
+            {"autoneg": "on", "rx": "on", "tx": "off", "rx negotiated": "on"},
+            "ethtool -A eth7 tx on",
         ),
     ],
 )
@@ -102,7 +108,7 @@ def test_a_nic_is_set_through_ethtool_where_it_differs(
     kind, shown, asked, present, command = case
     commands: list[str] = []
     kinds = shared["kinds"]
-    monkeypatch.setattr(kinds, "run", lambda *words: commands.append(" ".join(words)) or shown)
+    monkeypatch.setattr(shared["kinds_nic"], "run", lambda *words: commands.append(" ".join(words)) or shown)
     setting = kinds.KINDS[kind]
     assert setting.read("eth7") == present
     wanted = setting.wanted("eth7", asked)
@@ -112,7 +118,7 @@ def test_a_nic_is_set_through_ethtool_where_it_differs(
     changed = {key: value for key, value in wanted.items() if present[key] != value}
     monkeypatch.setattr(setting, "read", lambda _: present | changed)
     setting.write("eth7", {key: present[key] for key in wanted})
-    (back,) = [each for each in commands if each.split()[1] in ("-G", "-K", "-C")][1:]
+    (back,) = [each for each in commands if each.split()[1] in ("-G", "-K", "-C", "-A")][1:]
     (key,) = changed
     assert back == command.rpartition(" ")[0].rpartition(" ")[0] + f" {key} {present[key]}"
 
@@ -130,7 +136,10 @@ def host(tmp_path: Path) -> Host:
 def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Examines the host as it is then: its findings by check, and its NIC."""
     module = play_modules.library("landspeed_preflight", monkeypatch)
-    for each in (module, *(shared[name] for name in ("preflight_nic", "findings", "tracking"))):
+    for each in (
+        module,
+        *(shared[name] for name in ("preflight_nic", "preflight_machine", "kinds_nic", "findings", "tracking")),
+    ):
         monkeypatch.setattr(each, "Path", host.path, raising=False)
         monkeypatch.setattr(each, "run", host.run, raising=False)
 
@@ -157,7 +166,7 @@ def examine(shared: dict[str, ModuleType], host: Host, monkeypatch: pytest.Monke
 def test_preflight_reads_the_nic_and_what_is_near_it(examine: Any, host: Host) -> None:
     findings, nic = examine()
     assert (nic["name"], nic["driver"], nic["numa_node"], nic["cpumask"]) == ("eth7", "mlx5_core", 1, "100,0000ff00")
-    assert nic["irqs"] == ["41", "107"]
+    assert nic["irqs"] == ["eth7 0", "eth7 1"]
     assert [Path(each).name for each in (*nic["rx_queues"], *nic["tx_queues"])] == ["rx-0", "rx-1", "tx-0"]
     assert findings["speed"] == ("pass", "10000 Mbit/s")
     assert findings["pcie"] == ("pass", "x8 at 8.0 GT/s PCIe: 63 Gbit/s")
@@ -194,7 +203,7 @@ def test_a_vlan_a_bond_and_a_bridge_are_walked_down_to_their_nics(examine: Any, 
     findings, nic = examine(rate_bps=2 * 10**10)
     assert (nic["name"], nic["cards"], nic["driver"]) == (name, ["eth7", "eth8"], "mlx5_core")
     assert nic["devices"] == ["eth7", "eth8", "bond0", name]
-    assert (nic["irqs"], nic["errors"], nic["cpumask"]) == (["41", "55", "107"], 12, "100,0000ffff")
+    assert (nic["irqs"], nic["errors"], nic["cpumask"]) == (["eth7 0", "eth7 1", "eth8 0"], 12, "100,0000ffff")
     assert [each.split("/")[-3] for each in nic["tx_queues"]] == ["eth7", "eth8"]
     assert findings["speed"] == ("pass", "20000 Mbit/s")
     assert (findings["pcie of eth7"][0], findings["pcie of eth8"][0]) == ("pass", "warn")
@@ -250,7 +259,8 @@ def test_preflight_says_what_is_missing(examine: Any, host: Host) -> None:
 
 
 @pytest.mark.slow
-def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("shared")
+def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Buffers from the window, affinity from the NIC's queues and interrupts, the governor of each processor."""
     nic = {
         "name": "bond0",
@@ -258,59 +268,100 @@ def test_tune_computes_its_settings_from_plan_and_nic(tmp_path: Path) -> None:
         "cards": ["eth7"],
         "cpumask": "ff00",
         "rx_queues": ["/sys/class/net/eth7/queues/rx-0"],
-        "tx_queues": ["/sys/class/net/eth7/queues/tx-0"],
-        "irqs": ["41"],
+        "irqs": ["eth7 0", "eth7 1"],
+        "irq_masks": ["100", "200"],
         "governors": ["/sys/devices/system/cpu/cpu8/cpufreq/scaling_governor"],
     }
-    plan = {
-        "landspeed_stream_bytes": 330_000_000,
-        "landspeed_streams": 2,
-        "landspeed_rate_bps": 10**10,
-        "landspeed_mtu_bytes": 9000,
-        "landspeed_congestion_control": "cubic",
-    }
-    settings = "{{ (tune_sysctls + tune_interface + tune_affinity + tune_machine) | to_json }}"
-    play = {
-        "hosts": "localhost",
-        "gather_facts": False,
-        "vars_files": [str(PLAYBOOKS / "roles" / "tune" / "defaults" / "main.yml")],
-        "vars": {"tune_nic": nic, **plan},
-        "tasks": [{"copy": {"content": settings, "dest": str(tmp_path / "settings.json")}}],
-    }
-    (tmp_path / "play.yml").write_text(json.dumps([play]))
-    subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local", tmp_path / "play.yml"],
-        env={
-            **os.environ,
-            "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
-            "ANSIBLE_LOCAL_TEMP": str(tmp_path),
-            "ANSIBLE_REMOTE_TMP": str(tmp_path / "remote"),  # another user's, or another worker's, may be there
-        },
-        check=True,
-        capture_output=True,
-    )
-    items = json.loads((tmp_path / "settings.json").read_text())
-    found = {f"{item['kind']} {item['name']}": item["value"] for item in items}
+    plan = {"landspeed_rtt_ms": 528.0, "landspeed_streams": 2, "landspeed_rate_bps": 10**10}
+    asked = {"tune_fq_maxrate_bps": 2 * 10**9, "tune_big_tcp_bytes": 150000, "tune_notrack": True}
+    items = _told(tmp_path, "tune_settings", {"tune_nic": nic, **plan, **asked})
+    module = play_modules.library("landspeed_settings", monkeypatch)
+    found = {f"{item['kind']} {item['name']}": item["value"] for item in module.one_by_one(items)}
     assert not [item for item in items if not re.search(r"\(.+\)$", item["why"])]  # each with a source
     window = 330_000_000
     expected = {
         "sysctl net.core.rmem_max": 2 * window,
+        "sysctl net.core.wmem_max": 2 * window,
         "sysctl net.ipv4.tcp_rmem": f"4096 131072 {2 * window}",
+        "sysctl net.ipv4.tcp_wmem": f"4096 16384 {2 * window}",
         "sysctl net.ipv4.tcp_mem": " ".join([str(-(-8 * 2 * window // 4096))] * 3),
-        "sysctl net.core.netdev_max_backlog": math.ceil(10**10 / 100 / 8 / 9000),
+        "sysctl net.core.netdev_max_backlog": 250000,
+        "sysctl net.core.optmem_max": 1 << 20,
+        "sysctl net.core.default_qdisc": "fq",
+        "sysctl net.ipv4.tcp_congestion_control": "cubic",
+        "sysctl net.ipv4.tcp_mtu_probing": 1,
         "mtu eth7": 9000,
         "mtu bond0": 9000,
-        "qdisc eth7": ["each queue: fq limit 100000 flow_limit 100000"],
+        "qdisc eth7": ["each queue: fq limit 100000 flow_limit 100000 maxrate 2000000000bit"],
         "ring eth7": {"rx": "max", "tx": "max"},
+        "coalesce eth7": {"adaptive-rx": "on", "adaptive-tx": "on"},
+        "pause eth7": {"rx": "on", "tx": "on"},
+        "link_sizes eth7": {f"{each}_max_size": 150000 for each in ("gso", "gro", "gso_ipv4", "gro_ipv4")},
+        "unit irqbalance.service": {"ActiveState": "inactive"},
+        "irq eth7 0": "100",
+        "irq eth7 1": "200",
         "cpumask /sys/class/net/eth7/queues/rx-0/rps_cpus": "ff00",
-        "cpumask /sys/class/net/eth7/queues/tx-0/xps_cpus": "ff00",
-        "cpumask /proc/irq/41/smp_affinity": "ff00",
         "sysfs /sys/devices/system/cpu/cpu8/cpufreq/scaling_governor": "performance",
         "sysfs /sys/kernel/mm/transparent_hugepage/enabled": "always",
     }
-    assert {key: str(value) for key, value in found.items() if key in expected} == {
-        key: str(value) for key, value in expected.items()
+    assert found.pop("offload eth7")["large-receive-offload"] == "off"
+    assert "    tcp sport 5201 notrack" in found.pop("nft_table inet landspeed_notrack")
+    plain = {"tcp_window_scaling": 1, "tcp_timestamps": 1, "tcp_sack": 1, "tcp_no_metrics_save": 1}
+    plain |= {"tcp_slow_start_after_idle": 0}
+    expected |= {f"sysctl net.ipv4.{name}": value for name, value in plain.items()}
+    assert {key: str(value) for key, value in found.items()} == {key: str(value) for key, value in expected.items()}
+
+
+@pytest.mark.slow
+def test_what_not_every_host_is_the_better_for_is_not_set_unasked(tmp_path: Path) -> None:
+    """Small frames, a NIC with several receive queues, no word about options: they are named, with their sources."""
+    nic = {"devices": ["eth7"], "cards": ["eth7"], "rx_queues": ["a", "b"], "irqs": [], "irq_masks": []}
+    nic |= {"cpumask": "ff", "governors": []}
+    told = "{'settings': tune_settings, 'left': tune_left}"
+    found = _told(tmp_path, told, {"tune_nic": nic, "tune_mtu_bytes": 1500, "tune_rate_bps": 10**9, "tune_rtt_ms": 8})
+    values = {item["name"]: item["value"] for item in found["settings"] if "name" in item}
+    assert (values["net.ipv4.tcp_mtu_probing"], values["net.ipv4.tcp_rmem"]) == (0, "4096 131072 2000000")
+    assert "inet landspeed_notrack" not in values
+    assert {item["kind"] for item in found["settings"] if item.get("names") == []} == {
+        *("link_sizes", "irq", "cpumask", "sysfs")
     }
+    options = ["tune_fq_maxrate_bps", "tune_big_tcp_bytes", "tune_notrack", "tune_persistent"]
+    assert [each.partition(": ")[0] for each in found["left"]] == options
+    assert not [each for each in found["left"] if not re.search(r"\(.+\)$", each)]
+
+
+def _told(folder: Path, expression: str, variables: dict[str, Any]) -> Any:
+    """What an expression of the role tune's variables is."""
+    play = {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "vars_files": [str(PLAYBOOKS / "roles" / "tune" / "defaults" / "main.yml")],
+        "tasks": [{"copy": {"content": f"{{{{ ({expression}) | to_json }}}}", "dest": str(folder / "told.json")}}],
+    }
+    (folder / "play.yml").write_text(json.dumps([play]))
+    done = subprocess.run(
+        [
+            Path(sys.executable).parent / "ansible-playbook",
+            "-i",
+            "localhost,",
+            "-c",
+            "local",
+            "-e",
+            json.dumps(variables),
+            folder / "play.yml",
+        ],
+        env={
+            **os.environ,
+            "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+            "ANSIBLE_LOCAL_TEMP": str(folder),
+            "ANSIBLE_REMOTE_TMP": str(folder / "remote"),  # another user's, or another worker's, may be there
+        },
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads((folder / "told.json").read_text())
 
 
 # --- Progress of an attempt ------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def test_a_play_leaves_no_folder_of_temporary_files(
 @pytest.mark.slow
 def test_each_module_is_carried_to_a_host_with_all_that_it_imports(tmp_path: Path) -> None:
     """On a host that is this machine: each begins there, and asks for its own parameters."""
-    modules = sorted(file.stem for file in (runner.PLAYBOOKS / "library").glob("*.py"))
+    modules = sorted(file.stem for file in (runner.PLAYBOOKS / "plugins" / "modules").glob("*.py"))
     assert "landspeed_preflight" in modules
     tasks = [{"name": name, name: {"no_such": 1}, "register": name, "ignore_errors": True} for name in modules]
     told = "{{ {" + ", ".join(f"'{name}': {name}.msg" for name in modules) + "} | to_json }}"

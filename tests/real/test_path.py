@@ -24,10 +24,10 @@ def load(name, path):
     return module
 
 playbooks, version, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-for name in ("host", "kinds", "state"):
-    load("ansible.module_utils.landspeed_" + name, playbooks + "/module_utils/landspeed_" + name + ".py")
+for name in ("host", "kinds_nic", "kinds", "state"):
+    load("ansible.module_utils.landspeed_" + name, playbooks + "/plugins/module_utils/landspeed_" + name + ".py")
 kinds = sys.modules["ansible.module_utils.landspeed_kinds"]
-path = load("landspeed_path", playbooks + "/library/landspeed_path.py")
+path = load("ansible.modules.landspeed_path", playbooks + "/plugins/modules/landspeed_path.py")
 
 def sh(text):
     return subprocess.run(text, shell=True, check=True, capture_output=True, text=True).stdout

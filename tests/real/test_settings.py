@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import os
 from pathlib import Path
 
 import pytest
@@ -275,3 +277,88 @@ def test_what_is_set_again_after_a_reboot_comes_back_to_the_value_of_then(
         ask({"kind": "sysfs", "name": str(number), "value": "9"})
     restore()
     assert number.read_text() == "7"
+
+
+def test_what_lasts_beyond_a_boot_is_on_the_disk_and_is_put_back_after_one(  # noqa: PLR0917
+    tmp_path: Path, shared: Modules, ask: Ask, restore: Ask, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files for sysctl.d, systemd and udev, made once; after a boot the former values come back all the same."""
+    boot, number = tmp_path / "boot_id", tmp_path / "number"
+    monkeypatch.setattr(shared["state"], "BOOT_ID", boot)
+    boot.write_text("one")
+    number.write_text("1")
+    files = {name: tmp_path / name.lower() for name in ("SYSCTLS", "UNIT_FILE", "RULES")}
+    for name, file in files.items():
+        monkeypatch.setattr(shared["persistent"], name, str(file))
+    monkeypatch.setattr(shared["kinds"].PathSetting, "wanted", _as_the_tests_user)
+    enabled, disabled = (
+        f"LoadState=loaded\nActiveState=inactive\nUnitFileState={each}\n" for each in ("enabled", "disabled")
+    )
+    programs.said |= {"systemctl show": disabled, "ethtool -k": OFFLOADS.format("off")}
+    programs.then = {
+        "systemctl enable": {"systemctl show": enabled},
+        "systemctl disable": {"systemctl show": disabled},
+        "ethtool -K": {"ethtool -k": OFFLOADS.format("on")},
+    }
+    sack = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
+    settings = (
+        {"kind": "sysfs", "name": str(number), "value": "9"},
+        {"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": sack},
+        {"kind": "sysctl", "name": "net.no_such", "value": "1"},
+        {"kind": "offload", "name": "eth7", "value": {"tcp-segmentation-offload": "on"}},
+    )
+    dry = ask(*settings, check_mode=True, persistent=True)
+    assert len(dry["advice"]) == 6 and not any(file.exists() for file in files.values())
+    assert ask(*settings, persistent=True)["changed"] is True
+    assert programs.changes("systemctl enable") == ["systemctl enable --quiet landspeed-tune.service"]
+    assert files["SYSCTLS"].read_text().splitlines()[1:] == ["-net.ipv4.tcp_sack = " + sack]
+    assert files["UNIT_FILE"].read_text().splitlines()[7:9] == [
+        f'ExecStart=-sh -c "echo 9 >{number}"',
+        "ExecStart=-ethtool -K eth7 tcp-segmentation-offload on",
+    ]
+    assert ask(*settings, persistent=True)["changed"] is False
+    boot.write_text("two")  # and the unit has set again what it sets
+    told = restore()
+    assert told["forgotten"] == []
+    assert told["restored"][0] == "unit landspeed-tune.service" and len(told["restored"]) == 6
+    assert number.read_text() == "1"
+    assert programs.changes("systemctl disable", "ethtool -K") == [
+        "systemctl disable --quiet landspeed-tune.service",
+        "ethtool -K eth7 tcp-segmentation-offload off",
+    ]
+    assert not any(file.exists() for file in files.values())
+    assert not shared["state"].FOLDER.exists()
+
+
+def _as_the_tests_user(_: object, name: str, value: dict[str, str]) -> dict[str, object]:
+    content = base64.b64encode(value["text"].encode()).decode()
+    return {"content": content, "mode": int(value["mode"], 8), "uid": os.getuid(), "gid": os.getgid()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "command"),
+    [
+        ("mtu", "9000", "ip link set dev eth7 mtu 9000"),
+        ("ring", {"rx": "8192"}, "ethtool -G eth7 rx 8192"),
+        ("pause", {"rx": "on", "tx": "on"}, "ethtool -A eth7 rx on"),
+        ("link_sizes", {"gso_max_size": "150000"}, "ip link set dev eth7 gso_max_size 150000"),
+        ("qdisc", ["root handle 1: fq limit 10"], "tc qdisc replace dev eth7 root handle 1: fq limit 10"),
+    ],
+)
+def test_the_unit_says_it_as_the_setting_does(shared: Modules, kind: str, value: object, command: str) -> None:
+    files = shared["persistent"].lasting_files([(kind, "eth7", value)])
+    assert f"ExecStart=-{command}\n" in files[shared["persistent"].UNIT_FILE]
+
+
+def test_an_interrupt_is_found_anew_and_a_table_is_one_line(shared: Modules) -> None:
+    table = ["table inet t {", "  chain c {", "    type filter hook output priority raw; policy accept;", "  }", "}"]
+    files = shared["persistent"].lasting_files([("irq", "eth7 2", "100"), ("nft_table", "inet t", table)])
+    first, second = [line for line in files[shared["persistent"].UNIT_FILE].splitlines() if line.startswith("Exec")]
+    assert first == (
+        'ExecStart=-sh -c "echo 100 >/proc/irq/$$(ls /sys/class/net/eth7/device/msi_irqs | sort -n | sed -n 3p)'
+        '/smp_affinity"'
+    )
+    assert second == (
+        'ExecStart=-nft "table inet t; delete table inet t; table inet t { chain c { '
+        'type filter hook output priority raw; policy accept; }; };"'
+    )

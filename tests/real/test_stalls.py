@@ -49,7 +49,7 @@ def test_the_watcher_ends_with_who_watches(tmp_path: Path) -> None:
     script = "import sys, time; sys.path.insert(0, sys.argv[1]); import landspeed_scheduling_pauses as stalls\n"
     script += "watch = stalls.StallWatch().__enter__(); print(watch._process.pid, flush=True); time.sleep(600)"
     reader, writer = os.pipe()
-    words = [sys.executable, "-c", script, str(PLAYBOOKS / "module_utils")]
+    words = [sys.executable, "-c", script, str(PLAYBOOKS / "plugins" / "module_utils")]
     child = os.posix_spawn(sys.executable, words, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1)])
     os.close(writer)
     watcher = Path("/proc", os.read(reader, 20).decode().strip())
@@ -64,7 +64,8 @@ def test_the_watcher_ends_with_who_watches(tmp_path: Path) -> None:
 def rates(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module that measures the links of a box."""
     monkeypatch.setitem(sys.modules, "ansible.module_utils.landspeed_scheduling_pauses", stalls.load())
-    spec = importlib.util.spec_from_file_location("landspeed_rates", PLAYBOOKS / "library" / "landspeed_rates.py")
+    file = PLAYBOOKS / "plugins" / "modules" / "landspeed_rates.py"
+    spec = importlib.util.spec_from_file_location("ansible.modules.landspeed_rates", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -20,7 +20,7 @@ def test_a_roles_tolerance_of_an_rtt_is_that_of_the_verdict(role: str) -> None:
 
 
 def test_the_tolerance_of_preflight_by_itself_is_that_of_the_verdict() -> None:
-    module = PLAYBOOKS / "library" / "landspeed_preflight.py"
+    module = PLAYBOOKS / "plugins" / "modules" / "landspeed_preflight.py"
     options = parse(documentation(module))["options"]
     assert options["rtt_tolerance"]["default"] == REAL_PATH_RTT_TOLERANCE
 

@@ -17,11 +17,14 @@ from tests.support import stalls
 SHARED = "ansible.module_utils.landspeed_"
 ORDER = (
     "host",
+    "kinds_nic",
     "kinds",
     "findings",
     "packages",
     "tracking",
     "preflight_nic",
+    "preflight_machine",
+    "persistent",
     "state",
 )  # each after those that it imports
 
@@ -38,13 +41,13 @@ def _load(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def shared(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """What the modules share, by name, where they look for it."""
     monkeypatch.setitem(sys.modules, f"{SHARED}stalls", stalls.load())
-    folder = PLAYBOOKS / "module_utils"
+    folder = PLAYBOOKS / "plugins" / "module_utils"
     return {name: _load(SHARED + name, folder / f"landspeed_{name}.py", monkeypatch) for name in ORDER}
 
 
 def library(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """A module, such as `landspeed_preflight`; what it shares with others is loaded before."""
-    return _load(name, PLAYBOOKS / "library" / f"{name}.py", monkeypatch)
+    return _load(f"ansible.modules.{name}", PLAYBOOKS / "plugins" / "modules" / f"{name}.py", monkeypatch)
 
 
 class Ended(Exception):  # noqa: N818

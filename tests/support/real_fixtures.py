@@ -23,7 +23,7 @@ from tests.support.command import COMMAND
 
 ADDRESS = {"sender": "10.78.1.2", "receiver": "10.78.2.2"}
 PLAY_DEADLINE_S = 400
-STOOD_STILL = "; the box stood still for"  # library/landspeed_rates.py: stalls explain what it found
+STOOD_STILL = "; the box stood still for"  # modules/landspeed_rates.py: stalls explain what it found
 STALLED_PLAYS = 2  # a play of which that is said is run so many times more
 LATE_TIMERS = "50 ms"  # of the lab's box: a guest in real time whose processor others use too
 
@@ -40,7 +40,7 @@ echo "## qdiscs"; tc -d qdisc show
 for dev in $(ls /sys/class/net); do
     echo "## $dev"; ethtool -k $dev
     case $dev in vec*) continue;; esac  # its driver panics when it is asked for rings
-    ethtool -g $dev; ethtool -c $dev
+    ethtool -g $dev; ethtool -c $dev; ethtool -a $dev
 done 2>/dev/null
 grep -H . /sys/class/net/*/queues/*/?ps_cpus /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null
 echo "## firewall"; nft list ruleset 2>/dev/null

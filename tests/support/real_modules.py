@@ -32,6 +32,8 @@ class Host:
             "/sbin/ldconfig -p": "libcjson.so.1 (libc6,x86-64) => /lib/libcjson.so.1",
             "ethtool -g eth7": RINGS,
             "chronyc -c -n tracking": CHRONY,
+            "ethtool -a": "Pause parameters for eth7:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\toff\n",
+            "systemctl show": "ActiveState=active\n",
         }
         nic = "sys/class/net/eth7"
         for name, text in {

@@ -30,8 +30,9 @@ def ask_fixture(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     """Asks for settings, in the name of the role `tune`."""
     module = play_modules.library("landspeed_settings", monkeypatch)
 
-    def call(*settings: dict[str, Any], check_mode: bool = False) -> dict[str, Any]:
-        return play_modules.call(module, monkeypatch, check_mode=check_mode, role="tune", settings=list(settings))
+    def call(*settings: dict[str, Any], check_mode: bool = False, **more: bool) -> dict[str, Any]:
+        asked = {"role": "tune", "settings": list(settings), **more}
+        return play_modules.call(module, monkeypatch, check_mode=check_mode, **asked)
 
     return call
 
@@ -86,5 +87,6 @@ class Programs:
 def programs_fixture(shared: Modules, monkeypatch: pytest.MonkeyPatch) -> Programs:
     """Those of a host."""
     made = Programs(shared["host"].Unavailable)
-    monkeypatch.setattr(shared["kinds"], "run", made)
+    for name in ("kinds", "kinds_nic"):
+        monkeypatch.setattr(shared[name], "run", made)
     return made

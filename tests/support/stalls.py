@@ -25,7 +25,7 @@ def load() -> ModuleType:
     name = "ansible.module_utils.landspeed_scheduling_pauses"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(
-            name, PLAYBOOKS / "module_utils" / "landspeed_scheduling_pauses.py"
+            name, PLAYBOOKS / "plugins" / "module_utils" / "landspeed_scheduling_pauses.py"
         )
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)

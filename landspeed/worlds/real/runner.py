@@ -75,6 +75,10 @@ class PlaybookProgress:
             self._details(task, result)
 
     def _line(self, role: str, task: str, host: str, state: str) -> None:
+        if (
+            task.startswith("Validating arguments against arg spec") and state == "ok"
+        ):  # Ansible's own task of each role
+            return
         self._say(f"{role + ': ' if role else ''}{task}: {host} {state}")
 
     def _details(self, task: str, result: dict[str, Any]) -> None:

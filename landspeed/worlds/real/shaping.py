@@ -1,7 +1,7 @@
 """The plan's links as lines for `tc qdisc add`, for a Linux box between the hosts that becomes the whole path.
 
 The same qdiscs as in the guest (guest/shaping/direction_options.py), one set for each direction of each link; on the
-box a link is a veth pair and a router is a namespace (library/landspeed_path.py). Two things differ. Timers of a
+box a link is a veth pair and a router is a namespace (modules/landspeed_path.py). Two things differ. Timers of a
 real machine are late, so a token bucket may make up for it (`late_timers_ns`). And chance is not seeded: a packet's
 fate on a real path is its own.
 """
@@ -21,7 +21,7 @@ from landspeed.worlds.real.errors import RealError
 LATE_TIMERS_NS = 1_000_000
 """Of an idle machine of one's own."""
 DEEPEST_BUCKET_BYTES = 2 << 20
-"""What a train of the calibration surely empties (library/landspeed_rates.py)."""
+"""What a train of the calibration surely empties (modules/landspeed_rates.py)."""
 
 
 def shape_links(plan: Plan, late_timers_ns: int = LATE_TIMERS_NS) -> list[dict[str, Any]]:

@@ -1,0 +1,98 @@
+#!/usr/bin/python
+"""Ansible module: RTT to each router of a path that `landspeed_path` made. Changes nothing."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: landspeed_hops
+short_description: Compare each hop of a shaped path with the plan
+description:
+  - Traces the route to the peer and compares the least RTT of each hop with the plan's.
+options:
+  peer: {description: Address of the other host., type: str, required: true}
+  hops: {description: Each with C(address) and C(rtt_ms)., type: list, elements: dict, required: true}
+  tolerance_ms: {description: How far a hop may be off., type: float, required: true}
+author: landspeed
+"""
+EXAMPLES = r"""
+- name: Compare
+  landspeed_hops:
+    peer: 198.51.100.1
+    hops: [{address: 198.18.0.2, rtt_ms: 20}]
+    tolerance_ms: 0.5
+"""
+RETURN = r"""
+wrong: {description: A sentence for each hop that is missing or off., type: list, returned: always}
+found: {description: Least RTT in ms by address., type: dict, returned: always}
+"""
+
+import ipaddress  # noqa: E402
+from typing import TypedDict  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+from ..module_utils.landspeed_host import Unavailable, run  # noqa: E402
+from ..module_utils.landspeed_packages import how_to_install  # noqa: E402
+
+MORE_HOPS = 4  # the box itself, twice, and the peer
+
+
+class Hop(TypedDict):
+    """A router, as `landspeed_path` made it."""
+
+    address: str
+    rtt_ms: float
+
+
+class Wanted(TypedDict):
+    """The module's parameters."""
+
+    peer: str
+    hops: list[Hop]
+    tolerance_ms: float
+
+
+def least_rtt_ms(shown: str) -> dict[str, float]:
+    """Least RTT by address, of the lines of `traceroute -n`: number, then address and times in any order of answers."""
+    found: dict[str, float] = {}
+    for line in shown.splitlines()[1:]:
+        address, number = "", "0"
+        for word in line.split()[1:]:
+            if word == "ms" and address:
+                found[address] = min(float(number), found.get(address, float(number)))
+            try:
+                address = str(ipaddress.ip_address(word))
+            except ValueError:
+                number = word
+    return found
+
+
+def main() -> None:
+    """Entry."""
+    module = AnsibleModule(
+        argument_spec={
+            "peer": {"type": "str", "required": True},
+            "hops": {"type": "list", "elements": "dict", "required": True},
+            "tolerance_ms": {"type": "float", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    wanted: Wanted = module.params
+    try:
+        last = str(len(wanted["hops"]) + MORE_HOPS)
+        found = least_rtt_ms(run("traceroute", "-n", "-q", "3", "-w", "2", "-m", last, wanted["peer"]))
+    except Unavailable as error:
+        module.fail_json(msg=f"{error}; {how_to_install('traceroute')}")
+    wrong: list[str] = []
+    for number, hop in enumerate(wanted["hops"], start=1):
+        rtt = found.get(hop["address"])
+        if rtt is None:
+            wrong.append(f"hop {number} ({hop['address']}) does not answer a traceroute")
+        elif abs(rtt - hop["rtt_ms"]) > wanted["tolerance_ms"]:
+            off = f"{rtt:.3f} ms, the plan's {hop['rtt_ms']:.3f} ms ± {wanted['tolerance_ms']:.3f} ms"
+            wrong.append(f"hop {number} ({hop['address']}): RTT {off}")
+    module.exit_json(changed=False, wrong=wrong, found=found)
+
+
+if __name__ == "__main__":
+    main()

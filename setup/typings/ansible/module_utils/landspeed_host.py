@@ -1,1 +1,0 @@
-../../../../playbooks/module_utils/landspeed_host.py
