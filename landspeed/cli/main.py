@@ -49,6 +49,7 @@ COMMANDS = {
     "kernel": ("kernel_command", "List, build or remove the releases of Linux that runs can use."),
     "results": ("result_command", "List the runs, or query them with SQL (tables: runs, flows, samples, links)."),
     "report": ("result_command", "Write a bundle's report.html again."),
+    "verify": ("result_command", "Say whether a bundle of real servers is what was signed, and by whom."),
     "real": ("real_command", "Take a rehearsed scenario to real servers."),
     "submission": ("result_command", "Write a run up as a record team would: page and PDF."),
     "record-book": ("result_command", "Rehearse every record that is not rehearsed yet, and write the record book."),
@@ -62,7 +63,7 @@ GROUPS = {
     "Describe a path": ("check", "show", "import", "export", "schema"),
     "Run it": ("run", "compare", "sweep", "find", "predict", "explore"),
     "Your own programs": ("exec", "probe", "shell"),
-    "Results": ("results", "report", "submission", "record-book"),
+    "Results": ("results", "report", "submission", "record-book", "verify"),
     "Real servers, other kernels, the course": ("real", "kernel", "lesson"),
 }
 """Heading → commands below it in `landspeed --help`."""

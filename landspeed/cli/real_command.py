@@ -17,6 +17,7 @@ TAKES_A_HOST = ("tune", "deploy", "shape", "attempt", "site")
 GATED = ("deploy", "attempt", "site")
 ALWAYS = ("restore", "stop", "collect")  # possible also where figures are others by now; what is collected says so
 LONGEST_HOURS = 24 * 31
+KEY_HELP = "a private ssh key, or a public one whose private half ssh-agent has"
 AT_THE_SHAPER = ("shape", "restore", "site")
 
 
@@ -62,6 +63,11 @@ def add_real(parser: argparse.ArgumentParser) -> None:
         "--vault-password-file", type=Path, required=True, metavar="FILE", help="password of Ansible Vault"
     )
 
+    signing = commands.add_parser("sign", help="sign the bundle of an attempt with your ssh key")
+    signing.set_defaults(play_action=_sign)
+    signing.add_argument("bundle", type=Path, metavar="BUNDLE")
+    signing.add_argument("--key", type=Path, required=True, metavar="FILE", help=KEY_HELP)
+
     texts = {
         "preflight": "look at the hosts and the path; change nothing",
         "advise": "say what tune would change, and why; change nothing",
@@ -97,6 +103,8 @@ def add_real(parser: argparse.ArgumentParser) -> None:
                 metavar="PACKETS",
                 help="keep the first packets of both hosts, so many (default: 0)",
             )
+        if play in ("collect", "site"):
+            made.add_argument("--sign", type=Path, metavar="FILE", help=f"sign the bundle: {KEY_HELP}")
         if play in (*TAKES_A_HOST, "restore", "stop"):
             made.add_argument("--force", action="store_true", help="also where a host is somebody else's; says whose")
         if play in TAKES_A_HOST:
@@ -183,6 +191,8 @@ def _play(parsed: argparse.Namespace) -> int:
     if parsed.play == "shape" and not named["shaper"]:
         print("shape: nothing to do, the inventory has no shaper (landspeed real inventory … --shaper)")
         return 0
+    if (key := getattr(parsed, "sign", None)) and not key.is_file():
+        raise RealError(f"--sign {key}: no such file; {KEY_HELP} is wanted")
     if parsed.play in GATED:
         pass_gate(inventory, plan, parsed.runs, parsed.unrehearsed)
     variables: dict[str, Any] = {}
@@ -210,20 +220,32 @@ def _play(parsed: argparse.Namespace) -> int:
     if parsed.play in ("collect", "site") and not parsed.check:
         from landspeed.worlds.real.collected import make_bundle
 
-        return _show(make_bundle(inventory, plan, variables["attempt"], parsed.runs))
+        return _show(make_bundle(inventory, plan, variables["attempt"], parsed.runs), parsed)
     return 0
 
 
-def _show(folder: Path) -> int:
-    """Write the bundle's report and print its summary; exit status 0: it passed."""
+def _sign(parsed: argparse.Namespace) -> int:
+    from landspeed.results.signature import sign
+
+    print(f"{parsed.bundle}: signed with {sign(parsed.bundle, parsed.key)}")
+    return 0
+
+
+def _show(folder: Path, parsed: argparse.Namespace) -> int:
+    """Write the bundle's report, seal it, and print its summary; exit status 0: it passed."""
     from rich.console import Console
 
     from landspeed.report.run_report import write_report
     from landspeed.report.summary import render_summary
     from landspeed.results.bundle import load_record
+    from landspeed.results.facts import RealFacts
+    from landspeed.worlds.real.evidence import seal
 
     report, record = write_report(folder), load_record(folder)
+    assert isinstance(record.world_facts, RealFacts) and record.world_facts.attempt
+    signer = seal(folder, parsed.inventory, record.world_facts.attempt, parsed.sign)
     Console().print(render_summary(record, folder, report))
+    print(f"Signed with {signer}" if signer else "Not signed; `landspeed real sign` does that later")
     if record.error:
         print(f"Error: {record.error}", file=sys.stderr)
     return 0 if record.passed and not record.error else 1
