@@ -1,5 +1,6 @@
 """The real world: Ansible plays that an operator can run by themselves, and what drives them from a scenario.
 
+archive.py           Archive of an attempt as `collect` fetched it of a host
 beside_rehearsal.py  Rehearsed beside real: how far apart they are, and which limit explains it
 collected.py         Bundle of world `real` from what `collect` fetched: judged and reported like any other
 errors.py            Errors before or while plays run
@@ -9,6 +10,7 @@ inventory.py         The inventory of a real attempt, written from a scenario: h
 runner.py            Runs a playbook through ansible-runner and tells what happens, a line a task
 shaping.py           The plan's links as lines for `tc qdisc add`
 unchanged.py         Comparison of what runs with what was rehearsed: figures of the inventory
+watched.py           What was watched of the hosts during an attempt: kept in its bundle
 world.py             The real world: what real servers honour
 
 errors.py is short because all other files need it.

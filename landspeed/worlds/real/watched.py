@@ -1,0 +1,136 @@
+"""What was watched of the hosts during an attempt: kept in its bundle, and judged beside the engine's own account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from landspeed.base.files import read_object
+from landspeed.base.json_form import object_of
+from landspeed.results.bundle import EVIDENCE
+from landspeed.results.check import Check
+from landspeed.results.flow_result import FlowResult
+from landspeed.results.record import RunRecord
+from landspeed.worlds.real.archive import unpack
+
+WATCH_FILES = {
+    **{name: name for name in ("before.json", "after.json", "watch.jsonl", "abort.json", "errors.txt")},
+    "landspeed.prom": "metrics.prom",
+}
+TUNING_FILES = ("tuning-before.json", "tuning-after.json")
+OTHER_TRAFFIC = 0.05  # of the payload: headers, what was sent again beyond what TCP told, neighbours' broadcasts
+OTHER_BYTES = 4_000_000  # of what was in flight when the engine stopped counting, and of logins
+FAULTS = ("error", "fec uncorrectable")
+TOLD = ("drop", "pause", "fec corrected")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a host's watch left; empty where it left nothing."""
+
+    before: dict[str, Any] = field(default_factory=dict[str, Any])
+    after: dict[str, Any] = field(default_factory=dict[str, Any])
+    why: str | None = None  # the rule that ended the flows
+
+    @property
+    def nics(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """Each NIC with what it was before, and after."""
+        before = object_of(self.before.get("nics"))
+        for device, nic in object_of(self.after.get("nics")).items():
+            if device in before:
+                yield device, object_of(before[device]), object_of(nic)
+
+
+def keep_watch(bundle: Path, role: str, archive: Path, attempt: str) -> Watched:
+    """Put what a host's watch left into a bundle.
+
+    Args:
+        bundle: its folder.
+        role: the host's, which names the files.
+        archive: what was fetched of the host.
+        attempt: its name.
+    """
+    found = unpack(archive, f"{attempt}.watch")
+    names = {name: f"watch/{role}-{target}" for name, target in WATCH_FILES.items()}
+    names |= {name: f"tuning/{role}-{name.removeprefix('tuning-')}" for name in TUNING_FILES}
+    for name, target in names.items():
+        if found.get(name):
+            (bundle / EVIDENCE / target).parent.mkdir(parents=True, exist_ok=True)
+            (bundle / EVIDENCE / target).write_bytes(found[name])
+    why = read_object(found.get("abort.json")).get("why")
+    return Watched(read_object(found.get("before.json")), read_object(found.get("after.json")), why)
+
+
+def with_watch(record: RunRecord, watched: Mapping[str, Watched], flow: FlowResult) -> RunRecord:
+    """Put verdicts on the hosts of a flow behind its others."""
+    checks = [check for role, each in watched.items() for check in watch_checks(role, each)]
+    for role, way in (("sender", "tx"), ("receiver", "rx")):
+        checks += bytes_checks(role, watched[role], way, flow) if role in watched else []
+    flow.verdicts = [*flow.verdicts, *checks]
+    flow.passed = bool(flow.passed) and all(check.ok is not False for check in checks)
+    return record
+
+
+def watch_checks(role: str, watched: Watched) -> Iterator[Check]:
+    """Judge counters and optics of a host's NICs, and whether a rule was broken.
+
+    An error is a fault of the hardware. A drop, a pause frame or a block that FEC has mended is none, but says why.
+    """
+    if watched.why:
+        yield Check("rule", False, f"the flows were ended at the {role}: {watched.why}")
+    for device, before, after in watched.nics:
+        faults, told = (list(_grown(before, after, kinds)) for kinds in (FAULTS, TOLD))
+        whose = f"counters of {device} at the {role}"
+        if faults or told:
+            yield Check("NIC", False if faults else None, f"{whose}: {', '.join([*faults, *told])}")
+        else:
+            yield Check("NIC", True, f"{whose}: no errors, drops, pause frames or FEC corrections")
+        yield from _optics(f"{device} at the {role}", object_of(before.get("optics")), object_of(after.get("optics")))
+
+
+def _grown(before: dict[str, Any], after: dict[str, Any], kinds: tuple[str, ...]) -> Iterator[str]:
+    """Counters of some kinds that have grown, each with by how much."""
+    for kind in kinds:
+        former = object_of(object_of(before.get("counters")).get(kind))
+        for name, value in object_of(object_of(after.get("counters")).get(kind)).items():
+            if value > former.get(name, value):
+                yield f"{name} +{value - former[name]}"
+
+
+def _optics(whose: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Check]:
+    if not after:
+        return
+    powers = ", ".join(f"{power:g} dBm" for power in after.get("receive_dbm", []))
+    text = f"module of {whose}: receives {powers or 'an unknown power'}"
+    text += f", {after['celsius']:g} °C" if "celsius" in after else ""
+    alarms, warnings = after.get("alarms", []), after.get("warnings", [])
+    new = [each for each in alarms if each not in before.get("alarms", [])]
+    since = " (new since the beginning)" if new else ""
+    if alarms or warnings:
+        text += f"; {', '.join([*alarms, *warnings])}{since}"
+    yield Check("optics", False if alarms else None if warnings else True, text)
+
+
+def bytes_checks(role: str, watched: Watched, way: str, flow: FlowResult) -> Iterator[Check]:
+    """Compare the bytes that a host's NICs counted with those of the engine.
+
+    Args:
+        role: the host's.
+        watched: of the host.
+        way: `tx` or `rx`.
+        flow: as the engine told of it; of several flows of a host, all their bytes are in `flow.bytes`.
+    """
+    counted = [after[f"{way}_bytes"] - before[f"{way}_bytes"] for _, before, after in watched.nics]
+    if not counted or not flow.bytes:
+        return
+    nic, sent = sum(counted), flow.bytes + (flow.tool_result.bytes_retransmitted or 0)
+    text = f"NICs of the {role} counted {nic / 1e6:.3f} MB, the engine {flow.bytes / 1e6:.3f} MB of payload"
+    allowed = OTHER_TRAFFIC * sent + OTHER_BYTES
+    if nic < flow.bytes:
+        yield Check("NIC bytes", False, f"{text}: not all of it passed these NICs", flow.bytes, nic, allowed, "B")
+    elif nic > sent + allowed:
+        yield Check("NIC bytes", None, f"{text}: others' data passed them, too", flow.bytes, nic, allowed, "B")
+    else:
+        yield Check("NIC bytes", True, f"{text} (+{nic / flow.bytes - 1:.2%})", flow.bytes, nic, allowed, "B")
