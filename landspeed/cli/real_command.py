@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.places import runs_dir
-from landspeed.worlds.real.errors import RealError
+from landspeed.worlds.real.errors import PlayFailed, RealError
 
 TAKES_A_HOST = ("tune", "deploy", "shape", "attempt", "site")
 GATED = ("deploy", "attempt", "site")
@@ -33,7 +33,15 @@ def add_real(parser: argparse.ArgumentParser) -> None:
         "shaper": "Linux router between them that emulates the path",
     }
     for role, text in roles.items():
-        inventory.add_argument(f"--{role}", required=role != "shaper", metavar="user@HOST[,address=IP,…]", help=text)
+        inventory.add_argument(f"--{role}", metavar="user@HOST[,address=IP,…]", help=text)
+    inventory.add_argument(
+        "--host",
+        dest="hosts",
+        action="append",
+        default=[],
+        metavar="NODE=user@HOST[,address=IP,…]",
+        help="of a network: the server that is this end of its flows (one for each end)",
+    )
     inventory.add_argument(
         "--late-timers",
         type=_time,
@@ -103,6 +111,8 @@ def add_real(parser: argparse.ArgumentParser) -> None:
                 metavar="PACKETS",
                 help="keep the first packets of both hosts, so many (default: 0)",
             )
+        if play in ("attempt", "site"):
+            _with_rules(made)
         if play in ("collect", "site"):
             made.add_argument("--sign", type=Path, metavar="FILE", help=f"sign the bundle: {KEY_HELP}")
         if play in (*TAKES_A_HOST, "restore", "stop"):
@@ -113,6 +123,35 @@ def add_real(parser: argparse.ArgumentParser) -> None:
             )
         if play == "restore":
             made.add_argument("--remove-engine", action="store_true", help="remove the engine, too")
+
+
+def _with_rules(made: argparse.ArgumentParser) -> None:
+    """When an attempt begins, and what ends it."""
+    made.add_argument("--at", type=_moment, metavar="UTC", help="of a network: when all begin, YYYY-MM-DDTHH:MM:SSZ")
+    made.add_argument(
+        "--lead", type=_positive, metavar="SECONDS", help="of a network: all begin so long after (default: 10)"
+    )
+    made.add_argument("--floor", type=_rate, metavar="RATE", help="end it when a flow's goodput falls below that")
+    made.add_argument("--floor-after", type=_positive, metavar="SECONDS", help="… from then on (default: 20)")
+    made.add_argument(
+        "--most-loss", type=_positive, metavar="SHARE", help="end it when a flow sends a larger share again"
+    )
+    made.add_argument("--most-heat", type=_positive, metavar="CELSIUS", help="end it when a sensor of a host is hotter")
+    made.add_argument("--most-errors", type=int, metavar="N", help="end it when a NIC counts more errors (default: 0)")
+    made.add_argument("--most-drops", type=int, metavar="N", help="end it when a NIC counts more drops")
+
+
+RULES = {
+    "at": "at",
+    "lead": "lead",
+    "floor": "floor_bps",
+    "floor_after": "floor_after_s",
+    "most_loss": "most_loss",
+    "most_heat": "most_heat",
+    "most_errors": "most_errors",
+    "most_drops": "most_drops",
+}
+"""Option → variable of the plays, without its `landspeed_`."""
 
 
 def do_real(parsed: argparse.Namespace) -> int:
@@ -129,6 +168,31 @@ def _time(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def _positive(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) < float("inf"):
+            return number
+    raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+
+
+def _moment(text: str) -> str:
+    from datetime import datetime
+
+    with contextlib.suppress(ValueError):
+        datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+        return text
+    raise argparse.ArgumentTypeError(f"'{text}' is no UTC time; the form is 2026-11-26T15:00:00Z")
+
+
+def _rate(text: str) -> int:
+    from landspeed.base.units import RATE, UnitError, parse
+
+    try:
+        return parse(RATE, text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _hours(text: str) -> float:
     with contextlib.suppress(ValueError):
         if 0 < (hours := float(text)) <= LONGEST_HOURS:
@@ -138,6 +202,7 @@ def _hours(text: str) -> float:
 
 def _inventory(parsed: argparse.Namespace) -> int:
     from landspeed.scenario.file.load import load_scenario
+    from landspeed.worlds.real.fleet import write_fleet
     from landspeed.worlds.real.inventory import InventoryHost, write_inventory
     from landspeed.worlds.registry import plan_for
 
@@ -146,7 +211,19 @@ def _inventory(parsed: argparse.Namespace) -> int:
     roles = ("sender", "receiver", "shaper")
     hosts = {role: InventoryHost.parse(getattr(parsed, role)) for role in roles if getattr(parsed, role)}
     folder = parsed.out or Path("inventories") / plan.scenario
-    write_inventory(folder, loaded, plan, hosts, again=parsed.again, late_timers_ns=parsed.late_timers)
+    if plan.is_path:
+        if missing := [f"--{role}" for role in ("sender", "receiver") if role not in hosts] or parsed.hosts:
+            raise RealError(
+                f"{plan.scenario} is a path: it takes --sender and --receiver; not so: {', '.join(missing)}"
+            )
+        write_inventory(folder, loaded, plan, hosts, again=parsed.again, late_timers_ns=parsed.late_timers)
+    else:
+        if hosts:
+            raise RealError(f"{plan.scenario} is a network: it takes --host NODE=user@HOST, not --{next(iter(hosts))}")
+        named = {node: InventoryHost.parse(text) for node, _, text in (each.partition("=") for each in parsed.hosts)}
+        if len(named) < len(parsed.hosts):
+            raise RealError("--host: an end of a flow is named twice")
+        write_fleet(folder, loaded, plan, named, again=parsed.again)
     print(f"{folder}: plan {plan.sha256[:12]}; next: landspeed real preflight {folder}")
     return 0
 
@@ -199,19 +276,23 @@ def _play(parsed: argparse.Namespace) -> int:
     if hasattr(parsed, "attempt"):
         variables["attempt"] = _attempt_name(parsed, inventory)
         variables["capture_packets"] = parsed.capture
-    for word in ("force", "hours"):
-        if getattr(parsed, word, None):
-            variables[word] = getattr(parsed, word)
+    for word, variable in {"force": "force", "hours": "hours", **RULES}.items():
+        if (value := getattr(parsed, word, None)) not in (None, False):
+            variables[variable] = value
     if parsed.play == "restore":
         variables["remove_engine"] = parsed.remove_engine
     vault = _vault(parsed, inventory)
     options = ["--vault-password-file", str(vault)] if vault else []
     options += ["--check"] if parsed.check else []
     options += ["--ask-become-pass"] if parsed.ask_become_pass else []
+    play = parsed.play
+    if not plan.is_path:
+        variables["attempt_play"] = "fleet"
+        play = "fleet" if play == "attempt" else play
     try:
-        progress = run_play(parsed.play, inventory, hosts=hosts, variables=variables, options=options)
-    except KeyboardInterrupt:
-        if parsed.play in ("attempt", "site"):
+        progress = run_play(play, inventory, hosts=hosts, variables=variables, options=options)
+    except (KeyboardInterrupt, PlayFailed) as error:
+        if parsed.play in ("attempt", "site") and (isinstance(error, KeyboardInterrupt) or not plan.is_path):
             run_play(
                 "stop", inventory, hosts=ends, options=options, say=lambda _: None
             )  # whether or not anybody listens
@@ -219,8 +300,10 @@ def _play(parsed: argparse.Namespace) -> int:
     print(f"{parsed.play}: " + ", ".join(f"{host} {count} changed" for host, count in sorted(progress.changed.items())))
     if parsed.play in ("collect", "site") and not parsed.check:
         from landspeed.worlds.real.collected import make_bundle
+        from landspeed.worlds.real.fleet_collected import make_fleet_bundle
 
-        return _show(make_bundle(inventory, plan, variables["attempt"], parsed.runs), parsed)
+        make = make_bundle if plan.is_path else make_fleet_bundle
+        return _show(make(inventory, plan, variables["attempt"], parsed.runs), parsed)
     return 0
 
 

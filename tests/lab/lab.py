@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,12 @@ class Lab:
     pid: int
 
     @classmethod
-    def up(cls, name: str) -> Lab:
+    def up(cls, name: str, hosts: Sequence[str] = NSPAWN_HOSTS) -> Lab:
         """Boot a lab and wait until every server answers ssh.
+
+        Args:
+            name: another one than that of any other lab that runs.
+            hosts: its servers; between others than a sender and a receiver there is no shaper.
 
         Raises:
             LabError, TreeError, KernelError: something is missing or a server did not come up.
@@ -61,8 +66,10 @@ class Lab:
         _remove(folder)
         tree = find_or_make_tree()
         folder.mkdir(parents=True, mode=0o700)
-        _make_keys(folder)
-        job = {"tree": str(tree), "kernel": _shaper_kernel(), "group": _group(folder), "users": [OPERATOR, VISITOR]}
+        _make_keys(folder, hosts)
+        kernel = _shaper_kernel() if tuple(hosts) == NSPAWN_HOSTS else None
+        job = {"tree": str(tree), "kernel": kernel, "group": _group(folder), "users": [OPERATOR, VISITOR]}
+        job["hosts"] = [*hosts]
         (folder / "lab.json").write_text(json.dumps(job))
         words = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc"]
         with (folder / "supervisor.log").open("wb") as log:
@@ -108,8 +115,8 @@ class Lab:
     @property
     def hosts(self) -> list[str]:
         """Names of the servers."""
-        kernel = json.loads((self.folder / "lab.json").read_text())["kernel"]
-        return [*NSPAWN_HOSTS, *(["shaper"] if kernel else [])]
+        job = json.loads((self.folder / "lab.json").read_text())
+        return [*job["hosts"], *(["shaper"] if job["kernel"] else [])]
 
     def operator_command(self, *words: str) -> list[str]:
         """The command that runs these words on the operator's machine."""
@@ -174,15 +181,15 @@ def _shaper_kernel() -> str | None:
     return str(find_kernel().executable)
 
 
-def _make_keys(folder: Path) -> None:
-    for name in ("operator", *(f"host_{host}" for host in (*NSPAWN_HOSTS, "shaper"))):
+def _make_keys(folder: Path, hosts: Sequence[str]) -> None:
+    for name in ("operator", *(f"host_{host}" for host in (*hosts, "shaper"))):
         subprocess.run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "landspeed-lab", "-f", str(folder / name)], check=True
         )
     known = [
         f"{host},{address} {(folder / f'host_{host}.pub').read_text().strip()}"
         for host, address in MANAGEMENT.items()
-        if host != "operator"
+        if host in (*hosts, "shaper")
     ]
     (folder / "known_hosts").write_text("\n".join(known) + "\n")
     lines = ["Host *", f"  IdentityFile {folder}/operator", f"  UserKnownHostsFile {folder}/known_hosts"]

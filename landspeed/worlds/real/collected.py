@@ -79,7 +79,7 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
                 *_otherwise(plan, (sent, received), rehearsal, figures),
             ]
             made = _beside_rehearsal(judged, plan, rehearsal, runs_dir, otherwise)
-            bundle.finish(with_watch(made, watched, made.flows[0]))
+            bundle.finish(with_watch(made, watched))
     return bundle.path
 
 
@@ -91,7 +91,7 @@ def _begin(
     attempt: str,
 ) -> RunRecord:
     sent = files[0]
-    engine, error = _told(sent)
+    engine, error = told_by_engine(sent)
     seen = [read_object(found.get("seen.json")) for found in files]
     path: dict[str, Any] = seen[0].get("path") or {}
     start_ns = engine.tool_result.start_unix_ns if engine else None
@@ -135,7 +135,7 @@ def _flow(plan: Plan, engine: TransferResult | None, path: dict[str, Any]) -> Fl
     return flow.model_copy(update=told | known)
 
 
-def _told(sent: dict[str, bytes]) -> tuple[TransferResult | None, str | None]:
+def told_by_engine(sent: dict[str, bytes]) -> tuple[TransferResult | None, str | None]:
     """Read the report of the sender's engine, and the error if there is one."""
     if "engine.json" not in sent:
         return None, "the sender's engine left no result: " + last_line(sent.get("send.log"), "see log/")

@@ -11,7 +11,6 @@ from landspeed.base.files import read_object
 from landspeed.base.json_form import object_of
 from landspeed.results.bundle import EVIDENCE
 from landspeed.results.check import Check
-from landspeed.results.flow_result import FlowResult
 from landspeed.results.record import RunRecord
 from landspeed.worlds.real.archive import unpack
 
@@ -63,11 +62,13 @@ def keep_watch(bundle: Path, role: str, archive: Path, attempt: str) -> Watched:
     return Watched(read_object(found.get("before.json")), read_object(found.get("after.json")), why)
 
 
-def with_watch(record: RunRecord, watched: Mapping[str, Watched], flow: FlowResult) -> RunRecord:
-    """Put verdicts on the hosts of a flow behind its others."""
+def with_watch(record: RunRecord, watched: Mapping[str, Watched]) -> RunRecord:
+    """Put verdicts on the hosts of a record's one flow behind its others."""
+    (flow,) = record.flows
     checks = [check for role, each in watched.items() for check in watch_checks(role, each)]
+    sent = (flow.bytes or 0, flow.tool_result.bytes_retransmitted or 0)
     for role, way in (("sender", "tx"), ("receiver", "rx")):
-        checks += bytes_checks(role, watched[role], way, flow) if role in watched else []
+        checks += bytes_checks(role, watched[role], way, sent)
     flow.verdicts = [*flow.verdicts, *checks]
     flow.passed = bool(flow.passed) and all(check.ok is not False for check in checks)
     return record
@@ -113,24 +114,25 @@ def _optics(whose: str, before: dict[str, Any], after: dict[str, Any]) -> Iterat
     yield Check("optics", False if alarms else None if warnings else True, text)
 
 
-def bytes_checks(role: str, watched: Watched, way: str, flow: FlowResult) -> Iterator[Check]:
+def bytes_checks(role: str, watched: Watched, way: str, sent: tuple[int, int]) -> Iterator[Check]:
     """Compare the bytes that a host's NICs counted with those of the engine.
 
     Args:
         role: the host's.
         watched: of the host.
         way: `tx` or `rx`.
-        flow: as the engine told of it; of several flows of a host, all their bytes are in `flow.bytes`.
+        sent: payload of all its flows that arrived, and what of it was sent again, in bytes.
     """
     counted = [after[f"{way}_bytes"] - before[f"{way}_bytes"] for _, before, after in watched.nics]
-    if not counted or not flow.bytes:
+    payload, again = sent
+    if not counted or not payload:
         return
-    nic, sent = sum(counted), flow.bytes + (flow.tool_result.bytes_retransmitted or 0)
-    text = f"NICs of the {role} counted {nic / 1e6:.3f} MB, the engine {flow.bytes / 1e6:.3f} MB of payload"
-    allowed = OTHER_TRAFFIC * sent + OTHER_BYTES
-    if nic < flow.bytes:
-        yield Check("NIC bytes", False, f"{text}: not all of it passed these NICs", flow.bytes, nic, allowed, "B")
-    elif nic > sent + allowed:
-        yield Check("NIC bytes", None, f"{text}: others' data passed them, too", flow.bytes, nic, allowed, "B")
+    nic, allowed = sum(counted), OTHER_TRAFFIC * sum(sent) + OTHER_BYTES
+    text = f"NICs of the {role} counted {nic / 1e6:.3f} MB, the engine {payload / 1e6:.3f} MB of payload"
+    if nic < payload:
+        ok, text = False, f"{text}: not all of it passed these NICs"
+    elif nic > payload + again + allowed:
+        ok, text = None, f"{text}: others' data passed them, too"
     else:
-        yield Check("NIC bytes", True, f"{text} (+{nic / flow.bytes - 1:.2%})", flow.bytes, nic, allowed, "B")
+        ok, text = True, f"{text} ({nic / payload - 1:+.2%})"
+    yield Check("NIC bytes", ok, text, payload, nic, allowed, "B")
