@@ -79,7 +79,7 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
                 *_otherwise(plan, (sent, received), rehearsal, figures),
             ]
             made = _beside_rehearsal(judged, plan, rehearsal, runs_dir, otherwise)
-            bundle.finish(with_watch(made, watched))
+            bundle.finish(with_watch(made, watched, min(link.mtu_bytes for link in plan.links)))
     return bundle.path
 
 

@@ -26,7 +26,7 @@ from landspeed.worlds.real.collected import GATE_VARIABLES, LOGS, RECEIVER_FILES
 from landspeed.worlds.real.fleet import node_names
 from landspeed.worlds.real.inventory import read_variables
 from landspeed.worlds.real.unchanged import differences, other_figures, rehearsed_otherwise
-from landspeed.worlds.real.watched import Watched, bytes_checks, keep_watch, watch_checks
+from landspeed.worlds.real.watched import Watched, bytes_checks, keep_watch, path_check, watch_checks
 
 START_MOST_S = 0.010
 """How far the starts may be from the schedule, beyond what the clocks may be off."""
@@ -66,7 +66,7 @@ def make_fleet_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path)
     }
     seen = {node: read_object(unpack(file, attempt).get("seen.json")) for node, file in archive.items()}
     rehearsal = read_variables(inventory / "group_vars" / "all" / "rehearsal.yml")
-    record = _begin(plan, fetched, seen, names, rehearsal, attempt)
+    record = _begin(plan, fetched, seen, names, (attempt, rehearsal))
     with BundleWriter(runs_dir, plan.scenario, record) as bundle:
         for flow in plan.flows:
             _keep(bundle.path, flow, fetched[flow.name])
@@ -94,9 +94,10 @@ def _begin(
     fetched: Mapping[str, Fetched],
     seen: Mapping[str, dict[str, Any]],
     names: Mapping[str, str],
-    rehearsal: dict[str, Any],
-    attempt: str,
+    named: tuple[str, dict[str, Any]],
 ) -> RunRecord:
+    """Record of what was fetched; `named` are the attempt's name, and its rehearsal as the gate wrote it."""
+    attempt, rehearsal = named
     told = {name: told_by_engine(each.sent) for name, each in fetched.items()}
     starts = [
         engine.start_unix_ns
@@ -175,6 +176,9 @@ def _judge(
                 each.tool_result.bytes_retransmitted or 0 for each in record.flows if node in (each.source, each.target)
             )
             checks += bytes_checks(f"{role} {node}", watched[node], way, (all_of_it, again))
+        if ways := watched[planned.source].ways.get(planned.name):
+            mtu_bytes = min(link.mtu_bytes for link in path_of(plan, planned).links)
+            checks.append(path_check(planned.name, ways, mtu_bytes))
         flow.verdicts = [*flow.verdicts, *checks]
         flow.passed = bool(flow.passed) and all(check.ok is not False for check in checks)
 

@@ -15,7 +15,7 @@ from landspeed.results.record import RunRecord
 from landspeed.worlds.real.archive import unpack
 
 WATCH_FILES = {
-    **{name: name for name in ("before.json", "after.json", "watch.jsonl", "abort.json", "errors.txt")},
+    **{name: name for name in ("before.json", "after.json", "watch.jsonl", "path.json", "abort.json", "errors.txt")},
     "landspeed.prom": "metrics.prom",
 }
 TUNING_FILES = ("tuning-before.json", "tuning-after.json")
@@ -32,6 +32,7 @@ class Watched:
     before: dict[str, Any] = field(default_factory=dict[str, Any])
     after: dict[str, Any] = field(default_factory=dict[str, Any])
     why: str | None = None  # the rule that ended the flows
+    ways: dict[str, Any] = field(default_factory=dict[str, Any])  # flow → its connections, and the way of each
 
     @property
     def nics(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -59,16 +60,18 @@ def keep_watch(bundle: Path, role: str, archive: Path, attempt: str) -> Watched:
             (bundle / EVIDENCE / target).parent.mkdir(parents=True, exist_ok=True)
             (bundle / EVIDENCE / target).write_bytes(found[name])
     why = read_object(found.get("abort.json")).get("why")
-    return Watched(read_object(found.get("before.json")), read_object(found.get("after.json")), why)
+    before, after, ways = (read_object(found.get(f"{name}.json")) for name in ("before", "after", "path"))
+    return Watched(before, after, why, ways)
 
 
-def with_watch(record: RunRecord, watched: Mapping[str, Watched]) -> RunRecord:
-    """Put verdicts on the hosts of a record's one flow behind its others."""
+def with_watch(record: RunRecord, watched: Mapping[str, Watched], mtu_bytes: int) -> RunRecord:
+    """Put verdicts on the hosts and the path of a record's one flow behind its others."""
     (flow,) = record.flows
     checks = [check for role, each in watched.items() for check in watch_checks(role, each)]
     sent = (flow.bytes or 0, flow.tool_result.bytes_retransmitted or 0)
     for role, way in (("sender", "tx"), ("receiver", "rx")):
         checks += bytes_checks(role, watched[role], way, sent)
+    checks += [path_check(flow.name, told, mtu_bytes) for told in watched["sender"].ways.values()]
     flow.verdicts = [*flow.verdicts, *checks]
     flow.passed = bool(flow.passed) and all(check.ok is not False for check in checks)
     return record
@@ -89,6 +92,38 @@ def watch_checks(role: str, watched: Watched) -> Iterator[Check]:
         else:
             yield Check("NIC", True, f"{whose}: no errors, drops, pause frames or FEC corrections")
         yield from _optics(f"{device} at the {role}", object_of(before.get("optics")), object_of(after.get("optics")))
+
+
+def path_check(flow: str, told: dict[str, Any], mtu_bytes: int) -> Check:
+    """Judge the ways of a flow's connections, as probes of their own ports found them when it had ended.
+
+    Args:
+        flow: its name.
+        told: what its sender's watch noted.
+        mtu_bytes: the plan's.
+    """
+    streams: list[dict[str, Any]] = [object_of(each) for each in told.get("streams", [])]
+    ways = [_way(each) for each in streams]
+    # A router that is silent for one connection is not another one.
+    different = [way for way in dict.fromkeys(ways) if "*" not in way] or list(dict.fromkeys(ways))
+    count = f"{len(streams)} connection{'s' if len(streams) != 1 else ''}"
+    if len(different) > 1:
+        text = f"flow {flow}: {count} over {len(different)} ways: {'; '.join(different)}"
+    else:
+        whole = "all over" if len(streams) > 1 else "over"
+        text = f"flow {flow}: {count}, {whole} {different[0] if different else 'nothing known'}"
+    mtus = [each["pmtu_bytes"] for each in streams if "pmtu_bytes" in each]
+    smallest = min(mtus, default=mtu_bytes)
+    text += f"; path MTU {smallest} B" if mtus else ""
+    if smallest < mtu_bytes:
+        return Check("path", False, f"{text}, the plan's {mtu_bytes} B", mtu_bytes, smallest, 0, "B")
+    complete = bool(streams) and all(each.get("reached") for each in streams)
+    return Check("path", True if complete else None, text, mtu_bytes, smallest, 0, "B")
+
+
+def _way(stream: dict[str, Any]) -> str:
+    hops = [each or "*" for each in stream.get("hops", [])]
+    return " → ".join([*hops, *([] if stream.get("reached") else ["…"])])
 
 
 def _grown(before: dict[str, Any], after: dict[str, Any], kinds: tuple[str, ...]) -> Iterator[str]:

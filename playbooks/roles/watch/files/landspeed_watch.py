@@ -5,6 +5,7 @@
       before.json, after.json    NICs and heat of the host (`look`)
       watch.jsonl                a line a second: what `look` counts, and how far each flow is
       landspeed.prom             the same for Prometheus, as node_exporter's textfile collector reads it
+      path.json                  of each flow that is sent here, its connections and their way
       abort.json                 the rule that ended the flows, if one did
 
 It runs as a unit of its own, needs nothing but Python 3.9, and goes on when the operator's machine is lost. It ends
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from landspeed_look import Look, Nic, look, told
+from landspeed_route import Stream, add_flow_labels, streams, trace
 
 METRICS = {
     "landspeed_up": ("gauge", "1 while the attempt is watched on this host, 0 when it has ended"),
@@ -75,6 +77,8 @@ class Flow:
     def __init__(self, words: dict[str, Any]) -> None:
         """`words` are the flow's in job.json."""
         self.name, self.unit = words["name"], words["unit"]
+        self.peer, self.port = str(words.get("peer", "")), int(words.get("port", 0))
+        self.streams: list[Stream] = []
         self.line: dict[str, Any] = {}
         self.running = False
         self.ended = False
@@ -92,6 +96,14 @@ class Flow:
             lines = [json.loads(line) for line in self._live.read_text().split("\n")[:-1]]
             if lines:
                 self.line, self._before = lines[-1], lines
+
+    def note_streams(self) -> None:
+        """Note its connections, once it has some."""
+        if self.streams or not self.line.get("bytes") or not self.peer:
+            return
+        self.streams = streams(self.peer, self.port)
+        if ":" in self.peer:
+            add_flow_labels(self.streams, self.port)
 
     def goodput_bps(self, span_s: float) -> float | None:
         """Goodput of the last seconds; None: it does not run as long."""
@@ -252,6 +264,7 @@ class Watch:
                     nic["optics"] = last["nics"].get(device, {}).get("optics", {})  # asked before and after
                 for flow in self.flows:
                     flow.look()
+                    flow.note_streams()
                 self._rules(first, now)
                 lines.write(json.dumps(self._line(now)) + "\n")
                 lines.flush()
@@ -264,6 +277,20 @@ class Watch:
         for flow in self.flows:
             flow.look()
         self._publish(now, up=False)
+        self._trace()
+
+    def _trace(self) -> None:
+        """Write the way of each flow, which has ended."""
+        found: dict[str, dict[str, Any]] = {}
+        for flow in self.flows:
+            if flow.streams and not flow.running:
+                found[flow.name] = {"peer": flow.peer, "port": flow.port, "streams": flow.streams}
+                try:
+                    trace(flow.streams, flow.peer, flow.port)
+                except OSError as error:
+                    found[flow.name]["error"] = str(error)
+        if found:
+            write(self.folder / "path.json", json.dumps(found))
 
     def _rules(self, first: Look, now: Look) -> None:
         """End the flows when a rule is broken."""
