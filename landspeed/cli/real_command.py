@@ -78,6 +78,7 @@ def add_real(parser: argparse.ArgumentParser) -> None:
 
     texts = {
         "preflight": "look at the hosts and the path; change nothing",
+        "mesh": "measure loss, RTT and MTU from every sender to every receiver; change nothing",
         "advise": "say what tune would change, and why; change nothing",
         "tune": "set the hosts up for the plan's window; former values are saved",
         "deploy": "install the engine (needs a rehearsal that passed)",
@@ -131,6 +132,7 @@ def _with_rules(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--lead", type=_positive, metavar="SECONDS", help="of a network: all begin so long after (default: 10)"
     )
+    made.add_argument("--iperf3", type=_seconds, metavar="SECONDS", help="of two hosts: iperf3 sends so long before it")
     made.add_argument("--floor", type=_rate, metavar="RATE", help="end it when a flow's goodput falls below that")
     made.add_argument("--floor-after", type=_positive, metavar="SECONDS", help="… from then on (default: 20)")
     made.add_argument(
@@ -144,6 +146,7 @@ def _with_rules(made: argparse.ArgumentParser) -> None:
 RULES = {
     "at": "at",
     "lead": "lead",
+    "iperf3": "iperf3",
     "floor": "floor_bps",
     "floor_after": "floor_after_s",
     "most_loss": "most_loss",
@@ -173,6 +176,12 @@ def _positive(text: str) -> float:
         if 0 < (number := float(text)) < float("inf"):
             return number
     raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+
+
+def _seconds(text: str) -> int:
+    if text.isdecimal() and 0 < int(text) <= 3600:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"'{text}' is no number of whole seconds, 1 to 3600")
 
 
 def _moment(text: str) -> str:
@@ -287,6 +296,8 @@ def _play(parsed: argparse.Namespace) -> int:
     options += ["--ask-become-pass"] if parsed.ask_become_pass else []
     play = parsed.play
     if not plan.is_path:
+        if getattr(parsed, "iperf3", None):
+            raise RealError(f"{plan.scenario} is a network: --iperf3 is for two hosts")
         variables["attempt_play"] = "fleet"
         play = "fleet" if play == "attempt" else play
     try:

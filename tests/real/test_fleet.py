@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -293,6 +294,8 @@ def collect_into(inventory: Path, plan: Plan) -> None:
         nic = {"counters": {"drop": {"rx_dropped": 3}}, f"{way}_bytes": int(payload)}
         after = {"nics": {"eth1": nic}} if host in ("h-geneva", "h-chicago") else {}
         files["first.watch/after.json"] = json.dumps(after).encode()
+        mesh = {f"h-{name}": {"loss": 0.0, "rtt_ms": 84.2, "mtu": True} for name in RECEIVERS}
+        files["first/mesh.json"] = json.dumps(mesh).encode()
         archive(inventory / "collected" / "first" / f"{host}.tar", files)
 
 
@@ -306,6 +309,9 @@ def test_a_bundle_of_several_flows_is_judged_flow_by_flow(inventory: Path, tmp_p
         ("amsterdam-chicago", 225_000_000, 0.0),
         ("amsterdam-tokyo", 300_000_000, 2.0),
     ]
+    assert {(flow.rtt_ms, flow.calibration and flow.calibration.path_mtu_bytes) for flow in record.flows} == {
+        (84.2, 9000)
+    }
     said = [{verdict.name: verdict for verdict in flow.verdicts} for flow in record.flows]
     assert [flow["start"].ok for flow in said] == [True, False, True, True]
     # geneva sent two flows, of 225 MB in all, and its NIC 375 MB; chicago received two, of 300 MB: told in the first.
@@ -330,7 +336,18 @@ def test_a_flow_without_a_result_is_named(inventory: Path, tmp_path: Path) -> No
     assert "flow geneva" not in record.error
 
 
+def test_a_matrix_has_a_row_for_each_sender() -> None:
+    module = runpy.run_path(str(PLAYBOOKS / "filter_plugins" / "landspeed_mesh.py"))
+    good, lossy = {"loss": 0.0, "rtt_ms": 84.1234, "mtu": True}, {"loss": 0.1, "rtt_ms": 2.0, "mtu": False}
+    found = {"geneva": {"chicago": good, "tokyo": lossy}, "amsterdam": {"chicago": {"loss": 1.0, "rtt_ms": None}}}
+    assert module["landspeed_matrix"](found) == [
+        "from \\ to  chicago    tokyo",
+        "geneva     84.123 ms  2.000 ms, 10% lost, small MTU",
+        "amsterdam  no answer",
+    ]
+
+
 def test_every_play_of_a_fleet_can_be_read() -> None:
     """As YAML; that Ansible reads them, ansible-lint and the lab show."""
-    for name in ("fleet.yml", "deploy.yml", "site.yml"):
+    for name in ("fleet.yml", "mesh.yml", "deploy.yml", "site.yml"):
         assert yaml.safe_load((PLAYBOOKS / name).read_text())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import re
 import sys
+import tarfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from landspeed.worlds.real.runner import PLAYBOOKS
-from landspeed.worlds.real.watched import Watched, bytes_checks, watch_checks
+from landspeed.worlds.real.watched import Watched, bytes_checks, iperf3_check, keep_watch, watch_checks
 from tests.support.places import ROOT
 
 FILES = PLAYBOOKS / "roles" / "watch" / "files"
@@ -310,3 +312,34 @@ def test_a_rule_that_ended_the_flows_is_a_failed_verdict(looks: ModuleType) -> N
 def test_bytes_of_the_nic_and_of_the_engine(looks: ModuleType, sent: int, ok: bool | None, text: str) -> None:
     (check,) = bytes_checks("sender", seen(looks, sent=sent), "tx", (100_000_000, 0))
     assert check.ok is ok and text in check.text
+
+
+@pytest.mark.parametrize(("goodput", "ok", "text"), [(91e6, True, "(-9.0%)"), (89e6, None, "(-11.0%)")])
+def test_the_engine_beside_iperf3(goodput: float, ok: bool | None, text: str) -> None:
+    check = iperf3_check(100e6, goodput)
+    assert check.ok is ok and text in check.text and "iperf3 before it 100.00 Mbit/s" in check.text
+
+
+def test_what_a_watch_left_is_kept_in_the_bundle(tmp_path: Path) -> None:
+    """Each file by its host, and iperf3's figure."""
+    told = {"end": {"sum_received": {"bits_per_second": 9.5e7}}}
+    files = {
+        "before.json": "{}",
+        "watch.jsonl": "{}\n",
+        "landspeed.prom": "landspeed_up 1\n",
+        "tuning-after.json": "{}",
+    }
+    files |= {"iperf3.json": json.dumps(told), "abort.json": json.dumps({"why": "too hot"}), "job.json": "{}"}
+    with tarfile.open(tmp_path / "h.tar", "w") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"first.watch/{name}")
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text.encode()))
+    watched = keep_watch(tmp_path / "bundle", "sender", tmp_path / "h.tar", "first")
+    assert (watched.why, watched.iperf3_bps) == ("too hot", 9.5e7)
+    kept = {str(file.relative_to(tmp_path / "bundle")) for file in (tmp_path / "bundle").rglob("*") if file.is_file()}
+    assert kept == {
+        *(f"evidence/watch/sender-{name}" for name in ("before.json", "watch.jsonl", "metrics.prom", "iperf3.json")),
+        "evidence/watch/sender-abort.json",
+        "evidence/tuning/sender-after.json",
+    }

@@ -131,7 +131,7 @@ def _flow(plan: Plan, engine: TransferResult | None, path: dict[str, Any]) -> Fl
     """The one flow, as the engine and the pings before it told of it."""
     (flow,) = planned_flows(plan)
     told = dict(engine) if engine else {}
-    known = {"begins_s": 0.0, "calibration": _calibration(plan, path), "rtt_ms": path.get("rtt_ms")}
+    known = {"begins_s": 0.0, "calibration": calibration_of(plan, path), "rtt_ms": path.get("rtt_ms")}
     return flow.model_copy(update=told | known)
 
 
@@ -148,7 +148,7 @@ def told_by_engine(sent: dict[str, bytes]) -> tuple[TransferResult | None, str |
     return engine, None
 
 
-def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
+def calibration_of(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
     """RTT and MTU as pings found them right before the attempt."""
     if path.get("rtt_ms") is None:
         return None

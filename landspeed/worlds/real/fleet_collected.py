@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.files import read_object
+from landspeed.base.json_form import object_of
 from landspeed.judge.judge import judge
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.check import Check
@@ -22,7 +23,14 @@ from landspeed.scenario.theory.tolerances import REAL_PATH_RTT_TOLERANCE
 from landspeed.worlds.engine.command import engine_commands
 from landspeed.worlds.real.archive import unpack
 from landspeed.worlds.real.beside_rehearsal import compare
-from landspeed.worlds.real.collected import GATE_VARIABLES, LOGS, RECEIVER_FILES, SENDER_FILES, told_by_engine
+from landspeed.worlds.real.collected import (
+    GATE_VARIABLES,
+    LOGS,
+    RECEIVER_FILES,
+    SENDER_FILES,
+    calibration_of,
+    told_by_engine,
+)
 from landspeed.worlds.real.fleet import node_names
 from landspeed.worlds.real.inventory import read_variables
 from landspeed.worlds.real.unchanged import differences, other_figures, rehearsed_otherwise
@@ -64,7 +72,11 @@ def make_fleet_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path)
         flow.name: Fetched(*(unpack(archive[end], f"{attempt}.{number}") for end in (flow.source, flow.target)))
         for number, flow in enumerate(plan.flows, start=1)
     }
-    seen = {node: read_object(unpack(file, attempt).get("seen.json")) for node, file in archive.items()}
+    own = {node: unpack(file, attempt) for node, file in archive.items()}
+    seen = {
+        node: read_object(files.get("seen.json")) | {"mesh": read_object(files.get("mesh.json"))}
+        for node, files in own.items()
+    }
     rehearsal = read_variables(inventory / "group_vars" / "all" / "rehearsal.yml")
     record = _begin(plan, fetched, seen, names, (attempt, rehearsal))
     with BundleWriter(runs_dir, plan.scenario, record) as bundle:
@@ -118,7 +130,14 @@ def _begin(
         "started": datetime.fromtimestamp(first_ns / 1e9, UTC).isoformat(timespec="seconds") if first_ns else None,
         "error": "; ".join(errors) or None,
         "plan": plan,
-        "flows": [_flow(flow, told[flow.name][0], first_ns) for flow in planned_flows(plan)],
+        "flows": [
+            _measured(
+                plan,
+                _flow(flow, told[flow.name][0], first_ns),
+                object_of(seen[flow.source]["mesh"].get(names[flow.target])),
+            )
+            for flow in planned_flows(plan)
+        ],
         "world_facts": {
             "world": "real",
             "attempt": attempt,
@@ -135,11 +154,20 @@ def _begin(
     return RunRecord.model_validate(data)
 
 
-def _flow(planned: FlowResult, engine: TransferResult | None, first_ns: int | None) -> FlowResult:
+def _flow(flow: FlowResult, engine: TransferResult | None, first_ns: int | None) -> FlowResult:
     told = dict(engine) if engine else {}
     start_ns = engine.tool_result.start_unix_ns if engine else None
     begins_s = (start_ns - first_ns) / 1e9 if start_ns and first_ns else None
-    return planned.model_copy(update=told | {"begins_s": begins_s})
+    return flow.model_copy(update=told | {"begins_s": begins_s})
+
+
+def _measured(plan: Plan, flow: FlowResult, pair: dict[str, Any]) -> FlowResult:
+    """The flow with its calibration, as pings between its ends found the path right before."""
+    (planned,) = (each for each in plan.flows if each.name == flow.name)
+    path = path_of(plan, planned)
+    mtu_bytes = min(link.mtu_bytes for link in path.links)
+    found = {"rtt_ms": pair.get("rtt_ms"), "path_mtu_bytes": mtu_bytes if pair.get("mtu") else None}
+    return flow.model_copy(update={"calibration": calibration_of(path, found), "rtt_ms": found["rtt_ms"]})
 
 
 def _keep(bundle: Path, flow: Flow, fetched: Fetched) -> None:

@@ -15,12 +15,16 @@ from landspeed.results.record import RunRecord
 from landspeed.worlds.real.archive import unpack
 
 WATCH_FILES = {
-    **{name: name for name in ("before.json", "after.json", "watch.jsonl", "path.json", "abort.json", "errors.txt")},
+    **{
+        name: name
+        for name in ("before.json", "after.json", "watch.jsonl", "path.json", "iperf3.json", "abort.json", "errors.txt")
+    },
     "landspeed.prom": "metrics.prom",
 }
 TUNING_FILES = ("tuning-before.json", "tuning-after.json")
 OTHER_TRAFFIC = 0.05  # of the payload: headers, what was sent again beyond what TCP told, neighbours' broadcasts
 OTHER_BYTES = 4_000_000  # of what was in flight when the engine stopped counting, and of logins
+BESIDE_IPERF3 = 0.1  # iperf3 runs for seconds, in which slow start is a larger part
 FAULTS = ("error", "fec uncorrectable")
 TOLD = ("drop", "pause", "fec corrected")
 
@@ -32,6 +36,7 @@ class Watched:
     before: dict[str, Any] = field(default_factory=dict[str, Any])
     after: dict[str, Any] = field(default_factory=dict[str, Any])
     why: str | None = None  # the rule that ended the flows
+    iperf3_bps: float | None = None  # what iperf3 found before
     ways: dict[str, Any] = field(default_factory=dict[str, Any])  # flow → its connections, and the way of each
 
     @property
@@ -61,7 +66,8 @@ def keep_watch(bundle: Path, role: str, archive: Path, attempt: str) -> Watched:
             (bundle / EVIDENCE / target).write_bytes(found[name])
     why = read_object(found.get("abort.json")).get("why")
     before, after, ways = (read_object(found.get(f"{name}.json")) for name in ("before", "after", "path"))
-    return Watched(before, after, why, ways)
+    sums = object_of(object_of(read_object(found.get("iperf3.json")).get("end")).get("sum_received"))
+    return Watched(before, after, why, sums.get("bits_per_second"), ways)
 
 
 def with_watch(record: RunRecord, watched: Mapping[str, Watched], mtu_bytes: int) -> RunRecord:
@@ -72,6 +78,8 @@ def with_watch(record: RunRecord, watched: Mapping[str, Watched], mtu_bytes: int
     for role, way in (("sender", "tx"), ("receiver", "rx")):
         checks += bytes_checks(role, watched[role], way, sent)
     checks += [path_check(flow.name, told, mtu_bytes) for told in watched["sender"].ways.values()]
+    if (iperf3_bps := watched["sender"].iperf3_bps) and flow.goodput_bps:
+        checks.append(iperf3_check(iperf3_bps, flow.goodput_bps))
     flow.verdicts = [*flow.verdicts, *checks]
     flow.passed = bool(flow.passed) and all(check.ok is not False for check in checks)
     return record
@@ -92,6 +100,17 @@ def watch_checks(role: str, watched: Watched) -> Iterator[Check]:
         else:
             yield Check("NIC", True, f"{whose}: no errors, drops, pause frames or FEC corrections")
         yield from _optics(f"{device} at the {role}", object_of(before.get("optics")), object_of(after.get("optics")))
+
+
+def iperf3_check(iperf3_bps: float, goodput_bps: float) -> Check:
+    """Compare the engine's goodput with iperf3's right before, with as many streams of the same window.
+
+    A difference is no fault: the path need not have been alike.
+    """
+    difference = goodput_bps / iperf3_bps - 1
+    text = f"{goodput_bps / 1e6:.2f} Mbit/s, iperf3 before it {iperf3_bps / 1e6:.2f} Mbit/s ({difference:+.1%})"
+    ok = True if abs(difference) <= BESIDE_IPERF3 else None
+    return Check("iperf3", ok, text, iperf3_bps, goodput_bps, BESIDE_IPERF3 * iperf3_bps, "bit/s", "goodput")
 
 
 def path_check(flow: str, told: dict[str, Any], mtu_bytes: int) -> Check:
