@@ -17,6 +17,7 @@ probe_command.py     The command `probe`: what holds any program back on a long 
 program_command.py   The commands `exec` and `shell`: the user's own programs on the emulated path
 progress.py          Progress of a run on standard error: a bar on a terminal
 real_command.py      The command `real PLAY`: a rollout on real servers
+real_rules.py        Options of `real attempt`: when it begins, and the rules that end it
 result_command.py    The commands `results`, `report`, `submission`, `verify`, `record-book`: about what was run
 run_command.py       The commands `run` and `compare`: runs, and runs beside one another
 scenario_command.py  The commands `scenarios`, `check`, `show`, `schema`: about scenario files

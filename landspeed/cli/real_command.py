@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.places import runs_dir
+from landspeed.cli.real_rules import given_rules, with_rules
 from landspeed.worlds.real.errors import PlayFailed, RealError
 
 TAKES_A_HOST = ("tune", "deploy", "shape", "attempt", "site")
@@ -113,7 +114,7 @@ def add_real(parser: argparse.ArgumentParser) -> None:
                 help="keep the first packets of both hosts, so many (default: 0)",
             )
         if play in ("attempt", "site"):
-            _with_rules(made)
+            with_rules(made)
         if play in ("collect", "site"):
             made.add_argument("--sign", type=Path, metavar="FILE", help=f"sign the bundle: {KEY_HELP}")
         if play in (*TAKES_A_HOST, "restore", "stop"):
@@ -126,37 +127,6 @@ def add_real(parser: argparse.ArgumentParser) -> None:
             made.add_argument("--remove-engine", action="store_true", help="remove the engine, too")
 
 
-def _with_rules(made: argparse.ArgumentParser) -> None:
-    """When an attempt begins, and what ends it."""
-    made.add_argument("--at", type=_moment, metavar="UTC", help="of a network: when all begin, YYYY-MM-DDTHH:MM:SSZ")
-    made.add_argument(
-        "--lead", type=_positive, metavar="SECONDS", help="of a network: all begin so long after (default: 10)"
-    )
-    made.add_argument("--iperf3", type=_seconds, metavar="SECONDS", help="of two hosts: iperf3 sends so long before it")
-    made.add_argument("--floor", type=_rate, metavar="RATE", help="end it when a flow's goodput falls below that")
-    made.add_argument("--floor-after", type=_positive, metavar="SECONDS", help="… from then on (default: 20)")
-    made.add_argument(
-        "--most-loss", type=_positive, metavar="SHARE", help="end it when a flow sends a larger share again"
-    )
-    made.add_argument("--most-heat", type=_positive, metavar="CELSIUS", help="end it when a sensor of a host is hotter")
-    made.add_argument("--most-errors", type=int, metavar="N", help="end it when a NIC counts more errors (default: 0)")
-    made.add_argument("--most-drops", type=int, metavar="N", help="end it when a NIC counts more drops")
-
-
-RULES = {
-    "at": "at",
-    "lead": "lead",
-    "iperf3": "iperf3",
-    "floor": "floor_bps",
-    "floor_after": "floor_after_s",
-    "most_loss": "most_loss",
-    "most_heat": "most_heat",
-    "most_errors": "most_errors",
-    "most_drops": "most_drops",
-}
-"""Option → variable of the plays, without its `landspeed_`."""
-
-
 def do_real(parsed: argparse.Namespace) -> int:
     """Run the play."""
     return parsed.play_action(parsed)
@@ -167,37 +137,6 @@ def _time(text: str) -> int:
 
     try:
         return parse(TIME, text)
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _positive(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < (number := float(text)) < float("inf"):
-            return number
-    raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
-
-
-def _seconds(text: str) -> int:
-    if text.isdecimal() and 0 < int(text) <= 3600:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"'{text}' is no number of whole seconds, 1 to 3600")
-
-
-def _moment(text: str) -> str:
-    from datetime import datetime
-
-    with contextlib.suppress(ValueError):
-        datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
-        return text
-    raise argparse.ArgumentTypeError(f"'{text}' is no UTC time; the form is 2026-11-26T15:00:00Z")
-
-
-def _rate(text: str) -> int:
-    from landspeed.base.units import RATE, UnitError, parse
-
-    try:
-        return parse(RATE, text)
     except UnitError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
@@ -279,34 +218,23 @@ def _play(parsed: argparse.Namespace) -> int:
         return 0
     if (key := getattr(parsed, "sign", None)) and not key.is_file():
         raise RealError(f"--sign {key}: no such file; {KEY_HELP} is wanted")
+    if not plan.is_path and getattr(parsed, "iperf3", None):
+        raise RealError(f"{plan.scenario} is a network: --iperf3 is for two hosts")
     if parsed.play in GATED:
         pass_gate(inventory, plan, parsed.runs, parsed.unrehearsed)
-    variables: dict[str, Any] = {}
-    if hasattr(parsed, "attempt"):
-        variables["attempt"] = _attempt_name(parsed, inventory)
-        variables["capture_packets"] = parsed.capture
-    for word, variable in {"force": "force", "hours": "hours", **RULES}.items():
-        if (value := getattr(parsed, word, None)) not in (None, False):
-            variables[variable] = value
-    if parsed.play == "restore":
-        variables["remove_engine"] = parsed.remove_engine
+    variables = _variables(parsed, inventory) | ({} if plan.is_path else {"attempt_play": "fleet"})
     vault = _vault(parsed, inventory)
     options = ["--vault-password-file", str(vault)] if vault else []
     options += ["--check"] if parsed.check else []
     options += ["--ask-become-pass"] if parsed.ask_become_pass else []
-    play = parsed.play
-    if not plan.is_path:
-        if getattr(parsed, "iperf3", None):
-            raise RealError(f"{plan.scenario} is a network: --iperf3 is for two hosts")
-        variables["attempt_play"] = "fleet"
-        play = "fleet" if play == "attempt" else play
+    play = "fleet" if parsed.play == "attempt" and not plan.is_path else parsed.play
     try:
         progress = run_play(play, inventory, hosts=hosts, variables=variables, options=options)
     except (KeyboardInterrupt, PlayFailed) as error:
+        # Of a fleet some flows may run when others fail.
         if parsed.play in ("attempt", "site") and (isinstance(error, KeyboardInterrupt) or not plan.is_path):
-            run_play(
-                "stop", inventory, hosts=ends, options=options, say=lambda _: None
-            )  # whether or not anybody listens
+            with contextlib.suppress(PlayFailed):  # the first error is the one to tell, whether or not anybody listens
+                run_play("stop", inventory, hosts=ends, options=options, say=lambda _: None)
         raise
     print(f"{parsed.play}: " + ", ".join(f"{host} {count} changed" for host, count in sorted(progress.changed.items())))
     if parsed.play in ("collect", "site") and not parsed.check:
@@ -316,6 +244,17 @@ def _play(parsed: argparse.Namespace) -> int:
         make = make_bundle if plan.is_path else make_fleet_bundle
         return _show(make(inventory, plan, variables["attempt"], parsed.runs), parsed)
     return 0
+
+
+def _variables(parsed: argparse.Namespace, inventory: Path) -> dict[str, Any]:
+    """What the words say, as variables of the plays without their `landspeed_`."""
+    variables = given_rules(parsed)
+    if hasattr(parsed, "attempt"):
+        variables |= {"attempt": _attempt_name(parsed, inventory), "capture_packets": parsed.capture}
+    variables |= {word: getattr(parsed, word) for word in ("force", "hours") if getattr(parsed, word, None)}
+    if parsed.play == "restore":
+        variables["remove_engine"] = parsed.remove_engine
+    return variables
 
 
 def _sign(parsed: argparse.Namespace) -> int:
