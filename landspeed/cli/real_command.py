@@ -76,6 +76,9 @@ def add_real(parser: argparse.ArgumentParser) -> None:
     signing.set_defaults(play_action=_sign)
     signing.add_argument("bundle", type=Path, metavar="BUNDLE")
     signing.add_argument("--key", type=Path, required=True, metavar="FILE", help=KEY_HELP)
+    signing.add_argument(
+        "--anew", action="store_true", help="sign the files as they are now, such as with a submission"
+    )
 
     texts = {
         "preflight": "look at the hosts and the path; change nothing",
@@ -260,7 +263,7 @@ def _variables(parsed: argparse.Namespace, inventory: Path) -> dict[str, Any]:
 def _sign(parsed: argparse.Namespace) -> int:
     from landspeed.results.signature import sign
 
-    print(f"{parsed.bundle}: signed with {sign(parsed.bundle, parsed.key)}")
+    print(f"{parsed.bundle}: signed with {sign(parsed.bundle, parsed.key, anew=parsed.anew)}")
     return 0
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from landspeed.base.failures import LandspeedError
 from landspeed.base.files import write_atomically
 from landspeed.results.check import Check
-from landspeed.results.evidence_chain import CHAIN, SIGNATURE, BrokenChain, compare_files, read_chain
+from landspeed.results.evidence_chain import CHAIN, SIGNATURE, BrokenChain, compare_files, read_chain, write_chain
 
 NAMESPACE = "landspeed"  # a signature for another purpose is none for a bundle
 SIGNERS = "~/.ssh/allowed_signers"  # where ssh-keygen(1) and git have it by custom
@@ -22,12 +22,13 @@ class SignatureError(LandspeedError):
     """A bundle cannot be signed, or no signature checked; the message says why, and the remedy."""
 
 
-def sign(bundle: Path, key: Path) -> str:
+def sign(bundle: Path, key: Path, *, anew: bool = False) -> str:
     """Sign the chain of a bundle, which is as the chain says.
 
     Args:
         bundle: its folder.
         key: file of a private ssh key, or of a public one whose private half ssh-agent has.
+        anew: make the chain of the files as they are now, whatever was altered or added since.
 
     Returns:
         what signed, as ssh-keygen names it.
@@ -36,14 +37,19 @@ def sign(bundle: Path, key: Path) -> str:
         SignatureError: the bundle was altered, or ssh-keygen refuses.
     """
     try:
-        found = compare_files(bundle, read_chain(bundle))
+        links = read_chain(bundle)
+        if anew:
+            write_chain(bundle, [link for link in links if not link.here])
+        found = [] if anew else compare_files(bundle, links)
     except OSError as error:
         raise SignatureError(f"{bundle}: it has no {CHAIN}; only what `landspeed real collect` made has one") from error
     except BrokenChain as error:
         raise SignatureError(f"{bundle / CHAIN}: {error}; collect it again") from error
     if found:
         text = "; ".join(f"{each.name}: {each.text}" for each in found)
-        raise SignatureError(f"{bundle}: not signed, since it is not as its chain says: {text}")
+        raise SignatureError(
+            f"{bundle}: not signed, since it is not as its chain says: {text}. Remedy: --anew, if that was you"
+        )
     done = _keygen("sign", "-f", str(key), given=(bundle / CHAIN).read_bytes())
     if done.returncode or not done.stdout:
         raise SignatureError(f"{key}: ssh-keygen does not sign with it: {_words(done)}")

@@ -227,7 +227,8 @@ def test_a_rule_ends_all_flows(fleet: Servers, rollout: Rollout) -> None:
     words = ["--unrehearsed", "the lab", "--attempt", "slow", "--floor", "30 Mbit/s", "--floor-after", "1"]
     done = fleet.play("attempt", *words)
     assert done.returncode == 1
-    assert re.search(r"sender\d: ended, since flow f\d\d: [12]\d\.\d\d Mbit/s in the last 1 s, at least 30", done.stderr)
+    ended = r"sender\d: ended, since flow f\d\d: [12]\d\.\d\d Mbit/s in the last 1 s, at least 30"
+    assert re.search(ended, done.stderr), done.stderr
     for host in FLEET:
         assert not fleet.lab.root(host, "pgrep -x landspeed-engin || true")
 

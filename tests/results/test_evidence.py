@@ -176,6 +176,10 @@ def test_what_was_altered_is_not_signed(signed: Path) -> None:
     (signed / "plan.json").write_text("another plan\n")
     with pytest.raises(SignatureError, match=r"not signed, since it is not as its chain says: altered: plan\.json"):
         sign(signed, signed.parent / "otto")
+    (signed / "submission.html").write_text("made later\n")
+    sign(signed, signed.parent / "otto", anew=True)
+    assert not failed(signed)
+    assert _lines(signed)[-1].startswith('{"about": "binary"')  # what is elsewhere stays
 
 
 def test_a_key_that_is_none(signed: Path) -> None:
