@@ -250,7 +250,7 @@ def _play(parsed: argparse.Namespace) -> int:
 
 
 def _variables(parsed: argparse.Namespace, inventory: Path) -> dict[str, Any]:
-    """What the words say, as variables of the plays without their `landspeed_`."""
+    """Turn the words into variables of the plays without their `landspeed_`."""
     variables = given_rules(parsed)
     if hasattr(parsed, "attempt"):
         variables |= {"attempt": _attempt_name(parsed, inventory), "capture_packets": parsed.capture}

@@ -21,7 +21,7 @@ RULES = {
 
 
 def with_rules(made: argparse.ArgumentParser) -> None:
-    """When an attempt begins, and what ends it."""
+    """Add the options that say when an attempt begins, and what ends it."""
     made.add_argument("--at", type=_moment, metavar="UTC", help="of a network: when all begin, YYYY-MM-DDTHH:MM:SSZ")
     made.add_argument(
         "--lead", type=_positive, metavar="SECONDS", help="of a network: all begin so long after (default: 10)"
@@ -38,7 +38,7 @@ def with_rules(made: argparse.ArgumentParser) -> None:
 
 
 def given_rules(parsed: argparse.Namespace) -> dict[str, Any]:
-    """Those that were given, as variables of the plays without their `landspeed_`."""
+    """Turn those that were given into variables of the plays without their `landspeed_`."""
     return {name: value for word, name in RULES.items() if (value := getattr(parsed, word, None)) is not None}
 
 

@@ -40,7 +40,7 @@ LOOK_S = 0.5
 
 
 def states(units: list[str]) -> dict[str, dict[str, str]]:
-    """What systemd says of each unit."""
+    """Ask systemd for the state of each unit."""
     shown = run("systemctl", "show", "--property=ActiveState,ExecMainStatus,Result", *units)
     parts = (dict(line.split("=", 1) for line in part.splitlines()) for part in shown.strip().split("\n\n"))
     return dict(zip(units, parts))  # noqa: B905 (Python 3.9)

@@ -12,7 +12,7 @@ inventory.py         The inventory of a real attempt, written from a scenario: h
 runner.py            Runs a playbook through ansible-runner and tells what happens, a line a task
 shaping.py           The plan's links as lines for `tc qdisc add`
 unchanged.py         Comparison of what runs with what was rehearsed: figures of the inventory
-watched.py           What was watched of the hosts during an attempt: kept in its bundle
+watched.py           Watch of the hosts during an attempt: kept in its bundle
 world.py             The real world: what real servers honour
 
 errors.py is short because all other files need it.

@@ -42,7 +42,7 @@ START_MOST_S = 0.010
 
 @dataclass(frozen=True)
 class Fetched:
-    """What was fetched of a flow.
+    """Files that were fetched of a flow.
 
     Attributes:
         sent, received: files of both ends, by name.

@@ -1,4 +1,4 @@
-"""What was watched of the hosts during an attempt: kept in its bundle, and judged beside the engine's own account."""
+"""Watch of the hosts during an attempt: kept in its bundle, and judged beside the engine's own account."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TOLD = ("drop", "pause", "fec corrected")
 
 @dataclass(frozen=True)
 class Watched:
-    """What a host's watch left; empty where it left nothing."""
+    """Files that a host's watch left; empty where it left nothing."""
 
     before: dict[str, Any] = field(default_factory=dict[str, Any])
     after: dict[str, Any] = field(default_factory=dict[str, Any])

@@ -1,4 +1,4 @@
-"""What a host says of its NICs and its heat at a moment: counters, optics, FEC, pause frames."""
+"""Look at a host's NICs and its heat at a moment: counters, optics, FEC, pause frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = (
 
 
 class Module(TypedDict, total=False):
-    """What an optical module says of itself; a power for each lane."""
+    """Account that an optical module gives of itself; a power for each lane."""
 
     celsius: float
     receive_dbm: list[float]
@@ -70,7 +70,7 @@ def number_in(path: Path) -> float | None:
 
 
 def kind_of(counter: str) -> str:
-    """What a counter counts, by its name; empty: nothing of interest."""
+    """Kind of a counter, by its name; empty: nothing of interest."""
     return next((kind for kind, pattern in KINDS if re.search(pattern, counter.lower())), "")
 
 
@@ -94,7 +94,7 @@ def counters(device: str) -> dict[str, dict[str, int]]:
 
 
 def optics(device: str) -> Module:
-    """What a NIC's optical module says of itself (ethtool -m); empty: it has none."""
+    """Account that a NIC's optical module gives of itself (ethtool -m); empty: it has none."""
     lines: list[tuple[str, str]] = re.findall(r"^\s*(.+?)\s*: (.*)$", told("ethtool", "-m", device), re.MULTILINE)
     found: Module = {"alarms": [], "warnings": [], "receive_dbm": [], "transmit_dbm": []}
     for name, value in lines:

@@ -28,7 +28,7 @@ TIME_EXCEEDED = {4: 11, 6: 3}
 
 
 class Ends(TypedDict):
-    """This host's end of a connection."""
+    """End of a connection at this host."""
 
     source: str
     source_port: int
@@ -76,7 +76,7 @@ def segment(source_port: int, port: int, hops: int) -> bytes:
 
 
 def with_checksum(data: bytes, source: str, peer: str) -> bytes:
-    """The same with its checksum for IPv4 (RFC 9293, section 3.1)."""
+    """Segment with its checksum for IPv4 (RFC 9293, section 3.1)."""
     head = socket.inet_aton(source) + socket.inet_aton(peer) + struct.pack("!BBH", 0, socket.IPPROTO_TCP, len(data))
     total = sum(struct.unpack(f"!{(len(head) + len(data)) // 2}H", head + data))
     while total >> 16:

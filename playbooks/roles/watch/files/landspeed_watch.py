@@ -52,7 +52,7 @@ METRICS = {
 
 
 class Rules(TypedDict, total=False):
-    """When the flows are ended. `goodput_bps` is by flow, the mean of `goodput_span_s`, from `goodput_after_s` on."""
+    """Limits at which flows end. `goodput_bps` is by flow, the mean of `goodput_span_s`, from `goodput_after_s` on."""
 
     heat_celsius: float | None  # no sensor may be hotter
     errors: int | None  # no counter of a NIC may grow by more
@@ -196,7 +196,7 @@ class Exposition:
 
 
 def exposition(job: dict[str, Any], now: Look, flows: list[Flow], *, up: bool, aborted: bool) -> str:
-    """What is known now as Prometheus reads it."""
+    """All that is known now, as Prometheus reads it."""
     made = Exposition(attempt=job["attempt"], scenario=job["scenario"])
     made.add("landspeed_up", int(up))
     made.add("landspeed_aborted", int(aborted))
