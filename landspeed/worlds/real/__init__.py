@@ -15,5 +15,6 @@ unchanged.py         Comparison of what runs with what was rehearsed: figures of
 watched.py           Watch of the hosts during an attempt: kept in its bundle
 world.py             The real world: what real servers honour
 
-errors.py is short because all other files need it.
+errors.py is short because all other files need it, archive.py because the bundles of two hosts and of many, and the
+watch, do.
 """
