@@ -15,6 +15,7 @@ import pytest
 
 from landspeed.worlds.real.runner import PLAYBOOKS
 from landspeed.worlds.real.watched import path_check
+from tests.support.emu_fixtures import wait_until
 
 FILES = PLAYBOOKS / "roles" / "watch" / "files"
 NODES = ("a", "r1", "r2", "b")
@@ -61,6 +62,9 @@ def chain_fixture() -> Iterator[dict[str, str]]:
             far, side = via.split(".")
             run("ip", "-n", names[node], "route", "add", f"10.9.{to}.0/24", "via", f"10.9.{via}", "dev", device)
             run("ip", "-n", names[node], "route", "add", f"fd09:{to}::/64", "via", f"fd09:{far}::{side}", "dev", device)
+        for peer in ("10.9.3.2", "fd09:3::2"):  # links settle: duplicate addresses are looked for, neighbours found
+            ping = ["ip", "netns", "exec", names["a"], "ping", "-q", "-c", "1", "-W", "1", peer]
+            wait_until(lambda ping=ping: not subprocess.run(ping, check=False, capture_output=True).returncode, peer)
         yield names
     finally:
         for name in names.values():
