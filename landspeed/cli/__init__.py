@@ -22,7 +22,8 @@ probe_command.py       The command `probe`: what holds any program back on a lon
 program_command.py     The commands `exec` and `shell`: the user's own programs on the emulated path
 progress.py            Progress of a run on standard error: a bar on a terminal
 real_command.py        The command `real PLAY`: a rollout on real servers
-result_command.py      The commands `results`, `report`, `open`, `bundle`, `submission`, `record-book`
+real_rules.py          Options of `real attempt`: when it begins, and the rules that end it
+result_command.py      The commands `results`, `report`, `open`, `bundle`, `submission`, `verify`, `record-book`
 run_command.py         The commands `run` and `compare`: runs, and runs beside one another
 scenario_command.py    The commands `scenarios`, `check`, `show`, `schema`: about scenario files
 sweep_command.py       The commands `sweep` and `find`: many runs

@@ -53,6 +53,7 @@ COMMANDS = {
     "report": ("result_command", "Write a bundle's report.html again."),
     "bundle": ("result_command", "Pack a run into one file to send."),
     "open": ("result_command", "Show a run, a packed one or a page in the browser."),
+    "verify": ("result_command", "Say whether a bundle of real servers is what was signed, and by whom."),
     "real": ("real_command", "Take a rehearsed scenario to real servers."),
     "submission": ("result_command", "Write a run up as a record team would: page and PDF."),
     "record-book": ("result_command", "Rehearse every record that is not rehearsed yet, and write the record book."),
@@ -71,7 +72,7 @@ GROUPS = {
     "Describe a path": ("new", "check", "show", "import", "export", "schema"),
     "Run it": ("run", "compare", "sweep", "find", "predict", "explore"),
     "Your own programs": ("exec", "probe", "shell"),
-    "Results": ("results", "report", "open", "bundle", "submission", "record-book"),
+    "Results": ("results", "report", "open", "bundle", "verify", "submission", "record-book"),
     "Real servers, other kernels, the course": ("real", "kernel", "lesson"),
 }
 """Heading → commands below it in `landspeed --help`."""

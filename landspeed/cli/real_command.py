@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.places import runs_dir
-from landspeed.worlds.real.errors import RealError
+from landspeed.cli.real_rules import given_rules, with_rules
+from landspeed.worlds.real.errors import PlayFailed, RealError
 
 TAKES_A_HOST = ("tune", "deploy", "shape", "attempt", "site")
 GATED = ("deploy", "attempt", "site")
 ALWAYS = ("restore", "stop", "collect")  # possible also where figures are others by now; what is collected says so
 LONGEST_HOURS = 24 * 31
+KEY_HELP = "a private ssh key, or a public one whose private half ssh-agent has"
 AT_THE_SHAPER = ("shape", "restore", "site")
 
 
@@ -32,7 +34,15 @@ def add_real(parser: argparse.ArgumentParser) -> None:
         "shaper": "Linux router between them that emulates the path",
     }
     for role, text in roles.items():
-        inventory.add_argument(f"--{role}", required=role != "shaper", metavar="user@HOST[,address=IP,…]", help=text)
+        inventory.add_argument(f"--{role}", metavar="user@HOST[,address=IP,…]", help=text)
+    inventory.add_argument(
+        "--host",
+        dest="hosts",
+        action="append",
+        default=[],
+        metavar="NODE=user@HOST[,address=IP,…]",
+        help="of a network: the server that is this end of its flows (one for each end)",
+    )
     inventory.add_argument(
         "--late-timers",
         type=_time,
@@ -62,8 +72,17 @@ def add_real(parser: argparse.ArgumentParser) -> None:
         "--vault-password-file", type=Path, required=True, metavar="FILE", help="password of Ansible Vault"
     )
 
+    signing = commands.add_parser("sign", help="sign the bundle of an attempt with your ssh key")
+    signing.set_defaults(play_action=_sign)
+    signing.add_argument("bundle", type=Path, metavar="BUNDLE")
+    signing.add_argument("--key", type=Path, required=True, metavar="FILE", help=KEY_HELP)
+    signing.add_argument(
+        "--anew", action="store_true", help="sign the files as they are now, such as with a submission"
+    )
+
     texts = {
         "preflight": "look at the hosts and the path; change nothing",
+        "mesh": "measure loss, RTT and MTU from every sender to every receiver; change nothing",
         "advise": "say what tune would change, and why; change nothing",
         "tune": "set the hosts up for the plan's window; former values are saved",
         "deploy": "install the engine (needs a rehearsal that passed)",
@@ -97,6 +116,10 @@ def add_real(parser: argparse.ArgumentParser) -> None:
                 metavar="PACKETS",
                 help="keep the first packets of both hosts, so many (default: 0)",
             )
+        if play in ("attempt", "site"):
+            with_rules(made)
+        if play in ("collect", "site"):
+            made.add_argument("--sign", type=Path, metavar="FILE", help=f"sign the bundle: {KEY_HELP}")
         if play in (*TAKES_A_HOST, "restore", "stop"):
             made.add_argument("--force", action="store_true", help="also where a host is somebody else's; says whose")
         if play in TAKES_A_HOST:
@@ -132,6 +155,7 @@ def _hours(text: str) -> float:
 
 def _inventory(parsed: argparse.Namespace) -> int:
     from landspeed.scenario.file.load import load_scenario
+    from landspeed.worlds.real.fleet import write_fleet
     from landspeed.worlds.real.inventory import InventoryHost, write_inventory
     from landspeed.worlds.registry import plan_for
 
@@ -140,7 +164,19 @@ def _inventory(parsed: argparse.Namespace) -> int:
     roles = ("sender", "receiver", "shaper")
     hosts = {role: InventoryHost.parse(getattr(parsed, role)) for role in roles if getattr(parsed, role)}
     folder = parsed.out or Path("inventories") / plan.scenario
-    write_inventory(folder, loaded, plan, hosts, again=parsed.again, late_timers_ns=parsed.late_timers)
+    if plan.is_path:
+        if missing := [f"--{role}" for role in ("sender", "receiver") if role not in hosts] or parsed.hosts:
+            raise RealError(
+                f"{plan.scenario} is a path: it takes --sender and --receiver; not so: {', '.join(missing)}"
+            )
+        write_inventory(folder, loaded, plan, hosts, again=parsed.again, late_timers_ns=parsed.late_timers)
+    else:
+        if hosts:
+            raise RealError(f"{plan.scenario} is a network: it takes --host NODE=user@HOST, not --{next(iter(hosts))}")
+        named = {node: InventoryHost.parse(text) for node, _, text in (each.partition("=") for each in parsed.hosts)}
+        if len(named) < len(parsed.hosts):
+            raise RealError("--host: an end of a flow is named twice")
+        write_fleet(folder, loaded, plan, named, again=parsed.again)
     print(f"{folder}: plan {plan.sha256[:12]}; next: landspeed real preflight {folder}")
     return 0
 
@@ -185,47 +221,71 @@ def _play(parsed: argparse.Namespace) -> int:
     if parsed.play == "shape" and not named["shaper"]:
         print("shape: nothing to do, the inventory has no shaper (landspeed real inventory … --shaper)")
         return 0
+    if (key := getattr(parsed, "sign", None)) and not key.is_file():
+        raise RealError(f"--sign {key}: no such file; {KEY_HELP} is wanted")
+    if not plan.is_path and getattr(parsed, "iperf3", None):
+        raise RealError(f"{plan.scenario} is a network: --iperf3 is for two hosts")
     if parsed.play in GATED:
         pass_gate(inventory, plan, parsed.runs, parsed.unrehearsed)
-    variables: dict[str, Any] = {}
-    if hasattr(parsed, "attempt"):
-        variables["attempt"] = _attempt_name(parsed, inventory)
-        variables["capture_packets"] = parsed.capture
-    for word in ("force", "hours", "persistent"):
-        if getattr(parsed, word, None):
-            variables[word] = getattr(parsed, word)
-    if parsed.play == "restore":
-        variables["remove_engine"] = parsed.remove_engine
+    variables = _variables(parsed, inventory) | ({} if plan.is_path else {"attempt_play": "fleet"})
     vault = _vault(parsed, inventory)
     options = ["--vault-password-file", str(vault)] if vault else []
     options += ["--check"] if parsed.check else []
     options += ["--ask-become-pass"] if parsed.ask_become_pass else []
+    play = "fleet" if parsed.play == "attempt" and not plan.is_path else parsed.play
     try:
-        progress = run_play(parsed.play, inventory, hosts=hosts, variables=variables, options=options)
-    except KeyboardInterrupt:
-        if parsed.play in ("attempt", "site"):
-            run_play(
-                "stop", inventory, hosts=ends, options=options, say=lambda _: None
-            )  # whether or not anybody listens
+        progress = run_play(play, inventory, hosts=hosts, variables=variables, options=options)
+    except (KeyboardInterrupt, PlayFailed) as error:
+        # Of a fleet some flows may run when others fail.
+        if parsed.play in ("attempt", "site") and (isinstance(error, KeyboardInterrupt) or not plan.is_path):
+            with contextlib.suppress(PlayFailed):  # the first error is the one to tell, whether or not anybody listens
+                run_play("stop", inventory, hosts=ends, options=options, say=lambda _: None)
         raise
     print(f"{parsed.play}: " + ", ".join(f"{host} {count} changed" for host, count in sorted(progress.changed.items())))
     if parsed.play in ("collect", "site") and not parsed.check:
         from landspeed.worlds.real.collected import make_bundle
+        from landspeed.worlds.real.fleet_collected import make_fleet_bundle
 
-        return _show(make_bundle(inventory, plan, variables["attempt"], parsed.runs))
+        make = make_bundle if plan.is_path else make_fleet_bundle
+        return _show(make(inventory, plan, variables["attempt"], parsed.runs), parsed)
     return 0
 
 
-def _show(folder: Path) -> int:
-    """Write the bundle's report and print its summary; exit status 0: it passed."""
+def _variables(parsed: argparse.Namespace, inventory: Path) -> dict[str, Any]:
+    """Turn the words into variables of the plays without their `landspeed_`."""
+    variables = given_rules(parsed)
+    if hasattr(parsed, "attempt"):
+        variables |= {"attempt": _attempt_name(parsed, inventory), "capture_packets": parsed.capture}
+    variables |= {
+        word: getattr(parsed, word) for word in ("force", "hours", "persistent") if getattr(parsed, word, None)
+    }
+    if parsed.play == "restore":
+        variables["remove_engine"] = parsed.remove_engine
+    return variables
+
+
+def _sign(parsed: argparse.Namespace) -> int:
+    from landspeed.results.signature import sign
+
+    print(f"{parsed.bundle}: signed with {sign(parsed.bundle, parsed.key, anew=parsed.anew)}")
+    return 0
+
+
+def _show(folder: Path, parsed: argparse.Namespace) -> int:
+    """Write the bundle's report, seal it, and print its summary; exit status 0: it passed."""
     from rich.console import Console
 
     from landspeed.report.run_report import write_report
     from landspeed.report.summary import render_summary
     from landspeed.results.bundle import load_record
+    from landspeed.results.facts import RealFacts
+    from landspeed.worlds.real.evidence import seal
 
     report, record = write_report(folder), load_record(folder)
+    assert isinstance(record.world_facts, RealFacts) and record.world_facts.attempt
+    signer = seal(folder, parsed.inventory, record.world_facts.attempt, parsed.sign)
     Console().print(render_summary(record, folder, report))
+    print(f"Signed with {signer}" if signer else "Not signed; `landspeed real sign` does that later")
     if record.error:
         print(f"Error: {record.error}", file=sys.stderr)
     return 0 if record.passed and not record.error else 1

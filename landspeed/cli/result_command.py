@@ -1,4 +1,4 @@
-"""The commands `results`, `report`, `open`, `bundle`, `submission`, `record-book`: about what was run."""
+"""The commands `results`, `report`, `open`, `bundle`, `submission`, `verify`, `record-book`: about what was run."""
 
 from __future__ import annotations
 
@@ -123,6 +123,31 @@ def _bundle(folder: Path) -> Path:
     if not (folder / "result.json").is_file():
         raise UsageError(f"{folder}: not a bundle (it has no result.json)")
     return folder
+
+
+def add_verify(made: argparse.ArgumentParser) -> None:
+    """Arguments of `verify`."""
+    made.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder of a run")
+    made.add_argument(
+        "--signers",
+        type=Path,
+        metavar="FILE",
+        help="who may have signed: allowed signers of ssh-keygen, or a public key (default: ~/.ssh/allowed_signers)",
+    )
+
+
+def do_verify(parsed: argparse.Namespace) -> int:
+    """Prints what it found; exit status 0: it is as signed, by one of the signers."""
+    from landspeed.results.signature import verify
+
+    if not parsed.bundle.is_dir():
+        raise UsageError(f"{parsed.bundle}: not a bundle (no such folder)")
+    found = verify(parsed.bundle, parsed.signers)
+    for check in found:
+        print(f"{'ok' if check.ok else 'FAILED' if check.ok is False else 'not here'}: {check.name}: {check.text}")
+    good = all(check.ok is not False for check in found)
+    print("Verified" if good else "NOT verified")
+    return 0 if good else 1
 
 
 def add_record_book(made: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 bundle.py              The bundle: one run's folder
 calibration_result.py  Calibration of a path before the transfer, as the record has it
 check.py               A check: one figure against what was planned or wanted, judged once
+evidence_chain.py      Evidence of a bundle: a chain of hashes over every file and what they were made from
 facts.py               Facts of the machinery that made a run, a model for each world
 flow_result.py         Result of one flow of a run, and the place of its files in the bundle
 flow_rows.py           The view `flows` of queries: a row for each flow of each bundle
@@ -14,6 +15,7 @@ record.py              The record of one run: `result.json` as a model
 sample_columns.py      Raw samples
 samples_reader.py      The time series of a bundle: the one reader of `samples.parquet` and `links.parquet`
 series.py              Quantities over time: a series of one quantity, several streams together
+signature.py           Signatures of a bundle's evidence by ssh keys, made and checked by ssh-keygen(1)
 socket_columns.py      Raw samples of sockets: the sampler's CSV files
 tool_result.py         Report of the tool that made a transfer: the engine, iperf3 or the simulator
 

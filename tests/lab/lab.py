@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -46,11 +46,19 @@ class Lab:
     pid: int
 
     @classmethod
-    def up(cls, name: str, suites: Mapping[str, str] = MappingProxyType({}), *, shaper: bool = True) -> Lab:
+    def up(
+        cls,
+        name: str,
+        hosts: Sequence[str] = NSPAWN_HOSTS,
+        suites: Mapping[str, str] = MappingProxyType({}),
+        *,
+        shaper: bool = True,
+    ) -> Lab:
         """Boot a lab and wait until every server answers ssh.
 
         Args:
-            name: of the lab.
+            name: another one than that of any other lab that runs.
+            hosts: its servers; between others than a sender and a receiver there is no shaper.
             suites: of servers that are no Debian 12 (tree.SUITES).
             shaper: whether there is one; else the wire itself routes.
 
@@ -66,11 +74,12 @@ class Lab:
         if _alive(folder):
             raise LabError(f"the lab {name} is running already; `make lab-down` removes it")
         _remove(folder)
-        trees = {host: str(find_or_make_tree(suites.get(host, SUITE))) for host in (*NSPAWN_HOSTS, "shaper")}
+        trees = {host: str(find_or_make_tree(suites.get(host, SUITE))) for host in (*hosts, "shaper")}
         folder.mkdir(parents=True, mode=0o700)
-        _make_keys(folder)
-        kernel = _shaper_kernel() if shaper else None
+        _make_keys(folder, hosts)
+        kernel = _shaper_kernel() if shaper and tuple(hosts) == NSPAWN_HOSTS else None
         job = {"trees": trees, "kernel": kernel, "group": _group(folder), "users": [OPERATOR, VISITOR]}
+        job["hosts"] = [*hosts]
         (folder / "lab.json").write_text(json.dumps(job))
         words = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc"]
         with (folder / "supervisor.log").open("wb") as log:
@@ -116,8 +125,8 @@ class Lab:
     @property
     def hosts(self) -> list[str]:
         """Names of the servers."""
-        kernel = json.loads((self.folder / "lab.json").read_text())["kernel"]
-        return [*NSPAWN_HOSTS, *(["shaper"] if kernel else [])]
+        job = json.loads((self.folder / "lab.json").read_text())
+        return [*job["hosts"], *(["shaper"] if job["kernel"] else [])]
 
     def operator_command(self, *words: str) -> list[str]:
         """The command that runs these words on the operator's machine."""
@@ -182,15 +191,15 @@ def _shaper_kernel() -> str | None:
     return str(find_kernel().executable)
 
 
-def _make_keys(folder: Path) -> None:
-    for name in ("operator", *(f"host_{host}" for host in (*NSPAWN_HOSTS, "shaper"))):
+def _make_keys(folder: Path, hosts: Sequence[str]) -> None:
+    for name in ("operator", *(f"host_{host}" for host in (*hosts, "shaper"))):
         subprocess.run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "landspeed-lab", "-f", str(folder / name)], check=True
         )
     known = [
         f"{host},{address} {(folder / f'host_{host}.pub').read_text().strip()}"
         for host, address in MANAGEMENT.items()
-        if host != "operator"
+        if host in (*hosts, "shaper")
     ]
     (folder / "known_hosts").write_text("\n".join(known) + "\n")
     lines = ["Host *", f"  IdentityFile {folder}/operator", f"  UserKnownHostsFile {folder}/known_hosts"]

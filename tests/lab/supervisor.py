@@ -8,6 +8,8 @@ with this process. Its own network namespace is the operator's machine.
                               ├── receiver  mgmt0
                               └── shaper    vec2
     sender  data0 ── lan-a ── vec0  shaper  vec1 ── lan-b ── data0  receiver
+
+A fleet is several of each (sender1 …, receiver1 …), and the wire routes between them.
 """
 
 from __future__ import annotations
@@ -24,6 +26,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 MANAGEMENT = {"operator": "10.77.0.1", "sender": "10.77.0.11", "receiver": "10.77.0.12", "shaper": "10.77.0.13"}
 DATA = {"sender": ("10.78.1.2", "10.78.1.1"), "receiver": ("10.78.2.2", "10.78.2.1")}  # own address, gateway
+FLEET = tuple(f"{role}{number}" for role in ("sender", "receiver") for number in range(1, 5))
+MANAGEMENT |= {host: f"10.77.0.{20 + number}" for number, host in enumerate(FLEET)}
+DATA |= {
+    host: (f"10.78.{1 + number // 4}.{11 + number % 4}", f"10.78.{1 + number // 4}.1")
+    for number, host in enumerate(FLEET)
+}
 DATA_MTU_BYTES = 9000
 WIRE = "wire"  # namespace of the bridges and the shaper's taps
 NSPAWN_HOSTS = ("sender", "receiver")
@@ -38,7 +46,7 @@ def ip(*words: str, namespace: str | None = None) -> None:
     subprocess.run(["ip", *(["-n", namespace] if namespace else []), *words], check=True)
 
 
-def build_wires() -> None:
+def build_wires(hosts: list[str]) -> None:
     """Namespaces, bridges, veth pairs and taps; addresses of the servers."""
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
     ip("link", "set", "lo", "up")
@@ -49,10 +57,10 @@ def build_wires() -> None:
     _plug(None, "mgmt0", "mgmt", "m-operator")
     ip("addr", "add", f"{MANAGEMENT['operator']}/24", "dev", "mgmt0")
     ip("link", "set", "mgmt0", "up")
-    for host in NSPAWN_HOSTS:
+    for host in hosts:
         ip("netns", "add", host)
         _plug(host, "mgmt0", "mgmt", f"m-{host}")
-        _plug(host, "data0", "lan-a" if host == "sender" else "lan-b", f"d-{host}")
+        _plug(host, "data0", "lan-a" if host.startswith("sender") else "lan-b", f"d-{host}")
         own, gateway = DATA[host]
         ip("link", "set", "lo", "up", namespace=host)
         ip("addr", "add", f"{MANAGEMENT[host]}/24", "dev", "mgmt0", namespace=host)
@@ -81,7 +89,7 @@ def _plug(namespace: str | None, device: str, bridge: str, port: str) -> None:
 
 def route_without_shaper() -> None:
     """No kernel that shapes: the wire itself routes, so that everything but `shape` can be tried."""
-    for bridge, (_, gateway) in zip(("lan-a", "lan-b"), DATA.values(), strict=True):
+    for bridge, (_, gateway) in zip(("lan-a", "lan-b"), (DATA[host] for host in NSPAWN_HOSTS), strict=True):
         ip("addr", "add", f"{gateway}/24", "dev", bridge, namespace=WIRE)
     forward = "echo 1 >/proc/sys/net/ipv4/ip_forward"
     subprocess.run(["ip", "netns", "exec", WIRE, "sh", "-c", forward], check=True)
@@ -171,9 +179,9 @@ def main() -> None:
     """Build and boot what `lab.json` in the folder asks for, then wait for the end."""
     folder = Path(sys.argv[1])
     job = json.loads((folder / "lab.json").read_text())
-    build_wires()
+    build_wires(job["hosts"])
     running = {}
-    for host in NSPAWN_HOSTS:
+    for host in job["hosts"]:
         running[host] = boot_server(make_root(Path(job["trees"][host]), folder, host), folder, host, job["group"])
     if job["kernel"]:
         running["shaper"] = boot_shaper(

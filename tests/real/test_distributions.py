@@ -95,7 +95,7 @@ def machines_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machi
             find_or_make_tree(suite)
     except TreeError as error:
         pytest.skip(f"{error} (without the keys of the other family: DEBOOTSTRAP_OPTIONS=--no-check-gpg)")
-    lab = Lab.up(f"dist-{folder.name}-{folder.parent.name}", SUITES, shaper=False)
+    lab = Lab.up(f"dist-{folder.name}-{folder.parent.name}", suites=SUITES, shaper=False)
     try:
         yield Machines(lab, folder)
     finally:

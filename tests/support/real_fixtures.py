@@ -174,7 +174,8 @@ class Servers:
 
     def start(self, name: str, *words: str) -> subprocess.Popen[str]:
         """Start a play; what it says on both its outputs comes by `stdout`."""
-        vault = ["--vault-password-file", str(self.folder / "vault-password")]
+        has_key = (self.inventory / "group_vars" / "all" / "vault.yml").exists()
+        vault = ["--vault-password-file", str(self.folder / "vault-password")] if has_key else []
         command = self.lab.operator_command(
             str(COMMAND), "real", name, str(self.inventory), "--runs", str(self.runs), *vault, *words
         )

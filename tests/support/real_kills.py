@@ -27,6 +27,9 @@ class Kill:
 KILLS = [
     # The first of the servers that have all in place, one after the other: each begins with what the one before left.
     [
+        Kill(
+            "watch", "watch: Put the watch there: sender", "Begin to watch", ("--attempt", "unwatched"), play="attempt"
+        ),
         Kill("attempt", "sender: time_s", "Look at the host after", ("--attempt", "killed", "--capture", "1000000")),
         Kill("collect", "collect: Look at what the attempt left: sender", "Fetch it"),
         Kill("restore", "restore: Put former values back: ", "Remove temporary files of killed plays"),

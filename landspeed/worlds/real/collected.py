@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +21,11 @@ from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory.tolerances import REAL_PATH_RTT_TOLERANCE
 from landspeed.worlds.engine.command import engine_commands
 from landspeed.worlds.engine.result import ResultError, parse_result
+from landspeed.worlds.real.archive import unpack
 from landspeed.worlds.real.beside_rehearsal import compare
-from landspeed.worlds.real.errors import RealError
 from landspeed.worlds.real.inventory import read_hosts, read_variables
 from landspeed.worlds.real.unchanged import differences, other_figures, playbooks_sha256, rehearsed_otherwise
+from landspeed.worlds.real.watched import keep_watch, with_watch
 
 GATE_VARIABLES = {
     "landspeed_rehearsal": "bundle",
@@ -33,30 +33,9 @@ GATE_VARIABLES = {
     "landspeed_unrehearsed": "unrehearsed",
 }
 """Variables of the inventory that the gate of `landspeed real` writes → members of `GateFacts`."""
-LARGEST_BYTES = 1 << 30
 SENDER_FILES = {"sender.csv": "sender.csv", "engine.json": "engine.json", "live.jsonl": "live.jsonl"}
 RECEIVER_FILES = {"receiver.csv": "receiver.csv", "receiver.json": "receiver.json"}
 LOGS = ("before.txt", "after.txt", "send.log", "receive.log", "capture.pcap")
-
-
-def unpack(archive: Path, attempt: str) -> dict[str, bytes]:
-    """Files of a host's archive by name. Only ordinary files right in the attempt's folder count.
-
-    Raises:
-        RealError: it is missing or no archive.
-    """
-    found: dict[str, bytes] = {}
-    try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                folder, _, name = member.name.partition("/")
-                if member.isreg() and folder == attempt and "/" not in name and member.size < LARGEST_BYTES:
-                    content = tar.extractfile(member)
-                    assert content is not None
-                    found[name] = content.read()
-    except (OSError, tarfile.TarError) as error:
-        raise RealError(f"{archive}: {error}; run `landspeed real collect`") from error
-    return found
 
 
 def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Path:
@@ -68,7 +47,7 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
     Raises:
         RealError, OutputError: the files are missing, or the bundle cannot be written.
     """
-    hosts = {role: names[0] for role, names in read_hosts(inventory).items() if names}
+    hosts = {role: read_hosts(inventory)[role][0] for role in ("sender", "receiver")}
     folder = inventory / "collected" / attempt
     sent, received = (unpack(folder / f"{hosts[role]}.tar", attempt) for role in ("sender", "receiver"))
     rehearsal = read_variables(inventory / "group_vars" / "all" / "rehearsal.yml")
@@ -82,6 +61,7 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
             for name in LOGS:
                 if name in source:
                     (bundle.path / "log" / f"{role}-{name}").write_bytes(source[name])
+        watched = {role: keep_watch(bundle.path, role, folder / f"{hosts[role]}.tar", attempt) for role in hosts}
         bundle.write_text("scenario.yaml", (inventory / "scenario.yaml").read_text())
         bundle.write_text("plan.json", plan.to_json(indent=1))
         receiving, sending = engine_commands(plan.transfer, ".")
@@ -98,7 +78,8 @@ def make_bundle(inventory: Path, plan: Plan, attempt: str, runs_dir: Path) -> Pa
                 *other_figures(inventory, plan, engine=False),
                 *_otherwise(plan, (sent, received), rehearsal, figures),
             ]
-            bundle.finish(_beside_rehearsal(judged, plan, rehearsal, runs_dir, otherwise))
+            made = _beside_rehearsal(judged, plan, rehearsal, runs_dir, otherwise)
+            bundle.finish(with_watch(made, watched, min(link.mtu_bytes for link in plan.links)))
     return bundle.path
 
 
@@ -110,7 +91,7 @@ def _begin(
     attempt: str,
 ) -> RunRecord:
     sent = files[0]
-    engine, error = _told(sent)
+    engine, error = told_by_engine(sent)
     seen = [read_object(found.get("seen.json")) for found in files]
     path: dict[str, Any] = seen[0].get("path") or {}
     start_ns = engine.tool_result.start_unix_ns if engine else None
@@ -150,11 +131,11 @@ def _flow(plan: Plan, engine: TransferResult | None, path: dict[str, Any]) -> Fl
     """The one flow, as the engine and the pings before it told of it."""
     (flow,) = planned_flows(plan)
     told = dict(engine) if engine else {}
-    known = {"begins_s": 0.0, "calibration": _calibration(plan, path), "rtt_ms": path.get("rtt_ms")}
+    known = {"begins_s": 0.0, "calibration": calibration_of(plan, path), "rtt_ms": path.get("rtt_ms")}
     return flow.model_copy(update=told | known)
 
 
-def _told(sent: dict[str, bytes]) -> tuple[TransferResult | None, str | None]:
+def told_by_engine(sent: dict[str, bytes]) -> tuple[TransferResult | None, str | None]:
     """Read the report of the sender's engine, and the error if there is one."""
     if "engine.json" not in sent:
         return None, "the sender's engine left no result: " + last_line(sent.get("send.log"), "see log/")
@@ -167,7 +148,7 @@ def _told(sent: dict[str, bytes]) -> tuple[TransferResult | None, str | None]:
     return engine, None
 
 
-def _calibration(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
+def calibration_of(plan: Plan, path: dict[str, Any]) -> CalibrationResult | None:
     """RTT and MTU as pings found them right before the attempt."""
     if path.get("rtt_ms") is None:
         return None

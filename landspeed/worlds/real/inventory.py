@@ -197,8 +197,13 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
             " else 'landspeed_senders'][0]].landspeed_address }}"
         ),
     }
-    text = json.dumps({name: value for name, value in figures.items() if name not in OF_A_MACHINE}, sort_keys=True)
-    return {**figures, "landspeed_figures_sha256": hashlib.sha256(text.encode()).hexdigest(), **FREE}
+    return {**figures, "landspeed_figures_sha256": figures_sha256(figures), **FREE}
+
+
+def figures_sha256(figures: dict[str, Any]) -> str:
+    """Digest of a plan's figures, those aside that are of a machine or that anybody may say otherwise."""
+    own = {name: value for name, value in figures.items() if name not in OF_A_MACHINE and name not in FREE}
+    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
 
 
 def write_inventory(
@@ -222,8 +227,6 @@ def write_inventory(
     Raises:
         RealError: it is there already, or a host is not usable.
     """
-    if (folder / "hosts.yml").exists() and not again:
-        raise RealError(f"{folder} is an inventory already; give another folder with --out, or --again to overwrite it")
     if hosts["sender"].name == hosts["receiver"].name:
         raise RealError(f"{hosts['sender'].name} is sender and receiver; each is a host of its own")
     variables = plan_variables(plan, shaped="shaper" in hosts, late_timers_ns=late_timers_ns)
@@ -238,6 +241,26 @@ def write_inventory(
         raise RealError(
             f"{addresses[0]} is the address of both ends; add ,address=IP to them, each its own on the path"
         )
+    write_files(folder, loaded, plan, (children, variables), again=again)
+
+
+def write_files(
+    folder: Path, loaded: LoadedScenario, plan: Plan, found: tuple[dict[str, Any], dict[str, Any]], *, again: bool
+) -> None:
+    """Write the files of an inventory.
+
+    Args:
+        folder: made if missing.
+        loaded, plan: the scenario and its plan.
+        found: groups with their hosts, and the plan's figures.
+        again: write over an inventory that is there (host_vars, vault and rehearsal stay).
+
+    Raises:
+        RealError: it is there already.
+    """
+    if (folder / "hosts.yml").exists() and not again:
+        raise RealError(f"{folder} is an inventory already; give another folder with --out, or --again to overwrite it")
+    children, variables = found
     (folder / "group_vars" / "all").mkdir(parents=True, exist_ok=True)
     (folder / "host_vars").mkdir(exist_ok=True)
     head = f"# Written by `landspeed real inventory` from {plan.scenario_file}.\n"

@@ -31,7 +31,7 @@ CANNOT_SEND = "Data could not be sent to remote host"  # Ansible's, when ssh end
 NO_WAY = "Connection closed by UNKNOWN port 65535"  # ssh's words when what goes to the jump host has ended
 WORK_PREFIX = "landspeed-real-"
 REMOTE_TEMPORARY = "/tmp/landspeed-ansible"  # on hosts; `restore` removes all that begin so
-PLAYS = ("preflight", "advise", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
+PLAYS = ("preflight", "mesh", "advise", "tune", "deploy", "shape", "attempt", "stop", "collect", "restore", "site")
 
 
 class PlaybookProgress:

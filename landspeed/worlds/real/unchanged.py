@@ -12,6 +12,7 @@ from landspeed.results.record import RunRecord
 from landspeed.results.tool_result import ToolResult
 from landspeed.scenario.plan.plan import Plan
 from landspeed.worlds.real.errors import RealError
+from landspeed.worlds.real.fleet import fleet_variables, node_names
 from landspeed.worlds.real.inventory import (
     AGAIN,
     FREE,
@@ -50,7 +51,12 @@ def other_figures(folder: Path, plan: Plan, *, engine: bool = True) -> Iterator[
     found = read_variables(file)
     late_s = found.get("landspeed_late_timers_s")
     late_ns = round(late_s * 1e9) if isinstance(late_s, (int, float)) else LATE_TIMERS_NS
-    figures = plan_variables(plan, shaped=bool(read_hosts(folder)["shaper"]), late_timers_ns=late_ns)
+    shaped = bool(read_hosts(folder)["shaper"])
+    figures = (
+        plan_variables(plan, shaped=shaped, late_timers_ns=late_ns)
+        if plan.is_path
+        else fleet_variables(plan, node_names(folder))
+    )
     for name, value in figures.items():
         of_engine = "_engine_" in name or name == "landspeed_figures_sha256"
         if name in OWN_PLACES or name in FREE or (of_engine and not engine):
