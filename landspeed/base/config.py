@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -17,7 +18,7 @@ class ConfigError(LandspeedError):
 
 
 def config_file() -> Path:
-    """Where it is, or would be."""
+    """Place of the file, whether it is there or not."""
     base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return Path(base) / "landspeed" / "config.toml"
 
@@ -29,8 +30,9 @@ def read_config() -> dict[str, str | bool]:
         ConfigError: it cannot be read.
     """
     file = config_file()
-    if not file.is_file():  # nearly always: tomllib is not imported
+    if not file.is_file():
         return {}
+    # saves 10 ms where there is no file, which is nearly always
     import tomllib
 
     try:
@@ -55,8 +57,6 @@ def write_config(key: str, value: str | bool | None) -> None:
     Raises:
         ConfigError: the file cannot be written, or has tables: then it is the user's to edit.
     """
-    import json
-
     file = config_file()
     try:
         lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []

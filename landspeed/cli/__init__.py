@@ -1,7 +1,7 @@
 """The command line: words to calls, progress on a terminal, errors to exit statuses.
 
 arguments.py           Arguments that several commands share, and the options of worlds as arguments
-completion_answer.py   What may stand where the cursor is: answers to the shell's Tab
+completion_answer.py   Answers to the shell's Tab: what may stand where the cursor is
 completion_command.py  The command `completion`: what the shell needs so that Tab completes commands
 completion_table.py    Table of what can be completed: options, values and keys, by command
 config_command.py      The command `config`: defaults of options in a file, shown, set and removed

@@ -1,4 +1,4 @@
-"""What may stand where the cursor is: answers to the shell's Tab. It imports little, since somebody waits."""
+"""Answers to the shell's Tab: what may stand where the cursor is. It imports little, since somebody waits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answer(words: Sequence[str]) -> list[str]:
 
 
 class _Place:
-    """Where the cursor is: the command, what it still takes, and the scenario that it is about."""
+    """Place of the cursor: the command, what it still takes, and the scenario that it is about."""
 
     def __init__(self, known: dict[str, Any], before: Sequence[str]) -> None:
         self._all, self._now = known, known

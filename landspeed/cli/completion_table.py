@@ -64,7 +64,7 @@ def table() -> dict[str, Any]:
 
 
 def _state() -> list[Any]:
-    """Which package, and when its sources were changed last."""
+    """Mark of the package: which it is, and when its sources were changed last."""
     newest = 0
     for folder in READ:
         for place, _, names in os.walk(PACKAGE / folder):
@@ -98,7 +98,7 @@ def make_table() -> dict[str, Any]:
 
 
 def _of(parser: argparse.ArgumentParser) -> dict[str, Any]:
-    """What a parser takes: options with the kinds of their values, positional arguments, commands below it."""
+    """Words that a parser takes: options with the kinds of their values, positional arguments, commands below it."""
     from landspeed.cli.parser import commands_of
 
     found: dict[str, Any] = {"options": {}, "positionals": [], "commands": {}}

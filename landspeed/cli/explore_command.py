@@ -129,7 +129,7 @@ def _flow(plan: Plan, parsed: argparse.Namespace) -> ShownFlow:
 
 
 def _price(collection: Collection, wanted: list[Setting], parsed: argparse.Namespace) -> str:
-    """What a measured page costs: runs that are known, and those that are not, with their time."""
+    """Price of a measured page: runs that are known, and those that are not, with their time."""
     from landspeed.explore.measured_runs import seconds_of
     from landspeed.runs.sweeps.workers import usual_jobs
 

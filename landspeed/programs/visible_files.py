@@ -22,7 +22,7 @@ def named_files(words: Sequence[str], folder: Path) -> list[Path]:
 
 
 def _places(path: Path) -> Iterator[Path]:
-    """Where it is, by its name and by what it links to, as far as that is where the guest has its own."""
+    """Places of a file, by its name and by what it links to, as far as they are where the guest has its own."""
     try:
         for place in (path.absolute(), path.resolve(strict=True)):
             if _within(str(place), GUESTS_OWN) and not _within(str(place), [RUN]):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def finding(comparison: Comparison) -> str:
-    """What the sides differ in, in a sentence for each that differs from the first; delay before goodput."""
+    """Difference of the sides, in a sentence for each that differs from the first; delay before goodput."""
     first, *others = comparison.sides
     found = [
         _sentence(first, other, [each for label, each in comparison.differences if label == other.label])
@@ -66,7 +66,7 @@ def _moves(one: float, two: float) -> str:
 
 
 def sweep_finding(keys: Sequence[str], found: Sequence[Mean]) -> str:
-    """Where in a sweep goodput is highest and lowest, and where the round trip under load is shortest and longest."""
+    """Places in a sweep where goodput and the round trip under load are greatest and least."""
     failed = sum(mean.failed for mean in found)
     parts: list[str] = []
     for measure, name, least, most in (
@@ -88,7 +88,7 @@ def sweep_finding(keys: Sequence[str], found: Sequence[Mean]) -> str:
 
 
 def network_finding(record: RunRecord) -> str:
-    """Which flow of a network got most and which least, and which waited longest in queues."""
+    """Flows of a network that got most and least, and that waited longest in queues."""
     known = sorted(
         (flow for flow in record.flows if flow.goodput_bps is not None), key=lambda flow: flow.goodput_bps or 0
     )

@@ -17,7 +17,7 @@ UNSAID = {"discipline": "fifo", "congestion_control": "cubic", "streams": "1", "
 
 
 def what_differs(bundles: Sequence[Path]) -> list[str] | None:
-    """For each bundle the keys in which its scenario differs from the others'; None if that is nothing or much."""
+    """Keys in which each bundle's scenario differs from the others'; None if that is nothing or much."""
     scenarios = [dict(_leaves(scenario_data(bundle), ())) for bundle in bundles]
     if not all(scenarios):
         return None

@@ -83,7 +83,7 @@ def test_every_sample_is_a_line_of_influx(run: ls.Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_openmetrics_are_what_prometheus_parses(run: ls.Run, tmp_path: Path) -> None:
-    parser = pytest.importorskip("prometheus_client.openmetrics.parser")
+    parser = openmetrics
     text = only(ls.export(run.bundle, "openmetrics", tmp_path)).read_text()
     families = {family.name: family for family in parser.text_string_to_metric_families(text)}
     received = [one for one in families["landspeed_tcp_bytes"].samples if one.labels["end"] == "receiver"]

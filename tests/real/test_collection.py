@@ -154,7 +154,7 @@ def test_each_distribution_has_its_own_words(home: Path, tmp_path: Path) -> None
     """As its os-release(5) has them; the file names its group for sudo and how it installs."""
     role = PLAYBOOKS / "roles" / "preflight"
     lookup = "lookup('ansible.builtin.first_found', {'files': preflight_families, 'paths': [folder]})"
-    add = {"set_fact": {"told": f"{{{{ told + [{lookup} | basename] }}}}"}, "loop": [*RELEASES]}
+    add: dict[str, object] = {"set_fact": {"told": f"{{{{ told + [{lookup} | basename] }}}}"}, "loop": [*RELEASES]}
     add |= {"vars": {"preflight_distribution": {"stdout": "{{ item }}"}}}
     tell = {"copy": {"content": "{{ told | to_json }}", "dest": str(tmp_path / "told"), "mode": "0600"}}
     play = {"hosts": "localhost", "gather_facts": False, "tasks": [{"set_fact": {"told": []}}, add, tell]}

@@ -17,7 +17,7 @@ COMMENT_COLUMN = 25
 
 @dataclass(frozen=True)
 class Question:
-    """What a new scenario is made from: the option, what is asked for, and the answer that is taken without one."""
+    """Question for a new scenario: the option, what is asked for, and the answer that is taken without one."""
 
     option: str
     text: str

@@ -161,7 +161,7 @@ def _direction_keys(scenario: ScenarioFile, link: ScenarioLink, *, reverse: bool
 
 
 def _send_jitter_ns(scenario: ScenarioFile, name: str) -> int:
-    """How much the times vary at which a node sends; of a router, not at all."""
+    """Variation of the times at which a node sends; of a router, none."""
     host = scenario.hosts.get(name)
     own = host.send_jitter if host else None
     return ((scenario.send_jitter if own is None else own) or 0) if name in host_names(scenario) else 0

@@ -56,7 +56,7 @@ class ShellInterface(Intf):
         return re.search(r"<[^>]*\bUP\b", self.ifconfig()) is not None
 
     def updateIP(self) -> str:  # noqa: N802
-        """Its address; nothing here changes it."""
+        """Address of the interface; nothing here changes it."""
         return self.ip
 
     def status(self) -> str:

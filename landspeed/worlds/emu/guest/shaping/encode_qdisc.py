@@ -31,7 +31,7 @@ def _tbf(options: dict[str, Any]) -> bytes:
 
 
 def _fq(options: dict[str, Any]) -> bytes:
-    """What is given, the limit of all packets for each flow, too; everything else stays as the kernel has it."""
+    """Options as given, the limit of all packets for each flow, too; everything else stays as the kernel has it."""
     return b"".join(attribute(number, value) for name, value in options.items() for number in FQ[name])
 
 
