@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 import landspeed as ls
 from landspeed.exporters.formats.qlog import STATES
@@ -83,9 +84,8 @@ def test_every_sample_is_a_line_of_influx(run: ls.Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_openmetrics_are_what_prometheus_parses(run: ls.Run, tmp_path: Path) -> None:
-    parser = openmetrics
     text = only(ls.export(run.bundle, "openmetrics", tmp_path)).read_text()
-    families = {family.name: family for family in parser.text_string_to_metric_families(text)}
+    families = {family.name: family for family in text_string_to_metric_families(text)}
     received = [one for one in families["landspeed_tcp_bytes"].samples if one.labels["end"] == "receiver"]
     last = {one.labels["stream"]: one.value for one in received}
     assert sum(last.values()) == run.record.bytes

@@ -10,7 +10,7 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from ruamel.yaml import YAML
@@ -52,9 +52,9 @@ def tool(name: str, *words: str | Path, home: Path, status: int = 0) -> str:
 
 def specs(role: str) -> dict[str, Any]:
     """Options of a role."""
-    return YAML(typ="safe").load(PLAYBOOKS / "roles" / role / "meta" / "argument_specs.yml")["argument_specs"]["main"][
-        "options"
-    ]
+    return cast(Any, YAML(typ="safe")).load(PLAYBOOKS / "roles" / role / "meta" / "argument_specs.yml")[
+        "argument_specs"
+    ]["main"]["options"]
 
 
 def test_the_file_has_roles_modules_and_nothing_of_landspeeds_plays(built: Path) -> None:
@@ -94,7 +94,7 @@ def test_each_role_tells_its_options_and_its_readme_has_them_all(home: Path) -> 
 def test_a_default_that_an_option_has_is_in_the_role(role: str) -> None:
     """An option is required, or the role has a value of its own for it: each works alone."""
     file = PLAYBOOKS / "roles" / role / "defaults" / "main.yml"
-    there = YAML(typ="safe").load(file)
+    there = cast(Any, YAML(typ="safe")).load(file)
     for name, option in specs(role).items():
         assert option.get("required") or name in there, f"{role}: {name} has no default"
         assert option.get("required") is None or name not in there
@@ -154,7 +154,7 @@ def test_each_distribution_has_its_own_words(home: Path, tmp_path: Path) -> None
     """As its os-release(5) has them; the file names its group for sudo and how it installs."""
     role = PLAYBOOKS / "roles" / "preflight"
     lookup = "lookup('ansible.builtin.first_found', {'files': preflight_families, 'paths': [folder]})"
-    add: dict[str, object] = {"set_fact": {"told": f"{{{{ told + [{lookup} | basename] }}}}"}, "loop": [*RELEASES]}
+    add: dict[str, Any] = {"set_fact": {"told": f"{{{{ told + [{lookup} | basename] }}}}"}, "loop": [*RELEASES]}
     add |= {"vars": {"preflight_distribution": {"stdout": "{{ item }}"}}}
     tell = {"copy": {"content": "{{ told | to_json }}", "dest": str(tmp_path / "told"), "mode": "0600"}}
     play = {"hosts": "localhost", "gather_facts": False, "tasks": [{"set_fact": {"told": []}}, add, tell]}
@@ -165,4 +165,4 @@ def test_each_distribution_has_its_own_words(home: Path, tmp_path: Path) -> None
     tool("ansible-playbook", *words, home=home)
     assert json.loads((tmp_path / "told").read_text()) == [f"{file}.yml" for file in RELEASES.values()]
     for file in (role / "vars").iterdir():
-        assert {*YAML(typ="safe").load(file)} == {"preflight_group", "preflight_install"}
+        assert {*cast(Any, YAML(typ="safe")).load(file)} == {"preflight_group", "preflight_install"}
