@@ -44,12 +44,13 @@ class Chart:
 
 @dataclass(frozen=True)
 class LevelLine:
-    """A horizontal line: a recorded level, a limit."""
+    """A horizontal line: a recorded level, a limit. `label` stands on the line where the name is too long for it."""
 
     name: str
     level: float
     colour: str
     dash: str
+    label: str = ""
 
 
 def thin(series: Series, points: int = POINTS) -> Series:
@@ -162,7 +163,7 @@ def labels(marks: Sequence[LevelLine]) -> list[dict[str, Any]]:
             "xanchor": "right",
             "y": max(mark.level for mark in group),
             "yanchor": "bottom",
-            "text": " · ".join(f"{mark.name.removeprefix('limit: ')} {mark.level:.4g}" for mark in group),
+            "text": " · ".join(f"{mark.label or mark.name} {mark.level:.4g}" for mark in group),
             "showarrow": False,
             "font": {"color": group[0].colour, "size": 12},
         }

@@ -93,7 +93,7 @@ def _goodput(streams: dict[int, Series], record: RunRecord, plan: Plan) -> Chart
     for limit in plan.physics.limits:
         level = limit.goodput_bps / size
         if level <= HEADROOM * most:
-            marks.append(LevelLine(f"limit: {limit.name}", level, "--limit", "dot"))
+            marks.append(LevelLine(f"limit: {limit.name}", level, "--limit", "dot", limit.kind))
         else:
             beyond.append(f"{limit.name} ({level:.3g} {unit})")
     figure = figure_over_time(traces, marks, unit, end_s=total[-1][0])
