@@ -67,4 +67,5 @@ def holds_alone(browser: Browser, file: Path, empty: Path) -> None:
             for each in page.locator("details").all():
                 each.evaluate("each => { each.open = true; }")
             found = Axe().run(page).response["violations"]
-            assert [f"{each['id']}: {each['nodes'][0]['html']}" for each in found] == []
+            complaints = [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
+            assert complaints == [], complaints

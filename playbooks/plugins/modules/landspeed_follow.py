@@ -25,7 +25,7 @@ RETURN = r"""
 ended: {description: Whether all units have ended., type: bool, returned: always}
 why: {description: The rule that was broken; empty when none was., type: str, returned: always}
 said: {description: A line for each flow that this host sends., type: list, returned: always}
-failed: {description: A sentence for each unit that ended with an error., type: list, returned: always}
+wrong: {description: A sentence for each unit that ended with an error., type: list, returned: always}
 """
 
 import json  # noqa: E402
@@ -96,13 +96,13 @@ def main() -> None:
         module.fail_json(msg=str(error))
         return
     why = json.loads((folder / "abort.json").read_text())["why"] if (folder / "abort.json").exists() else ""
-    failed = [
+    wrong = [
         f"{unit} ended with {state['Result']}, status {state['ExecMainStatus']}: {last_words(unit)}"
         for unit, state in found.items()
         if ended(state) and state["Result"] != "success"
     ]
     module.exit_json(
-        changed=False, ended=all(map(ended, found.values())), why=why, said=progress(folder), failed=failed
+        changed=False, ended=all(map(ended, found.values())), why=why, said=progress(folder), wrong=wrong
     )
 
 
