@@ -112,7 +112,7 @@ def test_bad_input_of_exec(words: tuple[object, ...], wanted: str) -> None:
 
 
 def test_a_path_that_fails_calibration_runs_nothing(tmp_path: Path) -> None:
-    over = ("--set", "calibration.rate_tolerance=0.001 %", "--set", "line_rate=10 Gbit/s")
+    over = ("--set", "calibration.rate_tolerance=0.00001 %", "--set", "line_rate=10 Gbit/s")
     done = landspeed("exec", FIRST, "--at", "athens", *over, "--", "echo", "ran")
     assert done.returncode == 1
     assert done.stdout == ""

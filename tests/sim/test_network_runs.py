@@ -122,7 +122,9 @@ def test_runs_are_compared_as_wholes_and_flow_by_flow(
     assert cli.main(words) == 0
     shown = capsys.readouterr().out
     assert all(words in shown for words in ("Flow near", "Flow far", "Jain's index", "… of all flows' goodput"))
-    assert page.read_text().count('class="plot"') == 1 + 2 * 4  # the goodput of all, and each flow's charts with its queue
+    assert (
+        page.read_text().count('class="plot"') == 1 + 2 * 4
+    )  # the goodput of all, and each flow's charts with its queue
 
 
 @pytest.mark.slow
