@@ -197,7 +197,7 @@ def test_links(document: str) -> None:
 
 
 def test_the_readme_is_a_door() -> None:
-    """Within its first fifty lines: what it is, beside what, how to install it, a command with its output; and short."""
+    """First fifty lines: what it is, beside what, how to install it, a command with its output. And it is short."""
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 160
     screen = "\n".join(lines[:50])
