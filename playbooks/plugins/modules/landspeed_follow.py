@@ -101,9 +101,7 @@ def main() -> None:
         for unit, state in found.items()
         if ended(state) and state["Result"] != "success"
     ]
-    module.exit_json(
-        changed=False, ended=all(map(ended, found.values())), why=why, said=progress(folder), wrong=wrong
-    )
+    module.exit_json(changed=False, ended=all(map(ended, found.values())), why=why, said=progress(folder), wrong=wrong)
 
 
 if __name__ == "__main__":
