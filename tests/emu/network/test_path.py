@@ -99,9 +99,9 @@ def test_calibration_measures_what_was_built(tmp_path: Path, ip: int) -> None:
 
 @pytest.mark.guest
 def test_a_path_out_of_tolerance_ends_the_run_and_names_the_link(tmp_path: Path) -> None:
-    """netem counts whole nanoseconds, 0.006 % at 10 Gbit/s: a tolerance of 0.001 % cannot be met."""
+    """A train is timed in whole nanoseconds, 0.0001 % at 10 Gbit/s: a tolerance of 0.00001 % cannot be met."""
     links = [{"one_way_delay": "4 ms"}, {"one_way_delay": "20 ms", "line_rate": "10 Gbit/s"}, {"one_way_delay": "1 ms"}]
-    content = scenario(links, mtu="9000 B", line_rate="40 Gbit/s", calibration={"rate_tolerance": "0.001 %"})
+    content = scenario(links, mtu="9000 B", line_rate="40 Gbit/s", calibration={"rate_tolerance": "0.00001 %"})
     done = landspeed("run", write_scenario(tmp_path, content), "--json", "--out", tmp_path)
     assert done.returncode == 1
     result = json.loads(done.stdout)

@@ -12,7 +12,7 @@ from landspeed.worlds.emu.guest.shaping.direction_options import direction_optio
 from landspeed.worlds.emu.guest.shaping.discipline_options import managed
 
 # These ask for more than the stand-ins have, or begin to work.
-WITHOUT = ("__init__", "agent", "evidence", "shell", "shell_nodes", "start")
+WITHOUT = ("__init__", "agent", "evidence", "shell", "shell_net", "shell_nodes", "start")
 
 folder = Path(guest.__path__[0])
 for file in sorted(folder.rglob("*.py")):
