@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ COUNT_S = 0.5  # how often memory beside the guest's is counted: all its process
 STALL_WALL_S = 20.0  # no run is so slow that its clock moves less than STALL_VIRTUAL_S in this time
 STALL_VIRTUAL_S = 0.001
 STARVED_TIMES = 30
+BLOCK_BYTES = 4096  # of a file system: with less nothing new can be written
 
 
 class GuestError(RunFailed):
@@ -238,6 +240,8 @@ def last_words(guest: Guest, messages: list[str], progress: Progress) -> GuestAn
         raise GuestError(
             f"the guest did not boot (exit status {guest.process.returncode}): {said}; `landspeed doctor` says more"
         )
+    if not words and shutil.disk_usage(guest.folder).free < BLOCK_BYTES:
+        raise GuestError(f"the disk is full: the guest could not write its result {where}; give another folder (--out)")
     if not words:
         raise GuestError(
             f"the guest ended {where} without a result (exit status {guest.process.returncode}; see log/console.log)"
