@@ -118,7 +118,7 @@ def test_a_link_of_another_rate(servers: Servers, before: dict[str, str]) -> Non
 def test_converge(servers: Servers, converged: subprocess.CompletedProcess[str], key: str) -> None:
     """The first run changes every server; what it installed is hardened, bounded and keeps its secret."""
     said = re.findall(r"^([a-z]+): ", converged.stderr, re.MULTILINE)
-    plays = ["preflight", "tune", "deploy", "shape", "attempt", "collect"]
+    plays = ["preflight", "tune", "deploy", "shape", "attempt", "watch", "collect"]
     assert [role for role in dict.fromkeys(said) if role != "lease"] == plays
     assert all(count > 0 for count in changes("site", converged.stdout).values())
     for host, side in (("sender", "send"), ("receiver", "receive")):
