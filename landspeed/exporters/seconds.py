@@ -31,7 +31,7 @@ class StreamStep:
 
 
 @dataclass(frozen=True)
-class Step:
+class FlowInterval:
     """All streams of a flow from `begin_s` to `end_s` of it."""
 
     begin_s: float
@@ -56,7 +56,7 @@ class FlowSteps:
     result: FlowResult
     planned: Flow
     suffix: str
-    steps: tuple[Step, ...]
+    steps: tuple[FlowInterval, ...]
     rtts_us: tuple[tuple[int, ...], ...]
 
 
@@ -83,7 +83,7 @@ def flows_in_steps(exported: Exported, step_s: float = STEP_S) -> Iterator[FlowS
         raise ExportError(f"{exported.name}: nothing arrived in this run; export one that moved data")
 
 
-def _steps(samples: Samples, duration_s: float, step_s: float) -> Iterator[Step]:
+def _steps(samples: Samples, duration_s: float, step_s: float) -> Iterator[FlowInterval]:
     assert samples.curves is not None
     streams = sorted(samples.curves.streams)
     sent = {stream: _Told(samples, stream) for stream in streams}
@@ -101,7 +101,7 @@ def _steps(samples: Samples, duration_s: float, step_s: float) -> Iterator[Step]
             )
             for stream in streams
         )
-        yield Step(begin_s, end_s, tuple(parts))
+        yield FlowInterval(begin_s, end_s, tuple(parts))
 
 
 def _at(times_s: Sequence[float], counts: Sequence[int], time_s: float) -> int:

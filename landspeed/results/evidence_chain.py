@@ -46,7 +46,7 @@ ABOUT = {
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainEntry:
     """A line of the chain.
 
     Attributes:
@@ -62,7 +62,7 @@ class Link:
     here: bool = True
 
     @classmethod
-    def elsewhere(cls, about: str, name: str, file: Path) -> Link:
+    def elsewhere(cls, about: str, name: str, file: Path) -> ChainEntry:
         """The line of a file that is not in the bundle.
 
         Raises:
@@ -75,7 +75,7 @@ class BrokenChain(ValueError):  # noqa: N818 (it says what was found)
     """A line of the chain that cannot be; the message says which and why."""
 
 
-def write_chain(bundle: Path, elsewhere: Iterable[Link] = ()) -> str:
+def write_chain(bundle: Path, elsewhere: Iterable[ChainEntry] = ()) -> str:
     """Write the chain of a bundle as it is now; a signature that was there goes.
 
     Args:
@@ -90,7 +90,7 @@ def write_chain(bundle: Path, elsewhere: Iterable[Link] = ()) -> str:
     """
     before, lines = FORMAT, list[str]()
     try:
-        own = [Link(_about(name), name, *_content_of(bundle / name)) for name in _files(bundle)]
+        own = [ChainEntry(_about(name), name, *_content_of(bundle / name)) for name in _files(bundle)]
         for link in (*own, *elsewhere):
             words = {
                 "about": link.about,
@@ -109,14 +109,14 @@ def write_chain(bundle: Path, elsewhere: Iterable[Link] = ()) -> str:
     return before
 
 
-def read_chain(bundle: Path) -> list[Link]:
+def read_chain(bundle: Path) -> list[ChainEntry]:
     """The lines of a bundle's chain, each of which follows from those above.
 
     Raises:
         BrokenChain: one does not, or is no line of a chain.
         OSError: there is none.
     """
-    before, found = FORMAT, list[Link]()
+    before, found = FORMAT, list[ChainEntry]()
     for number, text in enumerate((bundle / CHAIN).read_bytes().splitlines(), start=1):
         try:
             words: Any = json.loads(text)
@@ -133,7 +133,7 @@ def read_chain(bundle: Path) -> list[Link]:
     return found
 
 
-def compare_files(bundle: Path, links: Iterable[Link]) -> list[Check]:
+def compare_files(bundle: Path, links: Iterable[ChainEntry]) -> list[Check]:
     """Compare a bundle's files with its chain.
 
     Returns:
@@ -192,11 +192,11 @@ def _next(before: str, words: dict[str, Any]) -> str:
     return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
 
 
-def _link(words: object) -> Link | None:
+def _link(words: object) -> ChainEntry | None:
     """A line of the chain; None: it is none."""
     if not is_object(words) or {*words} != {"about", "file", "bytes", "sha256", "here", "chain"}:
         return None
-    made = Link(words["about"], words["file"], words["bytes"], words["sha256"], words["here"])
+    made = ChainEntry(words["about"], words["file"], words["bytes"], words["sha256"], words["here"])
     kinds = zip(
         (made.about, made.file, made.size_bytes, made.sha256, made.here), (str, str, int, str, bool), strict=True
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from landspeed.cli.main import main
-from landspeed.results.evidence_chain import CHAIN, SIGNATURE, Link, write_chain
+from landspeed.results.evidence_chain import CHAIN, SIGNATURE, ChainEntry, write_chain
 from landspeed.results.signature import SignatureError, sign, verify
 from landspeed.worlds.real.evidence import seal
 from tests.support.real_fixtures import write_lab_scenario
@@ -48,7 +48,7 @@ def signed_fixture(tmp_path: Path) -> Path:
         (bundle / name).write_text(f"content of {name}\n")
     engine = tmp_path / "engine"
     engine.write_bytes(b"\x7fELF")
-    write_chain(bundle, [Link.elsewhere("binary", "landspeed-engine", engine)])
+    write_chain(bundle, [ChainEntry.elsewhere("binary", "landspeed-engine", engine)])
     sign(bundle, key_of(tmp_path, "otto"))
     return bundle
 

@@ -12,7 +12,7 @@ from typing import Any
 from landspeed.base.version import __version__
 from landspeed.exporters.addresses import own_address
 from landspeed.exporters.exporter import Exported, Exporter
-from landspeed.exporters.seconds import FlowSteps, Step, StreamStep, flows_in_steps
+from landspeed.exporters.seconds import FlowInterval, FlowSteps, StreamStep, flows_in_steps
 
 PORT = 5201
 FIRST_SOCKET = 5
@@ -80,7 +80,7 @@ def _part(socket: int | None, begin_s: float, end_s: float, count: int, *, sende
                     "sender": sender}  # fmt: skip
 
 
-def _stream(socket: int, step: Step, part: StreamStep) -> dict[str, Any]:
+def _stream(socket: int, step: FlowInterval, part: StreamStep) -> dict[str, Any]:
     told = {"retransmits": part.retransmits, "snd_cwnd": part.cwnd_bytes, "rtt": part.rtt_us, "rttvar": part.rttvar_us}
     known = {name: value for name, value in told.items() if value is not None}
     return _part(socket, step.begin_s, step.end_s, part.received_bytes, sender=True) | known | {"omitted": False}

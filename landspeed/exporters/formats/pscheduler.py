@@ -7,7 +7,7 @@ from typing import Any
 
 from landspeed.exporters.addresses import own_address
 from landspeed.exporters.exporter import Exported, Exporter
-from landspeed.exporters.seconds import FlowSteps, Step, flows_in_steps
+from landspeed.exporters.seconds import FlowInterval, FlowSteps, flows_in_steps
 
 
 def _result(exported: Exported, flow: FlowSteps) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def _result(exported: Exported, flow: FlowSteps) -> dict[str, Any]:
     asked = {"congestion": transfer.congestion_control, "parallel": transfer.streams}
     if transfer.window_bytes:
         asked["window-size"] = transfer.window_bytes
-    whole = Step(0.0, duration_s, tuple(part for step in flow.steps for part in step.streams))
+    whole = FlowInterval(0.0, duration_s, tuple(part for step in flow.steps for part in step.streams))
     return {
         "test": {
             "type": "throughput",
@@ -40,7 +40,7 @@ def _result(exported: Exported, flow: FlowSteps) -> dict[str, Any]:
     }
 
 
-def _summary(step: Step) -> dict[str, Any]:
+def _summary(step: FlowInterval) -> dict[str, Any]:
     seconds = step.end_s - step.begin_s
     return {
         "start": step.begin_s,
@@ -53,7 +53,7 @@ def _summary(step: Step) -> dict[str, Any]:
     }
 
 
-def _streams(step: Step) -> list[dict[str, Any]]:
+def _streams(step: FlowInterval) -> list[dict[str, Any]]:
     seconds = step.end_s - step.begin_s
     return [
         {

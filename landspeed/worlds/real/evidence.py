@@ -6,7 +6,7 @@ from pathlib import Path
 
 from landspeed.base.files import write_atomically
 from landspeed.results.bundle import EVIDENCE, OutputError
-from landspeed.results.evidence_chain import Link, write_chain
+from landspeed.results.evidence_chain import ChainEntry, write_chain
 from landspeed.results.signature import sign
 from landspeed.worlds.engine.command import ENGINE_BINARY
 from landspeed.worlds.real.inventory import variable_files
@@ -31,7 +31,7 @@ def seal(bundle: Path, inventory: Path, attempt: str, key: Path | None = None) -
         OutputError: the bundle cannot be written.
         SignatureError: the key cannot be used; the bundle is there, with its chain.
     """
-    elsewhere: list[Link] = []
+    elsewhere: list[ChainEntry] = []
     try:
         for file in (inventory / "hosts.yml", *variable_files(inventory)):
             name = file.relative_to(inventory).as_posix()
@@ -40,10 +40,10 @@ def seal(bundle: Path, inventory: Path, attempt: str, key: Path | None = None) -
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(target, file.read_bytes())
             else:
-                elsewhere.append(Link.elsewhere("inventory", name, file))
+                elsewhere.append(ChainEntry.elsewhere("inventory", name, file))
         for archive in sorted((inventory / "collected" / attempt).glob("*.tar")):
-            elsewhere.append(Link.elsewhere("archive", archive.name, archive))
-        elsewhere.append(Link.elsewhere("binary", ENGINE_BINARY.name, ENGINE_BINARY))
+            elsewhere.append(ChainEntry.elsewhere("archive", archive.name, archive))
+        elsewhere.append(ChainEntry.elsewhere("binary", ENGINE_BINARY.name, ENGINE_BINARY))
     except OSError as error:
         raise OutputError(f"cannot keep the evidence of {bundle}: {error}") from error
     write_chain(bundle, elsewhere)
