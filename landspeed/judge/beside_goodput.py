@@ -20,7 +20,8 @@ from landspeed.judge.sample_evidence import SampleEvidence
 def beside_goodput(judged: Judged) -> Cause | None:
     """A run at a limit but for one thing: BBR's looks at the round trip, what was sent again, or duplicates.
 
-    The largest of the three, where without all of them it would be at a limit, and where it is half of what is missing.
+    The largest of the three, where all of them together are what is missing: they are half of it at least, and what
+    they leave is within the nearness of a limit, or a quarter of it (what they take from one another is not counted).
     """
     plan, record, samples, goodput, from_s = (
         judged.plan,
@@ -59,12 +60,12 @@ def beside_goodput(judged: Judged) -> Cause | None:
     for share, _ in parts.values():
         without /= 1 - share
     limit = min(plan.physics.limits, key=lambda each: abs(without / each.goodput_bps - 1))
-    missing, (share, why) = 1 - goodput / limit.goodput_bps, parts[most]
-    if abs(without / limit.goodput_bps - 1) > LIMIT_NEARNESS or missing < 0 or share < missing / 2:
+    missing, left = 1 - goodput / limit.goodput_bps, 1 - without / limit.goodput_bps
+    if missing < 0 or left < -LIMIT_NEARNESS or left > min(max(LIMIT_NEARNESS, missing / 4), missing / 2):
         return None
     return most, (
         f"{rate_text(goodput)} is {apart(goodput, limit.goodput_bps)} the {rate_text(limit.goodput_bps)} that the "
-        f"{limit.name} allows{limit.after_headers}: {why}"
+        f"{limit.name} allows{limit.after_headers}: {parts[most][1]}"
     )
 
 

@@ -99,4 +99,6 @@ def test_what_reordering_does_in_the_simulated_world_is_told_before_the_run() ->
         world: landspeed("show", FIRST, "--world", world, "--set", "path.1.reorder=1 %").stdout
         for world in ("sim", "emu")
     }
-    assert "no reordering timer" in shown["sim"] and "no reordering timer" not in shown["emu"]
+    assert "slower than Linux" in shown["sim"] and "slower than Linux" not in shown["emu"]
+    checked = landspeed("check", FIRST, "--world", "sim", "--set", "path.1.reorder=1 %")
+    assert "others overtook for lost" in checked.stderr, checked.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.base.limits import RunLimit
+from landspeed.base.limits import WINDOW, RunLimit
 from landspeed.cli import main as cli
 from landspeed.report import differences as diff
 from landspeed.report.comparison import compare
@@ -183,10 +183,11 @@ def test_a_difference_has_a_cause_only_with_evidence(side: Side) -> None:
     (found,) = diff.differences(side, other, 0.02)
     assert (found.what, found.cause) == ("Settled goodput", "")
     assert diff.differences(side, other, 0.06) == []
-    # 25 MB over 50 ms are 4 Gbit/s: the window is no cause. 2.5 MB are 400 Mbit/s: it is.
-    side.offered_window_bytes, other.offered_window_bytes = 25_000_000, 27_000_000
+    # Windows of different sizes are no cause where the judge saw none that was full.
+    side.offered_window_bytes, other.offered_window_bytes = 2_500_000, 27_000_000
+    assert side.record.limited_by != WINDOW
     assert diff.differences(side, other, 0.02)[0].cause == ""
-    side.offered_window_bytes = 2_500_000
+    side.record.flows[0].limited_by = WINDOW
     assert diff.differences(side, other, 0.02)[0].cause == "buffer granting"
 
 

@@ -63,9 +63,7 @@ TRUTH = [
     _case("reordering 5 %, Linux", "line rate", link_of(reorder="5 %"), worlds=("emu",)),
     _case("acknowledgments of 100 kbit/s", "ack path", {"back": {"line_rate": "100 kbit/s", "queue": "10 kB"}}),
     # --- the table of losses ---
-    # 1.6 % below the line in one world, 2.7 % in the other, whose BBR looks at the round trip more often.
-    _case("loss 0.1 %, BBR, ns-3", "line rate", _both(link_of(loss="0.1 %"), BBR), worlds=("sim",)),
-    _case("loss 0.1 %, BBR, Linux", "RTT probing", _both(link_of(loss="0.1 %"), BBR), worlds=("emu",)),
+    _case("loss 0.1 %, BBR", "RTT probing", _both(link_of(loss="0.1 %"), BBR)),
     _case("loss 10 %", "loss", link_of(loss="10 %")),
     _case("loss 10 %, BBR", "loss", _both(link_of(loss="10 %"), BBR)),
     _case("loss 0.01 %, Reno", "loss", _both(link_of(loss="0.01 %", one_way_delay="45 ms"), RENO)),

@@ -145,10 +145,15 @@ class Attribution:
         return max(cuts, default=0.0), sum(each.resent_packets or 0 for each in every)
 
     def phases(self) -> list[StateSpan]:
-        """States of the flow in turn, the first stream's states for all: only what lasted a tenth of the run."""
+        """States of the flow in turn, the first stream's states for all: only what lasted a tenth of the run.
+
+        Where none did, as of a program that sends and waits in turns, the whole run is one phase of what it was most.
+        """
         of_first = _joined(replace(span, link=None) for span in self.spans if span.stream == self.spans[0].stream)
         least_s = PHASE_SHARE * self.end_s
-        return list(_joined(span for span in of_first if span.span_s >= least_s))
+        long = list(_joined(span for span in of_first if span.span_s >= least_s))
+        held = {} if long else self.shares(0.0, self.end_s)
+        return [StateSpan(self.spans[0].stream, self.spans[0].begin_s, self.end_s, next(iter(held)))] if held else long
 
     def _states(self, stream: int, intervals: list[Interval], *, blind: bool) -> Iterator[StateSpan]:
         held: RunLimit | None = None
