@@ -243,10 +243,9 @@ def _show_comparison(comparison: Comparison, page: Path, parsed: argparse.Namesp
 
 def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
     from landspeed.report.comparison import difference_lines
-    from landspeed.report.findings import finding
 
     found: dict[str, Any] = {
-        "finding": finding(comparison),
+        "finding": comparison.finding,
         "sides": [
             {
                 "label": side.label,

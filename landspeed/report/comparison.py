@@ -61,6 +61,11 @@ class Comparison:
         return f"Flow {self.sides[0].flow}" if len(names) == 1 and "" not in names else self.sides[0].plan.title
 
     @property
+    def finding(self) -> str:
+        """The first sentence: what was gained and lost."""
+        return finding(self.sides, self.differences, self.tolerance)
+
+    @property
     def recorded(self) -> bool:
         """True if any row has a recorded value."""
         return any(row.recorded != DASH for row in self.rows)
@@ -244,7 +249,7 @@ def render_comparison(comparison: Comparison) -> RenderableType:
     table.add_column("of the first", justify="right", style="dim")
     for row in comparison.rows:
         table.add_row(row.name, *([row.recorded] if comparison.recorded else []), *row.values, row.share)
-    parts: list[RenderableType] = [Text(comparison.title, style="bold"), Text(finding(comparison)), table]
+    parts: list[RenderableType] = [Text(comparison.title, style="bold"), Text(comparison.finding), table]
     for each in difference_lines(comparison):
         parts.append(Text(each, overflow="fold"))
     return Group(Padding(Group(*parts), (0, 1)), *(render_comparison(each) for each in comparison.flows))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from landspeed.base.files import write_atomically
 from landspeed.report.comparison import Comparison, overlaid_charts
-from landspeed.report.findings import finding
 from landspeed.report.page_parts import environment, report_address, script_json, template_text
 from landspeed.results.bundle import OutputError
 
@@ -39,7 +38,7 @@ def render_page(comparison: Comparison, folder: Path | None = None) -> str:
         .render(
             comparison=comparison,
             title=comparison.sides[0].plan.title,
-            finding=finding(comparison),
+            finding=comparison.finding,
             reports=[folder and report_address(side.bundle, folder) for side in comparison.sides],
             charts=charts,
             flows=flows,

@@ -11,25 +11,27 @@ from landspeed.report.sweep_figures import MEASURES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from landspeed.report.comparison import Comparison
     from landspeed.report.comparison_sides import Side
     from landspeed.report.differences import Difference
     from landspeed.report.sweep_figures import Mean
     from landspeed.results.record import RunRecord
 
 
-def finding(comparison: Comparison) -> str:
-    """Difference of the sides, in a sentence for each that differs from the first; delay before goodput."""
-    first, *others = comparison.sides
-    found = [
-        _sentence(first, other, [each for label, each in comparison.differences if label == other.label])
-        for other in others
-    ]
+def finding(sides: Sequence[Side], differences: Sequence[tuple[str, Difference]], tolerance: float) -> str:
+    """Difference of the sides, in a sentence for each that differs from the first; delay before goodput.
+
+    Args:
+        sides: the first one, and others.
+        differences: of the others against the first, each with the label of its side.
+        tolerance: of rates and volumes, 0…1.
+    """
+    first, *others = sides
+    found = [_sentence(first, other, [each for label, each in differences if label == other.label]) for other in others]
     told = [each for each in found if each]
     if told:
         return " ".join(told)
     return (
-        f"Goodput differs by no more than {comparison.tolerance * 100:g} %; the round-trip time under load, the "
+        f"Goodput differs by no more than {tolerance * 100:g} %; the round-trip time under load, the "
         "time to full rate, the end of slow start and the responses to events are within their tolerances. The "
         "other rows are shown, not compared."
     )

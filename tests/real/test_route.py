@@ -73,12 +73,17 @@ def chain_fixture() -> Iterator[dict[str, str]]:
 
 TRACE = """
 import json, sys
-sys.path.insert(0, sys.argv[1])
 from landspeed_route import trace
-found = [{"source": sys.argv[2], "source_port": port} for port in (40001, 40002)]
-trace(found, sys.argv[3], 5201)
+found = [{"source": sys.argv[1], "source_port": port} for port in (40001, 40002)]
+trace(found, sys.argv[2], 5201)
 print(json.dumps(found))
 """
+
+
+def traced(chain: dict[str, str], source: str, peer: str) -> list[str]:
+    """The command that traces two connections from the chain's first node."""
+    python = ["env", f"PYTHONPATH={FILES}", sys.executable, "-c", TRACE]
+    return ["ip", "netns", "exec", chain["a"], *python, source, peer]
 
 
 @pytest.mark.root
@@ -93,8 +98,7 @@ print(json.dumps(found))
 def test_each_connection_is_traced_to_its_receiver(
     chain: dict[str, str], source: str, peer: str, routers: list[str]
 ) -> None:
-    words = ["ip", "netns", "exec", chain["a"], sys.executable, "-c", TRACE, str(FILES), source, peer]
-    found = json.loads(run(*words))
+    found = json.loads(run(*traced(chain, source, peer)))
     assert [stream["source_port"] for stream in found] == [40001, 40002]
     assert all(stream["hops"] == [*routers, peer] and stream["reached"] for stream in found), found
 
@@ -103,8 +107,7 @@ def test_each_connection_is_traced_to_its_receiver(
 @pytest.mark.slow
 def test_a_receiver_that_drops_the_probe_is_not_reached(chain: dict[str, str]) -> None:
     run("ip", "-n", chain["b"], "link", "set", "west", "down")
-    words = ["ip", "netns", "exec", chain["a"], sys.executable, "-c", TRACE, str(FILES), "10.9.1.1", "10.9.3.2"]
-    for stream in json.loads(run(*words)):
+    for stream in json.loads(run(*traced(chain, "10.9.1.1", "10.9.3.2"))):
         assert stream["hops"][:1] == ["10.9.1.2"] and not stream["reached"]
 
 

@@ -46,11 +46,13 @@ def test_a_stall_is_seen(urgent: bool) -> None:
 
 
 def test_the_watcher_ends_with_who_watches(tmp_path: Path) -> None:
-    script = "import sys, time; sys.path.insert(0, sys.argv[1]); import landspeed_scheduling_pauses as stalls\n"
+    script = "import time, landspeed_scheduling_pauses as stalls\n"
     script += "watch = stalls.StallWatch().__enter__(); print(watch._process.pid, flush=True); time.sleep(600)"
     reader, writer = os.pipe()
-    words = [sys.executable, "-c", script, str(PLAYBOOKS / "plugins" / "module_utils")]
-    child = os.posix_spawn(sys.executable, words, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1)])
+    home = {**os.environ, "PYTHONPATH": str(PLAYBOOKS / "plugins" / "module_utils")}
+    child = os.posix_spawn(
+        sys.executable, [sys.executable, "-c", script], home, file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1)]
+    )
     os.close(writer)
     watcher = Path("/proc", os.read(reader, 20).decode().strip())
     os.close(reader)

@@ -16,7 +16,6 @@ from landspeed.report import differences as diff
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import render_page
 from landspeed.report.comparison_sides import Response, Side, SlowStart, load_side, second_half_bps
-from landspeed.report.findings import finding
 from landspeed.report.side_words import what_differs
 from landspeed.results.series import ByteCurves
 from landspeed.worlds.sim import world
@@ -78,25 +77,25 @@ def test_bundle_beside_file_in_terminal_json_and_page(
 def test_the_first_sentence_says_what_was_gained_and_lost(side: Side) -> None:
     other = load_side(side.bundle, "two")
     side.label = "one"
-    assert finding(compare([side, other])).startswith("Goodput differs by no more than 2 %; the round-trip time under")
+    assert compare([side, other]).finding.startswith("Goodput differs by no more than 2 %; the round-trip time under")
     other.record.flows[0].goodput_bps = 3e8
-    told = finding(compare([side, other]))
+    told = compare([side, other]).finding
     assert told.startswith("From one to two, goodput falls by 25\u202f%, from 400.00 Mbit/s to 300.00 Mbit/s; ")
     assert told.endswith("; the round trip under load is the same.")
     for each, ms in ((side, 40.0), (other, 20.0)):
         each.record.flows[0].rtt_loaded_median_ms = each.record.flows[0].rtt_loaded_p99_ms = ms
-    told = finding(compare([side, other]))
+    told = compare([side, other]).finding
     assert told.startswith(
         "From one to two, the round trip under load falls from 40 ms to 20 ms (median), and goodput "
     )
     other.record.flows[0].goodput_bps = 4e8
-    told = finding(compare([side, other]))
+    told = compare([side, other]).finding
     assert told == (
         "From one to two, the round trip under load falls from 40 ms to 20 ms (median); goodput is the same."
     )
     other.record.flows[0].rtt_loaded_median_ms = other.record.flows[0].rtt_loaded_p99_ms = 40.0
     other.full_s = 9.0
-    told = finding(compare([side, other]))
+    told = compare([side, other]).finding
     assert told == "From one to two, time to full rate differs; goodput as a whole is the same."
 
 
