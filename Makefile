@@ -11,7 +11,7 @@ OPTIONS ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc' '*.inc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -113,6 +113,9 @@ workflow: setup-test  ## the `run` steps of docs/how-to/ci/*.yml on a new Ubuntu
 
 lab: setup-test  ## three Debian servers to try `landspeed real` on (needs root)
 	@$(PYTHON) -m tests.lab.lab up
+
+lab-fleet: setup-test  ## a fleet of eight servers in the lab, rolled out, run and put back (needs root)
+	@LANDSPEED_FLEET=4 $(PYTHON) -m pytest -n 0 -v tests/real/test_fleet_lab.py
 
 lab-down:  ## remove these three servers
 	@$(PYTHON) -m tests.lab.lab down

@@ -1,4 +1,6 @@
-"""Eight servers, four that send and four that receive: rolled out, run by one schedule, watched, signed, put back.
+"""Servers that send and as many that receive: rolled out, run by one schedule, watched, signed, put back.
+
+Two of each; with LANDSPEED_FLEET=4 (`make lab-fleet`) four of each.
 
 One lab for all tests of this file; they use it in this order.
 """
@@ -20,11 +22,15 @@ import pytest
 from landspeed.results.bundle import load_record
 from landspeed.results.record import RunRecord
 from tests.lab.lab import Lab
-from tests.lab.supervisor import DATA, FLEET, MANAGEMENT
+from tests.lab.supervisor import DATA, MANAGEMENT
 from tests.support.emu_fixtures import wait_until
 from tests.support.lab_fixtures import assert_as_before
 from tests.support.real_fixtures import Servers
 
+PAIRS = int(os.environ.get("LANDSPEED_FLEET", "2"))
+SENDERS, RECEIVERS = ([f"{role}{number}" for number in range(1, PAIRS + 1)] for role in ("sender", "receiver"))
+HOSTS = (*SENDERS, *RECEIVERS)
+FLOWS = [*((number, number) for number in range(1, PAIRS + 1)), (1, 2), (2, 1)]
 ROLLOUT_MOST_S = 300.0  # of eight servers, on two cores of one's own
 PORTS = range(5201, 5205)
 PROBE = """
@@ -45,22 +51,21 @@ pytestmark = [pytest.mark.xdist_group("lab"), pytest.mark.root, pytest.mark.lab,
 
 
 def network() -> dict[str, object]:
-    """Four by four: each sender sends to the receiver of its number, the first two to the other's, too."""
+    """Each sender sends to the receiver of its number, the first two to the other's, too."""
     links = [
         {"from": host, "to": "left" if host.startswith("sender") else "right", "one_way_delay": "10 us"}
-        for host in FLEET
+        for host in HOSTS
     ]
-    pairs = [(1, 1), (2, 2), (3, 3), (4, 4), (1, 2), (2, 1)]
     return {
         "format": 1,
         "name": "fleet",
-        "title": "Four by four",
+        "title": "As many as there are that send",
         "line_rate": "1 Gbit/s",
         "mtu": "9000 B",
         "queue": "1 MB",
         "links": [*links, {"from": "left", "to": "right", "one_way_delay": "10 us"}],
         "transfer": {"congestion_control": "reno", "duration": "5 s", "pacing": "20 Mbit/s", "receive": "verify"},
-        "flows": [{"name": f"f{a}{b}", "from": f"sender{a}", "to": f"receiver{b}"} for a, b in pairs],
+        "flows": [{"name": f"f{a}{b}", "from": f"sender{a}", "to": f"receiver{b}"} for a, b in FLOWS],
     }
 
 
@@ -86,16 +91,16 @@ class Stranger:
 
 @pytest.fixture(scope="module", name="fleet")
 def fleet_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    """Eight servers and an inventory of them; the lab's cables have no delay, which the attempt is told."""
+    """The servers and an inventory of them; the lab's cables have no delay, which the attempt is told."""
     folder = tmp_path_factory.mktemp("fleet")
     (folder / "tmp").mkdir()
     (folder / "fleet.yaml").write_text(json.dumps(network()))
-    lab = Lab.up(f"fleet-{folder.parent.name}-{folder.name}", FLEET)
+    lab = Lab.up(f"fleet-{folder.parent.name}-{folder.name}", HOSTS)
     try:
         made = Servers(lab, folder, folder / "inventory", folder / "fleet.yaml", folder / "runs", folder / "tmp")
         words = [
             word
-            for host in FLEET
+            for host in HOSTS
             for word in ("--host", f"{host}=otto@{host},address={DATA[host][0]},ssh_config={lab.folder}/ssh_config")
         ]
         done = made.landspeed("real", "inventory", str(made.scenario), "--out", str(made.inventory), *words)
@@ -151,7 +156,7 @@ def rollout_fixture(fleet: Servers, before: dict[str, str]) -> Rollout:
     assert before
     words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "otto@desk", "-f", str(fleet.folder / "key")]
     subprocess.run(words, check=True)
-    strangers = [knock(fleet, host) for host in ("operator", "receiver2", "sender3")]
+    strangers = [knock(fleet, host) for host in ("operator", "receiver2", SENDERS[-1])]
     began = time.monotonic()
     plays = {
         "tune": [],
@@ -178,13 +183,13 @@ def test_a_mesh_has_every_pair(fleet: Servers) -> None:
     done = fleet.play("mesh")
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stderr.splitlines() if re.match(r"\s+sender\d ", line)]
-    assert [line[0] for line in lines] == [host for host in FLEET if host.startswith("sender")]
-    assert all(re.fullmatch(r"sender\d( \d+\.\d{3} ms){4}", " ".join(line)) for line in lines), done.stderr
+    assert [line[0] for line in lines] == SENDERS
+    assert all(re.fullmatch(rf"sender\d( \d+\.\d{{3}} ms){{{PAIRS}}}", " ".join(line)) for line in lines), done.stderr
 
 
 def test_all_flows_begin_by_one_schedule_and_are_judged(rollout: Rollout) -> None:
     flows = rollout.record.flows
-    assert rollout.record.complete and len(flows) == 6
+    assert rollout.record.complete and len(flows) == len(FLOWS)
     for flow in flows:
         told = json.loads((rollout.bundle / "flows" / flow.name / "began.json").read_text())
         assert told["began_unix_s"] >= told["planned_unix_s"]
@@ -195,14 +200,14 @@ def test_all_flows_begin_by_one_schedule_and_are_judged(rollout: Rollout) -> Non
     planned = {json.loads(file.read_text())["planned_unix_s"] for file in rollout.bundle.glob("flows/*/began.json")}
     assert len(planned) == 1
     sent = [each.text for flow in flows for each in flow.verdicts if each.name == "NIC bytes"]
-    assert len(sent) == 8  # each host once
+    assert len(sent) == len(HOSTS)  # each host once
 
 
 def test_the_bundle_is_verified(fleet: Servers, rollout: Rollout) -> None:
     done = fleet.landspeed("verify", str(rollout.bundle), "--signers", str(fleet.folder / "key.pub"))
     assert done.returncode == 0 and done.stdout.endswith("Verified\n"), done.stdout
     chain = (rollout.bundle / "evidence" / "chain.jsonl").read_text()
-    for host in FLEET:
+    for host in HOSTS:
         assert f'"evidence/tuning/{host}-before.json"' in chain and f'"{host}.tar"' in chain
         (setting,) = [
             each
@@ -230,7 +235,7 @@ def test_a_rule_ends_all_flows(fleet: Servers, rollout: Rollout) -> None:
     assert done.returncode == 1
     ended = r"sender\d: ended, since flow f\d\d: [12]\d\.\d\d Mbit/s in the last 1 s, at least 30"
     assert re.search(ended, done.stderr), done.stderr
-    for host in FLEET:
+    for host in HOSTS:
         assert not fleet.lab.root(host, "pgrep -x landspeed-engin || true")
 
 
@@ -240,7 +245,7 @@ def test_one_word_stops_all(fleet: Servers, rollout: Rollout) -> None:
     play = fleet.start("attempt", "--unrehearsed", "the lab", "--attempt", "stopped", "--lead", "600")
     try:
         wait_until(
-            lambda: "landspeed-send@stopped" in fleet.lab.root("sender4", "systemctl list-units 'landspeed-send@*'"),
+            lambda: "landspeed-send@stopped" in fleet.lab.root(SENDERS[-1], "systemctl list-units 'landspeed-send@*'"),
             "the senders to wait",
             deadline_s=600,
         )
@@ -250,7 +255,7 @@ def test_one_word_stops_all(fleet: Servers, rollout: Rollout) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(play.pid, 9)
     assert play.returncode is not None, said
-    for host in FLEET:
+    for host in HOSTS:
         assert not fleet.lab.root(host, "systemctl list-units --no-legend 'landspeed-*@*' 'landspeed-watch*'")
 
 
@@ -263,7 +268,7 @@ def test_everything_comes_back(fleet: Servers, before: dict[str, str], rollout: 
     assert_as_before(fleet, before)
 
 
-def test_eight_servers_within_five_minutes(rollout: Rollout) -> None:
+def test_the_rollout_is_done_within_five_minutes(rollout: Rollout) -> None:
     """On two cores; where others use them, too, the time says how busy these were."""
     if rollout.took_s > ROLLOUT_MOST_S and rollout.load > 4:
         pytest.skip(f"the machine's: {rollout.took_s:.0f} s with a load of {rollout.load:.1f}")
