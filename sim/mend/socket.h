@@ -30,8 +30,8 @@ struct TcpFigures {
 
 // ns-3's TCP with the timers and the round-trip measurement that Linux has. ns-3's socket makes and
 // ends connections; what it does with data is not virtual and costs the square of the window, so
-// that data is sent, received and acknowledged here (sender.cc, receiver.cc), from buffers of our
-// own (send_buffer.h, reassembly.h):
+// that data is sent, received and acknowledged here (sender.cc, acknowledgments.cc, receiver.cc),
+// from buffers of our own (send_buffer.h, reassembly.h):
 //
 // - Round trips are measured to the nanosecond, of the newest segment acknowledged that was sent
 // once (Karn); ns-3 takes
@@ -115,6 +115,9 @@ private:
 	void SetState(ns3::TcpSocketState::TcpCongState_t state);
 	void DoRecovery(uint32_t delivered_bytes, bool is_duplicate);
 	void Duplicate(uint32_t delivered_bytes);
+	void TimeOut();
+
+	// acknowledgments.cc
 	void HearMarks(const ns3::TcpHeader &header, const ns3::SequenceNumber32 &head,
 		       uint32_t delivered_bytes);
 	void Acknowledged(const ns3::SequenceNumber32 &acknowledged,
@@ -123,7 +126,6 @@ private:
 	void Repaired(const ns3::SequenceNumber32 &acknowledged, bool is_duplicate,
 		      uint32_t duplicates_before, uint32_t segments, uint32_t bytes);
 	void TellRecovery(bool advanced);
-	void TimeOut();
 
 	// receiver.cc
 	Reassembly &Received() const;

@@ -43,7 +43,7 @@ from landspeed.worlds.emu.guest.joined_links import LEAST_TTL
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 from landspeed.worlds.emu.guest.network.network import MOST_HOPS
 from landspeed.worlds.emu.guest.shaping.direction_options import burst_bytes
-from landspeed.worlds.emu.guest.shaping.stillness import spacing_kept
+from landspeed.worlds.emu.guest.shaping.kept_spacing import spacing_kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
