@@ -59,14 +59,24 @@ static void failure_merge(struct client_session *session)
 		send->signal = receive->signal;
 }
 
+/* What the server says at the end; a signal is told, and ends the wait. */
+static int word_await(struct send_state *send, enum message_type type, cJSON **message,
+		      struct failure *failure)
+{
+	int signal = 0;
+	int status = session_expect(send->waiter, send->control, type, ACCOUNT_NS, message, &signal,
+				    failure);
+	if (send->signal == 0)
+		send->signal = signal;
+	return status;
+}
+
 /* A direction that the other one's end cut short: what the server read until then comes first. */
 static void result_await(struct send_state *send)
 {
-	int signal = 0;
 	cJSON *message;
 	struct failure ignored = {0};
-	if (session_expect(send->waiter, send->control, MESSAGE_RESULT, ACCOUNT_NS, &message,
-			   &signal, &ignored) != 0)
+	if (word_await(send, MESSAGE_RESULT, &message, &ignored) != 0)
 		return;
 	send->reported = receiver_report_decode(message, send->options->asked.streams,
 						&send->report, &ignored) == 0;
@@ -75,14 +85,14 @@ static void result_await(struct send_state *send)
 
 static void account_await(struct client_session *session)
 {
-	int signal = 0;
 	cJSON *message;
 	struct failure failure = {0};
 	struct send_state *send = session->send;
-	if (sends(session) && !send->reported)
+	if (sends(session) && !send->reported && send->signal == 0)
 		result_await(send);
-	if (session_expect(send->waiter, send->control, MESSAGE_ACCOUNT, ACCOUNT_NS, &message,
-			   &signal, &failure) == 0) {
+	/* Who was interrupted and heard no result has waited for it, or wants to go. */
+	bool leaving = sends(session) && !send->reported && send->signal != 0;
+	if (!leaving && word_await(send, MESSAGE_ACCOUNT, &message, &failure) == 0) {
 		session->account = cJSON_DetachItemFromObjectCaseSensitive(message, "account");
 		cJSON_Delete(message);
 	}
@@ -90,7 +100,9 @@ static void account_await(struct client_session *session)
 		cJSON_Delete(session->account);
 		session->account = NULL;
 		(void)failure_set(&send->failure, "the server gave no account of what it sent: %s",
-				  failure.set ? failure.text : "it is empty");
+				  failure.set ? failure.text
+				  : leaving   ? "interrupted"
+					      : "it is empty");
 	}
 	const char *error = json_get_text(session->account, "error");
 	if (error != NULL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 from pathlib import Path
@@ -214,6 +215,24 @@ def test_a_signal_ends_it_with_what_was_read(bench: Bench, direction: str, who: 
     reverse = result if direction == "--reverse" else result["reverse"]
     # The server still gave its account.
     assert (len(reverse["streams"]), reverse["bytes"] > 0) == (1, True)
+
+
+@pytest.mark.parametrize("direction", ["--reverse", "--bidir"])
+def test_a_second_signal_does_not_wait_for_the_server(bench: Bench, direction: str) -> None:
+    """Not for its result, nor for its account."""
+    receiver, client = running(bench, direction)
+    session = only_child(receiver)
+    os.kill(session, signal.SIGSTOP)
+    client.process.send_signal(signal.SIGINT)
+    client.process.send_signal(signal.SIGTERM)
+    try:
+        assert client.wait(5) == 1
+    finally:
+        os.kill(session, signal.SIGCONT)
+    result = bench.result()
+    assert result["complete"] is False
+    assert result["signal"] in ("SIGINT", "SIGTERM")
+    assert (result if direction == "--reverse" else result["reverse"])["bytes"] > 0
 
 
 def test_wrong_words_of_a_client(bench: Bench) -> None:

@@ -134,7 +134,8 @@ class Wire:
         if fault == "late":
             time.sleep(self.faults.late_s)
         if fault == "type":
-            message = json.loads(frame[4:].rpartition(b"}")[0] + b"}")
+            # A tag stands behind the text, of any bytes.
+            message, _ = json.JSONDecoder().raw_decode(frame[4:].decode("utf-8", "surrogateescape"))
             text = json.dumps(message | {"type": chance.choice(TYPES)}).encode()
             return [struct.pack(">I", len(text)) + text]
         if fault == "bits":
