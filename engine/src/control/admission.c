@@ -40,6 +40,14 @@ int admission_terms(const struct admission *admission, const struct request *req
 		return failure_set(failure, "this receiver allows a window of %llu bytes, not %llu",
 				   (unsigned long long)admission->max_window_bytes,
 				   (unsigned long long)request->window_bytes);
+	if (admission->windows_bytes != 0 &&
+	    request->window_bytes > admission->windows_bytes / streams)
+		return failure_set(failure,
+				   "this receiver has windows of %llu bytes for all streams of a "
+				   "client without a key, not %llu each: its --max-window or its "
+				   "tcp_mem changes that",
+				   (unsigned long long)admission->windows_bytes,
+				   (unsigned long long)request->window_bytes);
 	return 0;
 }
 

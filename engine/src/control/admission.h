@@ -12,6 +12,7 @@ struct admission {
 	uint64_t max_rate_bps;     /* over all streams; 0: any */
 	uint64_t max_duration_ns;  /* 0: any */
 	uint64_t max_window_bytes; /* of a stream; 0: any */
+	uint64_t windows_bytes;    /* of all streams of a transfer together; 0: any */
 	uint64_t min_rate_bps;     /* below it a transfer is one that has come to rest */
 	uint64_t max_file_bytes;   /* of a transfer of files, together; 0: any */
 	uint64_t max_files;        /* entries of such a transfer; 0: any */

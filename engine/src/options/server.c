@@ -3,9 +3,11 @@
 #include "base/limits.h"
 #include "base/quantity.h"
 #include "control/admission.h"
+#include "net/tune.h"
 #include "options/option.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Sessions are processes, and their slots in the server's loop are few. */
 #define COUNT_MAX 64
@@ -109,7 +111,8 @@ static const struct option_rule rules[] = {
      READ(max_rate_apply), HERE},
     {"min-rate", "BIT/S", "end a transfer that is slower than that over a whole --stall (100)",
      READ(min_rate_apply), HERE},
-    {"max-window", "BYTES", "greatest window of a stream that may be asked for (any)",
+    {"max-window", "BYTES",
+     "greatest window of a stream that may be asked for (any; without --key what fits)",
      READ(max_window_apply), HERE},
     {"max-time", "TIME", "longest duration of a transfer; --bytes without --time is refused (any)",
      READ(max_time_apply), HERE},
@@ -122,6 +125,17 @@ static const struct option_rule rules[] = {
 };
 
 const struct option_table options_of_server = OPTION_TABLE(rules);
+
+/*
+ * What clients that have proved nothing may have of the kernel's memory: their buffers, twice as
+ * large as the windows, leave half of it. A network namespace does not tell, and its memory is
+ * what its control group has.
+ */
+static uint64_t windows_of_strangers(unsigned clients)
+{
+	uint64_t pages = sysctl_last("/proc/sys/net/ipv4/tcp_mem");
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE) / 4 / clients;
+}
 
 int options_check_server(struct options *options, struct failure *failure)
 {
@@ -138,5 +152,7 @@ int options_check_server(struct options *options, struct failure *failure)
 				   "--clients %u: --samples and --tcp-info are files of "
 				   "one transfer at a time",
 				   options->admission.clients);
+	if (options->key == NULL && options->admission.max_window_bytes == 0)
+		options->admission.windows_bytes = windows_of_strangers(options->admission.clients);
 	return 0;
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
 import threading
 import time
 
 import pytest
 
+from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import take
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     Bench,
@@ -19,7 +21,7 @@ from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     numbered,
     wait_until,
 )
-from tests.support.engine.limits_hostile import ALLOWED_S, PROBE, Client
+from tests.support.engine.limits_hostile import ALLOWED_S, PROBE, TCP_MEM, Client
 
 SESSIONS = 64  # CHILDREN_LIMIT
 
@@ -61,6 +63,29 @@ def test_answers_keep_to_the_rate(bench: Bench, streams: int, answer_bytes: int)
         assert 7e6 < answered_bps(client, answer_bytes) <= 10e6 + ahead
     finally:
         client.close()
+
+
+@pytest.mark.skipif(not TCP_MEM.exists(), reason="a network namespace does not tell what the kernel has")
+@pytest.mark.parametrize("who", ["stranger", "with a key", "as the server says"])
+def test_strangers_windows_leave_half_of_the_kernels_memory(bench: Bench, who: str) -> None:
+    """Buffers are twice as large as windows; those of all clients at once have half of tcp_mem."""
+    clients, streams = 64, 4
+    key = ["--key", str(make_key(bench))] if who == "with a key" else []
+    said = ["--max-window", "1Gi"] if who == "as the server says" else []
+    bench.start("receive", "--clients", str(clients), *key, *said).wait_for("listening")
+    most = int(TCP_MEM.read_text().split()[-1]) * os.sysconf("SC_PAGESIZE") // 4 // clients
+    window = most // streams
+
+    def ask(window: int) -> int:
+        words = ["--quiet", "--streams", str(streams), "--window", str(window), "--bytes", "1M"]
+        return bench.send(*words, *key).wait()
+
+    assert ask(window) == 0
+    beyond = ask(window + 1)
+    if who == "stranger":
+        told = f"windows of {most} bytes for all streams of a client without a key, not {window + 1} each"
+        assert told in bench.result()["error"]
+    assert beyond == (who == "stranger")
 
 
 def test_answers_on_new_connections_keep_to_the_rate(bench: Bench) -> None:

@@ -7,12 +7,14 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.fixtures import Bench, bench_fixture, control_connection, engine_fixture, say_hello  # noqa: F401  (fixtures)
 
 ALLOWED_S = 1
+TCP_MEM = Path("/proc/sys/net/ipv4/tcp_mem")  # pages of all TCP; a network namespace does not tell
 
 
 REQUEST = {
