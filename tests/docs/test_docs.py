@@ -196,6 +196,19 @@ def test_links(document: str) -> None:
     assert not broken
 
 
+def test_tests_that_are_named_exist() -> None:
+    """By the name alone, as `test_…`, or as a path; what has more words is a program of the simulator's."""
+    files = (ROOT / "tests").rglob("test_*.py")
+    defined = {name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)}
+    defined |= {file.stem for room in ("engine/tests", "sim/mend/tests") for file in (ROOT / room).glob("test_*.c*")}
+    codes = [code for document in DOCUMENTS for code in INLINE.findall(FENCED.sub("", (ROOT / document).read_text()))]
+    names = {code for code in codes if re.fullmatch(r"test_\w+", code)}
+    assert len(names) > 30
+    assert names <= defined
+    paths = {code for code in codes if re.fullmatch(r"[\w/]*tests/[\w/]+\.(?:py|cc?)", code)}
+    assert all((ROOT / path).is_file() for path in paths), paths
+
+
 def test_the_readme_is_a_door() -> None:
     """First fifty lines: what it is, beside what, how to install it, a command with its output. And it is short."""
     lines = (ROOT / "README.md").read_text().splitlines()
