@@ -12,6 +12,12 @@
 #include "control/request.h"
 #include "net/net.h"
 
+/* In the queue: by its address's, then by its network's. */
+struct turn {
+	uint64_t of_site;
+	uint64_t of_network;
+};
+
 struct client {
 	int fd;                  /* -1: the control's */
 	struct control *control; /* NULL: it is not known to be one of control */
@@ -24,6 +30,7 @@ struct client {
 	char peer[ADDRESS_TEXT_BYTES];
 	uint64_t deadline_ns; /* for the handshake and the request, all in all */
 	bool waiting;         /* in the queue, with its request */
+	struct turn turn;     /* there */
 	struct request request;
 	cJSON *message; /* the request as it came */
 };

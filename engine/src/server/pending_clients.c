@@ -3,7 +3,6 @@
 #include "base/descriptors.h"
 #include "base/number.h"
 
-#include <limits.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -173,51 +172,56 @@ static unsigned choose(const struct pending_clients *pending, const struct child
 	return pending_index(pending, from->list[randombytes_uniform(from->count)]);
 }
 
-/* By how many of its address, and of its network, it has before it: then by its coming. */
-struct turn {
-	unsigned of_site;
-	unsigned of_network;
-	unsigned index;
-};
-
-static struct turn turn_of(const struct pending_clients *pending, unsigned index)
+/*
+ * Turns are given once: one that were counted anew at each service would put the next one of the
+ * address that was just served before all who came later. A newcomer has at least the turn that the
+ * queue has come to, so that nobody who waits is passed for ever.
+ */
+void pending_queue(struct pending_clients *pending, const struct children *children,
+		   struct client *client)
 {
-	struct turn turn = {.index = index};
-	const struct in6_addr *site = &pending->list[index]->site;
-	for (unsigned i = 0; i < index; i++) {
-		const struct client *other = pending->list[i];
-		turn.of_site += other->waiting && net_same_site(&other->site, site) ? 1 : 0;
-		turn.of_network +=
-		    other->waiting && net_same_network(&other->site, site, 0) ? 1 : 0;
-	}
-	return turn;
-}
-
-static bool comes_before(const struct turn *a, const struct turn *b)
-{
-	if (a->of_site != b->of_site)
-		return a->of_site < b->of_site;
-	return a->of_network != b->of_network ? a->of_network < b->of_network : a->index < b->index;
-}
-
-unsigned pending_next(const struct pending_clients *pending)
-{
-	struct turn first = {.index = pending->count, .of_site = UINT_MAX};
+	struct turn turn = {.of_site = pending->turn + children_of_site(children, &client->site)};
 	for (unsigned i = 0; i < pending->count; i++) {
-		struct turn turn = turn_of(pending, i);
-		if (pending->list[i]->waiting && comes_before(&turn, &first))
-			first = turn;
+		const struct client *other = pending->list[i];
+		turn.of_site +=
+		    other->waiting && net_same_site(&other->site, &client->site) ? 1 : 0;
+		turn.of_network +=
+		    other->waiting && net_same_network(&other->site, &client->site, 0) ? 1 : 0;
 	}
-	return first.index;
+	client->turn = turn;
+	client->waiting = true;
+}
+
+/* Of equals whoever came first. */
+static bool comes_before(const struct client *a, const struct client *b)
+{
+	return a->turn.of_site != b->turn.of_site ? a->turn.of_site < b->turn.of_site
+						  : a->turn.of_network < b->turn.of_network;
+}
+
+unsigned pending_next(struct pending_clients *pending)
+{
+	unsigned first = pending->count;
+	for (unsigned i = 0; i < pending->count; i++) {
+		const struct client *client = pending->list[i];
+		if (client->waiting &&
+		    (first == pending->count || comes_before(client, pending->list[first])))
+			first = i;
+	}
+	if (first < pending->count)
+		pending->turn = pending->list[first]->turn.of_site;
+	return first;
 }
 
 unsigned pending_before(const struct pending_clients *pending, const struct client *client)
 {
 	unsigned before = 0;
-	struct turn own = turn_of(pending, pending_index(pending, client));
+	unsigned index = pending_index(pending, client);
 	for (unsigned i = 0; i < pending->count; i++) {
-		struct turn turn = turn_of(pending, i);
-		before += pending->list[i]->waiting && comes_before(&turn, &own) ? 1 : 0;
+		const struct client *other = pending->list[i];
+		bool first =
+		    comes_before(other, client) || (!comes_before(client, other) && i < index);
+		before += other->waiting && first ? 1 : 0;
 	}
 	return before;
 }

@@ -17,6 +17,7 @@ struct pending_clients {
 	struct client *list[PENDING_LIMIT];    /* in the order of their coming, no gaps */
 	struct client *by_site[PENDING_LIMIT]; /* the same: neighbours together, the oldest first */
 	unsigned count;
+	uint64_t turn; /* of an address, that the queue has come to */
 };
 
 /* As many as there are descriptors for, PENDING_LIMIT at most: sessions need some, too. */
@@ -30,10 +31,13 @@ struct client *pending_take(struct pending_clients *pending, unsigned index);
 unsigned pending_index(const struct pending_clients *pending, const struct client *client);
 /* When the first of those that are not in the queue has had its time; UINT64_MAX: none is there. */
 uint64_t pending_deadline_ns(const struct pending_clients *pending);
+/* Into the queue: its turn comes after those that its address has there, or is served with. */
+void pending_queue(struct pending_clients *pending, const struct children *children,
+		   struct client *client);
 /* Clients in the queue. */
 unsigned pending_waiting(const struct pending_clients *pending);
 /* Who is served next, of those in the queue; the count of the crowd: nobody waits. */
-unsigned pending_next(const struct pending_clients *pending);
+unsigned pending_next(struct pending_clients *pending);
 /* How many of the queue are served before that one. */
 unsigned pending_before(const struct pending_clients *pending, const struct client *client);
 /* Who leaves a queue with one too many: the latest of the network that has most places in it. */

@@ -149,10 +149,9 @@ static void session_start(struct server *server, unsigned index)
 	client_destroy(client);
 }
 
-static void client_queue(struct server *server, struct client *client)
+static void place_tell(struct server *server, struct client *client)
 {
 	struct failure failure = {0};
-	client->waiting = true;
 	cJSON *message = queued_encode(pending_before(&server->pending, client) + 1);
 	if (control_send(client->control, message, &failure) != 0)
 		client_turn_away(server, pending_index(&server->pending, client), failure.text);
@@ -161,13 +160,13 @@ static void client_queue(struct server *server, struct client *client)
 /* One too many waits: of the network that has most places, who may be the newcomer. */
 static void client_squeeze(struct server *server, struct client *client, const char *full)
 {
-	client->waiting = true;
+	pending_queue(&server->pending, &server->children, client);
 	unsigned leaver = pending_too_many(&server->pending, client);
 	bool stays = server->pending.list[leaver] != client;
 	client_turn_away(server, leaver,
 			 stays ? "others came, who had fewer places in the queue" : full);
 	if (stays)
-		client_queue(server, client);
+		place_tell(server, client);
 }
 
 static void client_decide(struct server *server, unsigned index)
@@ -188,7 +187,8 @@ static void client_decide(struct server *server, unsigned index)
 		session_start(server, index);
 		break;
 	case ADMISSION_QUEUE:
-		client_queue(server, client);
+		pending_queue(&server->pending, &server->children, client);
+		place_tell(server, client);
 		break;
 	case ADMISSION_FULL:
 		client_squeeze(server, client, failure.text);
