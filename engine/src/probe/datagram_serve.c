@@ -291,7 +291,6 @@ static int counting_run(struct counting *counting)
 {
 	char clock[CLOCK_NAME_BYTES];
 	struct receive_state *state = counting->state;
-	struct failure ignored = {0};
 	receive_secret_choose(state);
 	if (socket_open(counting) != 0)
 		return -1;
@@ -305,10 +304,8 @@ static int counting_run(struct counting *counting)
 	state->report.complete = !state->failure.set;
 	if (state->failure.set)
 		return -1;
-	cJSON *message = message_create(MESSAGE_RESULT);
-	json_add_item(message, "counted", counted_json(counting));
-	if (control_send(state->control, message, &ignored) == 0)
-		receive_farewell(state);
+	state->answer = message_create(MESSAGE_RESULT);
+	json_add_item(state->answer, "counted", counted_json(counting));
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 
 #include "receive/receive.h"
 
-/* Negotiates, serves and tells the client. -1 with the state's failure set. */
+/* Negotiates, serves, and makes the answer for the client. -1 with the state's failure set. */
 int trip_serve(struct receive_state *state);
 int datagram_serve(struct receive_state *state);
 

@@ -282,7 +282,6 @@ static void answering_stop(struct answering *answering)
 
 int trip_serve(struct receive_state *state)
 {
-	struct failure ignored = {0};
 	struct answering answering = {.state = state};
 	if (receive_negotiate(state) != 0 || receive_gather(state) != 0)
 		return -1;
@@ -296,9 +295,7 @@ int trip_serve(struct receive_state *state)
 	free(answering.fresh);
 	if (state->failure.set)
 		return -1;
-	cJSON *message = message_create(MESSAGE_RESULT);
-	json_add_u64(message, "answered", state->report.bytes);
-	if (control_send(state->control, message, &ignored) == 0)
-		receive_farewell(state);
+	state->answer = message_create(MESSAGE_RESULT);
+	json_add_u64(state->answer, "answered", state->report.bytes);
 	return 0;
 }

@@ -46,6 +46,7 @@ struct receive_state {
 	struct host_meter *meter; /* NULL once stopped */
 	struct receiver_report report;
 	bool reported;
+	cJSON *answer; /* what the client of a probe is told at the end; NULL: nothing */
 	int signal;
 	struct failure failure;
 };

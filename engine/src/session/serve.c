@@ -152,6 +152,10 @@ void served_session_deliver(struct served_session *session)
 		json_add_item(message, "account", send_report(&session->send));
 		if (control_send(receive->control, message, &ignored) == 0)
 			receive_farewell(receive);
+	} else if (receive->answer != NULL) {
+		if (control_send(receive->control, receive->answer, &ignored) == 0)
+			receive_farewell(receive);
+		receive->answer = NULL;
 	} else if (!sends(session) && receive->reported) {
 		receive_deliver(receive);
 	} else if (receive->failure.set) {

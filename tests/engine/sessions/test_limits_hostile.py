@@ -138,6 +138,25 @@ def test_who_asks_for_much_and_takes_little_of_it_is_ended(bench: Bench, fresh: 
         client.close()
 
 
+@pytest.mark.parametrize("kind", ["round-trips", "datagrams"])
+def test_who_has_its_result_and_stays_holds_no_place(bench: Bench, kind: str) -> None:
+    """The one place is another's at once; what is over waits beside it for its farewell."""
+    bench.receive("--may-send")
+    client = Client(bench.port, kind=kind, probe=PROBE | {"request_bytes": 40, "rate_bps": 1000})
+    try:
+        if kind == "round-trips":
+            client.connect()
+            assert take(client.control)["type"] == "ready"
+        else:
+            client.say("go")
+        client.say("stop")
+        assert take(client.control)["type"] == "result"
+        sender = bench.send("--quiet", "--bytes", "1M")
+        assert sender.wait() == 0, sender.errors
+    finally:
+        client.close()
+
+
 def test_sessions_that_are_over_make_room(bench: Bench) -> None:
     """Clients that have their result and do not go: more of them than a server has sessions keep nobody out."""
     bench.receive()
