@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.support.engine.auth import make_key
-from tests.support.engine.fake_server import take
+from tests.support.engine.fake_server import frame, take
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     Bench,
     bench_fixture,
@@ -147,9 +147,9 @@ def test_who_has_its_result_and_stays_holds_no_place(bench: Bench, kind: str) ->
         if kind == "round-trips":
             client.connect()
             assert take(client.control)["type"] == "ready"
+            client.say("stop")
         else:
-            client.say("go")
-        client.say("stop")
+            client.control.sendall(frame({"type": "account", "sent": 0}))
         assert take(client.control)["type"] == "result"
         sender = bench.send("--quiet", "--bytes", "1M")
         assert sender.wait() == 0, sender.errors
