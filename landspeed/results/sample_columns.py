@@ -184,8 +184,9 @@ def convert_pings(csvs: Mapping[str, Path], out: Path, origin_ns: int = 0) -> in
         first, last = ordered[:1], ordered[-1:]
         interval_ns = (told[last[0]][0] - told[first[0]][0]) / max(last[0] - first[0], 1) if told else 0
         for number in range(last[0] + 1 if told else 0):
-            lost = (round(told[last[0]][0] - (last[0] - number) * interval_ns), None)
-            rows.append((flow, *told.get(number, lost)))
+            sent_ns = round(told[last[0]][0] - (last[0] - number) * interval_ns)
+            at_ns, rtt_ns = told.get(number, (sent_ns, None))
+            rows.append((flow, at_ns, rtt_ns))
     kinds = {"flow": pa.string(), "time_ns": pa.int64(), "rtt_ns": pa.int64()}
     columns = {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
     return write_table(pa.table(columns), out)

@@ -27,6 +27,7 @@ from landspeed.results.sample_columns import (
 from landspeed.results.samples_reader import Samples
 from landspeed.scenario.plan.plan import Event, Plan
 from landspeed.scenario.plan.trace import Trace
+from landspeed.scenario.theory.queueing import FullQueue, full_queue
 from landspeed.scenario.theory.timing import data_rtt_ns
 from tests.support.emu_fixtures import plan_of, scenario
 
@@ -148,10 +149,43 @@ def test_a_full_fifo_of_1_mb_delays_by_its_bytes(tmp_path: Path, world: str) -> 
     assert run.rtt_ms == pytest.approx(30.121, abs=0.001)
     assert record.rtt_loaded_max_ms == pytest.approx(idle_ms + queue_ms, rel=0.02)
     assert run.rtt_loaded_p99_ms == pytest.approx(idle_ms + queue_ms, rel=0.02)
+    theory = full_queue(run.plan)
+    assert theory is not None
+    assert record.rtt_loaded_max_ms == pytest.approx(theory.rtt_ns / 1e6, rel=0.02)
     queue = max(run.queue_delays, key=lambda each: each.median_ms)
     assert (queue.source, queue.target, queue.direction) == ("r1", "r2", "forward")
     assert queue.max_ms == pytest.approx(queue_ms, rel=0.02)
     assert run.rtt_loaded_median_ms == pytest.approx(idle_ms + queue.median_ms, rel=0.02)
+
+
+def test_theory_has_the_round_trip_of_a_full_queue(tmp_path: Path) -> None:
+    """The queue's bytes over the line's rate; less where the window ends first; nothing of a managed queue."""
+
+    def of(*overrides: str) -> FullQueue | None:
+        return full_queue(plan_of(tmp_path, HOME, *overrides))
+
+    queue_ms = QUEUE / FULL * FRAMED * 8 / RATE_BPS * 1e3
+    full = of()
+    assert full is not None
+    assert (full.link.a, full.link.b, full.wait_ns / 1e6) == ("r1", "r2", pytest.approx(queue_ms, rel=1e-6))
+    assert full.rtt_ns / 1e6 == pytest.approx(data_rtt_ns(plan_of(tmp_path, HOME)) / 1e6 + queue_ms, rel=1e-6)
+    part = of(f"transfer.window={WINDOW} B", "transfer.window_exact=true")
+    assert part is not None
+    assert part.rtt_ns / 1e6 == pytest.approx(WINDOW / MSS * FRAMED * 8 / RATE_BPS * 1e3, rel=1e-3)
+    assert of("path.1.discipline=fq_codel") is None
+    assert of("transfer.window=100 kB") is None  # binds
+    assert of("events=[{at: 1 s, from: r1, to: r2, line_rate: 10 Mbit/s}]") is None
+
+
+@pytest.mark.guest
+def test_predict_has_the_delay_measured_and_by_theory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "home.yaml"
+    file.write_text(json.dumps(HOME))
+    words = ["predict", str(file), "--bytes", "1GB", "--worlds", "sim", "--seeds", "1", "--at-most", "20"]
+    assert cli.main([*words, "--out", str(tmp_path / "out"), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert told["rtt_full_queue_ms"] == pytest.approx(194.5, rel=0.005)
+    assert 0.7 * 194.5 < told["rtt_loaded_median_ms"] < 1.02 * 194.5
 
 
 @pytest.mark.guest
