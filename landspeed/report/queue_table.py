@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
     from landspeed.scenario.plan.plan import Direction, Plan
 
+LEAST_MS = 0.001  # a shorter wait is none: the table has three digits
+
 
 def queue_table(plan: Plan, samples: Samples, delays: Sequence[QueueDelay]) -> Table | None:
     """Each direction in whose queue packets waited, or that manages it, dropped or marked; None where there is none."""
     drops, marks = samples.passed_by_link("drops"), samples.passed_by_link("marks")
     fullest = {key: max(waiting for _, waiting in series) for key, series in samples.backlogs().items() if series}
-    waits = {(each.link, each.direction): each for each in delays}
+    waits = {(each.link, each.direction): each for each in delays if each.p99_ms >= LEAST_MS}
     rows: list[list[str]] = []
     for link in plan.links:
         for way, direction in (("forward", link.forward), ("reverse", link.reverse)):
