@@ -31,12 +31,12 @@ def result_fields() -> str:
 
 
 def series_columns() -> str:
-    """The columns of both series."""
+    """The columns of the series."""
     from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
 
     samples = ["end", *SAMPLE_COLUMNS, "goodput_bps"]
     links = [*LINK_COLUMNS, "rate_bps"]
-    both = (("samples.parquet", samples), ("links.parquet", links))
+    both = (("samples.parquet", samples), ("links.parquet", links), ("pings.parquet", ["flow", "time_ns", "rtt_ns"]))
     return "\n\n".join(f"- `{name}`: {', '.join(f'`{column}`' for column in columns)}" for name, columns in both)
 
 

@@ -92,7 +92,7 @@ def _show(made: Predictions) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from landspeed.base.text import bytes_text, long_duration_text, rate_text
+    from landspeed.base.text import DASH, bytes_text, long_duration_text, rate_text
 
     console = Console() if sys.stdout.isatty() else Console(width=160)
     console.out(made.unknown, highlight=False)
@@ -103,7 +103,7 @@ def _show(made: Predictions) -> None:
         table.add_column(key)
     if several:
         table.add_column("world")
-    for name in ("p5", "p50", "p95", "steady at"):
+    for name in ("p5", "p50", "p95", "steady at", "RTT under load"):
         table.add_column(name, justify="right")
     table.add_column("bound by")
     for each in made.predictions:
@@ -113,11 +113,17 @@ def _show(made: Predictions) -> None:
             *([each.choice.world] if several else []),
             *shown,
             rate_text(each.rate_bps),
+            DASH if each.rtt_loaded_ms is None else f"{each.rtt_loaded_ms:.4g} ms",
             each.bound_by,
         )
     console.print(table)
     for each in made.predictions:
-        console.out(f"{each.choice}: {each.how}.", highlight=False)
+        queue = (
+            ""
+            if each.full_queue_ms is None
+            else f"; with the queue full, a round trip takes {each.full_queue_ms:.4g} ms"
+        )
+        console.out(f"{each.choice}: {each.how}{queue}.", highlight=False)
     console.out(f"p5, p50, p95: over {len(made.predictions[0].seeds)} seeds.", highlight=False)
 
 
@@ -140,6 +146,8 @@ def _as_json(made: Predictions) -> dict[str, Any]:
                 "measured_s": each.measured_s,
                 "measured_bytes": each.measured_bytes,
                 "extrapolated": each.extrapolated,
+                "rtt_loaded_median_ms": each.rtt_loaded_ms,
+                "rtt_full_queue_ms": each.full_queue_ms,
                 "bound_by": each.bound_by,
             }
             for each in made.predictions

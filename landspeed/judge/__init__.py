@@ -12,7 +12,7 @@ distance.py            Terrestrial distance of a path, leg by leg, from the posi
 fairness.py            Fairness of flows: Jain's index, in total and over time
 judge.py               The judge: what the run is worth, whether it is what was expected, and what bound it
 line_capacity.py       Capacity of a line over time: what it can send, with the events, traces
-loaded_delay.py        Delay under load: the round trip that TCP measured while it filled the path
+loaded_delay.py        Delay under load: the round trip of TCP and of echoes while the path was full
 sample_evidence.py     Evidence from the samples of the judged span: the window that was full, its RTT
 shared_limit.py        Limit of a flow beside others: a link that they fill together
 steady.py              A transfer's end from its beginning: what was start, what is steady

@@ -1,4 +1,4 @@
-"""Delay under load: the round trip that TCP measured while it filled the path, and the wait in each queue.
+"""Delay under load: the round trip of TCP and of echoes while the path was full, and the wait in each queue.
 
 Both are of the settled part of a transfer: from its tenth second on, in a shorter one of its second half. A sample
 holds until the next one, so each counts by the time that it held, however often anybody looked.
@@ -6,6 +6,11 @@ holds until the next one, so each counts by the time that it held, however often
 The round trip is that of the streams' samples, which TCP smooths (RFC 6298, `srtt_us`). The wait in a queue is the time
 that its line takes to send what stood before it: what a packet that came then waited in a FIFO. A discipline that
 serves flows in turn lets a packet of a short flow pass earlier.
+
+Echoes (`transfer.ping`) are packets of a flow of their own, as those of a call. Of draft-ietf-ippm-responsiveness
+(-08) their round trips a minute take the unit, the load (a transfer that has settled) and the trimmed mean: 60 s over
+the mean of the shortest 95 %. Of its probes an echo is the TCP handshake of the foreign ones, a round trip on a
+connection of its own. TLS, HTTP and the self probes, on the connections that make the load, are not in it.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from landspeed.judge.line_capacity import COUNTED_HEADER_BYTES, LineCapacity
 from landspeed.results.record import QueueDelay
-from landspeed.scenario.theory.timing import packet_mtu
+from landspeed.scenario.theory.timing import IDLE_ECHOES, packet_mtu
 
 if TYPE_CHECKING:
     from landspeed.results.samples_reader import Samples
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 STEADY_FROM_S = 10.0
 STEADY_LEAST_S = 1.0  # a shorter steady part says nothing
 SHARES = (0.5, 0.95, 0.99)
+TRIMMED_SHARE = 0.95  # of the draft's trimmed mean
+MS_A_MINUTE = 60_000
 DIGITS = 6  # of ms: beyond a nanosecond there are errors of floating point only
 
 
@@ -61,6 +68,26 @@ def loaded_rtt(samples: Samples, span_s: tuple[float, float]) -> Spread | None:
     streams = samples.by_stream("sender", "srtt_us", per=1e3).values()
     told = [[point for point in series if point[1] > 0] for series in streams]
     return _spread([each for series in told for each in _held(series, span_s)])
+
+
+def ping_figures(pings: Series, span_s: tuple[float, float]) -> dict[str, float]:
+    """Figures of echoes, by the names that they have in a record; those that nothing tells are left out.
+
+    Args:
+        pings: when each was sent, and its round trip in ms; infinite: it was lost. The first ones went over the idle
+            path (`idle_ns`).
+        span_s: the settled part of the flow.
+    """
+    idle = [rtt_ms for _, rtt_ms in pings[:IDLE_ECHOES] if math.isfinite(rtt_ms)]
+    sent = [rtt_ms for sent_s, rtt_ms in pings if span_s[0] <= sent_s < span_s[1]]
+    loaded = sorted(rtt_ms for rtt_ms in sent if math.isfinite(rtt_ms))
+    found: dict[str, float] = {"ping_lost": 1 - len(loaded) / len(sent)} if sent else {}
+    for name, values in (("idle", idle), ("loaded", loaded)):
+        if spread := _spread([(value, 1.0) for value in values]):
+            found |= {f"ping_{name}_{key}": value for key, value in asdict(spread).items()}
+    if shortest := loaded[: math.ceil(TRIMMED_SHARE * len(loaded))]:
+        found["rpm"] = MS_A_MINUTE * len(shortest) / sum(shortest)
+    return found
 
 
 def queue_delays(plan: Plan, world: str, samples: Samples, span_s: tuple[float, float]) -> list[QueueDelay]:

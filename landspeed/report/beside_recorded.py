@@ -92,6 +92,8 @@ def flow_words(flow: FlowResult) -> str:
     parts += [f"RTT {flow.rtt_ms:.3f} ms idle"] if flow.rtt_ms is not None else []
     if flow.rtt_loaded_median_ms is not None:
         parts.append(f"{flow.rtt_loaded_median_ms:.3f} ms under load (median)")
+    if flow.ping_loaded_median_ms is not None and flow.rpm is not None:
+        parts.append(f"ping {flow.ping_loaded_median_ms:.3f} ms under load (median), {flow.rpm:.0f} RPM")
     parts += [f"{grouped(flow.retransmits)} retransmits"] if flow.retransmits is not None else []
     parts += [f"bound by {flow.limited_by}"] if flow.limited_by else []
     return ", ".join(parts)
@@ -171,6 +173,15 @@ def _loaded(record: RunRecord) -> list[RecordedRow]:
     if record.rtt_loaded_median_ms is not None:
         text = f"{_ms(record.rtt_loaded_median_ms, 3)} median, {_ms(record.rtt_loaded_p99_ms, 3)} p99"
         found.append(RecordedRow("Round-trip time under load", DASH, text))
+    for name, median_ms, p99_ms, lost in (
+        ("Ping, idle", record.ping_idle_median_ms, record.ping_idle_p99_ms, None),
+        ("Ping under load", record.ping_loaded_median_ms, record.ping_loaded_p99_ms, record.ping_lost),
+    ):
+        if median_ms is not None:
+            more = f", {percent_of(lost, 1.0)} lost" if lost else ""
+            found.append(RecordedRow(name, DASH, f"{_ms(median_ms, 3)} median, {_ms(p99_ms, 3)} p99{more}"))
+    if record.rpm is not None:
+        found.append(RecordedRow("Responsiveness", DASH, f"{record.rpm:.0f} round trips a minute (RPM, of echoes)"))
     longest = max(record.queue_delays, key=lambda each: (each.median_ms, each.p99_ms), default=None)
     if longest is not None and longest.p99_ms >= LEAST_QUEUED * (record.rtt_ms or 0.0):
         text = f"{_ms(longest.median_ms, 3)} median, {_ms(longest.p99_ms, 3)} p99"

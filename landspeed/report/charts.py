@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from landspeed.base.limits import ACK_PATH, BUS, BUS_FITTED, LINE_RATE, PACING, WINDOW
@@ -53,7 +54,7 @@ def make_charts(samples: Samples, record: RunRecord, plan: Plan) -> list[Chart]:
     controls = controls_of(record)
     found = [
         _goodput(goodput, record, plan),
-        _rtt(samples.by_stream("sender", "srtt_us", per=1e3), record, plan, controls),
+        _rtt(samples.by_stream("sender", "srtt_us", per=1e3), samples.pings, record, plan, controls),
         queues_chart(samples.backlogs(per=1e6), plan),
         _start(goodput, plan),
         _goodput_controls(goodput, controls),
@@ -193,9 +194,10 @@ def _window_streams(streams: dict[int, Series], record: RunRecord, plan: Plan, c
     return Chart("cwnd-streams", "Congestion window of each stream", figure, caption, words)
 
 
-def _rtt(streams: dict[int, Series], record: RunRecord, plan: Plan, controls: Controls) -> Chart | None:
+def _rtt(streams: dict[int, Series], pings: Series, record: RunRecord, plan: Plan, controls: Controls) -> Chart | None:
     streams = {stream: [point for point in series if point[1] > 0] for stream, series in streams.items()}
-    values = [value for series in streams.values() for _, value in series]
+    pings = [(time_s, rtt_ms) for time_s, rtt_ms in pings if time_s >= 0 and math.isfinite(rtt_ms)]
+    values = [value for series in (*streams.values(), pings) for _, value in series]
     if not values:
         return None
     base = record.rtt_ms or plan.physics.rtt_ns / 1e6
@@ -204,6 +206,9 @@ def _rtt(streams: dict[int, Series], record: RunRecord, plan: Plan, controls: Co
     room = max((max(values) - base) * 1.15, base * 0.01)
     figure["layout"]["yaxis"]["range"] = [min(base, *values) - room * 0.08, base + room]
     caption = "TCP's smoothed round-trip time: everything above the dashed line is time spent waiting in queues."
+    if pings:
+        figure["data"].append(line("ping beside it", pings, "--rehearsed", 1.3))
+        caption += " The ping is a packet of a flow of its own, as those of a call or a game: it has waited so long."
     words = f"Smoothed RTT from {min(values):.1f} to {max(values):.1f} ms; the empty path takes {base:.3f} ms."
     return Chart("rtt", "Round-trip time", figure, caption, words)
 

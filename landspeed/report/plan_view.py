@@ -19,6 +19,7 @@ from landspeed.scenario.plan.plan import IMPAIRMENTS, Direction, Link, Node, Pla
 from landspeed.scenario.plan.trace import Trace
 from landspeed.scenario.theory import physics as ph
 from landspeed.scenario.theory.ack_path import ack_path
+from landspeed.scenario.theory.queueing import full_queue
 from landspeed.scenario.theory.timing import data_rtt_ns, echo_bytes, echo_ns
 
 WIDE = 110
@@ -217,6 +218,9 @@ def _physics_rows(plan: Plan, notes: Sequence[tuple[str, str, str]]) -> Iterator
         format_round(RATE, physics.expected_goodput_bps),
         f"limit: {physics.expected_bottleneck.name}",
     )
+    if queue := full_queue(plan):
+        waits = f"{time_text(queue.wait_ns)} in the full queue before {queue.link.a} → {queue.link.b}"
+        yield "Round trip under load", time_text(queue.rtt_ns), f"at most: {waits}"
     if physics.distance_m:
         score = ph.score_bit_m_per_s(physics.expected_goodput_bps, physics.distance_m)
         yield "Score", format_round(SCORE, score), f"over {_km(physics.distance_m)} km"

@@ -136,7 +136,7 @@ def _context(bundle_dir: Path, record: RunRecord, plan: Plan | None) -> dict[str
             "window": tables.window_table(record, plan),
             "limits": tables.limits_table(record, plan),
             "events": tables.events_table(record, plan),
-            "queues": queue_table(plan, Samples(bundle_dir)),
+            "queues": queue_table(plan, Samples(bundle_dir), record.queue_delays),
             "notes": tables.notes(record, plan),
         }
     return context
@@ -155,7 +155,7 @@ def _network_context(samples: Samples, record: RunRecord, plan: Plan) -> dict[st
         "links_table": links_table(plan),
         "flows": flow_sections(samples, record, plan),
         "events": tables.events_table(record, plan),
-        "queues": queue_table(plan, samples),
+        "queues": queue_table(plan, samples, record.queue_delays),
         "notes": tables.notes(record, plan),
     }
 

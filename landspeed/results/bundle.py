@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,9 +31,11 @@ PARTIAL = ".partial"
 RESULT = "result.json"
 SAMPLES = "samples.parquet"
 LINKS = "links.parquet"
+PINGS = "pings.parquet"  # echoes beside the transfers
 EVIDENCE = "evidence"  # a folder: captures, pings, traceroutes, settings
 RAW_SAMPLES = ("sender.csv", "receiver.csv")
 RAW_LINKS = "links.csv"
+RAW_PINGS = "pings.csv"
 _RESERVE = ".reserve"  # given back when the disk is full, so that the result can still say so
 _RESERVE_BYTES = 256 * 1024
 
@@ -118,14 +120,14 @@ class BundleWriter:
         return target
 
     def convert(self) -> None:
-        """Turn the raw CSV files (`sender.csv`, `receiver.csv`, `links.csv`) into parquet and remove them.
+        """Turn the raw CSV files (`sender.csv`, `receiver.csv`, `links.csv`, `pings.csv`) into parquet and remove them.
 
         Raises:
             OutputError: the parquet files cannot be written; the CSV files are kept.
             SamplesError: a CSV file has not the expected columns; it is kept.
         """
         # saves 28 ms where it is not needed
-        from landspeed.results.sample_columns import RawFlow, convert_flows, convert_links
+        from landspeed.results.sample_columns import RawFlow, convert_flows, convert_links, convert_pings
 
         sender, receiver = RAW_SAMPLES
         flows = [RawFlow(self.path / sender, self.path / receiver)]
@@ -141,12 +143,20 @@ class BundleWriter:
                 convert_flows(flows, self.path / SAMPLES)
                 for file in raw:
                     file.unlink()
-                _remove_empty(list(folders.values()), self.path / "flows")
             if (self.path / RAW_LINKS).exists():
                 convert_links(self.path / RAW_LINKS, self.path / LINKS, self.links_origin_ns)
                 (self.path / RAW_LINKS).unlink()
+            if pings := {flow: file for flow, file in self._raw_pings(folders).items() if file.exists()}:
+                convert_pings(pings, self.path / PINGS, self.links_origin_ns)
+                for file in pings.values():
+                    file.unlink()
+            _remove_empty(list(folders.values()), self.path / "flows")
         except OSError as error:
             raise _output_error(error, self.path) from error
+
+    def _raw_pings(self, folders: Mapping[str, Path]) -> dict[str, Path]:
+        """The file of each flow; that of a path's one flow is in the bundle's folder."""
+        return {flow: (folder if folder.is_dir() else self.path) / RAW_PINGS for flow, folder in folders.items()}
 
     def finish(self, record: RunRecord) -> Path:
         """Write `result.json` with `complete: true` and give the bundle its final name.

@@ -38,6 +38,7 @@ ABOUT = {
     "receiver.json": "samples",
     "samples.parquet": "samples",
     "links.parquet": "samples",
+    "pings.parquet": "samples",
     "live.jsonl": "samples",
     "flows": "samples",
     "log": "log",

@@ -40,6 +40,16 @@ class Figures(TransferResult):
     rtt_loaded_p95_ms: float | None = None  # 95 % of that time it was no longer
     rtt_loaded_p99_ms: float | None = None
     rtt_loaded_max_ms: float | None = None
+    ping_idle_median_ms: float | None = None  # of echoes (transfer.ping) before the first flow began
+    ping_idle_p95_ms: float | None = None
+    ping_idle_p99_ms: float | None = None
+    ping_idle_max_ms: float | None = None
+    ping_loaded_median_ms: float | None = None  # of echoes sent from 10 s on, or in the second half
+    ping_loaded_p95_ms: float | None = None
+    ping_loaded_p99_ms: float | None = None
+    ping_loaded_max_ms: float | None = None
+    ping_lost: float | None = None  # share of these that never came back
+    rpm: float | None = None  # of these: round trips a minute, 60 s over their mean without the longest 5 %
     limited_by: RunLimit | None = None  # what bound it
     limited_by_why: str | None = None  # the figures that say so
     limit_shares: dict[str, float] = Field(default_factory=dict[str, float])  # of the judged time, what held it
@@ -47,6 +57,10 @@ class Figures(TransferResult):
     verdicts: list[Check] = Field(default_factory=list[Check])  # measured against wanted
     passed: bool | None = None  # no verdict failed
     calibration: CalibrationResult | None = None  # the path before the transfer
+
+
+PING_FIGURES = tuple(name for name in Figures.model_fields if name.startswith("ping_") or name == "rpm")
+"""Figures of the echoes beside a transfer."""
 
 
 class FlowResult(Figures):

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from landspeed.results.flow_result import PING_FIGURES
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -31,6 +33,7 @@ FLOW_COLUMNS = {
     "rtt_loaded_p95_ms": "DOUBLE",
     "rtt_loaded_p99_ms": "DOUBLE",
     "rtt_loaded_max_ms": "DOUBLE",
+    **dict.fromkeys(PING_FIGURES, "DOUBLE"),
     "retransmits": "BIGINT",
     "streams": "INTEGER",
     "congestion_control": "VARCHAR",

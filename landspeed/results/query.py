@@ -21,7 +21,7 @@ from landspeed.base.failures import BundleError
 from landspeed.base.json_form import is_array, object_of
 from landspeed.base.text import DASH, grouped, percent_of, rate_text, scientific
 from landspeed.results.bundle import LINKS, SAMPLES, list_bundles, read_result
-from landspeed.results.flow_result import Figures, FlowResult
+from landspeed.results.flow_result import PING_FIGURES, Figures, FlowResult
 from landspeed.results.flow_rows import fits, make_flows
 from landspeed.results.flow_totals import whole_of
 from landspeed.results.record import RunRecord
@@ -59,6 +59,7 @@ _RUN_COLUMNS = {
     "rtt_loaded_p95_ms": "DOUBLE",
     "rtt_loaded_p99_ms": "DOUBLE",
     "rtt_loaded_max_ms": "DOUBLE",
+    **dict.fromkeys(PING_FIGURES, "DOUBLE"),
     "retransmits": "BIGINT",
     "streams": "INTEGER",
     "congestion_control": "VARCHAR",

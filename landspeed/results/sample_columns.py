@@ -7,7 +7,7 @@ imported inside the functions: a run must begin before anybody needs it.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +54,7 @@ LINK_COLUMNS = [
     "backlog_packets",
     "marks",  # packets marked instead of dropped
 ]
+PING_COLUMNS = ["number", "sent_ns", "rtt_ns"]  # of the echoes that came back
 
 
 class SamplesError(BundleError):
@@ -151,6 +152,44 @@ def convert_links(csv: Path, out: Path, origin_ns: int = 0) -> int:
     table = later(table, -origin_ns)
     position = table.column_names.index("direction")
     return write_table(table.set_column(position, "direction", words).append_column("rate_bps", rate), out)
+
+
+def convert_pings(csvs: Mapping[str, Path], out: Path, origin_ns: int = 0) -> int:
+    """Write `pings.parquet`: `flow`, `time_ns` at which an echo was sent, and `rtt_ns`, null of one that was lost.
+
+    Echoes are sent at even intervals, so that those before the last answer that are not told are lost, and when they
+    were sent is known. Of copies the first counts.
+
+    Args:
+        csvs: the raw file of each flow.
+        out: the parquet file; replaced as a whole.
+        origin_ns: the run's start on the clock of the CSVs.
+
+    Returns:
+        number of echoes.
+
+    Raises:
+        SamplesError: columns missing or unknown, or a line in the middle is not integers.
+        OSError: cannot read or write.
+    """
+    import pyarrow as pa
+
+    rows: list[tuple[str, int, int | None]] = []
+    for flow, csv in csvs.items():
+        table = read_integers(csv, PING_COLUMNS)
+        told: dict[int, tuple[int, int]] = {}
+        for number, sent_ns, rtt_ns in zip(*(table[name].to_pylist() for name in PING_COLUMNS), strict=True):
+            told.setdefault(number, (sent_ns - origin_ns, rtt_ns))
+        ordered = sorted(told)
+        first, last = ordered[:1], ordered[-1:]
+        interval_ns = (told[last[0]][0] - told[first[0]][0]) / max(last[0] - first[0], 1) if told else 0
+        for number in range(last[0] + 1 if told else 0):
+            sent_ns = round(told[last[0]][0] - (last[0] - number) * interval_ns)
+            at_ns, rtt_ns = told.get(number, (sent_ns, None))
+            rows.append((flow, at_ns, rtt_ns))
+    kinds = {"flow": pa.string(), "time_ns": pa.int64(), "rtt_ns": pa.int64()}
+    columns = {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
+    return write_table(pa.table(columns), out)
 
 
 def later(table: pa.Table, by_ns: int) -> pa.Table:

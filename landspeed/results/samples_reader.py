@@ -7,13 +7,14 @@ because a command begins before anybody needs it.
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from landspeed.results.bundle import LINKS, SAMPLES
+from landspeed.results.bundle import LINKS, PINGS, SAMPLES
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, SamplesError, later
 from landspeed.results.series import ByteCurves, Series, total_of
 from landspeed.scenario.plan.plan import PATH_FLOW
@@ -121,6 +122,20 @@ class Samples:
         """
         link, direction = _fields("link", "direction")
         return self.links.filter((link == index) & (direction == way))
+
+    @cached_property
+    def pings(self) -> Series:
+        """Echoes beside the transfer: when each was sent, in s, and its round trip in ms; infinite: it was lost.
+
+        Raises:
+            SamplesError: the file cannot be read.
+        """
+        table = _read(self.bundle / PINGS, ["flow", "time_ns", "rtt_ns"])
+        return [
+            ((time_ns - self._begins_ns) / 1e9, math.inf if rtt_ns is None else rtt_ns / 1e6)
+            for flow, time_ns, rtt_ns in _rows(table, "flow", "time_ns", "rtt_ns")
+            if self._flow in (None, flow)
+        ]
 
     def rows(self, table: Literal["sender", "receiver", "links"], *columns: str) -> Iterator[tuple[Any, ...]]:
         """The rows of one of the tables, each as the values of these columns."""

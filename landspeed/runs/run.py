@@ -105,6 +105,21 @@ class Run:
         return self.record.rtt_loaded_p99_ms
 
     @property
+    def ping_loaded_median_ms(self) -> float | None:
+        """Round-trip time of echoes beside the transfer, under load: the median; None without `transfer.ping`."""
+        return self.record.ping_loaded_median_ms
+
+    @property
+    def ping_loaded_p99_ms(self) -> float | None:
+        """The same at the 99th percentile."""
+        return self.record.ping_loaded_p99_ms
+
+    @property
+    def rpm(self) -> float | None:
+        """Round trips a minute under load, of echoes; None without `transfer.ping`."""
+        return self.record.rpm
+
+    @property
     def queue_delays(self) -> list[QueueDelay]:
         """Queueing delay in each queue that held packets."""
         return self.record.queue_delays

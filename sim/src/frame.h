@@ -13,14 +13,18 @@ namespace landspeed
 struct Frame {
 	ns3::Ptr<ns3::Packet> packet = nullptr; ///< headers included; null: a segment is carried
 	uint32_t bytes = 0;                     ///< of the IP packet
-	bool corrupt = false;    ///< a bit was flipped: the host that gets it drops it
-	bool background = false; ///< it only takes room
+	bool corrupt = false; ///< a bit was flipped: the host that gets it drops it
+	enum class Kind : uint8_t {
+		transfer,
+		background, ///< it only takes room
+		echo,       ///< a ping: the receiving host sends it back
+	} kind = Kind::transfer;
 	uint16_t way = 0; ///< in the layout: of flow i, 2 i what it sends, 2 i + 1 the answers
 	CarriedSegment segment = {};
 
 	[[nodiscard]] Frame copy() const
 	{
-		return {packet ? packet->Copy() : packet, bytes, corrupt, background, way, segment};
+		return {packet ? packet->Copy() : packet, bytes, corrupt, kind, way, segment};
 	}
 };
 

@@ -41,6 +41,10 @@ void HostDevice::take(Frame frame)
 		corrupted_++;
 		return;
 	}
+	if (frame.kind == Frame::Kind::echo) {
+		take_echo(std::move(frame));
+		return;
+	}
 	const CarriedSegment &segment = frame.segment;
 	if (!segment) {
 		receive_(this, frame.packet, protocol_, address_);
@@ -49,6 +53,28 @@ void HostDevice::take(Frame frame)
 	const uint16_t port = sends_data(way_) ? segment.destination_port() : segment.source_port();
 	sockets_.at(static_cast<size_t>(port - port_of_first_))
 	    ->receive(arrivals_.payload(segment), arrivals_.header(segment));
+}
+
+/// The receiving host sends it back.
+void HostDevice::take_echo(Frame frame)
+{
+	if (!sends_data(way_)) {
+		frame.way = way_;
+		next_->take(std::move(frame));
+		return;
+	}
+	uint64_t number = 0;
+	frame.packet->CopyData(reinterpret_cast<uint8_t *>(&number), sizeof number);
+	echoed(number);
+}
+
+void HostDevice::send_echo(uint32_t bytes, uint64_t number)
+{
+	const auto packet =
+	    Create<Packet>(reinterpret_cast<const uint8_t *>(&number), sizeof number);
+	packet->AddPaddingAtEnd(bytes - sizeof number);
+	if (!shut_)
+		next_->take({packet, bytes, false, Frame::Kind::echo, way_});
 }
 
 void HostDevice::start_carrying(std::vector<StreamSocket *> sockets, uint16_t port_of_first)
@@ -63,13 +89,14 @@ void HostDevice::carry(const Ptr<Packet> &payload, const TcpHeader &header)
 {
 	const uint32_t bytes = payload->GetSize() + header.GetSerializedSize() + ip_header_bytes_;
 	if (!shut_)
-		next_->take({nullptr, bytes, false, false, way_, CarriedSegment(*payload, header)});
+		next_->take({nullptr, bytes, false, Frame::Kind::transfer, way_,
+			     CarriedSegment(*payload, header)});
 }
 
 bool HostDevice::Send(Ptr<Packet> packet, const Address & /*dest*/, uint16_t /*protocol*/)
 {
 	if (!shut_)
-		next_->take({packet, packet->GetSize(), false, false, way_});
+		next_->take({packet, packet->GetSize(), false, Frame::Kind::transfer, way_});
 	return true;
 }
 

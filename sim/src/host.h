@@ -5,6 +5,7 @@
 
 #include "frame.h"
 
+#include <functional>
 #include <ns3/mac48-address.h>
 #include <ns3/net-device.h>
 #include <ns3/node.h>
@@ -30,6 +31,10 @@ public:
 	{
 		next_ = &next;
 	}
+	/// An echo to the other end, which sends it back; `number` comes with it.
+	void send_echo(uint32_t bytes, uint64_t number);
+	/// Called with its number when it is back.
+	std::function<void(uint64_t number)> echoed;
 	/// From now on nothing is sent and nothing taken.
 	void shut()
 	{
@@ -77,6 +82,8 @@ public:
 	bool SupportsSendFrom() const override;
 
 private:
+	void take_echo(Frame frame);
+
 	uint16_t mtu_bytes_;
 	uint16_t protocol_; ///< EtherType of IPv4 or IPv6: all that ever comes
 	uint32_t index_ = 0;

@@ -4,6 +4,7 @@
 #include "flows.h"
 #include "layout.h"
 #include "network.h"
+#include "pings.h"
 #include "progress.h"
 #include "result.h"
 #include "sampler.h"
@@ -88,6 +89,7 @@ int simulate(const Options &options)
 	const Layout layout(plan);
 	Network network(plan, layout, options.collapse);
 	Flows flows(plan, network, options.whole_stack);
+	Pings pings(plan, network, flows);
 	Sampler sampler(options.folder, plan, network, flows);
 	flows.began = [&sampler](size_t flow) { sampler.begin(flow); };
 	flows.ended = [&sampler](size_t flow) { sampler.end(flow); };
@@ -106,6 +108,7 @@ int simulate(const Options &options)
 		outcome.error = "stopped by signal " + std::to_string(stop_signal());
 	outcome.complete = flows.complete() && outcome.error.empty();
 	sampler.finish();
+	pings.write(options.folder);
 	progress.finish();
 	outcome.wall_s = progress.wall_s();
 	outcome.cpu_s = cpu_s();

@@ -27,6 +27,8 @@ using namespace ns3;
 namespace
 {
 
+constexpr uint32_t echo_protocol = 1; ///< ICMP
+
 /// FqCoDelQueueDisc's times are text; ns-3 makes times of text where it wants those, as
 /// CoDelQueueDisc does.
 StringValue time_text(int64_t time_ns)
@@ -154,17 +156,20 @@ public:
 	}
 	bool Mark() override
 	{
-		if (frame.background || frame.segment) // carried: never with ECN
+		// Carried: never with ECN.
+		if (frame.kind != Frame::Kind::transfer || frame.segment)
 			return false;
 		return ip_version_ == 6 ? mark_congestion<Ipv6Header>(frame.packet)
 					: mark_congestion<Ipv4Header>(frame.packet);
 	}
 	uint32_t Hash(uint32_t perturbation) const override
 	{
-		if (frame.background)
+		if (frame.kind == Frame::Kind::background)
 			return perturbation;
 		// Each flow has the same addresses and ports: its hosts are its own (host.h).
 		perturbation ^= uint32_t{frame.way} / 2 * 0x9e3779b9U;
+		if (frame.kind == Frame::Kind::echo) // has no ports: it is a flow of its own
+			return (perturbation ^ echo_protocol) * 2654435761U >> 8;
 		if (!frame.segment)
 			return flow_hash(frame.packet, ip_version_, perturbation);
 		const uint32_t ports =
@@ -208,14 +213,15 @@ void ManagedLane::background(size_t index)
 		background_[index].advance();
 		background(index);
 		Frame frame{Create<Packet>(bytes), bytes};
-		frame.background = true;
+		frame.kind = Frame::Kind::background;
 		take(std::move(frame));
 	});
 }
 
 void ManagedLane::take(Frame frame)
 {
-	if (config_.duplicate > 0 && !frame.background && random_.chance(config_.duplicate))
+	if (config_.duplicate > 0 && frame.kind != Frame::Kind::background &&
+	    random_.chance(config_.duplicate))
 		enqueue(frame.copy());
 	enqueue(std::move(frame));
 }
@@ -250,7 +256,7 @@ void ManagedLane::sent(Frame frame)
 	const int64_t now_ns = Simulator::Now().GetNanoSeconds();
 	counters_.packets++;
 	counters_.bytes += frame.bytes;
-	if (!frame.background) {
+	if (frame.kind != Frame::Kind::background) {
 		frame.corrupt |= config_.corrupt > 0 && random_.chance(config_.corrupt);
 		way_.put(now_ns,
 			 config_.arrives_ns(now_ns, delays_.at(now_ns), latest_ns_, random_,

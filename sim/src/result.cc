@@ -24,6 +24,12 @@ double seconds(int64_t time_ns)
 	return static_cast<double>(time_ns) / 1e9;
 }
 
+/// What echoes take before the first flow connects is no time of the run; -1: never.
+int64_t since_idle(const Plan &plan, int64_t start_ns)
+{
+	return start_ns < 0 ? start_ns : start_ns - plan.idle_ns();
+}
+
 /// As the engine defines it (engine/src/telemetry/goodput.h): what had come when the clock began
 /// took no time of it; what took less than a round trip has no rate.
 struct Goodput {
@@ -186,7 +192,7 @@ Json flow_json(const Plan &plan, const Streams &streams, bool over)
 	return {
 	    {"name", streams.flow().name},
 	    {"complete", over},
-	    {"start_ns", streams.start_ns()},
+	    {"start_ns", since_idle(plan, streams.start_ns())},
 	    {"bytes", streams.bytes()},
 	    {"early_bytes", goodput.early_bytes},
 	    {"duration_s", seconds(goodput.duration_ns)},
@@ -229,7 +235,7 @@ void result_write(const std::string &folder, const Plan &plan, const Layout &lay
 	    {"wall_s", outcome.wall_s},
 	    {"cpu_s", outcome.cpu_s},
 	    {"simulated_s", seconds(outcome.simulated_ns)},
-	    {"start_ns", flows.start_ns()},
+	    {"start_ns", since_idle(plan, flows.start_ns())},
 	    {"flows", list},
 	    {"lanes", lanes_json(network)},
 	    {"event_packets", event_packets_json(plan, network)},

@@ -54,11 +54,12 @@ Streams::Streams(const Plan &plan, const Flow &flow, const Network::Ends &ends, 
 		}
 	}
 	listen();
+	const int64_t connects_ns = plan.idle_ns() + flow.start_ns;
 	for (auto &stream : streams_)
-		Simulator::Schedule(NanoSeconds(flow.start_ns), &Streams::connect, this,
+		Simulator::Schedule(NanoSeconds(connects_ns), &Streams::connect, this,
 				    std::ref(stream));
-	moved_ns_ = flow.start_ns;
-	Simulator::Schedule(NanoSeconds(flow.start_ns), &Streams::watch, this);
+	moved_ns_ = connects_ns;
+	Simulator::Schedule(NanoSeconds(connects_ns), &Streams::watch, this);
 }
 
 /// Sockets are made as the defaults are, and flows differ.

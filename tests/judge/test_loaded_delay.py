@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +12,27 @@ import pytest
 
 import landspeed
 from landspeed.cli import main as cli
-from landspeed.judge.loaded_delay import loaded_rtt, queue_delays, settled_s
+from landspeed.judge.loaded_delay import loaded_rtt, ping_figures, queue_delays, settled_s
 from landspeed.report.comparison import compare, difference_lines
 from landspeed.report.comparison_sides import load_side
 from landspeed.report.summary import summary_lines
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS, convert_links, convert_samples
+from landspeed.results.bundle import PINGS
+from landspeed.results.sample_columns import (
+    LINK_COLUMNS,
+    SAMPLE_COLUMNS,
+    convert_links,
+    convert_pings,
+    convert_samples,
+)
 from landspeed.results.samples_reader import Samples
 from landspeed.scenario.plan.plan import Event, Plan
 from landspeed.scenario.plan.trace import Trace
+from landspeed.scenario.theory.queueing import FullQueue, full_queue
 from landspeed.scenario.theory.timing import data_rtt_ns
 from tests.support.emu_fixtures import plan_of, scenario
 
 QUEUE, RATE_BPS, FULL, FRAMED, MSS = 1_000_000, 50e6, 1500, 1538, 1448
+FULL_PACKETS_MS = 3 * FRAMED * 8 / RATE_BPS * 1e3  # a fair queue's quantum, and what is on the line
 WINDOW = 900_000  # more than the 188 kB that are under way, and less than these and the queue
 LINKS = [
     {"one_way_delay": "7 ms"},
@@ -139,10 +149,43 @@ def test_a_full_fifo_of_1_mb_delays_by_its_bytes(tmp_path: Path, world: str) -> 
     assert run.rtt_ms == pytest.approx(30.121, abs=0.001)
     assert record.rtt_loaded_max_ms == pytest.approx(idle_ms + queue_ms, rel=0.02)
     assert run.rtt_loaded_p99_ms == pytest.approx(idle_ms + queue_ms, rel=0.02)
+    theory = full_queue(run.plan)
+    assert theory is not None
+    assert record.rtt_loaded_max_ms == pytest.approx(theory.rtt_ns / 1e6, rel=0.02)
     queue = max(run.queue_delays, key=lambda each: each.median_ms)
     assert (queue.source, queue.target, queue.direction) == ("r1", "r2", "forward")
     assert queue.max_ms == pytest.approx(queue_ms, rel=0.02)
     assert run.rtt_loaded_median_ms == pytest.approx(idle_ms + queue.median_ms, rel=0.02)
+
+
+def test_theory_has_the_round_trip_of_a_full_queue(tmp_path: Path) -> None:
+    """The queue's bytes over the line's rate; less where the window ends first; nothing of a managed queue."""
+
+    def of(*overrides: str) -> FullQueue | None:
+        return full_queue(plan_of(tmp_path, HOME, *overrides))
+
+    queue_ms = QUEUE / FULL * FRAMED * 8 / RATE_BPS * 1e3
+    full = of()
+    assert full is not None
+    assert (full.link.a, full.link.b, full.wait_ns / 1e6) == ("r1", "r2", pytest.approx(queue_ms, rel=1e-6))
+    assert full.rtt_ns / 1e6 == pytest.approx(data_rtt_ns(plan_of(tmp_path, HOME)) / 1e6 + queue_ms, rel=1e-6)
+    part = of(f"transfer.window={WINDOW} B", "transfer.window_exact=true")
+    assert part is not None
+    assert part.rtt_ns / 1e6 == pytest.approx(WINDOW / MSS * FRAMED * 8 / RATE_BPS * 1e3, rel=1e-3)
+    assert of("path.1.discipline=fq_codel") is None
+    assert of("transfer.window=100 kB") is None  # binds
+    assert of("events=[{at: 1 s, from: r1, to: r2, line_rate: 10 Mbit/s}]") is None
+
+
+@pytest.mark.guest
+def test_predict_has_the_delay_measured_and_by_theory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "home.yaml"
+    file.write_text(json.dumps(HOME))
+    words = ["predict", str(file), "--bytes", "1GB", "--worlds", "sim", "--seeds", "1", "--at-most", "20"]
+    assert cli.main([*words, "--out", str(tmp_path / "out"), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert told["rtt_full_queue_ms"] == pytest.approx(194.5, rel=0.005)
+    assert 0.7 * 194.5 < told["rtt_loaded_median_ms"] < 1.02 * 194.5
 
 
 @pytest.mark.guest
@@ -190,3 +233,58 @@ def test_text_sql_and_comparison_name_the_delay(tmp_path: Path, capsys: pytest.C
     _, low, high = capsys.readouterr().out.splitlines()
     assert float(low.split("\t")[0]) == cake.rtt_loaded_median_ms
     assert [float(each) for each in high.split("\t")] == [median, tail]
+
+
+# --- echoes ----------------------------------------------------------------------------------------------------------
+
+
+def test_figures_of_echoes() -> None:
+    """Of 20 loaded ones one is lost; the mean of the shortest 95 % of the others makes the round trips a minute."""
+    idle = [(-3.0 + number / 10, 30.0) for number in range(20)] + [(-0.01, 400.0)]  # the last met the first SYN
+    loaded = [(10.0 + number, 100.0) for number in range(18)] + [(28.0, 900.0), (29.0, math.inf)]
+    found = ping_figures([*idle, (5.0, 5000.0), *loaded, (31.0, 9999.0)], (10.0, 30.0))
+    assert found.pop("rpm") == pytest.approx(60_000 / ((18 * 100 + 900) / 19))
+    assert found.pop("ping_lost") == pytest.approx(1 / 20)
+    assert [found[f"ping_idle_{name}_ms"] for name in ("median", "p99", "max")] == [30.0, 30.0, 30.0]
+    assert [found[f"ping_loaded_{name}_ms"] for name in ("median", "p95", "max")] == [100.0, 900.0, 900.0]
+    many = [(10.0 + number / 10, 100.0 if number < 95 else 900.0) for number in range(100)]
+    assert ping_figures(many, (10.0, 30.0))["rpm"] == pytest.approx(600)
+    assert ping_figures([], (10.0, 30.0)) == {}
+
+
+def test_lost_echoes_are_those_before_the_last_answer(tmp_path: Path) -> None:
+    """Numbers 1, 2 and 4 of 0 … 5 did not come back; of the copies of 3 the first counts."""
+    csv = tmp_path / "pings.csv"
+    csv.write_text("number,sent_ns,rtt_ns\n3,1300,70\n0,1000,50\n3,1300,90\n5,1500,60\n")
+    assert convert_pings({"main": csv}, tmp_path / PINGS, 1200) == 6
+    told = [(round(at * 1e9), round(ms * 1e6) if math.isfinite(ms) else None) for at, ms in Samples(tmp_path).pings]
+    assert told == [(-200, 50), (-100, None), (0, None), (100, 70), (200, None), (300, 60)]
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("world", ["sim", "emu"])
+def test_echoes_wait_in_a_fifo_and_pass_a_fair_queue(tmp_path: Path, world: str) -> None:
+    """Beside CUBIC they wait as its own packets do; FQ-CoDel lets a flow of single packets pass."""
+    asked = ("transfer.ping=true", "transfer.duration=20 s", "transfer.sample_interval=50 ms")
+    fifo = home_of(tmp_path, world, *asked)
+    record = fifo.record
+    assert record.ping_idle_median_ms == pytest.approx(record.rtt_ms, rel=1e-3)
+    assert record.ping_idle_max_ms == pytest.approx(record.rtt_ms, rel=1e-3)
+    assert record.ping_loaded_median_ms == pytest.approx(record.rtt_loaded_median_ms, rel=0.02)
+    assert record.ping_loaded_max_ms == pytest.approx(record.rtt_loaded_max_ms, rel=0.02)
+    values = sorted(ms for at, ms in fifo.samples.pings if 10.0 <= at < 20.0 and math.isfinite(ms))
+    assert len(values) > 190
+    kept = values[: math.ceil(0.95 * len(values))]
+    assert fifo.rpm == pytest.approx(60_000 * len(kept) / sum(kept))
+    lines = summary_lines(record)
+    assert f"Ping under load: {fifo.ping_loaded_median_ms:.3f} ms median, {fifo.ping_loaded_p99_ms:.3f} ms p99" in [
+        line.split(" p99")[0] + " p99" for line in lines
+    ]
+    assert f"Responsiveness: {fifo.rpm:.0f} round trips a minute (RPM, of echoes)" in lines
+
+    fair = home_of(tmp_path, world, *asked, "path.1.discipline=fq_codel")
+    assert fair.record.ping_lost == 0
+    assert fair.ping_loaded_p99_ms == pytest.approx(30.121, abs=FULL_PACKETS_MS)
+    assert fair.rpm is not None
+    assert fifo.rpm is not None
+    assert fair.rpm > 4 * fifo.rpm

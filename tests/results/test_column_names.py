@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from landspeed.base.places import ROOT
-from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
+from landspeed.results.sample_columns import LINK_COLUMNS, PING_COLUMNS, SAMPLE_COLUMNS
 from landspeed.results.socket_columns import OWNER_COLUMNS, SOCKET_COLUMNS
 
 
@@ -18,6 +18,7 @@ from landspeed.results.socket_columns import OWNER_COLUMNS, SOCKET_COLUMNS
         ("engine/src/telemetry/samples.c", "header", SAMPLE_COLUMNS),
         ("sim/src/sampler.cc", "sample_header", SAMPLE_COLUMNS),
         ("sim/src/sampler.cc", "link_header", LINK_COLUMNS),
+        ("sim/src/pings.cc", "header", PING_COLUMNS),
         ("emu/linkwatch/links.h", "LINKS_HEADER", LINK_COLUMNS),
         ("emu/linkwatch/sockets.h", "SOCKETS_HEADER", SOCKET_COLUMNS),
         ("emu/linkwatch/sockets.h", "OWNERS_HEADER", ["socket", *OWNER_COLUMNS]),

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from landspeed.base.errors import Source, TextPosition
 from landspeed.base.failures import NotPossible, RunFailed
@@ -32,6 +32,7 @@ from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.file.vary import read_space
 from landspeed.scenario.plan.plan import Plan
 from landspeed.scenario.theory import physics as ph
+from landspeed.scenario.theory.queueing import full_queue
 from landspeed.worlds.registry import plan_for
 from landspeed.worlds.world import World
 
@@ -62,6 +63,8 @@ class Prediction:
         rate_bps: the steady rate, median of the seeds.
         measured_s, measured_bytes: of each transfer that was run, on its own clock.
         bound_by: what bound most of them, and how many if not all.
+        rtt_loaded_ms: round trip under load, median of the seeds' medians.
+        full_queue_ms: the same by theory, with the queue before the slowest line full; None where none fills.
         steady: whether every seed's rate was steady.
         recovery_s: how long a recovery from a loss takes, where they were not steady.
     """
@@ -77,6 +80,8 @@ class Prediction:
     measured_bytes: float
     bound_by: str
     steady: bool
+    rtt_loaded_ms: float | None
+    full_queue_ms: float | None
     recovery_s: float = 0.0
 
     def percentile_s(self, share: float) -> float:
@@ -211,13 +216,23 @@ def _refuse(plan: Plan) -> None:
         )
 
 
+class SeedRun(NamedTuple):
+    """What the run of one seed says."""
+
+    seed: int
+    divided: Steady
+    bound_by: str
+    retransmits: int
+    rtt_loaded_ms: float | None
+
+
 @dataclass
 class PredictionRun:
     """A choice that is being run."""
 
     choice: Choice
     plan: Plan
-    runs: list[tuple[int, Steady, str, int]] = field(default_factory=list[tuple[int, Steady, str, int]])
+    runs: list[SeedRun] = field(default_factory=list[SeedRun])
     duration_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -234,7 +249,7 @@ class PredictionRun:
         if control.startswith("bbr") or not self.runs:
             return 0.0
         physics, streams = self.plan.physics, self.plan.transfer.streams
-        rate = percentile([each.rate_bps for _, each, _, _ in self.runs], 50)
+        rate = percentile([each.divided.rate_bps for each in self.runs], 50)
         window = round(rate * physics.rtt_ns / (8 * 10**9 * streams))
         if control == "reno":
             return ph.reno_recovery_ns(window, physics.mss_bytes, physics.rtt_ns) / 1e9
@@ -244,8 +259,9 @@ class PredictionRun:
     def steady(self) -> bool:
         """True if every run is long enough: its rate is steady, and after a loss it had time to recover, twice."""
         return bool(self.runs) and all(
-            each.is_steady and (not resent or each.measured_s - each.start_s >= RECOVERIES * self.recovery_s)
-            for _, each, _, resent in self.runs
+            run.is_steady and (not each.retransmits or run.measured_s - run.start_s >= RECOVERIES * self.recovery_s)
+            for each in self.runs
+            for run in [each.divided]
         )
 
     def prediction(self, amount: int) -> Prediction:
@@ -254,7 +270,9 @@ class PredictionRun:
         def median(values: Iterable[float]) -> float:
             return percentile(list(values), 50)
 
-        divided = [each for _, each, _, _ in self.runs]
+        divided = [each.divided for each in self.runs]
+        loaded_ms = [each.rtt_loaded_ms for each in self.runs if each.rtt_loaded_ms is not None]
+        queue = full_queue(self.plan)
         try:
             durations = tuple(each.duration_s(amount) for each in divided)
         except ValueError as error:
@@ -262,15 +280,17 @@ class PredictionRun:
         return Prediction(
             choice=self.choice,
             amount=amount,
-            seeds=tuple(seed for seed, _, _, _ in self.runs),
+            seeds=tuple(each.seed for each in self.runs),
             durations_s=durations,
             start_s=median(each.start_s for each in divided),
             start_bytes=median(each.start_bytes for each in divided),
             rate_bps=median(each.rate_bps for each in divided),
             measured_s=median(each.measured_s for each in divided),
             measured_bytes=median(each.measured_bytes for each in divided),
-            bound_by=most_told(word for _, _, word, _ in self.runs),
+            bound_by=most_told(each.bound_by for each in self.runs),
             steady=self.steady,
+            rtt_loaded_ms=median(loaded_ms) if loaded_ms else None,
+            full_queue_ms=queue.rtt_ns / 1e6 if queue else None,
             recovery_s=0.0 if self.steady else self.recovery_s,
         )
 
@@ -320,7 +340,7 @@ class Stages:
             each = asked[int(point.values["case"])]
             each.runs = [self._read(known[cell.key], each.choice, point.plan) for cell in point.cells()]
 
-    def _read(self, outcome: CellOutcome, choice: Choice, plan: Plan) -> tuple[int, Steady, str, int]:
+    def _read(self, outcome: CellOutcome, choice: Choice, plan: Plan) -> SeedRun:
         if not outcome.done or outcome.bundle is None:
             raise RunFailed(f"{choice}, seed {outcome.seed}: {outcome.error}")
         bundle = Path(outcome.bundle)
@@ -333,7 +353,8 @@ class Stages:
         except ValueError as error:
             raise RunFailed(f"{choice}, seed {outcome.seed}: {error}") from error
         figures = outcome.figures
-        return outcome.seed, divided, figures.get("limited_by") or UNKNOWN, int(figures.get("retransmits") or 0)
+        bound, resent = figures.get("limited_by") or UNKNOWN, int(figures.get("retransmits") or 0)
+        return SeedRun(outcome.seed, divided, bound, resent, figures.get("rtt_loaded_median_ms"))
 
 
 def unknown(plan: Plan, host_limit_bps: int | None) -> str:

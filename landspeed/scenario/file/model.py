@@ -214,6 +214,11 @@ class TransferSection(Section):
         description="true: multipath TCP (RFC 8684) over two routes that share no link; only in a network; "
         "default false",
     )
+    ping: bool = special(
+        False,
+        description="true: an echo (ICMP) from sender to receiver at each sample_interval, from before the transfer to "
+        "its end: delay that other packets meet, idle and under load; default false",
+    )
     pacing: Rate | None = Field(None, description="Highest sending rate of each stream; default: the system's own")
     start_stagger: Stagger = Field(0, description="Time between the starts of two streams; default 0 s")
     stall: Stall | None = Field(

@@ -1,15 +1,16 @@
-"""Queues of a path: where one can form, and where that can be ruled out."""
+"""Queues of a path: where one can form, where that can be ruled out, and how long a full one delays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from landspeed.base.limits import LINE_RATE
 from landspeed.scenario.plan.flow_path import steps, subflows
 from landspeed.scenario.plan.plan import Direction, Event, Link, Plan
 from landspeed.scenario.theory import physics as ph
-from landspeed.scenario.theory.timing import packet_mtu
+from landspeed.scenario.theory.timing import data_rtt_ns, packet_mtu, path_mtu
 
 _Bound: TypeAlias = tuple[int, int]
 """A rate in bit/s, and the framing with which it counts."""
@@ -38,6 +39,45 @@ def prove_queueing(plan: Plan) -> list[Link]:
         )
         for link in plan.links
     ]
+
+
+@dataclass(frozen=True)
+class FullQueue:
+    """The queue of a path that its transfer fills: in front of the slowest line.
+
+    Attributes:
+        link: that line's; the queue is of its forward direction.
+        wait_ns: what a packet waits in it when it is full.
+        rtt_ns: round trip of a full packet then, or with all of the window in the queue where that is less.
+    """
+
+    link: Link
+    wait_ns: int
+    rtt_ns: int
+
+
+def full_queue(plan: Plan) -> FullQueue | None:
+    """Queueing delay of a path by arithmetic: the queue's packets over the line's rate.
+
+    None where no queue fills: something else than a line binds the transfer, or the line has a discipline that keeps
+    its queue short, or a rate that changes.
+    """
+    mtu = path_mtu(plan)
+    link = min(plan.links, key=lambda each: each.forward.rate_bps * mtu / (mtu + each.framing_bytes))
+    lane = link.forward
+    changes = lane.trace is not None or any(
+        event.kind == "rate" for event in _touching(plan.events, link.index, "forward")
+    )
+    bound = plan.physics.expected_bottleneck.kind == LINE_RATE
+    if not bound or not lane.can_queue or lane.discipline != "fifo" or changes:
+        return None
+    packet_ns = ph.serialization_ns(mtu, link.framing_bytes, lane.rate_bps)
+    wait_ns, base_ns = lane.queue_bytes * packet_ns // mtu, data_rtt_ns(plan)
+    rtt_ns, window_bps = base_ns + wait_ns, plan.physics.window_limit_bps
+    if window_bps is not None:
+        window_packets = window_bps * plan.physics.rtt_ns / (8e9 * plan.physics.mss_bytes)
+        rtt_ns = max(base_ns, min(rtt_ns, round(window_packets * packet_ns)))
+    return FullQueue(link, wait_ns, rtt_ns)
 
 
 Place: TypeAlias = tuple[int, bool]

@@ -22,6 +22,7 @@ ICMP_HEADER_BYTES = 8  # RFC 792, RFC 4443
 # What a router quotes of a packet whose TTL ended: Linux fills 576 B (RFC 1812 section 4.3.2.3) or 1280 B (RFC 4443).
 ERROR_BYTES_MOST = {4: 576, 6: 1280}
 TRAIN_PACKETS = 200
+IDLE_ECHOES = 20  # before a transfer beside which there are echoes
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,15 @@ def echo_ns(plan: Plan, origin: int = 0, target: int | None = None, payload_byte
     """RTT of a ping between two nodes; of the whole path if no target is named."""
     target = len(plan.links) if target is None else target
     return round_trip_ns(plan, origin, target, echo_bytes(plan.ip_version, payload_bytes))
+
+
+def idle_ns(plan: Plan) -> int:
+    """For so long echoes go over the idle path before the first flow begins, in whole seconds; 0: no flow asks."""
+    links, longest_ns = plan.links, 0
+    for flow in (each for each in plan.flows if each.transfer.ping):
+        rtt_ns = sum(links[number].forward.delay_ns + links[number].reverse.delay_ns for number in flow.route)
+        longest_ns = max(longest_ns, IDLE_ECHOES * flow.transfer.sample_interval_ns + 2 * rtt_ns)
+    return -(-longest_ns // 10**9) * 10**9
 
 
 def hop_echo_ns(plan: Plan, origin: int, hop: int) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.judge.calibration_checks import with_checks
-from landspeed.results.bundle import RAW_SAMPLES
+from landspeed.results.bundle import RAW_PINGS, RAW_SAMPLES
 from landspeed.results.flow_result import FlowResult, flow_folder
 from landspeed.results.record import CalibrationResult, RunRecord
 from landspeed.results.tool_result import TransferResult
@@ -24,7 +24,7 @@ _OF_FLOW = ("name", "start_ns", "calibration")
 def collect_samples(plan: Plan, out: Path, bundle: Path) -> None:
     """Move each flow's series from the simulator's folder to where every bundle has them."""
     for number, flow in enumerate(plan.flows):
-        for name in RAW_SAMPLES:
+        for name in (*RAW_SAMPLES, RAW_PINGS):
             if (source := out / "flows" / str(number) / name).exists():
                 target = bundle / flow_folder(plan, flow) / name
                 target.parent.mkdir(parents=True, exist_ok=True)

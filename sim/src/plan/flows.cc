@@ -33,6 +33,7 @@ Transfer transfer_read(const Field &field)
 		transfer.start_stagger_ns = field.at("start_stagger_ns").time_ns();
 	if (field.has("stall_ns"))
 		transfer.stall_ns = field.at("stall_ns").time_ns(1);
+	transfer.ping = field.has("ping") && field.at("ping").boolean();
 	transfer.ecn = field.has("ecn") && field.at("ecn").boolean();
 	return transfer;
 }

@@ -77,6 +77,18 @@ int64_t Plan::rtt_ns(const Flow &flow) const
 	return sum;
 }
 
+int64_t Plan::idle_ns() const
+{
+	constexpr int64_t echoes = 20, second_ns = 1'000'000'000;
+	int64_t longest_ns = 0;
+	for (const auto &flow : flows)
+		if (flow.transfer.ping)
+			longest_ns =
+			    std::max(longest_ns,
+				     echoes * flow.transfer.sample_interval_ns + 2 * rtt_ns(flow));
+	return (longest_ns + second_ns - 1) / second_ns * second_ns;
+}
+
 uint32_t Plan::mss_bytes(const Flow &flow) const
 {
 	return mtu_bytes(flow) - (ip_version == 6 ? 40 : 20) - 20 - 12;

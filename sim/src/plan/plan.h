@@ -81,6 +81,7 @@ struct Transfer {
 	int64_t start_stagger_ns = 0;
 	int64_t stall_ns = 30'000'000'000; ///< given up when nothing has moved for so long
 	bool ecn = false;                  ///< both ends negotiate it (RFC 3168)
+	bool ping = false;                 ///< an echo each sample_interval_ns beside it
 };
 
 enum class EventKind { loss, rate, delay, down, background };
@@ -125,6 +126,8 @@ struct Plan {
 	std::vector<Flow> flows; ///< at least one
 	std::vector<Event> events;
 
+	/// For so long echoes go over the idle path before the first flow connects.
+	[[nodiscard]] int64_t idle_ns() const;
 	/// The node to which it leads.
 	[[nodiscard]] size_t end(const Step &step) const;
 	/// The largest IP packet that passes every link of a flow.

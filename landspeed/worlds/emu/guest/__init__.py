@@ -10,6 +10,7 @@ job.py                Job of the guest: `job.json`, written by the host (world.p
 joined_links.py       Joined links: those of a plan that are passed in one step
 link_events.py        Events on links, what each kind does: loss, outage, delay, rate, background traffic
 link_samplers.py      The programs that look at links and sockets meanwhile (emu/linkwatch)
+pinger.py             Echoes beside a transfer: ICMP from a flow's sender to its receiver
 reading.py            The plan and the job as the host wrote them: it has checked every value
 spawn.py              Programs of a transfer, by posix_spawn(3)
 spin_cost.py          Programs that spin while they wait: what of virtual time they take

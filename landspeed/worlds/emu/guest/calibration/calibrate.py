@@ -224,12 +224,12 @@ def _icmp_socket(network: FlowPath, position: int) -> socket.socket:
         return socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
 
 
-def echo_request(version: int, sequence: int, payload: bytes) -> bytes:
+def echo_request(version: int, sequence: int, payload: bytes, identifier: int = IDENTIFIER) -> bytes:
     """ICMP (RFC 792) or ICMPv6 (RFC 4443) echo request; the kernel fills in ICMPv6's checksum."""
     kind = 8 if version == 4 else 128
-    header = struct.pack("!BBHHH", kind, 0, 0, IDENTIFIER, sequence)
+    header = struct.pack("!BBHHH", kind, 0, 0, identifier, sequence)
     checksum = internet_checksum(header + payload) if version == 4 else 0
-    return struct.pack("!BBHHH", kind, 0, checksum, IDENTIFIER, sequence) + payload
+    return struct.pack("!BBHHH", kind, 0, checksum, identifier, sequence) + payload
 
 
 def internet_checksum(data: bytes) -> int:
@@ -242,7 +242,7 @@ def internet_checksum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def echo_sequence(version: int, packet: bytes) -> int | None:
+def echo_sequence(version: int, packet: bytes, asked: int = IDENTIFIER) -> int | None:
     """Sequence number of our echo that a reply or a time-exceeded message is about; None for other packets."""
     icmp = packet[(packet[0] & 15) * 4 :] if version == 4 else packet
     reply, exceeded, request = (0, 11, 8) if version == 4 else (129, 3, 128)
@@ -254,7 +254,7 @@ def echo_sequence(version: int, packet: bytes) -> int | None:
     elif icmp[0] != reply:
         return None
     _, _, _, identifier, sequence = struct.unpack("!BBHHH", icmp[:8])
-    return sequence if identifier == IDENTIFIER else None
+    return sequence if identifier == asked else None
 
 
 # --- Links that are passed in one step -------------------------------------------------------------------------------
