@@ -1,5 +1,6 @@
 """Modules that every room needs: errors, files, places, progress, units in words, logs, the version.
 
+captures.py       Packet captures: the packets of a pcap or pcapng file, in either byte order, in µs or ns
 config.py         The user's file of defaults: `landspeed/config.toml` below XDG_CONFIG_HOME
 errors.py         Errors that point at a place in a file: file:line:column, the line, a caret, what is wrong
 extras.py         Extras of the package: which commands need them, and which of their packages are not installed

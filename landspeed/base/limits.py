@@ -68,7 +68,7 @@ EngineLimit: TypeAlias = Literal[
     "unknown",
 ]
 """Limits of a stream that the kernel's own clock tells the engine; of the path it knows too little to name a cause."""
-ImportLimit: TypeAlias = Literal["line rate", "pacing", "window", "loss", "host"]
+ImportLimit: TypeAlias = Literal["line rate", "pacing", "window", "loss", "reordering", "host"]
 """Limits of a measured transfer: `landspeed import`."""
 TheoryLimit: TypeAlias = Literal["line rate", "window", "loss"]
 """Limits of the curves on the explore page."""

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
+from landspeed.base.captures import Capture, CapturedPacket, CaptureError
 from landspeed.base.text import bytes_text
 from landspeed.base.version import __version__
 from landspeed.exporters.exporter import Exported, Exporter, ExportError
@@ -19,10 +20,8 @@ from landspeed.results.bundle import EVIDENCE
 from landspeed.results.flow_result import flow_folder
 
 ENDS = ("sender", "receiver")
-MAGICS = {b"\xd4\xc3\xb2\xa1": ("<", 1000), b"\x4d\x3c\xb2\xa1": ("<", 1),
-          b"\xa1\xb2\xc3\xd4": (">", 1000), b"\xa1\xb2\x3c\x4d": (">", 1)}  # fmt: skip
-"""First bytes of a pcap file → byte order, and ns of its fraction (pcap-savefile(5))."""
 SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
+ETHERNET = 1
 COMMENT, APPLICATION, IF_NAME, IF_TSRESOL = 1, 4, 2, 9
 
 PREFERENCES = """\
@@ -56,10 +55,11 @@ def _blocks(exported: Exported, captures: dict[str, Path]) -> Iterator[bytes]:
     yield _block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + by + _option(0, b""))
     merged: list[tuple[int, int, int, bytes]] = []
     for number, (end, file) in enumerate(captures.items()):
-        link_type, packets = _read_pcap(file)
+        packets = _packets(file)
+        link_type = packets[0][2] if packets else ETHERNET
         told = _option(IF_NAME, end.encode()) + _option(IF_TSRESOL, b"\x09")
         yield _block(INTERFACE, struct.pack("<HHI", link_type, 0, 0) + told + _option(0, b""))
-        merged += [(time_ns, number, length, data) for time_ns, length, data in packets]
+        merged += [(time_ns, number, length, data) for time_ns, _, _, length, data in packets]
     story = _Story(exported)
     for time_ns, number, length, data in sorted(merged, key=lambda each: each[:2]):
         body = struct.pack("<IIIII", number, time_ns >> 32, time_ns & 0xFFFFFFFF, len(data), length) + _padded(data)
@@ -99,27 +99,16 @@ class _Story:
         return "; ".join(parts)
 
 
-def _read_pcap(file: Path) -> tuple[int, list[tuple[int, int, bytes]]]:
-    """Link type, and each packet's time in ns since 1970, length, bytes; a last one cut short is left out.
+def _packets(file: Path) -> list[CapturedPacket]:
+    """Packets of a capture; a last one cut short is left out.
 
     Raises:
-        ExportError: it is no pcap file.
+        ExportError: it is no capture.
     """
-    content = file.read_bytes()
-    if content[:4] not in MAGICS:
-        raise ExportError(f"{file}: not a pcap file; run the scenario again with --evidence")
-    order, fraction_ns = MAGICS[content[:4]]
-    (link_type,) = struct.unpack_from(order + "I", content, 20)
-    found: list[tuple[int, int, bytes]] = []
-    at = 24
-    while at + 16 <= len(content):
-        seconds, fraction, kept, length = struct.unpack_from(order + "IIII", content, at)
-        data = content[at + 16 : at + 16 + kept]
-        if len(data) < kept:
-            break
-        found.append((seconds * 10**9 + fraction * fraction_ns, length, data))
-        at += 16 + kept
-    return link_type, found
+    try:
+        return list(Capture(file))
+    except CaptureError as error:
+        raise ExportError(f"{error}; run the scenario again with --evidence") from error
 
 
 def _padded(data: bytes) -> bytes:

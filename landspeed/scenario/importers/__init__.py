@@ -13,6 +13,7 @@ registry.py        Registry of the readers: every module of readers/ that has a 
 round_trip.py      The path's own round trip, and how it divides over the hops
 udp.py             Transfers over UDP: what the path carries, and whether their losses are chance
 write.py           Writer of the inferred scenario: each value with its source and its uncertainty in a comment
+captures/          Packet captures: TCP segments, connections, and the congestion control that they show
 readers/           Readers of measuring programs' files, a module each
 topologies/        Maps of networks become a scenario of a network: Topology Zoo, SNDlib, containerlab
 

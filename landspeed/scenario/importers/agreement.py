@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from landspeed.base.units_text import rate_text
 from landspeed.scenario.importers.path_evidence import MeasuredTransfer, PathEvidence, Traceroute
 from landspeed.scenario.importers.peers import is_address, plain_address
 
+AT_SENDER = "the sender"
 APART = 1.25  # goodputs of one path may differ by so much from run to run
 
 
@@ -27,6 +29,37 @@ def put_in_order(evidence: PathEvidence) -> None:
         )
         del there[1]
     evidence.traces = [*there, *back]
+
+
+def of_each_transfer_one(evidence: PathEvidence) -> None:
+    """Keep one report of each transfer: its program's before a capture, the sender's capture before the receiver's.
+
+    What only the other tells stays: the control that is guessed, and which packets overtook.
+    """
+    kept: list[MeasuredTransfer] = []
+    ordered = sorted(evidence.transfers, key=lambda each: (each.captured_packets > 0, each.captured_at != AT_SENDER))
+    for each in ordered:
+        twin = next((one for one in kept if each.captured_packets and _same(one, each)), None)
+        if twin is None:
+            kept.append(each)
+            continue
+        kept[kept.index(twin)] = replace(
+            twin,
+            guessed_control=twin.guessed_control or each.guessed_control,
+            guess_why=twin.guess_why or each.guess_why,
+            overtaken=max(twin.overtaken, each.overtaken),
+            needless=max(twin.needless, each.needless),
+            captured_packets=twin.captured_packets or each.captured_packets,
+        )
+        evidence.notes.append(
+            f"Capture. {twin.source} and {each.source} are of the same transfer: its rate, losses and windows are "
+            f"those of {twin.source}."
+        )
+    evidence.transfers = kept
+
+
+def _same(one: MeasuredTransfer, other: MeasuredTransfer) -> bool:
+    return not one.udp and bool(set(one.sender_ports) & set(other.sender_ports))
 
 
 def _ends(trace: Traceroute) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from landspeed.base.errors import Source
 from landspeed.scenario.file.document import parse_yaml
 from landspeed.scenario.file.load import BUILT, LoadedScenario, check_tree
-from landspeed.scenario.importers.agreement import put_in_order
+from landspeed.scenario.importers.agreement import of_each_transfer_one, put_in_order
 from landspeed.scenario.importers.infer import infer
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence
 from landspeed.scenario.importers.peers import of_one_path
@@ -75,6 +75,7 @@ def import_files(
     evidence = PathEvidence()
     for file, reader in given:
         evidence.add(reader.read(file))
+    of_each_transfer_one(evidence)
     put_in_order(evidence)
     evidence = of_one_path(evidence)
     text = write_scenario(infer(evidence), evidence, name, title)

@@ -27,6 +27,7 @@ STANDING = 0.25  # of the queue's greatest delay: while it stands higher, the li
 FLAT, BURSTS = 0.1, 2.0  # a policed goodput varies by so little; a variance of losses so far above chance's
 USUAL_MTU = 1500
 FEWEST = 100  # probes; of fewer, one that is lost would be a loss that no TCP survives
+FEW = 3  # packets that overtook: less is no figure
 NORMAL = 1.96  # standard deviations of a 95 % interval
 
 
@@ -48,12 +49,16 @@ def infer(evidence: PathEvidence) -> InferredPath:
         made.goodput = _goodput(tcp, transfer)
     _bound(made)
     made.mtu_source = mtu_source
+    _overtaking(made)
     _by_probes(made, evidence)
     apply_settings(made, evidence)
     made.assumptions += [*made.round_trip.assumptions, *evidence.notes, *contradictions(evidence)]
     made.ip_version = _ip_version(evidence, transfer)
     told = [transfer, *evidence.sockets, *evidence.hosts]
     made.congestion_control = next((each.congestion_control for each in told if each and each.congestion_control), None)
+    guesses = [(each.guessed_control, each.guess_why) for each in tcp if each.guessed_control]
+    if made.congestion_control is None and guesses:
+        made.congestion_control, made.control_guess = guesses[0]
     return made
 
 
@@ -148,7 +153,9 @@ def _bound(made: InferredPath) -> None:
     resent = sum(each.retransmits or 0 for each in parts)
     if not any(each.retransmits is not None for each in parts):
         resent, parts = transfer.retransmits or 0, [_as_one(transfer)]
-    if resent:
+    if transfer.needless > resent:
+        _by_reordering(made)
+    elif resent:
         _by_loss(made, parts, resent, seen=bool(rtts))
     else:
         made.bound_by, made.sure = limits.HOST, "possible"
@@ -268,6 +275,30 @@ def _by_loss(made: InferredPath, parts: Sequence[GoodputInterval], resent: int, 
     else:
         made.assumptions.append(
             "Loss. Each packet is lost for itself; that losses come in bursts, the figures cannot tell."
+        )
+
+
+def _by_reordering(made: InferredPath) -> None:
+    """Most of what was sent again had come already: others had overtaken it, and TCP took it for lost."""
+    transfer = made.transfer
+    assert transfer is not None
+    made.bound_by, made.sure = limits.REORDERING, "likely"
+    made.why = f"{transfer.needless} packets were sent again that had come already: others had overtaken them"
+    made.second = "acknowledgments that were lost or late"
+
+
+def _overtaking(made: InferredPath) -> None:
+    """Take the packets that came before others; at the sender only what they caused is seen."""
+    transfer = made.transfer
+    if transfer is None or not transfer.captured_packets or max(transfer.overtaken, transfer.needless) < FEW:
+        return
+    if transfer.overtaken:
+        told = f"{transfer.overtaken} of {transfer.captured_packets} packets came before others sent earlier"
+        made.reorder = _chance(transfer.overtaken, transfer.captured_packets, f"{transfer.source}: {told}")
+        made.assumptions.append("Reordering. It is put on one link, forward; where packets overtook, no end can tell.")
+    elif made.bound_by == limits.REORDERING:
+        made.assumptions.append(
+            "Reordering. How many packets overtook others only a capture at the receiver tells; none is assumed."
         )
 
 

@@ -27,6 +27,8 @@ class InferredPath:
         goodput: of the transfer that stands for all, with the spread of all.
         sure: how sure `bound_by` is, and `second` the reading that fits the figures next best.
         mtu_source: what tells the MTU; "" where it is assumed.
+        control_guess: why the control is taken, where no program told it.
+        reorder: the share of packets that overtake.
         nic: speed of a host's interface.
     """
 
@@ -49,6 +51,8 @@ class InferredPath:
     pacing_bps: float | None = None
     ip_version: int = 4
     congestion_control: str | None = None
+    control_guess: str = ""
+    reorder: Figure | None = None
     assumptions: list[str] = field(default_factory=list[str])
 
     @property

@@ -56,6 +56,9 @@ class MeasuredTransfer:
         goodput_bps: payload that the receiver got.
         sender_ports: of the connections that carried it.
         lost, packets, packet_bytes, offered_bps: of a transfer over UDP: the payload of each packet, and what was sent.
+        captured_at: which end, of a packet capture; `captured_packets` of data, of which `overtaken` came before
+            others that were sent earlier, and `needless` were sent again although they had come.
+        guessed_control: from what was in flight, with the reason.
     """
 
     source: str
@@ -85,6 +88,12 @@ class MeasuredTransfer:
     max_rtt_s: float | None = None
     intervals: tuple[GoodputInterval, ...] = ()
     when: str = ""
+    captured_at: str = ""
+    captured_packets: int = 0
+    overtaken: int = 0
+    needless: int = 0
+    guessed_control: str | None = None
+    guess_why: str = ""
 
     @property
     def packets_sent(self) -> int | None:

@@ -11,18 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+from landspeed.base.captures import MAGICS, SECTION
 from landspeed.scenario.importers import readers
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence
 
 SAMPLE_BYTES = 200_000  # as much of a file tells of which program it is
-CAPTURES = (
-    b"\xd4\xc3\xb2\xa1",
-    b"\xa1\xb2\xc3\xd4",
-    b"\x4d\x3c\xb2\xa1",
-    b"\xa1\xb2\x3c\x4d",
-    b"\x0a\x0d\x0d\x0a",
-)
-"""First bytes of pcap, with µs and ns in both byte orders, and of pcapng."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +66,13 @@ def _beginning(file: Path) -> str:
             content = opened.read(SAMPLE_BYTES)
     except OSError as error:
         raise MeasurementError(f"{file}: {error.strerror or error}; give what a measuring program printed") from error
-    if content.startswith(CAPTURES):
-        raise MeasurementError(
-            f"{file}: a packet capture, which is not read; give what `ss -tin` printed during the transfer, which has "
-            "the round trip, the window and the control too"
-        )
     if content.startswith(b"\x1f\x8b"):
         try:
             content = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(content, SAMPLE_BYTES)
         except (zlib.error, gzip.BadGzipFile) as error:
             raise MeasurementError(f"{file}: not gzip as it says ({error}); give the whole file") from error
+    if content.startswith((*MAGICS, SECTION)):
+        return content[:4].decode("latin-1")  # packets may have anything in them, other programs' output too
     if not content.strip():
         raise MeasurementError(f"{file}: empty; give what the program printed")
     marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))

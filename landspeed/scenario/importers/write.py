@@ -146,7 +146,10 @@ def _path(made: InferredPath, nodes: Sequence[str]) -> Iterator[str]:
             yield f"    queue: {format_exact(SIZE, _rounded(made.queue.value, 4))}{_remark(SIZE, made.queue)}"
         if made.loss is not None and made.loss.value > 0:
             yield f"    loss: {made.loss.value * 100:.4g} %{_remark(PROBABILITY, made.loss)}"
-            yield "    reverse: {loss: 0 %}"
+        if made.reorder is not None:
+            yield f"    reorder: {made.reorder.value * 100:.4g} %{_remark(PROBABILITY, made.reorder)}"
+        if back := [key for key, figure in (("loss", made.loss), ("reorder", made.reorder)) if figure and figure.value]:
+            yield f"    reverse: {{{', '.join(f'{key}: 0 %' for key in back)}}}"
 
 
 def _ms(rtt_ms: float) -> str:
@@ -159,7 +162,7 @@ def _transfer(made: InferredPath) -> Iterator[str]:
     yield f"  streams: {transfer.streams}" if transfer else "  streams: 1  # assumed: no transfer was measured"
     control = made.congestion_control
     if control in CONGESTION_CONTROLS:
-        yield f"  congestion_control: {control}"
+        yield f"  congestion_control: {control}{f'  # {made.control_guess}' if made.control_guess else ''}"
     if transfer is not None and transfer.asked_bytes:
         yield f"  bytes: {transfer.asked_bytes} B"
     else:

@@ -1,5 +1,6 @@
 """Readers of measuring programs' files, a module each; `READER` in it is what the import knows of it.
 
+capture.py            Packet captures (pcap, pcapng, also compressed by gzip)
 flent.py              Flent's data file (`.flent.gz`, `.flent`, old `.json.gz`)
 host_settings.py      Settings of a host: `sysctl -a`, `ethtool DEVICE`, `ip link show`
 iperf2.py             iperf2's report: of the client or the server, over TCP or UDP, plain, `-e` or CSV (`-y C`)
