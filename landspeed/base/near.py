@@ -8,8 +8,9 @@ from collections.abc import Iterable
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that is most like it, whether or not its letters are capital; empty when none is like it."""
-    by_form = {_form(each): each for each in known}
-    return next((by_form[each] for each in difflib.get_close_matches(_form(word), by_form, 1)), "")
+    by_form, form = {_form(each): each for each in known}, _form(word)
+    alike = 0.5 if len(form) == 2 else 0.6  # of two letters one may be wrong, too
+    return next((by_form[each] for each in difflib.get_close_matches(form, by_form, 1, alike)), "")
 
 
 def meant_or_all(word: str, known: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ lesson_command.py      The command `lesson`, of the course
 live_chart.py          Live chart of a run's goodput in a terminal, drawn again while the run goes on (`demo`
 machine_command.py     The command `doctor`: what this machine can run
 main.py                The command `landspeed`: which file has which of its commands
+mn_command.py          The command `mn`: any Mininet script, or `mn` itself, without root and in virtual time
 new_command.py         The command `new`: a scenario file of one's own
 parser.py              The parser of the command: help in groups, the worlds' options apart
 predict_command.py     The command `predict`: how long a transfer of many bytes takes

@@ -21,7 +21,7 @@ from landspeed.base.errors import LandspeedError
 from landspeed.base.log import listen, wanted_level
 from landspeed.base.version import __version__
 from landspeed.cli.errors import BAD_INPUT, FAILED, say
-from landspeed.cli.parser import Parser, commands_of
+from landspeed.cli.parser import Parser, commands_of, own_words
 
 COMMANDS = {
     "demo": ("demo_command", "Run one example: goodput over time, what limited it, and what to try next."),
@@ -42,6 +42,7 @@ COMMANDS = {
     "export": ("import_command", "Write a scenario or a run as files of Mininet, tc, iperf3, Wireshark and others."),
     "compare": ("run_command", "Compare runs: bundles, scenario files, one file in several worlds, two sweeps."),
     "exec": ("program_command", "Run your own program on the emulated path, in virtual time."),
+    "mn": ("mn_command", "Run a Mininet script, or mn itself, as it is: without root, in virtual time."),
     "probe": (
         "probe_command",
         "Say what limits a program on long paths: its own window, round trips, TCP, the line.",
@@ -71,7 +72,7 @@ GROUPS = {
     "Begin": ("demo", "scenarios", "help", "doctor", "config", "completion"),
     "Describe a path": ("new", "check", "show", "import", "export", "schema"),
     "Run it": ("run", "compare", "sweep", "find", "predict", "explore"),
-    "Your own programs": ("exec", "probe", "shell"),
+    "Your own programs": ("exec", "mn", "probe", "shell"),
     "Results": ("results", "report", "open", "bundle", "verify", "submission", "record-book"),
     "Real servers, other kernels, the course": ("real", "kernel", "lesson"),
 }
@@ -182,11 +183,15 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 
 def split_program(words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-    """Words of this command, and those of the user's own program after `--`."""
+    """Words of this command, and those of the user's own program: after `--`, and of `mn` after its own options."""
     word = next((each for each in words if not each.startswith("-")), "")
     if word in ("exec", "probe") and "--" in words:
         place = list(words).index("--")
         return words[:place], list(words[place + 1 :])
+    if word == "mn":
+        begin = list(words).index(word) + 1
+        place = begin + own_words(commands_of(make_parser(word))[word], words[begin:])
+        return words[:place], [each for at, each in enumerate(words[place:]) if at or each != "--"]
     return words, []
 
 

@@ -123,3 +123,11 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
             yield from action.option_strings
     for below in commands_of(parser).values():
         yield from _options(below)
+
+
+def own_words(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
+    """Count the words before the first one that is neither an option of the parser nor such an option's value."""
+    place = 0
+    while place < len(words) and (action := parser._option_string_actions.get(words[place].partition("=")[0])):
+        place += 2 if action.nargs is None and "=" not in words[place] else 1
+    return place

@@ -45,6 +45,11 @@ def test_the_key_changes_with_option_patch_and_source(recipe: Path, tmp_path: Pa
     seen.append(kernel.kernel_key(archives[0]))
     patch.unlink()
     seen.append(kernel.kernel_key(archives[0]))
+    seen.append(kernel.kernel_key(archives[0], mininet=True))
+    with (recipe / "config-mininet").open("a") as config:
+        config.write("CONFIG_BONDING=y\n")
+    assert kernel.kernel_key(archives[0]) == seen[-2]  # its own options change the kernel for Mininet alone
+    seen.append(kernel.kernel_key(archives[0], mininet=True))
     assert len(set(seen)) == len(seen)
 
 
@@ -286,7 +291,7 @@ def test_two_set_ups_at_once_build_once(recipe: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     builds = []
 
-    def build(archive: Path, scratch: Path, key: str, log: object) -> None:
+    def build(archive: Path, scratch: Path, key: str, log: object, **_: object) -> None:
         builds.append(key)
         (scratch / "result").mkdir()
         executable = scratch / "result" / "linux"

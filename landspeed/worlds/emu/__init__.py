@@ -12,10 +12,12 @@ kernel_choice.py      Choice of a run's kernel: that of `make setup`, another re
 kernel_source.py      Sources of Linux: which releases the patches fit, which archives are here
 machine.py            The guest seen from the host: one User-Mode Linux process
 memory.py             Memory: what the guest needs, and what the host can give; told before anything starts
+mininet.py            A Mininet script in a guest of its own, host side: it builds its network itself
 options.py            The options of the emulated world
 refusals.py           Refusals of scenarios that Linux's queue disciplines cannot do
 run_facts.py          Facts of a run: found on the host, in the files that the guest left
 sampling.py           Sampling of the guest's sockets, host side: the guest's orders
+script_net.py         The net that a Mininet script started: in words, with what is odd about it
 session.py            A session with a guest, host side: ask it one thing after the other
 spin_cost.py          Virtual time that spinning programs take (patch 0018), as an option: `--spin-cost 1us`
 watchdog.py           Follows a running guest from the host: phases on its console, live figures

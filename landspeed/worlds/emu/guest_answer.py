@@ -22,6 +22,13 @@ class TransferStatus(Open):
     flows: dict[str, FlowStatus] = Field(default_factory=dict[str, FlowStatus])
 
 
+class ScriptStatus(Open):
+    """Facts of a script: the virtual time that it took, and how many files it wrote."""
+
+    virtual_s: float = 0.0
+    files: int = 0
+
+
 class GuestAnswer(Open):
     """The guest's own account of a run; what its job does not make is null or empty."""
 
@@ -32,6 +39,7 @@ class GuestAnswer(Open):
     events: list[EventResult] = Field(default_factory=list[EventResult])
     statuses: TransferStatus = Field(default_factory=TransferStatus)
     status: int | None = None  # of the user's program
+    script: ScriptStatus = Field(default_factory=ScriptStatus)  # of the user's script
     sampler: int | None = None  # exit status of the sampler of sockets
     spun: list[Spun] = Field(default_factory=list[Spun])  # of the user's programs
 

@@ -145,10 +145,10 @@ def find_source(series: str | None = None) -> Path:
     )
 
 
-def kernel_key(archive: Path) -> str:
+def kernel_key(archive: Path, *, mininet: bool = False) -> str:
     """Sixteen hex digits that change with source version, options or patches."""
     digest = hashlib.sha256(package_version(archive).encode())
-    recipe = Recipe.of(RECIPE, series_of(archive.name) or "0")
+    recipe = Recipe.of(RECIPE, series_of(archive.name) or "0", mininet=mininet)
     configs = ((config.name, config.read_text(encoding="utf-8")) for config in recipe.configs)
     for name, text in (*configs, *((patch.name, patch.text) for patch in recipe.patches)):
         digest.update(f"{name}\0{text}".encode())
@@ -175,6 +175,20 @@ def built_kernels() -> list[Kernel]:
     """List all kernels in the cache, of any recipe, the newest build of a series before its older ones."""
     found = [kernel for folder in kernels_folder().glob("*") if (kernel := read_built(folder))]
     return sorted(found, key=lambda each: (numbers(each.series), -each.executable.stat().st_mtime))
+
+
+def mininet_kernel() -> Kernel:
+    """The kernel for Mininet scripts, built if the cache has none.
+
+    Raises:
+        KernelError: no source, or the build failed; a wheel has no such kernel.
+    """
+    if not is_clone():
+        raise KernelError("the kernel for Mininet is built in a clone of landspeed; this wheel has none")
+    if kernel := read_built(kernels_folder() / "mininet" / kernel_key(find_source(), mininet=True)):
+        return kernel
+    with contextlib.redirect_stdout(sys.stderr):
+        return build_kernel(mininet=True)
 
 
 def find_kernel() -> Kernel:
@@ -218,18 +232,19 @@ def _in_cache(folder: Path) -> Kernel | None:
     return kernel
 
 
-def build_kernel(series: str | None = None) -> Kernel:
+def build_kernel(series: str | None = None, *, mininet: bool = False) -> Kernel:
     """The kernel of the present recipe, built if the cache has none (about three minutes on two cores).
 
     Args:
         series: such as 6.12, whose source is on this machine; None: the one that `make setup` takes.
+        mininet: with the options for Mininet scripts, in a folder of its own: no other command takes it.
 
     Raises:
         KernelError: no source, or the build failed; the message names the log.
     """
     archive = find_source(series)
-    key = kernel_key(archive)
-    root = kernels_folder()
+    key = kernel_key(archive, mininet=mininet)
+    root = kernels_folder() / ("mininet" if mininet else "")
     if kernel := _in_cache(root / key):  # nor is somebody else's build waited for
         return kernel
     with _locked(root / f"{key}.lock"):  # other recipes are built beside it
@@ -240,7 +255,7 @@ def build_kernel(series: str | None = None) -> Kernel:
         try:
             print(f"kernel: building {key} from {archive.name} (log: {log})", flush=True)
             with log.open("w") as out:
-                _build(archive, scratch, key, out)
+                _build(archive, scratch, key, out, mininet=mininet)
             shutil.rmtree(root / key, ignore_errors=True)  # one that cannot be used
             (scratch / "result").rename(root / key)
         except subprocess.CalledProcessError as error:
@@ -268,7 +283,7 @@ def is_needed(member: str) -> bool:
     return not path.startswith(OTHERS) and (folder != "arch" or rest.partition("/")[0] in ("", "Kconfig", "um", "x86"))
 
 
-def _build(archive: Path, scratch: Path, key: str, log: TextIO) -> None:
+def _build(archive: Path, scratch: Path, key: str, log: TextIO, *, mininet: bool) -> None:
     def run(*command: str, cwd: Path) -> None:
         print("+", *command, file=log, flush=True)
         # The kernel's name and date go into its random numbers: the same recipe gives the same ones everywhere.
@@ -292,7 +307,7 @@ def _build(archive: Path, scratch: Path, key: str, log: TextIO) -> None:
             tar.extractall(scratch, needed)
     source = next(path for path in scratch.iterdir() if path.is_dir())
     series = series_of(archive.name) or "0"
-    recipe = Recipe.of(RECIPE, series)
+    recipe = Recipe.of(RECIPE, series, mininet=mininet)
     left_out = apply_patches(recipe, series, source, log)
     output, result = scratch / "output", scratch / "result"
     output.mkdir()
@@ -350,5 +365,7 @@ def apply_patches(recipe: Recipe, series: str, source: Path, log: TextIO) -> lis
 if __name__ == "__main__":
     try:
         build_kernel()
+        if sys.argv[1:] == ["mininet"]:
+            build_kernel(mininet=True)
     except KernelError as problem:
         sys.exit(f"Error: {problem}")

@@ -101,8 +101,8 @@ class Recipe:
     configs: list[Path]
 
     @classmethod
-    def of(cls, recipe: Path, series: str) -> Recipe:
-        """The recipe for a series.
+    def of(cls, recipe: Path, series: str, *, mininet: bool = False) -> Recipe:
+        """The recipe for a series; of the kernel for Mininet scripts, if asked.
 
         Raises:
             KernelError: the general patch has changed, and what differs from it is not said anew.
@@ -117,6 +117,7 @@ class Recipe:
                 patches[general] = with_changes(patches.get(general, ""), changes, f"series/{own.name}/{name}")
             patches |= _texts(own, "*.patch")
             configs += [each for each in (own / "config",) if each.exists()]
+        configs += [recipe / "config-mininet"] if mininet else []
         return cls([Patch(name, patches[name]) for name in sorted(patches) if patches[name]], configs)
 
     def options(self) -> list[str]:

@@ -16,7 +16,7 @@ class EmuOptions:
     """Options of this world."""
 
     clock: str = option(
-        "virtual", "clock of the run (default: virtual)", choices=("virtual", "real"), words=("exec", "probe")
+        "virtual", "clock of the run (default: virtual)", choices=("virtual", "real"), words=("exec", "mn", "probe")
     )
     tool: str = option("engine", "program that makes the transfer (default: engine)", metavar="NAME")
     memory: int | None = option(
@@ -25,7 +25,7 @@ class EmuOptions:
         parse=parse_memory,
         metavar="SIZE",
         repeated=False,
-        words=("exec", "probe"),
+        words=("exec", "mn", "probe"),
     )
     queues: bool = option(False, "measure every queue, too: fill it until it overflows", repeated=False)
     evidence: bool = option(False, "keep captures, ping and traceroute, and write the submission page")
@@ -41,7 +41,7 @@ class EmuOptions:
         parse=parse_seconds,
         metavar="SECONDS",
         repeated=False,
-        words=("exec", "probe"),
+        words=("exec", "mn", "probe"),
     )
     spin_cost: int | None = option(
         None,
@@ -50,7 +50,7 @@ class EmuOptions:
         parse=parse_cost,
         text=cost_text,
         metavar="TIME",
-        words=("exec", "probe"),
+        words=("exec", "mn", "probe"),
     )
     kernel: str | None = option(
         None,
@@ -64,7 +64,7 @@ class EmuOptions:
         "how the guest's kernel runs programs (default: auto, by seccomp where it and the host can)",
         choices=("auto", "seccomp", "ptrace"),
         repeated=False,
-        words=("exec", "shell", "probe"),
+        words=("exec", "mn", "shell", "probe"),
     )
     core: int | str | None = option(
         None,
@@ -72,5 +72,5 @@ class EmuOptions:
         parse=parse_core,
         metavar="N|any",
         repeated=False,
-        words=("exec", "shell", "probe"),
+        words=("exec", "mn", "shell", "probe"),
     )

@@ -3,6 +3,7 @@
 agent.py              PID 1 of the guest: mounts, builds the network, calibrates, does the job
 background.py         Background traffic: UDP packets of full size from one end of a link to the other
 clock.py              Waiting for a time of the monotonic clock, to the nanosecond
+consoles.py           The guest's second and third console
 event_clock.py        Clock of the plan's events: since when they count, and the wait until each is due
 evidence_captures.py  Evidence of a run, taken around its transfer: captures by tcpdump, pings, traceroutes
 files.py              The guest's file systems: the host's tree read-only, the run's folder writable

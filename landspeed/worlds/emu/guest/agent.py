@@ -46,14 +46,15 @@ def main() -> None:
     """Do the job in the run's folder, whatever happens switch off."""
     try:
         mount_all()  # hides a clone below /tmp until `mount_visible`: whatever reads the two files is imported by now
-        plan, job = read_plan(_content("plan.json")), read_job(_content("job.json"))
+        job = read_job(_content("job.json"))
+        plan = None if job.mode == "script" else read_plan(_content("plan.json"))
         mount_visible(job.visible)
         namespaces.set_timer_slack(1)
         resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
         os.environ.update(
             HOME="/tmp", PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TERM="xterm"
         )
-        result = _do(plan, job)
+        result = _do(plan, job) if plan else _run_script(job)
     except BaseException as error:  # whatever it is, the host must hear of it
         import traceback
 
@@ -120,6 +121,13 @@ def _do(plan: Plan, job: Job) -> dict[str, Any]:
     return result
 
 
+def _run_script(job: Job) -> dict[str, Any]:
+    from landspeed.worlds.emu.guest.script.run_script import run_script
+
+    phase("script")
+    return {"error": None, **run_script(job)}
+
+
 def _transfer(network: Network, job: Job, runs: list[JoinedLinks], result: dict[str, Any]) -> None:
     from landspeed.worlds.emu.guest.network.effective import effective_offloads, effective_qdiscs
     from landspeed.worlds.emu.guest.shaping.interrupt_moderation import moderate
@@ -155,9 +163,9 @@ def _transfer(network: Network, job: Job, runs: list[JoinedLinks], result: dict[
 
 def _execute(network: Network, job: Job, runs: list[JoinedLinks]) -> dict[str, Any]:
     """Run the user's program in a node; its output goes to the guest's second and third console."""
-    with open("/dev/tty1", "wb", buffering=0) as out, open("/dev/tty2", "wb", buffering=0) as err:  # noqa: PTH123
-        for terminal in (out, err):
-            _make_transparent(terminal.fileno())
+    from landspeed.worlds.emu.guest.consoles import consoles
+
+    with consoles() as (out, err):
         # iputils' ping takes a clock in its first second for one that it has not read yet, and sends without pause.
         time.sleep(max(0.0, 2.0 - time.monotonic()))
         real = job.clock == "real"
@@ -194,16 +202,6 @@ def _run_program(network: Network, job: Job, out: IO[bytes], err: IO[bytes]) -> 
         err.write(f"{error.filename or job.command[0]}: {error.strerror}\n".encode())
         return 127 if error.errno == errno.ENOENT else 126
     return status if status >= 0 else 128 - status
-
-
-def _make_transparent(descriptor: int) -> None:
-    """Turn off line editing and newline translation: bytes arrive as they were written."""
-    import termios
-
-    attributes = termios.tcgetattr(descriptor)
-    attributes[1] &= ~termios.OPOST
-    attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)
-    termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
 
 
 if __name__ == "__main__":

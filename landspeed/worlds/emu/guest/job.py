@@ -53,6 +53,7 @@ class Job:
 
     Attributes:
         mode: transfer the plan's data, run a program of the user's, give a prompt, or do what the host asks for.
+            Without a plan: run a script that builds its own network.
         clock: of the guest.
         spin_cost_ns: virtual time of a system call of a program that spins; 0: such a program stops the clock.
         every_hop: pass every router with every packet, also where nothing can queue.
@@ -63,10 +64,11 @@ class Job:
         evidence: captures, pings and settings around the transfer.
         moderate: let busy links wait as real cards do.
         at, command, cwd: the node, the words and the folder of a user's program.
+        environment, time_limit_ns: of a script: more variables, and the virtual time after which it is ended; 0: never.
         sampler: looks at its sockets meanwhile; it is always there.
     """
 
-    mode: Literal["transfer", "exec", "shell", "session"]
+    mode: Literal["transfer", "exec", "shell", "session", "script"]
     clock: Literal["virtual", "real"] = "virtual"
     spin_cost_ns: int = 0
     every_hop: bool = False
@@ -80,4 +82,6 @@ class Job:
     at: str = ""
     command: list[str] = field(default_factory=list[str])
     cwd: str = "/"
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+    time_limit_ns: int = 0
     sampler: SamplerJob | None = None

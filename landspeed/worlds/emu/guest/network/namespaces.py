@@ -10,6 +10,7 @@ from collections.abc import Generator
 CLONE_NEWNET = 0x40000000
 MS_RDONLY = 1
 MS_BIND = 0x1000
+MS_REC = 0x4000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

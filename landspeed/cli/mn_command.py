@@ -1,0 +1,103 @@
+"""The command `mn`: any Mininet script, or `mn` itself, without root and in virtual time."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from landspeed.cli import values
+from landspeed.cli.arguments import given_options, with_world_options
+from landspeed.cli.errors import FAILED, UsageError, say
+from landspeed.cli.parser import Parser
+from landspeed.cli.program_command import OutputCopier
+from landspeed.cli.progress import make_reporter
+
+LINE = "10 Gbit/s"
+LINE_DELAY = "8 µs each way"
+GIVEN_LINE = "line"  # a file of the run's folder: there are such links
+
+
+def add_mn(made: Parser) -> None:
+    """Arguments of `mn`; all words from the first one on that is none of them are the script's, or Mininet's `mn`."""
+    made.usage = "landspeed mn [options] SCRIPT.py [ARGUMENT…]\n       landspeed mn [options] OPTION OF MN…"
+    made.add_argument("--seed", type=values.seed, default=1, help="seed of everything random (default: 1)")
+    made.add_argument(
+        "--time-limit", type=values.seconds, metavar="SECONDS", help="end the script after so much virtual time"
+    )
+    made.add_argument("--out", type=Path, metavar="DIR", help="folder for the run's folder (default: results/mn)")
+    made.add_argument(
+        "--line",
+        default=LINE,
+        metavar="RATE|none",
+        help=f"line rate of a link without bw and delay (default: {LINE}); none: infinitely fast",
+    )
+    made.add_argument(
+        "--explain", action="store_true", help="print each link of the net that was started, in words, with warnings"
+    )
+    made.add_argument("--as-scenario", type=Path, metavar="FILE", help="write the net that was started as a scenario")
+    made.add_argument("--quiet", action="store_true", help="no progress, and nothing printed but by the script")
+    with_world_options(made, "mn")
+
+
+def do_mn(parsed: argparse.Namespace) -> int:
+    """Returns the script's own exit status."""
+    from landspeed.base.failures import RunFailed
+    from landspeed.worlds.emu.mininet import Script, new_run_folder, run_script
+    from landspeed.worlds.emu.options import EmuOptions
+
+    words: list[str] = parsed.program
+    if not words:
+        raise UsageError(
+            "no script given; write one, as in: landspeed mn lab.py, or options of mn: landspeed mn --test pingall"
+        )
+    if not words[0].startswith("-") and not Path(words[0]).is_file():
+        raise UsageError(f"{words[0]}: no such file; write a Mininet script's path, or options of mn")
+    if parsed.as_scenario and parsed.as_scenario.exists():
+        raise UsageError(f"--as-scenario {parsed.as_scenario}: it is there already; write another name, or remove it")
+    options: dict[str, Any] = given_options(parsed)
+    script = Script(
+        words=words,
+        folder=Path.cwd(),
+        seed=parsed.seed,
+        time_limit_ns=round(parsed.time_limit * 1e9) if parsed.time_limit else 0,
+        line_bps=None if parsed.line == "none" else values.rate(parsed.line, "--line"),
+        tell=parsed.explain or parsed.as_scenario is not None,
+    )
+    folder = new_run_folder(script, parsed.out)
+    copier = OutputCopier(folder)
+    reporter = make_reporter(quiet=parsed.quiet or not sys.stderr.isatty())
+    try:
+        outcome = run_script(script, folder, EmuOptions(**options), report=reporter, each_poll=copier.copy)
+    except RunFailed as error:
+        return say(error, FAILED)
+    finally:
+        reporter.close()
+        copier.copy()
+    if script.tell:
+        _tell_net(parsed, folder)
+    if not parsed.quiet:
+        told = outcome.guest.script
+        print(f"landspeed: {told.virtual_s:.3f} s of virtual time; kept in {folder}", file=sys.stderr)
+        if (folder / GIVEN_LINE).exists():
+            print(f"landspeed: links without bw and delay: {parsed.line}, {LINE_DELAY} (--line)", file=sys.stderr)
+    assert outcome.guest.status is not None
+    return outcome.guest.status
+
+
+def _tell_net(parsed: argparse.Namespace, folder: Path) -> None:
+    """The last net that the script started, in words and as a scenario, as far as asked for."""
+    import json
+
+    from landspeed.worlds.emu.script_net import as_scenario, explained
+
+    file = folder / "net.json"
+    if not file.exists():
+        print("landspeed: the script started no net of Mininet: nothing to explain", file=sys.stderr)
+        return
+    net = json.loads(file.read_text())
+    if parsed.explain:
+        print("\n".join(explained(net)))
+    if parsed.as_scenario:
+        parsed.as_scenario.write_text(as_scenario(net, parsed.as_scenario.stem), encoding="utf-8")

@@ -1,0 +1,130 @@
+"""What differs in Mininet for a script in virtual time: links without bandwidth, screens, and what is told of the net.
+
+A link of Mininet without bandwidth and delay is as fast as the machine, which in virtual time is infinitely fast. Here
+it has a line, at both ends. Its queue discipline has the handle fffe:, and gives way to one of the script's
+(programs/tc).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import socket
+import sys
+from typing import Any
+
+from landspeed.worlds.emu.guest.files import OUT
+from landspeed.worlds.emu.guest.network import namespaces
+from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT, Netlink
+from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
+
+LINE_HANDLE = 0xFFFE0000
+LINE_DELAY_NS = 8_000  # a long cable; tc(8) shows multiples of 64 ns only
+LINE_PACKETS = 1000  # as of the queue of a card (txqueuelen)
+TC_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "latency_ms")
+NO_SCREEN = "*** {what}: refused: the guest has no screen; run commands with node.cmd(...) instead\n"
+
+
+class _NodeNamespace:
+    """The network namespace of one of Mininet's nodes, which its shell is in."""
+
+    def __init__(self, node: Any) -> None:
+        self._path = f"/proc/{node.pid}/ns/net"
+
+    def inside(self) -> Any:
+        """Context in which sockets belong to it."""
+        with open(self._path, "rb") as handle:  # noqa: PTH123
+            return namespaces.inside(os.dup(handle.fileno()))
+
+
+def change_link(module: Any) -> None:
+    """Give each link without parameters of a queue discipline a line."""
+    made = module.Link.__init__
+
+    @functools.wraps(made)
+    def make(self: Any, *words: Any, **named: Any) -> None:
+        made(self, *words, **named)
+        for interface in (self.intf1, self.intf2):
+            _give_line(interface)
+
+    module.Link.__init__ = make
+
+
+def _give_line(interface: Any) -> None:
+    rate_bps = int(os.environ.get("LANDSPEED_LINE", "0"))
+    if not rate_bps or any(interface.params.get(name) is not None for name in TC_PARAMETERS):
+        return
+    node = _NodeNamespace(interface.node)
+    netlink = Netlink(node)  # pyright: ignore[reportArgumentType]
+    try:
+        with node.inside():
+            index = socket.if_nametoindex(interface.name)
+        rate = {"rate_bytes_per_s": rate_bps // 8, "overhead_bytes": 0, "seed": 0}
+        options = options_of("netem", limit_packets=LINE_PACKETS, delay_ns=LINE_DELAY_NS, **rate)
+        netlink.add_qdisc("netem", index, LINE_HANDLE, PARENT_ROOT, options)
+        open(f"{OUT}/line", "w").close()  # noqa: PTH123 (so that the host tells of it)
+    except OSError:  # a patch port of Open vSwitch is no interface; one that has a queue discipline keeps it
+        pass
+    finally:
+        netlink.close()
+
+
+def change_term(module: Any) -> None:
+    """Refuse terminals and X11, with the reason."""
+
+    def refuse(*_: Any, **__: Any) -> list[Any]:
+        sys.stderr.write(NO_SCREEN.format(what="xterm"))
+        return []
+
+    module.makeTerm = module.runX11 = refuse
+
+
+def change_net(module: Any) -> None:
+    """Tell of each net that was started, and let `iperf` return."""
+    started = module.Mininet.start
+
+    @functools.wraps(started)
+    def start(self: Any, *words: Any, **named: Any) -> Any:
+        result = started(self, *words, **named)
+        from landspeed.worlds.emu.guest.script.describe import tell_of
+
+        tell_of(self)
+        return result
+
+    module.Mininet.start = start
+    if not hasattr(module.Mininet, "_iperfVals"):  # Mininet 2.3.1 counts no lines any more
+        module.Mininet.iperf = functools.partialmethod(_iperf, module)
+
+
+def _iperf(  # noqa: PLR0917 (Mininet's arguments)
+    self: Any,
+    module: Any,
+    hosts: Any = None,
+    l4Type: str = "TCP",  # noqa: N803
+    udpBw: str = "10M",  # noqa: N803
+    fmt: str | None = None,
+    seconds: float = 5,
+    port: int = 5001,
+) -> list[str]:
+    """Do as Mininet's `iperf`, which never returns with iperf from 2.1 on.
+
+    Of TCP it waits for two lines of the server: of its own probe, a telnet that says nothing, and of the transfer.
+    iperf 2.0 told of the first one too; 2.1 does not.
+    """
+    client, server = hosts or [self.hosts[0], self.hosts[-1]]
+    module.output("*** Iperf: testing", l4Type, "bandwidth between", client, "and", server, "\n")
+    server.cmd("killall -9 iperf")
+    words = f"iperf -p {port} " + ("-u " if l4Type == "UDP" else "") + (f"-f {fmt} " if fmt else "")
+    server.sendCmd(words + "-s")
+    if l4Type == "TCP" and not module.waitListening(client, server.IP(), port):
+        raise OSError(f"Could not connect to iperf on port {port}")
+    rate = f" -b {udpBw}" if l4Type == "UDP" else ""
+    told = client.cmd(f"{words}-t {seconds:g} -c {server.IP()}{rate}")
+    said = ""
+    while "/sec" not in said:
+        said += server.monitor(timeoutms=5000)
+    server.sendInt()
+    said += server.waitOutput()
+    result = [*([udpBw] if l4Type == "UDP" else []), self._parseIperf(said), self._parseIperf(told)]
+    module.output(f"*** Results: {result}\n")
+    return result

@@ -1,0 +1,4 @@
+"""Folder in the search path of every Python of a script; apart, since nothing else of the room may be found there.
+
+sitecustomize.py  Begin of every Python that runs for a script: what `changes` changes in a module of Mininet
+"""

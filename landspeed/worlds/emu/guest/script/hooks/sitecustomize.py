@@ -1,0 +1,38 @@
+"""Begin of every Python that runs for a script: what `changes` changes in a module of Mininet, when it is imported.
+
+Python imports a module of this name by itself at its start.
+"""
+
+import os
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any
+
+CHANGED = ("mininet.link", "mininet.net", "mininet.term")
+
+
+class ChangingFinder:
+    """Finds modules of Mininet as Python does, and changes them after they have run."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Find one of those that are changed; None: the others look further."""
+        if name not in CHANGED or (spec := PathFinder.find_spec(name, path, target)) is None or spec.loader is None:
+            return None
+        run: Any = spec.loader.exec_module
+
+        def run_and_change(module: Any) -> None:
+            run(module)
+            sys.path.append(os.environ["LANDSPEED_PACKAGES"])
+            try:
+                changes = import_module("landspeed.worlds.emu.guest.script.changes")
+            finally:
+                sys.path.remove(os.environ["LANDSPEED_PACKAGES"])
+            getattr(changes, "change_" + name.rpartition(".")[2])(module)
+
+        spec.loader.exec_module = run_and_change
+        return spec
+
+
+sys.meta_path.insert(0, ChangingFinder)

@@ -1,0 +1,128 @@
+"""A Mininet script in a guest of its own, host side: it builds its network itself, so there is no plan."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from landspeed.base.json_form import to_plain
+from landspeed.base.places import runs_dir
+from landspeed.base.progress import Progress
+from landspeed.results.bundle import OutputError
+from landspeed.worlds.emu import machine
+from landspeed.worlds.emu import watchdog as watch
+from landspeed.worlds.emu.cores import CoreLease, CoreLoad, check_core
+from landspeed.worlds.emu.guest.job import Job
+from landspeed.worlds.emu.kernel_build import mininet_kernel
+from landspeed.worlds.emu.kernel_choice import tracing_words
+from landspeed.worlds.emu.memory import check_memory
+from landspeed.worlds.emu.options import EmuOptions
+from landspeed.worlds.emu.spin_cost import check_cost
+
+MEMORY_BYTES = 2 << 30  # of the guest, which touches what its script needs
+HOOKS = Path(__file__).parent / "guest" / "script" / "hooks"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """A Mininet script, or the words of `mn`.
+
+    Attributes:
+        words: of its command line.
+        folder: in which it runs.
+        seed: of everything random in the guest.
+        time_limit_ns: virtual time after which it is ended; 0: never.
+        line_bps: line rate of a link without bandwidth and delay; None: it has no line.
+        tell: whether its net is to be told in `net.json`.
+    """
+
+    words: Sequence[str]
+    folder: Path
+    seed: int = 1
+    time_limit_ns: int = 0
+    line_bps: int | None = None
+    tell: bool = False
+
+    @property
+    def command(self) -> list[str]:
+        """Its words after those that start it: this Python, and of `mn` its program."""
+        if self.words and not self.words[0].startswith("-"):
+            return [sys.executable, *self.words]
+        return [sys.executable, str(Path(sys.prefix, "bin", "mn")), *self.words]
+
+
+def new_run_folder(script: Script, parent: Path | None) -> Path:
+    """Make a folder for a run, named after the script and the time; in `results/mn` unless the parent is given.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    words = script.words
+    name = "mn" if words[0].startswith("-") else Path(words[0]).stem
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    folder = (parent or runs_dir().parent / "mn") / f"{name}-{stamp}-{secrets.token_hex(2)}"
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror}; give another folder with --out") from error
+    return folder
+
+
+def run_script(
+    script: Script,
+    run_folder: Path,
+    options: EmuOptions,
+    *,
+    report: Callable[[Progress], None] = lambda _: None,
+    each_poll: Callable[[], None] = lambda: None,
+) -> watch.GuestOutcome:
+    """Run it; its outputs go to log/stdout and log/stderr of the run's folder, what it writes to `files`.
+
+    Raises:
+        KernelError: the kernel for Mininet is not built.
+        CoreError, MemoryError, NotPossible: as of a run.
+        GuestError: the guest stalled, ran out of memory or broke.
+    """
+    kernel = mininet_kernel()
+    check_core(options.core)
+    check_cost(options.spin_cost, options.clock, kernel)
+    memory_bytes = options.memory or MEMORY_BYTES
+    check_memory(memory_bytes)
+    job = Job(
+        mode="script",
+        clock="real" if options.clock == "real" else "virtual",
+        spin_cost_ns=options.spin_cost or 0,
+        visible=machine.visible_folders(),
+        command=script.command,
+        cwd=str(script.folder),
+        environment={
+            "PYTHONPATH": str(HOOKS),
+            **({"LANDSPEED_LINE": str(script.line_bps)} if script.line_bps else {}),
+            **({"LANDSPEED_TELL": "1"} if script.tell else {}),
+        },
+        time_limit_ns=script.time_limit_ns,
+    )
+    (run_folder / "log").mkdir(parents=True, exist_ok=True)
+    (run_folder / "job.json").write_text(json.dumps(to_plain(job), indent=1, ensure_ascii=False), encoding="utf-8")
+    with CoreLease(options.core, CoreLoad()) as lease:
+        guest = machine.start(
+            kernel,
+            run_folder.resolve(),
+            memory_bytes=memory_bytes,
+            seed=script.seed,
+            virtual=options.clock == "virtual",
+            shm=machine.shared_memory_folder(memory_bytes),
+            more_words=tracing_words(kernel, options.tracing),
+        )
+        lease.step_aside()
+
+        def poll() -> None:
+            lease.improve(guest.processes)
+            each_poll()
+
+        return watch.follow(guest, report, stall_wall_s=options.stall, each_poll=poll)
