@@ -11,6 +11,7 @@ joined.py                Links at which nothing can queue, passed in one step
 link_qdiscs.py           Rates, queues, delays and impairments of the plan as qdiscs, on routers
 lose_next.py             Losing exactly the next N packets with netem, which knows only chance
 packet_limit.py          netem's limit in packets: of what is under way on a link and of what waits
+periodic.py              Losses by count: every N-th packet that enters a link
 stillness.py             Packets keep their spacing while a rate is measured: what moves them rests until then
 traces.py                The plan's traces, step by step, while the transfer runs
 
