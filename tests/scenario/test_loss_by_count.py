@@ -56,7 +56,8 @@ def test_the_simulator_loses_each_hundredth_packet(tmp_path: Path) -> None:
     )
     assert run.status == 0, run.error
     rows = [row for row in run.rows("links") if (row["link"], row["direction"]) == (1, 0)]
-    check_period([(row["packets"] + row["backlog_packets"] + row["drops"], row["drops"]) for row in rows])
+    columns = ([row[name] or 0 for row in rows] for name in ("packets", "backlog_packets", "drops"))
+    check_period([(sent + waiting + lost, lost) for sent, waiting, lost in zip(*columns, strict=True)])
 
 
 @pytest.mark.parametrize("packet", [1, 2, 64, 99, 1000, 1999])

@@ -64,8 +64,8 @@ def _summary(by_source: Sequence[Sequence[Found]]) -> Iterator[str]:
         name = f"[{source.title}](#{source.name.replace('_', '-')})"
         yield f"| {name} | {source.figure} | {len(group)} of {asked} | {within} ({within / len(group):.0%}) |"
     yield "\n![landspeed's figures divided by the published ones](what-others-measured.svg)\n"
-    yield "A point is landspeed's mean divided by the published figure, and its line reaches over the seeds. The grey bar"
-    yield "is the published spread, the light one what is allowed; red is outside.\n"
+    yield "A point is landspeed's mean divided by the published figure, and its line reaches over the seeds."
+    yield "The grey bar is the published spread, the light one what is allowed; red is outside.\n"
 
 
 def _source(group: Sequence[Found]) -> Iterator[str]:
