@@ -11,7 +11,7 @@ OPTIONS ?=
 PARALLEL = -n $(JOBS) --dist loadgroup --max-worker-restart 0
 C_SOURCES = $(shell git ls-files '*.c' '*.h' '*.cc' '*.inc')
 
-.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice
+.PHONY: help setup setup-run setup-test wheel wheel-twice fresh-wheel rehearse test test-fast test-changed coverage coverage-engine course course-hand mutation sanitize test-loaded fuzz fuzz-python fuzz-engine lint format bench bench-engine bench-sim shell doctor docs figures lock clean lab lab-fleet lab-down bench-records record-book fresh profile profile-start truth random-paths bench-plugin bench-course probe-cases workflow course-twice published
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -125,6 +125,9 @@ truth: setup-test  ## compare the network with theory, at each rate, in both wor
 
 random-paths: setup-test  ## compare both worlds on random scenarios (FIRST=0 TIMES=200 SEED=1)
 	@$(PYTHON) -m tests.bench.random_paths --first $(or $(FIRST),0) --times $(or $(TIMES),200) --seed $(or $(SEED),1)
+
+published: setup-test  ## run what others measured, and write docs/explanation/what-others-measured.md (QUICK=1: an hour)
+	@$(PYTHON) -m tests.bench.published $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 bench-engine: setup-test  ## the engine against iperf3 and nuttcp, in turns (root: it makes namespaces)
 	@$(PYTHON) -m tests.bench.engine.bench_engine

@@ -11,7 +11,7 @@ import difflib
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -24,6 +24,7 @@ MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR = 10**3, 10**6, 10**9, 60 * 10**9
 MIB, GIB = 2**20, 2**30
 MAX_TEXT = 64
 MAX_LOST_PACKETS = 10**6
+MAX_LOSS_PERIOD = 10**9
 
 _NUMBER = r"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?"
 _QUANTITY = re.compile(rf"(?P<sign>[+-]?)(?P<number>{_NUMBER})\s*(?P<unit>[^\s0-9.+-].*)?")
@@ -343,6 +344,43 @@ class LossQuantity:
         return quantity_schema(PACKETS, *PROBABILITY.factors)
 
 
+class PeriodicLoss(float):
+    """Loss of every N-th packet: the share 1/N, and the N."""
+
+    every: int
+
+    def __new__(cls, every: int) -> PeriodicLoss:
+        """The share of a period."""
+        made = super().__new__(cls, 1 / every)
+        made.every = every
+        return made
+
+
+class LossShareQuantity(Quantity):
+    """Pydantic annotation: a probability, or a PeriodicLoss, `{every: 1000}`."""
+
+    def __init__(self) -> None:
+        """Up to every packet."""
+        super().__init__(PROBABILITY, high=1)
+
+    def _checked(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return super()._checked(value)
+        given = cast("dict[str, Any]", value)
+        right = f"write loss: {{every: 1000}}, a whole number of packets from 2 to {MAX_LOSS_PERIOD}"
+        if given.keys() != {"every"}:
+            raise UnitError("a loss that is a mapping has the one key 'every'", right)
+        every = given["every"]
+        if isinstance(every, bool) or not isinstance(every, int) or not 2 <= every <= MAX_LOSS_PERIOD:
+            raise UnitError(f"'{every}' is not a period of losses", right)
+        return PeriodicLoss(every)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        every = {"type": "integer", "minimum": 2, "maximum": MAX_LOSS_PERIOD}
+        period = {"type": "object", "properties": {"every": every}, "required": ["every"]}
+        return {"anyOf": [quantity_schema(PROBABILITY), {**period, "additionalProperties": False}]}
+
+
 def as_text(value: Any, kind: Kind) -> str:
     """A YAML scalar as the text to parse; a number keeps its digits, so that the advice can repeat them."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -386,6 +424,7 @@ SojournTime: TypeAlias = Annotated[int, Quantity(TIME, low=MICROSECOND, high=MIN
 Perturbation: TypeAlias = Annotated[int, Quantity(TIME, high=HOUR, bare="s")]
 BucketSize: TypeAlias = Annotated[int, Quantity(SIZE, low=256, high=2**31 - 1)]
 Probability: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1)]
+LossShare: TypeAlias = Annotated[float, LossShareQuantity()]
 Ratio: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1000)]
 Score: TypeAlias = Annotated[int, Quantity(SCORE, low=1)]
 FlowStart: TypeAlias = Annotated[int, Quantity(TIME, high=24 * HOUR, bare="s")]

@@ -15,6 +15,7 @@ namespace landspeed
 struct Impairments {
 	double loss = 0, corrupt = 0, duplicate = 0, reorder = 0; ///< probabilities
 	double loss_burst = 0; ///< packets lost in a row, in the mean; 0: each is lost for itself
+	double loss_every = 0; ///< each so many-th packet is lost, instead of by chance; 0: chance
 	int64_t jitter_ns = 0;
 
 	/// Packets may arrive in another order than they came in.
@@ -57,6 +58,7 @@ struct ImpairmentNumber {
 inline constexpr std::array impairment_numbers{
     ImpairmentNumber{"loss", &Impairments::loss, 0, 1},
     ImpairmentNumber{"loss_burst", &Impairments::loss_burst, 0, 1000},
+    ImpairmentNumber{"loss_every", &Impairments::loss_every, 0, 1e9},
     ImpairmentNumber{"corrupt", &Impairments::corrupt, 0, 1},
     ImpairmentNumber{"duplicate", &Impairments::duplicate, 0, 1},
     ImpairmentNumber{"reorder", &Impairments::reorder, 0, 1},
@@ -78,7 +80,8 @@ inline constexpr std::array impairment_times{
 class Losses
 {
 public:
-	explicit Losses(const Impairments &asked) : loss_(asked.loss)
+	explicit Losses(const Impairments &asked)
+	    : loss_(asked.loss), every_(static_cast<uint64_t>(asked.loss_every))
 	{
 		if (asked.loss_burst <= 0 || asked.loss >= 1)
 			return;
@@ -86,11 +89,19 @@ public:
 		begins_ = ends_ * asked.loss / (1 - asked.loss);
 	}
 
+	/// The transfer begins: what is lost by count is counted from here on.
+	void begin()
+	{
+		counting_ = true;
+	}
+
 	/// Whether it takes the next one.
 	bool takes(Random &random)
 	{
 		if (loss_ <= 0)
 			return false;
+		if (every_ > 0)
+			return counting_ && ++passed_ % every_ == 0;
 		if (ends_ <= 0)
 			return random.chance(loss_);
 		const bool lost = bad_;
@@ -103,6 +114,8 @@ private:
 	double loss_;
 	double begins_ = 0, ends_ = 0; ///< chances that a burst begins, or ends; 0: no bursts
 	bool bad_ = false;
+	uint64_t every_, passed_ = 0; ///< loss by count
+	bool counting_ = false;
 };
 
 } // namespace landspeed

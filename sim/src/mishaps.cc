@@ -135,6 +135,7 @@ void Mishaps::add(const Event &event)
 void Mishaps::begin(int64_t start_ns)
 {
 	begun_ = true;
+	losses_.begin();
 	traced_.begin(start_ns);
 	for (auto &window : windows_) {
 		window.at_ns += start_ns;

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from landspeed.base.units import SIZE, format_exact, format_probability
+from landspeed.base.units import SIZE, PeriodicLoss, format_exact, format_probability
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer
@@ -14,6 +14,7 @@ from landspeed.scenario.file.model import LinkSection, ScenarioFile, TransferSec
 from landspeed.scenario.file.model_recorded import ExpectSection
 from landspeed.scenario.file.network_checks import check_network, either
 
+BESIDE_PERIODS = ("loss_burst", "corrupt", "duplicate", "reorder", "jitter")
 IPV6_MIN_MTU = 1280  # RFC 8200 section 5
 
 
@@ -97,6 +98,7 @@ def _links(scenario: ScenarioFile) -> Iterator[Fault]:
         where: KeyPath = (scenario.links_key, index)
         yield from _delays(link, where)
         yield from _bursts(link, where)
+        yield from _periods(scenario, link, where)
         yield from _host_queue(scenario, link, where)
         if link.line_rate is None and scenario.line_rate is None and link.trace is None:
             what = f"the link {link.from_} – {link.to} has no line rate"
@@ -171,6 +173,23 @@ def _bursts(link: LinkSection, where: KeyPath) -> Iterator[Fault]:
                 key, what, f"write at least {math.ceil(round(1000 * loss / (1 - loss), 6)) / 1000:g}, or less loss"
             )
             return
+
+
+def _periods(scenario: ScenarioFile, link: LinkSection, where: KeyPath) -> Iterator[Fault]:
+    """What cannot stand beside a loss of every N-th packet: it would count otherwise, or draw other numbers."""
+    for direction in ("forward", "reverse"):
+        loss, key = _given(link, where, "loss", direction)
+        if not isinstance(loss, PeriodicLoss):
+            continue
+        beside = [other for other in BESIDE_PERIODS if _given(link, where, other, direction)[0]]
+        if beside:
+            what = f"every {loss.every}th packet is lost by count, and {beside[0]} leaves packets to chance"
+            yield Fault(key, what, f"leave {beside[0]} out, or write it on a link of its own")
+        elif scenario.fidelity != "packets":
+            yield Fault(key, "a loss by count needs packets, one by one", "write fidelity: packets")
+        else:
+            continue
+        return
 
 
 def _given(link: LinkSection, where: KeyPath, key: str, direction: str) -> tuple[Any, KeyPath]:

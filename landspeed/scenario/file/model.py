@@ -22,6 +22,7 @@ from landspeed.base.units import (
     FlowStart,
     Interval,
     Loss,
+    LossShare,
     Mtu,
     Probability,
     Queue,
@@ -120,7 +121,11 @@ class DirectionSection(Section):
         le=2**32 - 1,
         description="Packets in flight and in the queue that the emulation may hold; default: computed, with a reserve",
     )
-    loss: Probability | None = Field(None, description="Probability that a packet is lost")
+    loss: LossShare | None = Field(
+        None,
+        description="Probability that a packet is lost; or `{every: N}`: each N-th packet is, counted from the start "
+        "of the transfer",
+    )
     loss_burst: float | None = Field(
         None,
         ge=1,

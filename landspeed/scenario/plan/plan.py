@@ -26,6 +26,7 @@ DisciplineName: TypeAlias = Literal[
 IMPAIRMENTS: dict[str, Literal["probability", "time", "packets"]] = {
     "loss": "probability",
     "loss_burst": "packets",
+    "loss_every": "packets",
     "corrupt": "probability",
     "duplicate": "probability",
     "reorder": "probability",
@@ -117,6 +118,7 @@ class Direction:
     can_queue: bool  # False only when proved: whatever can arrive, arrives no faster than it leaves
     loss: float = 0.0  # probabilities, 0…1
     loss_burst: float = 0.0  # packets lost in a row, in the mean; 0: each is lost for itself
+    loss_every: int = 0  # each so many-th packet is lost, of which `loss` is the share; 0: chance decides
     corrupt: float = 0.0
     duplicate: float = 0.0
     reorder: float = 0.0
@@ -130,7 +132,11 @@ class Direction:
     def impairments(self) -> dict[str, float]:
         """Random impairments of packets here: the fields of `IMPAIRMENTS` that are not zero, in their order."""
         found = {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
-        return found if self.loss else {name: value for name, value in found.items() if name != "loss_burst"}
+        return (
+            found
+            if self.loss
+            else {name: value for name, value in found.items() if name not in ("loss_burst", "loss_every")}
+        )
 
     @property
     def respaces(self) -> bool:
@@ -314,9 +320,9 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """True if links change while the transfer runs: by events, or by a trace."""
+        """True if links change while the transfer runs: by events, a trace, or losses by count."""
         return bool(self.events) or any(
-            direction.trace for link in self.links for direction in (link.forward, link.reverse)
+            direction.trace or direction.loss_every for link in self.links for direction in (link.forward, link.reverse)
         )
 
     @property

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from landspeed.base.errors import Problem, ScenarioError
-from landspeed.base.units import TIME, QueueSize, format_exact
+from landspeed.base.units import TIME, PeriodicLoss, QueueSize, format_exact
 from landspeed.scenario.file.checks import own_queue
 from landspeed.scenario.file.disciplines import Discipline, check_parameters, resolve
 from landspeed.scenario.file.document import KeyPath
@@ -148,6 +148,8 @@ def _direction_keys(scenario: ScenarioFile, link: ScenarioLink, *, reverse: bool
         for key, field in DirectionSection.model_fields.items()
         if key not in RESOLVED_KEYS
     }
+    if isinstance(loss := plain["loss"], PeriodicLoss):
+        plain |= {"loss": float(loss), "loss_every": loss.every}
     if sends_ns := _send_jitter_ns(scenario, link.to if reverse else link.from_):
         plain["jitter_ns"] = (plain["jitter_ns"] or 0) + sends_ns
     return _DirectionKeys(
@@ -190,6 +192,9 @@ def _traced(
         if "loss_burst" in plain:
             what = "bursts of losses beside a trace of losses: each of its rows would begin anew"
             _add(problems, loaded.problem((*where[:-1], "loss_burst"), what, "leave one of the two out"))
+        if plain.pop("loss_every", 0):
+            what = "each N-th packet, and a trace of losses"
+            _add(problems, loaded.problem((*where[:-1], "loss"), what, "leave one of the two out"))
     rate = max(round(trace.mean(trace.rate_bps, until_ns)), 1) if trace.rate_bps else direction.rate_bps
     delay = round(trace.mean(trace.delay_ns, until_ns)) if trace.delay_ns else direction.delay_ns
     direction = replace(direction, rate_bps=rate, delay_ns=delay, plain=plain)

@@ -147,6 +147,8 @@ def plan_variables(plan: Plan, *, shaped: bool = False, late_timers_ns: int = LA
     """
     if plan.events:
         raise RealError(f"{plan.scenario} has events, which are not possible on a real path; remove them (events: [])")
+    if any(direction.loss_every for link in plan.links for direction in (link.forward, link.reverse)):
+        raise RealError(f"{plan.scenario} loses each N-th packet, which tc cannot do; write its share: loss: 0.1 %")
     if plan.changes:
         raise RealError(f"{plan.scenario} has a trace, which is not possible on a real path; remove it")
     transfer, physics = plan.transfer, plan.physics

@@ -21,6 +21,7 @@ from landspeed.worlds.emu.guest.background import Background
 from landspeed.worlds.emu.guest.files import write_json
 from landspeed.worlds.emu.guest.network.network import Network
 from landspeed.worlds.emu.guest.shaping.direction import DirectionState
+from landspeed.worlds.emu.guest.shaping.periodic import Periodic, look_after_ns
 from landspeed.worlds.emu.guest.shaping.traces import Follower
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ class LinkEvents:
             for way, direction in (("forward", link.forward), ("reverse", link.reverse)):
                 if direction.trace:
                     Follower(self._direction(link.index, way), direction.trace, self._at)
+                if direction.loss_every:
+                    look_ns = look_after_ns(network.plan, link, forward=way == "forward")
+                    Periodic(self._direction(link.index, way), look_ns, self._at)
 
     def add(self, event: Event) -> None:
         """Let it happen at its time, which is not past."""

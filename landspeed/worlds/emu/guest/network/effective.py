@@ -60,7 +60,7 @@ def _by_netlink(network: Network, position: int) -> str:
         kind = found[TCA_KIND].rstrip(b"\0").decode()
         lines.append(f"qdisc {kind} {handle >> 16:x}: dev {network.interface_name(position, index)} parent {parent:x}")
         if TCA_STATS in found:
-            sent_bytes, packets, dropped, overlimits = STATISTICS.unpack_from(found[TCA_STATS])
+            sent_bytes, packets, dropped, overlimits, *_ = STATISTICS.unpack_from(found[TCA_STATS])
             lines.append(f" Sent {sent_bytes} bytes {packets} pkt (dropped {dropped}, overlimits {overlimits})")
         if options := found.get(TCA_OPTIONS):
             lines.append(f" options {options.hex()}")

@@ -46,7 +46,7 @@ PARENT_ROOT, PARENT_INGRESS, INGRESS = 0xFFFFFFFF, 0xFFFFFFF1, 0xFFFF0000
 HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 LINK = struct.Struct("=BxHiII")  # family, type, index, flags, change
 TC = struct.Struct("=BxxxiIII")  # family, index, handle, parent, info
-STATISTICS = struct.Struct("=QIII")  # the head of struct tc_stats: bytes, packets, drops, overlimits
+STATISTICS = struct.Struct("=Q6I")  # the head of struct tc_stats: bytes, packets, drops, overlimits, bps, pps, qlen
 RECEIVE_BYTES = 1 << 16
 
 
@@ -162,13 +162,21 @@ class Netlink:
 
     def drops(self, index: int, handle: int) -> int:
         """Packets that a qdisc has dropped, 0 if there is none of that handle."""
+        return self._statistics(index, handle)[2]
+
+    def entered(self, index: int, handle: int) -> int:
+        """Packets that a qdisc has been given: those that left it, were dropped, and are in it."""
+        _, left, dropped, _, _, _, inside = self._statistics(index, handle)
+        return left + dropped + inside
+
+    def _statistics(self, index: int, handle: int) -> tuple[int, ...]:
         try:
             # Asked without ECHO, the kernel would tell those who listen to changes, and not us.
             answer = self._ask(GET_QDISC, ECHO, TC.pack(0, index, handle, 0, 0), f"qdisc {handle >> 16:x}")
         except FileNotFoundError:
-            return 0
+            return (0,) * 7
         told = dict(attributes(answer[HEADER.size + TC.size :]))
-        return STATISTICS.unpack_from(told[TCA_STATS])[2]
+        return STATISTICS.unpack_from(told[TCA_STATS])
 
     def qdiscs(self) -> list[tuple[int, int, int, dict[int, bytes]]]:
         """List the qdiscs of all interfaces: index, handle, parent, attributes."""

@@ -12,6 +12,7 @@ kept_spacing.py          Packets keep their spacing while a rate is measured: wh
 link_qdiscs.py           Rates, queues, delays and impairments of the plan as qdiscs, on routers
 lose_next.py             Losing exactly the next N packets with netem, which knows only chance
 packet_limit.py          netem's limit in packets: of what is under way on a link and of what waits
+periodic.py              Losses by count: every N-th packet that enters a link
 traces.py                The plan's traces, step by step, while the transfer runs
 
 interrupt_moderation.py is short because few guests import it; packet_limit.py because it is one figure and its reason.

@@ -48,6 +48,7 @@ class DirectionState:
         self._all = False  # told to lose everything until told otherwise
         self._changes = 0
         self._netem_drops = 0
+        self._next_period: int | None = None  # the packet to be lost next, as netem counts those that enter
 
     @property
     def queue_delay_ns(self) -> int:
@@ -82,6 +83,8 @@ class DirectionState:
         elif self.to_lose > 0:
             netem["seed"], netem["loss"] = loss.exactly(self.to_lose)
             self._armed = self.to_lose
+        elif self._next_period is not None:
+            netem["seed"], netem["loss"] = loss.nth(self._next_period - self._entered())
         self._netlink.change_qdisc("netem", self._interface, ROOT, PARENT_ROOT, options_of("netem", **netem))
 
     def change_rate(self) -> None:
@@ -139,6 +142,26 @@ class DirectionState:
             return FOLLOW_NS  # they are lost by themselves: this is for the record, and for the link's own chance
         smallest_ns = 90 * 8e9 / max(self._planned.rate_bps, self.rate_bps or 0)  # an acknowledgement with its framing
         return max(round((self._armed - loss.MOST_AT_ONCE) / 2 * smallest_ns), 1000)
+
+    def lose_next_of_period(self) -> None:
+        """Have netem lose each N-th packet, counted from the first call on; to be called again before N have come.
+
+        Raises:
+            RuntimeError: it was called too late, and one was not lost.
+        """
+        every, entered = self._planned.loss_every, self._entered()
+        if self._next_period is None:
+            self._next_period = entered + every
+        elif entered < self._next_period:
+            return
+        else:
+            self._next_period += every
+        if entered >= self._next_period:
+            raise RuntimeError(f"each {every}th packet is to be lost: they came too fast for that")
+        self.change_netem()
+
+    def _entered(self) -> int:
+        return self._netlink.entered(self._interface, ROOT)
 
     def _options(self) -> tuple[dict[str, Any], dict[str, Any] | None]:
         planned = self._planned

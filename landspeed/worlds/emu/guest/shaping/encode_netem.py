@@ -41,6 +41,8 @@ def impairments(direction: Direction) -> dict[str, Any]:
     """The options of a direction's netem that are neither rate nor limit."""
     told = {"delay_ns": direction.delay_ns, "seed": direction.seed, **direction.impairments}
     burst = told.pop("loss_burst", 0)
+    if told.pop("loss_every", 0):  # periodic.py tells netem which packets, once the transfer runs
+        del told["loss"]
     return told | ({"loss": _bursts(direction.loss, burst)} if burst else {})
 
 

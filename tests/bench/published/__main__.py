@@ -1,0 +1,62 @@
+"""`make published`: run what others measured, and write docs/explanation/what-others-measured.md.
+
+    python -m tests.bench.published                  # all cells of all sources; hours
+    python -m tests.bench.published --quick          # the choice of an hour
+    python -m tests.bench.published --only rfc9438   # one source
+    python -m tests.bench.published --no-runs        # the page, of what is known
+
+A cell that was run by the same kernel and programs is not run again. Exit status 1 if one could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from landspeed.runs.sweeps.sweep import State
+from tests.bench.published.cells import sources
+from tests.bench.published.page import write_page
+from tests.bench.published.running import Choice, known, run
+
+TELL_EVERY_S = 30.0
+
+
+def main() -> int:
+    """Run, write the page, print what is outside."""
+    all_sources = sources()
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.published", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="the choice of an hour")
+    parser.add_argument("--only", nargs="+", choices=[each.name for each in all_sources], help="these sources")
+    parser.add_argument("--no-runs", action="store_true", help="write the page of what is known")
+    parsed = parser.parse_args()
+    lacking = 0
+    for source in all_sources if not parsed.no_runs else []:
+        if parsed.only and source.name not in parsed.only:
+            continue
+        choice = Choice.of(source, quick=parsed.quick)
+        found = run(choice, tell=Progress(source.name))
+        lacking += len(choice.cells) * len(source.worlds) - len(found)
+    outside = write_page(found := [each for source in all_sources for each in known(source)])
+    for each in outside:
+        print(f"{each.source.name} {each.cell.name} ({each.world}): {each.mean:.4g}, published {each.cell.published:g}")
+    print(f"{len(found) - len(outside)} of {len(found)} cells within; {lacking} could not be run")
+    return 1 if lacking else 0
+
+
+class Progress:
+    """Tells how far a source's sweep is, now and then."""
+
+    def __init__(self, name: str) -> None:
+        """Nothing was told yet."""
+        self._name, self._told_s = name, 0.0
+
+    def __call__(self, state: State) -> None:
+        """Tell it, unless it was told a moment ago."""
+        if (now_s := time.monotonic()) - self._told_s >= TELL_EVERY_S:
+            self._told_s = now_s
+            print(f"{self._name}: {state}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""A source, its cells, and what landspeed measured in each."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[3]
+HERE = Path(__file__).parent
+Row = dict[str, str]
+Measure = Callable[[Mapping[str, Any], Path], float]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published figure and the path that it belongs to.
+
+    Attributes:
+        name: within its source; a name of the sweep's case.
+        changes: dotted key → value, what the cell has beside its source's scenario.
+        published: the figure, in the source's unit.
+        spread: what the source itself tells of it: a standard deviation, half the distance of two runs.
+        allowed: how far landspeed's figure may be from it.
+        quick: one of those that `QUICK=1` runs.
+        cause: why it may be outside, where that is known.
+    """
+
+    name: str
+    changes: Mapping[str, Any]
+    published: float
+    spread: float
+    allowed: float
+    quick: bool = False
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One publication, and how landspeed asks the same.
+
+    Attributes:
+        name: of its folder.
+        title: what was measured, and by whom.
+        read: where the figures were read.
+        figure, unit: what is compared.
+        rule: how near it must come, in words.
+        cells: one for each figure.
+        measure: the figure of a run, from its row in the sweep and its bundle.
+        seeds: of each cell.
+        quick_seeds: of each cell with `QUICK=1`.
+        worlds: in which it is run.
+    """
+
+    name: str
+    title: str
+    read: str
+    figure: str
+    unit: str
+    rule: str
+    cells: Sequence[Cell]
+    measure: Measure
+    seeds: int = 1
+    quick_seeds: int = 1
+    worlds: tuple[str, ...] = ("emu",)
+
+    @property
+    def scenario(self) -> Path:
+        """The constant part of its path."""
+        return HERE / self.name / "scenario.yaml"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What landspeed measured in a cell: a figure for each seed."""
+
+    source: Source
+    world: str
+    cell: Cell
+    values: Sequence[float] = field(default=())
+
+    @property
+    def mean(self) -> float:
+        """Over the seeds."""
+        return statistics.fmean(self.values)
+
+    @property
+    def off(self) -> float:
+        """The mean's distance from the published figure, as a share of it."""
+        return self.mean / self.cell.published - 1
+
+    @property
+    def ok(self) -> bool:
+        """Some seed's figure is as near as allowed, or the published one lies between those of two seeds."""
+        low, high = self.cell.published - self.cell.allowed, self.cell.published + self.cell.allowed
+        return min(self.values) <= high and max(self.values) >= low
+
+    @property
+    def verdict(self) -> str:
+        """In a few words."""
+        if self.ok:
+            return "within"
+        return f"**outside**: {self.cell.cause}" if self.cell.cause else "**outside**, cause not known"
+
+
+def figures_of(name: str) -> list[Row]:
+    """The rows of a source's figures; lines that begin with # say where they were read."""
+    text = (HERE / name / "figures.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+
+
+def goodput_mbit(row: Mapping[str, Any], _: Path) -> float:
+    """Payload that the receiver read, over the whole transfer."""
+    return float(row["goodput_bps"]) / 1e6
+
+
+def sources() -> list[Source]:
+    """All of them, in the order of their names."""
+    names = sorted(each.parent.name for each in HERE.glob("*/figures.csv"))
+    return [importlib.import_module(f"tests.bench.published.{name}").SOURCE for name in names]

@@ -1,0 +1,45 @@
+"""T0: Datta and Fund's replication at IMC'23 of "When to use and when not to use BBR"."""
+
+from __future__ import annotations
+
+from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_mbit
+
+ON_THE_WIRE, OF_THEIR_HTB = 1538, 1514  # bytes of a full packet
+KIB = 1024  # tc's kb
+QUICK_MBIT = (20, 100)
+WHOLE_GSO = (
+    "their senders have GSO, and at a buffer of 100 kb and more than 100 Mbit/s the router drops whole super-packets"
+)
+
+
+def cell_of(row: Row) -> Cell:
+    """A row of figures and its path."""
+    control, rate_mbit, rtt_ms, buffer_kb = row["control"], int(row["htb_mbit"]), row["rtt_ms"], int(row["buffer_kb"])
+    published, deviation = float(row["goodput_mbit"]), float(row["stddev_mbit"])
+    shallow_and_fast = buffer_kb < 1000 and rate_mbit > 100
+    return Cell(
+        name=f"{control}-{rate_mbit}M-{rtt_ms}ms-{buffer_kb}kb",
+        changes={
+            "path.0.reverse.one_way_delay": f"{rtt_ms} ms",
+            "path.1.line_rate": f"{rate_mbit * 1e3 * ON_THE_WIRE / OF_THEIR_HTB:.3f} kbit/s",
+            "path.1.queue": f"{buffer_kb * KIB} B",
+            "transfer.congestion_control": control,
+        },
+        published=published,
+        spread=deviation,
+        allowed=2 * deviation + 0.015 * published,
+        quick=rate_mbit in QUICK_MBIT and rtt_ms in ("10", "100"),
+        cause=WHOLE_GSO if shallow_and_fast else "",
+    )
+
+
+SOURCE = Source(
+    name="imc23_bbr",
+    title="CUBIC and BBR over rate, delay and buffer (Datta, Fund: replication at IMC'23)",
+    read="raw iperf3 logs of the replication, five trials a cell, Linux 5.15.0-75; means and deviations made of them",
+    figure="goodput over 60 s",
+    unit="Mbit/s",
+    rule="the published mean ± (2 standard deviations + 1.5 %)",
+    cells=[cell_of(row) for row in figures_of("imc23_bbr")],
+    measure=goodput_mbit,
+)

@@ -1,0 +1,88 @@
+"""docs/explanation/what-others-measured.md: what is outside first, then each source with picture and table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from tests.bench.published.cells import ROOT, Found
+from tests.bench.published.picture import draw
+
+PAGE = ROOT / "docs" / "explanation" / "what-others-measured.md"
+HEAD = """# What others measured, and what landspeed says
+
+Figures that other people published with their parameters, each beside what landspeed measures on the same path. Nothing
+is fitted: the path is made from the publication's parameters. `make published` runs all of it and writes this page.
+
+<!-- not run: an hour; the tests run a handful of cells -->
+```sh
+make published QUICK=1   # the choice of an hour
+make published           # all cells; what is known already is not run again
+```
+
+- **Published** is the figure as it was read, ± the spread that its source tells.
+- **landspeed** is the mean over the seeds, and the lowest and highest of them where there are several.
+- **Within**: some seed's figure is as near as the rule above the table allows, or the published one lies between two.
+- Each source is a folder in `tests/bench/published/`: figures, where they were read, path, rule.
+
+"""
+TABLE = "| cell | world | published | landspeed | off | verdict |\n|---|---|---:|---:|---:|---|"
+
+
+def write_page(found: Sequence[Found], page: Path = PAGE) -> list[Found]:
+    """Write the page and its picture; return what is outside."""
+    outside = sorted((each for each in found if not each.ok), key=lambda each: -abs(each.off))
+    by_source = [list(group) for _, group in groupby(found, lambda each: each.source.name)]
+    lines = (
+        HEAD + "## Outside\n",
+        *_outside(outside),
+        "## All sources\n",
+        *_summary(by_source),
+        *(line for group in by_source for line in _source(group)),
+    )
+    page.write_text("\n".join(lines), encoding="utf-8")
+    page.with_suffix(".svg").write_text(draw(by_source), encoding="utf-8")
+    return outside
+
+
+def _outside(found: Sequence[Found]) -> Iterator[str]:
+    if not found:
+        yield "Nothing.\n"
+        return
+    yield "The farthest first.\n"
+    yield TABLE.replace("| cell |", "| source, cell |")
+    yield from (f"| {each.source.name}, {_row(each)}" for each in found)
+    yield ""
+
+
+def _summary(by_source: Sequence[Sequence[Found]]) -> Iterator[str]:
+    yield "| source | figure | cells asked | within |\n|---|---|---:|---:|"
+    for group in by_source:
+        source, asked = group[0].source, len(group[0].source.cells) * len(group[0].source.worlds)
+        within = sum(each.ok for each in group)
+        name = f"[{source.title}](#{source.name.replace('_', '-')})"
+        yield f"| {name} | {source.figure} | {len(group)} of {asked} | {within} ({within / len(group):.0%}) |"
+    yield "\n![landspeed's figures divided by the published ones](what-others-measured.svg)\n"
+    yield "A point is landspeed's mean divided by the published figure, and its line reaches over the seeds."
+    yield "The grey bar is the published spread, the light one what is allowed; red is outside.\n"
+
+
+def _source(group: Sequence[Found]) -> Iterator[str]:
+    source = group[0].source
+    yield f"({source.name.replace('_', '-')})=\n## {source.title}\n"
+    yield f"- Read: {source.read}.\n- Compared: {source.figure}, {source.unit}.\n- Rule: {source.rule}.\n"
+    yield TABLE
+    yield from (f"| {_row(each)}" for each in group)
+    yield ""
+
+
+def _row(found: Found) -> str:
+    """A row of a table, without its beginning."""
+    low, high, cell = min(found.values), max(found.values), found.cell
+    spread = f" ± {cell.spread:.3g}" if cell.spread else ""
+    seeds = f" ({low:.4g} … {high:.4g})" if len(found.values) > 1 else ""
+    return (
+        f"{cell.name} | {found.world} | {cell.published:g}{spread} | {found.mean:.4g}{seeds} | {found.off:+.1%} "
+        f"| {found.verdict} |"
+    )

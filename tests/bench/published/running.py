@@ -1,0 +1,74 @@
+"""The runs of a source: a sweep whose cases are its cells, begun again where it was left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from landspeed.runs.sweeps.grid import Grid, plan_grid
+from landspeed.runs.sweeps.store import Store, rows_of
+from landspeed.runs.sweeps.sweep import State, SweepOptions, run_grid, store_of
+from landspeed.worlds.make_world import make_world
+from tests.bench.published.cells import ROOT, Cell, Found, Source
+
+FOLDER = ROOT / "build" / "published"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Cells of a source that belong together: those of `QUICK=1`, or all."""
+
+    source: Source
+    cells: Sequence[Cell]
+    seeds: int
+
+    @classmethod
+    def of(cls, source: Source, *, quick: bool) -> Choice:
+        """Those that are asked for."""
+        if not quick:
+            return cls(source, source.cells, source.seeds)
+        return cls(source, [cell for cell in source.cells if cell.quick], source.quick_seeds)
+
+    def write_scenario(self, folder: Path) -> Path:
+        """Write the source's scenario with a case for each cell."""
+        content: dict[str, Any] = yaml.safe_load(self.source.scenario.read_text(encoding="utf-8"))
+        cases = {cell.name: dict(cell.changes) for cell in self.cells}
+        content["vary"] = {"cases": cases, "seeds": self.seeds}
+        file = folder / f"{self.source.name}.yaml"
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+        return file
+
+
+def run(choice: Choice, folder: Path = FOLDER, tell: Callable[[State], None] = lambda _: None) -> list[Found]:
+    """Run what is not known yet of a choice, in each world of its source; the figures of what ran to its end."""
+    return [found for world in choice.source.worlds for found in _figures(choice, world, folder, tell)]
+
+
+def known(source: Source, folder: Path = FOLDER) -> list[Found]:
+    """What was run before of all cells of a source."""
+    return [found for world in source.worlds for found in _figures(Choice.of(source, quick=False), world, folder)]
+
+
+def _figures(choice: Choice, world: str, folder: Path, tell: Callable[[State], None] | None = None) -> list[Found]:
+    grid = plan_grid(choice.write_scenario(folder), [], make_world(world))
+    store = store_of(SweepOptions(folder / choice.source.name / world))
+    store.make()
+    if tell:
+        run_grid(grid, store, SweepOptions(store.folder), {}, tell)
+    return _found(choice, world, grid, store)
+
+
+def _found(choice: Choice, world: str, grid: Grid, store: Store) -> list[Found]:
+    """The cells of which something is known."""
+    values: dict[str, list[float]] = {}
+    for cell in grid.cells():
+        outcome = store.load(cell.key)
+        if outcome is not None and outcome.done and outcome.bundle:
+            (row,) = rows_of([(cell, outcome)])
+            values.setdefault(cell.values["case"], []).append(choice.source.measure(row, Path(outcome.bundle)))
+    return [Found(choice.source, world, cell, values[cell.name]) for cell in choice.cells if cell.name in values]
