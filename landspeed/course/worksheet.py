@@ -18,6 +18,7 @@ from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import Lesson, lesson_named, read_lesson
 from landspeed.course.lesson_run import LessonRun
 from landspeed.course.scales import tick_text
+from landspeed.course.stated_numbers import unmade_told
 from landspeed.scenario.plan.duration import expected_duration_s
 
 NARROW_CSS = (
@@ -81,11 +82,11 @@ class Worksheet:
         return list(found(self.runs(key))) if found else []
 
     def failures(self) -> list[str]:
-        """Every point farther from theory than the lesson promises, and every figure that its text has wrong."""
+        """Every point farther from theory than the lesson promises; every wrong or unmade figure of its text."""
         far = [each for key, one in self.lesson.comparisons.items() for each in one.failures(self.points(key))]
         text, stated = self.lesson.text, self.lesson.stated
         wrong = [each.failure(text, self.points(each.key) if each.key else ()) for each in stated]
-        return [*far, *(each for each in wrong if each)]
+        return [*far, *(each for each in wrong if each), *unmade_told(text, stated, self.lesson.folder)]
 
     @cached_property
     def figures(self) -> dict[str, str]:
