@@ -13,9 +13,10 @@ from markupsafe import Markup, escape
 from landspeed.base.failures import NotReady
 from landspeed.course.execute import Cells, html_of
 from landspeed.course.lesson import Lesson
-from landspeed.course.worksheet import Worksheet, current
+from landspeed.course.worksheet import CellOutput, Worksheet, current, seal
 from landspeed.report.page_parts import environment, template_text
 
+PREDICT = "## Predict first"
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 MARKER = re.compile(r"^<!-- (?:run|not run|file)\b[^\n]*-->\n", re.MULTILINE)
 
@@ -51,16 +52,15 @@ def make_page(sheet: Worksheet, lessons: Sequence[Lesson] = ()) -> LessonPage:
     lesson = sheet.lesson
     notebook = lesson.notebook
     cells = Cells({})
-    parts: list[str] = []
+    body = _Body()
     with current(sheet):
         for number, cell in enumerate(notebook.cells, 1):
             if cell.cell_type != "code":
-                parts.append(markdown(cell.source, lesson.name))
+                body.text(cell.source, lesson.name)
                 continue
             said, value = cells.run(cell.source, f"lesson {lesson.name}, cell {number}")
-            shown = html_of(value)
-            cell.outputs = _outputs(said, shown)
-            parts.append(_code(cell.source) + (f"<pre>{escape(said)}</pre>" if said else "") + shown)
+            cell.outputs = _outputs(said, html_of(value))
+            body.cell(cell.source, said, value)
     names = [each.name for each in lessons]
     place = names.index(lesson.name) if lesson.name in names else None
     failures = sheet.failures()
@@ -69,7 +69,8 @@ def make_page(sheet: Worksheet, lessons: Sequence[Lesson] = ()) -> LessonPage:
         .get_template("lesson.html.j2")
         .render(
             lesson=lesson,
-            body=Markup("\n".join(parts)),
+            start=Markup(body.start),
+            body=Markup("\n".join(body.rest)),
             style=style(),
             script=Markup((TEMPLATES / "predict.js").read_text(encoding="utf-8")),
             failures=failures,
@@ -82,6 +83,61 @@ def make_page(sheet: Worksheet, lessons: Sequence[Lesson] = ()) -> LessonPage:
     import nbformat
 
     return LessonPage(html, failures, sheet.figures, nbformat.writes(notebook))
+
+
+class _Body:
+    """A page's body: the scene beside the questions and the place of their first figure; then the rest.
+
+    Whatever was measured is sealed until a number is written (predict.js).
+    """
+
+    def __init__(self) -> None:
+        self._scene: list[str] = []
+        self._asked: list[str] = []
+        self.rest: list[str] = []
+        self._going = self._scene
+        self._key = ""  # of the first question
+        self._place = ""  # of what answers it
+
+    @property
+    def start(self) -> str:
+        """The first screen."""
+        scene, asked = "\n".join(self._scene), "\n".join(self._asked)
+        if not asked:
+            return scene
+        return f'<div class="start"><div>{scene}</div><div class="ask">{asked}{self._place}</div></div>'
+
+    def text(self, source: str, name: str) -> None:
+        """A piece of the text; its headings say which part of the page goes on."""
+        for part in re.split(r"^(?=## )", source, flags=re.MULTILINE):
+            if part.startswith(PREDICT):
+                self._going = self._asked
+            elif part.startswith("## ") and self._going is self._asked:
+                self._going = self.rest
+            if part.strip():
+                self._going.append(markdown(part, name))
+
+    def cell(self, source: str, said: str, value: Any) -> None:
+        """A cell with what it shows; the code of a question is not shown."""
+        output = value if isinstance(value, CellOutput) else CellOutput(html_of(value), "")
+        if output.page:
+            self._key = self._key or re.findall(r'data-key="([^"]*)"', output.page)[0]
+            self._going.append(output.page)
+            return
+        shown = _sealed(output) if output.key else output.html
+        if output.key and output.key == self._key and not self._place:
+            place = f'<a href="#seen-{escape(output.key)}">beside your prediction</a>'
+            self._place, shown = shown, f'<p class="note">It stands {place}.</p>'
+        self._going.append(_code(source) + (f"<pre>{escape(said)}</pre>" if said else "") + shown)
+
+
+def _sealed(output: CellOutput) -> str:
+    key = escape(output.key)
+    return (
+        f'<div class="sealed" id="seen-{key}" data-key="{key}" data-sealed="{seal(output.html)}">'
+        "<p>What was measured stands here when you have written your number.</p>"
+        '<button type="button">Show it without a prediction</button></div>'
+    )
 
 
 def style() -> Markup:
@@ -135,7 +191,7 @@ def _highlight(text: str, language: str, _: str) -> str:
 
 
 def _code(source: str) -> str:
-    return f'<details class="cell"><summary>Code of this cell</summary>{_highlight(source, "python", "")}</details>'
+    return f'<details class="cell"><summary>Code</summary>{_highlight(source, "python", "")}</details>'
 
 
 def _outputs(said: str, shown: str) -> list[Any]:

@@ -15,7 +15,7 @@ from landspeed.course.comparison import FigurePoint
 
 Figure = float | str
 Points = Mapping[str, FigurePoint]
-NUMBER = r"[−+-]?\d+(?:[\d .,\u202f]*\d)?"
+NUMBER = r"[−+-]?\d+(?:[\u202f ,]\d{3}(?!\d))*(?:\.\d+)?(?:⁻?[⁰¹²³⁴-⁹]+)?"
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,23 @@ class StatedText:
         """Format the sentence that the text must contain."""
         return self.sentence.format(*self.figures({point.name: point for point in points}))
 
+    def spans(self, said: str) -> list[tuple[int, int]]:
+        """Where the figures of this sentence stand in a text on one line, whatever they are."""
+        return [found.span(n) for found in self._form.finditer(said) for n in range(1, self._form.groups + 1)]
+
+    @property
+    def _form(self) -> re.Pattern[str]:
+        parts = Formatter().parse(on_one_line(self.sentence))
+        return re.compile(
+            "".join(re.escape(before) + (f"({NUMBER})" if name is not None else "") for before, name, *_ in parts)
+        )
+
     def failure(self, text: str, points: Sequence[FigurePoint] = ()) -> str | None:
         """Describe the mistake in a lesson's text; None if it has the right sentence."""
-        right, said = _on_one_line(self.right(points)), _on_one_line(text)
+        right, said = on_one_line(self.right(points)), on_one_line(text)
         if right in said:
             return None
-        parts = [(re.escape(before), name) for before, name, *_ in Formatter().parse(_on_one_line(self.sentence))]
-        near = re.search("".join(before + (NUMBER if name is not None else "") for before, name in parts), said)
+        near = self._form.search(said)
         return f"the text should say '{right}'; it says " + (f"'{near[0]}'" if near else "nothing of that form")
 
 
@@ -61,5 +71,6 @@ def thousands(value: float) -> str:
     return f"{value:,.0f}".replace(",", " ")
 
 
-def _on_one_line(text: str) -> str:
+def on_one_line(text: str) -> str:
+    """A text without its line ends."""
     return " ".join(text.split())

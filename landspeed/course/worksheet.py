@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 from landspeed.base.failures import NotPossible
 from landspeed.course.comparison import FigureLine, FigurePoint, LessonFigure
@@ -18,6 +20,7 @@ from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import Lesson, lesson_named, read_lesson
 from landspeed.course.lesson_run import LessonRun
 from landspeed.course.scales import tick_text
+from landspeed.course.stated_numbers import unmade_told
 from landspeed.scenario.plan.duration import expected_duration_s
 
 NARROW_CSS = (
@@ -27,10 +30,17 @@ NARROW_CSS = (
 
 @dataclass(frozen=True)
 class CellOutput:
-    """Output of a cell: HTML for pages and notebooks, and plain text for print."""
+    """Output of a cell: HTML for notebooks, plain text for print, and what a page has instead of the HTML.
+
+    Attributes:
+        page: on a page; "": as in a notebook.
+        key: the comparison that it shows, which a page keeps folded until a number is written; "": nothing measured.
+    """
 
     html: str
     text: str
+    page: str = ""
+    key: str = ""
 
     def _repr_html_(self) -> str:
         return self.html
@@ -81,11 +91,11 @@ class Worksheet:
         return list(found(self.runs(key))) if found else []
 
     def failures(self) -> list[str]:
-        """Every point farther from theory than the lesson promises, and every figure that its text has wrong."""
+        """Every point farther from theory than the lesson promises; every wrong or unmade figure of its text."""
         far = [each for key, one in self.lesson.comparisons.items() for each in one.failures(self.points(key))]
         text, stated = self.lesson.text, self.lesson.stated
         wrong = [each.failure(text, self.points(each.key) if each.key else ()) for each in stated]
-        return [*far, *(each for each in wrong if each)]
+        return [*far, *(each for each in wrong if each), *unmade_told(text, stated, self.lesson.folder)]
 
     @cached_property
     def figures(self) -> dict[str, str]:
@@ -118,7 +128,7 @@ class Worksheet:
         forms = draw(one, points, lines, WIDE) + draw(one, points, lines, NARROW)
         source = f"{'Theory' if one.is_law else 'Sources'}: {one.source}"
         html = f"<figure>{NARROW_CSS}{forms}<figcaption>{escape(one.title)}. {escape(source)}.</figcaption></figure>"
-        return CellOutput(html, self.table(key).text)
+        return CellOutput(html, self.table(key).text, key=key)
 
     def table(self, key: str) -> CellOutput:
         """Measured, predicted and residual of each point, and what the lesson promises of them."""
@@ -142,7 +152,7 @@ class Worksheet:
             f'<p class="note">{escape(promise)}</p>'
         )
         text = "\n".join("  ".join(row) for row in [heads, *rows])
-        return CellOutput(html, f"{text}\n{promise}")
+        return CellOutput(html, f"{text}\n{promise}", key=key)
 
     def predict(self, question: str, key: str, name: str, mine: float | None = None) -> CellOutput:
         """A question that is answered by a number, before anything is measured.
@@ -157,15 +167,17 @@ class Worksheet:
         if mine is None:
             place = f"{self.lesson.name}-{key}-{name}".replace(" ", "-")
             answer = f"{self._point(key, name).measured / one.y.per:.6g}"
-            html = (
-                f'<form class="predict" data-answer="{answer}" data-unit="{escape(unit)}">'
-                f'<label for="{escape(place)}">{Markup(escape(question))}</label>'
-                f'<span class="entry"><input id="{escape(place)}" inputmode="decimal" autocomplete="off" size="10" '
+            again = f"Write your number, in {unit}, as mine=… and run the cell again."
+            form = (
+                f'<form class="predict" id="{escape(place)}" data-key="{escape(key)}" data-unit="{escape(unit)}" '
+                f'data-sealed="{seal(answer)}"><label for="{escape(place)}-number">{escape(question)}</label>'
+                f'<span class="entry"><input id="{escape(place)}-number" autocomplete="off" size="10" '
                 f'aria-describedby="{escape(place)}-said"> {escape(unit)} '
                 f'<button type="submit">Compare</button></span>'
-                f'<output id="{escape(place)}-said" for="{escape(place)}"></output></form>'
+                f'<output id="{escape(place)}-said" for="{escape(place)}-number"></output></form>'
             )
-            return CellOutput(html, f"{question} Write your number, in {unit}, as mine=… and run the cell again.")
+            html = f"<p><strong>{escape(question)}</strong> {escape(again)}</p>"
+            return CellOutput(html, f"{question} {again}", form)
         said = told(mine, self._point(key, name).measured / one.y.per, unit)
         return CellOutput(f"<p><strong>{escape(question)}</strong> {escape(said)}</p>", f"{question} {said}")
 
@@ -215,6 +227,11 @@ def lesson(name: str | Path, folder: str | Path | None = None) -> Worksheet:
     home = Path(name)
     found = read_lesson(home) if len(home.parts) > 1 else lesson_named(str(name))
     return Worksheet(found, Laboratory(None if folder is None else Path(folder)))
+
+
+def seal(text: str) -> str:
+    """Fold a text so that no reader of a page's source meets an answer: deflate, in Base64. It is no secret."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def told(mine: float, measured: float, unit: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised
 from landspeed.course.lesson_run import LessonRun, between, mean
-from landspeed.course.stated_figures import Points, computed, measured
+from landspeed.course.stated_figures import Points, computed, measured, thousands
 from landspeed.scenario.theory.physics import ack_bytes
 
 FROM_S = 6.0
@@ -99,6 +99,7 @@ def _mbps(*names: str) -> Callable[[Points], list[float]]:
     return lambda points: [points[name].measured / 1e6 for name in names]
 
 
+ACK_ON_WIRE = ack_bytes(4) + 38
 STATED = (
     computed("which holds {} acknowledgments", queued_acks()),
     computed(
@@ -110,6 +111,22 @@ STATED = (
     ),
     measured("With a window of 64 MB, 250 kbit/s gives {:.0f} Mbit/s", "windows", _mbps("250 kbit/s, 64 MB")),
     measured("with one of 8 MB, 500 kbit/s gives {:.0f}", "windows", _mbps("500 kbit/s, 8 MB")),
+    computed("{} bytes of headers, {} on an Ethernet line", ack_bytes(4), ACK_ON_WIRE),
+    computed("Two packets of {} B for {} B in return is {:.0f} to 1", 1448, ACK_ON_WIRE, 2 * 1448 / ACK_ON_WIRE),
+    computed("the acknowledgments need {:.0f} Mbit/s", 200 / 1538 / 2 * ACK_ON_WIRE),
+    measured(
+        "that the receiver's window of {} MB", "windows", lambda points: points["250 kbit/s, 16 MB"].note.split()[3:4]
+    ),
+    computed("A line of 1 Gbit/s down and {} Mbit/s up", 10),
+    computed(
+        "packets of {} B on the wire is {} a second: {} acknowledgments of {} B, {:.0f} Mbit/s",
+        1538,
+        thousands(round(1e9 / 8 / 1538, -3)),
+        thousands(round(1e9 / 16 / 1538, -2)),
+        ACK_ON_WIRE,
+        1e3 / 16 / 1538 * ACK_ON_WIRE * 8,
+    ),
+    computed("With packets of {} B, a sixth of them", 9000),
 )
 COMPARISONS = {
     "rate": LessonFigure(

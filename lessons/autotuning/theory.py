@@ -91,6 +91,14 @@ STATED = (
         "growth",
         lambda points: (points["264 ms"].measured / points["264 ms"].predicted,),
     ),
+    computed("a window of {} to {} KB, and", 8, 32),
+    computed("has {} bits for it", 16),
+    computed("lets the {} bits count in larger units, up to {} GiB", 16, 2**16 * 2**14 // 2**30),
+    computed("a transatlantic transfer of {} GB", 1),
+    computed("({:.0f} if Linux doubles it)", 2 * 4 * 2**20 * 8 / 0.264 / 1e6),
+    computed("give every connection {} GB?", 1),
+    computed("ten thousand connections would promise {} TB", 10_000 // 1000),
+    computed("still has the {} B with which each begins", 131072),
 )
 COMPARISONS = {
     "goodput": LessonFigure(

@@ -89,8 +89,9 @@ STATED = (
     computed("light in a hollow core is {:.0f} % faster", 100 * (AIR_KM_PER_MS / GLASS_KM_PER_MS - 1)),
     computed("in vacuum, and {:.0f} km in glass", GLASS_KM_PER_MS),
     computed(
-        "The great circle from Geneva to Pasadena is {:.0f} km: 2 × {:.0f} / {:.0f} = {:.0f} ms",
+        "The great circle from Geneva to Pasadena is {:.0f} km: {} × {:.0f} / {:.0f} = {:.0f} ms",
         SHORTEST_KM,
+        2,
         SHORTEST_KM,
         GLASS_KM_PER_MS,
         light_ms(SHORTEST_KM),
@@ -99,6 +100,18 @@ STATED = (
     computed("The other {:.0f} ms", RECORDED_MS - light_ms(RECORDED_KM)),
     computed("still has {} bytes of headers and framing", ethernet_bytes(1472) - 1472),
     computed("pads it to {} bytes", ethernet_bytes(0)),
+    computed("light in glass covers about {:.0f} km in a millisecond", round(GLASS_KM_PER_MS, -1)),
+    computed("has {} bytes of ICMP header, {} of IP, and {} of Ethernet", ICMP_HEADER, IP_HEADER[4], ETHERNET_FRAMING),
+    computed(r"\frac{{(n + 8 + {} + {}) \times 8}}", IP_HEADER[4], ETHERNET_FRAMING),
+    computed(
+        "and at {:.0f} Gbit/s it is a hundred-thousandth", round(2e-1 * serialization_s(1472, 1) / RECORDED_MS, -1)
+    ),
+    computed("a line of {} Gbit/s over {} ms by one of {} Gbit/s", 1, 59, 100),
+    computed("Light travels {:.0f} km in a millisecond", AIR_KM_PER_MS),
+    computed("a frame has at least {}", LEAST_FRAME),
+    computed("from {} bytes of payload on", ethernet_bytes(0) - (ethernet_bytes(1472) - 1472)),
+    computed("A ping of {} B goes over a line", 1500 - IP_HEADER[4] - ICMP_HEADER),
+    computed("Geneva to Pasadena, {:.0f} ms one way", RECORDED_MS / 2),
 )
 COMPARISONS = {
     "serialization": LessonFigure(

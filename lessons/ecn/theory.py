@@ -14,6 +14,8 @@ from landspeed.course.comparison import (
     unpromised,
 )
 from landspeed.course.lesson_run import LessonRun, between, percentile
+from landspeed.course.stated_figures import computed
+from landspeed.scenario.theory.physics import CUBIC_BETA
 
 FROM_S = 8.0
 
@@ -63,6 +65,12 @@ def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
             yield FigureLine(run.name, waits(run))
 
 
+STATED = (
+    computed("CUBIC reduces its window by {:.0f} % at a mark", 100 * (1 - CUBIC_BETA)),
+    computed("here {:.1f} ms. With", 40 / 7),
+    computed("for a round trip of {} ms, the delay", 7),
+    computed("What is the {}th percentile", 95),
+)
 COMPARISONS = {
     "resent": LessonFigure(
         title="Packets sent again from 8 s on, where routers mark",

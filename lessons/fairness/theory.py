@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised
 from landspeed.course.lesson_run import LessonRun, between, mean
+from landspeed.course.stated_figures import computed
 
 FROM_S = 60.0
 BBR_FROM_S = 20.0
@@ -52,6 +53,13 @@ def fair(_: Sequence[LessonRun]) -> Iterator[FigureLine]:
     yield FigureLine("equal shares", [(0.4, 0.5), (9.0, 0.5)], "limit")
 
 
+THREE = (60, 30, 10)  # Mbit/s, of question 1
+STATED = (
+    computed("Three flows get {}, {} and {} Mbit/s", *THREE),
+    computed(
+        "{}² / ({} × ({} + {} + {})) = {:.2f}", sum(THREE), len(THREE), *(each * each for each in THREE), jain(THREE)
+    ),
+)
 COMPARISONS = {
     "unequal": LessonFigure(
         title="Two Reno flows of unequal round trips: the ratio of their shares",

@@ -15,6 +15,7 @@ from landspeed.course.comparison import (
     unpromised,
 )
 from landspeed.course.lesson_run import LessonRun, first_at
+from landspeed.course.stated_figures import Figure, Points, computed, measured, thousands
 from landspeed.scenario.theory.physics import CUBIC_BETA, cubic_k_s
 
 BACK = 0.99  # of the window before the loss: where CUBIC's curve is not flat yet
@@ -122,6 +123,32 @@ def after_loss(rate: str, packets: str, y: FigureAxis) -> LessonFigure:
     )
 
 
+HELD_BYTES, RTT_S = 10e9 * 0.264 / 8, 0.264  # question 1: 10 Gbit/s over 264 ms
+HOURS_S = reno_back_s(HELD_BYTES / 1538, RTT_S)
+
+
+def _reno_at_one_gigabit(points: Points) -> tuple[Figure, ...]:
+    """Its window in thousands of packets, the size of these, and the minutes that theory gives."""
+    point = points["Reno, 1 Gbit/s"]
+    _, window, _, _, size, _ = point.note.split(" ")
+    return thousands(round(int(window.replace("\u202f", "")), -3)), size, point.predicted / 60
+
+
+STATED = (
+    measured("$W$ is {} packets of {} B: {:.0f} minutes", "recovery", _reno_at_one_gigabit),
+    computed("**CUBIC** keeps {:.0f} % of the window", 100 * CUBIC_BETA),
+    computed(r"$C = {}$ and $\beta = {}$. A window ten times as large needs {:.2f}", 0.4, CUBIC_BETA, 10 ** (1 / 3)),
+    computed("BBR empties the path for {} s", 0.2),
+    computed(
+        "$W$ is {:.0f} MB / {} B = {} packets on the line",
+        round(HELD_BYTES / 1e6),
+        1538,
+        thousands(round(HELD_BYTES / 1538, -3)),
+    ),
+    computed("times {} s is {} s: nearly eight hours", RTT_S, thousands(round(HOURS_S, -2))),
+    computed("one of the {:.0f} × {} packets of that time", HOURS_S * HELD_BYTES / 1538 / RTT_S / 1e10, "10¹⁰"),
+    computed("in {} minutes at {} Gbit/s, {:.0f} GB", 46, 1, 46 * 60 / 4 / 8),
+)
 COMPARISONS = {
     "recovery": LessonFigure(
         title="Time until the window of before the loss is back",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from landspeed.course.comparison import GOODPUT_LOG, RTT, FigurePoint, LessonFigure, LessonProgram
 from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import computed, thousands
 
 BLOCK_BYTES = 65_536  # as in blocks.py
 
@@ -31,6 +33,28 @@ def points(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
             yield FigurePoint(name, rate_bps, goodput_bps(run, blocks), x=run.rtt_s, series=series)
 
 
+STATED = (
+    computed("blocks of {} KiB, and waits", BLOCK_BYTES // 1024),
+    computed("with its {} requests of {} KiB", 64, 32),
+    computed("flow-control window of {} B", thousands(2**16 - 1)),
+    computed(r"\text{{blocks}} \times {}\ \text{{KiB}}", BLOCK_BYTES // 1024),
+    computed("{} B is a famous one", thousands(2**16)),
+    computed("A copy by SFTP reaches {} Mbit/s over 264 ms and {} Mbit/s over", 6.4, 168),
+    computed(
+        "{} Mbit/s × {} s / {} = {:.0f} kB; {} Mbit/s × {:.3f} s / {} = {:.0f} kB",
+        6.4,
+        0.264,
+        8,
+        6.4e3 * 0.264 / 8,
+        168,
+        0.01,
+        8,
+        168e3 * 0.01 / 8,
+    ),
+    computed("And if it were {} Mbit/s at both distances?", 20),
+    computed("a program of {} lines", round(len((Path(__file__).parent / "blocks.py").read_text().splitlines()), -1)),
+    computed("One block of {} KiB at a time", BLOCK_BYTES // 1024),
+)
 COMPARISONS = {
     "goodput": LessonFigure(
         title="Goodput of a program that waits for answers",

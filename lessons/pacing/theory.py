@@ -78,6 +78,11 @@ STATED = (
         lambda points: [points[name].measured / 1e6 for name in ("not paced", "paced by fq, at 1.2 cwnd / RTT")],
     ),
     computed("before they can leave: {:.0f} MB", 0.9 * 330),
+    computed("the rate leaves ${} n$ of them", 1 - 1 / 10),
+    computed("At {} Gbit/s the rate that is set never binds: the kernel's own, {} cwnd / RTT", 1.1, 1.2),
+    computed("and at {} times cwnd / RTT later", 1.2),
+    computed("{} Mbit/s fit a line that [gives {:.0f}", 970, LINE_BPS / 1e6),
+    computed("{} Gbit/s into a line of 10 Gbit/s, a window of {} MB at once", 100, 330),
 )
 BURSTS = LessonProgram("a", ("sh", "LESSON/bursts.sh", "b"), ("bursts.sh",))
 COMPARISONS = {

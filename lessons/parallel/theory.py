@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import FigureAxis, FigurePoint, LessonFigure
 from landspeed.course.lesson_run import LessonRun, by
+from landspeed.course.stated_figures import computed
 from landspeed.scenario.theory.physics import square_root_law_bps
 
 FROM_S = 3.0
@@ -45,6 +46,15 @@ def windows(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
 
 STREAMS = FigureAxis("streams", "", log=True)
 GOODPUT = FigureAxis("goodput of all together", "Mbit/s", 1e6, log=True)
+LINE_BPS, ONE_BPS = 941e6, square_root_law_bps(1448, 80_000_000, 0.0005)  # of question 1
+STATED = (
+    computed(
+        "One gets {} × {} / {:.3f} × {:.2f} / √{} = {:.1f} Mbit/s", 1448, 8, 0.08, 1.5**0.5, 0.0005, ONE_BPS / 1e6
+    ),
+    computed("{:.0f} / {:.1f} = {:.0f} streams", LINE_BPS / 1e6, ONE_BPS / 1e6, LINE_BPS / ONE_BPS),
+    computed("About {} of {}: more", 8, 7 + 8),
+    computed("{} Reno streams over a line that loses", 8),
+)
 COMPARISONS = {
     "windows": LessonFigure(
         title="Streams with a window of 1 MB each, 80 ms",

@@ -93,7 +93,7 @@ def burst(runs: Sequence[LessonRun]) -> Iterator[FigurePoint]:
 
 
 STATED = (
-    computed("BDP² / 18 packets, here {:.1f} MB", reno_burst_bytes(RATE_BPS, RTT_S, ON_WIRE_BYTES) / 1e6),
+    computed("BDP² / {} packets, here {:.1f} MB", 18, reno_burst_bytes(RATE_BPS, RTT_S, ON_WIRE_BYTES) / 1e6),
     computed("the BDP is {:.0f} packets", RATE_BPS * RTT_S / 8 / ON_WIRE_BYTES),
     computed("One BDP, {:.0f} kB, is far too little", RATE_BPS * RTT_S / 8 / 1e3),
     measured(
@@ -101,6 +101,11 @@ STATED = (
         "reno",
         lambda points: [points[name].measured / 1e6 for name in ("20 kB", "250 kB", "1 MB", "2.4 MB")],
     ),
+    computed("packets of {} B on the wire", ON_WIRE_BYTES),
+    computed("from {}/{} of it to {}/{}. While", 2, 3, 4, 3),
+    computed("(BDP/{})² / {} packets in all", 3, 2),
+    computed("A customer measures {} and complains", 40),
+    computed("or a burst of BDP² / {} packets", 18),
 )
 COMPARISONS = {
     "burst": LessonFigure(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import TIME, FigureAxis, FigureLine, FigurePoint, LessonFigure, unpromised
 from landspeed.course.lesson_run import LessonRun, between, percentile
+from landspeed.course.stated_figures import computed, thousands
 
 FROM_S = 10.0
 QUEUED_FRAME = 14  # bytes of Ethernet that the queue counts beside each packet
@@ -78,6 +79,19 @@ def rtt_lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     yield FigureLine("path alone", [(0, runs[0].rtt_s), (30, runs[0].rtt_s)], "limit")
 
 
+STATED = (
+    computed(
+        "longer than {:.0f} ms for a whole {} ms, and PIE aims at {:.0f} ms",
+        1e3 * TARGETS_S["codel"],
+        100,
+        1e3 * TARGETS_S["pie"],
+    ),
+    computed("A modem has a queue of {} kB and sends at {} Mbit/s", 256, 1),
+    computed("{} × {} / {} = {:.0f} s", thousands(256_000), 8, "10⁶", 256_000 * 8 / 1e6),
+    computed("The same queue at {} Mbit/s is {:.0f} ms", 100, 256_000 * 8 / 100e6 * 1e3),
+    computed("{} Reno streams that do not lose", thousands(100**2)),
+    computed("with a round trip of {} ms. The interval", 264),
+)
 COMPARISONS = {
     "delay": LessonFigure(
         title="The longest round trip over the size of the queue",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT_LOG, FigureAxis, FigureLine, FigurePoint, LessonFigure
 from landspeed.course.lesson_run import LessonRun, by, first_at
+from landspeed.course.stated_figures import computed, thousands
 from landspeed.scenario.theory.physics import square_root_law_bps
 
 REMEMBERED = 0.01  # share of the window of slow start that may be left where counting begins
@@ -55,6 +56,41 @@ def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     yield FigureLine("theory", [(share, goodput_bps(runs[0], share)) for share in shares], "theory")
 
 
+def rarest(mss: int, rtt_s: float, rate_bps: float) -> float:
+    """The loss that leaves a rate, by the same law."""
+    return 1.5 * (mss * 8 / rtt_s / rate_bps) ** 2
+
+
+STATED = (
+    computed(r"{} instead of $\sqrt{{3/2}} = {:.2f}$", 1.31, math.sqrt(1.5)),
+    computed("Reno is to reach 1 Gbit/s over {} ms with packets of {} B payload", 264, 1448),
+    computed(
+        r"= {} \times ({} / {:.2f} \times {}^8)^2 = {:.1f} \times {}^{{{}}}$: one in {:.0f} million packets. "
+        "At {} Gbit/s it is one in {:.0f} billion",
+        1.5,
+        thousands(1448 * 8),
+        2.64,
+        10,
+        1e9 * rarest(1448, 0.264, 1e9),
+        10,
+        -9,
+        round(1e-6 / rarest(1448, 0.264, 1e9), -1),
+        10,
+        1e-9 / rarest(1448, 0.264, 10e9),
+    ),
+    computed("a bit error rate of {}. What can one Reno stream reach over {} ms at MTU {}?", "10⁻¹²", 100, 9000),
+    computed(r"{} bits: $p = {:.1f} \times {}^{{{}}}$", thousands(9000 * 8), 9000 * 8e-12 * 1e8, 10, -8),
+    computed(
+        "{} × {} / {} × {:.2f} / √p = {:.1f} Gbit/s",
+        8948,
+        8,
+        0.1,
+        math.sqrt(1.5),
+        square_root_law_bps(8948, 100_000_000, 7.2e-8) / 1e9,
+    ),
+    computed("Reno over {} ms gets {:.1f} Mbit/s", 100, square_root_law_bps(1448, 100_000_000, 1e-3) / 1e6),
+    computed("40 ms, packets of {} B. What is", 1500),
+)
 COMPARISONS = {
     "square-root": LessonFigure(
         title="Goodput of Reno over the probability of loss, 40 ms, packets of 1500 B",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT_GBPS, TIME, FigureLine, FigurePoint, LessonFigure, unpromised
 from landspeed.course.lesson_run import LessonRun
-from landspeed.course.stated_figures import computed, thousands
-from landspeed.scenario.theory.physics import CUBIC_BETA, cubic_k_s
+from landspeed.course.stated_figures import computed, measured, thousands
+from landspeed.scenario.theory.physics import CUBIC_BETA, cubic_k_s, linux_usable_window_bytes
 
 FROM_S = 40.0
 RECORDED_BPS, RTT_S, MSS_BYTES = 6_626_513_000, 0.264, 8948
@@ -71,7 +71,8 @@ STATED = (
         RECORDED_BPS / 1e9,
     ),
     computed(
-        "eight of 46.6 MB are {:.0f} MB, more than the {:.0f} MB that the path holds",
+        "eight of {} MB are {:.0f} MB, more than the {:.0f} MB that the path holds",
+        46.6,
         8 * 46.6,
         window_bytes(10e9) / 1e6,
     ),
@@ -82,15 +83,30 @@ STATED = (
         8 * square_root_bps(1e-5) / 1e9,
     ),
     computed(
-        "A window of {:.0f} MB or more for {:.2f} Gbit/s, and no loss at all in 17 minutes: "
+        "A window of {:.0f} MB or more for {:.2f} Gbit/s, and no loss at all in {:.0f} minutes: "
         "after one, Reno needs {:.0f} minutes to be back.",
         window_bytes(RECORDED_BPS) / 1e6,
         RECORDED_BPS / 1e9,
+        859.053e9 * 8 / RECORDED_BPS / 60,
         reno_back_s(window_bytes(RECORDED_BPS)) / 60,
     ),
     computed("half a window of {} packets", thousands(window_bytes(RECORDED_BPS) / MSS_BYTES)),
     computed("After a loss CUBIC is back in {:.0f} s", cubic_back_s(window_bytes(RECORDED_BPS))),
-    computed("at most 1 GiB, which is {:.1f} Gbit/s", 2**30 * 8 / RTT_S / 1e9),
+    computed("at most {} GiB, which is {:.1f} Gbit/s", 1, 2**30 * 8 / RTT_S / 1e9),
+    computed("Gbit/s over {} km", thousands(15_766)),
+    computed("had windows of {} MB each", 46.6),
+    computed("One stream of {} MB instead", 46.6),
+    computed("You rehearse it for {} seconds", 60),
+    computed("here {:.1f} MB of each", linux_usable_window_bytes(46_600_000, MSS_BYTES, "packets") / 1e6),
+    measured(
+        "it is {:.1f} MB asked, and {:.1f} MB on offer",
+        "settings",
+        lambda points: (8 * 2**16 / 1e6, float(points["a system's own windows of 64 KB"].note.split()[0])),
+    ),
+    computed("{:.1f} Gbit/s would be left of the line at MTU {}", 10 * MSS_BYTES / 9038, 9000),
+    computed("a PCI-X bus moved {:.2f} Gbit/s of packets", RECORDED_BPS * 9000 / MSS_BYTES / 1e9),
+    computed("Today's hosts move {} Gbit/s", 100),
+    computed("MTU {}, as everybody else had", 1500),
 )
 COMPARISONS = {
     "settings": LessonFigure(

@@ -96,7 +96,7 @@ STATED = (
         math.log2(PATH_PACKETS / 10),
         math.log2(PATH_PACKETS / 10) * 0.119,
     ),
-    computed("With packets of 1448 B it is {:.0f} packets", math.ceil(100e3 / 1448)),
+    computed("With packets of {} B it is {:.0f} packets", 1448, math.ceil(100e3 / 1448)),
     computed("Three round trips, {:.2f} s", 3 * 0.264),
     measured(
         "with a queue of one BDP at {} packets, more than path and queue hold ({})",
@@ -116,6 +116,15 @@ STATED = (
         "hystart",
         lambda points: [int(points[f"{name}, 0.25 BDP"].note.split()[0]) for name in ("cubic", "reno")],
     ),
+    computed("with a first window of {}, {} and {} packets", 4, 10, 40),
+    computed("The first window is {} packets", 10),
+    computed("they come less than {} ms apart", 2),
+    computed("A web page of {} kB over {} ms", 100, 264),
+    computed("{} in the first round trip, {} in the second, {} in the third", 10, 20, 40),
+    computed("With a first window of {} it is two", 40),
+    computed("a first window of {} packets a bad idea", 1000),
+    computed("start-up sends at {:.2f} times the rate", 2 / math.log(2)),
+    computed("Path and queue hold {:.0f} packets together", round(2 * PATH_PACKETS, -2)),
 )
 COMPARISONS = {
     "doubling": LessonFigure(

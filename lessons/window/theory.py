@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from landspeed.course.comparison import GOODPUT_LOG, FigureAxis, FigureLine, FigurePoint, LessonFigure
 from landspeed.course.lesson_run import LessonRun
+from landspeed.course.stated_figures import computed, thousands
 
 FROM_S = 2.2  # slow start is over: log2(14.9 MB / 14.5 kB) is ten round trips, 1.2 s
 
@@ -33,6 +34,16 @@ def lines(runs: Sequence[LessonRun]) -> Iterator[FigureLine]:
     yield FigureLine("BDP", [(bdp, least * 8 / rtt_s), (bdp, framing_bps)], "limit")
 
 
+STATED = (
+    computed(r"= {}^9\ \text{{bit/s}} \times {}\ \text{{s}} / 8 = {:.1f}\ \text{{MB}}", 10, 0.119, 1e9 * 0.119 / 8e6),
+    computed("A path of {} Gbit/s and {} ms", 10, 264),
+    computed("{} bit/s × {} s / {} = {:.0f} MB", "10¹⁰", 0.264, 8, 10e9 * 0.264 / 8e6),
+    computed("{} GiB (RFC 7323): enough for one stream up to {:.1f} Gbit/s", 1, 2**30 * 8 / 0.264 / 1e9),
+    computed("a window is at most {} KB", 2**16 // 1024),
+    computed("{} B × {} / {} s = {:.1f} Mbit/s", thousands(2**16), 8, 0.119, 2**16 * 8 / 0.119 / 1e6),
+    computed("Your transfer gets {} Mbit/s", 200),
+    computed("{} Mbit/s × {} s / {} = {:.3f} MB are in flight", 200, 0.119, 8, 200 * 0.119 / 8),
+)
 COMPARISONS = {
     "goodput": LessonFigure(
         title="Goodput of twelve windows, 1 Gbit/s over 119 ms",

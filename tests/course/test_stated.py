@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ from landspeed.course.comparison import FigurePoint
 from landspeed.course.lesson import all_lessons
 from landspeed.course.lesson_run import LessonRun
 from landspeed.course.stated_figures import NUMBER, StatedText, computed, measured, thousands
+from landspeed.course.stated_numbers import given, numbers, prose, unmade, unmade_told
 from landspeed.scenario.file.vary import load_variants
 from landspeed.worlds.registry import plan_for
 
@@ -29,6 +31,12 @@ def test_what_is_measured_is_of_a_comparison_of_the_lesson() -> None:
         assert not each.key or each.key in LESSONS[name].comparisons, each.sentence
 
 
+@pytest.fixture(scope="module")
+def values() -> dict[str, set[tuple[float, str]]]:
+    """What the scenarios of each lesson give."""
+    return {name: given(lesson.folder) for name, lesson in LESSONS.items()}
+
+
 def mutants() -> Iterator[tuple[str, StatedText, str]]:
     """A lesson's text with one figure of one sentence changed."""
     for name, each in COMPUTED:
@@ -44,6 +52,49 @@ def test_a_figure_that_is_changed_by_hand_is_found() -> None:
     kept = [(name, each.sentence) for name, each, text in mutants() if each.failure(text) is None]
     assert kept == []
     assert len(list(mutants())) >= 100
+
+
+def test_every_number_of_every_lesson_is_made(values: dict[str, set[tuple[float, str]]]) -> None:
+    """By a formula or a run beside it, or by the lesson's scenarios; or it is of a reference that is known."""
+    loose = {name: unmade(lesson.text, lesson.stated, values[name]) for name, lesson in LESSONS.items()}
+    assert {name: each for name, each in loose.items() if each} == {}
+    assert sum(1 for lesson in LESSONS.values() for _ in numbers(lesson.text)) >= 450
+
+
+def test_titles_of_figures_have_the_values_of_their_scenarios(values: dict[str, set[tuple[float, str]]]) -> None:
+    for name, lesson in LESSONS.items():
+        constants = {value for value in vars(lesson.theory).values() if isinstance(value, int | float)}
+        titles = " | ".join(one.title for one in lesson.comparisons.values())
+        assert [e.around for e in unmade(titles, (), values[name]) if e.quantity[0] not in constants] == [], name
+
+
+def test_thirty_numbers_that_are_changed_by_hand_are_found(values: dict[str, set[tuple[float, str]]]) -> None:
+    """One digit of any number of any lesson, drawn by chance: what a formula or a scenario gives differs then.
+
+    What a run gives is compared where the lesson is made (tests/course/test_pages.py changes one of these).
+    """
+    chance, changed = random.Random(38), []
+    while len(changed) < 30:
+        lesson = chance.choice(list(LESSONS.values()))
+        said = prose(lesson.text)
+        of_runs = [span for each in lesson.stated if each.key for span in each.spans(said)]
+        every = [each for each in numbers(lesson.text) if not any(a <= each.start < b for a, b in of_runs)]
+        one = chance.choice(every)
+        place = one.start + chance.choice([i for i, c in enumerate(one.number) if c in "0123456789"])
+        mutant = said[:place] + str((int(said[place]) + chance.randrange(1, 9)) % 10) + said[place + 1 :]
+        right = [prose(each.right()) for each in lesson.stated if not each.key]
+        found = any(each in said and each not in mutant for each in right)
+        changed.append((lesson.name, one.around, found or bool(unmade(mutant, lesson.stated, values[lesson.name]))))
+    assert [each for each in changed if not each[-1]] == []
+
+
+def test_an_rfc_that_is_cited_wrongly_is_found(values: dict[str, set[tuple[float, str]]]) -> None:
+    lesson = LESSONS["queues"]
+    wrong = lesson.text.replace("McKeown 2004", "McKeown 2005")
+    assert [each.number for each in unmade(wrong, lesson.stated, values["queues"])] == ["2005"]
+    told = unmade_told("It is 42 ms away (RFC 7324).", (), lesson.folder)
+    assert [each.split("'")[1] for each in told] == ["42 ms", "7324"]
+    assert "state it in theory.py" in told[0]
 
 
 def test_a_failure_says_what_the_text_has() -> None:
