@@ -19,6 +19,7 @@ start.py              First program of the guest
 transfer.py           The transfer in the guest: receiving and sending programs of each flow
 calibration/          Probes that measure the path before anything is sent over it
 network/              The network inside the guest: namespaces, veth pairs, addresses, routes, by netlink
+script/               A Mininet script in the guest: the tree it sees, what differs in Mininet for it
 session/              A guest that does one thing after the other as the host asks it
 shaping/              Delay, rate, loss and queues of each direction of a link, by qdiscs
 stdlib_stand_ins/     Standard modules, in the little that the guest needs of them (start.py)
