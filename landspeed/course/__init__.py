@@ -9,7 +9,7 @@ laboratory.py      The lessons' runs: a store of the runs that are known, and th
 lesson.py          A lesson's folder, read: text, theory, scenarios
 lesson_page.py     A lesson's page: its text with what its cells show
 lesson_run.py      One run of a lesson: what varied, what was planned, what came out
-references.py      What the lessons cite: RFCs by number, and phrases with the years of works
+references.py      Citations of the lessons: RFCs by number, and phrases with the years of works
 scales.py          Axes of a figure: figures to pixels, and where the ticks stand
 site.py            The course as a static site: a page for each lesson, an index, figures for slides, notebooks
 stated_figures.py  Figures in a lesson's running text, each beside the formula or the runs that give it

@@ -1,4 +1,4 @@
-"""What the lessons cite: RFCs by number, and phrases with the years of works, systems and events.
+"""Citations of the lessons: RFCs by number, and phrases with the years of works, systems and events.
 
 A number in a citation is no figure: it is right if the citation stands here.
 """

@@ -37,7 +37,7 @@ class StatedText:
         return self.sentence.format(*self.figures({point.name: point for point in points}))
 
     def spans(self, said: str) -> list[tuple[int, int]]:
-        """Where the figures of this sentence stand in a text on one line, whatever they are."""
+        """Find where the figures of this sentence stand in a text on one line, whatever they are."""
         return [found.span(n) for found in self._form.finditer(said) for n in range(1, self._form.groups + 1)]
 
     @property

@@ -45,7 +45,7 @@ class ProseNumber:
 
     @property
     def quantity(self) -> tuple[float, str]:
-        """Its value and unit."""
+        """Value and unit."""
         return _quantity(self.number, self.unit)
 
 
@@ -71,7 +71,7 @@ def numbers(text: str) -> Iterator[ProseNumber]:
 
 @cache
 def _cited() -> tuple[str, ...]:
-    """What may be cited, the longer before the shorter."""
+    """List what may be cited, the longer before the shorter."""
     return tuple(sorted([*(f"RFC {number}" for number in RFCS), *WORKS], key=len, reverse=True))
 
 
@@ -104,7 +104,7 @@ def unmade(text: str, stated: Sequence[StatedText], values: set[tuple[float, str
 
 
 def unmade_told(text: str, stated: Sequence[StatedText], folder: Path) -> list[str]:
-    """What `unmade` finds in a lesson's text, in words."""
+    """Say what `unmade` finds in a lesson's text, in words."""
     return [
         f"no formula, run or scenario gives the number '{f'{each.number} {each.unit}'.strip()}' "
         f"in '…{each.around}…'; state it in theory.py with computed(…) or measured(…)"

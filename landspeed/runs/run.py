@@ -111,7 +111,7 @@ class Run:
 
     @property
     def ping_loaded_p99_ms(self) -> float | None:
-        """The same at the 99th percentile."""
+        """Round trip under load, 99th percentile."""
         return self.record.ping_loaded_p99_ms
 
     @property

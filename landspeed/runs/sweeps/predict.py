@@ -217,7 +217,7 @@ def _refuse(plan: Plan) -> None:
 
 
 class SeedRun(NamedTuple):
-    """What the run of one seed says."""
+    """Figures of the run of one seed."""
 
     seed: int
     divided: Steady

@@ -176,7 +176,7 @@ def _bursts(link: LinkSection, where: KeyPath) -> Iterator[Fault]:
 
 
 def _periods(scenario: ScenarioFile, link: LinkSection, where: KeyPath) -> Iterator[Fault]:
-    """What cannot stand beside a loss of every N-th packet: it would count otherwise, or draw other numbers."""
+    """Refuse what cannot stand beside a loss of every N-th packet: it would count otherwise, or draw other numbers."""
     for direction in ("forward", "reverse"):
         loss, key = _given(link, where, "loss", direction)
         if not isinstance(loss, PeriodicLoss):

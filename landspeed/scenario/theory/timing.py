@@ -112,7 +112,7 @@ def echo_ns(plan: Plan, origin: int = 0, target: int | None = None, payload_byte
 
 
 def idle_ns(plan: Plan) -> int:
-    """For so long echoes go over the idle path before the first flow begins, in whole seconds; 0: no flow asks."""
+    """Time for which echoes go over the idle path before the first flow begins, in whole seconds; 0: no flow asks."""
     links, longest_ns = plan.links, 0
     for flow in (each for each in plan.flows if each.transfer.ping):
         rtt_ns = sum(links[number].forward.delay_ns + links[number].reverse.delay_ns for number in flow.route)

@@ -50,7 +50,7 @@ class Script:
 
     @property
     def command(self) -> list[str]:
-        """Its words after those that start it: this Python, and of `mn` its program."""
+        """Words after those that start it: this Python, and of `mn` its program."""
         if self.words and not self.words[0].startswith("-"):
             return [sys.executable, *self.words]
         return [sys.executable, str(Path(sys.prefix, "bin", "mn")), *self.words]

@@ -26,7 +26,7 @@ _HALF, _ALL = 1 << 31, (1 << 32) - 1
 
 @dataclass(slots=True)
 class Bin:
-    """What happened in a part of the time: bytes, packets, and the sum of round trips in ns."""
+    """Counts of a part of the time: bytes, packets, and the sum of round trips in ns."""
 
     acked: int = 0
     fresh: int = 0
@@ -153,7 +153,7 @@ class Connection:
 
     @property
     def handshake_ns(self) -> int:
-        """Its round trip between the ends, wherever it was captured; 0 where it was not, or not at once."""
+        """Round trip between the ends, wherever it was captured; 0 where it was not, or not at once."""
         whole = self.syns == 1 and self.ack_ns >= self.syn_ack_ns >= self.syn_ns > 0
         return self.ack_ns - self.syn_ns if whole else 0
 

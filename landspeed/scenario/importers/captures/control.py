@@ -49,7 +49,7 @@ def guess_control(ways: Sequence[Way], rtt_ns: int) -> tuple[str, Sure, str] | N
 
 
 def _factors(way: Way, rtt_ns: int) -> list[float]:
-    """In flight in half a round trip after each loss was mended, by what it was when the loss was seen."""
+    """Data in flight in half a round trip after each loss was mended, by what it was when the loss was seen."""
     found: list[float] = []
     for number, each in enumerate(way.episodes):
         if each.timed_out or not each.end_ns or each.flight < FEWEST_PACKETS * (way.mss or way.largest):

@@ -173,7 +173,7 @@ class _Captured:
         return PathEvidence(transfers=[usable(transfer)], sockets=sockets, notes=self.notes)
 
     def _place(self) -> str:
-        """Where it was captured; "" where nothing tells it."""
+        """Place where it was captured; "" where nothing tells it."""
         if self.ahead_ns is None or self.behind_ns is None:
             return ""
         share = self.behind_ns / max(self.ahead_ns + self.behind_ns, 1)
@@ -181,7 +181,7 @@ class _Captured:
 
     @property
     def _by_echoes(self) -> bool:
-        """Whether round trips under load are those from here to the sender and back, which cross the path."""
+        """Return whether round trips under load are those from here to the sender and back, which cross the path."""
         return (self.behind_ns or 0) > (self.ahead_ns or 0)
 
     def _rtt_parts(self, way: Way) -> tuple[dict[int, Bin], int]:

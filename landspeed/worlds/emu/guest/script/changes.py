@@ -1,4 +1,4 @@
-"""What differs in Mininet for a script in virtual time: links without bandwidth, screens, and what is told of the net.
+"""Changes of Mininet for a script in virtual time: links without bandwidth, screens, and what is told of the net.
 
 A link of Mininet without bandwidth and delay is as fast as the machine, which in virtual time is infinitely fast. Here
 it has a line, at both ends. Its queue discipline has the handle fffe:, and gives way to one of the script's
@@ -16,6 +16,7 @@ from typing import Any
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.network import namespaces
 from landspeed.worlds.emu.guest.network.netlink import PARENT_ROOT, Netlink
+from landspeed.worlds.emu.guest.script.describe import tell_of
 from landspeed.worlds.emu.guest.shaping.encode_qdisc import options_of
 
 LINE_HANDLE = 0xFFFE0000
@@ -86,8 +87,6 @@ def change_net(module: Any) -> None:
     @functools.wraps(started)
     def start(self: Any, *words: Any, **named: Any) -> Any:
         result = started(self, *words, **named)
-        from landspeed.worlds.emu.guest.script.describe import tell_of
-
         tell_of(self)
         return result
 

@@ -1,4 +1,4 @@
-"""What a net of Mininet consists of once it has started, for the host: `net.json` of the run's folder.
+"""Description of a net of Mininet once it has started, for the host: `net.json` of the run's folder.
 
 The host makes words and a scenario of it (worlds/emu/script_net.py).
 """
