@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,7 @@ def cells(*words: str) -> Any:
 def test_each_cell_has_a_word() -> None:
     assert set(TABLE.values()) == {"no", "ends", "paced", "told", "-"}
     assert {kind for _, kind in TABLE} == {*NAMES, "third"}
+    assert {limit for (limit, _), word in TABLE.items() if word == "ends"} == set(ENDING)
 
 
 class Server:
@@ -113,17 +115,14 @@ class Server:
         """A session of that kind."""
         return Client(self.bench.port, **KINDS[NAMES[kind]][1] | asked)
 
-    def ends_within(self, client: Client, seconds: float, not_before: float = 0) -> None:
-        """The session: its client is told, or cut; once that has gone the process, too."""
+    def ends(self, client: Client, within_s: float) -> float:
+        """The session: its client is told, or cut; after how many seconds."""
         begun = time.monotonic()
-        end = begun + seconds + LATE_S
-        client.control.settimeout(seconds + LATE_S)
+        client.control.settimeout(within_s)
         with contextlib.suppress(ConnectionError, struct.error):  # at its end there is no message
             while take(client.control)["type"] not in ("error", "result", "account"):
                 pass
-        assert begun + not_before <= time.monotonic() <= end
-        client.close()
-        wait_until(lambda: None if children(self.program) else True, LATE_S, self.program.process)
+        return time.monotonic() - begun
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """A client of the engine itself."""
@@ -285,7 +284,52 @@ def trickle(client: Client, kind: str) -> None:
                 client.data[-1].recv(1000)
 
 
-def the_host_ends_its_order(bench: Bench, limit: str) -> None:
+def goes_on(server: Server, limit: str, kind: str) -> None:
+    """A session of that kind, whose client does not end it; the server does."""
+    asked = {"duration_ns": (ALLOWED_S if limit == "--max-time, taken" else 60) * 10**9}
+    client = server.begins(kind, **asked)
+    try:
+        if limit == "--max-time, taken":
+            assert KINDS[NAMES[kind]][0](client) < ALLOWED_S + GRACE_S + LATE_S, kind
+            return
+        if limit != "--idle-timeout":
+            begin_and_rest(client, kind)
+        if limit == "--max-files":
+            client.data[0].sendall(listed(entry(b"one"), entry(b"two")))
+        if limit == "--min-rate":
+            threading.Thread(target=trickle, args=(client, kind), daemon=True).start()
+        most_s = {"--max-files": 0, "--idle-timeout": 1, "--stall": 1.5, "--min-rate": 2.5}[limit] * ALLOWED_S
+        lasted = server.ends(client, most_s + LATE_S)
+        assert min(most_s, 0.5 * ALLOWED_S) <= lasted <= most_s + LATE_S, kind
+    finally:
+        client.close()
+
+
+ENDING = {
+    "--max-time, taken": ["--max-time", f"{ALLOWED_S}s", "--max-rate", "80M"],
+    "--max-files": ["--max-files", "1"],
+    "--idle-timeout": ["--idle-timeout", f"{ALLOWED_S}s"],
+    "--stall": ["--stall", f"{ALLOWED_S}s"],
+    "--min-rate": ["--stall", f"{ALLOWED_S}s", "--min-rate", "10M"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", ENDING)
+def test_the_server_ends_who_goes_on(bench: Bench, limit: str) -> None:
+    """Whatever the client says or leaves out: no session outlives its limit. All kinds at once, as each takes time."""
+    kinds = [kind for kind in NAMES if TABLE[limit, kind] == "ends"]
+    server = Server(bench, "--clients", "8", *ENDING[limit])
+    with ThreadPoolExecutor(len(kinds)) as pool:
+        for end in [pool.submit(goes_on, server, limit, kind) for kind in kinds]:
+            end.result()
+    wait_until(lambda: None if children(server.program) else True, LATE_S, server.program.process)
+    assert limit != "--max-files" or "beyond the 1 files, directories and links" in server.program.errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [name for (name, kind), word in TABLE.items() if (kind, word) == ("third", "ends")])
+def test_a_host_ends_its_order(bench: Bench, limit: str) -> None:
     """Sent to a receiver that takes all, says nothing, or stands still; the order itself would wait for longer."""
     three = Three(bench, "--third-party", limit.removesuffix(", taken"), f"{ALLOWED_S}s")
     long = ["--time", "60", "--stall", "60s", "--answer-timeout", "60s", "--connect-timeout", "60s"]
@@ -303,43 +347,6 @@ def the_host_ends_its_order(bench: Bench, limit: str) -> None:
         assert 0.5 * ALLOWED_S <= time.monotonic() - begun <= most_s
     finally:
         three.b.close()
-
-
-@pytest.mark.slow
-@cells("ends")
-def test_the_server_ends_who_goes_on(bench: Bench, limit: str, kind: str) -> None:
-    """Whatever the client says or does not say: no session outlives its limit."""
-    if kind == "third":
-        the_host_ends_its_order(bench, limit)
-        return
-    if limit == "--max-time, taken":
-        server = Server(bench, "--max-time", f"{ALLOWED_S}s", "--max-rate", "80M")
-        client = server.begins(kind)
-        try:
-            assert KINDS[NAMES[kind]][0](client) < ALLOWED_S + GRACE_S + LATE_S
-        finally:
-            client.close()
-        return
-    if limit == "--max-files":
-        server = Server(bench, limit, "1")
-        client = server.begins(kind)
-        begin_and_rest(client, kind)
-        client.data[0].sendall(listed(entry(b"one"), entry(b"two")))
-        server.ends_within(client, 0)
-        assert "beyond the 1 files, directories and links" in server.program.errors
-        return
-    slow = limit == "--min-rate"
-    server = Server(bench, "--stall" if slow else limit, f"{ALLOWED_S}s", *(["--min-rate", "10M"] if slow else []))
-    client = server.begins(kind, duration_ns=60 * 10**9)
-    try:
-        if limit in ("--stall", "--min-rate"):
-            begin_and_rest(client, kind)
-        if slow:
-            threading.Thread(target=trickle, args=(client, kind), daemon=True).start()
-        most = ALLOWED_S if limit == "--idle-timeout" else 1.5 * ALLOWED_S + slow * ALLOWED_S
-        server.ends_within(client, most, not_before=0.5 * ALLOWED_S)
-    finally:
-        client.close()
 
 
 def check_rate(count: int, seconds: float) -> None:
