@@ -1,7 +1,8 @@
 """Parts of the site that are made from the program itself. A page names the maker, and the words that go to it:
 
-```{made} scenario-keys
-```
+<!-- on the site: module landspeed.base.units -->
+What stands here instead where the page is read in the repository.
+<!-- elsewhere -->
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from . import built, bundle, commands, library, limits, record_book, root_page, 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-PART = re.compile(r"^```\{made\} ([^\n]+)\n```$", re.MULTILINE)
+PART = re.compile(r"^<!-- on the site: ([^\n]+) -->$.*?^<!-- elsewhere -->$", re.MULTILINE | re.DOTALL)
 MAKERS: dict[str, Callable[..., str]] = {
     "scenario-keys": scenario_keys.scenario_keys,
     "congestion-controls": scenario_keys.congestion_controls,
     "commands": commands.commands,
     "library": library.library,
     "failures": library.failures,
+    "library-names": library.library_names,
+    "failure-names": library.failure_names,
     "module": library.module,
     "result-fields": bundle.result_fields,
     "series-columns": bundle.series_columns,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cached_property
 from typing import Any
 
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -25,6 +26,40 @@ def failures() -> str:
     """Every exception of the library."""
     shown = [name for name, value in _public().items() if _is_failure(value)]
     return "\n".join(_autodoc("autoexception", name, False) for name in shown)
+
+
+def library_names() -> str:
+    """A line for each function, class and member, with the first sentence of its docstring."""
+    lines = ["| name | |", "|---|---|"]
+    for name, value in _public().items():
+        if _is_failure(value):
+            continue
+        short = name.removeprefix("landspeed.")
+        if not inspect.isclass(value):
+            shown = ", ".join(inspect.signature(value).parameters) if inspect.isroutine(value) else ""
+            lines.append(f"| `{short}({shown})` | {_first(value)} |")
+            continue
+        lines.append(f"| **`{short}`** | {_first(value)} |")
+        members = {key: each for key, each in vars(value).items() if key[0] != "_" and _documented(each)}
+        lines += [f"| `{short}.{key}` | {_first(getattr(value, key))} |" for key in members]
+    return "\n".join(lines)
+
+
+def failure_names() -> str:
+    """A line for each exception."""
+    shown = {name: value for name, value in _public().items() if _is_failure(value)}
+    lines = [f"| `{name.removeprefix('landspeed.')}` | {_first(value)} |" for name, value in shown.items()]
+    return "\n".join(["| exception | |", "|---|---|", *lines])
+
+
+def _documented(member: Any) -> bool:
+    kinds = (property, cached_property, classmethod, staticmethod)
+    return (inspect.isfunction(member) or isinstance(member, kinds)) and bool(inspect.getdoc(member))
+
+
+def _first(value: Any) -> str:
+    """The first sentence of a docstring, for a cell of a table."""
+    return " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split()).replace("|", "\\|")
 
 
 def module(name: str) -> str:

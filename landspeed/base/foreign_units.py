@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import TypeAlias
 
-Converted: TypeAlias = dict[str, tuple[Fraction | int, str]]
-"""Unit → how many base units one is, and why."""
+Converted: TypeAlias = dict[str, tuple[Fraction | int | None, str]]
+"""Unit → how many base units one is, and why; None: a packet of MTU_BYTES."""
 
-PACKET_BYTES = 1500  # a size in packets is of these where nobody says more: Ethernet's MTU
+MTU_BYTES: ContextVar[int] = ContextVar("MTU_BYTES", default=1500)
+"""A size in packets is of these: Ethernet's MTU, or that of the file that is being read."""
 DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 _EIGHT = "a byte has 8 bits"
@@ -19,7 +21,7 @@ BYTE_RATES: Converted = {
     for unit in ("B/s", "Bps", "byte/s", "bytes/s")
 }
 PACKETS_AND_BITS: Converted = {
-    **dict.fromkeys(("packet", "packets", "pkt", "pkts", "p"), (PACKET_BYTES, f"packets of {PACKET_BYTES} B")),
+    **dict.fromkeys(("packet", "packets", "pkt", "pkts", "p"), (None, "")),
     **{
         f"{prefix}{unit}": (Fraction(factor, 8), _EIGHT)
         for prefix, factor in DECIMAL.items()

@@ -17,7 +17,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
-from landspeed.base.foreign_units import BYTE_RATES, PACKET_BYTES, PACKETS_AND_BITS, Converted
+from landspeed.base.foreign_units import BYTE_RATES, MTU_BYTES, PACKETS_AND_BITS, Converted
 
 KILO, MEGA, GIGA, TERA, PETA = 10**3, 10**6, 10**9, 10**12, 10**15
 MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR = 10**3, 10**6, 10**9, 60 * 10**9, 3600 * 10**9  # in ns
@@ -152,6 +152,8 @@ def _right_unit(kind: Kind, number: str, unit: str) -> str:
     """The advice for a unit that the kind does not have; one of another kind is converted."""
     if found := (kind.converted or {}).get(unit):
         factor, why = found
+        if factor is None:
+            factor, why = MTU_BYTES.get(), f"packets of {MTU_BYTES.get()} B"
         return f"write {format_exact(kind, round(Fraction(number) * factor))} ({why})"
     return kind.right(number, _near_unit(kind, unit))
 
@@ -231,9 +233,9 @@ def _bare_queue(number: str) -> str:
     value = Fraction(number)
     if value < 1:
         return f"write {number} BDP (the path's bandwidth-delay product), or a size, e.g. 64 MB"
-    if value < 10 * PACKET_BYTES:
-        size = format_exact(SIZE, round(value * PACKET_BYTES))
-        return f"write {size} ({number} packets of {PACKET_BYTES} B), or a multiple of the path's BDP, e.g. 0.5 BDP"
+    if value < 10 * MTU_BYTES.get():
+        size = format_exact(SIZE, round(value * MTU_BYTES.get()))
+        return f"write {size} ({number} packets of {MTU_BYTES.get()} B), or a multiple of the path's BDP, e.g. 0.5 BDP"
     return f"write {format_exact(SIZE, round(value))}, or a multiple of the path's BDP, e.g. 0.5 BDP"
 
 

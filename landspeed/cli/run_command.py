@@ -50,7 +50,7 @@ def do_run(parsed: argparse.Namespace) -> int:
     variants = plan_variants(parsed.file, parsed.overrides, world, parsed.seed)
     folder = runs_folder(parsed.out)
     if not parsed.quiet:
-        warn(warning for variant in variants for warning in world.warnings(variant.plan))
+        warn(warning for variant in variants for warning in world.all_warnings(variant.plan))
     if variants[0].values:
         return _run_all(variants, folder, parsed)
     run = _run_one(variants[0], folder, quiet=parsed.quiet)
@@ -96,7 +96,7 @@ def _run_all(variants: list[Variant], folder: Path, parsed: argparse.Namespace) 
     if parsed.json:
         print(json.dumps([{"vary": values, **_as_json(run)} for values, run in done], indent=1))
     elif not parsed.quiet:
-        _print_table(done)
+        print_table(done)
     for varied, run in done:
         if run.error:
             print(f"Error: {varied}: {run.error}", file=sys.stderr)
@@ -126,7 +126,8 @@ def _print_summary(run: Run) -> None:
     Console().print(render_summary(run.record, run.bundle, run.report_file))
 
 
-def _print_table(done: list[tuple[dict[str, str], Run]]) -> None:
+def print_table(done: list[tuple[dict[str, str], Run]]) -> None:
+    """Show a row for each combination of a `vary` table: what was varied, and how its run ended."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -141,15 +142,14 @@ def _print_table(done: list[tuple[dict[str, str], Run]]) -> None:
     for name in ("bound by", "result", "bundle"):
         table.add_column(name, overflow="fold")
     for varied, run in done:
-        result = "passed" if run.record.passed else "failed"
         table.add_row(
             *varied.values(),
             rate_text(run.goodput_bps),
-            rate_text(run.steady_goodput_bps),
+            rate_text(run.record.settled_goodput_bps),
             DASH if run.rtt_loaded_median_ms is None else f"{run.rtt_loaded_median_ms:.3f} ms",
             grouped(run.record.retransmits),
             run.limited_by or DASH,
-            result if run.complete else "incomplete",
+            run.record.outcome,
             run.bundle.name,
         )
     console = Console() if sys.stdout.isatty() else Console(width=200)

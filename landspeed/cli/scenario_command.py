@@ -30,7 +30,7 @@ def do_check(parsed: argparse.Namespace) -> int:
             plans = [plan_for(loaded, parsed.world) for _, loaded in load_variants(file, parsed.overrides)]
             many = f", {len(plans)} combinations" if len(plans) > 1 else ""
             print(f"{file}: ok ({plans[0].title}{many})")
-            warn(f"{file}: {warning}" for plan in plans for warning in world.warnings(plan))
+            warn(f"{file}: {warning}" for plan in plans for warning in world.all_warnings(plan))
         except ScenarioError as error:
             status = say(error, BAD_INPUT)
     return status

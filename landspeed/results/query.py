@@ -24,7 +24,7 @@ from landspeed.results.bundle import LINKS, SAMPLES, list_bundles, read_result
 from landspeed.results.flow_result import PING_FIGURES, Figures, FlowResult
 from landspeed.results.flow_rows import fits, make_flows
 from landspeed.results.flow_totals import whole_of
-from landspeed.results.record import RunRecord
+from landspeed.results.record import RunRecord, outcome_of
 from landspeed.results.sample_columns import LINK_COLUMNS, SAMPLE_COLUMNS
 from landspeed.results.samples_reader import is_whole_parquet
 from landspeed.scenario.plan.plan import PATH_FLOW
@@ -46,6 +46,7 @@ _RUN_COLUMNS = {
     "tool": "VARCHAR",
     "complete": "BOOLEAN",
     "passed": "BOOLEAN",
+    "outcome": "VARCHAR",
     "error": "VARCHAR",
     "goodput_bps": "DOUBLE",
     "steady_goodput_bps": "DOUBLE",
@@ -174,7 +175,7 @@ def show_runs(runs_dir: Path) -> str:
             scientific(row["score_bit_m_per_s"]),
             percent_of(row["score_bit_m_per_s"], row["record_score_bit_m_per_s"]),
             row["limited_by"] or DASH,
-            "incomplete" if not row["complete"] else "passed" if row["passed"] else "failed",
+            row["outcome"],
         ]
         for row in found
     ]
@@ -252,6 +253,7 @@ def _run_row(bundle: Path, data: dict[str, Any], flows: list[FlowResult]) -> dic
             "bundle": bundle.name,
             "started": _wall_time(started),
             "passed": False if members["error"] is not None else whole.passed,
+            "outcome": outcome_of(complete=bool(members["complete"]), passed=whole.passed, wanted=_wanted(data)),
             "streams": len(whole.streams) or None,
             "congestion_control": next((each.congestion_control for each in whole.streams), None),
             "window_asked_bytes": whole.window.asked_bytes,
@@ -266,6 +268,12 @@ def expect_of(data: dict[str, Any]) -> dict[str, Any]:
     """Return the expectations for a path's transfer from the content of a result.json."""
     flows = object_of(data.get("plan")).get("flows")
     return object_of(object_of(flows[0]).get("expect")) if is_array(flows) and len(flows) == 1 else {}
+
+
+def _wanted(data: dict[str, Any]) -> bool:
+    """Whether any flow of a result.json's plan has an expectation."""
+    flows = object_of(data.get("plan")).get("flows")
+    return is_array(flows) and any(object_of(flow).get("expect") for flow in flows)
 
 
 def _wall_time(text: object) -> str | None:

@@ -161,6 +161,12 @@ class RunRecord(BaseModel):
         """True if no verdict failed; False of a run that broke, None before it is judged."""
         return False if self.error is not None else self.whole.passed
 
+    @property
+    def outcome(self) -> str:
+        """How it ended, in a word; a run of which nothing was expected has passed nothing."""
+        wanted = self.plan is not None and any(flow.expect for flow in self.plan.flows)
+        return outcome_of(complete=self.complete, passed=self.passed, wanted=wanted)
+
     def alone(self, flow: FlowResult) -> RunRecord:
         """The record of a run that had nothing but this flow."""
         return self.model_copy(update={"flows": [flow], "jain_index": None})
@@ -174,6 +180,13 @@ class RunRecord(BaseModel):
     def guest(self) -> GuestFacts:
         """The guest of the emulated world; of another world, one of which nothing is known."""
         return self.world_facts.guest if isinstance(self.world_facts, EmuFacts) else GuestFacts()
+
+
+def outcome_of(*, complete: bool, passed: bool | None, wanted: bool) -> str:
+    """The word for how a run ended; `wanted`: its scenario says what is to be reached."""
+    if not complete:
+        return "incomplete"
+    return {True: "passed" if wanted else "completed", False: "failed", None: "not judged"}[passed]
 
 
 def command_json(record: RunRecord, bundle: object) -> dict[str, Any]:

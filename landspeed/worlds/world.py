@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from landspeed.base.failures import NotPossible
 from landspeed.scenario.file.capabilities import Capabilities
+from landspeed.scenario.resolve.unusual import unusual
 
 if TYPE_CHECKING:
     from landspeed.base.errors import Problem
@@ -65,6 +66,11 @@ class World(ABC):
     def warnings(cls, plan: Plan) -> list[str]:  # noqa: ARG003 (for subclasses)
         """List where this world is known to differ from real hosts on such a plan: `check` and `run` say it first."""
         return []
+
+    @classmethod
+    def all_warnings(cls, plan: Plan) -> list[str]:
+        """List what is unusual in the plan, and then the world's own warnings."""
+        return [*unusual(plan), *cls.warnings(plan)]
 
     def with_options(self, plan: Plan) -> Plan:
         """Return the plan with the options that change the work; unchanged if none do.

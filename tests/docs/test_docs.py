@@ -178,10 +178,6 @@ def anchors(document: Path) -> set[str]:
     text = document.read_text()
     headings = re.findall(r"^#+ (.*)$", FENCED.sub("", text), re.MULTILINE)
     named = set(re.findall(r"^\(([a-z0-9-]+)\)=$", text, re.MULTILINE))
-    if "{made} scenario-keys" in text:
-        from docs.generators.scenario_keys import SECTIONS
-
-        named |= {anchor for _, anchor, _ in SECTIONS}
     return named | {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
 
 
@@ -226,3 +222,12 @@ def test_a_wrong_marker_is_an_error(tmp_path: Path, marker: str) -> None:
     document.write_text(f"<!-- {marker} -->\n```sh\ntrue\n```\n")
     with pytest.raises(MarkerError, match=r"page\.md:1: "):
         read_blocks(document)
+
+
+def test_no_page_has_an_empty_block_in_the_repository() -> None:
+    """What is made for the site only stands in a comment; elsewhere there is a table, or a link to what it is."""
+    for document in sorted((ROOT / "docs").rglob("*.md")):
+        text = document.read_text()
+        assert "{made}" not in text, document
+        shown = re.sub(r"<!--.*?-->|^#[^\n]*$|```\{toctree\}.*?```", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert len(shown.split()) > 2, document

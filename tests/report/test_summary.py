@@ -10,9 +10,11 @@ import pytest
 from rich.console import Console
 
 from landspeed.base import text as wording
+from landspeed.cli.run_command import print_table
 from landspeed.report.summary import render_summary, summary_lines
 from landspeed.results.bundle import BundleWriter, load_record
 from landspeed.results.record import RunRecord
+from landspeed.runs.run import Run
 from tests.support.results_fixture import make_bundle
 
 
@@ -84,6 +86,22 @@ def test_without_an_expectation_nothing_is_passed(bundle: Path) -> None:
     assert "79.00 %) came; this is far below" in _print(record, terminal=False)
     record.flows[0].passed = False
     assert "Result: failed" in _print(record, terminal=False)
+
+
+def test_a_table_of_runs_says_completed_where_nothing_was_expected(
+    bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The settled goodput stands there, too: that of the span for which a cause is named."""
+    plain = load_record(bundle)
+    assert plain.plan is not None
+    plain.plan = replace(plain.plan, flows=[replace(plain.plan.flow, expect=None)])
+    runs = [Run(each, bundle) for each in (load_record(bundle), plain)]
+    settled = runs[0].record.flows[0].settled_goodput_bps = 123e6
+    print_table([({"seed": str(number)}, run) for number, run in enumerate(runs)])
+    told = [line.split() for line in capsys.readouterr().out.splitlines() if bundle.name in line]
+    assert ["passed" in told[0], "completed" in told[0]] == [True, False]
+    assert ["passed" in told[1], "completed" in told[1]] == [False, True]
+    assert wording.rate_text(settled) in " ".join(told[0])
 
 
 def test_run_that_broke_early(tmp_path: Path) -> None:

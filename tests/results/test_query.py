@@ -84,6 +84,17 @@ def test_output_for_a_pipe(runs: Path) -> None:
     assert show_runs(runs / "none").startswith("no runs in ")
 
 
+def test_a_run_of_which_nothing_was_expected_has_passed_nothing(tmp_path: Path) -> None:
+    bundle = make_bundle(tmp_path, 12)
+    told = json.loads((bundle / "result.json").read_text())
+    told["flows"][0]["passed"] = True
+    for expect, outcome in ((told["plan"]["flows"][0]["expect"], "passed"), (None, "completed")):
+        told["plan"]["flows"][0]["expect"] = expect
+        (bundle / "result.json").write_text(json.dumps(told))
+        assert query("SELECT outcome FROM runs", tmp_path).rows == [(outcome,)]
+    assert show_runs(tmp_path).splitlines()[1].endswith("\tcompleted")
+
+
 def test_record_without_anything_is_listed(tmp_path: Path) -> None:
     BundleWriter(tmp_path, "bare").finish(RunRecord(scenario="bare"))
     assert query("SELECT scenario, goodput_bps, complete FROM runs", tmp_path).rows == [("bare", None, True)]

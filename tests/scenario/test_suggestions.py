@@ -12,6 +12,7 @@ import pytest
 
 from landspeed.base import units as u
 from landspeed.base.errors import ScenarioError
+from landspeed.cli import main as cli
 from landspeed.scenario.file.disciplines import Discipline
 from landspeed.scenario.file.keys import scenario_keys
 from landspeed.scenario.file.load import load_scenario
@@ -105,6 +106,90 @@ def test_a_queue_in_packets_or_without_a_unit(text: str, right: str) -> None:
         u.parse_queue(text)
     assert advised(caught.value.right) == right
     u.parse_queue(right)
+
+
+NEWCOMER = [  # what a newcomer wrote, in order; what was meant; overrides that make the advice an accepted value
+    ("path.1.queue=1000 packets", "write 9 MB (packets of 9000 B)", "path.1.queue=9 MB"),
+    ("path.1.queue=1000", "write 9 MB (1000 packets of 9000 B)", "path.1.queue=9 MB"),
+    ("path.1.line_rate=1 GB/s", "write 8 Gbit/s", "path.1.line_rate=8 Gbit/s"),
+    ("path.1.loss=0.01", "write 1 %", "path.1.loss=1 %"),
+    ("path.1.loss=0.01", "0.01 % if you meant per cent", "path.1.loss=0.01 %"),
+    ("path.1.discipline=fq-codel", "did you mean fq_codel?", "path.1.discipline=fq_codel"),
+    ("path.1.delay=10 ms", "did you mean 'one_way_delay' or 'rtt'?", "path.1.one_way_delay=10 ms"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "advice", "right"), NEWCOMER)
+def test_what_a_newcomer_wrote(wrong: str, advice: str, right: str) -> None:
+    """first.yaml has packets of 9000 B."""
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(FIRST, [wrong])
+    assert advice in caught.value.problems[0].right
+    load_scenario(FIRST, [right])
+
+
+def test_a_size_in_packets_is_of_ethernet_s_where_no_mtu_is_given() -> None:
+    with pytest.raises(ScenarioError, match=r"write 1\.5 MB \(packets of 1500 B\)"):
+        load_scenario(FIRST, ["mtu=null", "path.1.queue=1000 packets"])
+
+
+def test_a_delay_of_seconds_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "first", "--set", "path.1.one_way_delay=10 s"]) == 0
+    said = capsys.readouterr().err
+    assert "frankfurt → milan: a one-way delay of 10.000 s is longer than any on Earth; was ms meant?" in said
+    assert "milan → frankfurt" in said
+    assert cli.main(["check", "first"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+NETWORK = """format: 1
+name: net
+title: Two pairs of hosts
+line_rate: 1 Gbit/s
+links:
+  - {from: a1, to: leaf-a, one_way_delay: 1 ms}
+  - {from: a2, to: leaf-a, one_way_delay: 1 ms}
+  - {from: leaf-a, to: leaf-b, one_way_delay: 1 ms}
+  - {from: leaf-b, to: b1, one_way_delay: 1 ms}
+  - {from: leaf-b, to: b2, one_way_delay: 1 ms}
+transfer: {duration: 2 s}
+flows:
+  - {name: one, from: a1, to: b1}
+  - {name: two, from: a2, to: b2}
+  - {name: backup, from: a1, to: b2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        (
+            "{name: backup, from: a1,",
+            "{name: backup, from: leaf-a,",
+            "flow backup begins at leaf-a, which one, two cross",
+        ),
+        ("to: b2}\n", "to: leaf-b}\n", "flow backup ends at leaf-b, which one, two cross"),
+        ("{name: backup, from: a1, to: b2}", "{name: backup, from: a1, to: b11}", "did you mean b1?"),
+    ],
+)
+def test_a_wrong_end_is_told_at_its_flow(right: str, wrong: str, told: str, tmp_path: Path) -> None:
+    """Not at the flows that cannot pass it."""
+    file = tmp_path / "net.yaml"
+    file.write_text(NETWORK)
+    load_scenario(file)
+    head, _, tail = NETWORK.rpartition(right)
+    file.write_text(head + wrong + tail)
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(file)
+    (problem,) = caught.value.problems
+    assert told in f"{problem.what}; {problem.right}"
+    assert ":15:" in str(caught.value)
+
+
+def test_a_link_that_stands_twice_is_one_error() -> None:
+    with pytest.raises(ScenarioError, match="the link bari – athens stands twice") as caught:
+        load_scenario(FIRST, ["path.2.to=athens", "path.2.from=bari"])
+    assert len(caught.value.problems) == 1
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,11 @@ def _hosts(scenario: ScenarioFile) -> Iterator[Fault]:
 
 
 def _hops(scenario: ScenarioFile) -> Iterator[Fault]:
-    path = scenario.path
+    path, first = scenario.path, dict[tuple[str, str], int]()
+    for index, link in enumerate(path):
+        if first.setdefault((link.from_, link.to), index) != index:
+            yield Fault(("path", index), f"the link {link.from_} – {link.to} stands twice", "remove one of the two")
+            return
     seen = [path[0].from_]
     for index, link in enumerate(path):
         if link.from_ != seen[-1]:

@@ -17,8 +17,9 @@ from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 
 from landspeed.base.errors import Problem, ScenarioError, Source, TextPosition
+from landspeed.base.foreign_units import MTU_BYTES
 from landspeed.base.near import meant
-from landspeed.base.units import type_word
+from landspeed.base.units import UnitError, parse_size, type_word
 from landspeed.scenario.file.checks import check_structure
 from landspeed.scenario.file.document import (
     KeyPath,
@@ -108,14 +109,26 @@ def check_tree(tree: YamlNode, path: Path, overrides: Sequence[str]) -> LoadedSc
     if halves := list(_half_characters(tree)):
         what, right = "a text with half a character in it", "write the character itself instead of \\u escapes"
         raise ScenarioError([Problem(what, right, mark) for mark in halves])
+    contents = _contents(tree)
+    token = MTU_BYTES.set(_mtu_of(contents))
     try:
-        scenario = ScenarioFile.model_validate(_contents(tree))
+        scenario = ScenarioFile.model_validate(contents)
     except ValidationError as error:
         raise ScenarioError(_from_pydantic(error, tree)) from None
+    finally:
+        MTU_BYTES.reset(token)
     if found := check_structure(scenario) or check_events(scenario):
         problems = [Problem(p.what, p.right, tree.locate(p.where, key=p.at_key)) for p in found]
         raise ScenarioError(problems)
     return LoadedScenario(scenario, path, tuple(overrides), tree)
+
+
+def _mtu_of(contents: dict[str, Any]) -> int:
+    """The file's MTU, of which its packets are; the usual one where it has none, or a wrong one."""
+    try:
+        return parse_size(str(contents["mtu"])) or MTU_BYTES.get()
+    except (KeyError, UnitError):
+        return MTU_BYTES.get()
 
 
 def _contents(tree: YamlNode) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from landspeed.base.near import meant
 from landspeed.base.units import SECOND, TIME, format_exact
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
@@ -106,7 +107,7 @@ def _flows(scenario: ScenarioFile) -> Iterator[Fault]:
         names.setdefault(flow.name, number)
         for key, end in (("from", flow.from_), ("to", flow.to)):
             if end not in known:
-                yield Fault((*where, key), f"no link reaches {end}", one_of(known))
+                yield Fault((*where, key), f"no link reaches {end}", meant(end, known) + one_of(known))
         if flow.from_ == flow.to:
             yield Fault((*where, "to"), f"{flow.name} goes from {flow.from_} to itself", "write another host")
         if flow.start % SECOND:

@@ -114,6 +114,8 @@ def flow_routes(scenario: ScenarioFile) -> list[list[int]] | list[Fault]:
     for number, flow in enumerate(scenario.flows):
         there, back = routes.way(flow.from_, flow.to), routes.way(flow.to, flow.from_)
         if there is None or back is None:
+            if crossed := _crossed_end(scenario):
+                return [crossed]
             reached = sorted((routes.reachable(flow.from_) & host_names(scenario)) - {flow.from_})
             right = "add links between them" + (f"; from {flow.from_} one reaches {few(reached)}" if reached else "")
             what = f"there is no route from {flow.from_} to {flow.to} for the flow {flow.name} (hosts forward nothing)"
@@ -124,6 +126,29 @@ def flow_routes(scenario: ScenarioFile) -> list[list[int]] | list[Fault]:
         else:
             found.append(there)
     return faults or found
+
+
+def _crossed_end(scenario: ScenarioFile) -> Fault | None:
+    """The end of one flow that no `hosts` names, and that alone keeps several others from their ways."""
+    edges, ends = edges_of(scenario), host_names(scenario)
+    routes = Routes(edges, ends)
+    blocked = [flow for flow in scenario.flows if routes.way(flow.from_, flow.to) is None]
+    for number, flow in enumerate(scenario.flows):
+        for key, word, end in (("from", "begins", flow.from_), ("to", "ends", flow.to)):
+            if end in scenario.hosts:
+                continue
+            routes = Routes(edges, ends - {end})
+            freed = [
+                each.name
+                for each in blocked
+                if end not in (each.from_, each.to) and routes.way(each.from_, each.to) is not None
+            ]
+            if len(freed) > 1:
+                what = f"flow {flow.name} {word} at {end}, which {few(freed)} cross"
+                return Fault(
+                    ("flows", number, key), what, f"hosts forward nothing: write a host that has a link to {end}"
+                )
+    return None
 
 
 def _round_trip_ns(link: LinkSection) -> int:

@@ -4,4 +4,5 @@ flow_physics.py  Theory for one flow: the limits of the path that it takes, as i
 flows.py         Scenario → Plan: the flows
 recorded.py      Scenario → Plan: what was recorded, and what the documents say on the contest's rules
 resolve.py       Scenario → Plan: defaults filled in, both directions of each link spelt out, seeds derived
+unusual.py       What is unusual in a plan, and may be a slip of the pen: a warning, for it can be meant
 """
