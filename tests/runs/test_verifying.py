@@ -45,5 +45,5 @@ def test_a_reading_that_does_not_fit_is_told_with_the_second_one(tmp_path: Path)
 
 
 def test_without_a_transfer_there_is_nothing_to_verify(tmp_path: Path) -> None:
-    with pytest.raises(MeasurementError, match="--verify: no file tells of a transfer.*add iperf3's JSON or a packet"):
+    with pytest.raises(MeasurementError, match=r"--verify: no file tells of a transfer.*add iperf3's JSON or a packet"):
         verified(tmp_path, "ping.txt")
