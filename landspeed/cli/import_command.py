@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from landspeed.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from landspeed.scenario.importers.import_files import InferredScenario
 
 OPTIONS = ("iperf3", "pscheduler", "traceroute", "ss", "perfsonar_archive")
 """Kinds of file that have an option of their own."""
@@ -39,6 +43,9 @@ def add_import(made: argparse.ArgumentParser) -> None:
     made.add_argument("--out", type=Path, metavar="FILE", help="the scenario file (default: print it)")
     made.add_argument("--name", help="name of the scenario (default: from the name of --out, else measured)")
     made.add_argument("--title", default="", help="title of the scenario, one line")
+    made.add_argument(
+        "--verify", action="store_true", help="run it in both worlds, and say what differs from what was measured"
+    )
 
 
 def do_import(parsed: argparse.Namespace) -> int:
@@ -56,8 +63,8 @@ def do_import(parsed: argparse.Namespace) -> int:
     for file, what in made.files:
         print(f"{file}: {what}", file=told)
     if parsed.out is None:
-        print(made.text, end="")
-        return 0
+        print(made.text, end="", flush=True)
+        return _verified(made, told) if parsed.verify else 0
     try:
         parsed.out.write_text(made.text, encoding="utf-8")
     except OSError as error:
@@ -65,7 +72,17 @@ def do_import(parsed: argparse.Namespace) -> int:
     for key, value, source in made.values():
         print(f"  {key}: {value} ({source})")
     print(f"{parsed.out}: look at its assumptions, then: landspeed run {parsed.out}")
-    return 0
+    return _verified(made, told) if parsed.verify else 0
+
+
+def _verified(made: InferredScenario, told: TextIO) -> int:
+    """Runs it in both worlds, and prints what differs; the exit status."""
+    from landspeed.runs.verifying import verify
+
+    done = verify(made)
+    for line in (*done.lines(), *(each.bundle for each in done.runs)):
+        print(line, file=told)
+    return 0 if done.agrees else 1
 
 
 def add_export(made: argparse.ArgumentParser) -> None:

@@ -89,7 +89,9 @@ def goodput_picture(answers: Sequence[Answer], runs: Sequence[ProbeRun]) -> Line
         curve = _between([each.rtt_s for each, _ in known])
         limit = known[0][0].limit_bps
         if answer.effective_bytes is not None:
-            window, overhead = answer.effective_bytes * 8, max(answer.overhead_s, 0.0)
+            together = answer.windows_bytes or (1.0,)
+            window = answer.effective_bytes * 8 * sum(together) / max(together)
+            overhead = max(answer.overhead_s, 0.0)
             points = [(rtt, min(window / (rtt + overhead), limit)) for rtt in curve]
             lines.append(PlottedLine(f"{name}: window ÷ RTT", colour, points))
         most = max(answer.bytes)

@@ -9,6 +9,7 @@ record_book.py     `landspeed record-book`: rehearse every record, side by side 
 run.py             A run that was made: what is known of it, its samples, its pictures
 scenario.py        A scenario as the library gives it: loaded from a file or built in Python, changed, shown
 scratch.py         A folder for a run that leaves no bundle
+verifying.py       An imported scenario run in both worlds at once, beside what was measured: what differs
 sweeps/            Many runs: the cells of a file that varies something, what is known of them
 
 scratch.py is short because programs/ and cli/ need it without a run.

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from line_protocol_parser import parse_line
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 import landspeed as ls
@@ -68,12 +72,19 @@ def test_flents_file_has_the_streams_and_their_sum(run: ls.Run, tmp_path: Path) 
     assert transfer.streams == 2
     assert run.samples.curves is not None  # the reader cannot know when the first step began, and leaves it out
     assert transfer.goodput_bps == pytest.approx(run.samples.curves.goodput_bps(0.2), rel=1e-3)
+    flent = Path(sys.executable).with_name("flent")
+    summary = subprocess.run([flent, "-f", "summary", file], capture_output=True, text=True, check=True).stdout
+    row = re.search(r"TCP upload sum +: +([\d.]+) .* Mbits/s +(\d+)", summary)
+    assert row and (float(row[1]), row[2]) == (pytest.approx(sum(together) / 30, abs=0.006), "30")
 
 
 @pytest.mark.slow
 def test_every_sample_is_a_line_of_influx(run: ls.Run, tmp_path: Path) -> None:
     lines = only(ls.export(run.bundle, "influx", tmp_path)).read_text().splitlines()
     found = [LINE.fullmatch(line) for line in lines]
+    parsed = [parse_line(line) for line in lines]  # by InfluxDB's grammar
+    assert {each["measurement"] for each in parsed} == {"landspeed_tcp", "landspeed_link"}
+    assert [each["time"] for each in parsed] == [int(line.rpartition(" ")[2]) for line in lines]
     assert all(found), next(line for line, match in zip(lines, found, strict=True) if not match)
     samples = run.samples
     assert len(lines) == samples.sender.num_rows + samples.receiver.num_rows + samples.links.num_rows
@@ -137,6 +148,12 @@ def test_wireshark_reads_both_ends_with_queues_and_drops_as_comments(tmp_path: P
     dropped = sum(int(count) for row in rows for count in re.findall(r"(\d+) dropped at", row[2]))
     assert dropped == sum(run.samples.drops_by_link().values()) > 0
     assert sum("queue " in row[2] for row in rows) > len(rows) / 2
+    profile = tmp_path / "wireshark" / "profiles" / "landspeed"
+    shutil.copytree(file.with_suffix(".wireshark-profile"), profile)
+    words = ["tshark", "-n", "-C", "landspeed", "-r", str(file), "-Y", 'frame.comment contains "dropped"']
+    environment = {**os.environ, "WIRESHARK_CONFIG_DIR": str(profile.parents[1])}
+    shown = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout
+    assert re.search(r"(sender|receiver) .* dropped at \w+ → \w+", shown)  # columns of the profile
     plain = landspeed_run_without_captures(tmp_path)
     with pytest.raises(ls.ExportError, match="--evidence"):
         ls.export(plain, "pcapng", tmp_path)

@@ -28,6 +28,7 @@ from tests.support.command import landspeed
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = Server("b", [*PROGRAM, "serve", "9000"], listening(9000))
 SHORT = ("10 ms", "60 ms")
+WINDOWS = (80_000, 80_000, 100_000)
 WORDS = ["--serve", f"b={' '.join(PROGRAM)} serve 9000", "--listen", "9000", "--at", "a"]
 
 
@@ -50,6 +51,21 @@ def test_known_windows_and_round_trips_are_found(case: Any, tmp_path: Path) -> N
         assert answer.effective_bytes == pytest.approx(case.window, rel=0.1)  # goodput × RTT, granted in eight pieces
         measured = zip(answer.goodput_bps, answer.allowed_bps, strict=True)
         assert all(goodput <= 1.03 * allowed for goodput, allowed in measured)  # the start takes its time
+
+
+@pytest.mark.guest
+def test_connections_side_by_side_are_told_one_by_one(tmp_path: Path) -> None:
+    """Three windows, two alike: each is told, and their sum; what they allow together is what was carried."""
+    calls = [[*PROGRAM, "call", "b", "9000", "--window", str(size), "--bytes", str(40 * size)] for size in WINDOWS]
+    script = " & ".join(" ".join(each) for each in calls) + " & wait"
+    found = probe(["sh", "-c", script], [SERVER], at="a", rtts=["10 ms", "40 ms"], folder=tmp_path)
+    answer = found.direction("a", "b")
+    assert (answer.bound_by, answer.kinds) == ("application window", ["application window"] * 2)
+    assert sorted(answer.windows_bytes) == pytest.approx(sorted(WINDOWS), rel=0.02)
+    assert "3 connections at once: " in answer.explanation and "in all 260.000 kB" in answer.explanation
+    assert answer.window_bytes == pytest.approx(max(WINDOWS), rel=0.02)
+    allowed = [260_000 * 8 / (rtt_ms / 1e3) for rtt_ms in (10, 40)]
+    assert answer.allowed_bps == pytest.approx(allowed, rel=0.1)
 
 
 @pytest.mark.guest

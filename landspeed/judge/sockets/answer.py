@@ -15,6 +15,7 @@ from landspeed.judge.sockets.ways import Way
 from landspeed.results.flow_result import LimitPhase
 
 WIDE = 4.0  # so many times the shortest RTT, or nothing can be said of how the goodput depends on it
+SHOWN = 8  # windows of connections, each in words
 OVERHEAD_SHARE = 0.6  # of the shortest RTT, beside what the window takes on the line
 
 
@@ -45,6 +46,7 @@ class Answer:
         explanation: in a sentence, with the figures that say so.
         window_bytes: the mean, over the RTTs at which it binds, of the bytes in flight where they stood; of datagrams,
             `effective_bytes`. None without a window.
+        windows_bytes: at the longest RTT at which they bind: of each connection that was open at the same time.
         window_error: how far it was from that at any of these RTTs, as a share; None without two.
         effective_bytes: what goodput × RTT makes of it, fitted over these RTTs: a window that is granted in pieces is
             never quite used.
@@ -53,7 +55,7 @@ class Answer:
         round_trips: of the client's whole run, for "round trips", without those that open connections.
         goodput_bps, bytes, kinds: at each RTT.
         shares, phases: what held it at each RTT, by its share of the judged time and in turn.
-        allowed_bps: what the window allows at each RTT.
+        allowed_bps: what the window allows at each RTT, in all those connections.
     """
 
     source: str
@@ -61,6 +63,7 @@ class Answer:
     bound_by: ProbeLimit
     explanation: str
     window_bytes: float | None = None
+    windows_bytes: tuple[float, ...] = ()
     window_error: float | None = None
     effective_bytes: float | None = None
     overhead_s: float = 0.0
@@ -121,18 +124,21 @@ def _answer(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Answer:
         window, error = _standing(known, way, fit)
         effective = fit.window_bytes if fit else window
         at = {each.window_at for each in bounds if each.kind == kind}
+        beside = next((each.windows_bytes for each in reversed(bounds) if each.kind == kind), ())
+        times = sum(beside) / max(beside) if beside else 1.0
         more = {
             "window_bytes": window,
+            "windows_bytes": beside,
             "window_error": error,
             "effective_bytes": effective,
             "overhead_s": fit.overhead_s if fit else 0.0,
             "window_at": at.pop() if len(at) == 1 else None,
             "allowed_bps": [
-                _allowed(effective, run.ways[way], fit.overhead_s if fit else 0.0) if effective else None
+                _allowed(effective, run.ways[way], fit.overhead_s if fit else 0.0, times) if effective else None
                 for run in known
             ],
         }
-        explanation = _window_words(known, way, fit, window)
+        explanation = _window_words(known, way, fit, window) + _each_words(beside)
     elif kind == limits.ROUND_TRIPS:
         turns = _turns(known, way)
         more = {"round_trips": turns}
@@ -158,8 +164,17 @@ def _answer(runs: Sequence[ProbeRun], way: tuple[str, str]) -> Answer:
     )
 
 
-def _allowed(window_bytes: float, way: Way, overhead_s: float) -> float:
-    return min(window_bytes * 8 / (way.rtt_s + max(overhead_s, 0.0)), way.limit_bps)
+def _allowed(window_bytes: float, way: Way, overhead_s: float, times: float = 1.0) -> float:
+    return min(times * window_bytes * 8 / (way.rtt_s + max(overhead_s, 0.0)), way.limit_bps)
+
+
+def _each_words(windows_bytes: Sequence[float]) -> str:
+    """Say each window of several connections, and their sum; "" of one."""
+    if len(windows_bytes) < 2:
+        return ""
+    shown = ", ".join(bytes_text(each) for each in windows_bytes[:SHOWN])
+    more = " …" if len(windows_bytes) > SHOWN else ""
+    return f"; {len(windows_bytes)} connections at once: {shown}{more}, in all {bytes_text(sum(windows_bytes))}"
 
 
 def _window_fit(runs: Sequence[ProbeRun], way: tuple[str, str]) -> GoodputFit | None:

@@ -60,7 +60,8 @@ class Bound:
         goodput_bps: from the first byte until the last was acknowledged.
         steady_bps: of the connection with most bytes, once its window was full; the goodput where there was none.
         connections: that sent something.
-        window_bytes: of the program, or of TCP, where that is the kind.
+        window_bytes: of the program, or of TCP, where that is the kind; of the connection with most bytes.
+        windows_bytes: of a program: of each connection that was open beside that one, itself among them.
         window_at: whose it is, where it can be told.
         round_trips: of the pauses, where that is the kind.
         needs_bytes: of "slow start": with so many, TCP's start takes less than half of the time.
@@ -78,6 +79,7 @@ class Bound:
     steady_bps: float | None = None
     connections: int = 0
     window_bytes: float | None = None
+    windows_bytes: tuple[float, ...] = ()
     window_at: Place | None = None
     round_trips: float | None = None
     needs_bytes: int | None = None
@@ -145,7 +147,7 @@ class _Known:
         )
         self.shares = self.attribution.shares(self.from_s, self.span_s)
 
-    def bound(self, kind: ProbeLimit, explanation: str, **more: float | int | str | None) -> Bound:
+    def bound(self, kind: ProbeLimit, explanation: str, **more: float | int | str | tuple[float, ...] | None) -> Bound:
         """Make the result, with the figures that every kind has."""
         empty = kind == limits.IDLE
         shares: dict[ProbeLimit, float] = (
@@ -326,7 +328,13 @@ def _of_program(known: _Known) -> Bound:
             place, words = window_place(known.main, known.back, flat.bytes)
             text = f"{bytes_text(flat.bytes)} were in flight and no more, with TCP waiting for the program "
             text += f"{known.of_time(limits.APPLICATION)}; {words}"
-            return known.bound(limits.APPLICATION_WINDOW, text, window_bytes=flat.bytes, window_at=place)
+            return known.bound(
+                limits.APPLICATION_WINDOW,
+                text,
+                window_bytes=flat.bytes,
+                windows_bytes=_windows_bytes(known),
+                window_at=place,
+            )
     turns = _round_trips(known)
     if turns is not None:
         each = known.total / max(turns, 1)
@@ -334,6 +342,16 @@ def _of_program(known: _Known) -> Bound:
         return known.bound(limits.ROUND_TRIPS, text, round_trips=turns)
     waits = f"TCP waited for the program {known.of_time(limits.APPLICATION)}, and not for an answer"
     return known.bound(limits.APPLICATION, f"{waits}: it made pauses of its own; {HIDDEN}")
+
+
+def _windows_bytes(known: _Known) -> tuple[float, ...]:
+    """Where each connection stood that was open for most of the main one's time; one before or after shares nothing."""
+    main, found = known.main, list[float]()
+    for each in known.ahead:
+        together_s = min(each.ends_s, main.ends_s) - max(each.begins_s, main.begins_s)
+        if together_s >= LARGE_SHARE * (main.ends_s - main.begins_s) and each.bytes >= LARGE_SHARE * main.bytes:
+            found.append(plateau(each, known.begins_s + known.from_s).bytes)
+    return tuple(found)
 
 
 def _answered(known: _Known) -> bool:

@@ -212,6 +212,7 @@ def _direction(answer: Answer) -> dict[str, Any]:
         "to": answer.target,
         "bound_by": answer.bound_by,
         "window_bytes": None if answer.window_bytes is None else round(answer.window_bytes),
+        "windows_bytes": [round(each) for each in answer.windows_bytes],
         "window_error": None if answer.window_error is None else round(answer.window_error, 6),
         "window_at": answer.window_at,
         "effective_window_bytes": _whole(answer.effective_bytes),

@@ -28,6 +28,7 @@ def sentence(answer: Answer) -> str:
     if answer.window_bytes is not None:
         error = f" (± {answer.window_error * 100:.2g} %)" if answer.window_error and answer.window_error >= 1e-6 else ""
         what += f" of {bytes_text(answer.window_bytes)}{error}"
+        what += f" in each of {count} connections" if (count := len(answer.windows_bytes)) > 1 else ""
     if answer.round_trips is not None:
         what += f", {answer.round_trips:.1f} of them"
     return f"{way}: {what}: {answer.explanation}"

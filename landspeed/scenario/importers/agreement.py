@@ -10,6 +10,7 @@ from landspeed.scenario.importers.path_evidence import MeasuredTransfer, PathEvi
 from landspeed.scenario.importers.peers import is_address, plain_address
 
 AT_SENDER = "the sender"
+WHOLE = 0.9  # of the transfer: a capture so long is not one of its beginning
 APART = 1.25  # goodputs of one path may differ by so much from run to run
 
 
@@ -34,7 +35,8 @@ def put_in_order(evidence: PathEvidence) -> None:
 def of_each_transfer_one(evidence: PathEvidence) -> None:
     """Keep one report of each transfer: its program's before a capture, the sender's capture before the receiver's.
 
-    What only the other tells stays: the control that is guessed, and which packets overtook.
+    What only the other tells stays: the control that is guessed, and which packets overtook. A program counts what it
+    wrote, in blocks, and a capture what was acknowledged; so what happened over time is the capture's, if it is whole.
     """
     kept: list[MeasuredTransfer] = []
     ordered = sorted(evidence.transfers, key=lambda each: (each.captured_packets > 0, each.captured_at != AT_SENDER))
@@ -43,8 +45,13 @@ def of_each_transfer_one(evidence: PathEvidence) -> None:
         if twin is None:
             kept.append(each)
             continue
+        whole = not twin.captured_packets and each.duration_s >= WHOLE * twin.duration_s
+        finer = each if whole else twin
         kept[kept.index(twin)] = replace(
             twin,
+            intervals=finer.intervals,
+            retransmits=finer.retransmits,
+            max_rtt_s=finer.max_rtt_s,
             guessed_control=twin.guessed_control or each.guessed_control,
             guess_why=twin.guess_why or each.guess_why,
             overtaken=max(twin.overtaken, each.overtaken),
@@ -52,8 +59,8 @@ def of_each_transfer_one(evidence: PathEvidence) -> None:
             captured_packets=twin.captured_packets or each.captured_packets,
         )
         evidence.notes.append(
-            f"Capture. {twin.source} and {each.source} are of the same transfer: its rate, losses and windows are "
-            f"those of {twin.source}."
+            f"Capture. {twin.source} and {each.source} are of the same transfer: its goodput is that of {twin.source}, "
+            f"and how it went over time that of {finer.source}."
         )
     evidence.transfers = kept
 

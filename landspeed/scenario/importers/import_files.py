@@ -12,6 +12,7 @@ from landspeed.scenario.file.document import parse_yaml
 from landspeed.scenario.file.load import BUILT, LoadedScenario, check_tree
 from landspeed.scenario.importers.agreement import of_each_transfer_one, put_in_order
 from landspeed.scenario.importers.infer import infer
+from landspeed.scenario.importers.infer_form import InferredPath
 from landspeed.scenario.importers.path_evidence import MeasurementError, PathEvidence
 from landspeed.scenario.importers.peers import of_one_path
 from landspeed.scenario.importers.reading import read_text
@@ -30,11 +31,13 @@ class InferredScenario:
 
     Attributes:
         files: each file with what it was taken for.
+        path: that was inferred; None for a map of a network.
     """
 
     text: str
     loaded: LoadedScenario
     files: Sequence[tuple[Path, str]] = ()
+    path: InferredPath | None = None
 
     def values(self) -> Iterator[tuple[str, str, str]]:
         """Each value that has a source: its key, itself, the source with the uncertainty."""
@@ -78,8 +81,9 @@ def import_files(
     of_each_transfer_one(evidence)
     put_in_order(evidence)
     evidence = of_one_path(evidence)
-    text = write_scenario(infer(evidence), evidence, name, title)
-    return InferredScenario(text, _checked(text), [(file, reader.what) for file, reader in given])
+    path = infer(evidence)
+    text = write_scenario(path, evidence, name, title)
+    return InferredScenario(text, _checked(text), [(file, reader.what) for file, reader in given], path)
 
 
 def _checked(text: str) -> LoadedScenario:

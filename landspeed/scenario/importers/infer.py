@@ -196,7 +196,10 @@ def _by_queue(made: InferredPath, parts: Sequence[GoodputInterval], base_s: floa
         if (each.rtt_s or 0.0) >= enough_s and (before is None or (before.rtt_s or 0.0) >= enough_s)
     ]
     busy = busy or [max(each.rate_bps for each in parts)]
-    share, rate = made.wire_share, statistics.fmean(busy)
+    # What a program wrote comes in blocks, so only their mean tells; what was acknowledged has less where the queue ran
+    # empty within an interval, which the median leaves out.
+    average = statistics.median if transfer.captured_packets else statistics.fmean
+    share, rate = made.wire_share, average(busy) or transfer.goodput_bps
     half = _half(busy) if len(busy) > 1 else 0.05 * rate
     made.bound_by, made.rate_known = limits.LINE_RATE, True
     made.why = f"its round trips grew from {base_s * 1e3:.4g} to {highest_s * 1e3:.4g} ms: a queue stood on the path"

@@ -193,7 +193,7 @@ def _expect(made: InferredPath) -> Iterator[str]:
         why = "goodput goes with the loss to the power of −0.75, and that is known no better"
     if made.goodput.certain > share:
         share, why = made.goodput.certain, "the measurements differ by as much"
-    yield f"  tolerance: {share * 100:.3g} %  # {why}"
+    yield f"  tolerance: {min(share, 1.0) * 100:.3g} %  # {why}"
     yield f"  rtt: {_ms(_ping_s(made) * 1e3)}  # of a ping: the delay, and its packets' time on every line"
     if transfer.asked_bytes:
         yield f"  bytes: {transfer.bytes} B"

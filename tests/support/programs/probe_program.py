@@ -15,6 +15,7 @@ import json
 import socket
 import struct
 import sys
+import threading
 from typing import Any
 
 GRANT = struct.Struct(">Q")
@@ -78,6 +79,13 @@ def converse(connection: socket.socket, told: dict[str, Any], *, serves: bool) -
         receive(connection, told)
 
 
+def answer(connection: socket.socket) -> None:
+    """Serve one connection."""
+    with connection, connection.makefile("rb", buffering=0) as lines:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        converse(connection, json.loads(lines.readline()), serves=True)
+
+
 def main() -> None:
     """One of the two ends."""
     parser = argparse.ArgumentParser()
@@ -94,10 +102,7 @@ def main() -> None:
     if parsed.word == "serve":
         with socket.create_server(("", parsed.port)) as server:
             while True:
-                connection, _ = server.accept()
-                with connection, connection.makefile("rb", buffering=0) as lines:
-                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    converse(connection, json.loads(lines.readline()), serves=True)
+                threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
     told = vars(parsed) | {"piece": parsed.piece or max(parsed.window // PIECES, 1)}
     with socket.create_connection((parsed.host, parsed.port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
