@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,97 @@ def test_a_net_becomes_a_scenario(tmp_path: Path) -> None:
     # 100 packets of 1514 B, less the 12.5 kB that are on their way
     assert links[1].reverse.queue is not None
     assert links[1].reverse.queue.bytes == 138_900
+
+
+# --- in the guest ----------------------------------------------------------------------------------------------------
+
+LAB = """
+import os, sys, time
+from mininet.link import TCLink
+from mininet.net import Mininet
+from mininet.nodelib import LinuxBridge
+from mininet.term import makeTerm
+
+began = time.time()
+net = Mininet(switch=LinuxBridge, controller=None)
+h1, h2, s1 = net.addHost("h1"), net.addHost("h2"), net.addSwitch("s1")
+net.addLink(h1, s1, cls=TCLink, bw=10, delay="10ms", max_queue_size=100)
+net.addLink(h2, s1)
+net.start()
+time.sleep(3600)
+print("dropped", net.pingAll())
+print(h1.cmd("ping -c 3", h2.IP()))
+print("iperf", *net.iperf(seconds=10))
+makeTerm(h1)
+print(h2.cmd("tc qdisc add dev h2-eth0 root tbf rate 5mbit burst 5000 latency 100ms; tc qdisc show dev h2-eth0"))
+print("xterm", h1.cmd("xterm"))
+print("nat", h1.cmd("iptables -t nat -A POSTROUTING -j MASQUERADE; iptables -t nat -S POSTROUTING"))
+print("user", os.getuid(), "took", time.time() - began > 3600, "words", sys.argv[1:], "draws", os.urandom(4).hex())
+for name in ("here.txt", "/tmp/there.txt", "/etc/landspeed-test"):
+    with open(name, "w") as file:
+        file.write(name)
+net.stop()
+sys.exit(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[subprocess.CompletedProcess[str], Path, Path]]:
+    """Two runs of the lab, with the folder of the script and that of the run."""
+    made: list[tuple[subprocess.CompletedProcess[str], Path, Path]] = []
+    for out in ("one", "two"):
+        folder = tmp_path_factory.mktemp("lab", numbered=False) if not made else made[0][1]
+        (folder / "lab.py").write_text(LAB)
+        done = landspeed("mn", "--explain", "--out", out, "lab.py", "a", "b", cwd=folder)
+        made.append((done, folder, next((folder / out).iterdir())))
+    return made
+
+
+@pytest.mark.guest
+def test_a_script_runs_as_it_is(runs: list[tuple[subprocess.CompletedProcess[str], Path, Path]]) -> None:
+    done, folder, run = runs[0]
+    assert done.returncode == 3, done.stderr
+    assert "dropped 0.0" in done.stdout
+    assert "rtt min/avg/max/mdev = 20.016/20.016/20.016/0.000 ms" in done.stdout  # and 8 µs each way of h2's line
+    rates = [float(each) for each in re.findall(r"([\d.]+) Mbits/sec", done.stdout)]
+    assert all(rate == pytest.approx(9.56, rel=0.02) for rate in rates), rates  # 10 Mbit/s × 1448 / 1514
+    assert len(rates) == 2
+    assert "user 0 took True words ['a', 'b']" in done.stdout
+    assert "qdisc tbf" in done.stdout
+    assert "nat -P POSTROUTING ACCEPT" in done.stdout
+    assert "-A POSTROUTING -j MASQUERADE" in done.stdout
+    assert done.stdout.count("refused: the guest has no screen") + done.stderr.count("refused: the guest has no") == 2
+    assert "links without bw and delay: 10 Gbit/s, 8 µs each way (--line)" in done.stderr
+    assert "h1 → s1 (h1-eth0): htb 10.00 Mbit/s, burst 15360 B; netem: delay 10.000 ms, at most 100" in done.stdout
+    kept = {str(file.relative_to(run / "files")) for file in (run / "files").rglob("*") if file.is_file()}
+    here = str((folder / "here.txt").relative_to("/"))
+    assert {here, "tmp/there.txt", "etc/landspeed-test"} <= kept
+    assert not (folder / "here.txt").exists()
+    assert not Path("/etc/landspeed-test").exists()
+
+
+@pytest.mark.guest
+def test_a_script_prints_the_same_every_time(
+    runs: list[tuple[subprocess.CompletedProcess[str], Path, Path]],
+) -> None:
+    first, second = (done for done, _, _ in runs)
+    assert first.stdout == second.stdout
+    outputs = [(run / "log" / "stderr").read_bytes() for _, _, run in runs]
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.guest
+def test_mn_itself_with_open_vswitch_and_a_controller(tmp_path: Path) -> None:
+    done = landspeed("mn", "--out", str(tmp_path), "--controller", "default", "--topo", "linear,2", "--test", "pingall")
+    assert done.returncode == 0, done.stderr
+    assert "Results: 0% dropped (2/2 received)" in done.stdout + done.stderr
+    (run,) = tmp_path.iterdir()
+    assert not (run / "line").exists() or "links without bw and delay" in done.stderr
+
+
+@pytest.mark.guest
+def test_a_script_that_never_ends_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "ever.py").write_text("import time\nprint('begun', flush=True)\nwhile True: time.sleep(1)\n")
+    done = landspeed("mn", "--out", str(tmp_path / "out"), "--time-limit", "100", "ever.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (124, "begun\n")
+    assert "landspeed: 100.00" in done.stderr

@@ -12,6 +12,10 @@ from landspeed.scenario.theory import physics as ph
 
 FRAME_BYTES = 1514  # a full packet of Ethernet, as netem and tc count it
 PACKET_BYTES = 1500
+SUPER_PACKETS = (
+    "note: a packet of these queues can be a super-packet of many segments, as on any veth pair: "
+    "`ethtool -K INTERFACE tso off gso off gro off` at the hosts makes them single packets"
+)
 UNLIMITED_BPS = 100_000_000_000  # a scenario's line where the script's has no rate: 100 Gbit/s
 
 
@@ -98,6 +102,8 @@ def explained(net: dict[str, Any]) -> list[str]:
         for way, other in (pair, reversed(pair)):
             lines.append(f"{way.node} → {other.node} ({way.interface}): {'; '.join(way.words) or 'no queue, no line'}")
             lines += [f"  warning: {each}" for each in _warnings(way)]
+    if any(way.limit_packets is not None for pair in ways(net) for way in pair):
+        lines.append(SUPER_PACKETS)
     return lines + _first_to_last(net)
 
 
