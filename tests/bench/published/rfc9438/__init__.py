@@ -16,7 +16,7 @@ LEAST_S = 20.0
 SMALL, SLOW_MS = 20, 100  # a window in packets; the round trip at which CUBIC is more than Reno
 QUICK = 10_000
 BY_ACKS = (
-    "Linux's highspeed adds for each ACK, not for each segment (hstcp_cong_avoid), and an ACK answers two: the growth is "
+    "Linux's highspeed adds for each ACK, not for each segment (hstcp_cong_avoid), and an ACK answers two: growth is "
     "half, and where HSTCP is Reno the window √½ of the table's"
 )
 RECOVERY = "the formula has no time of recovery: in one round trip of about ten Linux's window does not grow"
