@@ -21,9 +21,9 @@ BY_ACKS = (
 )
 RECOVERY = "the formula has no time of recovery: in one round trip of about ten Linux's window does not grow"
 WHOLE_PACKETS = (
-    "Linux's window has whole packets: for (0.5 / C)^⅓ = 1.08 s before K the cubic is within half a packet of W_max, and "
-    "a loss there leaves W_max as it is. The formula has the loss at K; with 1.08 s less it gives 44.2 and 218.6 packets "
-    "for p = 1e-3 and 1e-4"
+    "Linux's window has whole packets: for (0.5 / C)^⅓ = 1.08 s before K the cubic is within half a packet of W_max, "
+    "and a loss there leaves W_max as it is. The formula has the loss at K; with 1.08 s less it gives 44.2 and 218.6 "
+    "packets for p = 1e-3 and 1e-4"
 )
 
 
