@@ -17,6 +17,7 @@ from tests.bench.truth.classes import CLASSES
 from tests.bench.truth.question import Asked, Finding, within
 from tests.bench.truth.table import Found as Table
 from tests.bench.truth.table import by_question, lines, page
+from tests.bench.truth.timers import fires, timers
 from tests.support.emu_fixtures import execute, plan_of, scenario
 
 ROUND_TRIP = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/")
@@ -76,6 +77,19 @@ def test_the_cases_of_the_bbr_draft_that_one_connection_answers() -> None:
     for case, steps in carry_out(cases):
         assert steps
         assert [step for step in steps if not step.ok and not step.why] == [], case.title
+
+
+@pytest.mark.guest
+def test_each_timer_of_tcp_is_within_a_jiffy_of_the_kernel_s_own_arithmetic() -> None:
+    """A quarter of an hour of retransmissions, keepalives, closing states: all at once, in virtual time."""
+    found = timers()
+    assert [each for each in found if not each.ok] == []
+    assert len(by_question(found)) == 10
+
+
+def test_the_wheel_rounds_as_the_kernel_s_does() -> None:
+    """Level 0 is of a jiffy up to 62, level 1 of 8 up to 503, level 2 of 64 up to 4031 (LVL_START)."""
+    assert [fires(0, after) for after in (0, 1, 62, 63, 503, 504, 4031, 4032)] == [1, 2, 63, 64, 504, 512, 4032, 4096]
 
 
 def test_what_is_not_right_is_told() -> None:

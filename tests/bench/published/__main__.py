@@ -28,6 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.published", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="the choice of an hour")
     parser.add_argument("--only", nargs="+", choices=[each.name for each in all_sources], help="these sources")
+    parser.add_argument("--match", default="", metavar="TEXT", help="only cells whose names contain this")
     parser.add_argument("--no-runs", action="store_true", help="write the page of what is known")
     parsed = parser.parse_args()
     lacking = 0
@@ -35,6 +36,7 @@ def main() -> int:
         if parsed.only and source.name not in parsed.only:
             continue
         choice = Choice.of(source, quick=parsed.quick)
+        choice = choice.matching(parsed.match)
         found = run(choice, tell=Progress(source.name))
         lacking += len(choice.cells) * len(source.worlds) - len(found)
     outside = write_page(found := [each for source in all_sources for each in known(source)])

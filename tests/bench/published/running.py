@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,10 @@ class Choice:
             return cls(source, source.cells, source.seeds)
         return cls(source, [cell for cell in source.cells if cell.quick], source.quick_seeds)
 
+    def matching(self, text: str) -> Choice:
+        """Those whose names contain a text."""
+        return replace(self, cells=[cell for cell in self.cells if text in cell.name])
+
     def write_scenario(self, folder: Path) -> Path:
         """Write the source's scenario with a case for each cell."""
         content: dict[str, Any] = yaml.safe_load(self.source.scenario.read_text(encoding="utf-8"))
@@ -55,6 +59,8 @@ def known(source: Source, folder: Path = FOLDER) -> list[Found]:
 
 
 def _figures(choice: Choice, world: str, folder: Path, tell: Callable[[State], None] | None = None) -> list[Found]:
+    if not choice.cells:
+        return []
     grid = plan_grid(choice.write_scenario(folder), [], make_world(world))
     store = store_of(SweepOptions(folder / choice.source.name / world))
     store.make()

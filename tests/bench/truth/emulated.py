@@ -33,10 +33,10 @@ def address(plan: Plan, origin: int, target: int) -> str:
     return link_address(plan.ip_version, link, side)
 
 
-def answers(plan: Plan, requests: list[dict[str, Any]], folder: Path) -> list[Any]:
+def answers(plan: Plan, requests: list[dict[str, Any]], folder: Path, program: Path = PROGRAM) -> Any:
     """What a guest answers."""
     (folder / "requests.json").write_text(json.dumps(requests))
-    words = [sys.executable, str(PROGRAM), "/run/landspeed/requests.json", "/run/landspeed/answers.json"]
+    words = [sys.executable, str(program), "/run/landspeed/requests.json", "/run/landspeed/answers.json"]
     status = EmuWorld(EmuOptions()).execute(plan, folder, at="alpha", command=words, calibrate=False)
     if status != 0:
         raise RuntimeError((folder / "log" / "stderr").read_text())

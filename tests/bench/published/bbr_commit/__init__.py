@@ -1,0 +1,38 @@
+"""T4: the two figures of the commit that brought BBR into Linux."""
+
+from __future__ import annotations
+
+from tests.bench.published.cells import Cell, Row, Source, figures_of, goodput_mbit
+
+CUBIC = (
+    "theory is with landspeed: the square-root law expects 1.42 Mbit/s of this path (Mathis et al. 1997); what their "
+    "kernel, offloads or loss had beside it is not known"
+)
+
+
+def cell_of(row: Row) -> Cell:
+    """A row of figures and its congestion control."""
+    control, published = row["control"], float(row["goodput_mbit"])
+    return Cell(
+        name=control,
+        changes={"transfer.congestion_control": control},
+        published=published,
+        spread=0,
+        allowed=float(row["allowed_share"]) * published,
+        quick=control == "cubic",
+        cause=CUBIC if control == "cubic" else "",
+    )
+
+
+SOURCE = Source(
+    name="bbr_commit",
+    title="BBR's own commit, 10 Gbit/s, 100 ms, 1 % loss (Linux 0f8782ea1497)",
+    read="the commit's message",
+    figure="goodput over 30 s",
+    unit="Mbit/s",
+    rule="CUBIC ± 15 %, BBR ± 3 %",
+    cells=[cell_of(row) for row in figures_of("bbr_commit")],
+    measure=goodput_mbit,
+    seeds=3,
+    quick_seeds=3,
+)

@@ -1,0 +1,80 @@
+"""T1: the tables of RFC 9438: the average window of Reno, HSTCP and CUBIC where each 1/p-th packet is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from landspeed.results.samples_reader import Samples
+from tests.bench.published.cells import Cell, Row, Source, figures_of
+
+WIRE_BYTES, MSS_BYTES = 1538, 1448
+ROOM = 3  # of line and buffers, times the window
+CYCLES, FEW_CYCLES, MANY = 30, 8, 1_000_000  # sawteeth; from so many packets each on, few
+LEAST_S = 20.0
+SMALL, SLOW_MS = 20, 100  # a window in packets; the round trip at which CUBIC is more than Reno
+QUICK = 10_000
+BY_ACKS = (
+    "Linux's highspeed adds for each ACK, not for each segment (hstcp_cong_avoid), and an ACK answers two: growth is "
+    "half, and where HSTCP is Reno the window √½ of the table's"
+)
+RECOVERY = "the formula has no time of recovery: in one round trip of about ten Linux's window does not grow"
+WHOLE_PACKETS = (
+    "Linux's window has whole packets: for (0.5 / C)^⅓ = 1.08 s before K the cubic is within half a packet of W_max, "
+    "and a loss there leaves W_max as it is. The formula has the loss at K; with 1.08 s less it gives 44.2 and 218.6 "
+    "packets for p = 1e-3 and 1e-4"
+)
+
+
+def cause_of(control: str, window: int, rtt_ms: int) -> str:
+    """Why a cell may be outside."""
+    if control == "highspeed":
+        return BY_ACKS
+    if window < SMALL:
+        return RECOVERY
+    return WHOLE_PACKETS if control == "cubic" and rtt_ms == SLOW_MS else ""
+
+
+def cell_of(row: Row) -> Cell:
+    """A row of the tables and a path on which only the loss limits."""
+    control, rtt_ms, every, window = row["control"], int(row["rtt_ms"]), int(row["every"]), int(row["window_packets"])
+    cycle_s = every / window * rtt_ms / 1e3
+    duration_s = max(LEAST_S, (FEW_CYCLES if every >= MANY else CYCLES) * cycle_s)
+    return Cell(
+        name=f"{control}-1e-{len(row['every']) - 1}-{rtt_ms}ms",
+        changes={
+            "line_rate": f"{max(1000, ROOM * window * WIRE_BYTES * 8 / rtt_ms):.0f} kbit/s",
+            "path.1.one_way_delay": f"{rtt_ms / 2} ms",
+            "path.1.loss": {"every": every},
+            "transfer.congestion_control": control,
+            "transfer.window": f"{max(65536, ROOM * window * MSS_BYTES)} B",
+            "transfer.duration": f"{duration_s:.1f} s",
+            "transfer.sample_interval": f"{min(100, rtt_ms)} ms",
+        },
+        published=window,
+        spread=0,
+        allowed=0.05 * window,
+        quick=every <= QUICK,
+        cause=cause_of(control, window, rtt_ms),
+    )
+
+
+def mean_window(row: Mapping[str, Any], bundle: Path) -> float:
+    """The congestion window in packets, over the last two thirds of the time."""
+    (window,) = Samples(bundle).by_stream("sender", "cwnd_packets").values()
+    from_s = float(row["duration_s"]) / 3
+    values = [value for time_s, value in window if time_s >= from_s]
+    return sum(values) / len(values)
+
+
+SOURCE = Source(
+    name="rfc9438",
+    title="Average window under periodic loss (RFC 9438, tables 1 and 2; RFC 3649)",
+    read="the draft's sources, NTAP/rfc8312bis, draft-ietf-tcpm-rfc8312bis.md and tablecode.c",
+    figure="mean congestion window",
+    unit="packets",
+    rule="± 5 %",
+    cells=[cell_of(row) for row in figures_of("rfc9438")],
+    measure=mean_window,
+)

@@ -1,0 +1,73 @@
+"""What others measured (tests/bench/published): a handful of cells, and the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from landspeed.runs.sweeps.grid import plan_grid
+from landspeed.runs.sweeps.sweep import State
+from landspeed.worlds.make_world import make_world
+from tests.bench.published.cells import Cell, Found, Source, sources
+from tests.bench.published.page import write_page
+from tests.bench.published.running import Choice, run
+
+SOURCES = {each.name: each for each in sources()}
+HANDFUL = {
+    "imc23_bbr": ("cubic-20M-10ms-100kb", "bbr-20M-10ms-100kb"),
+    "rfc9438": ("reno-1e-3-10ms", "cubic-1e-4-10ms"),
+}
+
+
+def found_of(values: tuple[float, ...], cell: Cell) -> Found:
+    """As if these were measured."""
+    return Found(replace(SOURCES["rfc9438"], cells=[cell]), "emu", cell, values)
+
+
+@pytest.mark.guest
+def test_a_handful_of_cells_is_within_what_was_published(tmp_path: Path) -> None:
+    """The second time, nothing is run again."""
+    for name, cells in HANDFUL.items():
+        source = SOURCES[name]
+        choice = Choice(source, [cell for cell in source.cells if cell.name in cells], 1)
+        found = run(choice, tmp_path)
+        assert {each.cell.name for each in found} == {*cells}
+        assert [(each.cell.name, each.mean, each.cell.published) for each in found if not each.ok] == []
+        states: list[State] = []
+        assert [each.values for each in run(choice, tmp_path, states.append)] == [each.values for each in found]
+        assert {state.done for state in states} == {0}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_each_source_has_a_path_and_a_choice(tmp_path: Path, source: Source) -> None:
+    """Names of cells are unique; the first and the last are scenarios without a problem; some are quick."""
+    assert len({cell.name for cell in source.cells}) == len(source.cells)
+    assert any(cell.quick for cell in source.cells)
+    ends = Choice(source, [source.cells[0], source.cells[-1]], 1)
+    plan_grid(ends.write_scenario(tmp_path), [], make_world("sim"))
+
+
+def test_a_cell_is_within_by_its_nearest_seed_or_between_two() -> None:
+    cell = Cell("one", {}, published=100, spread=1, allowed=2, cause="known")
+    assert found_of((103, 101.9), cell).ok
+    assert found_of((90, 110), cell).ok
+    outside = found_of((103, 104), cell)
+    assert not outside.ok and outside.verdict == "**outside**: known"
+    assert found_of((103,), replace(cell, cause="")).verdict == "**outside**, cause not known"
+
+
+def test_the_page_has_what_is_outside_first_and_every_cell(tmp_path: Path) -> None:
+    good, bad = (Cell(name, {}, 100, 1, 2) for name in ("good", "bad"))
+    found = [found_of((100, 101), good), found_of((150,), bad)]
+    page = tmp_path / "page.md"
+    assert write_page(found, page) == [found[1]]
+    text = page.read_text()
+    outside, _, rest = text.partition("## All sources")
+    assert "| rfc9438, bad | emu | 100 ± 1 | 150 | +50.0% | **outside**, cause not known |" in outside
+    assert "good" not in outside
+    assert "| good | emu | 100 ± 1 | 100.5 (100 … 101) | +0.5% | within |" in rest
+    assert "2 of 1 | 1 (50%)" in rest
+    drawn = page.with_suffix(".svg").read_text()
+    assert drawn.count("<circle") == 2 and drawn.count('class="out"') == 1
