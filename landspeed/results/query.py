@@ -271,7 +271,7 @@ def expect_of(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _wanted(data: dict[str, Any]) -> bool:
-    """Whether any flow of a result.json's plan has an expectation."""
+    """Return whether any flow of a result.json's plan has an expectation."""
     flows = object_of(data.get("plan")).get("flows")
     return is_array(flows) and any(object_of(flow).get("expect") for flow in flows)
 

@@ -163,7 +163,7 @@ class RunRecord(BaseModel):
 
     @property
     def outcome(self) -> str:
-        """How it ended, in a word; a run of which nothing was expected has passed nothing."""
+        """Say how it ended, in a word; a run of which nothing was expected has passed nothing."""
         wanted = self.plan is not None and any(flow.expect for flow in self.plan.flows)
         return outcome_of(complete=self.complete, passed=self.passed, wanted=wanted)
 

@@ -4,5 +4,7 @@ flow_physics.py  Theory for one flow: the limits of the path that it takes, as i
 flows.py         Scenario → Plan: the flows
 recorded.py      Scenario → Plan: what was recorded, and what the documents say on the contest's rules
 resolve.py       Scenario → Plan: defaults filled in, both directions of each link spelt out, seeds derived
-unusual.py       What is unusual in a plan, and may be a slip of the pen: a warning, for it can be meant
+unusual.py       Warnings of what is unusual in a plan, and may be a slip of the pen: it can be meant
+
+unusual.py is short because it warns, where its neighbours refuse.
 """

@@ -1,4 +1,4 @@
-"""What is unusual in a plan, and may be a slip of the pen: a warning, for it can be meant."""
+"""Warnings of what is unusual in a plan, and may be a slip of the pen: it can be meant."""
 
 from __future__ import annotations
 

@@ -27,5 +27,6 @@ stdlib_stand_ins/     Standard modules, in the little that the guest needs of th
 Every import costs wall time at each start: what start.py does without is not imported here. `dataclasses` and `typing`
 are those of stdlib_stand_ins/: no order, defaults only by default_factory, no fields of a base class, no __post_init__.
 
-start.py is short because it runs before there is a search path; spin_cost.py because few guests import it.
+start.py is short because it runs before there is a search path; spin_cost.py because few guests import it; consoles.py
+because a session and a script both have them.
 """
