@@ -8,7 +8,8 @@ ON_THE_WIRE, OF_THEIR_HTB = 1538, 1514  # bytes of a full packet
 KIB = 1024  # tc's kb
 QUICK_MBIT = (20, 100)
 WHOLE_GSO = (
-    "their senders have GSO, and at a buffer of 100 kb and more than 100 Mbit/s the router drops whole super-packets"
+    "suspected, and not shown by a run: their senders have GSO, and a router with 100 kb of buffer may drop whole "
+    "super-packets"
 )
 
 

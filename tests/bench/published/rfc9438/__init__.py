@@ -19,7 +19,7 @@ BY_ACKS = (
     "Linux's highspeed adds for each ACK, not for each segment (hstcp_cong_avoid), and an ACK answers two: growth is "
     "half, and where HSTCP is Reno the window √½ of the table's"
 )
-RECOVERY = "the formula has no time of recovery: in one round trip of about ten Linux's window does not grow"
+RECOVERY = "the formula has no time of recovery: in one round trip of about ten Linux's window does not grow (5 %)"
 WHOLE_PACKETS = (
     "Linux's window has whole packets: for (0.5 / C)^⅓ = 1.08 s before K the cubic is within half a packet of W_max, "
     "and a loss there leaves W_max as it is. The formula has the loss at K; with 1.08 s less it gives 44.2 and 218.6 "
@@ -31,9 +31,9 @@ def cause_of(control: str, window: int, rtt_ms: int) -> str:
     """Why a cell may be outside."""
     if control == "highspeed":
         return BY_ACKS
-    if window < SMALL:
-        return RECOVERY
-    return WHOLE_PACKETS if control == "cubic" and rtt_ms == SLOW_MS else ""
+    if control == "reno" or rtt_ms != SLOW_MS:
+        return ""
+    return RECOVERY if window < SMALL else WHOLE_PACKETS
 
 
 def cell_of(row: Row) -> Cell:
