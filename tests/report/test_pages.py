@@ -9,12 +9,16 @@ import pytest
 from playwright.sync_api import Browser
 
 from landspeed.cli.main import main
+from landspeed.report.book_page import BookEntry, render_book
 from landspeed.report.comparison import compare
 from landspeed.report.comparison_page import write_comparison
 from landspeed.report.comparison_sides import load_side
 from landspeed.report.probe_page import Part, arrival_picture, write_probe_page
 from landspeed.report.run_report import write_report
+from landspeed.report.submission import render_submission
 from landspeed.report.sweep_comparison import compare_sweeps, load_sweep, write_sweep_comparison
+from landspeed.results.bundle import load_record
+from landspeed.runs.record_book import record_plans
 from landspeed.runs.sweeps.store import Store
 from tests.support.pages import chromium, holds_alone
 from tests.support.results_fixture import make_bundle
@@ -32,6 +36,16 @@ def browser() -> Generator[Browser]:
 
 def test_a_report(tmp_path: Path, browser: Browser) -> None:
     holds_alone(browser, write_report(make_bundle(tmp_path / "runs", 60)), tmp_path / "alone")
+
+
+@pytest.mark.parametrize("kind", ["submission", "record book"])
+def test_pages_of_records(kind: str, tmp_path: Path, browser: Browser) -> None:
+    plans = record_plans()
+    bundle = make_bundle(tmp_path / "runs", 20, plans[next(file for file in plans if "pasadena" in file.name)])
+    page = tmp_path / "made.html"
+    entries = [BookEntry(plan, load_record(bundle)) for plan in plans.values()]
+    page.write_text(render_submission(bundle) if kind == "submission" else render_book(entries, {"Made": "now"}))
+    holds_alone(browser, page, tmp_path / "alone")
 
 
 def test_a_comparison(tmp_path: Path, browser: Browser) -> None:

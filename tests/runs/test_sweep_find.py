@@ -100,3 +100,20 @@ def test_goals() -> None:
     assert Goal.parse("duration <= 12 s").met({"duration_s": 12.0})
     with pytest.raises(NotPossible):
         Goal.parse("goodput 9")
+
+
+@pytest.mark.parametrize(
+    ("text", "figures", "met"),
+    [
+        ("rtt_loaded_p99 <= 50 ms", {"rtt_loaded_p99_ms": 50.0}, True),
+        ("rtt_loaded_p99 <= 50 ms", {"rtt_loaded_p99_ms": 50.1}, False),
+        ("ping_loaded_p99 < 50 ms", {"ping_loaded_p99_ms": 49.9}, True),
+        ("ping_idle_median > 30 ms", {"ping_idle_median_ms": 30.0}, False),
+        ("ping_lost <= 1 %", {"ping_lost": 0.011}, False),
+        ("rpm >= 1000", {"rpm": 1000.0}, True),
+        ("rpm >= 1000", {"rpm": None}, False),
+    ],
+)
+def test_delay_is_a_goal(text: str, figures: dict[str, float | None], met: bool) -> None:
+    """Percentiles of TCP's round trip and of echoes; a run without echoes does not meet a goal of theirs."""
+    assert Goal.parse(text).met(figures) is met
