@@ -1,6 +1,7 @@
 """The command line: words to calls, progress on a terminal, errors to exit statuses.
 
 arguments.py           Arguments that several commands share, and the options of worlds as arguments
+class_command.py       The command `class`: a class's register, grades of all its folders
 completion_answer.py   Answers to the shell's Tab: what may stand where the cursor is
 completion_command.py  The command `completion`: what the shell needs so that Tab completes commands
 completion_table.py    Table of what can be completed: options, values and keys, by command

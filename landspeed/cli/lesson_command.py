@@ -14,26 +14,39 @@ from landspeed.cli.errors import FAILED, UsageError
 from landspeed.cli.sweep_command import SweepReporter
 
 if TYPE_CHECKING:
+    from landspeed.course.class_register import ClassRegister
     from landspeed.course.laboratory import Laboratory
     from landspeed.course.lesson import Lesson
 
-START, CHECK = "start", "check"
+START, CHECK, HINT, KEY, NEW = "start", "check", "hint", "key", "new"
 
 
 def add_lesson(made: argparse.ArgumentParser) -> None:
     """Arguments of `lesson`."""
     made.usage = (
         "landspeed lesson [NAME… | --all] [options]\n"
-        "       landspeed lesson start NAME --student ID [--out DIR]\n"
-        "       landspeed lesson check FOLDER [--junit FILE] [--gradescope FILE]"
+        "       landspeed lesson start NAME --student ID [--class FILE] [--out DIR]\n"
+        "       landspeed lesson check FOLDER [--class FILE] [--junit FILE] [--gradescope FILE]\n"
+        "       landspeed lesson hint FOLDER\n"
+        "       landspeed lesson key FOLDER [--class FILE]\n"
+        "       landspeed lesson new NAME [--out DIR]"
     )
-    made.add_argument("words", nargs="*", metavar="NAME", help="lessons to make; none: list them")
+    made.add_argument(
+        "words", nargs="*", metavar="NAME", help="lessons to make, or their folders (./NAME); none: list them"
+    )
     made.add_argument("--all", action="store_true", help="every lesson")
     made.add_argument("--open", action="store_true", help="open the page in the browser")
     made.add_argument("--out", type=Path, metavar="DIR", help="folder for the pages, or for the exercise")
     made.add_argument("--runs", type=Path, metavar="DIR", help="folder where runs are kept")
     made.add_argument("--jobs", type=int, metavar="N", help="runs at once (default: as many as there are cores)")
     made.add_argument("--student", metavar="ID", help="start: the student's id, which decides path and figures")
+    made.add_argument(
+        "--class",
+        dest="class_file",
+        type=Path,
+        metavar="FILE",
+        help="start, check, key: the class (`landspeed class new`)",
+    )
     made.add_argument("--junit", type=Path, metavar="FILE", help="check: the grades as JUnit's XML, too")
     made.add_argument("--gradescope", type=Path, metavar="FILE", help="check: the grades as Gradescope's results.json")
     made.add_argument("--json", action="store_true", help="one JSON object on standard output")
@@ -46,10 +59,14 @@ def do_lesson(parsed: argparse.Namespace) -> int:
         return _start(parsed)
     if parsed.words[:1] == [CHECK]:
         return _check(parsed)
-    for name in ("student", "junit", "gradescope"):
+    for word, do in ((HINT, _hint), (KEY, _key), (NEW, _new)):
+        if parsed.words[:1] == [word]:
+            return do(parsed)
+    for name in ("student", "class_file", "junit", "gradescope"):
         if getattr(parsed, name) is not None:
-            word = START if name == "student" else CHECK
-            raise UsageError(f"--{name} belongs to `landspeed lesson {word}`; leave it out, or write {word} first")
+            word = CHECK if name in ("junit", "gradescope") else START
+            option = f"--{name.removesuffix('_file')}"
+            raise UsageError(f"{option} belongs to `landspeed lesson {word}`; leave it out, or write {word} first")
     if parsed.all or parsed.words:
         return _pages(parsed)
     if parsed.open:
@@ -99,6 +116,9 @@ def _pages(parsed: argparse.Namespace) -> int:
     require_extra("course")
     lessons = all_lessons()
     chosen: list[Lesson] = lessons if parsed.all else [lesson_named(name) for name in parsed.words]
+    if doubles := {each.name for each in chosen} & {each.name for each in lessons if each not in chosen}:
+        raise UsageError(f"{', '.join(doubles)}: the course has a lesson of this name; give the folder another one")
+    lessons += [each for each in chosen if each not in lessons]
 
     def tell(text: str) -> None:
         if not parsed.quiet:
@@ -126,7 +146,7 @@ def _start(parsed: argparse.Namespace) -> int:
 
     if len(parsed.words) != 2 or parsed.student is None:
         raise UsageError("write: landspeed lesson start NAME --student ID")
-    made = start(parsed.words[1], parsed.student, parsed.out)
+    made = start(parsed.words[1], parsed.student, parsed.out, register=_register(parsed))
     print(f"{made}: read task.md, then write answers.yaml; landspeed lesson check {made} grades it")
     return 0
 
@@ -136,10 +156,46 @@ def _check(parsed: argparse.Namespace) -> int:
 
     if len(parsed.words) != 2:
         raise UsageError("write: landspeed lesson check FOLDER")
-    graded = check(Path(parsed.words[1]), _laboratory(parsed))
+    graded = check(Path(parsed.words[1]), _laboratory(parsed), _register(parsed))
     if parsed.junit is not None:
         write_junit(graded, parsed.junit)
     if parsed.gradescope is not None:
         write_gradescope(graded, parsed.gradescope)
     print(json.dumps(graded.as_json(), indent=1, ensure_ascii=False) if parsed.json else graded)
     return 0 if graded.passed else FAILED
+
+
+def _register(parsed: argparse.Namespace) -> ClassRegister | None:
+    from landspeed.course.class_register import read_register
+
+    return None if parsed.class_file is None else read_register(parsed.class_file)
+
+
+def _hint(parsed: argparse.Namespace) -> int:
+    from landspeed.course.exercise import hint
+
+    if len(parsed.words) != 2:
+        raise UsageError("write: landspeed lesson hint FOLDER")
+    print(hint(Path(parsed.words[1])))
+    return 0
+
+
+def _key(parsed: argparse.Namespace) -> int:
+    from landspeed.course.answer_key import answer_key
+
+    if len(parsed.words) != 2:
+        raise UsageError("write: landspeed lesson key FOLDER [--class FILE]")
+    for name, answer in answer_key(Path(parsed.words[1]), _laboratory(parsed), _register(parsed)).items():
+        print(f"{name}: {answer}")
+    return 0
+
+
+def _new(parsed: argparse.Namespace) -> int:
+    from landspeed.course.new_lesson import new_lesson
+
+    if len(parsed.words) != 2:
+        raise UsageError("write: landspeed lesson new NAME")
+    made = new_lesson(parsed.words[1], parsed.out)
+    page = made if made.is_absolute() or len(made.parts) > 1 else f"./{made}"
+    print(f"{made}: a lesson that runs; landspeed lesson {page} --open makes its page")
+    return 0

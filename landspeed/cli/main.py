@@ -36,6 +36,10 @@ COMMANDS = {
         "lesson_command",
         "Run a lesson of the course, compare it with theory and make its page; grade an exercise.",
     ),
+    "class": (
+        "class_command",
+        "Keep a class of the course: students, their folders' grades, copies, tables for Moodle.",
+    ),
     "explore": ("explore_command", "Make a page with sliders: what theory predicts for a path, and what was measured."),
     "predict": ("predict_command", "Predict how long a very large transfer takes, for each choice that is given."),
     "import": ("import_command", "Make a scenario from what iperf, traceroute, ss and others measured."),
@@ -74,7 +78,7 @@ GROUPS = {
     "Run it": ("run", "compare", "sweep", "find", "predict", "explore"),
     "Your own programs": ("exec", "mn", "probe", "shell"),
     "Results": ("results", "report", "open", "bundle", "verify", "submission", "record-book"),
-    "Real servers, other kernels, the course": ("real", "kernel", "lesson"),
+    "Real servers, other kernels, the course": ("real", "kernel", "lesson", "class"),
 }
 """Heading → commands below it in `landspeed --help`."""
 

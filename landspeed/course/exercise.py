@@ -8,30 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from landspeed.base.failures import NotPossible
 from landspeed.base.files import write_atomically
 from landspeed.base.json_form import object_of
 from landspeed.base.units import PROBABILITY, RATE, SIZE, TIME, Kind, UnitError, parse_exact
+from landspeed.course.class_register import ClassRegister
+from landspeed.course.exercise_names import ExerciseError, folder_name, student_id
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import Lesson, all_lessons, lesson_named
 from landspeed.results.bundle import OutputError
 
 FORMAT = 1
 ABOUT, TASK, SCENARIO, ANSWERS = "exercise.json", "task.md", "scenario.yaml", "answers.yaml"
-LONGEST_ID = 100
+HINTS_READ = "hints.txt"
 KINDS: dict[str, Kind] = {"size": SIZE, "rate": RATE, "time": TIME, "share": PROBABILITY}
-
-
-class ExerciseError(NotPossible):
-    """A folder or an answer that cannot be graded; the message says what is wrong and what would be right."""
 
 
 @dataclass(frozen=True)
@@ -93,29 +90,26 @@ class StudentDraw:
     files: Mapping[str, str]
 
 
-def chance_of(lesson: str, student: str) -> random.Random:
-    """The dice of a student for a lesson."""
-    return random.Random(hashlib.sha256(f"landspeed exercise {FORMAT}\0{lesson}\0{student}".encode()).hexdigest())
+@dataclass(frozen=True)
+class ExerciseOwner:
+    """Whose an exercise's folder is, as the folder says.
 
-
-def student_id(text: str) -> str:
-    """An id in one form: spaces and letters of every script are allowed.
-
-    Raises:
-        ExerciseError: it is empty, too long, or has what cannot be printed.
+    Attributes:
+        class_name, seal, scenario: of a folder that belongs to a class; "": of none.
     """
-    found = " ".join(unicodedata.normalize("NFC", text).split())
-    if not found or len(found) > LONGEST_ID or not found.isprintable():
-        raise ExerciseError(f"--student {text!r}: write a name or number of 1 to {LONGEST_ID} printable characters")
-    return found
+
+    lesson: Lesson
+    student: str
+    class_name: str = ""
+    seal: str = ""
+    scenario: str = ""
 
 
-def folder_name(lesson: str, student: str) -> str:
-    """Name an exercise's folder: plain letters, and a few digits if the id has others, so that no two ids share one."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", student).strip("-.")
-    if plain == student:
-        return f"{lesson}-{plain}"
-    return f"{lesson}-{plain}-{hashlib.sha256(student.encode()).hexdigest()[:6]}".replace("--", "-")
+def chance_of(lesson: str, student: str, register: ClassRegister | None = None) -> random.Random:
+    """The dice of a student for a lesson; in a class, nobody can throw them without its secret."""
+    if register is not None:
+        return random.Random(register.draw_key(lesson, student))
+    return random.Random(hashlib.sha256(f"landspeed exercise {FORMAT}\0{lesson}\0{student}".encode()).hexdigest())
 
 
 def exercise_of(name: str) -> Lesson:
@@ -131,19 +125,26 @@ def exercise_of(name: str) -> Lesson:
     return lesson
 
 
-def draw(lesson: Lesson, student: str, laboratory: Laboratory | None = None) -> StudentDraw:
-    """Draw the student's exercise. Some exercises hand out the samples of a run; the laboratory makes it."""
+def draw(lesson: Lesson, chance: random.Random, laboratory: Laboratory | None = None) -> StudentDraw:
+    """Draw a student's exercise. Some exercises hand out the samples of a run; the laboratory makes it."""
     assert lesson.exercise is not None
-    return lesson.exercise.draw(chance_of(lesson.name, student), laboratory)
+    return lesson.exercise.draw(chance, laboratory)
 
 
-def start(name: str, student: str, out: Path | None = None, laboratory: Laboratory | None = None) -> Path:
+def start(
+    name: str,
+    student: str,
+    out: Path | None = None,
+    laboratory: Laboratory | None = None,
+    register: ClassRegister | None = None,
+) -> Path:
     """Make an exercise's folder.
 
     Args:
         name: of the lesson.
         student: whose it is.
         out: the folder; None: one in the present folder, named after lesson and student.
+        register: the class of the student, whose secret draws the variant; None: the name alone does.
 
     Raises:
         ExerciseError: the lesson has no exercise, the id cannot be used, or the folder is there already.
@@ -152,12 +153,19 @@ def start(name: str, student: str, out: Path | None = None, laboratory: Laborato
     who = student_id(student)
     lesson = exercise_of(name)
     assert lesson.exercise is not None
-    folder = out or Path(folder_name(name, who))
+    folder = out or Path(folder_name(lesson.name, who))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExerciseError(f"{folder} exists already; remove it, or give another folder with --out")
-    drawn = draw(lesson, who, laboratory or Laboratory())
+    if register is not None and who not in register.students:
+        raise ExerciseError(
+            f"'{who}' is not in the class {register.name}; `landspeed class add FILE NAME` adds a student"
+        )
+    drawn = draw(lesson, chance_of(lesson.name, who, register), laboratory or Laboratory())
     asked: dict[str, AnswerSpec] = lesson.exercise.ASKED
-    about = {"format": FORMAT, "lesson": name, "student": who}
+    about = {"format": FORMAT, "lesson": name if os.sep not in name else str(lesson.folder.resolve()), "student": who}
+    if register is not None:
+        seal = register.seal(lesson.name, who, drawn.scenario)
+        about |= {"class": register.name, "seal": seal, "scenario": drawn.scenario}
     task = f"# {lesson.title}: exercise of {who}\n\n{drawn.task.strip()}\n\n{_how(asked, folder)}"
     files = {
         ABOUT: json.dumps(about, indent=1, ensure_ascii=False) + "\n",
@@ -179,13 +187,14 @@ def _how(asked: Mapping[str, AnswerSpec], folder: Path) -> str:
     rows = "\n".join(f"| `{key}` | {each.what} | {each.hint} |" for key, each in asked.items())
     return (
         f"## Hand in\n\nWrite your answers into `{ANSWERS}`:\n\n| key | what | how |\n|---|---|---|\n{rows}\n\n"
+        f"`landspeed lesson hint {folder.name}` tells a hint, step by step.\n"
         f"`landspeed lesson check {folder.name}` grades them, as often as you like. It grades against the scenario\n"
         f"that belongs to your id: changes in `{SCENARIO}` are for your own trials.\n"
     )
 
 
-def read_about(folder: Path) -> tuple[Lesson, str]:
-    """Lesson and student of an exercise's folder.
+def read_about(folder: Path) -> ExerciseOwner:
+    """Whose an exercise's folder is.
 
     Raises:
         ExerciseError: it is none.
@@ -197,7 +206,36 @@ def read_about(folder: Path) -> tuple[Lesson, str]:
         raise ExerciseError(f"{folder} is not the folder of an exercise: {ABOUT}: {_told(error)}; {right}") from error
     if about.get("format") != FORMAT or not {"lesson", "student"} <= about.keys():
         raise ExerciseError(f"{folder / ABOUT}: this landspeed reads format {FORMAT} with lesson and student")
-    return exercise_of(str(about["lesson"])), student_id(str(about["student"]))
+    more = (str(about.get(name, "")) for name in ("class", "seal", "scenario"))
+    return ExerciseOwner(exercise_of(str(about["lesson"])), student_id(str(about["student"])), *more)
+
+
+def hint(folder: Path) -> str:
+    """The next hint of an exercise, and that it was read.
+
+    Raises:
+        ExerciseError: the folder is no exercise, or there is no further hint.
+        OutputError: the folder cannot be written.
+    """
+    exercise = read_about(folder).lesson.exercise
+    hints: tuple[str, ...] = getattr(exercise, "HINTS", ())
+    read = hints_read(folder)
+    if read >= len(hints):
+        raise ExerciseError(f"{folder}: all {len(hints)} hints were read; they stand in {folder / HINTS_READ}")
+    lines = [f"{number}. {text}\n" for number, text in enumerate(hints[: read + 1], 1)]
+    try:
+        write_atomically(folder / HINTS_READ, "".join(lines).encode())
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror or error}") from error
+    return f"hint {read + 1} of {len(hints)}: {hints[read]}"
+
+
+def hints_read(folder: Path) -> int:
+    """How many hints its student has read."""
+    try:
+        return len((folder / HINTS_READ).read_text(encoding="utf-8").splitlines())
+    except (OSError, UnicodeDecodeError):
+        return 0
 
 
 def read_answers(folder: Path, asked: Mapping[str, AnswerSpec]) -> dict[str, float | str]:

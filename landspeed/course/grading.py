@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import io
 import json
+import random
 import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +22,19 @@ import pytest
 
 from landspeed.base.failures import RunFailed
 from landspeed.base.files import write_atomically
+from landspeed.course.class_register import ClassRegister
 from landspeed.course.comparison import LessonProgram
-from landspeed.course.exercise import SCENARIO, draw, read_about, read_answers
+from landspeed.course.exercise import (
+    SCENARIO,
+    ExerciseOwner,
+    StudentDraw,
+    chance_of,
+    draw,
+    hints_read,
+    read_about,
+    read_answers,
+)
+from landspeed.course.exercise_names import ExerciseError
 from landspeed.course.laboratory import Laboratory, LessonFile
 from landspeed.course.lesson import Lesson, LessonError
 from landspeed.course.lesson_run import LessonRun
@@ -98,6 +110,7 @@ class GradingWork:
     Attributes:
         answers: in base units: bytes, bits per second, nanoseconds, shares; words as written.
         folder: of the student.
+        drawn: the exercise as it was handed out; None: a student's own check, without the lecturer's secret.
     """
 
     lesson: Lesson
@@ -106,6 +119,27 @@ class GradingWork:
     folder: Path
     laboratory: Laboratory
     place: Path = field(repr=False)
+    register: ClassRegister | None = field(default=None, repr=False)
+    drawn: StudentDraw | None = field(default=None, repr=False)
+
+    def chance(self) -> random.Random:
+        """The dice that drew the exercise.
+
+        Raises:
+            AssertionError: only the lecturer has them.
+        """
+        self.handed_out()
+        return chance_of(self.lesson.name, self.student, self.register)
+
+    def handed_out(self) -> StudentDraw:
+        """The exercise as it was handed out.
+
+        Raises:
+            AssertionError: only the lecturer knows.
+        """
+        if self.drawn is None:
+            raise AssertionError("your lecturer's check grades this; it needs the class")
+        return self.drawn
 
     def number(self, key: str) -> float:
         """An answer that is a number."""
@@ -174,44 +208,67 @@ class _Grader:
         return report
 
 
-def check(folder: Path, laboratory: Laboratory) -> ExerciseGrade:
+def check(folder: Path, laboratory: Laboratory, register: ClassRegister | None = None) -> ExerciseGrade:
     """Grade an exercise's folder.
 
     Args:
         folder: of the student.
         laboratory: for the choice of cores; runs are made anew, in a folder of their own.
+        register: the class; without it, what only the lecturer knows of a class's folder has no points.
 
     Raises:
-        ExerciseError: the folder is none, or an answer cannot be read.
+        ExerciseError: the folder is none, was not made for this student, or an answer cannot be read.
         RunFailed: a run broke; nothing is said of the answers.
     """
-    lesson, student = read_about(folder)
+    owner = read_about(folder)
+    lesson = owner.lesson
     assert lesson.exercise is not None
+    see_the_seal(folder, owner, register)
     answers = read_answers(folder, lesson.exercise.ASKED)
     tests = lesson.folder / TESTS
     if not tests.is_file():
         raise LessonError(f"{tests}: there is no such file: nothing grades this exercise")
     with tempfile.TemporaryDirectory(prefix="landspeed-check-") as place:
         fresh = laboratory.elsewhere(Path(place) / "runs")
-        drawn = draw(lesson, student, fresh)
-        (Path(place) / SCENARIO).write_text(drawn.scenario, encoding="utf-8")
-        notes = _notes(folder, drawn.scenario)
-        grader = _Grader(GradingWork(lesson, student, answers, folder, fresh, Path(place)))
+        known = register is not None or not owner.class_name
+        drawn = draw(lesson, chance_of(lesson.name, owner.student, register), fresh) if known else None
+        scenario = owner.scenario if drawn is None else drawn.scenario
+        (Path(place) / SCENARIO).write_text(scenario, encoding="utf-8")
+        notes = _notes(folder, scenario)
+        work = GradingWork(lesson, owner.student, answers, folder, fresh, Path(place), register, drawn)
+        grader = _Grader(work)
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             words = ["-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:xdist", "--rootdir", place]
             pytest.main([*words, "-c", "/dev/null", "--import-mode=importlib", str(tests)], [grader])
     if grader.broken or not grader.marks:
         raise RunFailed("; ".join(grader.broken) or f"{tests}: no test ran: {said.getvalue()[-500:]}")
-    return ExerciseGrade(lesson.name, student, grader.marks, notes)
+    return ExerciseGrade(lesson.name, owner.student, grader.marks, notes)
+
+
+def see_the_seal(folder: Path, owner: ExerciseOwner, register: ClassRegister | None) -> None:
+    """A folder of a class belongs to the student for whom it was made."""
+    if register is None:
+        return
+    if owner.class_name != register.name or owner.student not in register.students:
+        whose = f"{owner.student} of " + (f"the class {owner.class_name}" if owner.class_name else "no class")
+        raise ExerciseError(
+            f"{folder} is of {whose}; this is the class {register.name}, with {len(register.students)} students"
+        )
+    if not register.has_sealed(owner.seal, owner.lesson.name, owner.student, owner.scenario):
+        raise ExerciseError(
+            f"{folder} was not made for {owner.student}: its exercise.json was changed, or is another's; "
+            f"`landspeed lesson start {owner.lesson.name} --student NAME --class FILE` makes the right one"
+        )
 
 
 def _notes(folder: Path, scenario: str) -> list[str]:
+    read = [f"hints read: {count}"] if (count := hints_read(folder)) else []
     try:
         theirs = (folder / SCENARIO).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        return [f"{SCENARIO} is missing or no text; graded against the original one"]
-    return [] if theirs == scenario else [f"{SCENARIO} was changed; graded against the original one"]
+        return [f"{SCENARIO} is missing or no text; graded against the original one", *read]
+    return read if theirs == scenario else [f"{SCENARIO} was changed; graded against the original one", *read]
 
 
 def write_junit(graded: ExerciseGrade, target: Path) -> None:

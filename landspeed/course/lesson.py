@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 HOME = ROOT / "lessons"
 """Where the lessons are that come with landspeed."""
 
+GROUP = "landspeed.lessons"
 TEXT, THEORY, EXERCISE = "lesson.md", "theory.py", "exercise.py"
 NEEDED = ("title", "order", "minutes", "shows", "needs")
 
@@ -153,27 +156,44 @@ def read_lesson(folder: Path) -> Lesson:
     )
 
 
-def all_lessons(home: Path = HOME) -> list[Lesson]:
-    """Every lesson, in the order of the course.
+def all_lessons(home: Path | None = None) -> list[Lesson]:
+    """Every lesson of a folder, in the order of the course; None: those of landspeed and of installed packages.
 
     Raises:
         LessonError: one of the folders lacks something.
     """
-    return sorted(
-        (read_lesson(each.parent) for each in home.glob(f"*/{TEXT}")), key=lambda each: (each.order, each.name)
-    )
+    homes = [home] if home else [HOME, *_homes_of_packages()]
+    found = [read_lesson(each.parent) for place in homes for each in place.glob(f"*/{TEXT}")]
+    return sorted(found, key=lambda each: (each.order, each.name))
 
 
-def lesson_named(name: str, home: Path = HOME) -> Lesson:
-    """A lesson by its name.
+def _homes_of_packages() -> list[Path]:
+    """Folders of lessons that installed packages bring: the entry points of the group `landspeed.lessons`."""
+    found: list[Path] = []
+    for each in entry_points(group=GROUP):
+        spec = importlib.util.find_spec(each.value)
+        places = spec.submodule_search_locations if spec else None
+        if not places:
+            raise LessonError(f"{each.value}: the entry point {each.name} of {GROUP} is no package with lessons")
+        found += [Path(place) for place in places]
+    return found
+
+
+def lesson_named(name: str) -> Lesson:
+    """A lesson by its name, or by its folder: a path with a slash.
 
     Raises:
         LessonError: there is none; the message has those that there are.
     """
-    if (home / name / TEXT).is_file() and Path(name).name == name:
-        return read_lesson(home / name)
-    names = [lesson.name for lesson in all_lessons(home)]
-    raise LessonError(f"no lesson '{name}'; {meant_or_all(name, names)}")
+    if os.sep in name:
+        return read_lesson(Path(name))
+    if (HOME / name / TEXT).is_file():
+        return read_lesson(HOME / name)
+    every = {lesson.name: lesson for lesson in all_lessons()}
+    if name in every:
+        return every[name]
+    here = f"; for the folder here, write ./{name}" if Path(name, TEXT).is_file() else ""
+    raise LessonError(f"no lesson '{name}'; {meant_or_all(name, list(every))}{here}")
 
 
 def _module(file: Path) -> ModuleType:

@@ -144,7 +144,11 @@ class _Site:
         digest = hashlib.sha256(lesson.content.encode())
         digest.update("\n".join(self.laboratory.keys(self.laboratory.wanted(lesson))).encode())
         digest.update("\n".join(f"{each.name} {each.title}" for each in self.lessons).encode())
-        ours = [*sorted(Path(__file__).parent.glob("*.py")), *sorted(TEMPLATES.iterdir()), REPORT_CSS]
+        ours = [
+            *sorted(Path(__file__).parent.glob("*.py")),
+            *sorted(each for each in TEMPLATES.iterdir() if each.is_file()),
+            REPORT_CSS,
+        ]
         for file in ours:
             digest.update(file.read_bytes())
         return digest.hexdigest()

@@ -17,7 +17,7 @@ from landspeed.base.failures import NotPossible
 from landspeed.course.comparison import FigureLine, FigurePoint, LessonFigure
 from landspeed.course.figure import NARROW, WIDE, draw, standalone
 from landspeed.course.laboratory import Laboratory
-from landspeed.course.lesson import Lesson, lesson_named, read_lesson
+from landspeed.course.lesson import Lesson, lesson_named
 from landspeed.course.lesson_run import LessonRun
 from landspeed.course.scales import tick_text
 from landspeed.course.stated_numbers import unmade_told
@@ -222,11 +222,9 @@ def lesson(name: str | Path, folder: str | Path | None = None) -> Worksheet:
     Raises:
         LessonError: there is no such lesson.
     """
-    if (going := _CURRENT.get()) is not None and going.lesson.name == str(name):
+    if (going := _CURRENT.get()) is not None and going.lesson.name == Path(name).name:
         return going
-    home = Path(name)
-    found = read_lesson(home) if len(home.parts) > 1 else lesson_named(str(name))
-    return Worksheet(found, Laboratory(None if folder is None else Path(folder)))
+    return Worksheet(lesson_named(str(name)), Laboratory(None if folder is None else Path(folder)))
 
 
 def seal(text: str) -> str:

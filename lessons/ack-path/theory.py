@@ -115,7 +115,7 @@ STATED = (
     computed("Two packets of {} B for {} B in return is {:.0f} to 1", 1448, ACK_ON_WIRE, 2 * 1448 / ACK_ON_WIRE),
     computed("the acknowledgments need {:.0f} Mbit/s", 200 / 1538 / 2 * ACK_ON_WIRE),
     measured(
-        "that the receiver's window of {} MB", "windows", lambda points: points["250 kbit/s, 16 MB"].note.split()[3:4]
+        "that the receiver's window of {} MB", "windows", lambda points: points["250 kbit/s, 16 MB"].note.split()[4:5]
     ),
     computed("A line of 1 Gbit/s down and {} Mbit/s up", 10),
     computed(

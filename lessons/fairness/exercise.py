@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import random
 import tempfile
 from dataclasses import replace
@@ -11,13 +13,21 @@ from landspeed.course.exercise import AnswerSpec, StudentDraw
 from landspeed.course.laboratory import Laboratory, LessonFile
 from landspeed.course.lesson import lesson_named
 from landspeed.course.lesson_run import LessonRun
+from landspeed.scenario.plan.plan import Plan
 
 STREAMS = 4
+FROM_S = 10.0
 COLUMNS = ("cwnd_packets", "srtt_us", "retransmits", "delivery_rate_bps")
 ASKED = {
     "bbr": AnswerSpec("the stream that is BBR, 0 to 3", "number"),
     "jain": AnswerSpec("Jain's index of the four streams' goodput from second 10 on, in per cent", "share"),
 }
+
+HINTS = (
+    "Draw the four windows over time. Three of them fall at the same moments.",
+    "CUBIC keeps 70 % of its window at a loss; BBR's window does not fall when packets are sent again.",
+    "Jain's index: rates from bytes read, last sample minus the first from second 10 on; (Σ x)² / (4 Σ x²).",
+)
 
 SCENARIO = """\
 format: 1
@@ -94,3 +104,22 @@ def draw(chance: random.Random, laboratory: Laboratory | None) -> StudentDraw:
     files = {"streams.csv": table(the_run(chance, laboratory))}
     plain = SCENARIO.format(**(values | {"controls": "[cubic, cubic, cubic, cubic]"}))
     return StudentDraw(plain, TASK.format(**values), files)
+
+
+def key(chance: random.Random, _: Plan, laboratory: Laboratory) -> dict[str, str]:
+    """The place of BBR, and Jain's index of the run."""
+    state = chance.getstate()
+    place = order(chance)["place"]
+    chance.setstate(state)
+    return {"bbr": str(place), "jain": f"{100 * jain(table(the_run(chance, laboratory))):.2f} %"}
+
+
+def jain(samples: str) -> float:
+    """Jain's index of the goodput from second 10 on, as it is graded."""
+    rows = [row for row in csv.DictReader(io.StringIO(samples)) if float(row["time_s"]) >= FROM_S]
+    rates: list[float] = []
+    for stream in range(STREAMS):
+        own = [row for row in rows if row["stream"] == str(stream)]
+        spans = float(own[-1]["time_s"]) - float(own[0]["time_s"])
+        rates.append((int(own[-1]["bytes_read"]) - int(own[0]["bytes_read"])) / spans)
+    return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import random
+import re
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw
 from landspeed.course.laboratory import Laboratory
+from landspeed.scenario.plan.plan import Plan
 
 ASKED = {
     "own_window": AnswerSpec("the program's own window, as you found it", "size"),
 }
 
 UNPACED = "tc qdisc change dev eth1 parent 1:1 handle 2: fq nopacing"
+
+HINTS = (
+    "Measure the rate over two distances, far below the line's rate. What do rate × round trip have in common?",
+    "The program sends some blocks, then waits for all their answers. How much is unanswered at most?",
+    "Let more blocks be on the way: as many as line rate × round trip needs. Read answers while you send.",
+)
 
 SCENARIO = """\
 format: 1
@@ -44,7 +52,8 @@ ip netns exec server python3 store.py serve & sleep 1; python3 store.py send ser
 ```
 
 The last line that it prints is the rate in bit/s. `tc` switches off pacing, which would stretch each block: the lesson
-says why. The repaired program is graded by a fresh run.
+says why. The repaired program is graded by a fresh run against a server of ours, which counts the blocks that it has
+stored; leave `BLOCK` and the port as they are.
 """
 
 PROGRAM = '''\
@@ -103,3 +112,11 @@ def draw(chance: random.Random, _: Laboratory | None) -> StudentDraw:
     values = {"rate": rate, "rtt": rtt, "second": rtt // 2 - 1, "unpaced": UNPACED}
     program = PROGRAM.replace("{block}", str(block)).replace("{blocks}", str(blocks))
     return StudentDraw(SCENARIO.format(**values), TASK.format(**values), {"store.py": program})
+
+
+def key(chance: random.Random, _: Plan, __: Laboratory) -> dict[str, str]:
+    """The window. `store.py` is to keep a BDP or more on the way."""
+    block, blocks = (
+        int(each) for each in re.findall(r"(?:BLOCK = |range\()(\d+)", draw(chance, None).files["store.py"])
+    )
+    return {"own_window": f"{block * blocks} B"}

@@ -6,6 +6,7 @@ import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw
 from landspeed.course.laboratory import Laboratory
+from landspeed.scenario.plan.plan import Plan
 
 DISCIPLINES = ("fifo", "red", "pie", "codel", "fq_codel", "cake")
 ASKED = {
@@ -13,6 +14,12 @@ ASKED = {
     "discipline": AnswerSpec("the discipline that you choose", "word", DISCIPLINES),
     "queue": AnswerSpec("the size of the queue that you choose", "size"),
 }
+
+HINTS = (
+    "A full queue of Q bytes before a line of rate C delays its last packet by Q / C.",
+    "20 ms of this line are rate × 0.020 s / 8 bytes: a plain queue that is not longer can never delay more.",
+    "One CUBIC stream keeps 70 % of its window at a loss: the line stays busy with less than a whole BDP of queue.",
+)
 
 SCENARIO = """\
 format: 1
@@ -51,3 +58,10 @@ def draw(chance: random.Random, _: Laboratory | None) -> StudentDraw:
     queue = rate * chance.randrange(25, 60)  # 200 to 480 ms
     values = {"rate": rate, "rtt": rtt, "first": first, "second": rtt // 2 - first - 1, "queue": queue}
     return StudentDraw(SCENARIO.format(**values), TASK.format(**values), {})
+
+
+def key(_: random.Random, plan: Plan, __: Laboratory) -> dict[str, str]:
+    """The wait, and a plain queue of 17 ms."""
+    lane = plan.links[1].forward
+    wait_ms = lane.queue_bytes * 8e3 / lane.rate_bps
+    return {"wait": f"{wait_ms:.1f} ms", "discipline": "fifo", "queue": f"{round(lane.rate_bps * 0.017 / 8)} B"}

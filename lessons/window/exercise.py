@@ -6,6 +6,7 @@ import random
 
 from landspeed.course.exercise import AnswerSpec, StudentDraw
 from landspeed.course.laboratory import Laboratory
+from landspeed.scenario.plan.plan import Plan
 
 ASKED = {
     "bdp": AnswerSpec("the bandwidth-delay product of your path, from its line rate and RTT", "size"),
@@ -13,6 +14,12 @@ ASKED = {
         "the least window with which your transfer gets 97 % of what the line leaves for payload", "size"
     ),
 }
+
+HINTS = (
+    "The bandwidth-delay product is rate × round-trip time. The task gives both; divide bits by eight.",
+    "97 % of the goodput needs 97 % of what must be in flight for all of it: start from `show`'s line rate limit.",
+    "A window lets through window / RTT. Solve it for the window; the scenario offers what you write, to the byte.",
+)
 
 SCENARIO = """\
 format: 1
@@ -50,3 +57,10 @@ def draw(chance: random.Random, _: Laboratory | None) -> StudentDraw:
     first = chance.randrange(1, 5)
     values = {"rate": rate, "rtt": rtt, "first": first, "second": rtt // 2 - first}
     return StudentDraw(SCENARIO.format(**values), TASK.format(**values), {})
+
+
+def key(_: random.Random, plan: Plan, __: Laboratory) -> dict[str, str]:
+    """The BDP, and a window 3 % above the least one."""
+    physics = plan.physics
+    least = 0.97 * physics.line_rate_limit_bps * physics.rtt_ns / 8e9
+    return {"bdp": f"{physics.bdp_bytes} B", "window": f"{round(1.03 * least)} B"}

@@ -124,8 +124,9 @@ def test_a_folder_that_is_no_lesson(tmp_path: Path, text: str, said: str) -> Non
 def test_a_name_that_is_no_lesson() -> None:
     with pytest.raises(LessonError, match="did you mean queues"):
         lesson_named("queue")
-    with pytest.raises(LessonError, match="no lesson"):
-        lesson_named("../lessons/queues")
+    with pytest.raises(LessonError, match=r"a lesson is a folder with lesson\.md"):
+        lesson_named("../lessons/no-such")
+    assert lesson_named(f"{HOME}/queues").title == LESSONS["queues"].title
 
 
 def test_theory_that_cannot_be_imported_is_named(tmp_path: Path) -> None:

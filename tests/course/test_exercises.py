@@ -10,18 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from landspeed.course.exercise import (
-    ANSWERS,
-    SCENARIO,
-    ExerciseError,
-    chance_of,
-    exercise_of,
-    folder_name,
-    read_about,
-    read_answers,
-    start,
-    student_id,
-)
+from landspeed.course.exercise import ANSWERS, SCENARIO, chance_of, exercise_of, read_about, read_answers, start
+from landspeed.course.exercise_names import ExerciseError, folder_name, student_id
 from landspeed.course.grading import AnswerMark, ExerciseGrade, check, write_gradescope, write_junit
 from landspeed.course.laboratory import Laboratory
 from landspeed.course.lesson import all_lessons
@@ -122,7 +112,7 @@ def test_the_folder_says_what_is_asked(window: Path) -> None:
     assert "exercise of Ada 1815" in task
     assert "| `window` |" in task
     assert (window / ANSWERS).read_text().count(":\n") == 2
-    assert read_about(window)[1] == ADA
+    assert read_about(window).student == ADA
 
 
 def test_a_folder_with_something_in_it_is_left_alone(window: Path) -> None:

@@ -21,8 +21,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 
 from landspeed.base.failures import RunFailed
+from landspeed.course.answer_key import answer_key
+from landspeed.course.exercise import start
+from landspeed.course.grading import check
 from landspeed.course.laboratory import Laboratory
-from landspeed.course.lesson import HOME, Lesson, read_lesson
+from landspeed.course.lesson import HOME, Lesson, LessonError, all_lessons, lesson_named, read_lesson
+from landspeed.course.new_lesson import new_lesson
 from landspeed.course.site import Made, make_site
 from landspeed.course.worksheet import Worksheet
 from tests.support import browser
@@ -314,6 +318,35 @@ def test_the_first_screen_has_the_question_its_box_and_the_place_of_the_figure(
     assert page.locator("details.cell[open]").count() == 0
     assert page.locator("pre.code").evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length") == 0
     page.close()
+
+
+def test_a_new_lesson_runs_at_once_from_its_folder(tmp_path: Path) -> None:
+    """Page and exercise of the skeleton; what cannot be a lesson's name is refused."""
+    folder = new_lesson("mine", tmp_path / "mine")
+    mine = lesson_named(str(folder))
+    made = make_site(tmp_path / "site", [mine], [mine], Laboratory(tmp_path / "runs", jobs=2))
+    assert made.failures == {"mine": []}, made
+    hers = start(str(folder), "Ada", tmp_path / "hers")
+    (hers / "answers.yaml").write_text(f"bdp: {answer_key(hers, Laboratory(tmp_path / 'runs'))['bdp']}\n")
+    assert check(hers, Laboratory(tmp_path / "runs", jobs=1)).passed
+    for name in ("Mine", "a/b", ""):
+        with pytest.raises(LessonError, match="is no name of a lesson"):
+            new_lesson(name)
+    with pytest.raises(LessonError, match="exists already"):
+        new_lesson("mine", folder)
+
+
+def test_a_package_brings_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an entry point of the group `landspeed.lessons`, which names a package with folders of lessons."""
+    new_lesson("mine", tmp_path / "lessons_of_mine" / "mine")
+    (tmp_path / "lessons_of_mine" / "__init__.py").touch()
+    about = tmp_path / "lessons_of_mine-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: lessons-of-mine\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[landspeed.lessons]\nmine = lessons_of_mine\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert lesson_named("mine").order == 100
+    assert all_lessons()[-1].name == "mine"
 
 
 def test_a_lesson_is_a_notebook_that_jupyter_runs(course: Course) -> None:

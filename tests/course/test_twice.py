@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from landspeed.course.new_lesson import new_lesson
 from tests.support.command import landspeed
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
@@ -45,14 +46,19 @@ def test_an_exercise_has_the_same_files_and_grades(tmp_path: Path) -> None:
 
 
 def test_a_page_has_the_same_bytes(tmp_path: Path) -> None:
-    """Its runs are made one by one and two at once, and kept in other folders: page, figures, notebook are the same."""
+    """Its runs are made one by one and two at once, and kept in other folders: page, figures, notebook are the same.
+
+    Two lessons that are small: ten runs of a program (`delay`), and two transfers (a lesson as `lesson new` makes it).
+    """
+    mine = new_lesson("mine", tmp_path / "mine")
     found = []
     for name, cores in PLACES.items():
         place = tmp_path / name
         more = ("--runs", place / "runs", "--out", place / "site", "--jobs", len(cores), "--quiet")
-        made = on_cores(cores, "lesson", "slow-start", *more)
+        made = on_cores(cores, "lesson", "delay", mine, *more)
         assert made.returncode == 0, made.stderr
         shutil.rmtree(place / "runs")
         found.append(content(place / "site"))
-    assert {"slow-start.html", "notebooks/slow-start.ipynb", "index.html"} <= found[0].keys()
+    wanted = {f"{name}.html" for name in ("delay", "mine", "index")} | {"notebooks/delay.ipynb", "notebooks/mine.ipynb"}
+    assert wanted <= found[0].keys()
     assert found[0] == found[1]

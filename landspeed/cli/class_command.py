@@ -1,0 +1,109 @@
+"""The command `class`: a class's register, grades of all its folders, tables for Moodle and Canvas, an overview."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from landspeed.base.extras import require_extra
+from landspeed.cli.errors import FAILED, UsageError
+
+WORDS = ("new", "add", "grade", "report")
+
+
+def add_class(made: argparse.ArgumentParser) -> None:
+    """Arguments of `class`."""
+    made.usage = (
+        "landspeed class new FILE [--name NAME]\n"
+        "       landspeed class add FILE STUDENT…\n"
+        "       landspeed class grade FILE FOLDER… [--out DIR] [--jobs N]\n"
+        "       landspeed class report FILE [--out DIR]"
+    )
+    made.add_argument("word", metavar="new|add|grade|report", choices=WORDS, help="what to do")
+    made.add_argument("file", type=Path, metavar="FILE", help="the class: its students, and the secret of the lecturer")
+    made.add_argument(
+        "more", nargs="*", metavar="STUDENT|FOLDER", help="students to add (@LIST: a file, one a line); folders"
+    )
+    made.add_argument("--name", metavar="NAME", help="new: the name of the class (default: of its file)")
+    made.add_argument(
+        "--out", type=Path, metavar="DIR", help="grade, report: folder of the grades (default: beside FILE)"
+    )
+    made.add_argument(
+        "--jobs", type=int, metavar="N", help="grade: folders at once (default: as many as there are cores)"
+    )
+    made.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def do_class(parsed: argparse.Namespace) -> int:
+    """Makes a class, adds students, grades folders, writes the report again."""
+    if parsed.jobs is not None and parsed.jobs < 1:
+        raise UsageError(f"--jobs {parsed.jobs}: write a positive integer")
+    if parsed.word in ("add", "grade") and not parsed.more:
+        what = "STUDENT…" if parsed.word == "add" else "FOLDER…"
+        raise UsageError(f"write: landspeed class {parsed.word} FILE {what}")
+    if parsed.word in ("new", "report") and parsed.more:
+        raise UsageError(f"`class {parsed.word}` takes one file; leave out {' '.join(parsed.more)}")
+    return {"new": _new, "add": _add, "grade": _grade, "report": _report}[parsed.word](parsed)
+
+
+def _new(parsed: argparse.Namespace) -> int:
+    from landspeed.course.class_register import new_register
+
+    made = new_register(parsed.file, parsed.name or "")
+    print(f"{parsed.file}: the class {made.name}. Keep it to yourself: its secret draws the variants and the key.")
+    return 0
+
+
+def _add(parsed: argparse.Namespace) -> int:
+    from landspeed.course.class_register import read_register
+
+    names: list[str] = []
+    for each in parsed.more:
+        names += _listed(Path(each[1:])) if each.startswith("@") else [each]
+    before = read_register(parsed.file)
+    after = before.with_students(names)
+    after.save(parsed.file)
+    print(f"{after.name}: {len(after.students)} students, {len(after.students) - len(before.students)} new")
+    return 0
+
+
+def _listed(file: Path) -> list[str]:
+    try:
+        return [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{file}: {getattr(error, 'strerror', None) or error}; write a text file, a student a line"
+        ) from error
+
+
+def _grade(parsed: argparse.Namespace) -> int:
+    require_extra("course")
+    from landspeed.course.class_grades import exercise_folders, grade_all, write_report
+    from landspeed.course.class_register import read_register
+
+    def tell(done: int, every: int) -> None:
+        if not parsed.quiet:
+            print(f"landspeed: {done} of {every} graded", file=sys.stderr, flush=True)
+
+    register = read_register(parsed.file)
+    graded = grade_all(register, exercise_folders(map(Path, parsed.more)), parsed.jobs, tell)
+    print("\n".join(map(str, write_report(_out(parsed), register, graded))))
+    for each in graded:
+        if each.error:
+            print(f"NOT GRADED: {each.folder}: {each.error}", file=sys.stderr)
+    return FAILED if any(each.error for each in graded) else 0
+
+
+def _report(parsed: argparse.Namespace) -> int:
+    require_extra("course")
+    from landspeed.course.class_grades import read_grades, write_report
+    from landspeed.course.class_register import read_register
+
+    register = read_register(parsed.file)
+    print("\n".join(map(str, write_report(_out(parsed), register, read_grades(_out(parsed))))))
+    return 0
+
+
+def _out(parsed: argparse.Namespace) -> Path:
+    return parsed.out or parsed.file.with_name(f"{parsed.file.stem}-grades")
