@@ -45,7 +45,7 @@ def add_lesson(made: argparse.ArgumentParser) -> None:
         dest="class_file",
         type=Path,
         metavar="FILE",
-        help="start, check, key: the class (`landspeed class new`)",
+        help="start, check, key: file of the class",
     )
     made.add_argument("--junit", type=Path, metavar="FILE", help="check: the grades as JUnit's XML, too")
     made.add_argument("--gradescope", type=Path, metavar="FILE", help="check: the grades as Gradescope's results.json")
