@@ -18,6 +18,6 @@ references.py      Citations of the lessons: RFCs by number, and phrases with th
 scales.py          Axes of a figure: figures to pixels, and where the ticks stand
 site.py            The course as a static site: a page for each lesson, an index, figures for slides, notebooks
 stated_figures.py  Figures in a lesson's running text, each beside the formula or the runs that give it
-stated_numbers.py  Numbers in a lesson's prose: each is stated in theory.py, a value of its scenarios
+stated_numbers.py  Numbers in a lesson's prose: each is stated in the lesson's theory, a value of its scenarios
 worksheet.py       A lesson under way: what its cells call
 """

@@ -1,4 +1,4 @@
-"""Numbers in a lesson's prose: each is stated in theory.py, a value of its scenarios, or of a reference.
+"""Numbers in a lesson's prose: each is stated in the lesson's theory, a value of its scenarios, or a reference.
 
 A number that is none of these is made by nobody. The course is not built with it.
 """
