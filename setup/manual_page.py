@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from landspeed.base.version import __version__
-from landspeed.cli.main import GROUPS, make_parser
+from landspeed.cli.command_table import GROUPS, make_parser
 from landspeed.cli.parser import Parser, commands_of
 
 HEAD = """\

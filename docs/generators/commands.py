@@ -10,7 +10,7 @@ STANDARD_GROUPS = ("positional arguments", "options")
 
 def commands() -> str:
     """A section for each subcommand: what it does, how it is written, what each word means."""
-    from landspeed.cli.main import make_parser
+    from landspeed.cli.command_table import make_parser
 
     return "\n".join(_sections(make_parser(), "##"))
 

@@ -2,6 +2,7 @@
 
 arguments.py           Arguments that several commands share, and the options of worlds as arguments
 class_command.py       The command `class`: a class's register, grades of all its folders
+command_table.py       Commands of `landspeed`: which file has which of them, under which heading they stand
 completion_answer.py   Answers to the shell's Tab: what may stand where the cursor is
 completion_command.py  The command `completion`: what the shell needs so that Tab completes commands
 completion_table.py    Table of what can be completed: options, values and keys, by command
@@ -15,7 +16,7 @@ kernel_command.py      The commands `kernel list`, `build` and `remove`, of the 
 lesson_command.py      The command `lesson`, of the course
 live_chart.py          Live chart of a run's goodput in a terminal, drawn again while the run goes on (`demo`
 machine_command.py     The command `doctor`: what this machine can run
-main.py                The command `landspeed`: which file has which of its commands
+main.py                The command `landspeed`: from its words to its exit status
 mn_command.py          The command `mn`: any Mininet script, or `mn` itself, without root and in virtual time
 new_command.py         The command `new`: a scenario file of one's own
 parser.py              The parser of the command: help in groups, the worlds' options apart

@@ -76,7 +76,7 @@ def _state() -> list[Any]:
 
 def make_table() -> dict[str, Any]:
     """The table, from the parser and the model of scenario files."""
-    from landspeed.cli.main import make_parser
+    from landspeed.cli.command_table import make_parser
     from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
     from landspeed.scenario.file.disciplines import Discipline
     from landspeed.scenario.file.keys import values_of_keys

@@ -70,7 +70,7 @@ def default_words(made: Parser, command: str, given: Sequence[str]) -> list[str]
 
 def _check_command(key: str, where: str) -> None:
     """Check that a key begins with a command. Raises ConfigError."""
-    from landspeed.cli.main import COMMANDS
+    from landspeed.cli.command_table import COMMANDS
 
     command, dot, option = key.rpartition(".")
     if command not in COMMANDS:
@@ -81,7 +81,7 @@ def _check_command(key: str, where: str) -> None:
 
 def _check(key: str, value: str | bool) -> None:
     """Check that a key may be set so. Raises ConfigError."""
-    from landspeed.cli.main import make_parser
+    from landspeed.cli.command_table import make_parser
 
     if key != RUNS:
         _check_command(key, "")

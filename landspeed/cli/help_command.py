@@ -20,7 +20,7 @@ def add_help(made: argparse.ArgumentParser) -> None:
 
 def do_help(parsed: argparse.Namespace) -> int:
     """The help of a command, else all options and keys of that name."""
-    from landspeed.cli.main import COMMANDS, make_parser
+    from landspeed.cli.command_table import COMMANDS, make_parser
 
     word = parsed.word
     if word is None or word in COMMANDS:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from landspeed.cli.command_table import COMMANDS, GROUPS
 from landspeed.cli.completion_answer import answer
 from landspeed.cli.completion_command import SHELLS
-from landspeed.cli.main import COMMANDS, GROUPS, main
+from landspeed.cli.main import main
 from landspeed.scenario.file.packaged import packaged_names
 from setup.manual_page import page
 from tests.support.command import COMMAND

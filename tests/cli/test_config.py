@@ -8,8 +8,9 @@ import pytest
 
 from landspeed.base.config import read_config
 from landspeed.base.places import runs_dir
+from landspeed.cli.command_table import make_parser
 from landspeed.cli.config_command import default_words
-from landspeed.cli.main import main, make_parser
+from landspeed.cli.main import main
 from landspeed.cli.parser import commands_of
 
 

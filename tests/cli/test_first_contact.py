@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from landspeed.cli.command_table import COMMANDS, make_parser
 from landspeed.cli.demo_command import NEXT
-from landspeed.cli.main import COMMANDS, FIRST_WORDS, main, make_parser, split_program
+from landspeed.cli.main import FIRST_WORDS, main, split_program
 from landspeed.report.terminal_chart import chart_lines, column_means, round_top
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.file.packaged import packaged_names

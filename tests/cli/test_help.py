@@ -9,7 +9,8 @@ import re
 
 import pytest
 
-from landspeed.cli.main import COMMANDS, GROUPS, main, make_parser
+from landspeed.cli.command_table import COMMANDS, GROUPS, make_parser
+from landspeed.cli.main import main
 from landspeed.cli.parser import Parser, commands_of
 from landspeed.scenario.file.keys import scenario_keys
 from tests.support.mistakes import mistyped

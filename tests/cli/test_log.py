@@ -17,7 +17,8 @@ import pytest
 
 from landspeed.base import log
 from landspeed.base.log import Log, LogError, wanted_level
-from landspeed.cli.main import make_parser, split_program
+from landspeed.cli.command_table import make_parser
+from landspeed.cli.main import split_program
 from tests.support.emu_fixtures import FIRST
 
 SHORT = ["--set", "transfer.duration=1 s", "--set", "expect=null", "--quiet"]

@@ -11,7 +11,8 @@ import pytest
 
 from docs.blocks import Block, MarkerError, read_blocks
 from docs.figures import documents
-from landspeed.cli.main import make_parser, split_program
+from landspeed.cli.command_table import make_parser
+from landspeed.cli.main import split_program
 from landspeed.scenario.file.load import load_scenario
 from landspeed.scenario.resolve.resolve import make_plan
 

@@ -114,7 +114,7 @@ def test_a_browser_asks_nothing_of_a_network(site: Path, tmp_path: Path, page: s
 def test_the_reference_is_of_this_program(site: Path) -> None:
     """One thing of each generator, which a page written by hand would not have the day it is added."""
     import landspeed
-    from landspeed.cli.main import COMMANDS
+    from landspeed.cli.command_table import COMMANDS
     from landspeed.results.record import RunRecord
     from landspeed.scenario.file.capabilities import CONGESTION_CONTROLS
     from landspeed.scenario.file.schema import scenario_schema
