@@ -25,6 +25,7 @@ def main() -> None:
     show("idle", home.cmd("ping -c 10 -i 0.2", server.IP()))
     for name in ("a queue of 100 packets", "fq_codel"):
         if name == "fq_codel":  # before the line, where the delay was; the rest of the path keeps it
+            home.cmd("sleep 2")  # the last packets of the first upload pass
             modem.cmd("tc qdisc del dev s1-eth2 parent 5:1 handle 10:")
             modem.cmd("tc qdisc add dev s1-eth2 parent 5:1 handle 10: fq_codel limit 1000")
             server.cmd("tc qdisc change dev server-eth0 parent 5:1 handle 10: netem delay 20ms limit 1000")
