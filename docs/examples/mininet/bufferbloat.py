@@ -25,7 +25,9 @@ def main() -> None:
     show("idle", home.cmd("ping -c 10 -i 0.2", server.IP()))
     for name in ("a queue of 100 packets", "fq_codel"):
         if name == "fq_codel":  # before the line, where the delay was; the rest of the path keeps it
-            modem.cmd("tc qdisc replace dev s1-eth2 parent 5:1 handle 10: fq_codel limit 1000")
+            home.cmd("sleep 2")  # the last packets of the first upload pass
+            modem.cmd("tc qdisc del dev s1-eth2 parent 5:1 handle 10:")
+            modem.cmd("tc qdisc add dev s1-eth2 parent 5:1 handle 10: fq_codel limit 1000")
             server.cmd("tc qdisc change dev server-eth0 parent 5:1 handle 10: netem delay 20ms limit 1000")
         upload = home.popen(["iperf3", "-J", "-t", "20", "-c", server.IP()])
         home.cmd("sleep 5")

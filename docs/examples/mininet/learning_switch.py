@@ -18,6 +18,7 @@ def main() -> None:
     net.start()
     h1, h2, s1 = net["h1"], net["h2"], net["s1"]
     print(re.findall(r"\d+ packets.*loss", h1.cmd("ping -c 4", h2.IP()))[0])
+    h1.cmd("sleep 2")  # Open vSwitch counts what its datapath passed every half second
     flows = [each for each in s1.dpctl("dump-flows").splitlines() if "icmp" in each]
     counts = [int(count) for each in flows for count in re.findall(r"n_packets=(\d+)", each)]
     print(f"{len(flows)} flows learned, with {sum(counts)} packets")

@@ -48,9 +48,9 @@ def _find_programs() -> None:
     """Put programs of `PROGRAMS` before those of the distribution that they start."""
     os.mkdir(FOUND)  # noqa: PTH102
     links = dict.fromkeys(REFUSED, PROGRAMS / "refused")
-    links |= {name: PROGRAMS / name for name in ("tc", "ovs-vsctl") if shutil.which(name)}
-    if (controller := shutil.which("ovs-testcontroller")) and not shutil.which("controller"):
-        links["controller"] = Path(controller)  # what Mininet's class Controller starts
+    links |= {name: PROGRAMS / name for name in ("tc", "ovs-vsctl", "ovs-testcontroller") if shutil.which(name)}
+    if "ovs-testcontroller" in links and not shutil.which("controller"):
+        links["controller"] = links["ovs-testcontroller"]  # what Mininet's class Controller starts
     for name, program in links.items():
         os.symlink(program, f"{FOUND}/{name}")  # noqa: PTH211
 
