@@ -146,9 +146,9 @@ def test_the_time_of_a_transfer_ends_and_the_next_one_goes_on(bench: Bench, tmp_
         assert result["error"] == "the 1.000 s that this receiver allows are over (run again to resume)"
         verified = result["files"]["receiver"]["blocks_verified"]
         # 10 MB/s for a second; what lies in the socket's buffer at the start is not paced by the receiver.
-        assert verified <= 14
-        # From the first byte read to the last one: a block, 0.1 s, may be missing at the end.
         took_s = result["duration_s"]
+        assert verified <= 10 * max(took_s, 1) + 4
+        # From the first byte read to the last one: a block, 0.1 s, may be missing at the end.
         undisturbed(verified >= 6 and 0.8 < took_s < 1.5, f"{verified} blocks in {took_s:.2f} s")
         return verified
 

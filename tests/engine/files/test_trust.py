@@ -23,8 +23,8 @@ def started(bench: Bench, target: Path, source: Path, key: Path, mode: str, *pac
 
 
 def cut(bench: Bench, target: Path, source: Path, key: Path, mode: str) -> int:
-    """Some blocks, and then an interrupt: how many the journal claims."""
-    receiver, sender = started(bench, target, source, key, mode, "--pacing", "400M")
+    """Some blocks, and then an interrupt, two seconds before the last one: how many the journal claims."""
+    receiver, sender = started(bench, target, source, key, mode, "--pacing", "100M")
     journal = target / f".file{JOURNAL}"
     wait_until(lambda: True if journal.exists() and journal.stat().st_size > 64 + 3 * 24 else None, 20, sender.process)
     sender.process.send_signal(signal.SIGINT)

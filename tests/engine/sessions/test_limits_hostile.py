@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from tests.support import builds
 from tests.support.engine.auth import make_key
 from tests.support.engine.fake_server import frame, take
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
@@ -68,7 +69,7 @@ def test_answers_keep_to_the_rate(bench: Bench, streams: int, answer_bytes: int)
         # An answer may be ahead of the rate, up to the ten segments of a connection that Linux does not pace.
         assert told <= 10e6 + streams * min(answer_bytes, 10 * 65483) * 8 / 2
         # Each small answer waits for two processes to have their turn.
-        slower = max(before, contention())
+        slower = max(before, contention()) * builds.patience()
         undisturbed(told * slower > 7e6, f"{told:.3g} bit/s beside a contention of {slower:.2f}")
 
     one_of_few(attempt)
@@ -100,9 +101,16 @@ def test_strangers_windows_leave_half_of_the_kernels_memory(bench: Bench, who: s
 def test_answers_on_new_connections_keep_to_the_rate(bench: Bench) -> None:
     """`rr --connect` gets no more than the rate either."""
     bench.receive("--may-send", "--max-rate", "10M")
-    rr = bench.start("rr", "--connect", "--response", "10k", "--time", "2", "--json", "-", host="127.0.0.1")
-    assert rr.wait() == 0, rr.errors
-    assert 180 <= json.loads(rr.output)["round_trips"] <= 252
+
+    def attempt(_: int) -> None:
+        before = contention()
+        rr = bench.start("rr", "--connect", "--response", "10k", "--time", "2", "--json", "-", host="127.0.0.1")
+        assert rr.wait() == 0, rr.errors
+        trips, slower = json.loads(rr.output)["round_trips"], max(before, contention()) * builds.patience()
+        assert trips <= 252
+        undisturbed(trips * slower >= 180, f"{trips} round trips beside a contention of {slower:.2f}")
+
+    one_of_few(attempt)
 
 
 @pytest.mark.slow

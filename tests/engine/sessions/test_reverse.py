@@ -95,7 +95,7 @@ def test_a_time_limit_and_a_warm_up(bench: Bench) -> None:
     def attempt(_: int) -> None:
         result = send(bench, "--reverse", "--time", "0.3", "--omit", "0.1", "--receive", "memory")
         assert (result.duration_s, result.omitted_s) == (0.3, 0.1)
-        assert result.goodput_bps == pytest.approx((result.bytes - result.early_bytes) * 8 / 0.3, rel=1e-9)
+        assert result.goodput_bps == pytest.approx((result.bytes - result.early_bytes) * 8 / 0.3, abs=1)
         undisturbed(result.omitted_bytes, "nothing came within the warm-up")
 
     one_of_few(attempt)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import builds
 from tests.support.engine.fixtures import (  # noqa: F401  (fixtures)
     Bench,
     Program,
@@ -163,8 +164,8 @@ def test_a_ceiling_of_the_rate_is_kept(bench: Bench) -> None:
         assert sender.wait() == 0
         goodput_bps, limits = result(sender)["goodput_bps"], {each["limited_by"] for each in result(sender)["streams"]}
         assert goodput_bps < 1.1 * 160e6
-        undisturbed(goodput_bps > 0.9 * 160e6, f"{goodput_bps / 1e6:.1f} Mbit/s")
-        undisturbed(limits == {"pacing"}, f"limited by {limits}")
+        undisturbed(goodput_bps > 0.9 * 160e6 or builds.sanitized(), f"{goodput_bps / 1e6:.1f} Mbit/s")
+        undisturbed(limits == {"pacing"} or builds.sanitized(), f"limited by {limits}")
 
     one_of_few(attempt)
     end(server)
