@@ -38,8 +38,8 @@ def disk_words(plan: Plan) -> str:
 def write_delays(folder: Path, names: Sequence[str]) -> None:
     """Write `delays.parquet`: a row for each packet of data, and when each capture saw it.
 
-    A router's capture is behind its queue and the delay of the line that follows: the emulated interface has both. So it
-    sees a packet when it reaches the next node.
+    A router's capture is behind its queue and the delay of the line that follows: the emulated interface has both. So
+    it sees a packet when it reaches the next node.
 
     Args:
         folder: with the captures.
