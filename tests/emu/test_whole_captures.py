@@ -35,7 +35,7 @@ def test_each_packet_has_its_delay_to_every_node(tmp_path: Path) -> None:
         34 * 1538 * 8 / 20e6 * 1e3,
     )  # 33 packets of 1514 B are 50 kB, and one is on the line
     for name, delay_ms in DELAYS_MS.items():
-        came = [each for each in table.column(f"{name}_ns").to_pylist() if each is not None]
+        came = [each for each in table[f"{name}_ns"].to_pylist() if each is not None]
         least, most, count = min(came), max(came), len(came)
         assert least / 1e6 == pytest.approx(delay_ms, abs=1.0), name  # and small packets' time on the lines
         assert delay_ms + 0.9 * queue_ms <= most / 1e6 <= delay_ms + queue_ms + 3, name  # frankfurt has the queue
