@@ -14,6 +14,7 @@ log.py            Logs of what is decided and started: standard logging, a logge
 near.py           Words that may have been meant by one that is not known
 places.py         Paths of the folders beside the package that are not Python
 progress.py       State of a run while it goes on, and its text
+segments.py       TCP segments of a packet capture: what the headers say
 text.py           Quantities in words, as the summary and the report show them
 units.py          Quantities with units: exact parsing, formatting, and the pydantic types made from them
 units_text.py     Rates and times in units that fit, without the parser: for the guest too

@@ -50,7 +50,11 @@ def do_run(parsed: argparse.Namespace) -> int:
     variants = plan_variants(parsed.file, parsed.overrides, world, parsed.seed)
     folder = runs_folder(parsed.out)
     if not parsed.quiet:
-        warn(warning for variant in variants for warning in world.all_warnings(variant.plan))
+        warn(
+            warning
+            for variant in variants
+            for warning in (*world.all_warnings(variant.plan), *world.said_first(variant.plan))
+        )
     if variants[0].values:
         return _run_all(variants, folder, parsed)
     run = _run_one(variants[0], folder, quiet=parsed.quiet)

@@ -72,6 +72,10 @@ class World(ABC):
         """List what is unusual in the plan, and then the world's own warnings."""
         return [*unusual(plan), *cls.warnings(plan)]
 
+    def said_first(self, plan: Plan) -> list[str]:  # noqa: ARG002 (for subclasses)
+        """List what the options that were given cost: `run` says it first."""
+        return []
+
     def with_options(self, plan: Plan) -> Plan:
         """Return the plan with the options that change the work; unchanged if none do.
 

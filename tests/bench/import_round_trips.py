@@ -92,7 +92,7 @@ def there_and_back(path: RoundTripPath, folder: Path) -> Returned:
     """Run the path and import what was measured on it."""
     file = folder / f"path{path.number}.yaml"
     file.write_text(path.scenario())
-    run = ls.run(file, runs_dir=folder, tool="iperf3", evidence=True, report=False)
+    run = ls.run(file, runs_dir=folder, tool="iperf3", capture="full", report=False)
     made = import_files({}, found=[run.bundle / name for name in FILES]).loaded.scenario
     found = Returned(path)
     known: Any = made.path

@@ -345,7 +345,7 @@ def _of_program(known: _Known) -> Bound:
 
 
 def _windows_bytes(known: _Known) -> tuple[float, ...]:
-    """Tell where each connection that was open for most of the main one's time stood; the others share nothing."""
+    """Tell where each connection stood that was open for most of the time of the main one."""
     main, found = known.main, list[float]()
     for each in known.ahead:
         together_s = min(each.ends_s, main.ends_s) - max(each.begins_s, main.begins_s)

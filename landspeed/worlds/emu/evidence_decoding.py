@@ -14,6 +14,7 @@ from landspeed.results.bundle import EVIDENCE
 
 PROGRAMS = ("ip", "tc", "tcpdump", "tshark", "ping", "traceroute")
 GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # guest/agent.py
+ENDS = ("sender", "receiver")
 FIRST_PACKETS = 40
 LONGEST_LINE = 200
 _GLOBAL_HEADER, _RECORD_HEADER = 24, 16
@@ -31,14 +32,14 @@ def finish_evidence(folder: Path) -> dict[str, int]:
         folder: of the bundle, or of a flow in it.
 
     Returns:
-        packets in each capture, by end.
+        packets in each capture, by end or hop.
     """
     found: dict[str, int] = {}
-    for end in ("sender", "receiver"):
-        capture = folder / EVIDENCE / f"capture-{end}.pcap"
-        if not capture.is_file():
-            continue
+    for capture in sorted((folder / EVIDENCE).glob("capture-*.pcap"), key=_place):
+        end = capture.stem.removeprefix("capture-")
         found[end] = cut_to_whole_packets(capture)
+        if end not in ENDS:
+            continue
         first = capture.with_name(f"first-{FIRST_PACKETS}-{end}.pcap")
         first.write_bytes(first_packets(capture.read_bytes(), FIRST_PACKETS))
         for suffix, options in (("-lines", []), ("", ["-O", "frame,eth,ip,ipv6,tcp"])):
@@ -47,6 +48,13 @@ def finish_evidence(folder: Path) -> dict[str, int]:
             lines = [line[:LONGEST_LINE] for line in done.stdout.splitlines()]
             (first.with_name(f"{first.stem}{suffix}.txt")).write_text("\n".join(lines) + "\n")
     return found
+
+
+def _place(capture: Path) -> tuple[bool, bool, int, str]:
+    """Sort the sender first, then the hops by their number, then the receiver."""
+    end = capture.stem.removeprefix("capture-")
+    number = end.removeprefix("hop")
+    return end == "receiver", end != "sender", int(number) if number.isdecimal() else 0, end
 
 
 def cut_to_whole_packets(path: Path) -> int:

@@ -29,6 +29,13 @@ class EmuOptions:
     )
     queues: bool = option(False, "measure every queue, too: fill it until it overflows", repeated=False)
     evidence: bool = option(False, "keep captures, ping and traceroute, and write the submission page")
+    capture: str = option(
+        "first",
+        "captures with --evidence: the first 20 MB at both ends, or whole at every node, with one-way delays "
+        "(default: first)",
+        choices=("first", "full"),
+        repeated=False,
+    )
     exact_timers: bool = option(False, "deliver each packet at its own instant, even with hundreds in flight (slower)")
     every_hop: bool = option(
         False,

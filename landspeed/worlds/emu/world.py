@@ -19,7 +19,7 @@ from landspeed.base.failures import RunFailed
 from landspeed.base.finding import Finding
 from landspeed.base.json_form import to_plain
 from landspeed.base.progress import Progress
-from landspeed.results.bundle import BundleWriter
+from landspeed.results.bundle import EVIDENCE, BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
 from landspeed.results.flow_result import flow_folder
 from landspeed.results.record import RunRecord
@@ -27,10 +27,11 @@ from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import LoadedScenario
 from landspeed.scenario.plan.duration import expected_duration_s
+from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import DisciplineName, Plan
 from landspeed.worlds.built_programs import program_trouble
 from landspeed.worlds.distribution import how_to_install
-from landspeed.worlds.emu import evidence_decoding, machine
+from landspeed.worlds.emu import evidence_decoding, hop_delays, machine
 from landspeed.worlds.emu import watchdog as watch
 from landspeed.worlds.emu.cores import CoreLease, CoreLoad, allowed_cores, check_core
 from landspeed.worlds.emu.flows import flow_jobs, flows_told
@@ -131,6 +132,18 @@ class EmuWorld(ProgramWorld):
         return replace(plan, **asked) if asked else plan
 
     @property
+    def _captures_whole(self) -> bool:
+        return self.options.capture == "full"
+
+    @property
+    def _gathers(self) -> bool:
+        return self.options.evidence or self._captures_whole
+
+    def said_first(self, plan: Plan) -> list[str]:
+        """Say the disk that whole captures take."""
+        return [hop_delays.disk_words(plan)] if self._captures_whole else []
+
+    @property
     def clock(self) -> str:
         """Clock as asked for."""
         return self.options.clock
@@ -168,7 +181,7 @@ class EmuWorld(ProgramWorld):
         for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
-        if self.options.evidence and (missing := evidence_decoding.missing_programs()):
+        if self._gathers and (missing := evidence_decoding.missing_programs()):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
@@ -203,12 +216,16 @@ class EmuWorld(ProgramWorld):
         if not outcome.guest.calibrations:
             raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
-        if self.options.evidence:
+        if self._gathers:
             record.guest.captured_packets = {
                 end if plan.is_path else f"{flow.name}: {end}": count
                 for flow in plan.flows
                 for end, count in evidence_decoding.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
             }
+        if self._captures_whole:
+            for flow in plan.flows:
+                names = [node.name for node in path_of(plan, flow).nodes]
+                hop_delays.write_delays(bundle.path / flow_folder(plan, flow) / EVIDENCE, names)
         return record
 
     def execute(
@@ -321,7 +338,8 @@ class EmuWorld(ProgramWorld):
             with_queues=self.options.queues,
             flows=flow_jobs(plan, self.options.tool, GUEST_OUT),
             watch_command=[str(LINKWATCH), str(interval_ns), f"{GUEST_OUT}/links.csv"],
-            evidence=self.options.evidence,
+            evidence=self._gathers,
+            whole_captures=self._captures_whole,
             moderate=self.options.clock == "virtual" and not self.options.exact_timers,
         )
 
@@ -332,7 +350,13 @@ class EmuWorld(ProgramWorld):
         clock = "virtual" if self.options.clock == "virtual" else "real"
         seen = sorted({*machine.visible_folders(), *job.visible, *map(str, visible)})
         spin_cost_ns = plan.spin_cost_ns or 0
-        whole = replace(job, clock=clock, spin_cost_ns=spin_cost_ns, every_hop=self.options.every_hop, visible=seen)
+        whole = replace(
+            job,
+            clock=clock,
+            spin_cost_ns=spin_cost_ns,
+            every_hop=self.options.every_hop or self._captures_whole,
+            visible=seen,
+        )
         text = json.dumps(to_plain(whole), indent=1, ensure_ascii=False)
         (folder / "job.json").write_text(text, encoding="utf-8")
 

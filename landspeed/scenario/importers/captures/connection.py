@@ -12,7 +12,7 @@ import struct
 from collections import deque
 from dataclasses import dataclass, field
 
-from landspeed.scenario.importers.captures.segments import Segment, options_of
+from landspeed.base.segments import Segment, options_of
 
 BIN_NS = 50_000_000
 SLICE_NS = 5_000_000

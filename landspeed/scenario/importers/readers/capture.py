@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from landspeed.base.captures import MAGICS, SECTION, Capture, CaptureError
+from landspeed.base.segments import SegmentReader, other_way
 from landspeed.base.text import bytes_text
 from landspeed.scenario.importers.agreement import AT_SENDER
 from landspeed.scenario.importers.captures.connection import BIN_NS, Bin, Connection, Way
 from landspeed.scenario.importers.captures.control import guess_control
-from landspeed.scenario.importers.captures.segments import SegmentReader, other_way
 from landspeed.scenario.importers.path_evidence import (
     GoodputInterval,
     MeasuredTransfer,

@@ -143,7 +143,10 @@ def _transfer(network: Network, job: Job, runs: list[JoinedLinks], result: dict[
         if job.clock == "virtual":
             clock.start_afresh()
         for flow, programs in zip(network.plan.flows, job.flows, strict=True):
-            gathered.append(evidence_captures.EvidenceGatherer(FlowPath(network, flow), programs.port, programs.folder))
+            of_flow = FlowPath(network, flow)
+            gathered.append(
+                evidence_captures.EvidenceGatherer(of_flow, programs.port, programs.folder, whole=job.whole_captures)
+            )
             gathered[-1].before()
     result["effective"] |= {
         "moderation_ns": moderate(network) if job.moderate else 0,

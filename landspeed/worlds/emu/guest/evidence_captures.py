@@ -2,7 +2,7 @@
 
 Real programs at both hosts of a flow, their output in the folder `evidence` of the bundle, or, in a network, of the
 flow. Each start costs tens of ms of wall time; a capture ends by itself after its first megabytes, so that it does not
-slow the transfer.
+slow the transfer, unless it is to be whole: then every node of the path has one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from landspeed.worlds.emu.guest.files import OUT
 from landspeed.worlds.emu.guest.network.flow_path import FlowPath
 
-CAPTURE_BYTES = 20_000_000
+CAPTURE_BYTES, WHOLE_BYTES = 20_000_000, 1 << 62
 PING_COUNT = 10
 HANDED_OVER_S = 1.5  # libpcap gives tcpdump what the kernel has kept each second, and not at its end
 ICMP_HEADER_BYTES = 8
@@ -27,13 +27,14 @@ IP_HEADER_BYTES = {4: 20, 6: 40}
 class EvidenceGatherer:
     """Gathers it around one flow's transfer."""
 
-    def __init__(self, network: FlowPath, port: int, folder: str) -> None:
+    def __init__(self, network: FlowPath, port: int, folder: str, *, whole: bool = False) -> None:
         """Make the folder.
 
         Args:
             network: the path of the flow.
             port: on which its receiver listens.
             folder: of the flow, in that of the run.
+            whole: capture to the end, at every node.
         """
         self.network = network
         self.port = port
@@ -45,6 +46,8 @@ class EvidenceGatherer:
             ("sender", 0, last, network.interface_name(0)),
             ("receiver", last, 0, network.interface_name(last)),
         )
+        self._limit_bytes = WHOLE_BYTES if whole else CAPTURE_BYTES
+        self._hops = range(1, last) if whole else range(0)
         self._captures: list[tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]] = []
 
     def before(self) -> None:
@@ -61,6 +64,8 @@ class EvidenceGatherer:
         self._settings("before")
         for end, position, _, device in self.ends:
             self._capture(end, position, device)
+        for position in self._hops:
+            self._capture(f"hop{position}", position, self.network.interface_name(position))
 
     def after(self) -> None:
         """End the captures that have not ended, and note the settings again."""
@@ -102,7 +107,7 @@ class EvidenceGatherer:
             tcpdump = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
             assert tcpdump.stdout is not None
             head = subprocess.Popen(
-                ["head", "-c", str(CAPTURE_BYTES)], stdin=tcpdump.stdout, stdout=output, stderr=subprocess.DEVNULL
+                ["head", "-c", str(self._limit_bytes)], stdin=tcpdump.stdout, stdout=output, stderr=subprocess.DEVNULL
             )
             tcpdump.stdout.close()
         self._captures.append((tcpdump, head))

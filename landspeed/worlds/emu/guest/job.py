@@ -61,7 +61,7 @@ class Job:
         calibrate, with_queues: measure the path first, every queue too.
         flows: of a transfer.
         watch_command: reads the counters of every link meanwhile.
-        evidence: captures, pings and settings around the transfer.
+        evidence: captures, pings and settings around the transfer. `whole_captures`: to their end, at every node.
         moderate: let busy links wait as real cards do.
         at, command, cwd: the node, the words and the folder of a user's program.
         environment, time_limit_ns: of a script: more variables, and the virtual time after which it is ended; 0: never.
@@ -78,6 +78,7 @@ class Job:
     flows: list[FlowJob] = field(default_factory=list[FlowJob])
     watch_command: list[str] = field(default_factory=list[str])
     evidence: bool = False
+    whole_captures: bool = False
     moderate: bool = False
     at: str = ""
     command: list[str] = field(default_factory=list[str])

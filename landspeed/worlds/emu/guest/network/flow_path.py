@@ -61,7 +61,8 @@ class FlowPath:
         return [cls(network, each, second=number > 0) for number, each in enumerate(subflows(flow))]
 
     def interface_name(self, position: int) -> str:
-        """A host's interface on this path; position is one of its two ends."""
-        step = self._steps[0 if position == 0 else -1]
-        side = int(not step.ahead) if position == 0 else int(step.ahead)
+        """A node's interface towards the target; at the target that on this path."""
+        at_end = position == self._ends[1]
+        step = self._steps[-1 if at_end else position]
+        side = int(step.ahead) if at_end else int(not step.ahead)
         return self.network.end(step.link, side)[1]

@@ -6,8 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from landspeed.base.captures import Capture
-from landspeed.scenario.importers.path_evidence import MeasurementError
+from landspeed.base.captures import Capture, CaptureError
 
 TCP, UDP = 6, 17
 _ETHERNET, _NULL, _COOKED, _LOOP, _COOKED2 = 1, 0, 113, 108, 276
@@ -51,14 +50,13 @@ class SegmentReader:
         """Yield each segment.
 
         Raises:
-            CaptureError: the file is broken.
-            MeasurementError: it was captured on a link layer that is not known.
+            CaptureError: the file is broken, or was captured on a link layer that is not known.
         """
         for time_ns, interface, link_type, length, data in self.capture:
             self.packets += 1
             at = _HEADER_BYTES.get(link_type, -1)
             if at < 0:
-                raise MeasurementError(
+                raise CaptureError(
                     f"{self.capture.file}: captured on link type {link_type}, which is not known; capture on an "
                     "interface of Ethernet, with `-i any`, or raw IP"
                 )
