@@ -20,7 +20,7 @@ UNLIMITED_BPS = 100_000_000_000  # a scenario's line where the script's has no r
 
 
 @dataclass
-class Way:
+class LinkEnd:
     """One direction of a link: what its sending end does.
 
     Attributes:
@@ -43,13 +43,13 @@ class Way:
     words: list[str] = field(default_factory=list[str])
 
 
-def ways(net: dict[str, Any]) -> list[tuple[Way, Way]]:
+def ways(net: dict[str, Any]) -> list[tuple[LinkEnd, LinkEnd]]:
     """Both directions of each link of `net.json`."""
     return [(_way(first), _way(second)) for first, second in (link["ends"] for link in net["links"])]
 
 
-def _way(end: dict[str, Any]) -> Way:
-    way = Way(end["node"], end["interface"])
+def _way(end: dict[str, Any]) -> LinkEnd:
+    way = LinkEnd(end["node"], end["interface"])
     for line in end["classes"]:  # iproute2 before 6.4 has no JSON of classes
         rates = [_number(each[1], each[2], 1000) for each in re.finditer(r" (?:rate|m2) ([\d.]+)(\w*)bit", line)]
         burst = re.search(r" burst ([\d.]+)(\w*?)b", line)
@@ -72,13 +72,13 @@ def _number(digits: str, prefix: str, step: int) -> float:
     return float(digits) * step ** ("KMGT".index(prefix) + 1 if prefix else 0)
 
 
-def _take_rate(way: Way, rate_bps: float, kind: str, burst_bytes: int) -> None:
+def _take_rate(way: LinkEnd, rate_bps: float, kind: str, burst_bytes: int) -> None:
     way.rate_bps = min(rate_bps, way.rate_bps or rate_bps)
     way.burst_bytes = max(way.burst_bytes, burst_bytes)
     way.words.append(f"{kind} {rate_text(rate_bps)}" + (f", burst {burst_bytes} B" if burst_bytes else ""))
 
 
-def _take_netem(way: Way, options: dict[str, Any]) -> None:
+def _take_netem(way: LinkEnd, options: dict[str, Any]) -> None:
     way.limit_packets = options.get("limit")
     told = [f"at most {way.limit_packets} packets"]
     if delay := options.get("delay"):
@@ -107,7 +107,7 @@ def explained(net: dict[str, Any]) -> list[str]:
     return lines + _first_to_last(net)
 
 
-def _warnings(way: Way) -> list[str]:
+def _warnings(way: LinkEnd) -> list[str]:
     told: list[str] = []
     if way.rate_bps and way.delay_ns and way.limit_packets is not None:
         needed = way.rate_bps / 8 * way.delay_ns / 1e9 / FRAME_BYTES
@@ -125,12 +125,12 @@ def _warnings(way: Way) -> list[str]:
     return told
 
 
-def _route(net: dict[str, Any]) -> list[tuple[Way, Way]]:
+def _route(net: dict[str, Any]) -> list[tuple[LinkEnd, LinkEnd]]:
     """The links from the first host to the last, by the fewest of them; empty: there are none."""
     if len(net["hosts"]) < 2:
         return []
     first, last = net["hosts"][0], net["hosts"][-1]
-    found: dict[str, list[tuple[Way, Way]]] = {first: []}
+    found: dict[str, list[tuple[LinkEnd, LinkEnd]]] = {first: []}
     edge = [first]
     while edge and last not in found:
         here = edge.pop(0)
@@ -175,7 +175,7 @@ def as_scenario(net: dict[str, Any], name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _values(way: Way) -> dict[str, str]:
+def _values(way: LinkEnd) -> dict[str, str]:
     """Keys of a link for one direction. What netem holds is on its way or waits: the queue is what is over."""
     rate_bps = round(way.rate_bps or UNLIMITED_BPS)
     values = {"one_way_delay": f"{way.delay_ns} ns", "line_rate": f"{rate_bps} bit/s"}

@@ -47,7 +47,7 @@ class LossEpisode:
 
 
 @dataclass(slots=True)
-class Way:
+class ConnectionHalf:
     """One direction of a connection. Numbers of bytes are counted on beyond 32 bits.
 
     Attributes:
@@ -99,11 +99,11 @@ class Connection:
     """A connection; `add` its segments in the order of time."""
 
     def __init__(self, ends: bytes, other: bytes, interface: int = 0) -> None:
-        self.ways = (Way(ends), Way(other))
+        self.ways = (ConnectionHalf(ends), ConnectionHalf(other))
         self.interface = interface
         self.syn_ns = self.syn_ack_ns = self.ack_ns = 0
         self.syns = 0
-        self.client: Way | None = None
+        self.client: ConnectionHalf | None = None
 
     def add(self, segment: Segment) -> None:
         """Take the next segment into account."""
@@ -136,7 +136,7 @@ class Connection:
                 back.stamps.append((stamp, now))
         way.last_ns = now
 
-    def _open(self, way: Way, segment: Segment) -> None:
+    def _open(self, way: ConnectionHalf, segment: Segment) -> None:
         options = options_of(segment.options)
         way.first = way.next = way.acked = segment.sequence + 1
         way.synced = True
@@ -157,12 +157,12 @@ class Connection:
         whole = self.syns == 1 and self.ack_ns >= self.syn_ack_ns >= self.syn_ns > 0
         return self.ack_ns - self.syn_ns if whole else 0
 
-    def halves_ns(self, way: Way) -> tuple[int, int]:
+    def halves_ns(self, way: ConnectionHalf) -> tuple[int, int]:
         """The handshake's round trip from here to the receiver of a way, and to its sender."""
         there, here = self.syn_ack_ns - self.syn_ns, self.ack_ns - self.syn_ack_ns
         return (there, here) if way is self.client else (here, there)
 
-    def _data(self, way: Way, segment: Segment, now: int, stamp: int) -> None:
+    def _data(self, way: ConnectionHalf, segment: Segment, now: int, stamp: int) -> None:
         size = segment.payload
         begin = way.next + ((segment.sequence - way.next + _HALF) & _ALL) - _HALF
         end = begin + size
@@ -194,7 +194,7 @@ class Connection:
         place = now // SLICE_NS
         way.flights[place] = max(way.flights.get(place, 0), flight)
 
-    def _fill(self, way: Way, begin: int, end: int, now: int, stamp: int) -> int | None:
+    def _fill(self, way: ConnectionHalf, begin: int, end: int, now: int, stamp: int) -> int | None:
         """Bytes of a hole that a segment fills; None where it fills none."""
         for hole in reversed(way.holes):
             if begin < hole[1] and end > hole[0]:
@@ -219,7 +219,7 @@ class Connection:
         way.holes += rest
         return filled
 
-    def _lost(self, way: Way, now: int, begin: int) -> None:
+    def _lost(self, way: ConnectionHalf, now: int, begin: int) -> None:
         way.waiting.clear()
         if way.recover >= 0:
             return
@@ -229,7 +229,7 @@ class Connection:
         waited = quiet > 150_000_000 and begin <= way.acked
         way.episodes.append(LossEpisode(now, flight, timed_out=waited))
 
-    def _acknowledge(self, way: Way, back: Way, segment: Segment, now: int, sack: bytes) -> None:
+    def _acknowledge(self, way: ConnectionHalf, back: ConnectionHalf, segment: Segment, now: int, sack: bytes) -> None:
         """Take what an acknowledgment tells of the data of `way`."""
         part = _bin(way.ahead, now)
         offered = segment.window << (back.scale or 0)
@@ -272,7 +272,7 @@ class Connection:
         return (begin - outer) & _ALL < _HALF and (last - end) & _ALL < _HALF
 
     @staticmethod
-    def _returned(way: Way, part: Bin, acked: int, now: int) -> None:
+    def _returned(way: ConnectionHalf, part: Bin, acked: int, now: int) -> None:
         sent_ns = -1
         while way.waiting and way.waiting[0][0] <= acked:
             sent_ns = way.waiting.popleft()[1]
@@ -286,7 +286,7 @@ class Connection:
             way.ahead_ns = rtt_ns
 
     @staticmethod
-    def _echoed(way: Way, now: int, echo: int) -> None:
+    def _echoed(way: ConnectionHalf, now: int, echo: int) -> None:
         """Take the time since the acknowledgment whose time stamp the sender of data gives back."""
         stamped = -1
         while way.stamps and (echo - way.stamps[0][0]) & _ALL < _HALF:

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Sequence
 from itertools import pairwise
 
-from landspeed.scenario.importers.captures.connection import SLICE_NS, LossEpisode, Way
+from landspeed.scenario.importers.captures.connection import SLICE_NS, ConnectionHalf, LossEpisode
 from landspeed.scenario.importers.infer_form import Sure
 
 FACTORS = {"cubic": 0.7, "reno": 0.5}
@@ -21,7 +21,7 @@ PROBE_PACKETS, PROBE_NS, PERIOD_S = 5, 150_000_000, 10.0
 FULL = 4  # times more in flight before and after a probe
 
 
-def guess_control(ways: Sequence[Way], rtt_ns: int) -> tuple[str, Sure, str] | None:
+def guess_control(ways: Sequence[ConnectionHalf], rtt_ns: int) -> tuple[str, Sure, str] | None:
     """The control, how sure that is, and why; None where nothing tells it.
 
     Args:
@@ -48,7 +48,7 @@ def guess_control(ways: Sequence[Way], rtt_ns: int) -> tuple[str, Sure, str] | N
     return word, "likely" if near >= 3 and near > len(factors) / 2 else "possible", why
 
 
-def _factors(way: Way, rtt_ns: int) -> list[float]:
+def _factors(way: ConnectionHalf, rtt_ns: int) -> list[float]:
     """Data in flight in half a round trip after each loss was mended, by what it was when the loss was seen."""
     found: list[float] = []
     for number, each in enumerate(way.episodes):
@@ -65,7 +65,7 @@ def _factors(way: Way, rtt_ns: int) -> list[float]:
     return found
 
 
-def _probes_s(way: Way) -> list[float]:
+def _probes_s(way: ConnectionHalf) -> list[float]:
     """Times at which next to nothing was in flight for a while, although much was before and after."""
     least = PROBE_PACKETS * (way.mss or way.largest)
     slices = sorted(way.flights.items())

@@ -14,7 +14,7 @@ from landspeed.base.captures import MAGICS, SECTION, Capture, CaptureError
 from landspeed.base.segments import SegmentReader, other_way
 from landspeed.base.text import bytes_text
 from landspeed.scenario.importers.agreement import AT_SENDER
-from landspeed.scenario.importers.captures.connection import BIN_NS, Bin, Connection, Way
+from landspeed.scenario.importers.captures.connection import BIN_NS, Bin, Connection, ConnectionHalf
 from landspeed.scenario.importers.captures.control import guess_control
 from landspeed.scenario.importers.path_evidence import (
     GoodputInterval,
@@ -83,9 +83,9 @@ def _unpacked(file: Path) -> bytes | None:
     return content
 
 
-def _streams(connections: Sequence[Connection]) -> list[tuple[Connection, Way]]:
+def _streams(connections: Sequence[Connection]) -> list[tuple[Connection, ConnectionHalf]]:
     """The connections that carried most between two hosts; of an interface near the sender, if there are several."""
-    groups: dict[tuple[bytes, int], list[tuple[Connection, Way]]] = {}
+    groups: dict[tuple[bytes, int], list[tuple[Connection, ConnectionHalf]]] = {}
     for each in connections:
         way = max(each.ways, key=lambda one: one.bytes)
         groups.setdefault((way.ends[:-4], each.interface), []).append((each, way))
@@ -107,7 +107,7 @@ def _address(ends: bytes) -> tuple[str, str]:
 class _Captured:
     """A transfer that was captured, of one or more connections."""
 
-    def __init__(self, file: Path, streams: list[tuple[Connection, Way]], *, cut: bool, count: int) -> None:
+    def __init__(self, file: Path, streams: list[tuple[Connection, ConnectionHalf]], *, cut: bool, count: int) -> None:
         self.file, self.streams, self.name = file, streams, file.name
         self.ways = [way for _, way in streams]
         self.sender, self.receiver = _address(self.ways[0].ends)
@@ -184,7 +184,7 @@ class _Captured:
         """Return whether round trips under load are those from here to the sender and back, which cross the path."""
         return (self.behind_ns or 0) > (self.ahead_ns or 0)
 
-    def _rtt_parts(self, way: Way) -> tuple[dict[int, Bin], int]:
+    def _rtt_parts(self, way: ConnectionHalf) -> tuple[dict[int, Bin], int]:
         """Bins with round trips that cross the most of the path, and the least of the rest."""
         if self._by_echoes:
             return way.behind, self.ahead_ns or 0
@@ -242,7 +242,7 @@ class _Captured:
         return found
 
     @staticmethod
-    def _scale(connection: Connection, way: Way) -> int | None:
+    def _scale(connection: Connection, way: ConnectionHalf) -> int | None:
         """Exponent of the receiver's window; None where its SYN was not captured."""
         receiver = connection.ways[way is connection.ways[0]]
         return receiver.scale if receiver.synced and way.synced else None
