@@ -11,7 +11,7 @@ import difflib
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -23,8 +23,6 @@ KILO, MEGA, GIGA, TERA, PETA = 10**3, 10**6, 10**9, 10**12, 10**15
 MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR = 10**3, 10**6, 10**9, 60 * 10**9, 3600 * 10**9  # in ns
 MIB, GIB = 2**20, 2**30
 MAX_TEXT = 64
-MAX_LOST_PACKETS = 10**6
-MAX_LOSS_PERIOD = 10**9
 
 _NUMBER = r"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?"
 _QUANTITY = re.compile(rf"(?P<sign>[+-]?)(?P<number>{_NUMBER})\s*(?P<unit>[^\s0-9.+-].*)?")
@@ -310,79 +308,6 @@ class QueueQuantity:
         return quantity_schema(SIZE, "BDP")
 
 
-@dataclass(frozen=True)
-class LossAmount:
-    """Loss of an event: the next N packets, or each packet of a time with a probability."""
-
-    packets: int | None = None
-    probability: float | None = None
-
-
-class LossQuantity:
-    """Pydantic annotation: a LossAmount, `1 packet`, `12 packets` or `5 %`."""
-
-    def validate(self, value: Any) -> LossAmount:
-        """The loss; raises PydanticCustomError whose context has `right`, the advice."""
-        try:
-            return self._checked(as_text(value, PACKETS))
-        except UnitError as error:
-            raise PydanticCustomError("quantity", "{what}", {"what": error.what, "right": error.right}) from None
-
-    def _checked(self, text: str) -> LossAmount:
-        if not text.strip().endswith(tuple(PROBABILITY.factors)):
-            packets = parse(PACKETS, text)
-            if not 1 <= packets <= MAX_LOST_PACKETS:
-                raise UnitError(f"'{text.strip()}' is not a loss", f"write 1 packet to {MAX_LOST_PACKETS} packets")
-            return LossAmount(packets=packets)
-        probability = parse_exact(PROBABILITY, text)
-        if not 0 < probability <= 1:
-            raise UnitError(f"'{text.strip()}' is not the probability of a loss", "write more than 0 %, at most 100 %")
-        return LossAmount(probability=float(probability))
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.validate)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return quantity_schema(PACKETS, *PROBABILITY.factors)
-
-
-class PeriodicLoss(float):
-    """Loss of every N-th packet: the share 1/N, and the N."""
-
-    every: int
-
-    def __new__(cls, every: int) -> PeriodicLoss:
-        """The share of a period."""
-        made = super().__new__(cls, 1 / every)
-        made.every = every
-        return made
-
-
-class LossShareQuantity(Quantity):
-    """Pydantic annotation: a probability, or a PeriodicLoss, `{every: 1000}`."""
-
-    def __init__(self) -> None:
-        """Up to every packet."""
-        super().__init__(PROBABILITY, high=1)
-
-    def _checked(self, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return super()._checked(value)
-        given = cast("dict[str, Any]", value)
-        right = f"write loss: {{every: 1000}}, a whole number of packets from 2 to {MAX_LOSS_PERIOD}"
-        if given.keys() != {"every"}:
-            raise UnitError("a loss that is a mapping has the one key 'every'", right)
-        every = given["every"]
-        if isinstance(every, bool) or not isinstance(every, int) or not 2 <= every <= MAX_LOSS_PERIOD:
-            raise UnitError(f"'{every}' is not a period of losses", right)
-        return PeriodicLoss(every)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        every = {"type": "integer", "minimum": 2, "maximum": MAX_LOSS_PERIOD}
-        period = {"type": "object", "properties": {"every": every}, "required": ["every"]}
-        return {"anyOf": [quantity_schema(PROBABILITY), {**period, "additionalProperties": False}]}
-
-
 def as_text(value: Any, kind: Kind) -> str:
     """A YAML scalar as the text to parse; a number keeps its digits, so that the advice can repeat them."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -426,12 +351,10 @@ SojournTime: TypeAlias = Annotated[int, Quantity(TIME, low=MICROSECOND, high=MIN
 Perturbation: TypeAlias = Annotated[int, Quantity(TIME, high=HOUR, bare="s")]
 BucketSize: TypeAlias = Annotated[int, Quantity(SIZE, low=256, high=2**31 - 1)]
 Probability: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1)]
-LossShare: TypeAlias = Annotated[float, LossShareQuantity()]
 Ratio: TypeAlias = Annotated[float, Quantity(PROBABILITY, high=1000)]
 Score: TypeAlias = Annotated[int, Quantity(SCORE, low=1)]
 FlowStart: TypeAlias = Annotated[int, Quantity(TIME, high=24 * HOUR, bare="s")]
 EventTime: TypeAlias = Annotated[int, Quantity(TIME, high=7 * 24 * HOUR, bare="s")]
 Stall: TypeAlias = Annotated[int, Quantity(TIME, low=100 * MILLISECOND, high=24 * HOUR, bare="s")]
 EventSpan: TypeAlias = Annotated[int, Quantity(TIME, low=MICROSECOND, high=7 * 24 * HOUR, bare="s")]
-Loss: TypeAlias = Annotated[LossAmount, LossQuantity()]
 Queue: TypeAlias = Annotated[QueueSize, QueueQuantity()]

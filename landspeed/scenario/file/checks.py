@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from landspeed.base.units import SIZE, PeriodicLoss, format_exact, format_probability
+from landspeed.base.loss_units import PeriodicLoss
+from landspeed.base.units import SIZE, format_exact, format_probability
 from landspeed.scenario.file.document import KeyPath
 from landspeed.scenario.file.fault import Fault
 from landspeed.scenario.file.flow_transfer import flow_transfer

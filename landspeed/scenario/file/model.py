@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from landspeed.base.loss_units import Loss, LossShare
 from landspeed.base.units import (
     Amount,
     Delay,
@@ -21,8 +22,6 @@ from landspeed.base.units import (
     EventTime,
     FlowStart,
     Interval,
-    Loss,
-    LossShare,
     Mtu,
     Probability,
     Queue,

@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from landspeed.base.errors import Problem, ScenarioError
-from landspeed.base.units import TIME, PeriodicLoss, QueueSize, format_exact
+from landspeed.base.loss_units import PeriodicLoss
+from landspeed.base.units import TIME, QueueSize, format_exact
 from landspeed.scenario.file.checks import own_queue
 from landspeed.scenario.file.disciplines import Discipline, check_parameters, resolve
 from landspeed.scenario.file.document import KeyPath
