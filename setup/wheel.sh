@@ -79,7 +79,7 @@ mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site
 landspeed completion bash >"$share/bash-completion/completions/landspeed"
 landspeed completion zsh >"$share/zsh/site-functions/_landspeed"
 landspeed completion fish >"$share/fish/vendor_completions.d/landspeed.fish"
-python -m landspeed.cli.completion_table >"$data/completion.json"
+python -m landspeed.cli.completion.table >"$data/completion.json"
 python setup/manual_page.py >"$share/man/man1/landspeed.1"
 cp engine/landspeed-engine.1 "$share/man/man1"
 

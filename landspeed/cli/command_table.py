@@ -50,7 +50,7 @@ COMMANDS = {
     "schema": ("scenario_command", "Print the JSON Schema of scenario files."),
     "config": ("config_command", "Show, set and remove defaults of options, which a file keeps."),
     "completion": (
-        "completion_command",
+        "completion.command",
         "Print what a shell needs so that Tab completes commands, options and values.",
     ),
     "help": ("help_command", "Say what a command, an option or a key of scenario files is."),

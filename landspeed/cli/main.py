@@ -91,7 +91,7 @@ def _answer_at_once(words: Sequence[str]) -> None:
     if not words:
         print(FIRST_WORDS)
         return
-    from landspeed.cli.completion_command import answer_shell
+    from landspeed.cli.completion.command import answer_shell
 
     answer_shell(words[2:])
 

@@ -20,4 +20,7 @@ site.py            The course as a static site: a page for each lesson, an index
 stated_figures.py  Figures in a lesson's running text, each beside the formula or the runs that give it
 stated_numbers.py  Numbers in a lesson's prose: each is stated in the lesson's theory, a value of its scenarios
 worksheet.py       A lesson under way: what its cells call
+
+answer_key.py is short because only a lecturer's commands may see it; exercise_names.py because register and
+folders both need it; new_lesson.py because a folder of a lesson holds the rest.
 """

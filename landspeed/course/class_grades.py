@@ -120,7 +120,7 @@ def _hash(text: str) -> str:
 
 
 def copies(graded: Sequence[HandIn], handed_out: Mapping[str, Mapping[str, str]] | None = None) -> list[str]:
-    """What looks copied, in words: one student's folder twice, or the same work of two.
+    """Say what looks copied: one student's folder twice, or the same work of two.
 
     Args:
         handed_out: hashes of files as lessons hand them out, which prove nothing.

@@ -33,11 +33,11 @@ class ClassRegister:
     students: tuple[str, ...] = ()
 
     def draw_key(self, lesson: str, student: str) -> str:
-        """What the dice of a student for a lesson begin with."""
+        """Seed of the dice of a student for a lesson."""
         return self._digest("draw", lesson, student)
 
     def seal(self, lesson: str, student: str, scenario: str) -> str:
-        """What says that a folder was made for this student, with this scenario."""
+        """Seal that says that a folder was made for this student, with this scenario."""
         return self._digest("seal", lesson, student, scenario)
 
     def has_sealed(self, seal: str, lesson: str, student: str, scenario: str) -> bool:
@@ -45,7 +45,7 @@ class ClassRegister:
         return hmac.compare_digest(seal.encode(), self.seal(lesson, student, scenario).encode())
 
     def with_students(self, names: Iterable[str]) -> ClassRegister:
-        """This class with more students; who is in it already stays.
+        """Return this class with more students; who is in it already stays.
 
         Raises:
             ExerciseError: a name cannot be used.

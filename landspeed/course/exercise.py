@@ -92,7 +92,7 @@ class StudentDraw:
 
 @dataclass(frozen=True)
 class ExerciseOwner:
-    """Whose an exercise's folder is, as the folder says.
+    """Student whose an exercise's folder is, as the folder says.
 
     Attributes:
         class_name, seal, scenario: of a folder that belongs to a class; "": of none.
@@ -194,7 +194,7 @@ def _how(asked: Mapping[str, AnswerSpec], folder: Path) -> str:
 
 
 def read_about(folder: Path) -> ExerciseOwner:
-    """Whose an exercise's folder is.
+    """Student whose an exercise's folder is.
 
     Raises:
         ExerciseError: it is none.
@@ -231,7 +231,7 @@ def hint(folder: Path) -> str:
 
 
 def hints_read(folder: Path) -> int:
-    """How many hints its student has read."""
+    """Number of hints that its student has read."""
     try:
         return len((folder / HINTS_READ).read_text(encoding="utf-8").splitlines())
     except (OSError, UnicodeDecodeError):

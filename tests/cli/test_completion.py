@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from landspeed.cli.command_table import COMMANDS, GROUPS
-from landspeed.cli.completion_answer import answer
-from landspeed.cli.completion_command import SHELLS
+from landspeed.cli.completion.answer import answer
+from landspeed.cli.completion.command import SHELLS
 from landspeed.cli.main import main
 from landspeed.scenario.file.packaged import packaged_names
 from setup.manual_page import page
@@ -63,7 +63,7 @@ def test_what_may_stand_there(line: str, wanted: set[str], tmp_path: Path, monke
 
 def test_files_and_bundles_of_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("landspeed.cli.completion_answer.runs_dir", lambda: tmp_path / "runs")
+    monkeypatch.setattr("landspeed.cli.completion.answer.runs_dir", lambda: tmp_path / "runs")
     (tmp_path / "runs" / "first-1").mkdir(parents=True)
     (tmp_path / "mine.yaml").touch()
     (tmp_path / "notes").touch()

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from landspeed.base.places import ROOT
-from landspeed.cli.completion_table import make_table
+from landspeed.cli.completion.table import make_table
 from landspeed.scenario.file.model import CalibrationSection, TransferSection
 
 ROOMS = ("judge", "report", "runs", "scenario/file", "scenario/resolve", "worlds/emu", "worlds/sim")

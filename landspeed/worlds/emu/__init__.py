@@ -5,6 +5,7 @@ doctor.py             `landspeed doctor`: can this host run the emulated world? 
 evidence_decoding.py  Evidence of a run on the host's side
 flows.py              The flows of a run in the emulated world: their programs, what these told
 guest_answer.py       Answer of the guest at its end (guest.json), or written by then (measured.json), typed
+guest_inputs.py       Inputs of a guest: its job and the plan, as files of the run's folder
 hop_delays.py         One-way delay of each packet from whole captures of every node of a path
 hugepages.py          Huge pages for the guest's memory: a tmpfs of its own
 iperf3.py             iperf3 as the tool of a transfer: its command lines

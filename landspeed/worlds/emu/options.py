@@ -81,3 +81,13 @@ class EmuOptions:
         repeated=False,
         words=("exec", "mn", "shell", "probe"),
     )
+
+    @property
+    def captures_whole(self) -> bool:
+        """Return whether every node captures, to the last packet."""
+        return self.capture == "full"
+
+    @property
+    def gathers(self) -> bool:
+        """Return whether evidence is gathered."""
+        return self.evidence or self.captures_whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import platform
 import termios
@@ -17,7 +16,6 @@ from typing import Any, get_args
 from landspeed.base.errors import Problem
 from landspeed.base.failures import RunFailed
 from landspeed.base.finding import Finding
-from landspeed.base.json_form import to_plain
 from landspeed.base.progress import Progress
 from landspeed.results.bundle import EVIDENCE, BundleWriter
 from landspeed.results.facts import EmuFacts, GuestFacts, HostFacts, Spun
@@ -26,7 +24,6 @@ from landspeed.results.record import RunRecord
 from landspeed.scenario.file.capabilities import SPECIAL_KEYS, Capabilities
 from landspeed.scenario.file.events import KINDS
 from landspeed.scenario.file.load import LoadedScenario
-from landspeed.scenario.plan.duration import expected_duration_s
 from landspeed.scenario.plan.flow_path import path_of
 from landspeed.scenario.plan.plan import DisciplineName, Plan
 from landspeed.worlds.built_programs import program_trouble
@@ -34,8 +31,9 @@ from landspeed.worlds.distribution import how_to_install
 from landspeed.worlds.emu import evidence_decoding, hop_delays, machine
 from landspeed.worlds.emu import watchdog as watch
 from landspeed.worlds.emu.cores import CoreLease, CoreLoad, allowed_cores, check_core
-from landspeed.worlds.emu.flows import flow_jobs, flows_told
+from landspeed.worlds.emu.flows import flows_told
 from landspeed.worlds.emu.guest.job import Job
+from landspeed.worlds.emu.guest_inputs import transfer_job, write_inputs
 from landspeed.worlds.emu.hugepages import LAUNCH
 from landspeed.worlds.emu.kernel_build import Kernel
 from landspeed.worlds.emu.kernel_choice import VERSION, choose, tracing_words
@@ -52,7 +50,6 @@ from landspeed.worlds.registry import tool
 from landspeed.worlds.tool import ToolError
 
 FLOW_STALL_S = 1.0
-GUEST_OUT = "/run/landspeed"  # the bundle's folder as the guest sees it (guest/files.py)
 
 
 def _no_report(_: Progress) -> None:
@@ -131,17 +128,9 @@ class EmuWorld(ProgramWorld):
         asked |= {"spin_cost_ns": self.options.spin_cost} if self.options.spin_cost is not None else {}
         return replace(plan, **asked) if asked else plan
 
-    @property
-    def _captures_whole(self) -> bool:
-        return self.options.capture == "full"
-
-    @property
-    def _gathers(self) -> bool:
-        return self.options.evidence or self._captures_whole
-
     def said_first(self, plan: Plan) -> list[str]:
         """Say the disk that whole captures take."""
-        return [hop_delays.disk_words(plan)] if self._captures_whole else []
+        return [hop_delays.disk_words(plan)] if self.options.captures_whole else []
 
     @property
     def clock(self) -> str:
@@ -181,7 +170,7 @@ class EmuWorld(ProgramWorld):
         for program in (ENGINE_BINARY, LINKWATCH, SOCKWATCH, LAUNCH):
             if trouble := program_trouble(program):
                 raise ToolError(trouble)
-        if self._gathers and (missing := evidence_decoding.missing_programs()):
+        if self.options.gathers and (missing := evidence_decoding.missing_programs()):
             raise ToolError(
                 f"evidence needs programs that are not here: {', '.join(missing)}; {how_to_install(*missing)}"
             )
@@ -207,7 +196,7 @@ class EmuWorld(ProgramWorld):
         """
         started = time.monotonic()
         record = self._begin(plan, bundle)
-        job = self._transfer(plan)
+        job = transfer_job(plan, self.options)
         outcome = watch.GuestOutcome()
         try:
             self._boot_and_follow(plan, bundle, job, report, outcome=outcome)
@@ -216,13 +205,13 @@ class EmuWorld(ProgramWorld):
         if not outcome.guest.calibrations:
             raise RunFailed("the guest made no calibration")
         record = self._with_transfer(record, plan, bundle, outcome)
-        if self._gathers:
+        if self.options.gathers:
             record.guest.captured_packets = {
                 end if plan.is_path else f"{flow.name}: {end}": count
                 for flow in plan.flows
                 for end, count in evidence_decoding.finish_evidence(bundle.path / flow_folder(plan, flow)).items()
             }
-        if self._captures_whole:
+        if self.options.captures_whole:
             for flow in plan.flows:
                 names = [node.name for node in path_of(plan, flow).nodes]
                 hop_delays.write_delays(bundle.path / flow_folder(plan, flow) / EVIDENCE, names)
@@ -266,7 +255,7 @@ class EmuWorld(ProgramWorld):
         Raises:
             GuestError: the guest broke.
         """
-        self._write_inputs(plan, folder, Job(mode="shell"))
+        write_inputs(plan, folder, Job(mode="shell"), self.options)
         modes = termios.tcgetattr(0) if os.isatty(0) else None
         with CoreLease(self.options.core, self._load):
             guest = self._start(plan, folder, virtual=False, terminal=True)
@@ -293,7 +282,7 @@ class EmuWorld(ProgramWorld):
         Raises:
             GuestError: the guest broke.
         """
-        self._write_inputs(plan, folder, Job(mode="session"), visible)
+        write_inputs(plan, folder, Job(mode="session"), self.options, visible)
         with CoreLease(self.options.core, self._load) as lease:
             guest = self._start(
                 plan, folder, virtual=True, memory=(memory_bytes, memory_bytes) if memory_bytes else None
@@ -328,38 +317,6 @@ class EmuWorld(ProgramWorld):
         bundle.note(record)
         return record
 
-    def _transfer(self, plan: Plan) -> Job:
-        # A thousand points of each link are enough for any picture; each costs a dump of every namespace.
-        sampled_ns = min(flow.transfer.sample_interval_ns for flow in plan.flows)
-        interval_ns = max(sampled_ns, round(expected_duration_s(plan) / 1000 * 1e9 / 1e8) * 10**8)
-        return Job(
-            mode="transfer",
-            calibrate=True,
-            with_queues=self.options.queues,
-            flows=flow_jobs(plan, self.options.tool, GUEST_OUT),
-            watch_command=[str(LINKWATCH), str(interval_ns), f"{GUEST_OUT}/links.csv"],
-            evidence=self._gathers,
-            whole_captures=self._captures_whole,
-            moderate=self.options.clock == "virtual" and not self.options.exact_timers,
-        )
-
-    def _write_inputs(self, plan: Plan, folder: Path, job: Job, visible: Sequence[Path] = ()) -> None:
-        for flow in job.flows or [None]:
-            (folder / (flow.folder if flow else "") / "log").mkdir(parents=True, exist_ok=True)
-        (folder / "plan.json").write_text(plan.to_json(indent=1), encoding="utf-8")
-        clock = "virtual" if self.options.clock == "virtual" else "real"
-        seen = sorted({*machine.visible_folders(), *job.visible, *map(str, visible)})
-        spin_cost_ns = plan.spin_cost_ns or 0
-        whole = replace(
-            job,
-            clock=clock,
-            spin_cost_ns=spin_cost_ns,
-            every_hop=self.options.every_hop or self._captures_whole,
-            visible=seen,
-        )
-        text = json.dumps(to_plain(whole), indent=1, ensure_ascii=False)
-        (folder / "job.json").write_text(text, encoding="utf-8")
-
     def _start(
         self, plan: Plan, folder: Path, *, virtual: bool, terminal: bool = False, memory: tuple[int, int] | None = None
     ) -> machine.Guest:
@@ -390,7 +347,7 @@ class EmuWorld(ProgramWorld):
     ) -> watch.GuestOutcome:
         folder = bundle.path if bundle else folder
         assert folder is not None
-        self._write_inputs(plan, folder, job)
+        write_inputs(plan, folder, job, self.options)
         # Programs that begin at one instant of the guest's clock do so one after the other.
         stall_wall_s = self.options.stall + FLOW_STALL_S * max(len(job.flows) - 1, 0)
         outcome = outcome or watch.GuestOutcome()

@@ -58,7 +58,7 @@ def do_completion(parsed: argparse.Namespace) -> int:
 
 def answer_shell(words: Sequence[str]) -> None:
     """Print the candidates, one a line. `words`: the shell, then the words up to the cursor; of bash, the line."""
-    from landspeed.cli.completion_answer import answer
+    from landspeed.cli.completion.answer import answer
 
     shell, *rest = words
     if shell == "bash":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from landspeed.base.places import ROOT, runs_dir
-from landspeed.cli.completion_table import options_of, table
+from landspeed.cli.completion.table import options_of, table
 from landspeed.scenario.file.packaged import packaged_file, packaged_names
 
 MOST_EXTENDS = 16
