@@ -18,7 +18,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from landspeed.base.failures import RunFailed
 from landspeed.course.answer_key import answer_key
@@ -225,7 +225,7 @@ def test_keyboard_alone(course: Course, chromium: Browser) -> None:
         if name == "INPUT":
             page.keyboard.type("20")
             page.keyboard.press("Enter")
-            assert "Your number is" in page.locator("form:focus-within output").inner_text()
+            expect(page.locator("form:focus-within output")).to_contain_text("Your number is")
         if name == "SUMMARY" and page.evaluate("document.activeElement.parentElement.className") == "question":
             page.keyboard.press("Enter")
     assert page.locator("details.question[open]").count() == page.locator("details.question").count()
