@@ -23,15 +23,23 @@ def config_file() -> Path:
     return Path(base) / "landspeed" / "config.toml"
 
 
+def has_config() -> bool:
+    """Return whether the file is there, for this user: a home that cannot be entered has none."""
+    try:
+        return config_file().is_file()
+    except OSError:
+        return False
+
+
 def read_config() -> dict[str, str | bool]:
     """Dotted key → value, as text unless it is true or false; empty without a file.
 
     Raises:
         ConfigError: it cannot be read.
     """
-    file = config_file()
-    if not file.is_file():
+    if not has_config():
         return {}
+    file = config_file()
     # saves 10 ms where there is no file, which is nearly always
     import tomllib
 

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from landspeed.base.config import config_file
+from landspeed.base.config import has_config
 from landspeed.base.errors import LandspeedError
 from landspeed.base.log import listen, wanted_level
 from landspeed.cli.command_table import COMMANDS, make_parser
@@ -78,7 +78,7 @@ def _parsed(own: Sequence[str]) -> argparse.Namespace:
     place = next((number for number, word in enumerate(own) if not word.startswith("-")), len(own))
     word = own[place] if place < len(own) else ""
     parser = make_parser(word)
-    if word in COMMANDS and word != "config" and config_file().is_file():
+    if word in COMMANDS and word != "config" and has_config():
         from landspeed.cli.config_command import default_words
 
         defaults = default_words(commands_of(parser)[word], word, own)

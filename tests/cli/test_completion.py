@@ -95,12 +95,12 @@ def test_nobody_waits_long() -> None:
         ("fish", ("--no-config", "-i"), "landspeed completion fish | source"),
     ],
 )
-def test_tab_in_a_shell(program: str, options: tuple[str, ...], begin: str) -> None:
+def test_tab_in_a_shell(program: str, options: tuple[str, ...], begin: str, tmp_path: Path) -> None:
     """Words with `=` and dots too, which bash would cut."""
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     path = f"{COMMAND.parent}:/usr/local/bin:/usr/bin:/bin"
-    made = Terminal(*options, program=program, PATH=path, PS1="> ", TERM="dumb", HOME="/nonexistent")
+    made = Terminal(*options, program=program, PATH=path, PS1="> ", TERM="dumb", HOME=str(tmp_path))
     try:
         made.type(f"{begin}; echo rea''dy\r")
         made.wait_for("ready")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from landspeed.base.config import read_config
+from landspeed.base.config import has_config, read_config
 from landspeed.base.places import runs_dir
 from landspeed.cli.command_table import make_parser
 from landspeed.cli.config_command import default_words
@@ -97,3 +97,11 @@ def test_tables_are_read_and_left_alone(file: Path, capsys: pytest.CaptureFixtur
 def test_words_that_it_does_not_know(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", *words]) == 2
     assert capsys.readouterr().err.startswith("Error: ")
+
+
+def test_a_home_that_cannot_be_entered_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", refused)
+    assert read_config() == {} and not has_config()
