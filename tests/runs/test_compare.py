@@ -356,7 +356,7 @@ def test_a_sweep_runs_every_combination(tmp_path: Path, capsys: pytest.CaptureFi
     assert len(list(out.iterdir())) == 4
     assert cli.main(["run", str(file), "--world", "sim", "--set", "transfer.streams=2", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("passed") == 2
+    assert shown.count("completed") == 2
     assert "path.1.loss" in shown
 
 
