@@ -100,7 +100,9 @@ def test_tab_in_a_shell(program: str, options: tuple[str, ...], begin: str, tmp_
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     path = f"{COMMAND.parent}:/usr/local/bin:/usr/bin:/bin"
-    made = Terminal(*options, program=program, PATH=path, PS1="> ", TERM="dumb", HOME=str(tmp_path))
+    made = Terminal(
+        *options, program=program, PATH=path, PS1="> ", TERM="dumb", HOME=str(tmp_path), XDG_RUNTIME_DIR=str(tmp_path)
+    )
     try:
         made.type(f"{begin}; echo rea''dy\r")
         made.wait_for("ready")
